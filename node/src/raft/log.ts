@@ -1,0 +1,233 @@
+/**
+ * The core's view of the Raft log: bounds, the tail in memory, and what of it is stable.
+ *
+ * Every write handed to storage has a sequence number that grows for the life of the data directory. An entry is
+ * stable once the write that carries it, or a later one, is flushed: writes are flushed in order. An entry not yet
+ * handed out has no number, so an acknowledgement can never make it stable (P31).
+ *
+ * The tail holds at least every entry that is not yet stable, and of the others as many of the newest as fit the
+ * limit; older ones come from the reader. Rows in the tail are never changed.
+ */
+
+import { entryIndex, entryTerm, entryType } from "./entry.ts";
+import { invariant } from "./violation.ts";
+
+/** First and last index that the store holds, and the terms before the first and of the last. Empty: last = first − 1. */
+export interface LogBounds {
+  readonly first: number;
+  readonly prevTerm: number;
+  readonly last: number;
+  readonly lastTerm: number;
+}
+
+/** Synchronous access to stored entries that the tail no longer holds. A failed read throws and ends the process. */
+export interface LogReader {
+  term(index: number): number;
+  /** The rows of from..to, fewer if more than maxBytes, at least one. */
+  entries(from: number, to: number, maxBytes: number): Uint8Array[];
+}
+
+const UNWRITTEN = Number.POSITIVE_INFINITY;
+const INITIAL_CAPACITY = 1024;
+
+export class RaftLog {
+  #first: number;
+  #prevTerm: number;
+  #last: number;
+  #lastTerm: number;
+  #stable: number;
+  #written: number;
+  #flushedSeq = 0;
+  /** Index of the oldest entry in the tail; last + 1 when the tail is empty. */
+  #tailFirst: number;
+  #tailBytes = 0;
+  readonly #tailBytesMax: number;
+  readonly #reader: LogReader;
+  // A ring of parallel arrays: the slot of index i is i modulo the capacity.
+  #capacity = INITIAL_CAPACITY;
+  #terms = new Float64Array(INITIAL_CAPACITY);
+  #writeSeqs = new Float64Array(INITIAL_CAPACITY);
+  #types = new Uint8Array(INITIAL_CAPACITY);
+  #rows: (Uint8Array | undefined)[] = new Array(INITIAL_CAPACITY);
+
+  constructor(bounds: LogBounds, reader: LogReader, tailBytesMax: number) {
+    invariant(bounds.first >= 1 && bounds.last >= bounds.first - 1, "log bounds are dense", () => {
+      return `first ${bounds.first}, last ${bounds.last}`;
+    });
+    this.#first = bounds.first;
+    this.#prevTerm = bounds.prevTerm;
+    this.#last = bounds.last;
+    this.#lastTerm = bounds.lastTerm;
+    this.#stable = bounds.last;
+    this.#written = bounds.last;
+    this.#tailFirst = bounds.last + 1;
+    this.#tailBytesMax = tailBytesMax;
+    this.#reader = reader;
+  }
+
+  get firstIndex(): number {
+    return this.#first;
+  }
+
+  get lastIndex(): number {
+    return this.#last;
+  }
+
+  get lastTerm(): number {
+    return this.#lastTerm;
+  }
+
+  /** Highest index whose write is flushed. */
+  get stableIndex(): number {
+    return this.#stable;
+  }
+
+  /** Whether entries wait to be handed to storage. */
+  get hasUnwritten(): boolean {
+    return this.#written < this.#last;
+  }
+
+  /** The term of the entry at the index, which must be at least first − 1 and at most last. */
+  term(index: number): number {
+    invariant(index >= this.#first - 1 && index <= this.#last, "terms are asked within the log", () => {
+      return `${index} of ${this.#first}..${this.#last}`;
+    });
+    if (index === this.#first - 1) {
+      return this.#prevTerm;
+    }
+    if (index >= this.#tailFirst) {
+      return this.#terms[index % this.#capacity] as number;
+    }
+    return this.#reader.term(index);
+  }
+
+  /** Adds one sealed row at the end. */
+  append(row: Uint8Array): void {
+    const index = entryIndex(row);
+    const term = entryTerm(row);
+    invariant(index === this.#last + 1, "the log is dense", () => `${index} after ${this.#last}`);
+    invariant(term >= this.#lastTerm, "terms never fall along the log", () => `${term} after ${this.#lastTerm}`);
+    if (index - this.#tailFirst >= this.#capacity) {
+      this.#grow();
+    }
+    const slot = index % this.#capacity;
+    this.#terms[slot] = term;
+    this.#writeSeqs[slot] = UNWRITTEN;
+    this.#types[slot] = entryType(row);
+    this.#rows[slot] = row;
+    this.#last = index;
+    this.#lastTerm = term;
+    this.#tailBytes += row.length;
+  }
+
+  /** Hands every unwritten row to the write with this number. */
+  takeUnwritten(writeSeq: number): Uint8Array[] {
+    const rows: Uint8Array[] = [];
+    for (let index = this.#written + 1; index <= this.#last; index++) {
+      const slot = index % this.#capacity;
+      this.#writeSeqs[slot] = writeSeq;
+      rows.push(this.#rows[slot] as Uint8Array);
+    }
+    this.#written = this.#last;
+    return rows;
+  }
+
+  /** The write with this number, and so every earlier one, is flushed. */
+  flushed(writeSeq: number): void {
+    invariant(writeSeq > this.#flushedSeq, "writes are flushed in order", () => `${writeSeq}`);
+    this.#flushedSeq = writeSeq;
+    while (this.#stable < this.#last && (this.#writeSeqs[(this.#stable + 1) % this.#capacity] as number) <= writeSeq) {
+      this.#stable++;
+    }
+  }
+
+  /** Rows of from..to from memory or disk, fewer if more than maxBytes, at least one. */
+  entries(from: number, to: number, maxBytes: number): Uint8Array[] {
+    invariant(from >= this.#first && from <= to && to <= this.#last, "entries are asked within the log", () => {
+      return `${from}..${to} of ${this.#first}..${this.#last}`;
+    });
+    if (from < this.#tailFirst) {
+      return this.#reader.entries(from, Math.min(to, this.#tailFirst - 1), maxBytes);
+    }
+    const rows: Uint8Array[] = [];
+    let bytes = 0;
+    for (let index = from; index <= to; index++) {
+      const row = this.#rows[index % this.#capacity] as Uint8Array;
+      bytes += row.length;
+      if (rows.length > 0 && bytes > maxBytes) {
+        break;
+      }
+      rows.push(row);
+    }
+    return rows;
+  }
+
+  /** Bytes of those rows of from..to that are in memory, which all rows appended by this process are until applied. */
+  bytesInMemory(from: number, to: number): number {
+    let bytes = 0;
+    for (let index = Math.max(from, this.#tailFirst); index <= to; index++) {
+      bytes += (this.#rows[index % this.#capacity] as Uint8Array).length;
+    }
+    return bytes;
+  }
+
+  /** Whether an entry of from..to passes the test of its type. */
+  someType(from: number, to: number, test: (type: number) => boolean): boolean {
+    for (let index = from; index <= to; index++) {
+      const inTail = index >= this.#tailFirst;
+      const row = inTail ? undefined : this.#reader.entries(index, index, 1)[0];
+      const type = row === undefined ? (this.#types[index % this.#capacity] as number) : entryType(row);
+      if (test(type)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Lets go of the oldest rows in memory beyond the limit, but of none above `applied` or not yet stable. */
+  release(applied: number): void {
+    const keepFrom = Math.min(applied, this.#stable) + 1;
+    while (this.#tailBytes > this.#tailBytesMax && this.#tailFirst < keepFrom) {
+      const slot = this.#tailFirst % this.#capacity;
+      this.#tailBytes -= (this.#rows[slot] as Uint8Array).length;
+      this.#rows[slot] = undefined;
+      this.#tailFirst++;
+    }
+  }
+
+  /** Storage no longer holds entries below the index, whose predecessor has the given term. */
+  compacted(first: number, prevTerm: number): void {
+    invariant(first >= this.#first && first <= this.#stable + 1, "compaction keeps what is not stable", () => {
+      return `to ${first}, stable ${this.#stable}`;
+    });
+    this.#first = first;
+    this.#prevTerm = prevTerm;
+    while (this.#tailFirst < first && this.#tailFirst <= this.#last) {
+      const slot = this.#tailFirst % this.#capacity;
+      this.#tailBytes -= (this.#rows[slot] as Uint8Array).length;
+      this.#rows[slot] = undefined;
+      this.#tailFirst++;
+    }
+  }
+
+  #grow(): void {
+    const capacity = this.#capacity * 2;
+    const terms = new Float64Array(capacity);
+    const writeSeqs = new Float64Array(capacity);
+    const types = new Uint8Array(capacity);
+    const rows: (Uint8Array | undefined)[] = new Array(capacity);
+    for (let index = this.#tailFirst; index <= this.#last; index++) {
+      const from = index % this.#capacity;
+      const to = index % capacity;
+      terms[to] = this.#terms[from] as number;
+      writeSeqs[to] = this.#writeSeqs[from] as number;
+      types[to] = this.#types[from] as number;
+      rows[to] = this.#rows[from];
+    }
+    this.#capacity = capacity;
+    this.#terms = terms;
+    this.#writeSeqs = writeSeqs;
+    this.#types = types;
+    this.#rows = rows;
+  }
+}

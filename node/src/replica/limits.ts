@@ -1,0 +1,22 @@
+/** Defaults of everything that bounds a driver, in one place. */
+
+import { DEFAULT_CORE_LIMITS } from "../raft/index.ts";
+import { DEFAULT_STATE_LIMITS } from "../state/index.ts";
+import { DEFAULT_COMPACTION_LIMITS } from "./compaction.ts";
+import { DEFAULT_MAINTENANCE_LIMITS } from "./maintenance.ts";
+import type { ReplicaLimits } from "./replica.ts";
+
+export const DEFAULT_REPLICA_LIMITS: ReplicaLimits = {
+  core: DEFAULT_CORE_LIMITS,
+  state: DEFAULT_STATE_LIMITS,
+  compaction: DEFAULT_COMPACTION_LIMITS,
+  maintenance: { ...DEFAULT_MAINTENANCE_LIMITS, replayWindowMs: DEFAULT_STATE_LIMITS.replayWindowMs },
+  waitersMax: 10_000,
+  proposalsPerTurn: 1_024,
+  proposalBytesPerTurn: 8 * 1024 * 1024,
+  sliceEntries: 512,
+  sliceBytes: 1024 * 1024,
+  sliceMs: 4,
+  syncBytes: 1024 * 1024,
+  syncMs: 5_000,
+};

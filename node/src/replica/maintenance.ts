@@ -1,0 +1,46 @@
+/**
+ * What the leader proposes by itself so that time has its effects: expiry, the end of replay windows, and ticks.
+ *
+ * It only names candidates; apply decides by the entry's own tick (S22). One such command is in the log at a time.
+ */
+
+import { expiredKeys, hasEndedReplays, type LeaderOperation, type Progress, type StateReader } from "../state/index.ts";
+
+export interface MaintenanceLimits {
+  /** Keys named by one command, and answers dropped by one: bounds the work of its apply (S44). */
+  readonly expiriesMax: number;
+  readonly prunesMax: number;
+  /** A leader that logged nothing for this long logs a tick while something runs out, in milliseconds (S21). */
+  readonly idleTickMs: number;
+  /** Cluster ticks that answers are kept, in milliseconds. */
+  readonly replayWindowMs: number;
+}
+
+export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs"> = {
+  expiriesMax: 256,
+  prunesMax: 512,
+  idleTickMs: 10_000,
+};
+
+/** The next command that is due at the cluster tick, or null. */
+export function dueMaintenance(
+  state: StateReader,
+  progress: Progress,
+  tickMs: number,
+  limits: MaintenanceLimits,
+): LeaderOperation | null {
+  if (progress.expiringKeys > 0) {
+    const keys = expiredKeys(state, tickMs, limits.expiriesMax);
+    if (keys.length > 0) {
+      return { kind: "expire-keys", keys };
+    }
+  }
+  if (progress.replays > 0 && hasEndedReplays(state, tickMs, limits.replayWindowMs)) {
+    return { kind: "prune-replays", countMax: limits.prunesMax };
+  }
+  const timeMatters = progress.expiringKeys > 0 || progress.replays > 0;
+  if (timeMatters && tickMs - progress.tickMs >= limits.idleTickMs) {
+    return { kind: "tick" };
+  }
+  return null;
+}

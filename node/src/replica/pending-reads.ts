@@ -1,0 +1,128 @@
+/**
+ * Linearizable reads on their way: asked of the core, confirmed at an index, served once that index is applied.
+ *
+ * Reads that arrive while nobody leads are held for a bounded time. Applied is waited for, not committed (P11).
+ */
+
+import type { CoordinationError } from "../state/index.ts";
+import { deadlineError, holdUntil } from "./waiters.ts";
+
+export type ReadDone = (error: CoordinationError | null) => void;
+
+interface PendingRead {
+  readonly deadlineMs: number;
+  readonly holdUntilMs: number;
+  readonly done: ReadDone;
+}
+
+interface Batch {
+  /** Position that the core gave for these reads. */
+  readonly position: number;
+  /** Index that must be applied first; null until confirmed. */
+  index: number | null;
+  reads: PendingRead[];
+}
+
+export class PendingReads {
+  #unasked: PendingRead[] = [];
+  /** In the order of their positions. */
+  #batches: Batch[] = [];
+  #size = 0;
+
+  /** Reads that wait in whatever state. */
+  get size(): number {
+    return this.#size;
+  }
+
+  get hasUnasked(): boolean {
+    return this.#unasked.length > 0;
+  }
+
+  add(nowMs: number, deadlineMs: number, done: ReadDone): void {
+    this.#unasked.push({ deadlineMs, holdUntilMs: holdUntil(nowMs, deadlineMs), done });
+    this.#size++;
+  }
+
+  /** All reads that were not asked yet wait for this position now. */
+  asked(position: number): void {
+    this.#batches.push({ position, index: null, reads: this.#unasked });
+    this.#unasked = [];
+  }
+
+  /** Positions up to this one are confirmed at the index. */
+  confirmed(position: number, index: number): void {
+    for (const batch of this.#batches) {
+      if (batch.position <= position && batch.index === null) {
+        batch.index = index;
+      }
+    }
+  }
+
+  /** Positions up to this one will never be confirmed: their reads are asked again, under a new position (P9). */
+  lost(position: number): void {
+    const kept: Batch[] = [];
+    for (const batch of this.#batches) {
+      if (batch.position <= position && batch.index === null) {
+        this.#unasked.push(...batch.reads);
+      } else {
+        kept.push(batch);
+      }
+    }
+    this.#batches = kept;
+  }
+
+  /** Answers the confirmed reads whose index is applied. */
+  serve(appliedIndex: number): void {
+    while (this.#batches.length > 0) {
+      const batch = this.#batches[0] as Batch;
+      if (batch.index === null || batch.index > appliedIndex) {
+        return;
+      }
+      this.#batches.shift();
+      for (const read of batch.reads) {
+        this.#size--;
+        read.done(null);
+      }
+    }
+  }
+
+  /** Refuses reads that have waited too long: held ones with the reason, the others because their deadline ended. */
+  expire(nowMs: number, heldReason: () => CoordinationError): void {
+    this.#unasked = this.#keep(this.#unasked, (read) => read.holdUntilMs <= nowMs, heldReason);
+    for (const batch of this.#batches) {
+      batch.reads = this.#keep(batch.reads, (read) => read.deadlineMs <= nowMs, deadlineError);
+    }
+  }
+
+  refuseAll(error: CoordinationError): void {
+    this.#unasked = this.#keep(
+      this.#unasked,
+      () => true,
+      () => error,
+    );
+    for (const batch of this.#batches) {
+      batch.reads = this.#keep(
+        batch.reads,
+        () => true,
+        () => error,
+      );
+    }
+    this.#batches = [];
+  }
+
+  #keep(
+    reads: PendingRead[],
+    isOver: (read: PendingRead) => boolean,
+    error: () => CoordinationError,
+  ): PendingRead[] {
+    const over = reads.filter(isOver);
+    if (over.length === 0) {
+      return reads;
+    }
+    for (const read of over) {
+      this.#size--;
+      read.done(error());
+    }
+    return reads.filter((read) => !isOver(read));
+  }
+}

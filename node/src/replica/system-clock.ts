@@ -1,0 +1,18 @@
+/** The clock and the event loop of this process. */
+
+import type { Clock, Scheduler } from "./clock.ts";
+
+export const systemClock: Clock = {
+  monotonicMs: () => performance.now(),
+  wallMs: () => Date.now(),
+};
+
+export const systemScheduler: Scheduler = {
+  immediate: (callback) => {
+    setImmediate(callback);
+  },
+  every: (intervalMs, callback) => {
+    const timer = setInterval(callback, intervalMs);
+    return () => clearInterval(timer);
+  },
+};

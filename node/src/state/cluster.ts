@@ -1,0 +1,93 @@
+/**
+ * The cluster's own record: who its members are, which of them vote, and since which entry.
+ *
+ * One row, written in the batch that applies the entry that changes it (P24). Nobody keeps another copy.
+ */
+
+import { type Configuration, invariant } from "../raft/index.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+import { CONFIGURATION_ROW } from "./rows.ts";
+import type { StateReader } from "./store.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** Where a member can be reached, as host:port. */
+export interface MemberAddress {
+  readonly peerEndpoint: string;
+  readonly grpcEndpoint: string;
+  readonly httpEndpoint: string;
+}
+
+export interface ClusterMember {
+  /** Index of the entry that added the member; never used again. */
+  readonly id: number;
+  /** Unique among the present members. */
+  readonly name: string;
+  readonly address: MemberAddress;
+  /** 16 bytes minted with the member's data directory. */
+  readonly incarnation: Uint8Array;
+}
+
+export interface Cluster {
+  /** UUID in text form. */
+  readonly clusterId: string;
+  readonly name: string;
+  /** Entry kinds and apply results that are in force. */
+  readonly version: number;
+  readonly configuration: Configuration;
+  readonly members: readonly ClusterMember[];
+}
+
+/** The cluster version that this release founds. */
+export const CLUSTER_VERSION = 1;
+export const INCARNATION_BYTES = 16;
+const FORMAT = 1;
+
+/** The record, or undefined before the founding entry is applied. */
+export function readCluster(reader: StateReader): Cluster | undefined {
+  const bytes = reader.get(CONFIGURATION_ROW);
+  if (bytes === undefined) {
+    return undefined;
+  }
+  const fields = new RecordReader(bytes);
+  const format = fields.uint8();
+  invariant(format === FORMAT, "the cluster record has a known format", () => String(format));
+  const clusterId = fields.text();
+  const name = fields.text();
+  const version = fields.uint32();
+  const index = fields.uint53();
+  const voters: number[] = [];
+  for (let left = fields.uint32(); left > 0; left--) {
+    voters.push(fields.uint53());
+  }
+  const members: ClusterMember[] = [];
+  for (let left = fields.uint32(); left > 0; left--) {
+    members.push(readMember(fields));
+  }
+  fields.end();
+  return { clusterId, name, version, configuration: { index, voters }, members };
+}
+
+export function writeCluster(transaction: Transaction, cluster: Cluster): void {
+  const { configuration, members } = cluster;
+  const writer = new RecordWriter().uint8(FORMAT).text(cluster.clusterId).text(cluster.name).uint32(cluster.version);
+  writer.uint53(configuration.index).uint32(configuration.voters.length);
+  for (const voter of configuration.voters) {
+    writer.uint53(voter);
+  }
+  writer.uint32(members.length);
+  for (const member of members) {
+    const { address } = member;
+    writer.uint53(member.id).text(member.name).fixed(member.incarnation);
+    writer.text(address.peerEndpoint).text(address.grpcEndpoint).text(address.httpEndpoint);
+  }
+  transaction.put(CONFIGURATION_ROW, writer.finish());
+}
+
+function readMember(fields: RecordReader): ClusterMember {
+  return {
+    id: fields.uint53(),
+    name: fields.text(),
+    incarnation: fields.fixed(INCARNATION_BYTES),
+    address: { peerEndpoint: fields.text(), grpcEndpoint: fields.text(), httpEndpoint: fields.text() },
+  };
+}

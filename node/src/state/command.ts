@@ -1,0 +1,241 @@
+/**
+ * Commands: what a mutation becomes before it is proposed. Nothing after this point looks at the API's message again.
+ *
+ * A command asked for by a client carries who asked (re-checked in apply), the request id and the hash of the request,
+ * by which a retry is recognised. Commands that the leader proposes by itself carry neither.
+ */
+
+import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, invariant } from "../raft/index.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+
+/** Who asks: the user by id, and the API key that the token came from, "" for a login. */
+export interface Principal {
+  readonly subject: string;
+  readonly apiKeyId: string;
+}
+
+/** What makes a retry recognisable: the request id and the SHA-256 of method and request bytes. */
+export interface RequestIdentity {
+  /** 16 bytes of the UUID. */
+  readonly requestId: Uint8Array;
+  /** 32 bytes. */
+  readonly payloadHash: Uint8Array;
+}
+
+export interface CreateNamespace {
+  readonly kind: "create-namespace";
+  readonly namespace: string;
+}
+
+export interface PutKey {
+  readonly kind: "put-key";
+  readonly namespace: string;
+  /** UTF-8 bytes of the key. */
+  readonly key: Uint8Array;
+  readonly value: Uint8Array;
+  /** Seconds until the key expires, 0 = never. */
+  readonly ttlSeconds: number;
+  /** The mod revision that the key must have, 0 = it must not exist, undefined = any. */
+  readonly expectedModRevision: number | undefined;
+  readonly returnPrevious: boolean;
+}
+
+export interface DeleteKey {
+  readonly kind: "delete-key";
+  readonly namespace: string;
+  readonly key: Uint8Array;
+  readonly expectedModRevision: number | undefined;
+  readonly returnPrevious: boolean;
+}
+
+export interface CompareAndSwap {
+  readonly kind: "compare-and-swap";
+  readonly namespace: string;
+  readonly key: Uint8Array;
+  /** The value that the key must have; undefined = not compared. An empty value differs from none (S14). */
+  readonly expectedValue: Uint8Array | undefined;
+  readonly newValue: Uint8Array;
+  readonly expectedModRevision: number | undefined;
+  readonly ttlSeconds: number;
+}
+
+/** Names keys whose time may be up; apply decides (S22). */
+export interface ExpireKeys {
+  readonly kind: "expire-keys";
+  readonly keys: readonly { readonly namespace: string; readonly key: Uint8Array; readonly modRevision: number }[];
+}
+
+/** Carries only its envelope: lets windows end while nobody writes (S21). */
+export interface Tick {
+  readonly kind: "tick";
+}
+
+/** Drops stored answers whose window has ended, at most this many. */
+export interface PruneReplays {
+  readonly kind: "prune-replays";
+  readonly countMax: number;
+}
+
+export type ClientOperation = CreateNamespace | PutKey | DeleteKey | CompareAndSwap;
+export type LeaderOperation = ExpireKeys | Tick | PruneReplays;
+
+export interface ClientCommand {
+  readonly principal: Principal;
+  readonly request: RequestIdentity;
+  readonly operation: ClientOperation;
+}
+
+/** `principal` and `request` are null for what the leader proposes by itself. */
+export type Command = ClientCommand | { readonly principal: null; readonly request: null; readonly operation: LeaderOperation };
+
+const FORMAT = 1;
+const KINDS = {
+  "create-namespace": 1,
+  "put-key": 2,
+  "delete-key": 3,
+  "compare-and-swap": 4,
+  "expire-keys": 5,
+  tick: 6,
+  "prune-replays": 7,
+} as const;
+const REQUEST_ID_BYTES = 16;
+const HASH_BYTES = 32;
+
+/** Bytes of the largest command that an entry can carry. */
+export const COMMAND_BYTES_MAX = ENTRY_BYTES_MAX - ENTRY_HEADER_BYTES;
+
+/** The command as bytes, for the payload of an entry. */
+export function encodeCommand(command: Command): Uint8Array {
+  const writer = new RecordWriter().uint8(FORMAT).uint8(KINDS[command.operation.kind]);
+  if (command.principal !== null) {
+    invariant(command.request.requestId.length === REQUEST_ID_BYTES, "request ids have 16 bytes");
+    invariant(command.request.payloadHash.length === HASH_BYTES, "payload hashes have 32 bytes");
+    writer.text(command.principal.subject).text(command.principal.apiKeyId);
+    writer.fixed(command.request.requestId).fixed(command.request.payloadHash);
+  }
+  encodeOperation(writer, command.operation);
+  return writer.finish();
+}
+
+/** The command of an entry's payload. Raises an InvariantViolation for bytes that `encodeCommand` never wrote. */
+export function decodeCommand(bytes: Uint8Array): Command {
+  const reader = new RecordReader(bytes);
+  const format = reader.uint8();
+  invariant(format === FORMAT, "commands have a known format", () => String(format));
+  const kind = reader.uint8();
+  if (kind === KINDS["expire-keys"] || kind === KINDS.tick || kind === KINDS["prune-replays"]) {
+    const operation = decodeLeaderOperation(kind, reader);
+    reader.end();
+    return { principal: null, request: null, operation };
+  }
+  const principal = { subject: reader.text(), apiKeyId: reader.text() };
+  const request = { requestId: reader.fixed(REQUEST_ID_BYTES), payloadHash: reader.fixed(HASH_BYTES) };
+  const operation = decodeClientOperation(kind, reader);
+  reader.end();
+  return { principal, request, operation };
+}
+
+function encodeOperation(writer: RecordWriter, operation: ClientOperation | LeaderOperation): void {
+  switch (operation.kind) {
+    case "create-namespace":
+      writer.text(operation.namespace);
+      return;
+    case "put-key":
+      writer.text(operation.namespace).bytes(operation.key).bytes(operation.value).uint53(operation.ttlSeconds);
+      writeOptionalCount(writer, operation.expectedModRevision);
+      writer.boolean(operation.returnPrevious);
+      return;
+    case "delete-key":
+      writer.text(operation.namespace).bytes(operation.key);
+      writeOptionalCount(writer, operation.expectedModRevision);
+      writer.boolean(operation.returnPrevious);
+      return;
+    case "compare-and-swap":
+      writer.text(operation.namespace).bytes(operation.key);
+      writer.boolean(operation.expectedValue !== undefined);
+      writer.bytes(operation.expectedValue ?? new Uint8Array(0));
+      writer.bytes(operation.newValue);
+      writeOptionalCount(writer, operation.expectedModRevision);
+      writer.uint53(operation.ttlSeconds);
+      return;
+    case "expire-keys":
+      writer.uint32(operation.keys.length);
+      for (const { namespace, key, modRevision } of operation.keys) {
+        writer.text(namespace).bytes(key).uint53(modRevision);
+      }
+      return;
+    case "tick":
+      return;
+    case "prune-replays":
+      writer.uint32(operation.countMax);
+      return;
+  }
+}
+
+function decodeClientOperation(kind: number, reader: RecordReader): ClientOperation {
+  switch (kind) {
+    case KINDS["create-namespace"]:
+      return { kind: "create-namespace", namespace: reader.text() };
+    case KINDS["put-key"]:
+      return {
+        kind: "put-key",
+        namespace: reader.text(),
+        key: reader.bytes(),
+        value: reader.bytes(),
+        ttlSeconds: reader.uint53(),
+        expectedModRevision: readOptionalCount(reader),
+        returnPrevious: reader.boolean(),
+      };
+    case KINDS["delete-key"]:
+      return {
+        kind: "delete-key",
+        namespace: reader.text(),
+        key: reader.bytes(),
+        expectedModRevision: readOptionalCount(reader),
+        returnPrevious: reader.boolean(),
+      };
+    case KINDS["compare-and-swap"]: {
+      const namespace = reader.text();
+      const key = reader.bytes();
+      const hasExpectedValue = reader.boolean();
+      const expectedValue = reader.bytes();
+      return {
+        kind: "compare-and-swap",
+        namespace,
+        key,
+        expectedValue: hasExpectedValue ? expectedValue : undefined,
+        newValue: reader.bytes(),
+        expectedModRevision: readOptionalCount(reader),
+        ttlSeconds: reader.uint53(),
+      };
+    }
+    default:
+      invariant(false, "commands have a known kind", () => String(kind));
+  }
+}
+
+function decodeLeaderOperation(kind: number, reader: RecordReader): LeaderOperation {
+  switch (kind) {
+    case KINDS["expire-keys"]: {
+      const keys = [];
+      for (let left = reader.uint32(); left > 0; left--) {
+        keys.push({ namespace: reader.text(), key: reader.bytes(), modRevision: reader.uint53() });
+      }
+      return { kind: "expire-keys", keys };
+    }
+    case KINDS["prune-replays"]:
+      return { kind: "prune-replays", countMax: reader.uint32() };
+    default:
+      return { kind: "tick" };
+  }
+}
+
+function writeOptionalCount(writer: RecordWriter, value: number | undefined): void {
+  writer.boolean(value !== undefined).uint53(value ?? 0);
+}
+
+function readOptionalCount(reader: RecordReader): number | undefined {
+  const present = reader.boolean();
+  const value = reader.uint53();
+  return present ? value : undefined;
+}

@@ -1,0 +1,98 @@
+/**
+ * The one error type for whatever the service refuses: a canonical code, a reason, a message for people, details.
+ *
+ * Raised anywhere below the API and mapped once to gRPC and once to HTTP. Refusals decided in apply are data: they are
+ * stored in replay rows and answered again unchanged. A bug is another type and ends the process.
+ */
+
+/** The canonical gRPC status codes that the service answers with. */
+export type Code =
+  | "INVALID_ARGUMENT"
+  | "DEADLINE_EXCEEDED"
+  | "NOT_FOUND"
+  | "ALREADY_EXISTS"
+  | "PERMISSION_DENIED"
+  | "RESOURCE_EXHAUSTED"
+  | "FAILED_PRECONDITION"
+  | "ABORTED"
+  | "OUT_OF_RANGE"
+  | "UNIMPLEMENTED"
+  | "UNAVAILABLE"
+  | "UNAUTHENTICATED";
+
+/** Machine-readable reasons; each belongs to one code. */
+export type Reason =
+  | "BAD_METADATA"
+  | "BAD_FIELD"
+  | "TOO_LARGE"
+  | "REQUEST_ID_REUSED"
+  | "TOKEN_INVALID"
+  | "TOKEN_EXPIRED"
+  | "TOKEN_REVOKED"
+  | "NAMESPACE_DENIED"
+  | "ACCESS_DENIED"
+  | "NAMESPACE_NOT_FOUND"
+  | "KEY_NOT_FOUND"
+  | "NAMESPACE_EXISTS"
+  | "REVISION_MISMATCH"
+  | "NOT_EMPTY"
+  | "QUOTA"
+  | "NOT_SERVED"
+  | "NO_LEADER"
+  | "LEADER_CHANGED"
+  | "SHUTTING_DOWN"
+  | "OVERLOADED"
+  | "DEADLINE";
+
+const CODES: Record<Reason, Code> = {
+  BAD_METADATA: "INVALID_ARGUMENT",
+  BAD_FIELD: "INVALID_ARGUMENT",
+  TOO_LARGE: "INVALID_ARGUMENT",
+  REQUEST_ID_REUSED: "INVALID_ARGUMENT",
+  TOKEN_INVALID: "UNAUTHENTICATED",
+  TOKEN_EXPIRED: "UNAUTHENTICATED",
+  TOKEN_REVOKED: "UNAUTHENTICATED",
+  NAMESPACE_DENIED: "PERMISSION_DENIED",
+  ACCESS_DENIED: "PERMISSION_DENIED",
+  NAMESPACE_NOT_FOUND: "NOT_FOUND",
+  KEY_NOT_FOUND: "NOT_FOUND",
+  NAMESPACE_EXISTS: "ALREADY_EXISTS",
+  REVISION_MISMATCH: "FAILED_PRECONDITION",
+  NOT_EMPTY: "FAILED_PRECONDITION",
+  QUOTA: "RESOURCE_EXHAUSTED",
+  NOT_SERVED: "UNIMPLEMENTED",
+  NO_LEADER: "UNAVAILABLE",
+  LEADER_CHANGED: "UNAVAILABLE",
+  SHUTTING_DOWN: "UNAVAILABLE",
+  OVERLOADED: "UNAVAILABLE",
+  DEADLINE: "DEADLINE_EXCEEDED",
+};
+
+/** What is certain about the effect of a refused request: it never happened, or it may have. */
+export type ErrorOutcome = "not-executed" | "unknown";
+
+/** A refusal. `details` are extra facts for programs, by name. */
+export class CoordinationError extends Error {
+  readonly code: Code;
+  readonly reason: Reason;
+  readonly details: ReadonlyMap<string, string>;
+  readonly outcome: ErrorOutcome;
+
+  constructor(
+    reason: Reason,
+    message: string,
+    options: { details?: ReadonlyMap<string, string>; outcome?: ErrorOutcome } = {},
+  ) {
+    super(message);
+    this.name = "CoordinationError";
+    this.code = CODES[reason];
+    this.reason = reason;
+    this.details = options.details ?? new Map();
+    this.outcome = options.outcome ?? "not-executed";
+  }
+}
+
+/** Whether the text names a reason; guards what is read back from stored rows. */
+export function isReason(text: string): text is Reason {
+  return Object.hasOwn(CODES, text);
+}

@@ -1,0 +1,141 @@
+/**
+ * The founding entry: the first of every log. It names the cluster and its first member, and brings the owner, their
+ * API key, the first signing key and the namespace `default` with it, so that there is no cluster without an owner.
+ *
+ * Everything random or secret in it was made by the founder before the entry was written; apply only stores it.
+ */
+
+import { type Configuration, invariant } from "../raft/index.ts";
+import type { ApplyContext } from "./apply-context.ts";
+import { CLUSTER_VERSION, INCARNATION_BYTES, type MemberAddress, writeCluster } from "./cluster.ts";
+import { writeNamespace } from "./namespaces.ts";
+import { writeApiKey, writeUser } from "./principals.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+import { writePageTokenKey, writeSigningKey } from "./signing-keys.ts";
+
+/** The user that the cluster starts with: already verified, role owner, all namespaces. */
+export interface FoundingOwner {
+  readonly userId: string;
+  readonly email: string;
+  readonly passwordHash: string;
+  readonly apiKeyId: string;
+  readonly apiKeyPrefix: string;
+  /** SHA-256 of the plaintext API key. */
+  readonly apiKeySha256: Uint8Array;
+}
+
+export interface Founding {
+  readonly clusterId: string;
+  readonly clusterName: string;
+  readonly memberName: string;
+  readonly incarnation: Uint8Array;
+  readonly address: MemberAddress;
+  readonly owner: FoundingOwner;
+  readonly signingKeyId: string;
+  /** Raw Ed25519 public key and seed, 32 bytes each. */
+  readonly signingPublicKey: Uint8Array;
+  readonly signingPrivateKey: Uint8Array;
+  /** 32 bytes. */
+  readonly pageTokenKey: Uint8Array;
+}
+
+/** The namespace that every cluster starts with. */
+export const DEFAULT_NAMESPACE = "default";
+const OWNER_API_KEY_NAME = "owner";
+const FORMAT = 1;
+const KEY_BYTES = 32;
+
+export function encodeFounding(founding: Founding): Uint8Array {
+  const { address, owner } = founding;
+  return new RecordWriter()
+    .uint8(FORMAT)
+    .text(founding.clusterId)
+    .text(founding.clusterName)
+    .text(founding.memberName)
+    .fixed(founding.incarnation)
+    .text(address.peerEndpoint)
+    .text(address.grpcEndpoint)
+    .text(address.httpEndpoint)
+    .text(owner.userId)
+    .text(owner.email)
+    .text(owner.passwordHash)
+    .text(owner.apiKeyId)
+    .text(owner.apiKeyPrefix)
+    .fixed(owner.apiKeySha256)
+    .text(founding.signingKeyId)
+    .fixed(founding.signingPublicKey)
+    .fixed(founding.signingPrivateKey)
+    .fixed(founding.pageTokenKey)
+    .finish();
+}
+
+export function decodeFounding(bytes: Uint8Array): Founding {
+  const reader = new RecordReader(bytes);
+  const format = reader.uint8();
+  invariant(format === FORMAT, "founding entries have a known format", () => String(format));
+  const founding = {
+    clusterId: reader.text(),
+    clusterName: reader.text(),
+    memberName: reader.text(),
+    incarnation: reader.fixed(INCARNATION_BYTES),
+    address: { peerEndpoint: reader.text(), grpcEndpoint: reader.text(), httpEndpoint: reader.text() },
+    owner: {
+      userId: reader.text(),
+      email: reader.text(),
+      passwordHash: reader.text(),
+      apiKeyId: reader.text(),
+      apiKeyPrefix: reader.text(),
+      apiKeySha256: reader.fixed(KEY_BYTES),
+    },
+    signingKeyId: reader.text(),
+    signingPublicKey: reader.fixed(KEY_BYTES),
+    signingPrivateKey: reader.fixed(KEY_BYTES),
+    pageTokenKey: reader.fixed(KEY_BYTES),
+  };
+  reader.end();
+  return founding;
+}
+
+/** Writes all that the founding entry brings. The founder's member id is the index of this entry. */
+export function applyFounding(context: ApplyContext, founding: Founding, configuration: Configuration): void {
+  const { transaction, wallMs } = context;
+  const { owner } = founding;
+  const { index } = configuration;
+  writeCluster(transaction, {
+    clusterId: founding.clusterId,
+    name: founding.clusterName,
+    version: CLUSTER_VERSION,
+    configuration,
+    members: [
+      { id: index, name: founding.memberName, address: founding.address, incarnation: founding.incarnation },
+    ],
+  });
+  writeUser(transaction, {
+    userId: owner.userId,
+    email: owner.email,
+    role: "owner",
+    namespaces: ["*"],
+    status: "active",
+    passwordHash: owner.passwordHash,
+    createdAtMs: wallMs,
+  });
+  writeApiKey(transaction, {
+    apiKeyId: owner.apiKeyId,
+    userId: owner.userId,
+    name: OWNER_API_KEY_NAME,
+    prefix: owner.apiKeyPrefix,
+    sha256: owner.apiKeySha256,
+    createdAtMs: wallMs,
+    expiresAtMs: 0,
+    revokedAtMs: 0,
+  });
+  writeSigningKey(transaction, {
+    kid: founding.signingKeyId,
+    publicKey: founding.signingPublicKey,
+    privateKey: founding.signingPrivateKey,
+    createdAtMs: wallMs,
+  });
+  writePageTokenKey(transaction, founding.pageTokenKey);
+  const createRevision = context.nextRevision();
+  writeNamespace(transaction, DEFAULT_NAMESPACE, { createdAtMs: wallMs, createRevision });
+}

@@ -1,0 +1,317 @@
+/**
+ * Keys and values: put, delete, compare-and-swap, expiry, get and list.
+ *
+ * A key is ABSENT or PRESENT with a version that starts at 1. Keys order by their UTF-8 bytes (S16). An empty value
+ * exists, an absent key does not (S14). A key with a deadline stays visible until the entry that expires it (S21, S22).
+ */
+
+import type { ApplyContext } from "./apply-context.ts";
+import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./command.ts";
+import { CoordinationError } from "./coordination-error.ts";
+import { requireNamespace } from "./namespaces.ts";
+import { decodeText, RecordReader, RecordWriter } from "./record.ts";
+import { expiryRow, keyRow, keyRowPrefixLength, prefixEnd, tableRange } from "./rows.ts";
+import type { StateReader } from "./store.ts";
+
+/** A key as it is stored. */
+export interface StoredKey {
+  /** UTF-8 bytes. */
+  readonly key: Uint8Array;
+  readonly value: Uint8Array;
+  readonly createRevision: number;
+  readonly modRevision: number;
+  /** 1 at creation, then one more with each put. */
+  readonly version: number;
+  /** Cluster tick in milliseconds after which it may expire; 0 = never. */
+  readonly deadlineMs: number;
+}
+
+export interface PutKeyResult {
+  readonly kind: "put-key";
+  readonly modRevision: number;
+  readonly created: boolean;
+  readonly previous: StoredKey | null;
+  readonly revision: number;
+}
+
+export interface DeleteKeyResult {
+  readonly kind: "delete-key";
+  readonly previous: StoredKey | null;
+  readonly revision: number;
+}
+
+export interface CompareAndSwapResult {
+  readonly kind: "compare-and-swap";
+  readonly success: boolean;
+  /** What is there now: the new value on success, else what did not match. */
+  readonly currentExists: boolean;
+  readonly currentValue: Uint8Array;
+  readonly modRevision: number;
+  readonly revision: number;
+}
+
+const MS_PER_SECOND = 1000;
+const NO_BYTES = new Uint8Array(0);
+
+export function applyPutKey(context: ApplyContext, command: PutKey): PutKeyResult {
+  requireNamespace(context.transaction, command.namespace);
+  const current = readKey(context.transaction, command.namespace, command.key);
+  requireModRevision(command, current);
+  const stored = putKey(context, command.namespace, command.key, command.value, command.ttlSeconds, current);
+  return {
+    kind: "put-key",
+    modRevision: stored.modRevision,
+    created: current === undefined,
+    previous: command.returnPrevious && current !== undefined ? current : null,
+    revision: stored.modRevision,
+  };
+}
+
+export function applyDeleteKey(context: ApplyContext, command: DeleteKey): DeleteKeyResult {
+  requireNamespace(context.transaction, command.namespace);
+  const current = readKey(context.transaction, command.namespace, command.key);
+  if (current === undefined) {
+    throw keyNotFound(command.namespace, command.key);
+  }
+  requireModRevision(command, current);
+  removeKey(context, command.namespace, current);
+  return {
+    kind: "delete-key",
+    previous: command.returnPrevious ? current : null,
+    revision: context.nextRevision(),
+  };
+}
+
+/** A mismatch, also with an absent key, is an answer and no refusal. Without expectation the key must not exist. */
+export function applyCompareAndSwap(context: ApplyContext, command: CompareAndSwap): CompareAndSwapResult {
+  requireNamespace(context.transaction, command.namespace);
+  const current = readKey(context.transaction, command.namespace, command.key);
+  if (!matches(command, current)) {
+    return {
+      kind: "compare-and-swap",
+      success: false,
+      currentExists: current !== undefined,
+      currentValue: current?.value ?? NO_BYTES,
+      modRevision: current?.modRevision ?? 0,
+      revision: context.revision,
+    };
+  }
+  const stored = putKey(context, command.namespace, command.key, command.newValue, command.ttlSeconds, current);
+  return {
+    kind: "compare-and-swap",
+    success: true,
+    currentExists: true,
+    currentValue: stored.value,
+    modRevision: stored.modRevision,
+    revision: stored.modRevision,
+  };
+}
+
+/** Removes those of the named keys that are still what was named and whose deadline has passed (S22). */
+export function applyExpireKeys(context: ApplyContext, command: ExpireKeys): void {
+  for (const { namespace, key, modRevision } of command.keys) {
+    const current = readKey(context.transaction, namespace, key);
+    if (current === undefined || current.modRevision !== modRevision) {
+      continue;
+    }
+    if (current.deadlineMs === 0 || current.deadlineMs > context.tickMs) {
+      continue;
+    }
+    removeKey(context, namespace, current);
+    context.nextRevision();
+  }
+}
+
+/** The key, whether or not its deadline has passed. */
+export function readKey(reader: StateReader, namespace: string, key: Uint8Array): StoredKey | undefined {
+  const bytes = reader.get(keyRow(namespace, key));
+  return bytes === undefined ? undefined : decodeStoredKey(key, bytes);
+}
+
+/** The key; raises NAMESPACE_NOT_FOUND or KEY_NOT_FOUND. */
+export function getKey(reader: StateReader, namespace: string, key: Uint8Array): StoredKey {
+  requireNamespace(reader, namespace);
+  const found = readKey(reader, namespace, key);
+  if (found === undefined) {
+    throw keyNotFound(namespace, key);
+  }
+  return found;
+}
+
+/** What a page of a listing holds at most. */
+export interface PageBounds {
+  readonly entriesMax: number;
+  /** Bytes of keys and values; one entry is always given. */
+  readonly bytesMax: number;
+  /** Leaves values out, of the page and of its bytes. */
+  readonly keysOnly: boolean;
+}
+
+export interface KeyPage {
+  readonly keys: readonly StoredKey[];
+  /** Whether keys with the prefix follow. */
+  readonly more: boolean;
+}
+
+/** Keys with the prefix, above `after` if given, in the order of their bytes. Raises NAMESPACE_NOT_FOUND. */
+export function listKeys(
+  reader: StateReader,
+  namespace: string,
+  prefix: Uint8Array,
+  after: Uint8Array | undefined,
+  bounds: PageBounds,
+): KeyPage {
+  requireNamespace(reader, namespace);
+  const first = keyRow(namespace, prefix);
+  const end = prefixEnd(first) as Uint8Array;
+  const from = after === undefined ? first : keyRow(namespace, withNul(after));
+  const skip = keyRowPrefixLength(namespace);
+  const keys: StoredKey[] = [];
+  let bytes = 0;
+  let more = false;
+  reader.scan(from, end, (row) => {
+    const key = row.key.subarray(skip);
+    const stored = decodeStoredKey(key, row.value);
+    const size = key.length + (bounds.keysOnly ? 0 : stored.value.length);
+    if (keys.length >= bounds.entriesMax || (keys.length > 0 && bytes + size > bounds.bytesMax)) {
+      more = true;
+      return false;
+    }
+    bytes += size;
+    keys.push(bounds.keysOnly ? { ...stored, value: NO_BYTES } : stored);
+    return true;
+  });
+  return { keys, more };
+}
+
+/** Keys whose deadline has passed by the tick, earliest first, at most this many. */
+export function expiredKeys(reader: StateReader, tickMs: number, countMax: number): ExpireKeys["keys"] {
+  const keys: { namespace: string; key: Uint8Array; modRevision: number }[] = [];
+  const { from } = tableRange("expiry");
+  reader.scan(from, expiryRow(tickMs + 1, "", NO_BYTES), (row) => {
+    if (keys.length >= countMax) {
+      return false;
+    }
+    const { namespace, key } = splitExpiryRow(row.key);
+    const stored = readKey(reader, namespace, key);
+    if (stored !== undefined) {
+      keys.push({ namespace, key, modRevision: stored.modRevision });
+    }
+    return true;
+  });
+  return keys;
+}
+
+function putKey(
+  context: ApplyContext,
+  namespace: string,
+  key: Uint8Array,
+  value: Uint8Array,
+  ttlSeconds: number,
+  current: StoredKey | undefined,
+): StoredKey {
+  const grown = value.length - (current === undefined ? -key.length : current.value.length);
+  context.requireRoom(grown);
+  context.countData(grown);
+  if (current !== undefined && current.deadlineMs !== 0) {
+    context.transaction.delete(expiryRow(current.deadlineMs, namespace, key));
+    context.countExpiringKeys(-1);
+  }
+  const deadlineMs = ttlSeconds === 0 ? 0 : context.tickMs + ttlSeconds * MS_PER_SECOND;
+  if (deadlineMs !== 0) {
+    context.transaction.put(expiryRow(deadlineMs, namespace, key), NO_BYTES);
+    context.countExpiringKeys(1);
+  }
+  const revision = context.nextRevision();
+  const stored = {
+    key,
+    value,
+    createRevision: current?.createRevision ?? revision,
+    modRevision: revision,
+    version: (current?.version ?? 0) + 1,
+    deadlineMs,
+  };
+  context.transaction.put(keyRow(namespace, key), encodeStoredKey(stored));
+  return stored;
+}
+
+function removeKey(context: ApplyContext, namespace: string, stored: StoredKey): void {
+  context.transaction.delete(keyRow(namespace, stored.key));
+  context.countData(-stored.key.length - stored.value.length);
+  if (stored.deadlineMs !== 0) {
+    context.transaction.delete(expiryRow(stored.deadlineMs, namespace, stored.key));
+    context.countExpiringKeys(-1);
+  }
+}
+
+function requireModRevision(command: PutKey | DeleteKey, current: StoredKey | undefined): void {
+  const actual = current?.modRevision ?? 0;
+  if (command.expectedModRevision !== undefined && command.expectedModRevision !== actual) {
+    throw new CoordinationError(
+      "REVISION_MISMATCH",
+      `expected_mod_revision is ${command.expectedModRevision}, but key ${quote(command.namespace, command.key)} ` +
+        (actual === 0 ? "does not exist" : `has mod_revision ${actual}`),
+      { details: new Map([["mod_revision", String(actual)]]) },
+    );
+  }
+}
+
+function matches(command: CompareAndSwap, current: StoredKey | undefined): boolean {
+  if (command.expectedValue === undefined && command.expectedModRevision === undefined) {
+    return current === undefined;
+  }
+  if (command.expectedModRevision !== undefined && command.expectedModRevision !== (current?.modRevision ?? 0)) {
+    return false;
+  }
+  return (
+    command.expectedValue === undefined || (current !== undefined && sameBytes(command.expectedValue, current.value))
+  );
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
+}
+
+function keyNotFound(namespace: string, key: Uint8Array): CoordinationError {
+  return new CoordinationError("KEY_NOT_FOUND", `key ${quote(namespace, key)} does not exist`);
+}
+
+function quote(namespace: string, key: Uint8Array): string {
+  return JSON.stringify(`${namespace}/${decodeText(key)}`);
+}
+
+/** The least byte string above the key. */
+function withNul(key: Uint8Array): Uint8Array {
+  const next = new Uint8Array(key.length + 1);
+  next.set(key);
+  return next;
+}
+
+const EXPIRY_ROW_NAMESPACE_OFFSET = 1 + 8;
+
+function splitExpiryRow(row: Uint8Array): { readonly namespace: string; readonly key: Uint8Array } {
+  const end = row.indexOf(0, EXPIRY_ROW_NAMESPACE_OFFSET);
+  return { namespace: decodeText(row.subarray(EXPIRY_ROW_NAMESPACE_OFFSET, end)), key: row.subarray(end + 1) };
+}
+
+/** The row of a key: its counters, then the value to the end. */
+function encodeStoredKey(stored: StoredKey): Uint8Array {
+  return new RecordWriter()
+    .uint53(stored.createRevision)
+    .uint53(stored.modRevision)
+    .uint53(stored.version)
+    .uint53(stored.deadlineMs)
+    .bytes(stored.value)
+    .finish();
+}
+
+function decodeStoredKey(key: Uint8Array, bytes: Uint8Array): StoredKey {
+  const reader = new RecordReader(bytes);
+  const createRevision = reader.uint53();
+  const modRevision = reader.uint53();
+  const version = reader.uint53();
+  const deadlineMs = reader.uint53();
+  const value = reader.bytes();
+  reader.end();
+  return { key, value, createRevision, modRevision, version, deadlineMs };
+}

@@ -1,0 +1,16 @@
+/** Limits that apply decides by, equal on every member of a cluster version. */
+
+export interface StateLimits {
+  /** Bytes of keys, values and stored answers per cluster, above which growing commands are refused (QUOTA). */
+  readonly dataBytesMax: number;
+  /** Cluster ticks that an answer is kept for retries, in milliseconds from its first execution. */
+  readonly replayWindowMs: number;
+  /** Bytes above which an answer is stored without the values it carries. */
+  readonly replayAnswerBytesMax: number;
+}
+
+export const DEFAULT_STATE_LIMITS: StateLimits = {
+  dataBytesMax: 8 * 1024 * 1024 * 1024,
+  replayWindowMs: 300_000,
+  replayAnswerBytesMax: 4 * 1024,
+};

@@ -1,0 +1,165 @@
+/**
+ * The replicated state machine: entries in, outcomes and one batch of changes out.
+ *
+ * Applying is deterministic: it reads no clock, randomness or setting of this member, only the rows of the state and
+ * the entry. Entries are applied one by one into a transaction; `commit` writes it together with the progress row, so
+ * what was done and how far it went never part (P42). Reads elsewhere see only committed batches.
+ */
+
+import { type Configuration, EntryType, entryEnvelope, entryIndex, entryPayload, entryTerm, entryType } from "../raft/index.ts";
+import { InvariantViolation, invariant } from "../raft/index.ts";
+import { ApplyContext } from "./apply-context.ts";
+import { type ClientCommand, decodeCommand, type ClientOperation, type LeaderOperation } from "./command.ts";
+import { CoordinationError } from "./coordination-error.ts";
+import { applyFounding, decodeFounding } from "./founding.ts";
+import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys.ts";
+import type { StateLimits } from "./limits.ts";
+import { readNamespace, writeNamespace } from "./namespaces.ts";
+import type { Outcome, Result } from "./outcome.ts";
+import { type Access, refusalOf } from "./principals.ts";
+import { encodeProgress, type Progress, readProgress } from "./progress.ts";
+import { applyPruneReplays, replayOf, storeAnswer } from "./replays.ts";
+import { PROGRESS_ROW } from "./rows.ts";
+import type { StateStore } from "./store.ts";
+import { type Digest, Transaction } from "./transaction.ts";
+
+/** Makes the configuration that the entry at the index brings into force, and tells the consensus core of it. */
+export type Reconfigure = (index: number) => Configuration;
+
+export class StateMachine {
+  readonly #store: StateStore;
+  readonly #limits: StateLimits;
+  readonly #transaction: Transaction;
+  #progress: Progress;
+  #committed: Progress;
+
+  constructor(store: StateStore, digest: Digest, limits: StateLimits) {
+    this.#store = store;
+    this.#limits = limits;
+    this.#progress = readProgress(store);
+    this.#committed = this.#progress;
+    this.#transaction = new Transaction(store, digest, this.#progress.digest);
+  }
+
+  /** How far the state has come, as of the last commit. */
+  get progress(): Progress {
+    return this.#committed;
+  }
+
+  /**
+   * Applies the next entry and returns the outcome of a client's command, null for any other entry. Nothing of it can
+   * be read before `commit`. Raises an InvariantViolation if the entry is not the next one or cannot be decoded.
+   */
+  apply(row: Uint8Array, reconfigure: Reconfigure): Outcome | null {
+    const index = entryIndex(row);
+    const term = entryTerm(row);
+    const envelope = entryEnvelope(row);
+    const before = this.#progress;
+    invariant(index === before.appliedIndex + 1, "entries are applied one by one", () => {
+      return `${index} after ${before.appliedIndex}`;
+    });
+    invariant(term >= before.appliedTerm, "terms never fall along the log", () => `${term} at ${index}`);
+    const context = new ApplyContext(this.#transaction, this.#limits, before, { index, ...envelope });
+    const outcome = applyEntry(context, row, reconfigure);
+    this.#progress = context.progress(term);
+    return outcome;
+  }
+
+  /** Writes everything applied since the last commit as one batch. */
+  commit(): void {
+    if (this.#progress === this.#committed) {
+      return;
+    }
+    const changes = this.#transaction.take();
+    changes.push({ key: PROGRESS_ROW, value: encodeProgress(this.#progress) });
+    this.#store.write(changes);
+    this.#committed = this.#progress;
+  }
+}
+
+/** The access level and namespace that an operation needs. */
+export function needOf(operation: ClientOperation): { readonly access: Access; readonly namespace: string } {
+  const access = operation.kind === "create-namespace" ? "admin" : "write";
+  return { access, namespace: operation.namespace };
+}
+
+function applyEntry(context: ApplyContext, row: Uint8Array, reconfigure: Reconfigure): Outcome | null {
+  const type = entryType(row);
+  switch (type) {
+    case EntryType.Empty:
+      return null;
+    case EntryType.Bootstrap:
+      applyFounding(context, decodeFounding(entryPayload(row)), reconfigure(context.index));
+      return null;
+    case EntryType.Command: {
+      const command = decodeCommand(entryPayload(row));
+      if (command.principal === null) {
+        applyLeaderOperation(context, command.operation);
+        return null;
+      }
+      return applyClientCommand(context, command);
+    }
+    default:
+      throw new InvariantViolation("entries have a known type", String(type));
+  }
+}
+
+/** Authorisation first, then the stored answer, then the operation: a revoked caller learns nothing (S13). */
+function applyClientCommand(context: ApplyContext, command: ClientCommand): Outcome {
+  const { principal, request, operation } = command;
+  const refusal = refusalOf(context.transaction, principal, needOf(operation), context.wallMs);
+  if (refusal !== null) {
+    return { answer: refusal, replayed: "no" };
+  }
+  const replayed = replayOf(context, principal, request);
+  if (replayed !== null) {
+    return replayed;
+  }
+  const answer = applyOperation(context, operation);
+  storeAnswer(context, principal, request, answer);
+  return { answer, replayed: "no" };
+}
+
+function applyOperation(context: ApplyContext, operation: ClientOperation): Result | CoordinationError {
+  try {
+    switch (operation.kind) {
+      case "create-namespace":
+        return applyCreateNamespace(context, operation.namespace);
+      case "put-key":
+        return applyPutKey(context, operation);
+      case "delete-key":
+        return applyDeleteKey(context, operation);
+      case "compare-and-swap":
+        return applyCompareAndSwap(context, operation);
+    }
+  } catch (error) {
+    if (error instanceof CoordinationError) {
+      return error;
+    }
+    throw error;
+  }
+}
+
+function applyLeaderOperation(context: ApplyContext, operation: LeaderOperation): void {
+  switch (operation.kind) {
+    case "expire-keys":
+      applyExpireKeys(context, operation);
+      return;
+    case "prune-replays":
+      applyPruneReplays(context, operation.countMax);
+      return;
+    case "tick":
+      return;
+  }
+}
+
+function applyCreateNamespace(context: ApplyContext, namespace: string): Result {
+  if (readNamespace(context.transaction, namespace) !== undefined) {
+    throw new CoordinationError("NAMESPACE_EXISTS", `namespace "${namespace}" exists already`);
+  }
+  context.requireRoom(namespace.length);
+  context.countData(namespace.length);
+  const revision = context.nextRevision();
+  writeNamespace(context.transaction, namespace, { createdAtMs: context.wallMs, createRevision: revision });
+  return { kind: "create-namespace", createdAtMs: context.wallMs, revision };
+}

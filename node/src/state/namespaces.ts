@@ -1,0 +1,36 @@
+/** Namespaces: created once, never removed; everything else that users name lives in one. */
+
+import { CoordinationError } from "./coordination-error.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+import { namespaceRow } from "./rows.ts";
+import type { StateReader } from "./store.ts";
+import type { Transaction } from "./transaction.ts";
+
+export interface Namespace {
+  readonly createdAtMs: number;
+  readonly createRevision: number;
+}
+
+/** The namespace of this name. */
+export function readNamespace(reader: StateReader, namespace: string): Namespace | undefined {
+  const bytes = reader.get(namespaceRow(namespace));
+  if (bytes === undefined) {
+    return undefined;
+  }
+  const fields = new RecordReader(bytes);
+  const found = { createdAtMs: fields.uint53(), createRevision: fields.uint53() };
+  fields.end();
+  return found;
+}
+
+/** Raises NAMESPACE_NOT_FOUND unless the namespace exists. */
+export function requireNamespace(reader: StateReader, namespace: string): void {
+  if (reader.get(namespaceRow(namespace)) === undefined) {
+    throw new CoordinationError("NAMESPACE_NOT_FOUND", `namespace "${namespace}" does not exist`);
+  }
+}
+
+export function writeNamespace(transaction: Transaction, name: string, namespace: Namespace): void {
+  const writer = new RecordWriter().uint53(namespace.createdAtMs).uint53(namespace.createRevision);
+  transaction.put(namespaceRow(name), writer.finish());
+}

@@ -1,0 +1,135 @@
+/**
+ * What a client's command came to, and its encoding for replay rows.
+ *
+ * An outcome is data: the same on every member that applies the entry, and the same again when a retry is answered
+ * from its row. Deadlines are stored as cluster ticks and turned into remaining times when an answer is made.
+ */
+
+import { invariant } from "../raft/index.ts";
+import { CoordinationError, isReason } from "./coordination-error.ts";
+import type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult, StoredKey } from "./keys.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+
+export interface CreateNamespaceResult {
+  readonly kind: "create-namespace";
+  readonly createdAtMs: number;
+  readonly revision: number;
+}
+
+export type Result = CreateNamespaceResult | PutKeyResult | DeleteKeyResult | CompareAndSwapResult;
+
+/** Whether the answer was computed now, taken from its row, or taken from a row that was too large for its values. */
+export type Replayed = "no" | "yes" | "no-values";
+
+export interface Outcome {
+  /** The result, or why the command was refused. */
+  readonly answer: Result | CoordinationError;
+  readonly replayed: Replayed;
+}
+
+const NO_BYTES = new Uint8Array(0);
+const KINDS = { error: 0, "create-namespace": 1, "put-key": 2, "delete-key": 3, "compare-and-swap": 4 } as const;
+
+/** The answer without the values it carries. */
+export function withoutValues(answer: Result | CoordinationError): Result | CoordinationError {
+  if (answer instanceof CoordinationError || answer.kind === "create-namespace") {
+    return answer;
+  }
+  return answer.kind === "compare-and-swap" ? { ...answer, currentValue: NO_BYTES } : { ...answer, previous: null };
+}
+
+export function encodeAnswer(answer: Result | CoordinationError): Uint8Array {
+  const writer = new RecordWriter();
+  if (answer instanceof CoordinationError) {
+    writer.uint8(KINDS.error).text(answer.reason).text(answer.message).uint32(answer.details.size);
+    for (const [name, value] of answer.details) {
+      writer.text(name).text(value);
+    }
+    return writer.finish();
+  }
+  writer.uint8(KINDS[answer.kind]).uint53(answer.revision);
+  switch (answer.kind) {
+    case "create-namespace":
+      return writer.uint53(answer.createdAtMs).finish();
+    case "put-key":
+      writer.uint53(answer.modRevision).boolean(answer.created);
+      writePrevious(writer, answer.previous);
+      return writer.finish();
+    case "delete-key":
+      writePrevious(writer, answer.previous);
+      return writer.finish();
+    case "compare-and-swap":
+      writer.boolean(answer.success).boolean(answer.currentExists).bytes(answer.currentValue);
+      return writer.uint53(answer.modRevision).finish();
+  }
+}
+
+export function decodeAnswer(bytes: Uint8Array): Result | CoordinationError {
+  const reader = new RecordReader(bytes);
+  const kind = reader.uint8();
+  const answer = kind === KINDS.error ? readError(reader) : readResult(kind, reader);
+  reader.end();
+  return answer;
+}
+
+function readResult(kind: number, reader: RecordReader): Result {
+  const revision = reader.uint53();
+  switch (kind) {
+    case KINDS["create-namespace"]:
+      return { kind: "create-namespace", revision, createdAtMs: reader.uint53() };
+    case KINDS["put-key"]:
+      return {
+        kind: "put-key",
+        revision,
+        modRevision: reader.uint53(),
+        created: reader.boolean(),
+        previous: readPrevious(reader),
+      };
+    case KINDS["delete-key"]:
+      return { kind: "delete-key", revision, previous: readPrevious(reader) };
+    case KINDS["compare-and-swap"]:
+      return {
+        kind: "compare-and-swap",
+        revision,
+        success: reader.boolean(),
+        currentExists: reader.boolean(),
+        currentValue: reader.bytes(),
+        modRevision: reader.uint53(),
+      };
+    default:
+      invariant(false, "answers have a known kind", () => String(kind));
+  }
+}
+
+function readError(reader: RecordReader): CoordinationError {
+  const reason = reader.text();
+  invariant(isReason(reason), "stored refusals have a known reason", () => reason);
+  const message = reader.text();
+  const details = new Map<string, string>();
+  for (let left = reader.uint32(); left > 0; left--) {
+    details.set(reader.text(), reader.text());
+  }
+  return new CoordinationError(reason, message, { details });
+}
+
+function writePrevious(writer: RecordWriter, previous: StoredKey | null): void {
+  writer.boolean(previous !== null);
+  if (previous !== null) {
+    writer.bytes(previous.key).bytes(previous.value).uint53(previous.createRevision).uint53(previous.modRevision);
+    writer.uint53(previous.version).uint53(previous.deadlineMs);
+  }
+}
+
+function readPrevious(reader: RecordReader): StoredKey | null {
+  if (!reader.boolean()) {
+    return null;
+  }
+  return {
+    key: reader.bytes(),
+    value: reader.bytes(),
+    createRevision: reader.uint53(),
+    modRevision: reader.uint53(),
+    version: reader.uint53(),
+    deadlineMs: reader.uint53(),
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * How far the state has come: the row that is part of every batch, so that effects and applied index never part (P42).
+ */
+
+import { invariant } from "../raft/index.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+import { PROGRESS_ROW } from "./rows.ts";
+import type { StateReader } from "./store.ts";
+
+export interface Progress {
+  /** Index and term of the last entry applied. */
+  readonly appliedIndex: number;
+  readonly appliedTerm: number;
+  /** Greatest cluster tick and wall clock of the entries applied, in milliseconds. */
+  readonly tickMs: number;
+  readonly wallMs: number;
+  /** Counts visible changes. */
+  readonly revision: number;
+  /** Running digest of all changes. */
+  readonly digest: number;
+  /** Bytes of keys, values and stored answers, for the quota. */
+  readonly dataBytes: number;
+  /** Keys with a deadline, and stored answers: while there are any, time must go on. */
+  readonly expiringKeys: number;
+  readonly replays: number;
+}
+
+/** Nothing applied. */
+const NO_PROGRESS: Progress = {
+  appliedIndex: 0,
+  appliedTerm: 0,
+  tickMs: 0,
+  wallMs: 0,
+  revision: 0,
+  digest: 0,
+  dataBytes: 0,
+  expiringKeys: 0,
+  replays: 0,
+};
+
+const FORMAT = 1;
+
+export function encodeProgress(progress: Progress): Uint8Array {
+  return new RecordWriter()
+    .uint8(FORMAT)
+    .uint53(progress.appliedIndex)
+    .uint53(progress.appliedTerm)
+    .uint53(progress.tickMs)
+    .uint53(progress.wallMs)
+    .uint53(progress.revision)
+    .uint32(progress.digest)
+    .uint53(progress.dataBytes)
+    .uint53(progress.expiringKeys)
+    .uint53(progress.replays)
+    .finish();
+}
+
+/** How far the state of this store has come. */
+export function readProgress(reader: StateReader): Progress {
+  const bytes = reader.get(PROGRESS_ROW);
+  return bytes === undefined ? NO_PROGRESS : decodeProgress(bytes);
+}
+
+function decodeProgress(bytes: Uint8Array): Progress {
+  const reader = new RecordReader(bytes);
+  const format = reader.uint8();
+  invariant(format === FORMAT, "the state has a known format", () => String(format));
+  const progress = {
+    appliedIndex: reader.uint53(),
+    appliedTerm: reader.uint53(),
+    tickMs: reader.uint53(),
+    wallMs: reader.uint53(),
+    revision: reader.uint53(),
+    digest: reader.uint32(),
+    dataBytes: reader.uint53(),
+    expiringKeys: reader.uint53(),
+    replays: reader.uint53(),
+  };
+  reader.end();
+  return progress;
+}

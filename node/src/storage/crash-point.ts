@@ -1,0 +1,40 @@
+/**
+ * Crash points: the places between two durable steps, each a named mark.
+ *
+ * The specs of this folder kill a child process at every one of them and check what the next start finds. The list is
+ * what they go through, so a new durable step adds its points here.
+ */
+
+import { mark } from "../raft/index.ts";
+
+export const CRASH_POINTS = [
+  "log.batch.before",
+  "log.batch.after",
+  "fence.write.before",
+  "fence.write.after",
+  "fence.sync.before",
+  "fence.sync.after",
+  "log.ack.before",
+  "log.ack.after",
+  "log.clear.before",
+  "log.clear.after",
+  "state.batch.before",
+  "state.batch.after",
+  "state.sync.before",
+  "state.sync.after",
+  "file.write.before",
+  "file.rename.before",
+  "file.rename.after",
+  "file.directory-sync.after",
+  "found.log.before",
+  "found.log.after",
+  "found.state.after",
+  "found.identity.after",
+] as const;
+
+export type CrashPoint = (typeof CRASH_POINTS)[number];
+
+/** Passes the place; with a listener the process may end here. */
+export function crashPoint(point: CrashPoint): void {
+  mark(point);
+}

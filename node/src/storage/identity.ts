@@ -1,0 +1,93 @@
+/**
+ * Who this data directory belongs to: minted with it, before anything else, and never made anew for data that is there.
+ *
+ * The incarnation tells this directory from every other that ever had the same member name. A directory in phase
+ * `empty` has no cluster yet; in phase `member` it holds a member's data.
+ */
+
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { replaceFile } from "./durable-file.ts";
+import { StoreError } from "./store-error.ts";
+
+export type Phase = "empty" | "member";
+
+export interface Identity {
+  readonly format: 1;
+  readonly phase: Phase;
+  readonly clusterName: string;
+  /** Name of the member, unique in its cluster. */
+  readonly name: string;
+  /** 32 hexadecimal digits. */
+  readonly incarnation: string;
+  /** UUID; "" in phase `empty`. */
+  readonly clusterId: string;
+  /** Index of the entry that added the member; 0 in phase `empty`. */
+  readonly memberId: number;
+}
+
+const FILE = "identity";
+const INCARNATION_BYTES = 16;
+const INCARNATION_PATTERN = /^[0-9a-f]{32}$/;
+const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** An identity for a new directory, with an incarnation of its own. */
+export function mintIdentity(clusterName: string, name: string): Identity {
+  return {
+    format: 1,
+    phase: "empty",
+    clusterName,
+    name,
+    incarnation: randomBytes(INCARNATION_BYTES).toString("hex"),
+    clusterId: "",
+    memberId: 0,
+  };
+}
+
+/** The identity of the directory, or null if it has none. Raises a StoreError if there is one that is not whole. */
+export function readIdentity(directory: string): Identity | null {
+  let text: string;
+  try {
+    text = readFileSync(join(directory, FILE), "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
+      return null;
+    }
+    throw new StoreError("io", `the identity of ${directory} cannot be read: ${String(error)}`, { cause: error });
+  }
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    throw new StoreError("corruption", `the identity of ${directory} is no JSON`, { cause: error });
+  }
+  if (!isIdentity(parsed)) {
+    throw new StoreError("corruption", `the identity of ${directory} lacks fields or has wrong ones`);
+  }
+  return parsed;
+}
+
+/** Replaces the identity; durable on return. */
+export function writeIdentity(directory: string, identity: Identity): void {
+  replaceFile(join(directory, FILE), `${JSON.stringify(identity, null, 2)}\n`);
+}
+
+function isIdentity(value: unknown): value is Identity {
+  if (typeof value !== "object" || value === null) {
+    return false;
+  }
+  const fields = new Map<string, unknown>(Object.entries(value));
+  const phase = fields.get("phase");
+  const founded = fields.get("clusterId") !== "";
+  return (
+    fields.get("format") === 1 &&
+    (phase === "empty" || phase === "member") &&
+    typeof fields.get("clusterName") === "string" &&
+    typeof fields.get("name") === "string" &&
+    INCARNATION_PATTERN.test(String(fields.get("incarnation"))) &&
+    (!founded || UUID_PATTERN.test(String(fields.get("clusterId")))) &&
+    Number.isSafeInteger(fields.get("memberId")) &&
+    (phase !== "member" || (founded && Number(fields.get("memberId")) >= 1))
+  );
+}

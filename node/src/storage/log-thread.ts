@@ -1,0 +1,123 @@
+/**
+ * The log thread: makes every write to the Raft log's store and to the fence, one after the other.
+ *
+ * For each request: the synced batch, then the fence slot, then (if asked) the fence's own sync, then the answer. The
+ * first error is answered as fatal and latches: nothing is written after it (P32).
+ */
+
+import { closeSync, constants, existsSync, fdatasyncSync, openSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+import { parentPort, workerData } from "node:worker_threads";
+import { decodeChanges } from "./change-batch.ts";
+import { crashPoint } from "./crash-point.ts";
+import { syncDirectory } from "./durable-file.ts";
+import { Rocks } from "./rocks.ts";
+import type { ThreadReply } from "./store-thread.ts";
+
+export interface LogThreadData {
+  readonly handle: bigint;
+  readonly fencePath: string;
+}
+
+export type LogRequest =
+  | {
+      readonly kind: "write";
+      readonly writeSeq: number;
+      readonly changes: ArrayBuffer;
+      readonly fence: Uint8Array;
+      readonly fenceOffset: number;
+      /** Whether the fence must be durable before the answer, else within a second. */
+      readonly syncFence: boolean;
+    }
+  | { readonly kind: "clear"; readonly from: Uint8Array; readonly to: Uint8Array }
+  | { readonly kind: "close" };
+
+export interface LogReply {
+  readonly kind: "written";
+  readonly writeSeq: number;
+  readonly durationMs: number;
+}
+
+/** A fence without a change of term or vote may be this much behind after a power cut. */
+const FENCE_SYNC_DELAY_MS = 1000;
+/** Only the owner may read what is in the data directory. */
+const FILE_MODE = 0o600;
+
+const port = parentPort;
+if (port === null) {
+  throw new Error("log-thread.ts is the entry of a worker thread");
+}
+const { handle, fencePath } = workerData as LogThreadData;
+const rocks = await Rocks.attach(handle);
+const fenceIsNew = !existsSync(fencePath);
+const fence = openSync(fencePath, constants.O_RDWR | constants.O_CREAT, FILE_MODE);
+if (fenceIsNew) {
+  // The name of a new file must become as durable as its content.
+  syncDirectory(dirname(fencePath));
+}
+let failed = false;
+let syncTimer: NodeJS.Timeout | null = null;
+
+function reply(message: LogReply | ThreadReply): void {
+  port?.postMessage(message);
+}
+
+function syncFence(): void {
+  if (syncTimer !== null) {
+    clearTimeout(syncTimer);
+    syncTimer = null;
+  }
+  crashPoint("fence.sync.before");
+  fdatasyncSync(fence);
+  crashPoint("fence.sync.after");
+}
+
+function attempt(action: () => void): void {
+  if (failed) {
+    return;
+  }
+  try {
+    action();
+  } catch (error) {
+    failed = true;
+    reply({ kind: "fatal", message: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+port.on("message", (request: LogRequest) => {
+  attempt(() => {
+    switch (request.kind) {
+      case "write": {
+        const started = performance.now();
+        crashPoint("log.batch.before");
+        rocks.write(decodeChanges(request.changes), true);
+        crashPoint("log.batch.after");
+        crashPoint("fence.write.before");
+        writeSync(fence, request.fence, 0, request.fence.length, request.fenceOffset);
+        crashPoint("fence.write.after");
+        if (request.syncFence) {
+          syncFence();
+        } else if (syncTimer === null) {
+          syncTimer = setTimeout(() => attempt(syncFence), FENCE_SYNC_DELAY_MS);
+        }
+        crashPoint("log.ack.before");
+        reply({ kind: "written", writeSeq: request.writeSeq, durationMs: performance.now() - started });
+        crashPoint("log.ack.after");
+        return;
+      }
+      case "clear":
+        crashPoint("log.clear.before");
+        rocks.clear(request.from, request.to);
+        crashPoint("log.clear.after");
+        return;
+      case "close":
+        syncFence();
+        closeSync(fence);
+        void rocks.close().then(() => {
+          reply({ kind: "closed" });
+          port.close();
+        });
+        return;
+    }
+  });
+});

@@ -1,0 +1,70 @@
+/**
+ * The replicated state in RocksDB: unsynced batches from the main thread, made durable now and then by the state
+ * thread. The log replays what a power cut takes away, so it keeps everything after the last sync.
+ */
+
+import { invariant, writeUint53 } from "../raft/index.ts";
+import type { Change, Row, StateStore } from "../state/index.ts";
+import { crashPoint } from "./crash-point.ts";
+import type { Rocks } from "./rocks.ts";
+import type { StateReply, StateRequest, StateThreadData } from "./state-thread.ts";
+import type { StoreError } from "./store-error.ts";
+import { StoreThread } from "./store-thread.ts";
+
+export class RocksStateStore implements StateStore {
+  readonly #rocks: Rocks;
+  readonly #thread: StoreThread<StateRequest, StateReply>;
+  #syncs = 0;
+  #synced: (() => void) | null = null;
+
+  constructor(rocks: Rocks, onFatal: (error: StoreError) => void) {
+    this.#rocks = rocks;
+    const data: StateThreadData = { handle: rocks.handle };
+    this.#thread = new StoreThread(
+      new URL("./state-thread.ts", import.meta.url),
+      "state",
+      data,
+      (_reply: StateReply) => this.#onSynced(),
+      onFatal,
+    );
+  }
+
+  /** Whether RocksDB holds writes back, so that a batch now would block the event loop. */
+  get isStalled(): boolean {
+    return this.#rocks.isStalled;
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    return this.#rocks.get(key);
+  }
+
+  scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
+    this.#rocks.scan(from, to, visit);
+  }
+
+  write(changes: readonly Change[]): void {
+    invariant(this.#synced === null, "no batch is written during a sync: it would wait for the disk");
+    crashPoint("state.batch.before");
+    this.#rocks.write(changes, false);
+    crashPoint("state.batch.after");
+  }
+
+  sync(done: () => void): void {
+    invariant(this.#synced === null, "one state sync is in flight at a time");
+    this.#synced = done;
+    this.#syncs++;
+    const marker = new Uint8Array(8);
+    writeUint53(marker, 0, this.#syncs);
+    this.#thread.post({ kind: "sync", marker });
+  }
+
+  close(): Promise<void> {
+    return this.#thread.close({ kind: "close" });
+  }
+
+  #onSynced(): void {
+    const done = this.#synced;
+    this.#synced = null;
+    done?.();
+  }
+}

@@ -1,0 +1,32 @@
+/** Types of the RocksDB binding, as far as rocks.ts uses it; the package brings none. */
+declare module "rocksdb" {
+  export interface RocksIterator {
+    /** Up to this many rows as key, value, key, value, … */
+    _nextvSync(rows: number): { readonly rows: readonly (Buffer | undefined)[]; readonly finished: boolean };
+    _closeSync(): void;
+  }
+
+  export interface RocksBatch {
+    _put(key: Buffer, value: Buffer): void;
+    _del(key: Buffer): void;
+    _writeSync(options: { readonly sync: boolean }): void;
+    _closeSync(): void;
+  }
+
+  export class RocksLevel {
+    constructor(location: string | bigint, options: { readonly keyEncoding: "buffer"; readonly valueEncoding: "buffer" });
+    readonly handle: bigint;
+    open(options: object): Promise<void>;
+    close(): Promise<void>;
+    batch(): RocksBatch;
+    iterator(options: {
+      readonly gte: Buffer;
+      readonly lt: Buffer;
+      readonly fillCache?: boolean;
+      readonly values?: boolean;
+    }): RocksIterator;
+    getProperty(name: string): string;
+    _getManySync(keys: readonly Buffer[], options: { readonly valueEncoding: "buffer" }): (Buffer | undefined)[];
+    _clear(range: { readonly gte: Buffer; readonly lt: Buffer }, callback: (error: Error | null) => void): void;
+  }
+}

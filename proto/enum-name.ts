@@ -1,0 +1,14 @@
+/** Names of enum values, for people and for JSON. */
+
+/**
+ * Returns the name of an enum value as in the protobuf definition, such as `WRITE_HELD`, or the number in decimal when this
+ * version of the contract does not know it.
+ *
+ * @param enumeration the generated object of the enum, such as `LockState`.
+ */
+export function enumName(enumeration: Readonly<Record<string, number>>, value: number): string {
+  for (const [name, number] of Object.entries(enumeration)) {
+    if (number === value && name !== "UNRECOGNIZED") return name;
+  }
+  return String(value);
+}

@@ -1,0 +1,29 @@
+/**
+ * The wire contract of Quoin as code: every message and service of the package `coordination.v1`, generated from the
+ * protobuf definitions beside this file, and what a server and a client need to speak it exactly.
+ *
+ * A message `X` is a type and, under the same name, an object with `encode`, `decode`, `create` and `fromPartial`. An int64
+ * is a bigint, `bytes` are a Uint8Array (in what the generated clients receive, a Buffer), a map is a Map; an absent message
+ * or `optional` field is undefined. An enum is an object of numbers and the union of them; a nested one is called
+ * `Outer_Inner`. Service definitions are in serviceDefinitions, clients are called `<Service>Client`.
+ */
+
+export type { MessageCodec } from "./decode.ts";
+export { decodeRequest } from "./decode.ts";
+export { readDescriptorSet } from "./descriptors.ts";
+export { enumName } from "./enum-name.ts";
+export * from "./generated/coordination/v1/cluster.ts";
+export * from "./generated/coordination/v1/cluster_admin.ts";
+export * from "./generated/coordination/v1/key_value.ts";
+export * from "./generated/coordination/v1/lock.ts";
+export * from "./generated/coordination/v1/memory.ts";
+export * from "./generated/coordination/v1/types.ts";
+export * from "./generated/coordination/v1/watch.ts";
+export type { MalformedMessageProblem } from "./malformed-message-error.ts";
+export { MalformedMessageError } from "./malformed-message-error.ts";
+export type { RawServiceDefinition } from "./raw-methods.ts";
+export { rawMethods } from "./raw-methods.ts";
+export type { ServiceName } from "./services.ts";
+export { qualifiedServiceName, serviceDefinitions } from "./services.ts";
+export type { StatusDetails } from "./status-details.ts";
+export { decodeStatusDetails, encodeStatusDetails, errorDomain, statusDetailsTrailer } from "./status-details.ts";

@@ -1,0 +1,34 @@
+/**
+ * The error of bytes that are not a message of the contract. It says what is wrong and, where that can be known, in which
+ * field; it never contains a value of the message, which may be a secret.
+ */
+
+/**
+ * - `wire`: the bytes do not follow the protobuf encoding (cut off, an impossible length, tag or group).
+ * - `utf8`: a string field is not valid UTF-8.
+ * - `int64-range`: an int64 field lies outside ±(2^53 − 1) (rule S17).
+ */
+export type MalformedMessageProblem = "wire" | "utf8" | "int64-range";
+
+const descriptions: Readonly<Record<MalformedMessageProblem, string>> = {
+  wire: "is cut off or malformed",
+  utf8: "is not valid UTF-8",
+  "int64-range": "is outside ±(2^53 - 1)",
+};
+
+/** Thrown by decodeRequest; the API answers it as INVALID_ARGUMENT / BAD_FIELD. */
+export class MalformedMessageError extends Error {
+  override readonly name = "MalformedMessageError";
+  /** Full name of the message, such as `coordination.v1.PutKeyRequest`. */
+  readonly typeName: string;
+  readonly problem: MalformedMessageProblem;
+  /** Path of the field in its protobuf names, such as `guard.lock_name`; undefined when no field is to blame. */
+  readonly field: string | undefined;
+
+  constructor(typeName: string, problem: MalformedMessageProblem, field: string | undefined) {
+    super(field === undefined ? `the message ${descriptions[problem]}` : `field ${field} ${descriptions[problem]}`);
+    this.typeName = typeName;
+    this.problem = problem;
+    this.field = field;
+  }
+}

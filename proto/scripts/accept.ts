@@ -1,0 +1,27 @@
+/**
+ * Makes the protobuf definitions, as they are, the contract that later changes are compared with, and says what that
+ * breaks for clients of the one before. Exits with 1 if the definitions do not compile.
+ */
+
+import { existsSync } from "node:fs";
+import path from "node:path";
+import { acceptContract, baselineName, compareWithBaseline, contractDirectory, DefinitionError } from "./contract.ts";
+
+async function accept(): Promise<void> {
+  const known = existsSync(path.join(contractDirectory, baselineName));
+  const breaking = known ? await compareWithBaseline(contractDirectory) : undefined;
+  const changed = await acceptContract(contractDirectory);
+  const wrote = `Wrote proto/${baselineName}.`;
+  if (breaking === undefined) console.log(`There was no accepted contract. ${wrote}`);
+  else if (!changed) console.log("The accepted contract is current.");
+  else if (breaking.succeeded) console.log(`Accepted changes that break no client. ${wrote}`);
+  else console.log(`Accepted changes that break clients:\n${breaking.output.trimEnd()}\n${wrote}`);
+}
+
+try {
+  await accept();
+} catch (error) {
+  if (!(error instanceof DefinitionError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,38 @@
+/**
+ * Brings the generated files up to date with the protobuf definitions, or, with --check, says whether they are, and
+ * whether the definitions obey buf.yaml and break no client of the accepted contract. Exits with 1 if not, 2 on wrong use.
+ */
+
+import { checkContract, contractDirectory, DefinitionError, writeDerivedFiles } from "./contract.ts";
+
+async function generate(): Promise<void> {
+  const changed = await writeDerivedFiles(contractDirectory);
+  for (const file of changed) console.log(`${file.reason === "superfluous" ? "removed" : "wrote"} proto/${file.path}`);
+  if (changed.length === 0) console.log("The generated files are current.");
+}
+
+async function check(): Promise<void> {
+  const problems = await checkContract(contractDirectory);
+  for (const problem of problems) {
+    console.error(`${problem.title}:\n${problem.details.trimEnd()}\n${problem.remedy}\n`);
+  }
+  if (problems.length === 0) console.log("The protobuf definitions and the generated files are in order.");
+  else process.exitCode = 1;
+}
+
+const parameters = process.argv.slice(2);
+
+try {
+  if (parameters.length === 0) {
+    await generate();
+  } else if (parameters.length === 1 && parameters[0] === "--check") {
+    await check();
+  } else {
+    console.error("usage: node proto/scripts/generate.ts [--check]");
+    process.exitCode = 2;
+  }
+} catch (error) {
+  if (!(error instanceof DefinitionError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,69 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { expect } from "chai";
+import { qualifiedServiceName, readDescriptorSet, type ServiceName, serviceDefinitions } from "./index.ts";
+
+/** Every method of the contract; a star marks those that answer with a stream. */
+const contract: Readonly<Record<ServiceName, string>> = {
+  KeyValueService: "CreateNamespace GetKey PutKey DeleteKey ListKeys CompareAndSwap",
+  LockService:
+    "CreateLock DescribeLock AcquireLock ReleaseLock ForceReleaseLock " +
+    "CreateRWLock DescribeRWLock AcquireRWLock ReleaseRWLock",
+  MemoryService: "AllocateMemory DescribeMemory ResizeMemory FreeMemory WriteMemory ReadMemory ListMemoryRegions",
+  WatchService: "WatchKeys* WatchLocks*",
+  ClusterService: "GetCluster",
+  ClusterAdminService:
+    "GetStatus ListMembers Bootstrap AddMember PromoteMembers RemoveMembers TransferLeadership " +
+    "PutSettings RotateKeys Snapshot* Compact",
+};
+
+const names = Object.keys(contract) as ServiceName[];
+
+describe("serviceDefinitions", () => {
+  it("have every service and method of the contract, unary or answering with a stream", () => {
+    expect(Object.keys(serviceDefinitions)).to.have.members(names);
+    for (const name of names) {
+      const methods = Object.values(serviceDefinitions[name]).map((method) => {
+        expect(method.requestStream).to.equal(false);
+        expect(method.path).to.match(new RegExp(`^/${qualifiedServiceName(name)}/`));
+        return method.path.replace(/.*\//, "") + (method.responseStream ? "*" : "");
+      });
+      expect(methods.join(" ")).to.equal(contract[name]);
+    }
+  });
+
+  it("are the services that the descriptor set describes, with XRequest and XResponse for each X", () => {
+    const { file: files } = fromBinary(FileDescriptorSetSchema, readDescriptorSet());
+    const services = files.flatMap((file) => file.service.map((service) => ({ package: file.package, service })));
+    expect(services.map((each) => `${each.package}.${each.service.name}`)).to.have.members(
+      names.map(qualifiedServiceName),
+    );
+    for (const method of services.flatMap((each) => each.service.method)) {
+      expect(method.inputType).to.equal(`.coordination.v1.${method.name}Request`);
+      expect(method.outputType).to.equal(`.coordination.v1.${method.name}Response`);
+    }
+  });
+});
+
+describe("readDescriptorSet", () => {
+  const { file: files } = fromBinary(FileDescriptorSetSchema, readDescriptorSet());
+
+  it("has every file that another one needs, each after those that it needs", () => {
+    const seen = new Set<string>();
+    for (const file of files) {
+      for (const dependency of file.dependency) expect(seen, file.name).to.include(dependency);
+      seen.add(file.name);
+    }
+    expect([...seen]).to.include.members(["google/rpc/error_details.proto", "google/protobuf/any.proto"]);
+  });
+
+  it("has the cluster revision as field 15 in every answer of the client services", () => {
+    const unary = names.filter((name) => name !== "ClusterAdminService").flatMap((name) => contract[name].split(" "));
+    const messages = new Map(files.flatMap((file) => file.messageType.map((message) => [message.name, message])));
+    for (const method of unary) {
+      const response = messages.get(`${method.replace("*", "")}Response`);
+      const revision = response?.field.find((field) => field.name === "revision");
+      expect(revision?.number, method).to.equal(15);
+    }
+  });
+});

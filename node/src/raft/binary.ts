@@ -28,6 +28,7 @@ export function writeUint32(bytes: Uint8Array, offset: number, value: number): v
   invariant(offset >= 0 && offset + 4 <= bytes.length, "writes stay within their bytes", () => {
     return `4 bytes at ${offset} of ${bytes.length}`;
   });
+  invariant(value >>> 0 === value, "32-bit numbers are whole and at most 2^32 − 1", () => String(value));
   bytes[offset] = value >>> 24;
   bytes[offset + 1] = value >>> 16;
   bytes[offset + 2] = value >>> 8;

@@ -49,6 +49,10 @@ const FORMAT = 1;
 
 /** A row with everything but term, index and checksum, which `sealEntry` adds when the leader appends it. */
 export function encodeEntry(type: EntryType, envelope: Envelope, payload: Uint8Array): Uint8Array {
+  // A larger row would be written, acknowledged, and found damaged at the next start.
+  invariant(ENTRY_HEADER_BYTES + payload.length <= ENTRY_BYTES_MAX, "entries have at most 11 MiB", () => {
+    return `a payload of ${payload.length} bytes`;
+  });
   const row = new Uint8Array(ENTRY_HEADER_BYTES + payload.length);
   row[4] = FORMAT;
   row[5] = type;

@@ -11,7 +11,6 @@ import {
   type DataDirectoryOptions,
   type MemberData,
   openDataDirectory,
-  type Usage,
   usageOf,
 } from "../storage/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
@@ -24,6 +23,8 @@ export interface MemberOptions extends DataDirectoryOptions {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly limits: ReplicaLimits;
+  /** Version of the program. */
+  readonly version: string;
   readonly onRole: ReplicaOptions["onRole"];
 }
 
@@ -108,9 +109,19 @@ export class Member {
     return this.#replica;
   }
 
-  /** Bytes of the data directory and of its file system. */
-  usage(): Usage {
-    return usageOf(this.#options.directory);
+  /** Version of the program. */
+  get version(): string {
+    return this.#options.version;
+  }
+
+  /** Bytes of the files in the data directory. */
+  get dbSizeBytes(): number {
+    return usageOf(this.#options.directory).usedBytes;
+  }
+
+  /** Bytes that may still be written to its file system. */
+  get diskFreeBytes(): number {
+    return usageOf(this.#options.directory).freeBytes;
   }
 
   /**

@@ -4,4 +4,4 @@ export { replaceFile } from "./durable-file.ts";
 export type { Identity } from "./identity.ts";
 export type { LogStore } from "./log-store.ts";
 export { StoreError, type StoreErrorKind } from "./store-error.ts";
-export { type Usage, usageOf } from "./usage.ts";
+export { usageOf } from "./usage.ts";

@@ -8,17 +8,19 @@ import type { Change, Row, StateStore } from "../state/index.ts";
 import { crashPoint } from "./crash-point.ts";
 import type { Rocks } from "./rocks.ts";
 import type { StateReply, StateRequest, StateThreadData } from "./state-thread.ts";
-import type { StoreError } from "./store-error.ts";
+import { StoreError } from "./store-error.ts";
 import { StoreThread } from "./store-thread.ts";
 
 export class RocksStateStore implements StateStore {
   readonly #rocks: Rocks;
   readonly #thread: StoreThread<StateRequest, StateReply>;
+  readonly #onFatal: (error: StoreError) => void;
   #syncs = 0;
   #synced: (() => void) | null = null;
 
   constructor(rocks: Rocks, onFatal: (error: StoreError) => void) {
     this.#rocks = rocks;
+    this.#onFatal = onFatal;
     const data: StateThreadData = { handle: rocks.handle };
     this.#thread = new StoreThread(
       new URL("./state-thread.ts", import.meta.url),
@@ -35,17 +37,17 @@ export class RocksStateStore implements StateStore {
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
-    return this.#rocks.get(key);
+    return this.#orFatal(() => this.#rocks.get(key));
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
-    this.#rocks.scan(from, to, visit);
+    this.#orFatal(() => this.#rocks.scan(from, to, visit));
   }
 
   write(changes: readonly Change[]): void {
     invariant(this.#synced === null, "no batch is written during a sync: it would wait for the disk");
     crashPoint("state.batch.before");
-    this.#rocks.write(changes, false);
+    this.#orFatal(() => this.#rocks.write(changes, false));
     crashPoint("state.batch.after");
   }
 
@@ -60,6 +62,18 @@ export class RocksStateStore implements StateStore {
 
   close(): Promise<void> {
     return this.#thread.close({ kind: "close" });
+  }
+
+  /** A state that cannot be read or written ends the member, whoever asked. */
+  #orFatal<T>(action: () => T): T {
+    try {
+      return action();
+    } catch (error) {
+      if (error instanceof StoreError) {
+        this.#onFatal(error);
+      }
+      throw error;
+    }
   }
 
   #onSynced(): void {

@@ -3,7 +3,7 @@
 import { readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-export interface Usage {
+interface Usage {
   readonly usedBytes: number;
   readonly freeBytes: number;
 }

@@ -1,0 +1,33 @@
+/** What a process has used so far, from /proc. */
+
+import { readFileSync } from "node:fs";
+
+export interface ProcessUsage {
+  /** User and system time, in milliseconds. */
+  readonly cpuMs: number;
+  /** Largest resident set so far, in bytes. */
+  readonly memoryBytesMax: number;
+}
+
+/** USER_HZ of Linux on every architecture that the member runs on. */
+const MS_PER_CLOCK_TICK = 10;
+const UTIME_FIELD = 11;
+const STIME_FIELD = 12;
+const BYTES_PER_KB = 1024;
+
+/** The usage of the process; null where there is no /proc. */
+export function usageOf(pid: number): ProcessUsage | null {
+  try {
+    // The command's name is in parentheses and may hold spaces: fields are counted from after it.
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /s, "").split(" ");
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    const ticks = Number(stat[UTIME_FIELD]) + Number(stat[STIME_FIELD]);
+    const memoryKb = Number(/^VmHWM:\s+([0-9]+) kB$/m.exec(status)?.[1] ?? 0);
+    return { cpuMs: ticks * MS_PER_CLOCK_TICK, memoryBytesMax: memoryKb * BYTES_PER_KB };
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
+      return null;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env node
+/**
+ * Starts quoinctl. The program itself is TypeScript, which Node runs directly from version 24 on; when an older Node runs
+ * this file, it looks for the one that npm has installed beside the package, and starts that with the same arguments,
+ * standard streams, signals and exit code.
+ *
+ * It is plain JavaScript on built-in modules, for Node 18 and newer.
+ */
+
+import { spawn } from "node:child_process";
+import { existsSync, realpathSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const MINIMUM_NODE_MAJOR = 24;
+/** Set for the second start, so that a Node that is too old as well is an error and not an endless chain. */
+const RESTARTED = "QUOINCTL_RESTARTED";
+const FORWARDED_SIGNALS = /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]);
+
+/** @returns {string | undefined} the nearest node that npm has installed above this file; undefined if there is none */
+function findInstalledNode() {
+  let directory = path.dirname(realpathSync(fileURLToPath(import.meta.url)));
+  while (directory !== path.dirname(directory)) {
+    directory = path.dirname(directory);
+    const candidate = path.join(directory, "node_modules", ".bin", "node");
+    if (existsSync(candidate)) return candidate;
+  }
+  return undefined;
+}
+
+function restart() {
+  const node = process.env[RESTARTED] === undefined ? findInstalledNode() : undefined;
+  if (node === undefined) {
+    console.error(
+      `quoinctl: Node ${MINIMUM_NODE_MAJOR} or newer is needed, and this is Node ${process.versions.node}\n` +
+        "hint: run npm ci in the folder of quoinctl, or install a newer Node",
+    );
+    process.exitCode = 1;
+    return;
+  }
+  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {
+    stdio: "inherit",
+    env: { ...process.env, [RESTARTED]: "1" },
+  });
+  for (const signal of FORWARDED_SIGNALS) process.on(signal, () => child.kill(signal));
+  child.once("error", (error) => {
+    console.error(`quoinctl: ${node} cannot be started: ${error.message}`);
+    process.exitCode = 1;
+  });
+  child.once("exit", (code, signal) => {
+    if (signal === null) {
+      process.exitCode = code ?? 1;
+      return;
+    }
+    // Whoever started this program must see it end as the program itself did.
+    for (const forwarded of FORWARDED_SIGNALS) process.removeAllListeners(forwarded);
+    process.kill(process.pid, signal);
+  });
+}
+
+if (Number.parseInt(process.versions.node, 10) < MINIMUM_NODE_MAJOR) {
+  restart();
+} else {
+  const { main } = await import("../src/cli/index.ts");
+  await main();
+}

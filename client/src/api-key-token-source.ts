@@ -1,0 +1,97 @@
+/**
+ * Tokens from an API key: fetched when first needed, and again at 80 % of their life while calls go on with the old one.
+ * However many calls wait, one exchange is under way at a time. There are no timers: a client that makes no calls fetches
+ * nothing.
+ */
+
+import type { TlsOptions } from "./channel.ts";
+import { badField } from "./request-field.ts";
+import type { Runtime } from "./runtime.ts";
+import { exchangeApiKey } from "./token-exchange.ts";
+import type { TokenSource } from "./token-source.ts";
+
+/** Part of its life after which a token is replaced: early enough for several tries. */
+const refreshAt = 0.8;
+
+/** Pause between two tries to replace a token that still works, in milliseconds. */
+const retryPauseMs = 1_000;
+
+/** The parts of an ApiKeyTokenSource. */
+export interface ApiKeyTokenSourceOptions {
+  readonly apiKey: string;
+  /** URLs of HTTP interfaces, at least one; each is tried in turn. */
+  readonly httpEndpoints: readonly string[];
+  readonly tls: TlsOptions | undefined;
+  readonly runtime: Runtime;
+}
+
+interface FetchedToken {
+  readonly text: string;
+  readonly refreshAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+/** Exchanges an API key for tokens. */
+export class ApiKeyTokenSource implements TokenSource {
+  readonly #options: ApiKeyTokenSourceOptions;
+  #current: FetchedToken | undefined;
+  #underWay: Promise<string> | undefined;
+  #notBeforeMs = 0;
+
+  /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD without a key or an HTTP endpoint. */
+  constructor(options: ApiKeyTokenSourceOptions) {
+    if (options.apiKey === "") throw badField("credentials.apiKey", "is empty");
+    if (options.httpEndpoints.length === 0) throw badField("credentials.httpEndpoints", "must name at least one URL");
+    for (const endpoint of options.httpEndpoints) {
+      const protocol = URL.parse(endpoint)?.protocol;
+      if (protocol !== "http:" && protocol !== "https:") {
+        throw badField("credentials.httpEndpoints", "must be URLs that begin with http:// or https://");
+      }
+    }
+    this.#options = options;
+  }
+
+  /** @throws QuoinError as exchangeApiKey. */
+  token(): string | Promise<string> {
+    const nowMs = this.#options.runtime.monotonicMs();
+    const current = this.#current;
+    if (current === undefined || nowMs >= current.expiresAtMs) return this.#fetch();
+    if (nowMs >= current.refreshAtMs && nowMs >= this.#notBeforeMs) this.#refreshInBackground();
+    return current.text;
+  }
+
+  /** @throws QuoinError as exchangeApiKey. */
+  async refresh(refused: string): Promise<string> {
+    // Of several calls that were refused with the same token, the first fetches another one and the rest get that.
+    if (this.#current?.text === refused) this.#current = undefined;
+    return this.token();
+  }
+
+  #refreshInBackground(): void {
+    this.#fetch().catch(() => {
+      // The present token still works. Should it expire before a later try succeeds, that call gets the error.
+      this.#notBeforeMs = this.#options.runtime.monotonicMs() + retryPauseMs;
+    });
+  }
+
+  #fetch(): Promise<string> {
+    this.#underWay ??= this.#exchange().finally(() => {
+      this.#underWay = undefined;
+    });
+    return this.#underWay;
+  }
+
+  async #exchange(): Promise<string> {
+    const { apiKey, httpEndpoints, tls, runtime } = this.#options;
+    // The life counts from before the exchange, so that this side errs early.
+    const startMs = runtime.monotonicMs();
+    const { accessToken, expiresInSeconds } = await exchangeApiKey({ apiKey, httpEndpoints, tls });
+    const lifeMs = expiresInSeconds * 1_000;
+    this.#current = {
+      text: accessToken,
+      refreshAtMs: startMs + lifeMs * refreshAt,
+      expiresAtMs: startMs + lifeMs,
+    };
+    return accessToken;
+  }
+}

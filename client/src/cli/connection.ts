@@ -1,0 +1,76 @@
+/**
+ * How quoinctl reaches the cluster: what the options, the environment, a context and the local cluster say, put together in
+ * this order, each part from the first place that names it.
+ *
+ * A local cluster is taken whole or not at all, and the HTTP endpoints of a place are used only with its gRPC endpoints: an
+ * API key goes to no other cluster than the one that is asked for.
+ */
+
+import { type Credentials, conventionalHttpEndpoint, isEndpoint, type TlsOptions } from "../index.ts";
+import type { ConnectionSource } from "./connection-source.ts";
+import { readContextSource } from "./context-source.ts";
+import { readEnvironmentSource } from "./environment-source.ts";
+import { readLocalClusterSource } from "./local-cluster-source.ts";
+import { type ConnectionOptions, readOptionSource } from "./option-source.ts";
+import type { Terminal } from "./terminal.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** All that is needed to make a client. */
+export interface Connection {
+  readonly endpoints: readonly string[];
+  readonly credentials: Credentials;
+  readonly tls: TlsOptions | undefined;
+}
+
+/**
+ * Finds the cluster.
+ *
+ * @throws UsageError when no place names one, or credentials are missing, or what is named cannot be used.
+ */
+export async function findConnection(
+  terminal: Pick<Terminal, "environment" | "homeDirectory" | "workingDirectory">,
+  options: ConnectionOptions,
+): Promise<Connection> {
+  const variables = readEnvironmentSource(terminal.environment);
+  const sources: ConnectionSource[] = [
+    await readOptionSource(options),
+    variables,
+    (await readContextSource(terminal, options.context)) ?? {},
+  ];
+  if (!sources.some((source) => source.endpoints !== undefined)) {
+    const local = await readLocalClusterSource(terminal.workingDirectory);
+    if (local !== undefined) sources.push(local);
+  }
+  return assemble(sources, variables.httpEndpoints);
+}
+
+function assemble(
+  sources: readonly ConnectionSource[],
+  httpEndpointsOfEnvironment: readonly string[] | undefined,
+): Connection {
+  const place = sources.find((source) => source.endpoints !== undefined);
+  const endpoints = place?.endpoints;
+  if (place === undefined || endpoints === undefined) {
+    throw new UsageError(
+      "no cluster is known here",
+      "start one with npm start and run quoinctl in the same directory, or name one with --endpoints host:port",
+    );
+  }
+  for (const endpoint of endpoints) {
+    if (!isEndpoint(endpoint)) throw new UsageError(`an endpoint must be host:port, not ${JSON.stringify(endpoint)}`);
+  }
+  const credentials = sources.find((source) => source.credentials !== undefined)?.credentials;
+  if (credentials === undefined) {
+    throw new UsageError(
+      `there is no token or API key for ${endpoints.join(", ")}`,
+      "pass --api-key-file or --token-file, or set QUOIN_API_KEY or QUOIN_TOKEN",
+    );
+  }
+  const tls = sources.find((source) => source.tls !== undefined)?.tls;
+  if (!("apiKey" in credentials)) return { endpoints, credentials, tls };
+  const httpEndpoints =
+    httpEndpointsOfEnvironment ??
+    place.httpEndpoints ??
+    endpoints.map((endpoint) => conventionalHttpEndpoint(endpoint, tls !== undefined));
+  return { endpoints, credentials: { apiKey: credentials.apiKey, httpEndpoints }, tls };
+}

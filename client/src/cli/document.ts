@@ -1,0 +1,55 @@
+/** Reading of documents from files that people or other programs have written: each field is checked as it is taken. */
+
+import { UsageError } from "./usage-error.ts";
+
+/** The fields of an object, by name: a Map, because some names are chosen by users (rule S19). */
+export type Fields = ReadonlyMap<unknown, unknown>;
+
+/** Takes fields out of a document, and raises UsageError with the file's name for what is not as it must be. */
+export class FieldReader {
+  readonly #file: string;
+  readonly #fields: Fields;
+
+  constructor(file: string, fields: unknown) {
+    if (!(fields instanceof Map)) throw new UsageError(`${file} is not as it must be: an object is expected`);
+    this.#file = file;
+    this.#fields = fields;
+  }
+
+  /** A text that is not empty; undefined when it is absent. */
+  text(name: string): string | undefined {
+    const value = this.#fields.get(name);
+    if (value === undefined || value === null) return undefined;
+    if (typeof value !== "string" || value === "") throw this.#wrong(name, "a text");
+    return value;
+  }
+
+  /** A list of texts; undefined when it is absent or empty. */
+  texts(name: string): readonly string[] | undefined {
+    const value = this.#fields.get(name);
+    if (value === undefined || value === null) return undefined;
+    if (!Array.isArray(value) || !value.every((item) => typeof item === "string")) {
+      throw this.#wrong(name, "a list of texts");
+    }
+    return value.length === 0 ? undefined : value;
+  }
+
+  /** True or false; false when it is absent. */
+  flag(name: string): boolean {
+    const value = this.#fields.get(name) ?? false;
+    if (typeof value !== "boolean") throw this.#wrong(name, "true or false");
+    return value;
+  }
+
+  /** An object of the document; undefined when it is absent. */
+  object(name: string): Fields | undefined {
+    const value = this.#fields.get(name);
+    if (value === undefined || value === null) return undefined;
+    if (!(value instanceof Map)) throw this.#wrong(name, "an object");
+    return value;
+  }
+
+  #wrong(name: string, expected: string): UsageError {
+    return new UsageError(`${this.#file} is not as it must be: ${name} must be ${expected}`);
+  }
+}

@@ -1,0 +1,63 @@
+/** Durations and counts as they are written on the command line. */
+
+import { InvalidArgumentError } from "commander";
+
+const durationPattern = /^([0-9]+)(ms|s|m|h)?$/;
+
+const unitsMs: ReadonlyMap<string, number> = new Map([
+  ["ms", 1],
+  ["s", 1_000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+]);
+
+/**
+ * Reads a duration such as `90`, `90s`, `500ms`, `5m` or `1h`; without a unit it is in seconds.
+ *
+ * @returns milliseconds, more than 0.
+ * @throws InvalidArgumentError of commander, which names the option.
+ */
+export function parseDurationMs(text: string): number {
+  const [, digits, unit = "s"] = durationPattern.exec(text) ?? [];
+  const durationMs = Number(digits) * (unitsMs.get(unit) ?? Number.NaN);
+  if (!Number.isSafeInteger(durationMs) || durationMs < 1) {
+    throw new InvalidArgumentError("Give a duration such as 90s, 5m or 1h.");
+  }
+  return durationMs;
+}
+
+/**
+ * Reads a duration of whole seconds, such as `90`, `90s`, `5m` or `1h`.
+ *
+ * @returns seconds, at least 1.
+ * @throws InvalidArgumentError of commander, which names the option.
+ */
+export function parseDurationSeconds(text: string): number {
+  const seconds = parseDurationMs(text) / 1_000;
+  if (!Number.isInteger(seconds)) throw new InvalidArgumentError("Give whole seconds, such as 90s, 5m or 1h.");
+  return seconds;
+}
+
+/**
+ * Reads a count or a revision: a whole number in decimal, at least 0.
+ *
+ * @throws InvalidArgumentError of commander, which names the option.
+ */
+export function parseCount(text: string): number {
+  const count = Number(text);
+  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(count)) {
+    throw new InvalidArgumentError("Give a whole number from 0 to 2^53 - 1.");
+  }
+  return count;
+}
+
+/**
+ * Reads a count that must not be 0.
+ *
+ * @throws InvalidArgumentError of commander, which names the option.
+ */
+export function parsePositiveCount(text: string): number {
+  const count = parseCount(text);
+  if (count === 0) throw new InvalidArgumentError("Give a whole number of at least 1.");
+  return count;
+}

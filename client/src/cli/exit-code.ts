@@ -1,0 +1,17 @@
+/** The exit codes of quoinctl, for scripts. */
+
+export const exitCodes = {
+  /** Done. */
+  done: 0,
+  /** The service refused, or something unexpected happened. */
+  refused: 1,
+  /** The command line, the environment or a file cannot be used; nothing was sent. */
+  usage: 2,
+  /** No member answered, or not in time. */
+  unavailable: 3,
+  /** A comparison failed: kv cas, or a revision that was to be expected. */
+  compareFailed: 4,
+} as const;
+
+/** One of the exit codes. */
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

@@ -1,0 +1,54 @@
+/** From an error to what the user sees of it: one line, a hint where one helps, and an exit code. */
+
+import { QuoinError } from "../index.ts";
+import { escapeControls } from "./displayed-text.ts";
+import { type ExitCode, exitCodes } from "./exit-code.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Raised by kv cas after it has printed its answer. */
+export class CompareFailedError extends Error {
+  override readonly name = "CompareFailedError";
+}
+
+/** How a command failed. */
+export interface Failure {
+  /** For the standard error, without a line break. */
+  readonly message: string;
+  readonly hint: string | undefined;
+  readonly exitCode: ExitCode;
+}
+
+/** Describes an error. Anything unexpected is described with its stack, because it is a bug to report. */
+export function describeFailure(error: unknown): Failure {
+  if (error instanceof UsageError) {
+    return { message: escapeControls(error.message), hint: error.hint, exitCode: exitCodes.usage };
+  }
+  if (error instanceof CompareFailedError) {
+    return { message: escapeControls(error.message), hint: undefined, exitCode: exitCodes.compareFailed };
+  }
+  if (error instanceof QuoinError) {
+    return {
+      message: `${escapeControls(error.message)} (${error.reason === "" ? error.code : error.reason})`,
+      hint: hintFor(error),
+      exitCode: exitCodeOf(error),
+    };
+  }
+  const stack = error instanceof Error ? error.stack : undefined;
+  return { message: `unexpected error: ${stack ?? String(error)}`, hint: undefined, exitCode: exitCodes.refused };
+}
+
+function exitCodeOf(error: QuoinError): ExitCode {
+  if (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED") return exitCodes.unavailable;
+  if (error.reason === "REVISION_MISMATCH") return exitCodes.compareFailed;
+  // Without a request id the SDK itself has refused an argument.
+  return error.code === "INVALID_ARGUMENT" && error.requestId === undefined ? exitCodes.usage : exitCodes.refused;
+}
+
+function hintFor(error: QuoinError): string | undefined {
+  if (error.reason === "NAMESPACE_NOT_FOUND") return "create it with: quoinctl namespace create NAME";
+  if (error.code === "UNAUTHENTICATED")
+    return "the token or API key is not valid here; see --token-file, --api-key-file";
+  if (error.outcome === "unknown") return "a write may have been executed all the same: read before you repeat it";
+  if (error.code === "UNAVAILABLE") return "is the cluster running? See --endpoints";
+  return undefined;
+}

@@ -1,0 +1,3 @@
+/** The command line `quoinctl`. */
+
+export { main } from "./main.ts";

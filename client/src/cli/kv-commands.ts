@@ -1,0 +1,262 @@
+/** `quoinctl kv …` */
+
+import { type Command, Option } from "commander";
+import type { KeyEntry } from "../index.ts";
+import { displayValue, escapeControls } from "./displayed-text.ts";
+import { parseCount, parseDurationSeconds, parsePositiveCount } from "./duration.ts";
+import { CompareFailedError } from "./failure.ts";
+import { parseKeyArgument, parsePrefixArgument } from "./key-argument.ts";
+import { entryDocument, historyDocument, valueDocument } from "./key-document.ts";
+import type { TableContent } from "./output.ts";
+import type { Session } from "./session.ts";
+import { UsageError } from "./usage-error.ts";
+import { readFileValue, readValue } from "./value-argument.ts";
+
+/** Characters of a value that a table shows: a line of a usual terminal holds them beside the other columns. */
+const shownCharacters = 60;
+
+/** Adds the commands to the program. */
+export function addKeyValueCommands(program: Command, session: Session): void {
+  const kv = program.command("kv").description("read and write keys");
+  addPut(kv, session);
+  addGet(kv, session);
+  addDelete(kv, session);
+  addList(kv, session);
+  addCompareAndSwap(kv, session);
+}
+
+interface PutOptions {
+  readonly file?: string;
+  readonly ttl?: number;
+  readonly ifRevision?: number;
+  readonly prev?: boolean;
+}
+
+function addPut(kv: Command, session: Session): void {
+  kv.command("put <NAMESPACE/KEY> [VALUE]")
+    .description("write a key; without VALUE, or with -, the value is the standard input")
+    .option("--file <FILE>", "take the value from a file")
+    .addOption(ttlOption())
+    .addOption(ifRevisionOption("write only if the key has this revision; 0 = if it does not exist"))
+    .option("--prev", "also print what the key was before")
+    .action(async (target: string, argument: string | undefined, options: PutOptions) => {
+      const { namespace, key } = parseKeyArgument(target);
+      const value = await readValue(session.terminal, { argument, file: options.file });
+      const result = await session.withClient((client) =>
+        client.keyValue.put(namespace, key, value, {
+          ttlSeconds: options.ttl,
+          expectedModRevision: options.ifRevision,
+          returnPrevious: options.prev,
+        }),
+      );
+      session.print({
+        document: {
+          namespace,
+          key,
+          created: result.created,
+          mod_revision: result.modRevision,
+          revision: result.revision,
+          ...previousDocument(options.prev, result.previous),
+        },
+        table: withPrevious(options.prev, result.previous, {
+          columns: ["KEY", "CREATED", "MOD REVISION"],
+          rows: [[escapeControls(target), String(result.created), String(result.modRevision)]],
+        }),
+      });
+    });
+}
+
+function addGet(kv: Command, session: Session): void {
+  kv.command("get <NAMESPACE/KEY>")
+    .description("print the value of a key, or with -o json or yaml also its revisions")
+    .option("--raw", "print the bytes of the value and nothing else, no line break either")
+    .action(async (target: string, options: { readonly raw?: boolean }) => {
+      const { namespace, key } = parseKeyArgument(target);
+      const result = await session.withClient((client) => client.keyValue.get(namespace, key));
+      if (session.format === "table" || options.raw === true) {
+        session.terminal.stdout.write(result.value);
+        if (options.raw !== true) session.terminal.stdout.write("\n");
+        return;
+      }
+      const document = {
+        namespace,
+        key,
+        ...valueDocument(result.value),
+        ...historyDocument(result),
+        revision: result.revision,
+      };
+      session.print({ document, table: { columns: [], rows: [] } });
+    });
+}
+
+function addDelete(kv: Command, session: Session): void {
+  kv.command("delete <NAMESPACE/KEY>")
+    .description("remove a key")
+    .addOption(ifRevisionOption("remove only if the key has this revision"))
+    .option("--prev", "also print what the key was")
+    .action(async (target: string, options: Pick<PutOptions, "ifRevision" | "prev">) => {
+      const { namespace, key } = parseKeyArgument(target);
+      const result = await session.withClient((client) =>
+        client.keyValue.delete(namespace, key, {
+          expectedModRevision: options.ifRevision,
+          returnPrevious: options.prev,
+        }),
+      );
+      session.print({
+        document: {
+          namespace,
+          key,
+          deleted: result.deleted,
+          revision: result.revision,
+          ...previousDocument(options.prev, result.previous),
+        },
+        table: withPrevious(options.prev, result.previous, {
+          columns: ["KEY", "DELETED", "REVISION"],
+          rows: [[escapeControls(target), String(result.deleted), String(result.revision)]],
+        }),
+      });
+    });
+}
+
+interface ListOptions {
+  readonly keysOnly?: boolean;
+  readonly limit?: number;
+  readonly pageSize?: number;
+}
+
+function addList(kv: Command, session: Session): void {
+  kv.command("list <NAMESPACE[/PREFIX]>")
+    .description("list the keys that start with a prefix, in the order of their bytes")
+    .option("--keys-only", "leave out the values")
+    .addOption(new Option("--limit <N>", "stop after this many keys (default: all)").argParser(parsePositiveCount))
+    .addOption(new Option("--page-size <N>", "keys per request, 1 to 1,000").argParser(parsePositiveCount))
+    .action(async (target: string, options: ListOptions) => {
+      const { namespace, prefix } = parsePrefixArgument(target);
+      const keysOnly = options.keysOnly === true;
+      const { items, revision } = await readList(session, namespace, prefix, options);
+      session.print({
+        document: {
+          namespace,
+          prefix,
+          items: items.map((item) => (keysOnly ? { key: item.key, ...historyDocument(item) } : entryDocument(item))),
+          revision,
+        },
+        table: listTable(items, keysOnly),
+      });
+    });
+}
+
+async function readList(
+  session: Session,
+  namespace: string,
+  prefix: string,
+  { keysOnly, limit = Number.POSITIVE_INFINITY, pageSize }: ListOptions,
+): Promise<{ readonly items: readonly KeyEntry[]; readonly revision: number | undefined }> {
+  return session.withClient(async (client) => {
+    const items: KeyEntry[] = [];
+    let revision: number | undefined;
+    for await (const page of client.keyValue.pages(namespace, { prefix, keysOnly, pageSize })) {
+      revision ??= page.revision;
+      items.push(...page.items);
+      if (items.length >= limit) break;
+    }
+    return { items: items.slice(0, limit), revision };
+  });
+}
+
+function listTable(items: readonly KeyEntry[], keysOnly: boolean): TableContent {
+  const history = (item: KeyEntry) => [
+    String(item.modRevision),
+    String(item.version),
+    item.expiresInMs === 0 ? "-" : `${Math.ceil(item.expiresInMs / 1_000)}s`,
+  ];
+  const columns = ["MOD REVISION", "VERSION", "EXPIRES IN"];
+  if (keysOnly) {
+    return { columns: ["KEY", ...columns], rows: items.map((item) => [escapeControls(item.key), ...history(item)]) };
+  }
+  return {
+    columns: ["KEY", ...columns, "VALUE"],
+    rows: items.map((item) => [escapeControls(item.key), ...history(item), displayValue(item.value, shownCharacters)]),
+  };
+}
+
+interface CompareAndSwapOptions {
+  readonly file?: string;
+  readonly expect?: string;
+  readonly expectFile?: string;
+  readonly ifRevision?: number;
+  readonly absent?: boolean;
+  readonly ttl?: number;
+}
+
+function addCompareAndSwap(kv: Command, session: Session): void {
+  kv.command("cas <NAMESPACE/KEY> [NEW]")
+    .description("write a key if it is as expected, else print what it is and end with exit code 4")
+    .addOption(new Option("--expect <VALUE>", "the key must have this value").conflicts(["expectFile", "absent"]))
+    .addOption(new Option("--expect-file <FILE>", "the key must have the value in this file").conflicts("absent"))
+    .addOption(ifRevisionOption("the key must have this revision; 0 = it must not exist").conflicts("absent"))
+    .option("--absent", "the key must not exist")
+    .option("--file <FILE>", "take the new value from a file")
+    .addOption(ttlOption())
+    .action(async (target: string, argument: string | undefined, options: CompareAndSwapOptions) => {
+      const { namespace, key } = parseKeyArgument(target);
+      const { expect, expectFile, ifRevision, absent } = options;
+      if (expect === undefined && expectFile === undefined && ifRevision === undefined && absent !== true) {
+        throw new UsageError("say what the key must be: --expect, --expect-file, --if-revision or --absent");
+      }
+      const expectedValue = expectFile === undefined ? expect : await readFileValue(expectFile);
+      const newValue = await readValue(session.terminal, { argument, file: options.file });
+      const result = await session.withClient((client) =>
+        client.keyValue.compareAndSwap(namespace, key, newValue, {
+          expectedValue,
+          expectedModRevision: ifRevision,
+          ttlSeconds: options.ttl,
+        }),
+      );
+      const { success, currentExists, currentValue, modRevision, revision } = result;
+      session.print({
+        document: {
+          namespace,
+          key,
+          success,
+          current_exists: currentExists,
+          ...(currentValue === undefined ? {} : valueDocument(currentValue)),
+          mod_revision: modRevision,
+          revision,
+        },
+        table: {
+          columns: ["KEY", "SUCCESS", "MOD REVISION", "CURRENT VALUE"],
+          rows: [
+            [
+              escapeControls(target),
+              String(success),
+              currentExists ? String(modRevision) : "-",
+              currentValue === undefined ? "-" : displayValue(currentValue, shownCharacters),
+            ],
+          ],
+        },
+      });
+      if (!success) throw new CompareFailedError(`${target} is not as expected`);
+    });
+}
+
+function ttlOption(): Option {
+  return new Option("--ttl <DURATION>", "let the key expire after this time, such as 90, 90s, 5m or 1h").argParser(
+    parseDurationSeconds,
+  );
+}
+
+function ifRevisionOption(description: string): Option {
+  return new Option("--if-revision <N>", description).argParser(parseCount);
+}
+
+function previousDocument(asked: boolean | undefined, previous: KeyEntry | undefined): object {
+  if (asked !== true) return {};
+  return { previous: previous === undefined ? null : entryDocument(previous) };
+}
+
+function withPrevious(asked: boolean | undefined, previous: KeyEntry | undefined, table: TableContent): TableContent {
+  if (asked !== true) return table;
+  const shown = previous === undefined ? "-" : displayValue(previous.value, shownCharacters);
+  return { columns: [...table.columns, "PREVIOUS"], rows: table.rows.map((row) => [...row, shown]) };
+}

@@ -1,0 +1,54 @@
+/**
+ * The local cluster of the working directory: `.quoin/endpoints.json`, there or in a directory above, as the launcher of
+ * local clusters writes it.
+ */
+
+import path from "node:path";
+import type { ConnectionSource } from "./connection-source.ts";
+import { FieldReader } from "./document.ts";
+import { notPrivate, readPossiblyPrivateFile } from "./private-file.ts";
+import { UsageError } from "./usage-error.ts";
+
+const relativeFile = path.join(".quoin", "endpoints.json");
+
+/**
+ * Reads the nearest file at or above a directory.
+ *
+ * @returns undefined when there is none.
+ * @throws UsageError when it cannot be used, or others could use it: it holds an API key.
+ */
+export async function readLocalClusterSource(workingDirectory: string): Promise<ConnectionSource | undefined> {
+  let directory = path.resolve(workingDirectory);
+  for (;;) {
+    const file = path.join(directory, relativeFile);
+    const found = await readPossiblyPrivateFile(file);
+    if (found !== undefined) {
+      // This also keeps out a file that another user has planted in a directory above: such a file cannot be read.
+      if (!found.isPrivate) throw notPrivate(file);
+      return toSource(new FieldReader(file, parseJson(file, found.content)));
+    }
+    const parent = path.dirname(directory);
+    if (parent === directory) return undefined;
+    directory = parent;
+  }
+}
+
+function toSource(fields: FieldReader): ConnectionSource {
+  const apiKey = fields.text("apiKey");
+  return {
+    endpoints: fields.texts("grpc"),
+    httpEndpoints: fields.texts("http"),
+    credentials: apiKey === undefined ? undefined : { apiKey },
+  };
+}
+
+/** The parser's own message quotes the text, which holds secrets. */
+function parseJson(file: string, text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? new Map(Object.entries(value)) : value;
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new UsageError(`${file} is not valid JSON`);
+    throw error;
+  }
+}

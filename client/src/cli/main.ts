@@ -1,0 +1,30 @@
+/** The process of quoinctl: gives the command line its surroundings, and the shell its exit code. */
+
+import { homedir } from "node:os";
+import { run } from "./program.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Runs the command line of this process to its end. */
+export async function main(): Promise<void> {
+  process.stdout.on("error", endQuietly);
+  process.stderr.on("error", endQuietly);
+  const terminal: Terminal = {
+    // Only when it is asked for: a command that reads nothing leaves the standard input alone.
+    get stdin() {
+      return process.stdin;
+    },
+    stdout: process.stdout,
+    stderr: process.stderr,
+    environment: process.env,
+    workingDirectory: process.cwd(),
+    homeDirectory: homedir(),
+  };
+  // Not process.exit: what was printed must reach a pipe first.
+  process.exitCode = await run(process.argv.slice(2), terminal);
+}
+
+/** The reader of a pipe may go away when it has seen enough, as `head` does; that is no error. */
+function endQuietly(error: Error): void {
+  if ("code" in error && error.code === "EPIPE") process.exit();
+  throw error;
+}

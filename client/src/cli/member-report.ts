@@ -1,0 +1,202 @@
+/**
+ * What is known of each member of the cluster: by its own account where it gives one, else as another member sees it.
+ *
+ * Every endpoint that is known, and every endpoint that the cluster names, is asked. A caller without the access `admin` in
+ * all namespaces gets what the ClusterService says.
+ */
+
+import {
+  type Client,
+  type Cluster,
+  createAdminClient,
+  createClient,
+  createTokenSource,
+  type MemberStatus,
+  QuoinError,
+  type StatusResult,
+  type TlsOptions,
+  type TokenSource,
+} from "../index.ts";
+import type { Connection } from "./connection.ts";
+
+/** A member in the report; undefined = not known. */
+export interface ReportedMember {
+  readonly id: string;
+  readonly name: string;
+  readonly endpoint: string | undefined;
+  /**
+   * Its state by its own account, such as `RUNNING`; else `UNDISCLOSED` when it answered but not this caller, `UNREACHABLE`
+   * when it did not answer, or `UNCLAIMED` for a place that no process has taken.
+   */
+  readonly state: string;
+  readonly role: string | undefined;
+  readonly term: number | undefined;
+  readonly appliedIndex: number | undefined;
+  /** Committed entries, as far as any member knows, that it has not applied. */
+  readonly lag: number | undefined;
+  readonly dbSizeBytes: number | undefined;
+  readonly version: string | undefined;
+  readonly alarms: readonly string[];
+}
+
+/** The cluster as seen from here. */
+export interface ClusterReport {
+  /** Undefined = no member told. */
+  readonly clusterId: string | undefined;
+  readonly members: readonly ReportedMember[];
+}
+
+/** What an endpoint answered when it was asked for its status. */
+interface Account {
+  readonly endpoint: string;
+  readonly answer: StatusResult | QuoinError;
+}
+
+/** A member as others name it. */
+interface NamedMember {
+  readonly id: string;
+  readonly name: string;
+  readonly grpcEndpoint: string;
+  readonly role: string | undefined;
+}
+
+/**
+ * Asks all members that can be found.
+ *
+ * @param timeoutMs deadline of each question; undefined = that of the SDK.
+ * @throws QuoinError when no member answered anything.
+ */
+export async function reportMembers(connection: Connection, timeoutMs: number | undefined): Promise<ClusterReport> {
+  const { endpoints, tls } = connection;
+  const tokens = createTokenSource(connection.credentials, tls);
+  const client = createClient({ endpoints, credentials: tokens, tls, timeoutMs });
+  const askAll = (targets: readonly string[]) =>
+    Promise.all(targets.map((endpoint) => ask(endpoint, tokens, tls, timeoutMs)));
+  try {
+    const [cluster, first] = await Promise.all([getCluster(client), askAll(endpoints)]);
+    const named = namedMembers(cluster, first);
+    const further = new Set(named.map((member) => member.grpcEndpoint)).difference(new Set([...endpoints, ""]));
+    return assemble(cluster, named, [...first, ...(await askAll([...further]))]);
+  } finally {
+    client.close();
+  }
+}
+
+/** The answer of the ClusterService, which needs a leader: without one the members still give their own accounts. */
+async function getCluster(client: Client): Promise<Cluster | QuoinError> {
+  try {
+    return await client.cluster.getCluster();
+  } catch (error) {
+    return QuoinError.from(error);
+  }
+}
+
+async function ask(
+  endpoint: string,
+  tokens: TokenSource,
+  tls: TlsOptions | undefined,
+  timeoutMs: number | undefined,
+): Promise<Account> {
+  const admin = createAdminClient({ endpoint, credentials: tokens, tls, timeoutMs });
+  try {
+    return { endpoint, answer: await admin.getStatus() };
+  } catch (error) {
+    return { endpoint, answer: QuoinError.from(error) };
+  } finally {
+    admin.close();
+  }
+}
+
+/** All members that somebody has named: the ClusterService first, because that is fresh. */
+function namedMembers(cluster: Cluster | QuoinError, accounts: readonly Account[]): readonly NamedMember[] {
+  const named = new Map<string, NamedMember>();
+  for (const { answer } of accounts) {
+    for (const member of answer instanceof QuoinError ? [] : (answer.known?.members ?? [])) {
+      named.set(member.id, { ...member, role: member.voter ? undefined : "LEARNER" });
+    }
+  }
+  for (const member of cluster instanceof QuoinError ? [] : cluster.members) {
+    const role = member.learner ? "LEARNER" : "FOLLOWER";
+    named.set(member.id, { ...member, role: member.leader ? "LEADER" : role });
+  }
+  return [...named.values()];
+}
+
+function assemble(
+  cluster: Cluster | QuoinError,
+  named: readonly NamedMember[],
+  accounts: readonly Account[],
+): ClusterReport {
+  const statuses = new Map<string, MemberStatus>();
+  const errors = new Map<string, QuoinError>();
+  for (const { endpoint, answer } of accounts) {
+    if (answer instanceof QuoinError) errors.set(endpoint, answer);
+    else statuses.set(endpoint, answer.status);
+  }
+  if (statuses.size === 0 && cluster instanceof QuoinError) throw cluster;
+  const commitIndex = Math.max(0, ...[...statuses.values()].map((status) => status.commitIndex));
+  // By id, so that a member that is known under two endpoints is listed once.
+  const members = new Map<string, ReportedMember>();
+  for (const [endpoint, status] of statuses) {
+    members.set(status.id === "" ? endpoint : status.id, fromStatus(endpoint, status, commitIndex));
+  }
+  for (const member of named) {
+    if (!members.has(member.id)) members.set(member.id, fromHearsay(member, errors.get(member.grpcEndpoint)));
+  }
+  const listed = new Set([...members.values()].map((member) => member.endpoint));
+  for (const [endpoint, error] of errors) {
+    if (!listed.has(endpoint) && !hasAnswered(error)) {
+      members.set(endpoint, fromHearsay({ id: "", name: "", grpcEndpoint: endpoint, role: undefined }, error));
+    }
+  }
+  const clusterId =
+    cluster instanceof QuoinError ? [...statuses.values()].find((status) => status.clusterId !== "") : cluster;
+  return { clusterId: clusterId?.clusterId, members: [...members.values()].sort(byId) };
+}
+
+function fromStatus(endpoint: string, status: MemberStatus, commitIndex: number): ReportedMember {
+  return {
+    id: status.id,
+    name: status.name,
+    endpoint,
+    state: status.state,
+    role: status.role === "MEMBER_ROLE_UNSPECIFIED" ? undefined : status.role,
+    term: status.term,
+    appliedIndex: status.appliedIndex,
+    lag: commitIndex - status.appliedIndex,
+    dbSizeBytes: status.dbSizeBytes,
+    version: status.version,
+    alarms: status.alarms,
+  };
+}
+
+function fromHearsay(member: NamedMember, error: QuoinError | undefined): ReportedMember {
+  return {
+    id: member.id,
+    name: member.name,
+    endpoint: member.grpcEndpoint === "" ? undefined : member.grpcEndpoint,
+    state: stateWithoutStatus(member, error),
+    role: member.role,
+    term: undefined,
+    appliedIndex: undefined,
+    lag: undefined,
+    dbSizeBytes: undefined,
+    version: undefined,
+    alarms: [],
+  };
+}
+
+function stateWithoutStatus(member: NamedMember, error: QuoinError | undefined): string {
+  if (member.grpcEndpoint === "") return "UNCLAIMED";
+  return error !== undefined && hasAnswered(error) ? "UNDISCLOSED" : "UNREACHABLE";
+}
+
+/** Whether the member is there, though it did not tell. */
+function hasAnswered(error: QuoinError): boolean {
+  return error.code === "PERMISSION_DENIED" || error.code === "UNIMPLEMENTED";
+}
+
+/** Ids are numbers in decimal; members without one come last. */
+function byId(left: ReportedMember, right: ReportedMember): number {
+  return (Number(left.id) || Number.POSITIVE_INFINITY) - (Number(right.id) || Number.POSITIVE_INFINITY) || 0;
+}

@@ -1,0 +1,75 @@
+/** The command line: its options and commands, and what becomes of an error. */
+
+import { Command, CommanderError, Option } from "commander";
+import packageDescription from "../../package.json" with { type: "json" };
+import { parseDurationMs } from "./duration.ts";
+import { list } from "./environment-source.ts";
+import { type ExitCode, exitCodes } from "./exit-code.ts";
+import { describeFailure } from "./failure.ts";
+import { addKeyValueCommands } from "./kv-commands.ts";
+import { addNamespaceCommands } from "./namespace-commands.ts";
+import { outputFormats } from "./output.ts";
+import { type GlobalOptions, Session } from "./session.ts";
+import { addStatusCommand } from "./status-command.ts";
+import type { Terminal } from "./terminal.ts";
+import { addTokenCommand } from "./token-command.ts";
+
+const afterHelp = `
+Where the cluster is: --endpoints, else QUOIN_ENDPOINTS, else a context, else .quoin/endpoints.json in this directory or
+above. What to authenticate with: --token-file or --api-key-file, else QUOIN_TOKEN or QUOIN_API_KEY, else the same place.
+
+Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 unavailable, 4 comparison failed.`;
+
+/**
+ * Runs one command.
+ *
+ * @param parameters the arguments, without the names of Node and of the program.
+ * @returns the exit code; whatever there is to say has been printed.
+ */
+export async function run(parameters: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  const program = createProgram(terminal);
+  try {
+    await program.parseAsync(parameters, { from: "user" });
+    return exitCodes.done;
+  } catch (error) {
+    // Commander has printed its message, or the help, by itself.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    const { message, hint, exitCode } = describeFailure(error);
+    terminal.stderr.write(`quoinctl: ${message}\n`);
+    if (hint !== undefined) terminal.stderr.write(`hint: ${hint}\n`);
+    return exitCode;
+  }
+}
+
+function createProgram(terminal: Terminal): Command {
+  const program = new Command("quoinctl")
+    .description("Command line of Quoin, the coordination service")
+    .version(packageDescription.version)
+    .addOption(new Option("--endpoints <LIST>", "gRPC endpoints as host:port, separated by commas").argParser(list))
+    .option("--token-file <FILE>", "authenticate with the token in this file")
+    .option("--api-key-file <FILE>", "authenticate with the API key in this file")
+    .option("--context <NAME>", "use this context of the configuration file")
+    .option("--ca <FILE>", "speak TLS and trust these authorities (PEM)")
+    .option("--cert <FILE>", "speak TLS and show this certificate (PEM)")
+    .option("--key <FILE>", "private key of the certificate (PEM)")
+    .addOption(new Option("-o, --output <FORMAT>", "how to print results").choices(outputFormats).default("table"))
+    .addOption(
+      new Option("--timeout <DURATION>", "give up after this time, such as 10, 500ms or 1m (default: 5s)").argParser(
+        parseDurationMs,
+      ),
+    )
+    .addHelpText("after", afterHelp)
+    .showHelpAfterError("hint: add --help to see the usage")
+    .configureOutput({
+      writeOut: (text) => terminal.stdout.write(text),
+      writeErr: (text) => terminal.stderr.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, "quoinctl: ")),
+    })
+    .exitOverride();
+  const session = new Session(terminal, () => program.opts<GlobalOptions>());
+  addNamespaceCommands(program, session);
+  addKeyValueCommands(program, session);
+  addStatusCommand(program, session);
+  addTokenCommand(program, session);
+  return program;
+}

@@ -1,0 +1,56 @@
+/** One run of quoinctl: its surroundings, its global options, and what commands need of them. */
+
+import { type Client, createClient } from "../index.ts";
+import { type Connection, findConnection } from "./connection.ts";
+import type { ConnectionOptions } from "./option-source.ts";
+import { type OutputFormat, printResult, type Result } from "./output.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** The options that every command has. */
+export interface GlobalOptions extends ConnectionOptions {
+  readonly output: OutputFormat;
+  /** Deadline of each operation, in milliseconds; that of the SDK by default. */
+  readonly timeout?: number | undefined;
+}
+
+/** One run of quoinctl. */
+export class Session {
+  readonly terminal: Terminal;
+  readonly #readOptions: () => GlobalOptions;
+
+  /** @param readOptions the global options; called when the command line has been read. */
+  constructor(terminal: Terminal, readOptions: () => GlobalOptions) {
+    this.terminal = terminal;
+    this.#readOptions = readOptions;
+  }
+
+  /** Deadline of each operation, in milliseconds; undefined = that of the SDK. */
+  get timeoutMs(): number | undefined {
+    return this.#readOptions().timeout;
+  }
+
+  /** The format to print in. */
+  get format(): OutputFormat {
+    return this.#readOptions().output;
+  }
+
+  /** Finds the cluster; raises UsageError when there is none. */
+  async findConnection(): Promise<Connection> {
+    return findConnection(this.terminal, this.#readOptions());
+  }
+
+  /** Does work with a client, and closes it. */
+  async withClient<Value>(work: (client: Client) => Promise<Value>): Promise<Value> {
+    const client = createClient({ ...(await this.findConnection()), timeoutMs: this.timeoutMs });
+    try {
+      return await work(client);
+    } finally {
+      client.close();
+    }
+  }
+
+  /** Prints a result in the format that was asked for. */
+  print(result: Result): void {
+    printResult(this.terminal, this.format, result);
+  }
+}

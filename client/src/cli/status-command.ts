@@ -1,0 +1,67 @@
+/** `quoinctl status`: all members in a table. */
+
+import type { Command } from "commander";
+import { escapeControls } from "./displayed-text.ts";
+import { type ReportedMember, reportMembers } from "./member-report.ts";
+import type { Session } from "./session.ts";
+
+const columns = ["ID", "NAME", "ENDPOINT", "STATE", "ROLE", "TERM", "APPLIED", "LAG", "DB SIZE", "VERSION"];
+
+const sizeUnits = ["B", "KiB", "MiB", "GiB", "TiB"];
+
+/** Adds the command to the program. */
+export function addStatusCommand(program: Command, session: Session): void {
+  program
+    .command("status")
+    .description("show the members of the cluster and how they are")
+    .action(async () => {
+      const report = await reportMembers(await session.findConnection(), session.timeoutMs);
+      session.print({
+        document: { cluster_id: report.clusterId ?? null, members: report.members.map(memberDocument) },
+        table: { columns, rows: report.members.map(memberRow) },
+      });
+    });
+}
+
+function memberDocument(member: ReportedMember): object {
+  return {
+    id: member.id,
+    name: member.name,
+    endpoint: member.endpoint ?? null,
+    state: member.state,
+    role: member.role ?? null,
+    term: member.term ?? null,
+    applied_index: member.appliedIndex ?? null,
+    lag: member.lag ?? null,
+    db_size_bytes: member.dbSizeBytes ?? null,
+    version: member.version ?? null,
+    alarms: member.alarms,
+  };
+}
+
+function memberRow(member: ReportedMember): string[] {
+  const cells = [
+    member.id,
+    member.name,
+    member.endpoint,
+    [member.state, ...member.alarms].join(" "),
+    member.role,
+    member.term,
+    member.appliedIndex,
+    member.lag,
+    member.dbSizeBytes === undefined ? undefined : formatSize(member.dbSizeBytes),
+    member.version,
+  ];
+  return cells.map((cell) => (cell === undefined || cell === "" ? "-" : escapeControls(String(cell))));
+}
+
+/** A size in the largest unit that leaves at least 1, with one decimal above bytes. */
+function formatSize(bytes: number): string {
+  let size = bytes;
+  let unit = 0;
+  while (size >= 1_024 && unit < sizeUnits.length - 1) {
+    size /= 1_024;
+    unit += 1;
+  }
+  return unit === 0 ? `${size} B` : `${size.toFixed(1)} ${sizeUnits[unit]}`;
+}

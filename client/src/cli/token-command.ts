@@ -1,0 +1,47 @@
+/** `quoinctl token`: the one command that prints a secret, on the standard output and nowhere else. */
+
+import { type Command, Option } from "commander";
+import { type AccessToken, type Credentials, createTokenSource, exchangeApiKey, type TlsOptions } from "../index.ts";
+import { parseDurationSeconds } from "./duration.ts";
+import type { Session } from "./session.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Adds the command to the program. */
+export function addTokenCommand(program: Command, session: Session): void {
+  program
+    .command("token")
+    .description("print an access token, for grpcurl, curl and other clients")
+    .addOption(
+      new Option("--expires-in <SECONDS>", "life of the token, such as 600 or 10m (default: 1h)").argParser(
+        parseDurationSeconds,
+      ),
+    )
+    .action(async ({ expiresIn }: { readonly expiresIn?: number }) => {
+      const { credentials, tls } = await session.findConnection();
+      const { accessToken, expiresInSeconds } = await takeToken(credentials, tls, expiresIn, session.timeoutMs);
+      if (session.format === "table") {
+        session.terminal.stdout.write(`${accessToken}\n`);
+        return;
+      }
+      session.print({
+        document: {
+          access_token: accessToken,
+          ...(expiresInSeconds === undefined ? {} : { expires_in: expiresInSeconds }),
+          token_type: "Bearer",
+        },
+        table: { columns: [], rows: [] },
+      });
+    });
+}
+
+/** A fresh token from an API key; a token that was given is the token. */
+async function takeToken(
+  credentials: Credentials,
+  tls: TlsOptions | undefined,
+  expiresInSeconds: number | undefined,
+  timeoutMs: number | undefined,
+): Promise<Partial<AccessToken> & Pick<AccessToken, "accessToken">> {
+  if ("apiKey" in credentials) return exchangeApiKey({ ...credentials, tls, expiresInSeconds, timeoutMs });
+  if (expiresInSeconds !== undefined) throw new UsageError("--expires-in needs an API key: this token exists already");
+  return { accessToken: await createTokenSource(credentials, tls).token() };
+}

@@ -1,0 +1,12 @@
+/** The error of a command line, file or environment that cannot be used. Nothing was sent. Exit code 2. */
+
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+  /** What to do about it; undefined = the message says enough. */
+  readonly hint: string | undefined;
+
+  constructor(message: string, hint?: string) {
+    super(message);
+    this.hint = hint;
+  }
+}

@@ -1,0 +1,54 @@
+/** The client of a cluster: what an application creates once and shares. */
+
+import { type ChannelOptions, openChannel, type TlsOptions } from "./channel.ts";
+import { ClusterClient } from "./cluster.ts";
+import { type Credentials, createTokenSource } from "./credentials.ts";
+import { assertEndpoints } from "./endpoint.ts";
+import { EndpointPool } from "./endpoint-pool.ts";
+import { KeyValueClient } from "./key-value.ts";
+import { type Runtime, systemRuntime } from "./runtime.ts";
+import type { TokenSource } from "./token-source.ts";
+
+/** How to reach a cluster. */
+export interface ClientOptions {
+  /** gRPC endpoints of members as `host:port`, at least one. Any member takes every call; the first one is chosen at random. */
+  readonly endpoints: readonly string[];
+  /** What to authenticate with, or a source of tokens that several clients share. */
+  readonly credentials: Credentials | TokenSource;
+  /** How to speak TLS; `{}` = with the system's authorities. Undefined = not encrypted. */
+  readonly tls?: TlsOptions | undefined;
+  /** Deadline of operations that set none, in milliseconds. Default 5,000. */
+  readonly timeoutMs?: number | undefined;
+  readonly channel?: ChannelOptions | undefined;
+  readonly runtime?: Runtime | undefined;
+}
+
+/** A client. It connects when it is first used, and is safe to share. */
+export interface Client {
+  readonly keyValue: KeyValueClient;
+  readonly cluster: ClusterClient;
+  /** Closes the connections. Operations in flight still get their answers, but are not tried again; new ones fail. */
+  close(): void;
+}
+
+/** Deadline of operations that set none, in milliseconds: that of the service. */
+export const defaultTimeoutMs = 5_000;
+
+/**
+ * Makes a client.
+ *
+ * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for options that cannot be used.
+ */
+export function createClient(options: ClientOptions): Client {
+  const { endpoints, credentials, tls, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
+  assertEndpoints("endpoints", endpoints);
+  const tokens = "refresh" in credentials ? credentials : createTokenSource(credentials, tls, runtime);
+  const start = Math.floor(runtime.random() * endpoints.length);
+  const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
+  const context = { pool, tokens, runtime, timeoutMs, followLeader: true };
+  return {
+    keyValue: new KeyValueClient(context),
+    cluster: new ClusterClient(context),
+    close: () => pool.close(),
+  };
+}

@@ -1,0 +1,29 @@
+/** What a client may know of the cluster: the ClusterService of the contract. */
+
+import { GetClusterResponse, serviceDefinitions } from "@quoin/proto";
+import { type CallOptions, execute, type OperationContext } from "./operation.ts";
+import { type Plain, toPlain } from "./plain-message.ts";
+import { unaryMethod } from "./unary-call.ts";
+
+const getClusterMethod = unaryMethod(serviceDefinitions.ClusterService.getCluster, GetClusterResponse);
+
+/** The members of the cluster, and its leader. */
+export type Cluster = Plain<GetClusterResponse>;
+
+/** Asks about the cluster. */
+export class ClusterClient {
+  readonly #context: OperationContext;
+
+  constructor(context: OperationContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Lists the members and names the leader, with linearizable freshness. Needs any valid token.
+   *
+   * @throws QuoinError UNAVAILABLE when no leader can answer.
+   */
+  async getCluster(options: CallOptions = {}): Promise<Cluster> {
+    return toPlain((await execute(this.#context, getClusterMethod, {}, options)).message);
+  }
+}

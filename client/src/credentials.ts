@@ -1,0 +1,56 @@
+/**
+ * What a client authenticates with: a given token, a file that somebody else keeps current, or an API key that is exchanged
+ * for tokens.
+ */
+
+import { ApiKeyTokenSource } from "./api-key-token-source.ts";
+import { isToken } from "./bearer-token.ts";
+import type { TlsOptions } from "./channel.ts";
+import { FileTokenSource } from "./file-token-source.ts";
+import { badField } from "./request-field.ts";
+import { type Runtime, systemRuntime } from "./runtime.ts";
+import type { TokenSource } from "./token-source.ts";
+
+/** What a client may authenticate with: exactly one of these. */
+export type Credentials =
+  /** A token, sent as it is. */
+  | { readonly token: string }
+  /** A file of which the first line that is not empty is the token. It is read again when the token is refused. */
+  | { readonly tokenFile: string }
+  /** An API key, exchanged for tokens at the HTTP interface of a member, such as `http://127.0.0.1:7401`. */
+  | { readonly apiKey: string; readonly httpEndpoints: readonly string[] };
+
+/**
+ * Makes the source of some credentials.
+ *
+ * @param tls how to speak to the HTTP interface where its URL begins with `https`.
+ * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD when they cannot be used; the message does not contain them.
+ */
+export function createTokenSource(
+  credentials: Credentials,
+  tls: TlsOptions | undefined,
+  runtime: Runtime = systemRuntime,
+): TokenSource {
+  if ("token" in credentials) return new StaticTokenSource(credentials.token);
+  if ("tokenFile" in credentials) return new FileTokenSource(credentials.tokenFile);
+  const { apiKey, httpEndpoints } = credentials;
+  return new ApiKeyTokenSource({ apiKey, httpEndpoints, tls, runtime });
+}
+
+class StaticTokenSource implements TokenSource {
+  readonly #token: string;
+
+  constructor(token: string) {
+    // Checked here, because grpc-js would quote the token in its error.
+    if (!isToken(token)) throw badField("credentials.token", "is not a bearer token");
+    this.#token = token;
+  }
+
+  token(): string {
+    return this.#token;
+  }
+
+  async refresh(): Promise<undefined> {
+    return undefined;
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * The members that a client talks to, one at a time: it stays with a member as long as that answers, goes to the next
+ * endpoint when it does not, and to the leader when a member names it.
+ *
+ * It does not decide whether a failure is worth another attempt.
+ */
+
+import type { Client } from "@grpc/grpc-js";
+import { isEndpoint } from "./endpoint.ts";
+
+/** Channels to endpoints that members have named, besides the configured ones: more than a cluster has members. */
+const maxHintedChannels = 16;
+
+/** An endpoint and its channel. */
+export interface Target {
+  readonly endpoint: string;
+  readonly channel: Client;
+}
+
+/** The endpoints of one client, and which of them is in use. */
+export class EndpointPool {
+  readonly #configured: readonly string[];
+  readonly #open: (endpoint: string) => Client;
+  /** By endpoint; those that were named by members in the order in which that happened first. */
+  readonly #channels = new Map<string, Client>();
+  #index: number;
+  #current: string;
+  #closed = false;
+
+  /**
+   * @param configured at least one valid endpoint.
+   * @param start which of them to begin with; at least 0, less than their number.
+   * @param open makes the channel of an endpoint when it is first needed.
+   */
+  constructor(configured: readonly string[], start: number, open: (endpoint: string) => Client) {
+    this.#configured = [...configured];
+    this.#open = open;
+    this.#index = start;
+    this.#current = this.#configured[start]!;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** The endpoint in use. Not to be called after close. */
+  current(): Target {
+    const endpoint = this.#current;
+    let channel = this.#channels.get(endpoint);
+    if (channel === undefined) {
+      channel = this.#open(endpoint);
+      this.#channels.set(endpoint, channel);
+      this.#closeSurplus();
+    }
+    return { endpoint, channel };
+  }
+
+  /**
+   * Leaves an endpoint that failed. When another call has left it already, this does nothing: many calls fail together,
+   * and must not skip endpoints that none of them has tried.
+   *
+   * @param leader the leader's endpoint as the member said; undefined = it did not. One that is no endpoint is ignored.
+   */
+  leave(failed: string, leader: string | undefined): void {
+    if (this.#current !== failed) return;
+    if (leader !== undefined && leader !== failed && isEndpoint(leader)) {
+      this.#current = leader;
+      return;
+    }
+    this.#index = (this.#index + 1) % this.#configured.length;
+    this.#current = this.#configured[this.#index]!;
+  }
+
+  /** Closes all channels; calls in flight still get their answers. */
+  close(): void {
+    this.#closed = true;
+    for (const channel of this.#channels.values()) channel.close();
+    this.#channels.clear();
+  }
+
+  #closeSurplus(): void {
+    const hinted = [...this.#channels.keys()].filter((endpoint) => !this.#configured.includes(endpoint));
+    const oldest = hinted[0];
+    if (hinted.length <= maxHintedChannels || oldest === undefined) return;
+    this.#channels.get(oldest)?.close();
+    this.#channels.delete(oldest);
+  }
+}

@@ -1,0 +1,32 @@
+/** Addresses of members, as `host:port` for gRPC and as a URL for HTTP. */
+
+import { badField } from "./request-field.ts";
+
+const endpointPattern = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})$/;
+const maxPort = 65_535;
+
+/** Whether a text is `host:port`; an IPv6 address stands in brackets. */
+export function isEndpoint(text: string): boolean {
+  const port = endpointPattern.exec(text)?.[2];
+  return port !== undefined && Number(port) >= 1 && Number(port) <= maxPort;
+}
+
+/** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD unless there is at least one endpoint and each is `host:port`. */
+export function assertEndpoints(field: string, endpoints: readonly string[]): void {
+  if (endpoints.length === 0) throw badField(field, "must name at least one host:port");
+  for (const endpoint of endpoints) {
+    if (!isEndpoint(endpoint)) throw badField(field, `must be host:port, not ${JSON.stringify(endpoint)}`);
+  }
+}
+
+/**
+ * Where the HTTP interface of a member is by convention: the port after that of gRPC (7400 and 7401), on the same host.
+ *
+ * @param endpoint a valid `host:port`.
+ * @param secure whether the cluster speaks TLS.
+ */
+export function conventionalHttpEndpoint(endpoint: string, secure: boolean): string {
+  const separator = endpoint.lastIndexOf(":");
+  const port = Number(endpoint.slice(separator + 1)) + 1;
+  return `${secure ? "https" : "http"}://${endpoint.slice(0, separator)}:${port}`;
+}

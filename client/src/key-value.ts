@@ -1,0 +1,245 @@
+/**
+ * Keys and values in namespaces: the KeyValueService of the contract, typed, with counts as numbers.
+ *
+ * Keys and namespaces are strings without lone surrogates (rule S16); values are bytes, and a string stands for its UTF-8
+ * form. Reads are linearizable unless asked otherwise. Every method raises a QuoinError, and says here only what is its own.
+ */
+
+import {
+  CompareAndSwapResponse,
+  CreateNamespaceResponse,
+  DeleteKeyResponse,
+  GetKeyResponse,
+  type KeyValue,
+  ListKeysResponse,
+  PutKeyResponse,
+  ReadConsistency,
+  serviceDefinitions,
+} from "@quoin/proto";
+import { type CallOptions, execute, type OperationContext } from "./operation.ts";
+import { type Plain, toPlain } from "./plain-message.ts";
+import { bytesField, int32Field, int64Field, textField } from "./request-field.ts";
+import { unaryMethod } from "./unary-call.ts";
+
+const service = serviceDefinitions.KeyValueService;
+const createNamespaceMethod = unaryMethod(service.createNamespace, CreateNamespaceResponse);
+const getKeyMethod = unaryMethod(service.getKey, GetKeyResponse);
+const putKeyMethod = unaryMethod(service.putKey, PutKeyResponse);
+const deleteKeyMethod = unaryMethod(service.deleteKey, DeleteKeyResponse);
+const listKeysMethod = unaryMethod(service.listKeys, ListKeysResponse);
+const compareAndSwapMethod = unaryMethod(service.compareAndSwap, CompareAndSwapResponse);
+
+/**
+ * How fresh an answer must be: `linearizable` sees every change acknowledged before the read began; `serializable` sees what
+ * the answering member has applied, which may be old, and costs no round to other members.
+ */
+export type Consistency = "linearizable" | "serializable";
+
+/** A key with its value and its history, at one revision. */
+export type KeyEntry = Plain<KeyValue>;
+
+/** Answer of createNamespace. */
+export type CreateNamespaceResult = Plain<CreateNamespaceResponse>;
+
+/** Answer of get. */
+export type GetResult = Plain<GetKeyResponse>;
+
+/** Answer of put. */
+export type PutResult = Plain<PutKeyResponse>;
+
+/** Answer of delete. */
+export type DeleteResult = Plain<DeleteKeyResponse>;
+
+/** One page of keys, in the order of their UTF-8 bytes. */
+export type KeyPage = Plain<ListKeysResponse>;
+
+/** Answer of compareAndSwap. */
+export type CompareAndSwapResult = Omit<Plain<CompareAndSwapResponse>, "currentValue"> & {
+  /**
+   * The key's value now: the new one after success. Undefined when the key does not exist; also when the comparison failed
+   * and the answer is the replay of a large one, which comes without the value.
+   */
+  currentValue: Uint8Array | undefined;
+};
+
+/** Options of get. */
+export interface GetOptions extends CallOptions {
+  readonly consistency?: Consistency | undefined;
+}
+
+/** Options of put. */
+export interface PutOptions extends CallOptions {
+  /** Life of the key in seconds, 1 to 31,536,000; without it the key does not expire, and an earlier life ends. */
+  readonly ttlSeconds?: number | undefined;
+  /** The revision that the key must have; 0 = it must not exist. Otherwise FAILED_PRECONDITION / REVISION_MISMATCH. */
+  readonly expectedModRevision?: number | undefined;
+  /** Whether the answer says what the key was before. A replay of a large answer comes without it. */
+  readonly returnPrevious?: boolean | undefined;
+}
+
+/** Options of delete. */
+export interface DeleteOptions extends CallOptions {
+  /** The revision that the key must have, else FAILED_PRECONDITION / REVISION_MISMATCH. */
+  readonly expectedModRevision?: number | undefined;
+  /** Whether the answer says what the key was. A replay of a large answer comes without it. */
+  readonly returnPrevious?: boolean | undefined;
+}
+
+/** Options of a listing. */
+export interface ListOptions extends CallOptions {
+  /** What the keys must start with; all keys by default. */
+  readonly prefix?: string | undefined;
+  /** Most entries of a page, 1 to 1,000. Default 100. */
+  readonly pageSize?: number | undefined;
+  /** Whether to leave out the values. */
+  readonly keysOnly?: boolean | undefined;
+  readonly consistency?: Consistency | undefined;
+}
+
+/** Options of one page. */
+export interface ListPageOptions extends ListOptions {
+  /** `nextPageToken` of the page before; the first page by default. */
+  readonly pageToken?: string | undefined;
+}
+
+/** What a key must be to be swapped. With no expectation it must not exist; with both, both must hold. */
+export interface CompareAndSwapOptions extends CallOptions {
+  /** The key must exist with exactly this value, which may be empty. */
+  readonly expectedValue?: string | Uint8Array | undefined;
+  /** The revision that the key must have; 0 = it must not exist. */
+  readonly expectedModRevision?: number | undefined;
+  /** Life of the key in seconds after a successful write, 1 to 31,536,000; without it the key does not expire. */
+  readonly ttlSeconds?: number | undefined;
+}
+
+/** Reads and writes keys. */
+export class KeyValueClient {
+  readonly #context: OperationContext;
+
+  constructor(context: OperationContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Creates a namespace: 1 to 63 characters, `^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$`. Needs the access `admin`.
+   *
+   * @throws QuoinError ALREADY_EXISTS / NAMESPACE_EXISTS.
+   */
+  async createNamespace(namespace: string, options: CallOptions = {}): Promise<CreateNamespaceResult> {
+    const request = { namespace: textField("namespace", namespace) };
+    return toPlain((await execute(this.#context, createNamespaceMethod, request, options)).message);
+  }
+
+  /**
+   * Reads a key. An empty value is a value; an absent key is an error (rule S14).
+   *
+   * @throws QuoinError NOT_FOUND / KEY_NOT_FOUND or NAMESPACE_NOT_FOUND.
+   */
+  async get(namespace: string, key: string, options: GetOptions = {}): Promise<GetResult> {
+    const request = { ...target(namespace, key), consistency: toConsistency(options.consistency) };
+    return toPlain((await execute(this.#context, getKeyMethod, request, options)).message);
+  }
+
+  /**
+   * Creates or overwrites a key of 1 to 1,024 bytes with a value of at most 1 MiB.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / REVISION_MISMATCH; NOT_FOUND / NAMESPACE_NOT_FOUND.
+   */
+  async put(namespace: string, key: string, value: string | Uint8Array, options: PutOptions = {}): Promise<PutResult> {
+    const request = {
+      ...target(namespace, key),
+      value: bytesField("value", value),
+      ttlSeconds: int64Field("ttl_seconds", options.ttlSeconds ?? 0),
+      expectedModRevision: revisionField(options.expectedModRevision),
+      returnPrevious: options.returnPrevious ?? false,
+      guard: undefined,
+    };
+    return toPlain((await execute(this.#context, putKeyMethod, request, options)).message);
+  }
+
+  /**
+   * Removes a key.
+   *
+   * @throws QuoinError NOT_FOUND / KEY_NOT_FOUND or NAMESPACE_NOT_FOUND; FAILED_PRECONDITION / REVISION_MISMATCH.
+   */
+  async delete(namespace: string, key: string, options: DeleteOptions = {}): Promise<DeleteResult> {
+    const request = {
+      ...target(namespace, key),
+      expectedModRevision: revisionField(options.expectedModRevision),
+      returnPrevious: options.returnPrevious ?? false,
+      guard: undefined,
+    };
+    return toPlain((await execute(this.#context, deleteKeyMethod, request, options)).message);
+  }
+
+  /**
+   * Reads one page of the keys with a prefix. `nextPageToken` is empty on the last page.
+   *
+   * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a token of another listing.
+   */
+  async list(namespace: string, options: ListPageOptions = {}): Promise<KeyPage> {
+    const request = {
+      namespace: textField("namespace", namespace),
+      prefix: textField("prefix", options.prefix ?? ""),
+      pageSize: int32Field("page_size", options.pageSize ?? 0),
+      pageToken: textField("page_token", options.pageToken ?? ""),
+      keysOnly: options.keysOnly ?? false,
+      consistency: toConsistency(options.consistency),
+    };
+    return toPlain((await execute(this.#context, listKeysMethod, request, options)).message);
+  }
+
+  /**
+   * Reads all pages of the keys with a prefix, each when it is asked for. Every page is an operation of its own, with the
+   * whole `timeoutMs`. The pages may be of different revisions; watching from the first page's revision + 1 misses nothing.
+   *
+   * @throws QuoinError as list.
+   */
+  async *pages(namespace: string, options: Omit<ListOptions, "requestId"> = {}): AsyncGenerator<KeyPage, void, void> {
+    let pageToken = "";
+    do {
+      const page = await this.list(namespace, { ...options, pageToken });
+      yield page;
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+  }
+
+  /**
+   * Writes a key if it is as expected. A failed comparison is an answer with `success: false`, not an error.
+   *
+   * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND.
+   */
+  async compareAndSwap(
+    namespace: string,
+    key: string,
+    newValue: string | Uint8Array,
+    options: CompareAndSwapOptions = {},
+  ): Promise<CompareAndSwapResult> {
+    const { expectedValue } = options;
+    const request = {
+      ...target(namespace, key),
+      expectedValue: expectedValue === undefined ? undefined : bytesField("expected_value", expectedValue),
+      newValue: bytesField("new_value", newValue),
+      expectedModRevision: revisionField(options.expectedModRevision),
+      ttlSeconds: int64Field("ttl_seconds", options.ttlSeconds ?? 0),
+      guard: undefined,
+    };
+    const { message, valuesOmitted } = await execute(this.#context, compareAndSwapMethod, request, options);
+    const result = toPlain(message);
+    if (!result.currentExists) return { ...result, currentValue: undefined };
+    if (!valuesOmitted) return result;
+    return { ...result, currentValue: result.success ? request.newValue : undefined };
+  }
+}
+
+function target(namespace: string, key: string): { namespace: string; key: string } {
+  return { namespace: textField("namespace", namespace), key: textField("key", key) };
+}
+
+function revisionField(revision: number | undefined): bigint | undefined {
+  return revision === undefined ? undefined : int64Field("expected_mod_revision", revision);
+}
+
+function toConsistency(consistency: Consistency | undefined): ReadConsistency {
+  return consistency === "serializable" ? ReadConsistency.SERIALIZABLE : ReadConsistency.LINEARIZABLE;
+}

@@ -1,0 +1,224 @@
+/**
+ * One operation from the caller's point of view: up to four attempts with one request id, within one deadline, with the
+ * endpoints and tokens that it takes.
+ *
+ * - UNAVAILABLE is tried again, at the leader if the member named it, else at the next endpoint. That is safe for mutations,
+ *   because the service executes a request id once and replays its answer.
+ * - UNAUTHENTICATED is tried again once with another token, if there is one.
+ * - Everything else is final: PERMISSION_DENIED does not get better, and DEADLINE_EXCEEDED leaves no time.
+ */
+
+import { randomUUID } from "node:crypto";
+import { Metadata } from "@grpc/grpc-js";
+import { backoffMs, maxAttempts } from "./backoff.ts";
+import type { EndpointPool, Target } from "./endpoint-pool.ts";
+import { type Outcome, QuoinError } from "./quoin-error.ts";
+import { badField } from "./request-field.ts";
+import type { Runtime } from "./runtime.ts";
+import type { TokenSource } from "./token-source.ts";
+import { type Answer, callUnary, type UnaryMethod } from "./unary-call.ts";
+
+/** Options that every operation takes. */
+export interface CallOptions {
+  /** How long the operation may take over all its attempts, in milliseconds, more than 0. Default 5,000. */
+  readonly timeoutMs?: number | undefined;
+  /** Cancels the operation: it then fails with CANCELLED. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Request id of the operation, a UUID; random by default. Repeating an operation of which the outcome is unknown with the
+   * request id of its error executes it at most once.
+   */
+  readonly requestId?: string | undefined;
+}
+
+/** What operations of one client share. */
+export interface OperationContext {
+  readonly pool: EndpointPool;
+  readonly tokens: TokenSource;
+  readonly runtime: Runtime;
+  /** Deadline of operations that set none, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Whether an attempt may go to the leader's endpoint; not for methods that ask one very member. */
+  readonly followLeader: boolean;
+}
+
+/** Version of the API that this client speaks. */
+const apiVersion = "v1";
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The longest timer that Node has; a longer deadline would end at once. */
+const maxTimeoutMs = 2 ** 31 - 1;
+
+/**
+ * Errors that are decided where the request is executed, so that they also tell what became of an earlier attempt with the
+ * same request id. Errors that come before, such as UNAUTHENTICATED, do not.
+ */
+const decidedCodes: ReadonlySet<string> = new Set([
+  "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "FAILED_PRECONDITION",
+  "ABORTED",
+  "OUT_OF_RANGE",
+]);
+
+/**
+ * Executes one operation.
+ *
+ * @throws QuoinError with the request id, and the outcome over all attempts.
+ */
+export async function execute<Request, Response>(
+  context: OperationContext,
+  method: UnaryMethod<Request, Response>,
+  request: Request,
+  options: CallOptions,
+): Promise<Answer<Response>> {
+  return new Operation(context, method, request, options).run();
+}
+
+class Operation<Request, Response> {
+  readonly #context: OperationContext;
+  readonly #method: UnaryMethod<Request, Response>;
+  readonly #request: Request;
+  readonly #signal: AbortSignal | undefined;
+  readonly #requestId: string;
+  readonly #deadlineMs: number;
+  /** The token of the attempt under way; undefined while there is none. */
+  #token: string | undefined;
+  #tokenRefreshed = false;
+  /** What is certain of the attempts so far. */
+  #outcome: Outcome = "not-executed";
+
+  constructor(
+    context: OperationContext,
+    method: UnaryMethod<Request, Response>,
+    request: Request,
+    { timeoutMs = context.timeoutMs, signal, requestId }: CallOptions,
+  ) {
+    assertTimeout(timeoutMs);
+    if (requestId !== undefined && !uuidPattern.test(requestId)) throw badField("requestId", "is not a UUID");
+    this.#context = context;
+    this.#method = method;
+    this.#request = request;
+    this.#signal = signal;
+    this.#requestId = requestId?.toLowerCase() ?? randomUUID();
+    this.#deadlineMs = context.runtime.monotonicMs() + timeoutMs;
+  }
+
+  async run(): Promise<Answer<Response>> {
+    for (let attempt = 1; ; attempt += 1) {
+      if (this.#context.pool.closed) throw this.#conclude(notSent("CANCELLED", "the client is closed"));
+      const target = this.#context.pool.current();
+      try {
+        return await this.#attempt(target);
+      } catch (thrown) {
+        const error = this.#conclude(QuoinError.from(thrown));
+        this.#outcome = error.outcome;
+        await this.#prepareNext(attempt, target.endpoint, error);
+      }
+    }
+  }
+
+  async #attempt(target: Target): Promise<Answer<Response>> {
+    const token = await this.#takeToken();
+    const remainingMs = this.#remainingMs();
+    if (remainingMs <= 0) throw notSent("DEADLINE_EXCEEDED", "no time was left to send the request");
+    return callUnary(target, {
+      method: this.#method,
+      request: this.#request,
+      metadata: this.#metadata(token),
+      remainingMs,
+      signal: this.#signal,
+    });
+  }
+
+  /** Makes ready for another attempt, or throws the error when there is to be none. */
+  async #prepareNext(attempt: number, endpoint: string, error: QuoinError): Promise<void> {
+    if (attempt === maxAttempts) throw error;
+    if (error.code === "UNAUTHENTICATED" && this.#token !== undefined && !this.#tokenRefreshed) {
+      this.#tokenRefreshed = true;
+      if (!(await this.#refreshToken(this.#token))) throw error;
+      return;
+    }
+    if (error.code !== "UNAVAILABLE") throw error;
+    this.#context.pool.leave(endpoint, this.#context.followLeader ? error.leaderEndpoint : undefined);
+    const pauseMs = backoffMs(attempt, this.#context.runtime.random());
+    if (pauseMs >= this.#remainingMs()) throw error;
+    await this.#pause(pauseMs);
+  }
+
+  async #takeToken(): Promise<string> {
+    this.#token = undefined;
+    const token = this.#context.tokens.token();
+    this.#token = typeof token === "string" ? token : await this.#within(token);
+    return this.#token;
+  }
+
+  /** Returns whether the next attempt will have another token. */
+  async #refreshToken(refused: string): Promise<boolean> {
+    try {
+      return (await this.#within(this.#context.tokens.refresh(refused))) !== undefined;
+    } catch (thrown) {
+      throw this.#conclude(QuoinError.from(thrown));
+    }
+  }
+
+  async #pause(durationMs: number): Promise<void> {
+    try {
+      await this.#context.runtime.sleep(durationMs, this.#signal);
+    } catch (thrown) {
+      if (this.#signal?.aborted !== true) throw thrown;
+      throw this.#conclude(cancelled(this.#signal));
+    }
+  }
+
+  /** Waits for work that other operations may share, so that it goes on when this one has waited long enough. */
+  #within<Result>(work: Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const signal = this.#signal;
+      const timeout = AbortSignal.timeout(Math.max(0, Math.ceil(this.#remainingMs())));
+      const onTimeout = () => reject(notSent("DEADLINE_EXCEEDED", "the deadline passed while waiting for a token"));
+      const onAbort = () => reject(cancelled(signal));
+      timeout.addEventListener("abort", onTimeout, { once: true });
+      signal?.addEventListener("abort", onAbort, { once: true });
+      if (signal?.aborted === true) onAbort();
+      work.then(resolve, reject).finally(() => {
+        timeout.removeEventListener("abort", onTimeout);
+        signal?.removeEventListener("abort", onAbort);
+      });
+    });
+  }
+
+  #remainingMs(): number {
+    return this.#deadlineMs - this.#context.runtime.monotonicMs();
+  }
+
+  #metadata(token: string): Metadata {
+    const metadata = new Metadata();
+    metadata.set("authorization", `Bearer ${token}`);
+    metadata.set("api-version", apiVersion);
+    metadata.set("request-id", this.#requestId);
+    return metadata;
+  }
+
+  /** The error with what is certain after all attempts: one of unknown outcome is settled only by a decided answer. */
+  #conclude(error: QuoinError): QuoinError {
+    const settled = decidedCodes.has(error.code) || error.reason === "QUOTA";
+    const outcome = this.#outcome === "unknown" && !settled ? "unknown" : error.outcome;
+    return error.with({ outcome, requestId: this.#requestId });
+  }
+}
+
+function assertTimeout(timeoutMs: number): void {
+  if (timeoutMs > 0 && timeoutMs <= maxTimeoutMs) return;
+  throw badField("timeoutMs", `must be more than 0 and at most ${maxTimeoutMs}, not ${timeoutMs}`);
+}
+
+function notSent(code: "CANCELLED" | "DEADLINE_EXCEEDED", message: string): QuoinError {
+  const reason = code === "DEADLINE_EXCEEDED" ? "DEADLINE" : "";
+  return new QuoinError({ code, reason, outcome: "not-executed", message });
+}
+
+function cancelled(signal: AbortSignal | undefined): QuoinError {
+  return notSent("CANCELLED", "the operation was cancelled").with({ cause: signal?.reason });
+}

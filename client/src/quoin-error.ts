@@ -1,0 +1,165 @@
+/**
+ * The one error class of the SDK. Whatever fails in a call, at the service, on the way or in the arguments, is raised as a
+ * QuoinError; `QuoinError.from` is used at every boundary. It never carries a token, an API key or a password.
+ */
+
+import { type Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { decodeStatusDetails, MalformedMessageError, type StatusDetails, statusDetailsTrailer } from "@quoin/proto";
+
+/** Name of a gRPC status code other than OK, such as `NOT_FOUND`. */
+export type QuoinErrorCode = Exclude<keyof typeof status, "OK">;
+
+/**
+ * What is certain about the effect of a failed operation, over all its attempts: `not-executed`, or `unknown` when it may
+ * have been executed. With `unknown`, a repetition with the same `requestId` within 300 s is answered with the truth.
+ */
+export type Outcome = "not-executed" | "unknown";
+
+/** What a QuoinError is made of. */
+export interface QuoinErrorFields {
+  readonly code: QuoinErrorCode;
+  /** For people. */
+  readonly message: string;
+  /** Machine-readable reason, such as `REVISION_MISMATCH`; empty = none was given. */
+  readonly reason?: string | undefined;
+  /** Undefined = what the code alone allows to say. */
+  readonly outcome?: Outcome | undefined;
+  /** Facts about the error by name, such as `field`. */
+  readonly details?: ReadonlyMap<string, string> | undefined;
+  /** How long the service asks to wait before a retry, in milliseconds. */
+  readonly retryDelayMs?: number | undefined;
+  /** Where the leader serves gRPC, as host:port, when the answering member knows it. */
+  readonly leaderEndpoint?: string | undefined;
+  /** The request id that all attempts had. */
+  readonly requestId?: string | undefined;
+  readonly cause?: unknown;
+}
+
+/**
+ * Codes that are refusals when nothing else is said. All others may come after the fact: also RESOURCE_EXHAUSTED, which
+ * this side raises when an answer is too large.
+ */
+const refusalCodes: ReadonlySet<QuoinErrorCode> = new Set([
+  "INVALID_ARGUMENT",
+  "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "PERMISSION_DENIED",
+  "FAILED_PRECONDITION",
+  "ABORTED",
+  "OUT_OF_RANGE",
+  "UNIMPLEMENTED",
+  "UNAUTHENTICATED",
+]);
+
+/**
+ * How grpc-js begins the details of a call that it never sent for lack of a connection. Should a later version say it in
+ * other words, the outcome becomes `unknown`, which is never wrong.
+ */
+const neverSentPrefixes = ["No connection established", "Name resolution failed"];
+
+/** Raised by every operation of the SDK. */
+export class QuoinError extends Error {
+  override readonly name = "QuoinError";
+  readonly code: QuoinErrorCode;
+  /** Machine-readable reason, such as `REVISION_MISMATCH`; empty = none was given, as when no member answered. */
+  readonly reason: string;
+  readonly outcome: Outcome;
+  /** Facts about the error by name, such as `field`. */
+  readonly details: ReadonlyMap<string, string>;
+  /** How long the service asks to wait before a retry, in milliseconds; undefined = it does not say. */
+  readonly retryDelayMs: number | undefined;
+  /** Where the leader serves gRPC, as host:port; undefined = not known. */
+  readonly leaderEndpoint: string | undefined;
+  /** The request id that all attempts had; undefined = the operation did not get that far. */
+  readonly requestId: string | undefined;
+
+  constructor(fields: QuoinErrorFields) {
+    super(fields.message, fields.cause === undefined ? undefined : { cause: fields.cause });
+    this.code = fields.code;
+    this.reason = fields.reason ?? "";
+    this.outcome = fields.outcome ?? (refusalCodes.has(fields.code) ? "not-executed" : "unknown");
+    this.details = fields.details ?? new Map();
+    this.retryDelayMs = fields.retryDelayMs;
+    this.leaderEndpoint = fields.leaderEndpoint;
+    this.requestId = fields.requestId;
+  }
+
+  /**
+   * Makes a QuoinError of anything that was thrown: a QuoinError is returned as it is, an error of grpc-js is read with its
+   * trailers, an abort becomes CANCELLED, and anything else UNKNOWN with the original as its cause.
+   */
+  static from(thrown: unknown): QuoinError {
+    if (thrown instanceof QuoinError) return thrown;
+    if (isServiceError(thrown)) return fromServiceError(thrown);
+    const message = thrown instanceof Error ? thrown.message : String(thrown);
+    const code = thrown instanceof Error && thrown.name === "AbortError" ? "CANCELLED" : "UNKNOWN";
+    return new QuoinError({ code, message, cause: thrown });
+  }
+
+  /** The same error with some fields replaced; its stack is that of this one. */
+  with(fields: Partial<QuoinErrorFields>): QuoinError {
+    const error = new QuoinError({ ...this.#fields(), ...fields });
+    if (this.stack !== undefined) error.stack = this.stack;
+    return error;
+  }
+
+  #fields(): QuoinErrorFields {
+    const { code, message, reason, outcome, details, retryDelayMs, leaderEndpoint, requestId, cause } = this;
+    return { code, message, reason, outcome, details, retryDelayMs, leaderEndpoint, requestId, cause };
+  }
+}
+
+function isServiceError(thrown: unknown): thrown is ServiceError {
+  return (
+    thrown instanceof Error &&
+    "code" in thrown &&
+    typeof thrown.code === "number" &&
+    "details" in thrown &&
+    typeof thrown.details === "string" &&
+    "metadata" in thrown
+  );
+}
+
+function fromServiceError(error: ServiceError): QuoinError {
+  const code = codeName(error.code);
+  const trailing = statusDetails(error.metadata);
+  const outcome = text(error.metadata, "outcome");
+  return new QuoinError({
+    code,
+    message: error.details,
+    reason:
+      text(error.metadata, "error-reason") ?? trailing?.reason ?? (code === "DEADLINE_EXCEEDED" ? "DEADLINE" : ""),
+    outcome: outcome === "not-executed" || outcome === "unknown" ? outcome : outcomeWithoutTrailer(code, error.details),
+    details: trailing?.metadata,
+    retryDelayMs: trailing?.retryDelayMs,
+    leaderEndpoint: text(error.metadata, "leader-endpoint"),
+    cause: error,
+  });
+}
+
+function codeName(code: status): QuoinErrorCode {
+  const name = status[code] as keyof typeof status | undefined;
+  return name === undefined || name === "OK" ? "UNKNOWN" : name;
+}
+
+function outcomeWithoutTrailer(code: QuoinErrorCode, details: string): Outcome | undefined {
+  const neverSent = code === "UNAVAILABLE" && neverSentPrefixes.some((prefix) => details.startsWith(prefix));
+  return neverSent ? "not-executed" : undefined;
+}
+
+function text(metadata: Metadata, key: string): string | undefined {
+  const value = metadata.get(key)[0];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function statusDetails(metadata: Metadata): StatusDetails | undefined {
+  const value = metadata.get(statusDetailsTrailer)[0];
+  if (!(value instanceof Uint8Array)) return undefined;
+  try {
+    return decodeStatusDetails(value);
+  } catch (error) {
+    // The status and the text trailers still say what happened; a broken extra must not hide them.
+    if (error instanceof MalformedMessageError) return undefined;
+    throw error;
+  }
+}

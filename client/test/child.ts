@@ -1,0 +1,92 @@
+/**
+ * Runs quoinctl as a user does: its launcher as a child process, with an environment of its own, so that nothing of the
+ * machine that runs the specs decides the result.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+/** The launcher that npm installs as `quoinctl`. */
+const launcher = fileURLToPath(new URL("../bin/quoinctl.js", import.meta.url));
+
+/** A child that hangs is killed after this time: 20 times what one usually takes on a busy machine. */
+const limitMs = 20_000;
+
+/** How to run a child. */
+interface ChildOptions {
+  /** Its working directory, which is its home as well. */
+  readonly directory: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** What it reads; its standard input stays open without. */
+  readonly input?: string | Uint8Array | undefined;
+  /** Arguments of Node itself, before the launcher. */
+  readonly nodeArguments?: readonly string[];
+  /** Another launcher than the real one. */
+  readonly launcher?: string;
+}
+
+/** How a child ended. */
+export interface ChildResult {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
+
+/** A child that runs. */
+export interface RunningChild {
+  readonly process: ChildProcess;
+  readonly ended: Promise<ChildResult>;
+  /** Kills it, and all that it has started. */
+  stop(): void;
+}
+
+/** Starts quoinctl. The caller stops it. */
+export function startQuoinctl(parameters: readonly string[], options: ChildOptions): RunningChild {
+  const child = spawn(
+    process.execPath,
+    [...(options.nodeArguments ?? []), options.launcher ?? launcher, ...parameters],
+    {
+      cwd: options.directory,
+      env: { PATH: process.env.PATH, HOME: options.directory, ...options.environment },
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: true,
+      timeout: limitMs,
+      killSignal: "SIGKILL",
+    },
+  );
+  const stdout: Buffer[] = [];
+  const stderr: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => stdout.push(chunk));
+  child.stderr.on("data", (chunk: Buffer) => stderr.push(chunk));
+  // A child may end without reading what it is given.
+  child.stdin.on("error", () => undefined);
+  if (options.input !== undefined) child.stdin.end(options.input);
+  const ended = new Promise<ChildResult>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) =>
+      resolve({ code, signal, stdout: Buffer.concat(stdout), stderr: Buffer.concat(stderr).toString() }),
+    );
+  });
+  return { process: child, ended, stop: () => stopGroup(child) };
+}
+
+/** Runs quoinctl to its end. */
+export async function runQuoinctl(parameters: readonly string[], options: ChildOptions): Promise<ChildResult> {
+  const child = startQuoinctl(parameters, options);
+  try {
+    return await child.ended;
+  } finally {
+    child.stop();
+  }
+}
+
+/** The child leads a process group, so that what it has started dies with it. */
+function stopGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+  }
+}

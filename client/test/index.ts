@@ -1,0 +1,8 @@
+/** What the specs of the client share: a member and a token endpoint that answer by script, and programs run as children. */
+
+export { type ChildResult, type RunningChild, runQuoinctl, startQuoinctl } from "./child.ts";
+export { FakeRuntime } from "./fake-runtime.ts";
+export { type ReceivedCall, type Refusal, refuse, ScriptedMember } from "./scripted-member.ts";
+export { ScriptedTokenEndpoint } from "./scripted-token-endpoint.ts";
+export { withTemporaryDirectory } from "./temporary-directory.ts";
+export { testCertificate, testKey } from "./test-certificate.ts";

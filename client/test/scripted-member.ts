@@ -1,0 +1,237 @@
+/**
+ * A gRPC server that speaks the real contract and answers by script, so that a spec decides what goes wrong and when. It
+ * listens on a port of its own on loopback, decodes requests strictly, and remembers every call.
+ */
+
+import * as grpc from "@grpc/grpc-js";
+import {
+  BootstrapRequest,
+  BootstrapResponse,
+  CompareAndSwapRequest,
+  CompareAndSwapResponse,
+  CreateNamespaceRequest,
+  CreateNamespaceResponse,
+  DeleteKeyRequest,
+  DeleteKeyResponse,
+  decodeRequest,
+  encodeStatusDetails,
+  GetClusterRequest,
+  GetClusterResponse,
+  GetKeyRequest,
+  GetKeyResponse,
+  GetStatusRequest,
+  GetStatusResponse,
+  ListKeysRequest,
+  ListKeysResponse,
+  ListMembersRequest,
+  ListMembersResponse,
+  type MessageCodec,
+  PutKeyRequest,
+  PutKeyResponse,
+  rawMethods,
+  serviceDefinitions,
+  statusDetailsTrailer,
+} from "@quoin/proto";
+
+/** A refusal that a script throws, with the trailers that the service sends. */
+export interface Refusal {
+  readonly code: keyof typeof grpc.status;
+  readonly message?: string;
+  readonly reason?: string;
+  readonly outcome?: "not-executed" | "unknown";
+  readonly leaderEndpoint?: string;
+  readonly details?: ReadonlyMap<string, string>;
+  readonly retryDelayMs?: number;
+  /** Sent instead of well-formed details. */
+  readonly rawDetails?: Buffer;
+}
+
+class RefusalError extends Error {
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    super(refusal.message ?? "refused by script");
+    this.refusal = refusal;
+  }
+}
+
+/** Refuses the call that a script is answering. */
+export function refuse(refusal: Refusal): never {
+  throw new RefusalError(refusal);
+}
+
+/** A call as it arrived. */
+export interface ReceivedCall {
+  readonly method: string;
+  readonly request: unknown;
+  readonly authorization: readonly unknown[];
+  readonly apiVersion: readonly unknown[];
+  readonly requestId: readonly unknown[];
+  /** Aborted when the caller gives up. */
+  readonly cancelled: AbortSignal;
+  /** Sends a header before the answer. */
+  sendHeader(name: string, value: string): void;
+}
+
+const methods = {
+  KeyValueService: {
+    createNamespace: [CreateNamespaceRequest, CreateNamespaceResponse],
+    getKey: [GetKeyRequest, GetKeyResponse],
+    putKey: [PutKeyRequest, PutKeyResponse],
+    deleteKey: [DeleteKeyRequest, DeleteKeyResponse],
+    listKeys: [ListKeysRequest, ListKeysResponse],
+    compareAndSwap: [CompareAndSwapRequest, CompareAndSwapResponse],
+  },
+  ClusterService: { getCluster: [GetClusterRequest, GetClusterResponse] },
+  ClusterAdminService: {
+    getStatus: [GetStatusRequest, GetStatusResponse],
+    listMembers: [ListMembersRequest, ListMembersResponse],
+    bootstrap: [BootstrapRequest, BootstrapResponse],
+  },
+} as const;
+
+type AllMethods = (typeof methods)["KeyValueService"] &
+  (typeof methods)["ClusterService"] &
+  (typeof methods)["ClusterAdminService"];
+type RequestOf<Name extends keyof AllMethods> = ReturnType<AllMethods[Name][0]["decode"]>;
+type PartialResponseOf<Name extends keyof AllMethods> = Parameters<AllMethods[Name][1]["fromPartial"]>[0];
+type Answered<Response> = Response | Promise<Response>;
+
+/** What each method answers: fields that are left out have their default. */
+type Scripts = {
+  [Name in keyof AllMethods]?: (request: RequestOf<Name>, call: ReceivedCall) => Answered<PartialResponseOf<Name>>;
+};
+
+interface ResponseCodec extends MessageCodec<unknown> {
+  fromPartial(partial: object): unknown;
+}
+
+/** How to listen. */
+interface ScriptedMemberOptions {
+  readonly tls?: { readonly certificate: string; readonly key: string };
+  /** A port that was used before; a new one by default. */
+  readonly port?: number;
+}
+
+/** A member that answers by script. What has no script is UNIMPLEMENTED. */
+export class ScriptedMember {
+  readonly endpoint: string;
+  readonly calls: ReceivedCall[] = [];
+  scripts: Scripts;
+  readonly #server: grpc.Server;
+
+  private constructor(server: grpc.Server, scripts: Scripts, port: number) {
+    this.#server = server;
+    this.scripts = scripts;
+    this.endpoint = `127.0.0.1:${port}`;
+  }
+
+  static async start(scripts: Scripts, { tls, port = 0 }: ScriptedMemberOptions = {}): Promise<ScriptedMember> {
+    const server = new grpc.Server();
+    const box: { member?: ScriptedMember } = {};
+    for (const [service, definitions] of Object.entries(methods)) {
+      const definition = serviceDefinitions[service as keyof typeof methods] as grpc.ServiceDefinition;
+      const handlers = Object.entries(definitions).map(([name, [request, response]]) => [
+        name,
+        handler(box, name as keyof AllMethods, request as MessageCodec<unknown>, response as ResponseCodec),
+      ]);
+      server.addService(rawMethods(definition), Object.fromEntries(handlers));
+    }
+    const bound = await new Promise<number>((resolve, reject) => {
+      server.bindAsync(`127.0.0.1:${port}`, serverCredentials(tls), (error, value) =>
+        error === null ? resolve(value) : reject(error),
+      );
+    });
+    box.member = new ScriptedMember(server, scripts, bound);
+    return box.member;
+  }
+
+  /** The calls of one method. */
+  callsOf(method: keyof AllMethods): readonly ReceivedCall[] {
+    return this.calls.filter((call) => call.method === method);
+  }
+
+  /** Stops at once, and breaks all connections. */
+  stop(): void {
+    this.#server.forceShutdown();
+  }
+}
+
+function serverCredentials(tls: ScriptedMemberOptions["tls"]): grpc.ServerCredentials {
+  if (tls === undefined) return grpc.ServerCredentials.createInsecure();
+  const certificate = Buffer.from(tls.certificate);
+  // The certificate that specs use signed itself, so it is its own authority: clients must show the same one.
+  return grpc.ServerCredentials.createSsl(
+    certificate,
+    [{ private_key: Buffer.from(tls.key), cert_chain: certificate }],
+    true,
+  );
+}
+
+function handler(
+  box: { member?: ScriptedMember },
+  name: keyof AllMethods,
+  request: MessageCodec<unknown>,
+  response: ResponseCodec,
+): grpc.handleUnaryCall<Buffer, unknown> {
+  return (call, callback) => {
+    const received = receive(name, request, call);
+    const member = box.member!;
+    member.calls.push(received);
+    const script = member.scripts[name] as ((request: unknown, call: ReceivedCall) => unknown) | undefined;
+    Promise.resolve()
+      .then(() => script?.(received.request, received) ?? refuse({ code: "UNIMPLEMENTED" }))
+      .then(
+        (answer) => callback(null, response.fromPartial(answer as object)),
+        (error: unknown) => callback(toStatus(error)),
+      );
+  };
+}
+
+function receive(
+  method: string,
+  codec: MessageCodec<unknown>,
+  call: grpc.ServerUnaryCall<Buffer, unknown>,
+): ReceivedCall {
+  const cancellation = new AbortController();
+  call.once("cancelled", () => cancellation.abort());
+  return {
+    method,
+    request: decodeRequest(codec, call.request),
+    authorization: call.metadata.get("authorization"),
+    apiVersion: call.metadata.get("api-version"),
+    requestId: call.metadata.get("request-id"),
+    cancelled: cancellation.signal,
+    sendHeader: (name, value) => {
+      const header = new grpc.Metadata();
+      header.set(name, value);
+      call.sendMetadata(header);
+    },
+  };
+}
+
+function toStatus(error: unknown): Partial<grpc.StatusObject> {
+  if (!(error instanceof RefusalError))
+    return { code: grpc.status.UNKNOWN, details: `broken script: ${String(error)}` };
+  const { refusal, message } = error;
+  const metadata = new grpc.Metadata();
+  if (refusal.reason !== undefined) {
+    metadata.set("error-reason", refusal.reason);
+    const { reason, details = new Map(), retryDelayMs } = refusal;
+    const code = grpc.status[refusal.code];
+    metadata.set(
+      statusDetailsTrailer,
+      encodeStatusDetails({
+        code,
+        message,
+        reason,
+        metadata: details,
+        ...(retryDelayMs === undefined ? {} : { retryDelayMs }),
+      }),
+    );
+  }
+  if (refusal.rawDetails !== undefined) metadata.set(statusDetailsTrailer, refusal.rawDetails);
+  if (refusal.outcome !== undefined) metadata.set("outcome", refusal.outcome);
+  if (refusal.leaderEndpoint !== undefined) metadata.set("leader-endpoint", refusal.leaderEndpoint);
+  return { code: grpc.status[refusal.code], details: message, metadata };
+}

@@ -1,0 +1,63 @@
+/** `npm start`: a cluster on this machine, until Ctrl-C. */
+
+import { LocalCluster } from "./local-cluster.ts";
+import { type LocalOptions, parseOptions, UsageError } from "./options.ts";
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+async function run(options: LocalOptions): Promise<void> {
+  const interrupted = new Promise<"interrupted">((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+      process.on(signal, () => resolve("interrupted"));
+    }
+  });
+  console.log("Starting a cluster of one member ...");
+  const cluster = await LocalCluster.start(options);
+  try {
+    console.log(greeting(cluster, options));
+    console.log("Quoin is ready");
+    await Promise.race([interrupted, cluster.untilFailed()]);
+    console.log("\nStopping ...");
+  } finally {
+    await cluster.stop();
+  }
+}
+
+function greeting({ endpoints, endpointsFile }: LocalCluster, options: LocalOptions): string {
+  const { owner, apiKey } = endpoints;
+  const elsewhere = options.dataDirectory === ".quoin" ? "" : `cd ${options.dataDirectory} && `;
+  return `
+  gRPC      ${endpoints.grpc.join(", ")}
+  HTTP      ${endpoints.http.join(", ")}
+  Owner     ${owner.email}, password ${owner.password}
+  API key   ${apiKey}
+  (also in ${endpointsFile})
+
+Try, in another shell:
+  ${elsewhere}npx quoinctl kv put default/greeting hello
+  ${elsewhere}npx quoinctl kv get default/greeting
+  ${elsewhere}npx quoinctl status
+
+Data is kept in ${options.dataDirectory}. Ctrl-C stops the cluster.
+`;
+}
+
+let options: LocalOptions | null = null;
+try {
+  options = parseOptions(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof UsageError)) {
+    throw error;
+  }
+  console.error(`npm start: ${error.message}\nSee npm start -- --help`);
+  process.exitCode = EXIT_USAGE;
+}
+if (options !== null) {
+  try {
+    await run(options);
+  } catch (error) {
+    console.error(`npm start: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = EXIT_FAILED;
+  }
+}

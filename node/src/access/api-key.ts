@@ -1,0 +1,42 @@
+/**
+ * API keys: `qk_<id>_<secret>` in base62, the id of 8 characters and the secret of 43, which is 256 bits.
+ *
+ * The id is public and finds the record. Only the SHA-256 of the whole text is stored: with 256 random bits there is
+ * nothing to guess, so no slow hash is needed.
+ */
+
+import { createHash, randomInt, timingSafeEqual } from "node:crypto";
+
+const SCHEME = "qk_";
+const ID_LENGTH = 8;
+const SECRET_LENGTH = 43;
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const API_KEY = new RegExp(`^(${SCHEME}[0-9A-Za-z]{${ID_LENGTH}})_[0-9A-Za-z]{${SECRET_LENGTH}}$`);
+
+/** A new API key. */
+export function generateApiKey(): string {
+  return `${SCHEME}${randomBase62(ID_LENGTH)}_${randomBase62(SECRET_LENGTH)}`;
+}
+
+/** The public part of an API key, `qk_` and its id, or null if the text is no API key. */
+export function apiKeyPrefix(apiKey: string): string | null {
+  return API_KEY.exec(apiKey)?.[1] ?? null;
+}
+
+/** What is stored of an API key. */
+export function apiKeySha256(apiKey: string): Uint8Array {
+  return createHash("sha256").update(apiKey).digest();
+}
+
+/** Whether the API key is the one with this SHA-256; takes the same time wherever they differ (S42). */
+export function matchesApiKey(apiKey: string, sha256: Uint8Array): boolean {
+  return timingSafeEqual(apiKeySha256(apiKey), sha256);
+}
+
+function randomBase62(length: number): string {
+  let text = "";
+  while (text.length < length) {
+    text += BASE62[randomInt(BASE62.length)];
+  }
+  return text;
+}

@@ -1,0 +1,75 @@
+/**
+ * Everything random or secret that a new cluster starts with, made before its founding entry is written: apply must
+ * not draw random numbers. Of the owner's password and API key only hashes go into the entry.
+ */
+
+import { randomBytes, randomUUID } from "node:crypto";
+import { invariant } from "../raft/index.ts";
+import { CoordinationError, type Founding, INCARNATION_BYTES, type MemberAddress } from "../state/index.ts";
+import { apiKeyPrefix, apiKeySha256 } from "./api-key.ts";
+import { requireEmail } from "./email.ts";
+import { hashPassword, requirePassword } from "./password.ts";
+import { generateSigningKey } from "./signing-ring.ts";
+
+export interface FoundingRequest {
+  /** UUID in text form. */
+  readonly clusterId: string;
+  readonly clusterName: string;
+  readonly memberName: string;
+  /** 16 bytes, minted with the member's data directory. */
+  readonly incarnation: Uint8Array;
+  readonly address: MemberAddress;
+  readonly owner: {
+    readonly email: string;
+    /** In plaintext, 8 to 1,024 bytes. */
+    readonly password: string;
+    /** In plaintext, `qk_<8>_<43>`. */
+    readonly apiKey: string;
+  };
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const PAGE_TOKEN_KEY_BYTES = 32;
+
+/**
+ * The founding entry's content: with user id, API key id, signing key and page token key made anew at each call.
+ * Raises BAD_FIELD that names `cluster_id`, `owner.email`, `owner.password` or `owner.api_key`; no message repeats a
+ * secret.
+ */
+export async function createFounding(request: FoundingRequest): Promise<Founding> {
+  const { owner } = request;
+  invariant(request.incarnation.length === INCARNATION_BYTES, "incarnations have 16 bytes");
+  if (!UUID.test(request.clusterId)) {
+    throw badField("cluster_id", "must be a UUID in lower case");
+  }
+  requireEmail(owner.email, "owner.email");
+  requirePassword(owner.password, "owner.password");
+  const prefix = apiKeyPrefix(owner.apiKey);
+  if (prefix === null) {
+    throw badField("owner.api_key", "must have the form qk_<8 base62 characters>_<43 base62 characters>");
+  }
+  const signingKey = await generateSigningKey();
+  return {
+    clusterId: request.clusterId,
+    clusterName: request.clusterName,
+    memberName: request.memberName,
+    incarnation: request.incarnation,
+    address: request.address,
+    owner: {
+      userId: randomUUID(),
+      email: owner.email,
+      passwordHash: await hashPassword(owner.password),
+      apiKeyId: randomUUID(),
+      apiKeyPrefix: prefix,
+      apiKeySha256: apiKeySha256(owner.apiKey),
+    },
+    signingKeyId: signingKey.kid,
+    signingPublicKey: signingKey.publicKey,
+    signingPrivateKey: signingKey.privateKey,
+    pageTokenKey: randomBytes(PAGE_TOKEN_KEY_BYTES),
+  };
+}
+
+function badField(field: string, problem: string): CoordinationError {
+  return new CoordinationError("BAD_FIELD", `${field} ${problem}`, { details: new Map([["field", field]]) });
+}

@@ -1,0 +1,92 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { FoundedCluster, type FoundingSecrets, foundingSecrets, refused } from "../../test/index.ts";
+import { encodeText } from "../state/index.ts";
+import { openPageToken, sealPageToken } from "./page-token.ts";
+
+describe("page tokens (S18)", () => {
+  let secrets: FoundingSecrets;
+  let cluster: FoundedCluster;
+  before(async () => {
+    secrets = await foundingSecrets();
+    cluster = new FoundedCluster(secrets);
+  });
+
+  const listing = { namespace: "default", prefix: encodeText("jobs/") };
+  const lastKey = encodeText("jobs/17");
+
+  it("bring the last key back, on every member, whatever its bytes", () => {
+    const bytes = fc.uint8Array({ minLength: 1, maxLength: 1024 });
+    fc.assert(
+      fc.property(fc.string(), bytes, bytes, (namespace, prefix, key) => {
+        const token = sealPageToken(cluster.state, { namespace, prefix }, key);
+        expect(token).to.match(/^[A-Za-z0-9_-]+$/);
+        const other = new FoundedCluster(secrets);
+        expect([...openPageToken(other.state, { namespace, prefix }, token)]).to.deep.equal([...key]);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  const elsewhere: readonly (readonly [string, { namespace: string; prefix: Uint8Array }])[] = [
+    ["another namespace", { ...listing, namespace: "default2" }],
+    ["another prefix", { ...listing, prefix: encodeText("jobs/1") }],
+    ["no prefix", { ...listing, prefix: new Uint8Array(0) }],
+    ["a boundary moved between namespace and prefix", { namespace: "defaultj", prefix: encodeText("obs/") }],
+  ];
+  for (const [name, other] of elsewhere) {
+    it(`are refused with ${name}`, async () => {
+      const token = sealPageToken(cluster.state, listing, lastKey);
+      const error = await refused(() => openPageToken(cluster.state, other, token));
+      expect([error.code, error.reason]).to.deep.equal(["INVALID_ARGUMENT", "BAD_FIELD"]);
+      expect(error.message).to.include("page_token");
+      expect(error.details.get("field")).to.equal("page_token");
+    });
+  }
+
+  it("are refused with any bit changed and at any shorter length", async () => {
+    const token = sealPageToken(cluster.state, listing, lastKey);
+    const bytes = Buffer.from(token, "base64url");
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const changed = Buffer.from(bytes);
+      changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+      await refused(() => openPageToken(cluster.state, listing, changed.toString("base64url")));
+    }
+    for (let length = 0; length < token.length; length++) {
+      await refused(() => openPageToken(cluster.state, listing, token.slice(0, length)));
+    }
+  });
+
+  it("are one text each: nothing that decodes to the same bytes is taken for them", async () => {
+    const token = sealPageToken(cluster.state, listing, lastKey);
+    for (const same of [
+      `${token}=`,
+      `${token} `,
+      ` ${token}`,
+      `${token}\n`,
+      `${token.slice(0, 4)}!${token.slice(4)}`,
+    ]) {
+      expect(Buffer.from(same, "base64url").equals(Buffer.from(token, "base64url")), same).to.equal(true);
+      await refused(() => openPageToken(cluster.state, listing, same));
+    }
+  });
+
+  it("of another cluster are refused", async () => {
+    const foreign = new FoundedCluster({
+      ...secrets,
+      founding: { ...secrets.founding, pageTokenKey: new Uint8Array(32).fill(1) },
+    });
+    const token = sealPageToken(foreign.state, listing, lastKey);
+    await refused(() => openPageToken(cluster.state, listing, token));
+  });
+
+  it("that are absurdly long are refused before they are decoded", async () => {
+    await refused(() => openPageToken(cluster.state, listing, "A".repeat(4_000_000)));
+  });
+
+  it("fit their bound with the longest key", () => {
+    const longest = new Uint8Array(1024).fill(0x61);
+    const token = sealPageToken(cluster.state, listing, longest);
+    expect(openPageToken(cluster.state, listing, token).length).to.equal(1024);
+  });
+});

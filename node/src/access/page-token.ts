@@ -1,0 +1,67 @@
+/**
+ * Page tokens (S18): where the next page of a listing starts, handed to the client and believed when it comes back.
+ *
+ * A token carries the last key that was given and an HMAC-SHA-256 over that key, the namespace and the prefix, under
+ * a key that all members share. So any member can continue a listing, and a token made up, changed or taken to another
+ * listing is refused. It is no secret, and it grants nothing: the caller is authorised for each page anew.
+ *
+ * Layout before base64url: format (1) · HMAC (32) · last key.
+ */
+
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { invariant } from "../raft/index.ts";
+import { CoordinationError, readPageTokenKey, type StateReader } from "../state/index.ts";
+
+/** The listing that a page token belongs to. */
+export interface Listing {
+  readonly namespace: string;
+  /** UTF-8 bytes. */
+  readonly prefix: Uint8Array;
+}
+
+const FORMAT = 1;
+const MAC_BYTES = 32;
+const KEY_OFFSET = 1 + MAC_BYTES;
+/** Keys have at most 1,024 bytes; whatever is longer is no token of ours and not worth decoding. */
+const TEXT_LENGTH_MAX = 2048;
+
+/** The token by which the listing goes on after `lastKey` (UTF-8 bytes). The cluster must be founded. */
+export function sealPageToken(reader: StateReader, listing: Listing, lastKey: Uint8Array): string {
+  return Buffer.concat([Uint8Array.of(FORMAT), macOf(reader, listing, lastKey), lastKey]).toString("base64url");
+}
+
+/** The last key of the page before. Raises BAD_FIELD unless the token was made for this listing. */
+export function openPageToken(reader: StateReader, listing: Listing, token: string): Uint8Array {
+  if (token.length > TEXT_LENGTH_MAX) {
+    throw badToken();
+  }
+  const bytes = Buffer.from(token, "base64url");
+  // Decoding skips what is not base64url: only the one text that encodes these bytes is the token.
+  if (bytes.length <= KEY_OFFSET || bytes[0] !== FORMAT || bytes.toString("base64url") !== token) {
+    throw badToken();
+  }
+  const lastKey = bytes.subarray(KEY_OFFSET);
+  if (!timingSafeEqual(bytes.subarray(1, KEY_OFFSET), macOf(reader, listing, lastKey))) {
+    throw badToken();
+  }
+  return lastKey;
+}
+
+/** Each part carries its length, so that no two listings and keys have the same bytes. */
+function macOf(reader: StateReader, listing: Listing, lastKey: Uint8Array): Buffer {
+  const key = readPageTokenKey(reader);
+  invariant(key !== undefined, "who lists keys was authenticated, so the cluster is founded");
+  const mac = createHmac("sha256", key);
+  for (const part of [Buffer.from(listing.namespace), listing.prefix, lastKey]) {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(part.length);
+    mac.update(length).update(part);
+  }
+  return mac.digest();
+}
+
+function badToken(): CoordinationError {
+  return new CoordinationError("BAD_FIELD", "page_token was not made for this namespace and prefix", {
+    details: new Map([["field", "page_token"]]),
+  });
+}

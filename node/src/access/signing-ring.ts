@@ -1,0 +1,63 @@
+/**
+ * Signing keys in the form that the crypto library works with.
+ *
+ * The ring itself is replicated state. Here each of its keys is imported once and kept by its kid: a kid names the same
+ * key for ever, because it is the key's thumbprint. Only keys of the ring get in, so the maps stay as small as it is.
+ */
+
+import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from "jose";
+import { invariant } from "../raft/index.ts";
+import type { SigningKey } from "../state/index.ts";
+
+const ALGORITHM = "EdDSA";
+const CURVE = { kty: "OKP", crv: "Ed25519" } as const;
+const KEY_BYTES = 32;
+
+export class SigningRing {
+  readonly #publicKeys = new Map<string, Promise<CryptoKey>>();
+  readonly #privateKeys = new Map<string, Promise<CryptoKey>>();
+
+  /** The key that verifies what this key of the ring has signed. */
+  publicKey(key: SigningKey): Promise<CryptoKey> {
+    return imported(this.#publicKeys, key.kid, () => importJWK({ ...CURVE, x: base64url(key.publicKey) }, ALGORITHM));
+  }
+
+  /** The key that signs; it cannot be exported again. */
+  privateKey(key: SigningKey): Promise<CryptoKey> {
+    return imported(this.#privateKeys, key.kid, () => {
+      const jwk = { ...CURVE, x: base64url(key.publicKey), d: base64url(key.privateKey) };
+      return importJWK(jwk, ALGORITHM, { extractable: false });
+    });
+  }
+}
+
+/** A new Ed25519 key pair: raw public key and seed, named by its thumbprint (RFC 7638). */
+export async function generateSigningKey(): Promise<Omit<SigningKey, "createdAtMs">> {
+  const { privateKey } = await generateKeyPair(ALGORITHM, { extractable: true });
+  const { x, d } = await exportJWK(privateKey);
+  invariant(x !== undefined && d !== undefined, "exported Ed25519 key pairs have both parts");
+  return { kid: await calculateJwkThumbprint({ ...CURVE, x }), publicKey: keyBytes(x), privateKey: keyBytes(d) };
+}
+
+function imported(
+  keys: Map<string, Promise<CryptoKey>>,
+  kid: string,
+  load: () => Promise<CryptoKey>,
+): Promise<CryptoKey> {
+  let key = keys.get(kid);
+  if (key === undefined) {
+    key = load();
+    keys.set(kid, key);
+  }
+  return key;
+}
+
+function base64url(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64url");
+}
+
+function keyBytes(text: string): Uint8Array {
+  const bytes = Buffer.from(text, "base64url");
+  invariant(bytes.length === KEY_BYTES, "Ed25519 keys have 32 bytes", () => String(bytes.length));
+  return bytes;
+}

@@ -1,0 +1,59 @@
+/**
+ * ClusterAdminService on a server. Methods that a cluster of this version does not have yet, and Bootstrap on the public
+ * port, are registered too, so that a caller is told why they do not answer.
+ */
+
+import {
+  BootstrapRequest,
+  GetStatusRequest,
+  ListMembersRequest,
+  type ServiceName,
+  serviceDefinitions,
+} from "@quoin/proto";
+import type { Principal } from "../../state/index.ts";
+import type { BootstrapMethod, ClusterAdminMethods } from "../methods/index.ts";
+import { type Implementation, notServed, streamNotServed, unary } from "./implementation.ts";
+import type { PortContext } from "./unary-call.ts";
+
+const SERVICE = "ClusterAdminService" satisfies ServiceName;
+const DEFINITION = serviceDefinitions[SERVICE];
+
+/** @param bootstrap null = this port does not serve the founding. */
+export function clusterAdminService<Caller extends { readonly principal: Principal }>(
+  port: PortContext<Caller>,
+  methods: ClusterAdminMethods,
+  bootstrap: BootstrapMethod | null,
+): Implementation<typeof DEFINITION> {
+  return {
+    getStatus: unary(port, {
+      path: DEFINITION.getStatus.path,
+      codec: GetStatusRequest,
+      handle: (call, request, reply) => methods.getStatus(call, request, reply),
+    }),
+    listMembers: unary(port, {
+      path: DEFINITION.listMembers.path,
+      codec: ListMembersRequest,
+      handle: (call, request, reply) => methods.listMembers(call, request, reply),
+    }),
+    bootstrap:
+      bootstrap === null
+        ? notServed("Bootstrap is served on the admin port only")
+        : unary(port, {
+            path: DEFINITION.bootstrap.path,
+            codec: BootstrapRequest,
+            handle: (call, request, reply) => bootstrap.bootstrap(call, request, reply),
+          }),
+    addMember: notServed(later("AddMember")),
+    promoteMembers: notServed(later("PromoteMembers")),
+    removeMembers: notServed(later("RemoveMembers")),
+    transferLeadership: notServed(later("TransferLeadership")),
+    putSettings: notServed(later("PutSettings")),
+    rotateKeys: notServed(later("RotateKeys")),
+    snapshot: streamNotServed(later("Snapshot")),
+    compact: notServed(later("Compact")),
+  };
+}
+
+function later(method: string): string {
+  return `${method} is not served by this version`;
+}

@@ -1,0 +1,48 @@
+/** How the methods of a service of the contract are registered on a server. */
+
+import { type handleServerStreamingCall, type handleUnaryCall, status } from "@grpc/grpc-js";
+import { CoordinationError, type Principal } from "../../state/index.ts";
+import { errorStatus } from "./status.ts";
+import { type PortContext, UnaryCall, type UnaryMethod } from "./unary-call.ts";
+
+/** The handler of every method of a service; requests come as bytes (see rawMethods). */
+export type Implementation<Definition> = {
+  readonly [Method in keyof Definition]: Definition[Method] extends {
+    readonly responseStream: infer Streams;
+    readonly responseDeserialize: (bytes: Buffer) => infer Response;
+  }
+    ? Streams extends true
+      ? handleServerStreamingCall<Buffer, Response>
+      : handleUnaryCall<Buffer, Response>
+    : never;
+};
+
+/** The handler of a unary method. */
+export function unary<Caller extends { readonly principal: Principal }, Request, Response>(
+  port: PortContext<Caller>,
+  method: UnaryMethod<Request, Response>,
+): handleUnaryCall<Buffer, Response> {
+  return (call, respond) => new UnaryCall(port, method, call, respond).start();
+}
+
+/**
+ * The handler of a unary method that is part of the contract and not served here. Like a method that no server knows, it
+ * is refused before anything else is looked at, but says what it is that is missing.
+ *
+ * @param why a sentence about the method.
+ */
+export function notServed<Response>(why: string): handleUnaryCall<Buffer, Response> {
+  return (_call, respond) => respond(refusal(why));
+}
+
+/** The same for a method that answers with a stream. */
+export function streamNotServed<Response>(why: string): handleServerStreamingCall<Buffer, Response> {
+  return (call) => {
+    const { details, metadata } = refusal(why);
+    call.emit("error", { code: status.UNIMPLEMENTED, details, metadata });
+  };
+}
+
+function refusal(why: string) {
+  return errorStatus(new CoordinationError("NOT_SERVED", why), "no", null);
+}

@@ -1,0 +1,38 @@
+/** Who may use the public port: the bearers of tokens, as long as the member serves the state that decides about them. */
+
+import type { Access, Caller } from "../../access/index.ts";
+import type { Need } from "../../state/index.ts";
+import { type HostMember, noReplica } from "../methods/index.ts";
+import type { CallerAccess } from "./caller-access.ts";
+
+export class PublicAccess implements CallerAccess<Caller> {
+  readonly #access: Pick<Access, "authenticate" | "authorize" | "recheck">;
+  readonly #member: Pick<HostMember, "replica">;
+
+  constructor(access: Pick<Access, "authenticate" | "authorize" | "recheck">, member: Pick<HostMember, "replica">) {
+    this.#access = access;
+    this.#member = member;
+  }
+
+  authenticate(authorization: readonly string[], deadlineMs: number): Caller | Promise<Caller> {
+    this.#requireReplica();
+    return this.#access.authenticate(authorization, deadlineMs);
+  }
+
+  authorize(caller: Caller, need: Need | null, deadlineMs: number): undefined | Promise<void> {
+    this.#requireReplica();
+    return this.#access.authorize(caller, need, deadlineMs);
+  }
+
+  recheck(caller: Caller, need: Need | null): void {
+    this.#requireReplica();
+    this.#access.recheck(caller, need);
+  }
+
+  /** Without the replicated state nobody can be recognised, let alone served. */
+  #requireReplica(): void {
+    if (this.#member.replica === null) {
+      throw noReplica();
+    }
+  }
+}

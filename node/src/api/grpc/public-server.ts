@@ -1,0 +1,131 @@
+/**
+ * The public gRPC port of a member: KeyValueService, ClusterService and ClusterAdminService for the bearers of tokens,
+ * health and reflection for everybody.
+ */
+
+import {
+  CompareAndSwapRequest,
+  CreateNamespaceRequest,
+  DeleteKeyRequest,
+  GetClusterRequest,
+  GetKeyRequest,
+  ListKeysRequest,
+  PutKeyRequest,
+  qualifiedServiceName,
+  type ServiceName,
+  serviceDefinitions,
+} from "@quoin/proto";
+import type { Access, Caller } from "../../access/index.ts";
+import type { Clock } from "../../replica/index.ts";
+import { ClusterAdminMethods, ClusterMethods, Executor, type HostMember, KeyValueMethods } from "../methods/index.ts";
+import { clusterAdminService } from "./cluster-admin-service.ts";
+import type { ErrorLog } from "./error-log.ts";
+import { HealthService } from "./health.ts";
+import { type Implementation, unary } from "./implementation.ts";
+import { leaderEndpoint } from "./leader-endpoint.ts";
+import { PublicAccess } from "./public-access.ts";
+import { addReflection } from "./reflection.ts";
+import { GrpcServer } from "./server.ts";
+import type { PortContext } from "./unary-call.ts";
+
+export interface PublicServerOptions {
+  readonly member: HostMember;
+  /** Decides on the state of the member's replica; it is not asked while there is none. */
+  readonly access: Pick<Access, "authenticate" | "authorize" | "recheck">;
+  readonly clock: Clock;
+  readonly logger: ErrorLog;
+}
+
+const SERVICES: readonly ServiceName[] = ["KeyValueService", "ClusterService", "ClusterAdminService"];
+
+export class PublicServer {
+  readonly #server = new GrpcServer();
+  readonly #health: HealthService;
+
+  constructor({ member, access, clock, logger }: PublicServerOptions) {
+    const port: PortContext<Caller> = {
+      access: new PublicAccess(access, member),
+      requestId: "required",
+      clock,
+      logger,
+      leaderEndpoint: () => leaderEndpoint(member),
+    };
+    const executor = new Executor(member);
+    this.#server.addService(serviceDefinitions.KeyValueService, keyValueService(port, new KeyValueMethods(executor)));
+    this.#server.addService(serviceDefinitions.ClusterService, clusterService(port, new ClusterMethods(executor)));
+    const clusterAdmin = new ClusterAdminMethods(executor, member);
+    this.#server.addService(serviceDefinitions.ClusterAdminService, clusterAdminService(port, clusterAdmin, null));
+    const services = SERVICES.map(qualifiedServiceName);
+    this.#health = new HealthService(services);
+    this.#health.addTo(this.#server.server);
+    addReflection(this.#server.server, services);
+  }
+
+  /** Serves on host:port in plain text and resolves to the port. */
+  listen(address: string): Promise<number> {
+    return this.#server.listen(address);
+  }
+
+  /** What the health service says; NOT_SERVING until told otherwise. Calls are served either way. */
+  setServing(serving: boolean): void {
+    this.#health.setServing(serving);
+  }
+
+  /** Says NOT_SERVING first, then finishes what runs, for at most `graceMs` milliseconds (S47). */
+  stop(graceMs: number): Promise<void> {
+    this.#health.setServing(false);
+    return this.#server.stop(graceMs);
+  }
+}
+
+function keyValueService(
+  port: PortContext<Caller>,
+  methods: KeyValueMethods,
+): Implementation<typeof serviceDefinitions.KeyValueService> {
+  const definition = serviceDefinitions.KeyValueService;
+  return {
+    createNamespace: unary(port, {
+      path: definition.createNamespace.path,
+      codec: CreateNamespaceRequest,
+      handle: (call, request, reply) => methods.createNamespace(call, request, reply),
+    }),
+    getKey: unary(port, {
+      path: definition.getKey.path,
+      codec: GetKeyRequest,
+      handle: (call, request, reply) => methods.getKey(call, request, reply),
+    }),
+    putKey: unary(port, {
+      path: definition.putKey.path,
+      codec: PutKeyRequest,
+      handle: (call, request, reply) => methods.putKey(call, request, reply),
+    }),
+    deleteKey: unary(port, {
+      path: definition.deleteKey.path,
+      codec: DeleteKeyRequest,
+      handle: (call, request, reply) => methods.deleteKey(call, request, reply),
+    }),
+    listKeys: unary(port, {
+      path: definition.listKeys.path,
+      codec: ListKeysRequest,
+      handle: (call, request, reply) => methods.listKeys(call, request, reply),
+    }),
+    compareAndSwap: unary(port, {
+      path: definition.compareAndSwap.path,
+      codec: CompareAndSwapRequest,
+      handle: (call, request, reply) => methods.compareAndSwap(call, request, reply),
+    }),
+  };
+}
+
+function clusterService(
+  port: PortContext<Caller>,
+  methods: ClusterMethods,
+): Implementation<typeof serviceDefinitions.ClusterService> {
+  return {
+    getCluster: unary(port, {
+      path: serviceDefinitions.ClusterService.getCluster.path,
+      codec: GetClusterRequest,
+      handle: (call, request, reply) => methods.getCluster(call, request, reply),
+    }),
+  };
+}

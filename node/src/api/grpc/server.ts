@@ -1,0 +1,72 @@
+/**
+ * A gRPC server as both ports of a member use it: its limits, its life from listening to stopping.
+ *
+ * A message above 4 MiB is refused by the library with RESOURCE_EXHAUSTED, before it is read. Clients may send keepalive
+ * pings as often as they like; connections on which nobody answers ours are closed.
+ */
+
+import { logVerbosity, Server, ServerCredentials, type ServiceDefinition, setLogVerbosity } from "@grpc/grpc-js";
+import { rawMethods } from "@quoin/proto";
+import type { Implementation } from "./implementation.ts";
+
+/** Bytes of a request message, without the five bytes that gRPC puts before it. */
+export const REQUEST_BYTES_MAX = 4 * 1024 * 1024;
+/** As many as a member serves watches (the quota of the contract): one connection never needs more. */
+const CONCURRENT_STREAMS_MAX = 10_000;
+/** A connection that broke without a word is noticed within 40 s. */
+const KEEPALIVE_TIME_MS = 30_000;
+const KEEPALIVE_TIMEOUT_MS = 10_000;
+
+export class GrpcServer {
+  /** For services that are not of the contract. */
+  readonly server: Server;
+  #address = "";
+
+  constructor() {
+    // The library prints metadata that it cannot parse to the console, and so whole tokens.
+    setLogVerbosity(logVerbosity.NONE);
+    this.server = new Server({
+      "grpc.max_receive_message_length": REQUEST_BYTES_MAX,
+      "grpc.max_concurrent_streams": CONCURRENT_STREAMS_MAX,
+      "grpc.keepalive_time_ms": KEEPALIVE_TIME_MS,
+      "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
+      // Its counters cost time with each call, and nobody could read them: the service is not registered.
+      "grpc.enable_channelz": 0,
+    });
+  }
+
+  /** Registers a service of the contract; its handlers get the bytes of requests. */
+  addService<Definition extends ServiceDefinition>(definition: Definition, handlers: Implementation<Definition>): void {
+    const methods: ServiceDefinition = rawMethods<ServiceDefinition>(definition);
+    this.server.addService(methods, { ...handlers });
+  }
+
+  /**
+   * Begins to serve, in plain text.
+   *
+   * @param address host:port; port 0 = any free one.
+   * @returns the port. Rejects if it is not to be had.
+   */
+  listen(address: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
+        if (error !== null) {
+          reject(error);
+          return;
+        }
+        this.#address = address.replace(/:\d+$/, `:${port}`);
+        resolve(port);
+      });
+    });
+  }
+
+  /** Accepts no more calls, lets those under way finish, and cuts off what is left after `graceMs` milliseconds. */
+  stop(graceMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.server.tryShutdown((error) => (error === undefined ? resolve() : reject(error)));
+      if (this.#address !== "") {
+        this.server.drain(this.#address, graceMs);
+      }
+    });
+  }
+}

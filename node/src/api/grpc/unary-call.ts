@@ -1,0 +1,206 @@
+/**
+ * One unary call, from its metadata to its answer.
+ *
+ * It runs the first checks of the contract in their order (1 token, 2 api-version, 3 request-id, 4 decoding) and hands
+ * the request to its method, which does the others. It answers exactly once; what comes after the deadline is dropped.
+ * No exception leaves it into the code that called it: a refusal is answered, a bug is answered as INTERNAL and logged,
+ * and a broken invariant ends the process.
+ */
+
+import { createHash } from "node:crypto";
+import type { ServerUnaryCall, sendUnaryData } from "@grpc/grpc-js";
+import { decodeRequest, MalformedMessageError, type MessageCodec } from "@quoin/proto";
+import { InvariantViolation, invariant } from "../../raft/index.ts";
+import type { Clock } from "../../replica/index.ts";
+import {
+  CoordinationError,
+  type Need,
+  type Principal,
+  type Replayed,
+  type RequestIdentity,
+} from "../../state/index.ts";
+import { type Call, type Reply, toError } from "../methods/index.ts";
+import type { CallerAccess } from "./caller-access.ts";
+import { allowedMs } from "./deadline.ts";
+import type { ErrorLog } from "./error-log.ts";
+import { requestId, requestIdBytes, requireApiVersion, requireRequestId } from "./metadata-contract.ts";
+import { errorStatus, replayedMetadata } from "./status.ts";
+
+/** What all calls of a port share. */
+export interface PortContext<Caller extends { readonly principal: Principal }> {
+  readonly access: CallerAccess<Caller>;
+  readonly requestId: "required" | "optional";
+  readonly clock: Clock;
+  readonly logger: ErrorLog;
+  /** host:port of the leader's gRPC port, or null if none is known. */
+  leaderEndpoint(): string | null;
+}
+
+/** What all calls of a method share. */
+export interface UnaryMethod<Request, Response> {
+  /** Full name, such as /coordination.v1.KeyValueService/PutKey. */
+  readonly path: string;
+  readonly codec: MessageCodec<Request>;
+  handle(call: Call, request: Request, reply: Reply<Response>): void;
+}
+
+/**
+ * The library ends a call at its deadline by itself, without the trailers of the contract. So ours ends this much
+ * earlier; its timers have a resolution of a millisecond.
+ */
+const DEADLINE_MARGIN_MS = 1;
+
+export class UnaryCall<Caller extends { readonly principal: Principal }, Request, Response> implements Call {
+  readonly #port: PortContext<Caller>;
+  readonly #method: UnaryMethod<Request, Response>;
+  readonly #call: ServerUnaryCall<Buffer, Response>;
+  readonly #respond: sendUnaryData<Response>;
+  readonly #allowedMs: number;
+  /** On the monotonic clock. */
+  readonly deadlineMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #caller: Caller | undefined;
+  #requestId: string | undefined;
+  #answered = false;
+
+  constructor(
+    port: PortContext<Caller>,
+    method: UnaryMethod<Request, Response>,
+    call: ServerUnaryCall<Buffer, Response>,
+    respond: sendUnaryData<Response>,
+  ) {
+    this.#port = port;
+    this.#method = method;
+    this.#call = call;
+    this.#respond = respond;
+    this.#allowedMs = allowedMs(call.getDeadline(), Date.now());
+    this.deadlineMs = port.clock.monotonicMs() + this.#allowedMs;
+  }
+
+  get principal(): Principal {
+    return this.#authenticated().principal;
+  }
+
+  authorize(need: Need | null): undefined | Promise<void> {
+    return this.#port.access.authorize(this.#authenticated(), need, this.deadlineMs);
+  }
+
+  recheck(need: Need | null): void {
+    this.#port.access.recheck(this.#authenticated(), need);
+  }
+
+  identity(): RequestIdentity {
+    invariant(this.#requestId !== undefined, "a mutation has a request id");
+    // The path ends at the first NUL, so no two methods and requests have the same bytes.
+    const payloadHash = createHash("sha256").update(`${this.#method.path}\0`).update(this.#call.request).digest();
+    return { requestId: requestIdBytes(this.#requestId), payloadHash };
+  }
+
+  /** Begins the checks. A call whose deadline has passed already is never executed. */
+  start(): void {
+    if (this.#allowedMs <= 0) {
+      this.#answer(deadlineExceeded(), "no");
+      return;
+    }
+    const timeoutMs = Math.max(this.#allowedMs - DEADLINE_MARGIN_MS, 1);
+    this.#timer = setTimeout(() => this.#answer(deadlineExceeded(), "no"), timeoutMs);
+    try {
+      const authorization = this.#call.metadata.get("authorization").map(String);
+      const caller = this.#port.access.authenticate(authorization, this.deadlineMs);
+      if (caller instanceof Promise) {
+        caller.then(
+          (known) => this.#resume(known),
+          (error: unknown) => this.#fail(error),
+        );
+      } else {
+        this.#proceed(caller);
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #resume(caller: Caller): void {
+    if (this.#answered) {
+      return;
+    }
+    try {
+      this.#proceed(caller);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #proceed(caller: Caller): void {
+    this.#caller = caller;
+    const { metadata } = this.#call;
+    requireApiVersion(metadata);
+    this.#requestId = this.#port.requestId === "required" ? requireRequestId(metadata) : requestId(metadata);
+    const request = decode(this.#method.codec, this.#call.request);
+    this.#method.handle(this, request, (answer, replayed) => this.#answer(answer, replayed));
+  }
+
+  #authenticated(): Caller {
+    invariant(this.#caller !== undefined, "methods are called for authenticated callers only");
+    return this.#caller;
+  }
+
+  #fail(thrown: unknown): void {
+    this.#answer(toError(thrown), "no");
+  }
+
+  #answer(answer: Response | Error, replayed: Replayed): void {
+    if (answer instanceof InvariantViolation) {
+      endProcess(answer);
+      return;
+    }
+    if (answer instanceof Error && !(answer instanceof CoordinationError)) {
+      this.#report(answer);
+    }
+    if (this.#answered) {
+      return;
+    }
+    this.#answered = true;
+    clearTimeout(this.#timer);
+    if (answer instanceof Error) {
+      this.#respond(errorStatus(answer, replayed, this.#port.leaderEndpoint()));
+      return;
+    }
+    const metadata = replayedMetadata(replayed);
+    if (metadata !== null) {
+      this.#call.sendMetadata(metadata);
+    }
+    this.#respond(null, answer);
+  }
+
+  /** For the operator's log: the method and the request id, never what was in the request. */
+  #report(error: Error): void {
+    const fields = { err: error, method: this.#method.path, requestId: this.#requestId };
+    this.#port.logger.error(fields, "a request failed because of a bug");
+  }
+}
+
+function decode<Request>(codec: MessageCodec<Request>, bytes: Buffer): Request {
+  try {
+    return decodeRequest(codec, bytes);
+  } catch (error) {
+    if (error instanceof MalformedMessageError) {
+      const details = new Map(error.field === undefined ? [] : [["field", error.field]]);
+      throw new CoordinationError("BAD_FIELD", error.message, { details });
+    }
+    throw error;
+  }
+}
+
+/** The outcome is unknown whatever was done: a client need not tell one missed deadline from another (S12). */
+function deadlineExceeded(): CoordinationError {
+  const message = "the deadline passed before the answer was there; whether the request was executed is not known";
+  return new CoordinationError("DEADLINE", message, { outcome: "unknown" });
+}
+
+/** Throws where nobody can catch it: the library answers what its handlers throw, and would go on. */
+function endProcess(violation: InvariantViolation): void {
+  process.nextTick(() => {
+    throw violation;
+  });
+}

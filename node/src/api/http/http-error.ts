@@ -1,0 +1,111 @@
+/**
+ * What HTTP answers instead of success: a status, a code for programs, a message for people, headers that go with it.
+ *
+ * The one place where refusals of the service become HTTP. Whatever is neither a refusal nor an HttpError is a bug and
+ * becomes `internal_error`, without a word of what it was; the caller of `httpErrorOf` reports it.
+ */
+
+import { CoordinationError, type Reason } from "../../state/index.ts";
+
+/** Codes of the error body. Each belongs to one status. */
+export type HttpErrorCode = keyof typeof STATUSES;
+
+const STATUSES = {
+  invalid_request: 400,
+  unauthorized: 401,
+  token_expired: 401,
+  token_revoked: 401,
+  invalid_api_key: 401,
+  insufficient_role: 403,
+  namespace_denied: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  already_exists: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  internal_error: 500,
+  unavailable: 503,
+  timeout: 504,
+  storage_full: 507,
+} as const;
+
+/** Whole seconds, never 0 (S46): an election takes about as long. */
+const RETRY_AFTER_SECS = "1";
+
+/** RFC 6750 §3; without an error where the request was not meant to carry a token. */
+const CHALLENGES: Partial<Record<HttpErrorCode, string>> = {
+  unauthorized: 'Bearer error="invalid_token"',
+  token_expired: 'Bearer error="invalid_token"',
+  token_revoked: 'Bearer error="invalid_token"',
+  invalid_api_key: "Bearer",
+};
+
+export class HttpError extends Error {
+  readonly status: number;
+  readonly code: HttpErrorCode;
+  readonly headers: ReadonlyMap<string, string>;
+
+  /** @param headers beside those that belong to the code */
+  constructor(code: HttpErrorCode, message: string, headers: readonly (readonly [string, string])[] = []) {
+    super(message);
+    this.name = "HttpError";
+    this.status = STATUSES[code];
+    this.code = code;
+    this.headers = new Map([...headersOf(code), ...headers]);
+  }
+}
+
+/** The answer for whatever was thrown while a request was served, and whether that was a bug. */
+export function httpErrorOf(error: unknown): { readonly answer: HttpError; readonly bug: boolean } {
+  if (error instanceof HttpError) {
+    return { answer: error, bug: false };
+  }
+  const code = error instanceof CoordinationError ? codeOf(error) : null;
+  if (error instanceof CoordinationError && code !== null) {
+    return { answer: new HttpError(code, error.message), bug: false };
+  }
+  return { answer: new HttpError("internal_error", "an internal error; it was logged"), bug: true };
+}
+
+/** By reason; null where no HTTP endpoint does anything that can be refused so. */
+const CODES: Record<Reason, HttpErrorCode | null> = {
+  BAD_METADATA: "invalid_request",
+  BAD_FIELD: "invalid_request",
+  TOO_LARGE: "payload_too_large",
+  REQUEST_ID_REUSED: "invalid_request",
+  TOKEN_INVALID: "unauthorized",
+  TOKEN_EXPIRED: "token_expired",
+  TOKEN_REVOKED: "token_revoked",
+  NAMESPACE_DENIED: "namespace_denied",
+  ACCESS_DENIED: "insufficient_role",
+  NAMESPACE_NOT_FOUND: "not_found",
+  KEY_NOT_FOUND: "not_found",
+  NAMESPACE_EXISTS: "already_exists",
+  REVISION_MISMATCH: null,
+  NOT_EMPTY: null,
+  QUOTA: "storage_full",
+  NOT_SERVED: null,
+  NO_LEADER: "unavailable",
+  LEADER_CHANGED: "unavailable",
+  SHUTTING_DOWN: "unavailable",
+  OVERLOADED: "unavailable",
+  DEADLINE: "unavailable",
+};
+
+function codeOf(error: CoordinationError): HttpErrorCode | null {
+  const code = CODES[error.reason];
+  // 503 promises that nothing was executed; where that is not certain, the answer is 504, whatever the reason.
+  return code === "unavailable" && error.outcome === "unknown" ? "timeout" : code;
+}
+
+function headersOf(code: HttpErrorCode): (readonly [string, string])[] {
+  const headers: (readonly [string, string])[] = [];
+  const challenge = CHALLENGES[code];
+  if (challenge !== undefined) {
+    headers.push(["WWW-Authenticate", challenge]);
+  }
+  if (code === "unavailable") {
+    headers.push(["Retry-After", RETRY_AFTER_SECS]);
+  }
+  return headers;
+}

@@ -1,0 +1,9 @@
+export {
+  createHealthApplication,
+  createHttpApplication,
+  type HealthApplicationOptions,
+  type HttpApplicationOptions,
+  type ReportBug,
+} from "./application.ts";
+export type { Check, Health } from "./health.ts";
+export { closeHttpServer, createHttpServer, DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts } from "./server.ts";

@@ -1,0 +1,50 @@
+/**
+ * ClusterAdminService.Bootstrap: founds a cluster on this member, which must be EMPTY, with its owner and the namespace
+ * `default`, in one entry. Repeated on the member that it founded, it answers the same.
+ *
+ * It authorises nobody, for there is nobody yet to authorise: it belongs on the admin port, behind the admin token.
+ */
+
+import type { BootstrapRequest, BootstrapResponse } from "@quoin/proto";
+import { createFounding } from "../../access/index.ts";
+import type { MemberAddress } from "../../state/index.ts";
+import { toError } from "./attempt.ts";
+import type { Call, Reply } from "./call.ts";
+import { badField, incarnationField } from "./field-rules.ts";
+import type { HostMember } from "./host.ts";
+
+export class BootstrapMethod {
+  readonly #member: Pick<HostMember, "name" | "clusterName" | "bootstrap">;
+  readonly #address: MemberAddress;
+
+  /** @param address where other members and clients reach this member, for the cluster's record. */
+  constructor(member: Pick<HostMember, "name" | "clusterName" | "bootstrap">, address: MemberAddress) {
+    this.#member = member;
+    this.#address = address;
+  }
+
+  /** Takes about as long as hashing the owner's password. */
+  bootstrap(_call: Call, request: BootstrapRequest, reply: Reply<BootstrapResponse>): void {
+    this.#found(request).then(
+      (memberId) => reply({ memberId: String(memberId) }, "no"),
+      (error: unknown) => reply(toError(error), "no"),
+    );
+  }
+
+  async #found(request: BootstrapRequest): Promise<number> {
+    const incarnation = incarnationField(request.incarnation);
+    const { owner } = request;
+    if (owner === undefined) {
+      throw badField("owner", "is required: a cluster has no other way to its first user");
+    }
+    const founding = await createFounding({
+      clusterId: request.clusterId,
+      clusterName: this.#member.clusterName,
+      memberName: this.#member.name,
+      incarnation,
+      address: this.#address,
+      owner,
+    });
+    return this.#member.bootstrap(founding);
+  }
+}

@@ -1,0 +1,27 @@
+/**
+ * A call as the methods see it: who asks, what they may do, until when, and what makes a retry recognisable. It knows
+ * nothing of the transport; each transport brings its own.
+ */
+
+import type { CoordinationError, Need, Principal, Replayed, RequestIdentity } from "../../state/index.ts";
+
+export interface Call {
+  readonly principal: Principal;
+  /** On the monotonic clock; in the future when the call begins. */
+  readonly deadlineMs: number;
+  /**
+   * Raises the refusal, or returns nothing, unless the caller may do what is needed. Returns a promise of the same when
+   * the decision needs a read barrier.
+   */
+  authorize(need: Need | null): undefined | Promise<void>;
+  /** The same decision at once, on the state as it is applied here: for reads, after their read barrier. */
+  recheck(need: Need | null): void;
+  /** The request id and the hash of the request. Only for mutations, which always have both. */
+  identity(): RequestIdentity;
+}
+
+/**
+ * Takes the answer of a call, once. An answer is a response, a refusal (CoordinationError), or any other Error, which is
+ * a bug of the service and says nothing to the caller.
+ */
+export type Reply<Response> = (answer: Response | CoordinationError | Error, replayed: Replayed) => void;

@@ -1,0 +1,154 @@
+/**
+ * Runs methods: the part of a call that is the same for every transport and every method.
+ *
+ * The order is that of the contract, and every method goes through it: authorisation (step 5), then the fields (step 6),
+ * then the state (steps 7 and 8), which is looked at in apply or after the read barrier and never before. So whoever may
+ * not touch a namespace learns nothing of what is in it (S43).
+ */
+
+import { ReadConsistency } from "@quoin/proto";
+import { invariant } from "../../raft/index.ts";
+import {
+  type ClientOperation,
+  CoordinationError,
+  type Need,
+  type Result,
+  type StateReader,
+} from "../../state/index.ts";
+import { attempt, toError } from "./attempt.ts";
+import type { Call, Reply } from "./call.ts";
+import type { HostReplica } from "./host.ts";
+
+/** The operation and the result of one kind. */
+type OperationOf<Kind> = Extract<ClientOperation, { readonly kind: Kind }>;
+type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
+
+/** What a read asks for, once its fields are checked. */
+export interface Query {
+  readonly consistency: ReadConsistency;
+}
+
+/** The error of every call that needs the replicated state of a member that does not serve it. */
+export function noReplica(): CoordinationError {
+  return new CoordinationError("NO_LEADER", "this member serves no cluster at the moment");
+}
+
+export class Executor {
+  readonly #member: { readonly replica: HostReplica | null };
+
+  constructor(member: { readonly replica: HostReplica | null }) {
+    this.#member = member;
+  }
+
+  /**
+   * Executes a mutation once, however often it is sent with the same request id.
+   *
+   * @param operation makes the operation of the request, and raises what its fields break.
+   * @param response makes the response of the result; `tickMs` is the cluster tick that remaining times count from.
+   */
+  mutate<Kind extends ClientOperation["kind"], Response>(
+    call: Call,
+    need: Need,
+    operation: () => OperationOf<Kind>,
+    response: (result: ResultOf<Kind>, tickMs: number) => Response,
+    reply: Reply<Response>,
+  ): void {
+    const { replica } = this.#member;
+    if (replica === null) {
+      reply(noReplica(), "no");
+      return;
+    }
+    const propose = (): void => {
+      const { principal } = call;
+      const command = attempt(() => ({ principal, operation: operation(), request: call.identity() }));
+      if (command instanceof Error) {
+        reply(command, "no");
+        return;
+      }
+      replica.propose(command, call.deadlineMs, (error, outcome) => {
+        if (outcome === null) {
+          invariant(error !== null, "a proposal ends with an outcome or an error");
+          reply(error, "no");
+          return;
+        }
+        const { answer, replayed } = outcome;
+        if (answer instanceof CoordinationError) {
+          reply(answer, replayed);
+          return;
+        }
+        const { kind } = command.operation;
+        const made = attempt(() => {
+          invariant(answer.kind === kind, "a result is of its operation's kind", () => `${answer.kind} of ${kind}`);
+          return response(answer as ResultOf<Kind>, replica.tickMs);
+        });
+        reply(made, replayed);
+      });
+    };
+    authorized(call, need, propose, reply);
+  }
+
+  /**
+   * Answers a read: a linearizable one after a read barrier and a second look at what the caller may do, a serializable
+   * one from what this member has applied, if it hears a leader.
+   *
+   * @param query makes the query of the request, and raises what its fields break.
+   * @param response looks it up.
+   */
+  read<Asked extends Query, Response>(
+    call: Call,
+    need: Need | null,
+    query: (state: StateReader) => Asked,
+    response: (replica: HostReplica, query: Asked) => Response,
+    reply: Reply<Response>,
+  ): void {
+    const { replica } = this.#member;
+    if (replica === null) {
+      reply(noReplica(), "no");
+      return;
+    }
+    const look = (): void => {
+      const asked = attempt(() => query(replica.state));
+      if (asked instanceof Error) {
+        reply(asked, "no");
+        return;
+      }
+      if (asked.consistency === ReadConsistency.SERIALIZABLE) {
+        const answer = attempt(() => {
+          requireLeader(replica);
+          return response(replica, asked);
+        });
+        reply(answer, "no");
+        return;
+      }
+      replica.readBarrier(call.deadlineMs, (error) => {
+        const answer =
+          error ??
+          attempt(() => {
+            call.recheck(need);
+            return response(replica, asked);
+          });
+        reply(answer, "no");
+      });
+    };
+    authorized(call, need, look, reply);
+  }
+}
+
+/** Goes on if the caller may do what is needed, at once if that is certain at once; else replies with the refusal. */
+export function authorized<Response>(call: Call, need: Need | null, proceed: () => void, reply: Reply<Response>): void {
+  const pending = attempt(() => call.authorize(need));
+  if (pending === undefined) {
+    proceed();
+  } else if (pending instanceof Error) {
+    reply(pending, "no");
+  } else {
+    pending.then(proceed).catch((error: unknown) => reply(toError(error), "no"));
+  }
+}
+
+/** Without a leader to be heard, what is applied here may be of any age. */
+function requireLeader(replica: HostReplica): void {
+  if (replica.status().leaderId === 0) {
+    throw new CoordinationError("NO_LEADER", "this member hears no leader, so what it has applied may be old");
+  }
+}

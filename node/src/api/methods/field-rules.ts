@@ -1,0 +1,128 @@
+/**
+ * The rules of single fields, in one place: each function checks one field of a request and returns it in the form in
+ * which commands and queries carry it.
+ *
+ * A size above its limit is refused as TOO_LARGE, anything else as BAD_FIELD. Every refusal names the field as in the
+ * protobuf definition, the rule and its limit; none repeats the value, which may be a secret. What depends on the state
+ * of the cluster is not judged here.
+ */
+
+import { type Guard, ReadConsistency } from "@quoin/proto";
+import { CoordinationError, encodeText } from "../../state/index.ts";
+
+/** Bytes of a key, in UTF-8. */
+export const KEY_BYTES_MAX = 1024;
+/** Bytes of a value. */
+export const VALUE_BYTES_MAX = 1024 * 1024;
+/** Seconds that a key may live: one year of 365 days. */
+export const TTL_SECONDS_MAX = 31_536_000;
+/** Entries in a page of a listing, and how many there are unless the caller says. */
+export const PAGE_SIZE_MAX = 1000;
+export const PAGE_SIZE_DEFAULT = 100;
+/** Bytes of keys and values in a page: it stays well below the 4 MiB that clients accept by default. */
+export const PAGE_BYTES_MAX = 1024 * 1024;
+
+const NAMESPACE_CHARACTERS_MAX = 63;
+const NAMESPACE_PATTERN = /^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$/;
+const INCARNATION_PATTERN = /^[0-9a-f]{32}$/;
+
+/** The refusal of a field that breaks a rule; `limit` is the number in that rule, for programs. */
+export function badField(field: string, rule: string, limit?: number): CoordinationError {
+  const details = new Map([["field", field]]);
+  if (limit !== undefined) {
+    details.set("limit", String(limit));
+  }
+  return new CoordinationError("BAD_FIELD", `field ${field} ${rule}`, { details });
+}
+
+function requireSize(field: string, bytes: Uint8Array, max: number): Uint8Array {
+  if (bytes.length > max) {
+    throw new CoordinationError("TOO_LARGE", `field ${field} has ${bytes.length} bytes; at most ${max} are allowed`, {
+      details: new Map([
+        ["field", field],
+        ["limit", String(max)],
+      ]),
+    });
+  }
+  return bytes;
+}
+
+/** The name of a namespace. */
+export function namespaceField(namespace: string): string {
+  if (!NAMESPACE_PATTERN.test(namespace)) {
+    const rule = `must have 1 to ${NAMESPACE_CHARACTERS_MAX} characters: a-z and 0-9, and between them also . _ -`;
+    throw badField("namespace", rule, NAMESPACE_CHARACTERS_MAX);
+  }
+  return namespace;
+}
+
+/** The UTF-8 bytes of a key, 1 to KEY_BYTES_MAX. */
+export function keyField(key: string): Uint8Array {
+  if (key === "") {
+    throw badField("key", `must have 1 to ${KEY_BYTES_MAX} bytes`, KEY_BYTES_MAX);
+  }
+  return requireSize("key", encodeText(key), KEY_BYTES_MAX);
+}
+
+/** The UTF-8 bytes of a prefix of keys; empty = every key. */
+export function prefixField(prefix: string): Uint8Array {
+  return requireSize("prefix", encodeText(prefix), KEY_BYTES_MAX);
+}
+
+/** A value of a key, up to VALUE_BYTES_MAX; an empty one is a value (S14). */
+export function valueField(field: string, value: Uint8Array): Uint8Array {
+  return requireSize(field, value, VALUE_BYTES_MAX);
+}
+
+/** Seconds of a key's life, 1 to TTL_SECONDS_MAX, or 0 for ever. */
+export function ttlField(ttlSeconds: bigint): number {
+  if (ttlSeconds < 0n || ttlSeconds > TTL_SECONDS_MAX) {
+    const rule = `must be 0 (no expiry) or 1 to ${TTL_SECONDS_MAX}`;
+    throw badField("ttl_seconds", rule, TTL_SECONDS_MAX);
+  }
+  return Number(ttlSeconds);
+}
+
+/** The expected revision of a key, 0 = it must not exist, undefined = any. The decoder has checked that it is safe (S17). */
+export function expectedModRevisionField(revision: bigint | undefined): number | undefined {
+  if (revision === undefined) {
+    return undefined;
+  }
+  if (revision < 0n) {
+    throw badField("expected_mod_revision", "must be 0 (the key must not exist) or a revision, which is above 0");
+  }
+  return Number(revision);
+}
+
+/** Entries of a page. */
+export function pageSizeField(pageSize: number): number {
+  if (pageSize < 0 || pageSize > PAGE_SIZE_MAX) {
+    const rule = `must be 0 (the default, ${PAGE_SIZE_DEFAULT}) or 1 to ${PAGE_SIZE_MAX}`;
+    throw badField("page_size", rule, PAGE_SIZE_MAX);
+  }
+  return pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize;
+}
+
+/** The freshness of a read. An unknown number is refused: to guess could answer with older data than were asked for. */
+export function consistencyField(consistency: ReadConsistency): ReadConsistency {
+  if (consistency !== ReadConsistency.LINEARIZABLE && consistency !== ReadConsistency.SERIALIZABLE) {
+    throw badField("consistency", "must be LINEARIZABLE (0) or SERIALIZABLE (1)");
+  }
+  return consistency;
+}
+
+/** Refuses a guard: there are no locks yet that it could name, and to ignore it would drop the protection it asks for. */
+export function refuseGuard(guard: Guard | undefined): void {
+  if (guard !== undefined) {
+    const message = "field guard is not served by this version; send the request without it";
+    throw new CoordinationError("NOT_SERVED", message, { details: new Map([["field", "guard"]]) });
+  }
+}
+
+/** The 16 bytes of the id of a data directory, from the digits that GetStatus answers. */
+export function incarnationField(incarnation: string): Uint8Array {
+  if (!INCARNATION_PATTERN.test(incarnation)) {
+    throw badField("incarnation", "must be 32 hexadecimal digits in lower case, as GetStatus answers them");
+  }
+  return Uint8Array.fromHex(incarnation);
+}

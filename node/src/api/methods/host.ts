@@ -1,0 +1,25 @@
+/** What the methods need of the member on which they run, and of its replica. */
+
+import type { Member, Replica } from "../../replica/index.ts";
+
+export type HostReplica = Pick<Replica, "state" | "revision" | "tickMs" | "propose" | "readBarrier" | "status">;
+
+export interface HostMember
+  extends Pick<
+    Member,
+    | "state"
+    | "stateForMs"
+    | "uptimeMs"
+    | "name"
+    | "clusterName"
+    | "incarnation"
+    | "clusterId"
+    | "memberId"
+    | "version"
+    | "dbSizeBytes"
+    | "diskFreeBytes"
+    | "bootstrap"
+  > {
+  /** Null unless the member serves. */
+  readonly replica: HostReplica | null;
+}

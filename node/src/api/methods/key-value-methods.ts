@@ -1,0 +1,235 @@
+/**
+ * KeyValueService: namespaces and keys.
+ *
+ * Each method turns a request into an operation or a query and a result into a response; that the key is there, that its
+ * revision is the expected one, and whatever else depends on the state, is decided by the state machine.
+ */
+
+import type {
+  CompareAndSwapRequest,
+  CompareAndSwapResponse,
+  CreateNamespaceRequest,
+  CreateNamespaceResponse,
+  DeleteKeyRequest,
+  DeleteKeyResponse,
+  GetKeyRequest,
+  GetKeyResponse,
+  KeyValue,
+  ListKeysRequest,
+  ListKeysResponse,
+  PutKeyRequest,
+  PutKeyResponse,
+} from "@quoin/proto";
+import { openPageToken, sealPageToken } from "../../access/index.ts";
+import { decodeText, getKey, listKeys, type StateReader, type StoredKey } from "../../state/index.ts";
+import type { Call, Reply } from "./call.ts";
+import type { Executor, Query } from "./executor.ts";
+import {
+  consistencyField,
+  expectedModRevisionField,
+  keyField,
+  namespaceField,
+  PAGE_BYTES_MAX,
+  pageSizeField,
+  prefixField,
+  refuseGuard,
+  ttlField,
+  valueField,
+} from "./field-rules.ts";
+import type { HostReplica } from "./host.ts";
+
+interface KeyQuery extends Query {
+  readonly namespace: string;
+  readonly key: Uint8Array;
+}
+
+interface ListQuery extends Query {
+  readonly namespace: string;
+  readonly prefix: Uint8Array;
+  /** Last key of the page before. */
+  readonly after: Uint8Array | undefined;
+  readonly entriesMax: number;
+  readonly keysOnly: boolean;
+}
+
+export class KeyValueMethods {
+  readonly #executor: Executor;
+
+  constructor(executor: Executor) {
+    this.#executor = executor;
+  }
+
+  createNamespace(call: Call, request: CreateNamespaceRequest, reply: Reply<CreateNamespaceResponse>): void {
+    this.#executor.mutate(
+      call,
+      { access: "admin", namespace: request.namespace },
+      () => ({ kind: "create-namespace", namespace: namespaceField(request.namespace) }),
+      (result) => ({
+        namespace: request.namespace,
+        createdAtMs: BigInt(result.createdAtMs),
+        revision: BigInt(result.revision),
+      }),
+      reply,
+    );
+  }
+
+  getKey(call: Call, request: GetKeyRequest, reply: Reply<GetKeyResponse>): void {
+    this.#executor.read(
+      call,
+      { access: "read", namespace: request.namespace },
+      () => keyQuery(request),
+      (replica, query) => {
+        const found = getKey(replica.state, query.namespace, query.key);
+        return {
+          value: found.value,
+          createRevision: BigInt(found.createRevision),
+          modRevision: BigInt(found.modRevision),
+          version: BigInt(found.version),
+          expiresInMs: remainingMs(found.deadlineMs, replica.tickMs),
+          revision: BigInt(replica.revision),
+        };
+      },
+      reply,
+    );
+  }
+
+  putKey(call: Call, request: PutKeyRequest, reply: Reply<PutKeyResponse>): void {
+    this.#executor.mutate(
+      call,
+      { access: "write", namespace: request.namespace },
+      () => putKeyOperation(request),
+      (result, tickMs) => ({
+        modRevision: BigInt(result.modRevision),
+        created: result.created,
+        previous: result.previous === null ? undefined : keyValue(result.previous, tickMs),
+        revision: BigInt(result.revision),
+      }),
+      reply,
+    );
+  }
+
+  deleteKey(call: Call, request: DeleteKeyRequest, reply: Reply<DeleteKeyResponse>): void {
+    this.#executor.mutate(
+      call,
+      { access: "write", namespace: request.namespace },
+      () => deleteKeyOperation(request),
+      (result, tickMs) => ({
+        deleted: true,
+        previous: result.previous === null ? undefined : keyValue(result.previous, tickMs),
+        revision: BigInt(result.revision),
+      }),
+      reply,
+    );
+  }
+
+  compareAndSwap(call: Call, request: CompareAndSwapRequest, reply: Reply<CompareAndSwapResponse>): void {
+    this.#executor.mutate(
+      call,
+      { access: "write", namespace: request.namespace },
+      () => compareAndSwapOperation(request),
+      (result) => ({
+        success: result.success,
+        currentExists: result.currentExists,
+        currentValue: result.currentValue,
+        modRevision: BigInt(result.modRevision),
+        revision: BigInt(result.revision),
+      }),
+      reply,
+    );
+  }
+
+  listKeys(call: Call, request: ListKeysRequest, reply: Reply<ListKeysResponse>): void {
+    this.#executor.read(
+      call,
+      { access: "read", namespace: request.namespace },
+      (state) => listQuery(request, state),
+      listPage,
+      reply,
+    );
+  }
+}
+
+function keyQuery(request: GetKeyRequest): KeyQuery {
+  return {
+    namespace: namespaceField(request.namespace),
+    key: keyField(request.key),
+    consistency: consistencyField(request.consistency),
+  };
+}
+
+function putKeyOperation(request: PutKeyRequest) {
+  refuseGuard(request.guard);
+  return {
+    kind: "put-key" as const,
+    namespace: namespaceField(request.namespace),
+    key: keyField(request.key),
+    value: valueField("value", request.value),
+    ttlSeconds: ttlField(request.ttlSeconds),
+    expectedModRevision: expectedModRevisionField(request.expectedModRevision),
+    returnPrevious: request.returnPrevious,
+  };
+}
+
+function deleteKeyOperation(request: DeleteKeyRequest) {
+  refuseGuard(request.guard);
+  return {
+    kind: "delete-key" as const,
+    namespace: namespaceField(request.namespace),
+    key: keyField(request.key),
+    expectedModRevision: expectedModRevisionField(request.expectedModRevision),
+    returnPrevious: request.returnPrevious,
+  };
+}
+
+function compareAndSwapOperation(request: CompareAndSwapRequest) {
+  refuseGuard(request.guard);
+  const { expectedValue } = request;
+  return {
+    kind: "compare-and-swap" as const,
+    namespace: namespaceField(request.namespace),
+    key: keyField(request.key),
+    expectedValue: expectedValue === undefined ? undefined : valueField("expected_value", expectedValue),
+    newValue: valueField("new_value", request.newValue),
+    expectedModRevision: expectedModRevisionField(request.expectedModRevision),
+    ttlSeconds: ttlField(request.ttlSeconds),
+  };
+}
+
+function listQuery(request: ListKeysRequest, state: StateReader): ListQuery {
+  const listing = { namespace: namespaceField(request.namespace), prefix: prefixField(request.prefix) };
+  return {
+    ...listing,
+    entriesMax: pageSizeField(request.pageSize),
+    after: request.pageToken === "" ? undefined : openPageToken(state, listing, request.pageToken),
+    keysOnly: request.keysOnly,
+    consistency: consistencyField(request.consistency),
+  };
+}
+
+function listPage(replica: HostReplica, query: ListQuery): ListKeysResponse {
+  const { namespace, prefix, after, entriesMax, keysOnly } = query;
+  const bounds = { entriesMax, bytesMax: PAGE_BYTES_MAX, keysOnly };
+  const page = listKeys(replica.state, namespace, prefix, after, bounds);
+  const last = page.keys.at(-1);
+  return {
+    items: page.keys.map((stored) => keyValue(stored, replica.tickMs)),
+    nextPageToken: page.more && last !== undefined ? sealPageToken(replica.state, query, last.key) : "",
+    revision: BigInt(replica.revision),
+  };
+}
+
+function keyValue(stored: StoredKey, tickMs: number): KeyValue {
+  return {
+    key: decodeText(stored.key),
+    value: stored.value,
+    createRevision: BigInt(stored.createRevision),
+    modRevision: BigInt(stored.modRevision),
+    version: BigInt(stored.version),
+    expiresInMs: remainingMs(stored.deadlineMs, tickMs),
+  };
+}
+
+/** Milliseconds until the deadline, at least 1 because what is still there has not expired (S21); 0 = no deadline. */
+function remainingMs(deadlineMs: number, tickMs: number): bigint {
+  return deadlineMs === 0 ? 0n : BigInt(Math.max(1, deadlineMs - tickMs));
+}

@@ -1,0 +1,34 @@
+import { expect } from "chai";
+import { listenToMarks, mark } from "./mark.ts";
+
+describe("marks", () => {
+  afterEach(() => listenToMarks(null));
+
+  it("tell the listener each passing, in order, and nobody when there is none", () => {
+    const passed: string[] = [];
+    mark("before anybody listens");
+    listenToMarks((name) => passed.push(name));
+    mark("a");
+    mark("b");
+    mark("a");
+    listenToMarks(null);
+    mark("after");
+    expect(passed).to.deep.equal(["a", "b", "a"]);
+  });
+
+  it("have one listener: the newest", () => {
+    const first: string[] = [];
+    const second: string[] = [];
+    listenToMarks((name) => first.push(name));
+    listenToMarks((name) => second.push(name));
+    mark("a");
+    expect([first, second]).to.deep.equal([[], ["a"]]);
+  });
+
+  it("let a listener end the run where it stands", () => {
+    listenToMarks(() => {
+      throw new Error("crashed here");
+    });
+    expect(() => mark("a")).to.throw("crashed here");
+  });
+});

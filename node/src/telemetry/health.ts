@@ -1,0 +1,40 @@
+/**
+ * What `/livez` and `/readyz` answer: named checks, each passing or failing with a reason.
+ */
+
+/** The result of one check; `reason` says why it failed. */
+export interface Check {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly reason: string;
+}
+
+/** Looks at one thing now; null if it is fine, else why not. */
+export type Test = () => string | null;
+
+export class Health {
+  readonly #live: ReadonlyMap<string, Test>;
+  readonly #ready: ReadonlyMap<string, Test>;
+
+  constructor(live: ReadonlyMap<string, Test>, ready: ReadonlyMap<string, Test>) {
+    this.#live = live;
+    this.#ready = ready;
+  }
+
+  /** Whether the process works at all; never depends on other members. */
+  live(): Check[] {
+    return run(this.#live);
+  }
+
+  /** Whether this member can serve clients now. */
+  ready(): Check[] {
+    return run(this.#ready);
+  }
+}
+
+function run(tests: ReadonlyMap<string, Test>): Check[] {
+  return [...tests].map(([name, test]) => {
+    const reason = test();
+    return { name, ok: reason === null, reason: reason ?? "" };
+  });
+}

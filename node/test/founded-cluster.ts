@@ -1,0 +1,148 @@
+/**
+ * A cluster of one in memory, just founded, for specs of what stands above the state: a real state machine that has
+ * applied a real founding entry, clocks that stand still, and a read barrier that the spec can hold.
+ *
+ * Users and API keys can be changed behind the state machine's back, as another member's commands would change them.
+ */
+
+import { randomUUID } from "node:crypto";
+import { crc32 } from "node:zlib";
+import { createFounding, generateApiKey } from "../src/access/index.ts";
+import { EntryType, encodeEntry, invariant, NO_ORIGIN, sealEntry } from "../src/raft/index.ts";
+import {
+  type ApiKey,
+  type CoordinationError,
+  DEFAULT_STATE_LIMITS,
+  encodeFounding,
+  type Founding,
+  readApiKey,
+  readUser,
+  StateMachine,
+  type User,
+} from "../src/state/index.ts";
+import { MemoryStateStore } from "./memory-state-store.ts";
+
+export interface FoundingSecrets {
+  readonly founding: Founding;
+  readonly email: string;
+  readonly password: string;
+  readonly apiKey: string;
+}
+
+type BarrierDone = (error: CoordinationError | null) => void;
+
+/** When the clocks of a founded cluster stand still: some instant in milliseconds, not at a whole second. */
+const WALL_MS = 1_750_000_000_250;
+
+/** A founding entry's content and the plaintext secrets of its owner. Slow, because a password is hashed: make one per file. */
+export async function foundingSecrets(): Promise<FoundingSecrets> {
+  const owner = { email: "Owner@quoin.local", password: "correct horse battery", apiKey: generateApiKey() };
+  const founding = await createFounding({
+    clusterId: randomUUID(),
+    clusterName: "spec",
+    memberName: "member-0",
+    incarnation: new Uint8Array(16).fill(7),
+    address: { peerEndpoint: "127.0.0.1:7402", grpcEndpoint: "127.0.0.1:7400", httpEndpoint: "127.0.0.1:7401" },
+    owner,
+  });
+  return { founding, ...owner };
+}
+
+export class FoundedCluster {
+  readonly state = new MemoryStateStore();
+  readonly clock = { wall: WALL_MS, monotonicMs: () => 5_000, wallMs: () => this.clock.wall };
+  readonly ownerId: string;
+  readonly apiKeyId: string;
+  /** Deadlines of the read barriers asked for so far. */
+  readonly barriers: number[] = [];
+  /** What a read barrier does: by default it is through at once. */
+  onBarrier: (done: BarrierDone) => void = (done) => done(null);
+
+  constructor({ founding }: FoundingSecrets) {
+    this.ownerId = founding.owner.userId;
+    this.apiKeyId = founding.owner.apiKeyId;
+    const machine = new StateMachine(this.state, (previous, bytes) => crc32(bytes, previous), DEFAULT_STATE_LIMITS);
+    const envelope = { tickMs: 1, wallMs: this.clock.wall, origin: NO_ORIGIN };
+    const entry = encodeEntry(EntryType.Bootstrap, envelope, encodeFounding(founding));
+    sealEntry(entry, 1, 1, (bytes) => crc32(bytes));
+    machine.apply(entry, (index) => ({ index, voters: [index] }));
+    machine.commit();
+  }
+
+  readBarrier(deadlineMs: number, done: BarrierDone): void {
+    this.barriers.push(deadlineMs);
+    this.onBarrier(done);
+  }
+
+  /** Changes fields of the owner's record. */
+  changeOwner(changes: Partial<User>): void {
+    const before = readUser(this.state, this.ownerId);
+    invariant(before !== undefined, "the owner is there");
+    const user = { ...before, ...changes };
+    const namespaces = user.namespaces.map(textField);
+    this.#writeRowOf(this.ownerId, [
+      ...[textField(user.userId), textField(user.email), numberOf(user.role, ["viewer", "member", "admin", "owner"])],
+      ...[uint(4, namespaces.length), ...namespaces, numberOf(user.status, ["unverified", "active", "disabled"])],
+      ...[textField(user.passwordHash), uint(8, user.createdAtMs)],
+    ]);
+    expectSame(readUser(this.state, this.ownerId), user);
+  }
+
+  /** Changes fields of the record of the owner's API key. */
+  changeApiKey(changes: Partial<ApiKey>): void {
+    const before = readApiKey(this.state, this.apiKeyId);
+    invariant(before !== undefined, "the API key is there");
+    const apiKey = { ...before, ...changes };
+    this.#writeRowOf(this.apiKeyId, [
+      ...[textField(apiKey.apiKeyId), textField(apiKey.userId), textField(apiKey.name), textField(apiKey.prefix)],
+      ...[apiKey.sha256, uint(8, apiKey.createdAtMs), uint(8, apiKey.expiresAtMs), uint(8, apiKey.revokedAtMs)],
+    ]);
+    expectSame(readApiKey(this.state, this.apiKeyId), apiKey);
+  }
+
+  /** Takes away the row whose key ends with the text, and returns what puts it back. */
+  removeRowOf(text: string): () => void {
+    const key = this.#keyOf(text);
+    const value = this.state.get(key) as Uint8Array;
+    this.state.write([{ key, value: null }]);
+    return () => this.state.write([{ key, value }]);
+  }
+
+  #writeRowOf(text: string, fields: readonly Uint8Array[]): void {
+    this.state.write([{ key: this.#keyOf(text), value: Buffer.concat(fields) }]);
+  }
+
+  #keyOf(text: string): Uint8Array {
+    const suffix = Buffer.from(text);
+    const keys: Uint8Array[] = [];
+    this.state.scan(new Uint8Array(0), Uint8Array.of(0xff), ({ key }) => {
+      if (Buffer.from(key.subarray(-suffix.length)).equals(suffix)) {
+        keys.push(key);
+      }
+      return true;
+    });
+    const [key] = keys;
+    invariant(key !== undefined && keys.length === 1, "exactly one row's key ends with the text");
+    return key;
+  }
+}
+
+/** The records' encoding is the state's own affair; if it changes, this says so instead of writing nonsense. */
+function expectSame(read: unknown, written: unknown): void {
+  invariant(JSON.stringify(read) === JSON.stringify(written), "the record reads back as it was written");
+}
+
+function textField(text: string): Uint8Array {
+  const bytes = Buffer.from(text);
+  return Buffer.concat([uint(4, bytes.length), bytes]);
+}
+
+function numberOf(name: string, names: readonly string[]): Uint8Array {
+  return uint(1, names.indexOf(name));
+}
+
+function uint(byteLength: number, value: number): Uint8Array {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(BigInt(value));
+  return bytes.subarray(8 - byteLength);
+}

@@ -1,0 +1,109 @@
+/**
+ * Calls a gRPC server as a client does, and shows everything that came back: the response, the status, its details, the
+ * headers and the trailers. Requests may be given as bytes, to send what no client would.
+ */
+
+import { randomUUID } from "node:crypto";
+import { Client, credentials, Metadata, type MethodDefinition, status } from "@grpc/grpc-js";
+import { decodeStatusDetails, type StatusDetails, statusDetailsTrailer } from "@quoin/proto";
+
+export interface Answer<Response> {
+  /** Undefined if the call failed. */
+  readonly response: Response | undefined;
+  /** Name of the status, `OK` included. */
+  readonly code: string;
+  readonly message: string;
+  /** The trailer `error-reason`, "" without. */
+  readonly reason: string;
+  /** Undefined if the status has none. */
+  readonly details: StatusDetails | undefined;
+  readonly headers: Metadata;
+  readonly trailers: Metadata;
+}
+
+export interface CallOptions {
+  /** Replaces the metadata of the caller for this call; null takes one away, a list repeats it. */
+  readonly metadata?: ReadonlyMap<string, string | readonly string[] | null>;
+  /** Milliseconds until the call's deadline. */
+  readonly timeoutMs?: number;
+}
+
+export class GrpcCaller {
+  readonly #client: Client;
+  /** Metadata of every call; without a `request-id` each gets a new one. */
+  readonly #metadata: ReadonlyMap<string, string>;
+
+  constructor(port: number, metadata: ReadonlyMap<string, string>) {
+    this.#client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
+      // Callers of one process would share a connection, and a spec could not close its own.
+      "grpc.use_local_subchannel_pool": 1,
+    });
+    this.#metadata = metadata;
+  }
+
+  /** Resolves whatever the status is. */
+  call<Request, Response>(
+    method: MethodDefinition<Request, Response>,
+    request: Request | Buffer,
+    options: CallOptions = {},
+  ): Promise<Answer<Response>> {
+    const headers = new Map<string, string | readonly string[] | null>([["request-id", randomUUID()]]);
+    for (const [name, value] of [...this.#metadata, ...(options.metadata ?? [])]) {
+      headers.set(name, value);
+    }
+    const metadata = new Metadata();
+    for (const [name, value] of headers) {
+      for (const single of value === null ? [] : [value].flat()) {
+        metadata.add(name, single);
+      }
+    }
+    const serialize = (value: Request | Buffer) =>
+      Buffer.isBuffer(value) ? value : method.requestSerialize(value as Request);
+    return new Promise((resolve) => {
+      const deadline = options.timeoutMs === undefined ? {} : { deadline: Date.now() + options.timeoutMs };
+      let initial = new Metadata();
+      let response: Response | undefined;
+      const call = this.#client.makeUnaryRequest(
+        method.path,
+        serialize,
+        method.responseDeserialize,
+        request,
+        metadata,
+        deadline,
+        (_error, received) => {
+          response = received;
+        },
+      );
+      call.on("metadata", (received) => {
+        initial = received;
+      });
+      // The last event of a call, after the callback.
+      call.on("status", ({ code, details, metadata: trailers }) => {
+        resolve(answerOf(code, details, response, initial, trailers));
+      });
+    });
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
+
+function answerOf<Response>(
+  code: status,
+  message: string,
+  response: Response | undefined,
+  headers: Metadata,
+  trailers: Metadata,
+): Answer<Response> {
+  const [encoded] = trailers.get(statusDetailsTrailer);
+  return {
+    response,
+    code: status[code],
+    message,
+    reason: String(trailers.get("error-reason")[0] ?? ""),
+    details: encoded === undefined ? undefined : decodeStatusDetails(Buffer.from(encoded)),
+    headers,
+    trailers,
+  };
+}

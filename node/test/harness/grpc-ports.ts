@@ -1,0 +1,129 @@
+/**
+ * The gRPC ports of a SingleMember on 127.0.0.1, with callers that hold the right credentials; everything is stopped and
+ * removed by `close`.
+ */
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { AdminServer, PublicServer } from "../../src/api/grpc/index.ts";
+import type { User } from "../../src/state/index.ts";
+import type { FoundingSecrets } from "../index.ts";
+import { GrpcCaller } from "./grpc-caller.ts";
+import { SingleMember } from "./single-member.ts";
+
+/** What a server reported as a bug. */
+export interface ReportedError {
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+const ADDRESS = { peerEndpoint: "127.0.0.1:7402", grpcEndpoint: "127.0.0.1:7400", httpEndpoint: "127.0.0.1:7401" };
+const CLOCK = { monotonicMs: () => performance.now(), wallMs: () => Date.now() };
+const ADMIN_TOKEN = "admin-token-of-the-spec";
+const GRACE_MS = 1_000;
+
+export class GrpcPorts {
+  readonly member: SingleMember;
+  readonly reported: ReportedError[];
+  /** File with the admin token, which the spec may change. */
+  readonly adminTokenFile: string;
+  readonly publicServer: PublicServer;
+  readonly publicPort: number;
+  readonly adminPort: number;
+  /** Calls the admin port with its token and without request ids. */
+  readonly admin: GrpcCaller;
+  readonly #adminServer: AdminServer;
+  readonly #directory: string;
+  readonly #callers: GrpcCaller[] = [];
+
+  private constructor(
+    member: SingleMember,
+    reported: ReportedError[],
+    servers: { readonly publicServer: PublicServer; readonly adminServer: AdminServer },
+    ports: { readonly publicPort: number; readonly adminPort: number },
+    directory: string,
+  ) {
+    this.member = member;
+    this.reported = reported;
+    this.publicServer = servers.publicServer;
+    this.#adminServer = servers.adminServer;
+    this.publicPort = ports.publicPort;
+    this.adminPort = ports.adminPort;
+    this.#directory = directory;
+    this.adminTokenFile = adminTokenFile(directory);
+    this.admin = this.#caller(ports.adminPort, ADMIN_TOKEN);
+  }
+
+  /** The ports of an EMPTY member. */
+  static async open(incarnation = "07".repeat(16)): Promise<GrpcPorts> {
+    const member = new SingleMember(incarnation);
+    const reported: ReportedError[] = [];
+    const logger = {
+      error: (fields: object, message: string) => {
+        reported.push({ fields: { ...fields }, message });
+      },
+    };
+    const directory = mkdtempSync(join(tmpdir(), "quoin-grpc-"));
+    writeFileSync(adminTokenFile(directory), `${ADMIN_TOKEN}\n`, { mode: 0o600 });
+    const publicServer = new PublicServer({ member, access: member.access(), clock: CLOCK, logger });
+    const adminServer = new AdminServer({
+      ...{ member, clock: CLOCK, logger, address: ADDRESS },
+      tokenFile: adminTokenFile(directory),
+    });
+    const publicPort = await publicServer.listen("127.0.0.1:0");
+    const adminPort = await adminServer.listen("127.0.0.1:0");
+    return new GrpcPorts(member, reported, { publicServer, adminServer }, { publicPort, adminPort }, directory);
+  }
+
+  /** The ports of the member that founded this cluster. */
+  static async founded({ founding }: FoundingSecrets): Promise<GrpcPorts> {
+    const ports = await GrpcPorts.open(Buffer.from(founding.incarnation).toString("hex"));
+    await ports.member.bootstrap(founding);
+    return ports;
+  }
+
+  /**
+   * A token of the owner. `claims` limit what the token says, and leave the owner's record as it is.
+   *
+   * @param claims role and namespaces that the owner has while the token is issued.
+   */
+  async token({ apiKey }: FoundingSecrets, claims: Partial<Pick<User, "role" | "namespaces">> = {}): Promise<string> {
+    const { cluster } = this.member;
+    cluster.changeOwner(claims);
+    const issued = await this.member.access().exchangeApiKey(apiKey, null, 0);
+    cluster.changeOwner({ role: "owner", namespaces: ["*"] });
+    if (issued === null) {
+      throw new Error("the owner's API key is refused");
+    }
+    return issued.accessToken;
+  }
+
+  /** Calls the public port with this token. */
+  caller(token: string): GrpcCaller {
+    return this.#caller(this.publicPort, token);
+  }
+
+  async close(): Promise<void> {
+    for (const caller of this.#callers) {
+      caller.close();
+    }
+    await this.publicServer.stop(GRACE_MS);
+    await this.#adminServer.stop(GRACE_MS);
+    rmSync(this.#directory, { recursive: true });
+  }
+
+  #caller(port: number, token: string): GrpcCaller {
+    const metadata = new Map([
+      ["authorization", `Bearer ${token}`],
+      ["api-version", "v1"],
+    ]);
+    const caller = new GrpcCaller(port, metadata);
+    this.#callers.push(caller);
+    return caller;
+  }
+}
+
+function adminTokenFile(directory: string): string {
+  return join(directory, "admin-tokens");
+}

@@ -1,0 +1,59 @@
+/**
+ * One gRPC call made of HTTP/2 headers and bytes, for what a gRPC library would not send: repeated single headers, bytes
+ * that are no ASCII, a grpc-timeout of nothing, broken frames.
+ */
+
+import { type ClientSessionOptions, connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
+
+/** Lets headers be repeated that HTTP allows only once. */
+const SESSION_OPTIONS: ClientSessionOptions & { readonly strictSingleValueFields: boolean } = {
+  strictSingleValueFields: false,
+};
+
+export interface RawAnswer {
+  readonly grpcStatus: string;
+  /** Headers and trailers together. */
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** The message with the five bytes that gRPC puts before it. */
+export function grpcFrame(message: Uint8Array): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+/**
+ * Sends one request on a connection of its own and resolves to what came back.
+ *
+ * @param body everything after the headers, see grpcFrame.
+ */
+export function rawGrpcCall(
+  port: number,
+  path: string,
+  headers: OutgoingHttpHeaders,
+  body: Buffer,
+): Promise<RawAnswer> {
+  const session = connect(`http://127.0.0.1:${port}`, SESSION_OPTIONS);
+  return new Promise<RawAnswer>((resolve, reject) => {
+    session.on("error", reject);
+    const stream = session.request({
+      ":method": "POST",
+      ":path": path,
+      "content-type": "application/grpc",
+      te: "trailers",
+      ...headers,
+    });
+    let received: IncomingHttpHeaders = {};
+    stream.on("response", (first) => {
+      received = { ...received, ...first };
+    });
+    stream.on("trailers", (last) => {
+      received = { ...received, ...last };
+    });
+    stream.on("error", reject);
+    stream.on("close", () => resolve({ grpcStatus: String(received["grpc-status"]), headers: received }));
+    stream.resume();
+    stream.end(body);
+  }).finally(() => session.close());
+}

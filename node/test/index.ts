@@ -1,0 +1,3 @@
+export { FoundedCluster, type FoundingSecrets, foundingSecrets } from "./founded-cluster.ts";
+export { MemoryStateStore } from "./memory-state-store.ts";
+export { refused } from "./refused.ts";

@@ -1,0 +1,59 @@
+/**
+ * A state store in memory, for specs: rows in a sorted array, found by binary search.
+ *
+ * It keeps the contract of StateStore, atomic batches and unsigned byte order included, and nothing of a disk: every
+ * `sync` is done at once, and what was written is gone with the object.
+ */
+
+import { type Change, compareBytes, type Row, type StateStore } from "../src/state/index.ts";
+
+export class MemoryStateStore implements StateStore {
+  readonly #rows: Row[] = [];
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    const row = this.#rows[this.#position(key)];
+    return row !== undefined && compareBytes(row.key, key) === 0 ? row.value : undefined;
+  }
+
+  scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
+    for (let at = this.#position(from); at < this.#rows.length; at++) {
+      const row = this.#rows[at] as Row;
+      if (compareBytes(row.key, to) >= 0 || !visit(row)) {
+        return;
+      }
+    }
+  }
+
+  write(changes: readonly Change[]): void {
+    for (const { key, value } of changes) {
+      const at = this.#position(key);
+      const present = this.#rows[at];
+      const found = present !== undefined && compareBytes(present.key, key) === 0;
+      if (value === null) {
+        this.#rows.splice(at, found ? 1 : 0);
+      } else {
+        // Copies, as a store on disk makes them: the caller may use its buffers again. (`slice` of a Buffer is a view.)
+        this.#rows.splice(at, found ? 1 : 0, { key: new Uint8Array(key), value: new Uint8Array(value) });
+      }
+    }
+  }
+
+  sync(done: () => void): void {
+    done();
+  }
+
+  /** Index of the first row whose key is not below the given one. */
+  #position(key: Uint8Array): number {
+    let low = 0;
+    let high = this.#rows.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (compareBytes((this.#rows[middle] as Row).key, key) < 0) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * `npm run check`: everything that can be verified without running the product. Types, lint and format, generated code
+ * that is not current, and tidiness; two at a time. Prints each step with its time, the output of those that failed, and
+ * at last the line `N passed, N failed`.
+ */
+import { type Command, repositoryRoot, runCommand, stopOnSignals } from "./command.ts";
+import { mapWithLimit } from "./parallel.ts";
+import { findUntidiness } from "./tidy/index.ts";
+
+const STEPS_AT_A_TIME = 2;
+const STEP_LIMIT_MS = 5 * 60_000; // Each takes seconds; only a tool that hangs gets here.
+
+/** One line for each place, without colors. `npm run format` repairs what can be repaired. */
+const READABLE = ["--reporter=concise", "--colors=off", "--max-diagnostics=200"];
+
+/** A step returns what it has to complain about: nothing if it passed. */
+interface Step {
+  readonly name: string;
+  readonly run: () => Promise<string[]>;
+}
+
+const steps: readonly Step[] = [
+  { name: "types", run: () => runTool("tsc", ["--noEmit", "--pretty", "false", "-p", "tsconfig.json"]) },
+  { name: "generated code", run: () => runTool(process.execPath, ["proto/scripts/generate.ts", "--check"]) },
+  { name: "lint and format", run: () => runTool("biome", ["ci", "--error-on-warnings", ...READABLE]) },
+  {
+    name: "tidiness",
+    run: async () => findUntidiness(repositoryRoot).map(({ path, message }) => `${path}: ${message}`),
+  },
+];
+
+async function runTool(program: string, args: Command["args"]): Promise<string[]> {
+  const output: string[] = [];
+  const { problem } = await runCommand({ program, args, limitMs: STEP_LIMIT_MS, onLine: (line) => output.push(line) });
+  return problem === undefined ? [] : [...output, `${program}: ${problem}`];
+}
+
+/** @returns whether the step passed */
+async function report({ name, run }: Step): Promise<boolean> {
+  const startedMs = performance.now();
+  const complaints = await run();
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+  const passed = complaints.length === 0;
+  process.stdout.write(`${passed ? "ok" : "FAILED"} ${name} (${seconds} s)\n`);
+  for (const line of complaints) {
+    process.stdout.write(`    ${line}\n`);
+  }
+  return passed;
+}
+
+stopOnSignals(() => undefined);
+const results = await mapWithLimit(steps, STEPS_AT_A_TIME, report);
+const failed = results.filter((passed) => !passed).length;
+process.stdout.write(`${results.length - failed} passed, ${failed} failed\n`);
+process.exitCode = failed > 0 ? 1 : 0;

@@ -1,0 +1,246 @@
+/**
+ * Proves that the lint rules refuse what they are there to refuse. Small files are laid out like the repository in a
+ * temporary folder, and linted once, with the repository's own configuration.
+ */
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { repositoryRoot } from "./command.ts";
+
+/** A piece of code, where it stands, and which rule refuses it there; undefined when it is allowed. */
+interface Example {
+  readonly file: string;
+  readonly code: string;
+  readonly refusal: string | undefined;
+}
+
+const direction = "Imports point one way";
+const door = "No deep imports";
+const byName = "Import another package by its name";
+const outside = "import neither Node modules nor packages";
+const asynchronous = "no async function";
+const noTime = "A test waits for a condition";
+const globals = "lint/style/noRestrictedGlobals";
+const properties = "lint/nursery/noJsRestrictedProperties";
+
+function refused(file: string, code: string, refusal: string): Example {
+  return { file, code, refusal };
+}
+
+function allowed(file: string, code: string): Example {
+  return { file, code, refusal: undefined };
+}
+
+const examples: readonly Example[] = [
+  // Directions, by room. A file in a folder of a room is as bound as one directly in it.
+  refused("node/src/raft/a.ts", `import "../state/index.ts";`, direction),
+  refused("node/src/raft/a.ts", `import type { A } from "../telemetry/index.ts";\nexport type B = A;`, direction),
+  refused("node/src/raft/a.ts", `export { a } from "../state/index.ts";`, direction),
+  refused("node/src/raft/a.ts", `export * from "../state/index.ts";`, direction),
+  refused("node/src/raft/tracker/a.ts", `import "../../state/index.ts";`, direction),
+  refused("node/src/raft/a.ts", `import "../../../scripts/index.ts";`, direction),
+  refused("node/src/raft/a.ts", `import "../new-room/index.ts";`, direction),
+  refused("node/src/raft/a.spec.ts", `import "../state/index.ts";`, direction),
+  allowed("node/src/raft/a.ts", `import "./b.ts";\nimport "./tracker/index.ts";`),
+  allowed("node/src/raft/tracker/a.ts", `import "../index.ts";\nimport "../quorum/index.ts";`),
+  refused("node/src/state/a.ts", `import "../storage/index.ts";`, direction),
+  allowed("node/src/state/a.ts", `import "../raft/index.ts";`),
+  allowed("node/src/state/codec/a.ts", `import "../../raft/index.ts";`),
+  refused("node/src/storage/a.ts", `import "../replica/index.ts";`, direction),
+  refused("node/src/storage/a.ts", `import "../peers/index.ts";`, direction),
+  refused("node/src/storage/a.ts", `import "../telemetry/index.ts";`, direction),
+  allowed(
+    "node/src/storage/a.ts",
+    `import "node:fs";\nimport "rocksdb";\nimport "../raft/index.ts";\nimport "../state/index.ts";`,
+  ),
+  refused("node/src/peers/a.ts", `import "../storage/index.ts";`, direction),
+  allowed("node/src/peers/a.ts", `import "../raft/index.ts";\nimport "../state/index.ts";`),
+  refused("node/src/watch/a.ts", `import "../replica/index.ts";`, direction),
+  allowed("node/src/watch/a.ts", `import "../state/index.ts";`),
+  refused("node/src/replica/a.ts", `import "../access/index.ts";`, direction),
+  refused("node/src/replica/a.ts", `import "../api/index.ts";`, direction),
+  allowed(
+    "node/src/replica/a.ts",
+    `import "../peers/index.ts";\nimport "../raft/index.ts";\nimport "../state/index.ts";\n` +
+      `import "../storage/index.ts";\nimport "../telemetry/index.ts";`,
+  ),
+  refused("node/src/access/a.ts", `import "../api/grpc/index.ts";`, direction),
+  refused("node/src/access/a.ts", `import "../storage/index.ts";`, direction),
+  allowed("node/src/access/a.ts", `import "../replica/index.ts";\nimport "../telemetry/index.ts";`),
+  refused("node/src/telemetry/a.ts", `import "../raft/index.ts";`, direction),
+  refused("node/src/api/grpc/a.ts", `import "../../../local/index.ts";`, direction),
+  allowed("node/src/api/grpc/a.ts", `import "../../access/index.ts";\nimport "../../storage/index.ts";`),
+  allowed("node/src/main.ts", `import "./api/grpc/index.ts";\nimport "./replica/index.ts";`),
+  allowed("node/src/storage/b.spec.ts", `import "../../test/index.ts";\nimport "../../test/harness/index.ts";`),
+  allowed("node/src/api/grpc/b.spec.ts", `import "../../../test/index.ts";`),
+  refused("node/src/storage/a.ts", `import "../../test/index.ts";`, direction),
+
+  // Doors and packages.
+  refused("node/src/storage/a.ts", `import "../raft/log.ts";`, door),
+  refused("node/src/storage/a.ts", `import "./engine/file.ts";`, door),
+  refused("node/src/main.ts", `import "./replica/replica.ts";`, door),
+  refused("node/src/replica/a.ts", `void import("../raft/log.ts");`, door),
+  refused("node/src/replica/a.ts", `export type A = import("../raft/index.ts").A;`, "Import types at the top"),
+  refused("node/test/a.spec.ts", `import "../src/raft/log.ts";`, door),
+  allowed("node/test/a.spec.ts", `import "../src/raft/index.ts";\nimport "./harness/index.ts";`),
+  allowed("proto/index.ts", `export * from "./generated/coordination/v1/lock.ts";`),
+  refused("node/src/api/grpc/a.ts", `import "@quoin/proto/generated/coordination/v1/lock.ts";`, byName),
+  refused("bench/a.ts", `import "../client/index.ts";`, byName),
+  allowed("node/src/api/grpc/a.ts", `import "@quoin/proto";`),
+  refused("bench/a.ts", `import "@quoin/node/local/ports.ts";`, byName),
+  allowed("bench/a.ts", `import "@quoin/node/local";`),
+  refused("client/src/a.ts", `import "@quoin/node/local";`, "must not import the member"),
+  refused("node/src/replica/a.ts", `import "@quoin/node/local";`, "must not import the client"),
+  refused("client/src/a.ts", `import "../../node/local/index.ts";`, "must not import the member"),
+  refused("client/src/a.ts", `import "@quoin/node";`, "must not import the member"),
+  refused("proto/a.ts", `import "@quoin/node";`, "must not import the member"),
+  refused("node/src/api/grpc/a.ts", `import "@quoin/client";`, "must not import the client"),
+  refused("node/src/main.ts", `import "@quoin/bench";`, "must not import the client"),
+  allowed("node/src/api/grpc/a.spec.ts", `import "@quoin/client";`),
+  allowed("node/local/a.ts", `import "@quoin/client";`),
+  allowed("node/test/b.spec.ts", `import "@quoin/client";`),
+  refused("node/src/replica/a.ts", `import "rocksdb";`, "Only node/src/storage imports RocksDB"),
+
+  // raft/ and state/ are deterministic and synchronous.
+  ...["raft", "state"].flatMap((room) => {
+    const file = `node/src/${room}/pure.ts`;
+    return [
+      refused(file, `import "node:fs";`, outside),
+      refused(file, `import "pino";`, outside),
+      refused(file, `import "@quoin/proto";`, outside),
+      refused(file, `export const a = (): unknown => import("./b.ts");`, "import nothing while they run"),
+      ...["Buffer", "Date", "Intl", "Promise", "Temporal", "console", "crypto", "globalThis", "performance"].map(
+        (name) => refused(file, `export const a: unknown = ${name};`, globals),
+      ),
+      ...["process", "queueMicrotask", "setImmediate", "setInterval", "setTimeout"].map((name) =>
+        refused(file, `export const a: unknown = ${name};`, globals),
+      ),
+      refused(file, `export type A = Promise<void>;`, globals),
+      refused(file, `export const a = Math.random();`, properties),
+      refused(file, `export const { random } = Math;`, properties),
+      refused(file, `export const a = (b: string): number => b.localeCompare("");`, properties),
+      refused(
+        file,
+        `export function a(b: object): void {\n  for (const c in b) a({ c });\n}`,
+        "lint/suspicious/noForIn",
+      ),
+      refused(file, `export async function a() {}`, asynchronous),
+      refused(file, `export const a = async () => 1;`, asynchronous),
+      refused(file, `export const a = async function () {};`, asynchronous),
+      refused(file, `export class A {\n  static async a() {}\n}`, asynchronous),
+      refused(file, `export class A {\n  private async a() {}\n  b = this.a;\n}`, asynchronous),
+      refused(file, `export const a = { async b() {} };`, asynchronous),
+      refused(file, `await null;`, asynchronous),
+      refused(file, `for await (const a of []) a;`, asynchronous),
+      refused(file, `export async function* a() {}`, asynchronous),
+      allowed(
+        file,
+        `export function a(asyncName: Uint8Array): string {\n  const view = new DataView(asyncName.buffer);\n` +
+          `  return new TextDecoder().decode(view);\n}`,
+      ),
+      allowed(`node/src/${room}/pure.spec.ts`, `import "node:fs";\nimport "chai";\nimport "fast-check";\nawait null;`),
+      refused(`node/src/${room}/pure.spec.ts`, `export const a = (): number => Date.now();`, globals),
+    ];
+  }),
+
+  // Tests wait for conditions.
+  refused("client/src/a.spec.ts", `setTimeout(() => {}, 1);`, globals),
+  refused("node/test/a.ts", `setInterval(() => {}, 1);`, globals),
+  refused("client/src/a.spec.ts", `import "node:timers/promises";`, noTime),
+  refused("client/src/a.spec.ts", `import "timers";`, noTime),
+  allowed("node/test/harness/a.ts", `import "node:timers/promises";\nsetTimeout(() => {}, 1);`),
+  allowed("client/src/a.ts", `setTimeout(() => {}, 1);`),
+  refused("client/src/a.spec.ts", `it.only("a", () => {});`, "lint/suspicious/noFocusedTests"),
+  refused("client/src/a.spec.ts", `describe.only("a", () => {});`, "lint/suspicious/noFocusedTests"),
+  refused("client/src/a.spec.ts", `it.skip("a", () => {});`, "lint/suspicious/noSkippedTests"),
+  refused("client/src/a.spec.ts", `describe.skip("a", () => {});`, "lint/suspicious/noSkippedTests"),
+
+  // Everywhere.
+  refused("client/src/a.ts", `export const a: any = 1;`, "lint/suspicious/noExplicitAny"),
+  refused("client/src/a.ts", `import { A } from "./b.ts";\nexport type B = A;`, "lint/style/useImportType"),
+  refused("client/src/a.ts", `import { a } from "./b.ts";`, "lint/correctness/noUnusedImports"),
+  refused("client/src/a.ts", `const a = 1;\nexport {};`, "lint/correctness/noUnusedVariables"),
+  refused("client/src/a.ts", `async function a() {}\nexport const b = () => {\n  a();\n};`, "noFloatingPromises"),
+  refused("client/src/a.ts", `export enum A {\n  B,\n}`, "lint/style/noEnum"),
+  refused("node/src/replica/a.ts", `console.log("a");`, "lint/suspicious/noConsole"),
+  allowed("node/src/main.ts", `console.log("a");`),
+  allowed("client/src/a.ts", `console.log("a");`),
+];
+
+/** What this file reads of Biome's JSON report. */
+interface Diagnostic {
+  readonly category: string;
+  readonly message: string;
+  readonly location: { readonly path: string };
+}
+
+/** An example and where it was written. */
+interface Placed extends Example {
+  readonly tree: string;
+  readonly placedFile: string;
+}
+
+/**
+ * Gives each example a file name of its own, so that one tree holds nearly all of them. Rules that name a file, as
+ * those for main.ts do, need that very name: such examples go to further trees.
+ */
+function place(): Placed[] {
+  const taken = new Map<string, number>();
+  return examples.map((example, index) => {
+    const { dir, base } = path.parse(example.file);
+    const placedFile = path.join(dir, base === "main.ts" ? base : base.replace(".", `-${index}.`));
+    const count = taken.get(placedFile) ?? 0;
+    taken.set(placedFile, count + 1);
+    return { ...example, tree: `tree-${count}`, placedFile };
+  });
+}
+
+async function lint(folder: string): Promise<Diagnostic[]> {
+  for (const part of ["biome.json", ".gitignore", "scripts/lint"]) {
+    await cp(path.join(repositoryRoot, part), path.join(folder, part), { recursive: true });
+  }
+  const report = path.join(folder, "report.json");
+  const biome = path.join(repositoryRoot, "node_modules", ".bin", "biome");
+  const args = ["lint", "--reporter=json", `--reporter-file=${report}`, "--max-diagnostics=none", "."];
+  // Biome exits with 1 when it refuses something, as it should here; the report says what happened.
+  await new Promise((resolve) => execFile(biome, args, { cwd: folder }, resolve));
+  return JSON.parse(await readFile(report, "utf8")).diagnostics;
+}
+
+describe("lint rules", () => {
+  const placed = place();
+  const refusals = new Map<string, string[]>();
+  const keyOf = (tree: string, file: string): string => `${tree}:${file}`;
+
+  before(async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), "quoin-test-lint-"));
+    try {
+      for (const { tree, placedFile, code } of placed) {
+        const target = path.join(folder, tree, placedFile);
+        await mkdir(path.dirname(target), { recursive: true });
+        await writeFile(target, `${code}\n`);
+      }
+      for (const tree of new Set(placed.map((example) => example.tree))) {
+        for (const { category, message, location } of await lint(path.join(folder, tree))) {
+          const key = keyOf(tree, location.path);
+          refusals.set(key, [...(refusals.get(key) ?? []), `${category}: ${message}`]);
+        }
+      }
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  for (const { tree, placedFile, file, code, refusal } of placed) {
+    it(`${refusal === undefined ? "allow" : "refuse"} ${code.replaceAll("\n", " ")} in ${file}`, () => {
+      const found = refusals.get(keyOf(tree, placedFile)) ?? [];
+      if (refusal === undefined) {
+        expect(found).to.deep.equal([]);
+      } else {
+        expect(found.join("\n")).to.contain(refusal);
+      }
+    });
+  }
+});

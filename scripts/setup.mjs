@@ -1,0 +1,345 @@
+/**
+ * Installs what the repository needs, when it is missing or out of date. Every npm script runs this file first, so a
+ * fresh clone needs nothing but Node 18 or newer and npm.
+ *
+ * It guarantees, when it exits with 0: node_modules matches package-lock.json, and the `node` that npm scripts find
+ * first is Node 26 or newer. A second run only compares a stamp and takes a few milliseconds. Runs at the same time
+ * wait for each other.
+ *
+ * It is plain JavaScript on built-in modules, because it runs before there is anything else, and on an older Node.
+ * It does not build anything and never touches data.
+ *
+ * @module
+ */
+import { spawnSync } from "node:child_process";
+import { createHash, randomUUID } from "node:crypto";
+import * as fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
+
+const MINIMUM_NODE_MAJOR = 18; // What npm 9 and the syntax of this file need.
+const RUNTIME_NODE_MAJOR = 26; // Runs TypeScript directly; package.json brings it in per platform.
+const LOCK_POLL_MS = 100;
+const PLATFORMS = ["linux-x64", "linux-arm64", "darwin-arm64", "darwin-x64"];
+
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const modules = path.join(root, "node_modules");
+const installedNode = path.join(modules, ".bin", "node"); // npm puts this folder first on the PATH of scripts.
+const stampFile = path.join(modules, ".quoin-setup");
+const lockFile = path.join(root, ".setup.lock"); // Beside node_modules, not inside: installing empties that folder.
+
+/** A problem that the user can act on: printed without a stack. */
+class SetupError extends Error {}
+
+/**
+ * @param {string} version as in `v26.10.0`
+ * @returns {number} the major version; 0 if there is none
+ */
+function majorOf(version) {
+  const match = /^v?(\d+)\./.exec(version.trim());
+  return match === null ? 0 : Number(match[1]);
+}
+
+/**
+ * @param {string[]} workspaces
+ * @returns {string} a digest of all that decides what must be installed
+ */
+function fingerprint(workspaces) {
+  const files = ["package.json", "package-lock.json", ".npmrc"];
+  for (const workspace of workspaces) {
+    files.push(path.join(workspace, "package.json"));
+  }
+  const hash = createHash("sha256").update(`${process.platform}-${process.arch}\n`);
+  for (const file of files) {
+    const content = fs.readFileSync(path.join(root, file));
+    hash.update(`${file} ${content.length}\n`).update(content);
+  }
+  return hash.digest("hex");
+}
+
+/**
+ * @typedef {object} LockedPackage what this file reads of an entry of a lockfile
+ * @property {string} [version]
+ * @property {string} [integrity]
+ * @property {boolean} [optional]
+ * @property {string | string[]} [os]
+ * @property {string | string[]} [cpu]
+ * @property {string | string[]} [libc]
+ */
+
+/**
+ * @param {string} file a lockfile
+ * @returns {Map<string, LockedPackage> | undefined} its entries by path; undefined if there is no such file
+ */
+function readLockfile(file) {
+  try {
+    return new Map(Object.entries(JSON.parse(fs.readFileSync(path.join(root, file), "utf8")).packages));
+  } catch (error) {
+    if (isErrorCode(error, "ENOENT")) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+/**
+ * @param {LockedPackage} entry
+ * @returns {boolean} whether npm leaves this package out on this machine, as made for another platform
+ */
+function isForAnotherPlatform(entry) {
+  const { os = process.platform, cpu = process.arch, libc } = entry;
+  const fits = os.includes(process.platform) && cpu.includes(process.arch) && libc === undefined;
+  return entry.optional === true && !fits;
+}
+
+/**
+ * @param {string[]} workspaces
+ * @returns {string | undefined} the first thing found in which node_modules differs from package-lock.json, or that
+ *   from a package.json; undefined if all agree
+ */
+function findDifference(workspaces) {
+  const locked = readLockfile("package-lock.json") ?? new Map();
+  const installed = readLockfile("node_modules/.package-lock.json");
+  if (installed === undefined) {
+    return "nothing is installed";
+  }
+  for (const folder of ["", ...workspaces]) {
+    const manifest = JSON.parse(fs.readFileSync(path.join(root, folder, "package.json"), "utf8"));
+    for (const kind of ["dependencies", "devDependencies", "optionalDependencies", "workspaces"]) {
+      if (!isDeepStrictEqual(manifest[kind], locked.get(folder)?.[kind])) {
+        return `${kind} of ${path.join(folder, "package.json")}`;
+      }
+    }
+  }
+  for (const [name, entry] of locked) {
+    const present = installed.get(name);
+    if (name === "" || (present === undefined && isForAnotherPlatform(entry))) {
+      continue;
+    }
+    if (present?.version !== entry.version || present?.integrity !== entry.integrity) {
+      return name;
+    }
+    if (!fs.existsSync(path.join(root, name))) {
+      return name;
+    }
+  }
+  return [...installed.keys()].find((name) => !locked.has(name));
+}
+
+/** @returns {boolean} whether the Node that runs this file could run everything else as well */
+function hasOwnRuntime() {
+  return majorOf(process.version) >= RUNTIME_NODE_MAJOR;
+}
+
+/**
+ * @param {string} expected the present fingerprint
+ * @returns {boolean} whether the last successful setup was made from the same files and its Node is still there
+ */
+function isCurrent(expected) {
+  try {
+    return fs.readFileSync(stampFile, "utf8") === expected && (hasOwnRuntime() || fs.existsSync(installedNode));
+  } catch (error) {
+    if (isErrorCode(error, "ENOENT")) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+/**
+ * @param {unknown} error
+ * @param {string} code as in `ENOENT`
+ * @returns {boolean}
+ */
+function isErrorCode(error, code) {
+  return error instanceof Error && "code" in error && error.code === code;
+}
+
+/** @param {number} durationMs */
+function pause(durationMs) {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs);
+}
+
+/**
+ * @param {string} owner the process id in a lock file that this process does not hold
+ * @returns {boolean}
+ */
+function isAlive(owner) {
+  const id = Number(owner);
+  if (!Number.isInteger(id) || id <= 0 || id === process.pid) {
+    return false; // The own id: containers give the same few ids again and again.
+  }
+  try {
+    process.kill(id, 0);
+    return true;
+  } catch (error) {
+    return isErrorCode(error, "EPERM"); // It exists, and belongs to somebody else.
+  }
+}
+
+/**
+ * Takes the lock if nobody alive holds it. The file appears with its content (a link to a finished file), so no one
+ * ever reads a lock without an owner.
+ *
+ * @returns {boolean} whether this process holds the lock now
+ */
+function tryLock() {
+  const mine = `${lockFile}.${randomUUID()}`;
+  fs.writeFileSync(mine, `${process.pid}\n`);
+  try {
+    fs.linkSync(mine, lockFile);
+    return true;
+  } catch (error) {
+    if (!isErrorCode(error, "EEXIST")) {
+      throw error;
+    }
+  } finally {
+    fs.rmSync(mine);
+  }
+  return dropDeadLock() && tryLock();
+}
+
+/**
+ * Removes the lock of a process that ended without doing so.
+ *
+ * @returns {boolean} whether the lock may be free now
+ */
+function dropDeadLock() {
+  const aside = `${lockFile}.${randomUUID()}`;
+  try {
+    if (isAlive(fs.readFileSync(lockFile, "utf8"))) {
+      return false;
+    }
+    // Of several processes that see the same dead lock, one succeeds in moving it away.
+    fs.renameSync(lockFile, aside);
+  } catch (error) {
+    if (isErrorCode(error, "ENOENT")) {
+      return true;
+    }
+    throw error;
+  }
+  if (isAlive(fs.readFileSync(aside, "utf8"))) {
+    // Between reading and moving, another process replaced the dead lock by its own: give that one back.
+    fs.linkSync(aside, lockFile);
+  }
+  fs.rmSync(aside);
+  return true;
+}
+
+/**
+ * @param {() => void} work
+ */
+function withLock(work) {
+  let announced = false;
+  while (!tryLock()) {
+    if (!announced) {
+      process.stdout.write(`Waiting for another setup; if there is none, remove ${path.basename(lockFile)} ...\n`);
+      announced = true;
+    }
+    pause(LOCK_POLL_MS);
+  }
+  const release = () => fs.rmSync(lockFile, { force: true });
+  process.once("exit", release);
+  work();
+  process.off("exit", release);
+  release();
+}
+
+/**
+ * The environment for npm: the machine's own Node runs it, not the one in node_modules, which npm is about to replace.
+ *
+ * @returns {NodeJS.ProcessEnv}
+ */
+function machineEnvironment() {
+  const own = path.join("node_modules", ".bin");
+  const entries = (process.env.PATH ?? "").split(path.delimiter);
+  return { ...process.env, PATH: entries.filter((entry) => !entry.endsWith(own)).join(path.delimiter) };
+}
+
+/** Runs `npm ci`; raises a SetupError with all that npm said if it fails. */
+function install() {
+  process.stdout.write("Installing dependencies ...\n");
+  // A stamp must never outlive the modules that it describes.
+  fs.rmSync(stampFile, { force: true });
+  // The level is given because `npm --silent test` passes its own on, and an error must be seen in any case.
+  const args = ["ci", "--include=dev", "--include=optional", "--no-audit", "--no-fund", "--loglevel=error"];
+  const result = spawnSync("npm", args, {
+    cwd: root,
+    env: machineEnvironment(),
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  if (isErrorCode(result.error, "ENOENT")) {
+    throw new SetupError("npm was not found. It comes with Node: install Node 18 or newer, with npm on the PATH.");
+  }
+  if (result.error !== undefined) {
+    throw result.error;
+  }
+  if (result.status !== 0) {
+    const cause = result.signal === null ? `with exit code ${result.status}` : `on ${result.signal}`;
+    throw new SetupError(`npm ci ended ${cause}:\n${result.stdout}${result.stderr}`);
+  }
+}
+
+/** Raises a SetupError unless the Node that npm scripts will find first is new enough. */
+function verifyRuntime() {
+  const present = fs.existsSync(installedNode);
+  if (!present && hasOwnRuntime()) {
+    return;
+  }
+  const platform = `${process.platform}-${process.arch}`;
+  if (!present && !PLATFORMS.includes(platform)) {
+    throw new SetupError(
+      `Node ${RUNTIME_NODE_MAJOR} comes with the repository for ${PLATFORMS.join(", ")}, not for ${platform}. ` +
+        `Install Node ${RUNTIME_NODE_MAJOR} or newer on this machine and run the command again.`,
+    );
+  }
+  const result = spawnSync(installedNode, ["--version"], { encoding: "utf8" });
+  if (result.status === 0 && majorOf(result.stdout) >= RUNTIME_NODE_MAJOR) {
+    return;
+  }
+  const reason = result.error?.message ?? `${result.stdout}${result.stderr}`.trim();
+  throw new SetupError(
+    `${path.relative(root, installedNode)} is not a working Node ${RUNTIME_NODE_MAJOR} (${reason}). ` +
+      "On Linux it needs glibc. Remove node_modules and run the command again, " +
+      `or use a machine with Node ${RUNTIME_NODE_MAJOR} or newer of its own.`,
+  );
+}
+
+function setup() {
+  if (majorOf(process.version) < MINIMUM_NODE_MAJOR) {
+    throw new SetupError(`Node ${process.version} is too old: install Node ${MINIMUM_NODE_MAJOR} or newer.`);
+  }
+  const { workspaces } = JSON.parse(fs.readFileSync(path.join(root, "package.json"), "utf8"));
+  const expected = fingerprint(workspaces);
+  if (isCurrent(expected)) {
+    return;
+  }
+  withLock(() => {
+    if (isCurrent(expected)) {
+      return; // The setup that this one waited for did the work.
+    }
+    const hasRuntime = hasOwnRuntime() || fs.existsSync(installedNode);
+    if (!hasRuntime || findDifference(workspaces) !== undefined) {
+      install();
+      const difference = findDifference(workspaces);
+      if (difference !== undefined) {
+        throw new SetupError(`npm ci succeeded, but node_modules differs from package-lock.json: ${difference}`);
+      }
+    }
+    verifyRuntime();
+    fs.writeFileSync(stampFile, expected);
+  });
+}
+
+try {
+  setup();
+} catch (error) {
+  if (!(error instanceof SetupError)) {
+    throw error;
+  }
+  process.stderr.write(`Setup failed. ${error.message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,174 @@
+/**
+ * Runs the setup, and the npm of this machine, on small repositories without dependencies, which npm installs without a
+ * network: what is installed when, what a second run and a parallel run do, and what the user is told.
+ */
+import { execFile, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { repositoryRoot } from "./command.ts";
+
+const TEST_LIMIT_MS = 60_000; // npm alone takes a second or two, on cores that other tests keep busy.
+
+const manifest = { name: "a", version: "1.0.0", private: true, workspaces: ["b"] };
+const workspaceManifest = { name: "b", version: "1.0.0" };
+const lockfile = {
+  name: "a",
+  version: "1.0.0",
+  lockfileVersion: 3,
+  requires: true,
+  packages: {
+    "": { name: "a", version: "1.0.0", workspaces: ["b"] },
+    b: { version: "1.0.0" },
+    "node_modules/b": { resolved: "b", link: true },
+  },
+};
+
+describe("setup", function () {
+  this.timeout(TEST_LIMIT_MS);
+  let root: string;
+
+  beforeEach(async () => {
+    root = mkdtempSync(path.join(tmpdir(), "quoin-test-setup-"));
+    mkdirSync(path.join(root, "b"));
+    await cp(path.join(repositoryRoot, "scripts/setup.mjs"), path.join(root, "scripts/setup.mjs"));
+    write("package.json", manifest);
+    write("b/package.json", workspaceManifest);
+    write("package-lock.json", lockfile);
+    writeFileSync(path.join(root, ".npmrc"), `audit=false\ncache=${path.join(root, "cache")}\n`);
+  });
+
+  afterEach(() => {
+    rmSync(root, { recursive: true });
+  });
+
+  function write(file: string, content: object): void {
+    writeFileSync(path.join(root, file), JSON.stringify(content));
+  }
+
+  function run(environment: NodeJS.ProcessEnv = process.env): {
+    status: number | null;
+    stdout: string;
+    stderr: string;
+  } {
+    const { status, stdout, stderr } = spawnSync(process.execPath, ["scripts/setup.mjs"], {
+      cwd: root,
+      env: environment,
+      encoding: "utf8",
+    });
+    return { status, stdout, stderr };
+  }
+
+  const installed = { status: 0, stdout: "Installing dependencies ...\n", stderr: "" };
+  const nothingToDo = { status: 0, stdout: "", stderr: "" };
+
+  it("installs in a fresh clone, and does nothing the second time", () => {
+    expect(run()).to.deep.equal(installed);
+    expect(existsSync(path.join(root, "node_modules/b/package.json"))).to.equal(true);
+    expect(run()).to.deep.equal(nothingToDo);
+  });
+
+  it("accepts what npm has installed without it", () => {
+    expect(run()).to.deep.equal(installed);
+    rmSync(path.join(root, "node_modules/.quoin-setup"));
+    expect(run()).to.deep.equal(nothingToDo);
+  });
+
+  it("installs again when something is missing or the lockfile has changed", () => {
+    expect(run()).to.deep.equal(installed);
+    rmSync(path.join(root, "node_modules"), { recursive: true });
+    expect(run()).to.deep.equal(installed);
+    write("b/package.json", { ...workspaceManifest, version: "1.0.1" });
+    write("package-lock.json", { ...lockfile, packages: { ...lockfile.packages, b: { version: "1.0.1" } } });
+    expect(run()).to.deep.equal(installed);
+  });
+
+  it("does not install again when only the scripts of package.json have changed", () => {
+    expect(run()).to.deep.equal(installed);
+    write("package.json", { ...manifest, scripts: { a: "b" } });
+    expect(run()).to.deep.equal(nothingToDo);
+  });
+
+  it("installs once when several start at the same time", async () => {
+    const command = (): Promise<{ stdout: string }> =>
+      promisify(execFile)(process.execPath, ["scripts/setup.mjs"], { cwd: root });
+    const outputs = (await Promise.all([command(), command(), command()])).map(({ stdout }) => stdout);
+    expect(outputs.filter((output) => output.includes("Installing"))).to.have.lengthOf(1);
+    expect(run()).to.deep.equal(nothingToDo);
+    expect(readdirSync(root).filter((name) => name.startsWith(".setup.lock"))).to.deep.equal([]);
+  });
+
+  it("goes on after a setup that was killed", () => {
+    const ended = spawnSync(process.execPath, ["--version"]);
+    writeFileSync(path.join(root, ".setup.lock"), `${ended.pid}\n`);
+    expect(run()).to.deep.equal(installed);
+    expect(existsSync(path.join(root, ".setup.lock"))).to.equal(false);
+  });
+
+  it("passes on what npm says when it fails, also below a silent npm, and leaves nothing that looks like success", () => {
+    write("package.json", { ...manifest, dependencies: { c: "1.0.0" } });
+    const { status, stderr } = run({ ...process.env, npm_config_loglevel: "silent" });
+    expect(status).to.equal(1);
+    expect(stderr)
+      .to.match(/^Setup failed\. npm ci ended with exit code 1:/)
+      .and.to.contain("in sync");
+    expect(existsSync(path.join(root, "node_modules/.quoin-setup"))).to.equal(false);
+    expect(readdirSync(root).filter((name) => name.startsWith(".setup.lock"))).to.deep.equal([]);
+  });
+
+  it("says when there is no npm", () => {
+    const { status, stderr } = run({ ...process.env, PATH: path.join(root, "empty") });
+    expect({ status, stderr }).to.deep.equal({
+      status: 1,
+      stderr: "Setup failed. npm was not found. It comes with Node: install Node 18 or newer, with npm on the PATH.\n",
+    });
+  });
+
+  /** @returns an environment in which Node believes to be another version, or on another machine */
+  function pretend(facts: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+    const file = path.join(root, "pretend.mjs");
+    const lines = Object.entries(facts).map(
+      ([name, value]) =>
+        `Object.defineProperty(process, ${JSON.stringify(name)}, { value: ${JSON.stringify(value)} });`,
+    );
+    writeFileSync(file, lines.join("\n"));
+    return { ...process.env, NODE_OPTIONS: `--import=${file}` };
+  }
+
+  it("refuses a Node that is too old to run npm and this script", () => {
+    expect(run(pretend({ version: "v16.20.2" }))).to.deep.equal({
+      status: 1,
+      stdout: "",
+      stderr: "Setup failed. Node v16.20.2 is too old: install Node 18 or newer.\n",
+    });
+  });
+
+  it("names the platforms when there is no Node for this one, and uses the machine's own where it is new enough", () => {
+    const { status, stderr } = run(pretend({ version: "v20.20.2", arch: "s390x" }));
+    expect(status).to.equal(1);
+    expect(stderr)
+      .to.contain("for linux-x64, linux-arm64, darwin-arm64, darwin-x64, not for ")
+      .and.to.contain("-s390x.");
+    expect(run(pretend({ arch: "s390x" }))).to.deep.equal(nothingToDo);
+  });
+
+  it("refuses a Node of the repository that does not run here", () => {
+    expect(run()).to.deep.equal(installed);
+    mkdirSync(path.join(root, "node_modules/.bin"));
+    writeFileSync(path.join(root, "node_modules/.bin/node"), "#!/bin/sh\necho v25.1.0\n", { mode: 0o755 });
+    rmSync(path.join(root, "node_modules/.quoin-setup"));
+    const { status, stderr } = run();
+    expect(status).to.equal(1);
+    expect(stderr).to.contain("node_modules/.bin/node is not a working Node 26 (v25.1.0)");
+  });
+
+  it("is plain JavaScript of old Node versions, on built-in modules alone", () => {
+    const source = readFileSync(path.join(repositoryRoot, "scripts/setup.mjs"), "utf8");
+    const imported = [...source.matchAll(/ from "([^"]+)"/g)].map(([, name]) => name);
+    expect(imported.every((name) => name?.startsWith("node:"))).to.equal(true);
+    expect(imported).to.not.deep.equal([]);
+  });
+});

@@ -1,0 +1,144 @@
+/**
+ * The process in which a batch of spec files runs, one file after the other. The test runner starts it; see `test.ts`.
+ *
+ * Prints a line per file, and reports to the file named by `--events`. Besides failing tests it reports a file without
+ * any test, a process or a file in the temporary folder that outlives its spec file, and a batch that does not end by
+ * itself because it left something open.
+ */
+import { rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { inspect, parseArgs } from "node:util";
+import Mocha from "mocha";
+import { repositoryRoot } from "./command.ts";
+import { describeProcess, findFiles, findProcesses, killProcesses, RUN_VARIABLE } from "./leftovers.ts";
+import { writeEvent } from "./test-events.ts";
+
+const EXIT_LIMIT_MS = 5_000; // Closing sockets and threads takes a moment, never this long.
+
+const { values, positionals: files } = parseArgs({
+  allowPositionals: true,
+  options: { events: { type: "string" }, timeout: { type: "string" }, grep: { type: "string" } },
+});
+const events = required(values.events, "--events");
+const timeoutMs = Number(required(values.timeout, "--timeout"));
+const run = required(process.env[RUN_VARIABLE], RUN_VARIABLE);
+
+function required(value: string | undefined, name: string): string {
+  if (value === undefined) {
+    throw new Error(`${name} is missing`);
+  }
+  return value;
+}
+
+/** What happened in one file. */
+interface FileCounts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+function reportFailure(file: string, title: string, message: string): void {
+  writeEvent(events, { kind: "fail", failure: { file, title, message } });
+}
+
+/** @returns the error as a reader wants it: the stack, and for a failed comparison both values side by side */
+function describeError(error: unknown): string {
+  if (!(error instanceof Error)) {
+    return inspect(error);
+  }
+  const { actual, expected, showDiff } = error as { actual?: unknown; expected?: unknown; showDiff?: unknown };
+  // Mocha's Base reporter has made text of both values where a comparison makes sense.
+  if (typeof actual === "string" && typeof expected === "string" && showDiff !== false) {
+    return `${error.stack}\n${Mocha.reporters.Base.generateDiff(actual, expected)}`;
+  }
+  return inspect(error, { depth: 5 });
+}
+
+async function runFile(file: string): Promise<FileCounts> {
+  const counts: FileCounts = { passed: 0, failed: 0, skipped: 0 };
+  const mocha = new Mocha({ timeout: timeoutMs, forbidOnly: true, color: false, reporter: Mocha.reporters.Base });
+  if (values.grep !== undefined) {
+    mocha.grep(values.grep);
+  }
+  mocha.addFile(path.join(repositoryRoot, file));
+  try {
+    await mocha.loadFilesAsync();
+  } catch (error) {
+    counts.failed += 1;
+    reportFailure(file, "could not be loaded", describeError(error));
+    return counts;
+  }
+  if (mocha.suite.total() === 0) {
+    counts.failed += 1;
+    reportFailure(file, "has no tests", "A spec file that tests nothing must not look as if it passed.");
+    return counts;
+  }
+  const { EVENT_TEST_BEGIN, EVENT_TEST_PASS, EVENT_TEST_FAIL, EVENT_TEST_PENDING } = Mocha.Runner.constants;
+  await new Promise<void>((resolve) => {
+    mocha
+      .run(() => resolve())
+      .on(EVENT_TEST_BEGIN, (test) => writeEvent(events, { kind: "start", file, title: test.fullTitle() }))
+      .on(EVENT_TEST_PASS, () => {
+        counts.passed += 1;
+        writeEvent(events, { kind: "pass" });
+      })
+      .on(EVENT_TEST_PENDING, () => {
+        counts.skipped += 1;
+        writeEvent(events, { kind: "skip" });
+      })
+      .on(EVENT_TEST_FAIL, (test, error) => {
+        counts.failed += 1;
+        reportFailure(file, test.fullTitle(), describeError(error));
+      });
+  });
+  mocha.dispose(); // Removes its listeners for uncaught errors, which would otherwise add up from file to file.
+  counts.failed += reportLeftovers(file);
+  return counts;
+}
+
+/** @returns how many kinds of things the file left behind; they are gone afterwards, so that the next file is not blamed */
+function reportLeftovers(file: string): number {
+  let kinds = 0;
+  const processes = findProcesses(run, process.pid);
+  if (processes.length > 0) {
+    kinds += 1;
+    reportFailure(file, "left processes running", processes.map(describeProcess).join("\n"));
+    killProcesses(processes);
+  }
+  const left = findFiles(tmpdir());
+  if (left.length > 0) {
+    kinds += 1;
+    reportFailure(file, "left files in the temporary folder", left.join("\n"));
+    for (const name of left) {
+      rmSync(path.join(tmpdir(), name), { recursive: true, force: true });
+    }
+  }
+  return kinds;
+}
+
+function printFile(file: string, counts: FileCounts, durationMs: number): void {
+  if (values.grep !== undefined && counts.passed + counts.failed + counts.skipped === 0) {
+    return;
+  }
+  const skipped = counts.skipped > 0 ? `, ${counts.skipped} skipped` : "";
+  const verdict =
+    counts.failed > 0 ? `FAILED (${counts.failed} failed, ${counts.passed} passed` : `ok (${counts.passed}`;
+  process.stdout.write(`${file} ${verdict}${skipped}) ${(durationMs / 1000).toFixed(1)} s\n`);
+}
+
+for (const file of files) {
+  const startedMs = performance.now();
+  const counts = await runFile(file);
+  if (counts.failed > 0) {
+    process.exitCode = 1;
+  }
+  printFile(file, counts, performance.now() - startedMs);
+}
+writeEvent(events, { kind: "end" });
+// Does not keep the process alive: it only runs if something else does.
+setTimeout(() => {
+  const open = process.getActiveResourcesInfo();
+  reportFailure(files.join(" "), "the process did not end by itself", `Still open: ${open.join(", ")}`);
+  process.exit(1);
+}, EXIT_LIMIT_MS).unref();

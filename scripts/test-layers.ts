@@ -1,0 +1,44 @@
+/** The layers of the test suite: which files belong to each, and how they run. */
+import { globSync } from "node:fs";
+import { repositoryRoot } from "./command.ts";
+
+/** A part of the suite that runs beside others. */
+export interface TestLayer {
+  readonly name: string;
+  readonly files: readonly string[];
+  /** Limit of a single test, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Time zone and locale of a process. */
+export interface Surroundings {
+  readonly TZ: string;
+  readonly LANG: string;
+  readonly LC_ALL: string;
+}
+
+/**
+ * Odd places, which alternate from file to file: a time zone 45 minutes off the hour on the other side of the date line
+ * and a locale where the lower case of I is not i; a time zone half an hour off, and a locale with its own digits.
+ */
+export const surroundings: readonly [Surroundings, Surroundings] = [
+  { TZ: "Pacific/Chatham", LANG: "tr_TR.UTF-8", LC_ALL: "tr_TR.UTF-8" },
+  { TZ: "America/St_Johns", LANG: "ar_EG.UTF-8", LC_ALL: "ar_EG.UTF-8" },
+];
+
+/** @returns all layers, the longest first */
+export function findLayers(): TestLayer[] {
+  return [
+    // Real processes that are started, killed and started again.
+    { name: "process", files: find(["node/test/**/*.spec.ts"]), timeoutMs: 120_000 },
+    {
+      name: "specs",
+      files: find(["*/src/**/*.spec.ts", "proto/**/*.spec.ts", "scripts/**/*.spec.ts", "node/local/**/*.spec.ts"]),
+      timeoutMs: 10_000,
+    },
+  ];
+}
+
+function find(patterns: string[]): string[] {
+  return globSync(patterns, { cwd: repositoryRoot, exclude: ["**/node_modules"] }).sort();
+}

@@ -1,0 +1,256 @@
+/**
+ * Runs the test runner on small suites of its own: a copy of the scripts in a temporary folder, with the modules of
+ * this repository. Proves that what must count as a failure does, and that nothing is left behind.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { finished } from "node:stream/promises";
+import { expect } from "chai";
+import { repositoryRoot } from "./command.ts";
+
+const TEST_LIMIT_MS = 60_000; // Each test starts several processes, on cores that other tests keep busy.
+
+/** A spec file with one test that passes. */
+const good = `it("passes", () => {});\n`;
+
+describe("the test runner", function () {
+  this.timeout(TEST_LIMIT_MS);
+  let root: string;
+  let temporary: string;
+  let running: ChildProcessWithoutNullStreams | undefined;
+  let server: Server | undefined;
+
+  beforeEach(() => {
+    root = mkdtempSync(path.join(tmpdir(), "quoin-test-runner-"));
+    temporary = path.join(root, "tmp");
+    mkdirSync(temporary);
+    symlinkSync(path.join(repositoryRoot, "node_modules"), path.join(root, "node_modules"));
+    cpSync(path.join(repositoryRoot, "scripts"), path.join(root, "scripts"), {
+      recursive: true,
+      filter: (name) => !name.endsWith(".spec.ts"),
+    });
+    writeFileSync(path.join(root, "package.json"), `{ "type": "module" }`);
+  });
+
+  afterEach(async () => {
+    if (running !== undefined && running.exitCode === null && running.signalCode === null) {
+      running.kill("SIGTERM"); // It stops what it started.
+      await once(running, "exit");
+    }
+    running = undefined;
+    server?.close();
+    server = undefined;
+    rmSync(root, { recursive: true });
+  });
+
+  function start(
+    files: Readonly<Record<string, string>>,
+    args: readonly string[] = [],
+  ): ChildProcessWithoutNullStreams {
+    for (const [name, content] of Object.entries(files)) {
+      const file = path.join(root, name);
+      mkdirSync(path.dirname(file), { recursive: true });
+      writeFileSync(file, content);
+    }
+    running = spawn(process.execPath, ["scripts/test.ts", ...args], {
+      cwd: root,
+      env: { ...process.env, TMPDIR: temporary },
+    });
+    return running;
+  }
+
+  /** @returns the output, its last line and the exit code of a whole run */
+  async function run(
+    files: Readonly<Record<string, string>>,
+    args: readonly string[] = [],
+  ): Promise<{ output: string; lastLine: string | undefined; exitCode: number | null }> {
+    const child = start(files, args);
+    const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+    return { output: output + errors, lastLine: output.trimEnd().split("\n").at(-1), exitCode: child.exitCode };
+  }
+
+  /**
+   * Listens for a process that a spec starts in a process group of its own. The connection that it opens tells when it
+   * begins and ends, without asking for it again and again.
+   *
+   * @returns both moments, and code for the spec: a function `start` that resolves with the running child
+   */
+  async function watchLives(): Promise<{ declareStart: string; begun: Promise<void>; ended: Promise<void> }> {
+    server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const program = `require("net").connect(${port}, "127.0.0.1", () => console.log("connected"))`;
+    const declareStart =
+      `import { spawn } from "node:child_process";\nimport { once } from "node:events";\n` +
+      `async function start() {\n` +
+      `  const child = spawn("node", ["-e", ${JSON.stringify(program)}], { detached: true });\n` +
+      `  await once(child.stdout, "data");\n  return child;\n}\n`;
+    const connection = once(server, "connection").then(([socket]) => socket as Socket);
+    const begun = connection.then(() => undefined);
+    // A killed process may reset its connection, which is an end like any other.
+    const ended = connection.then((socket) => finished(socket.resume()).catch(() => undefined));
+    return { declareStart, begun, ended };
+  }
+
+  /** Two layers of which one passes, and one is what the test is about. */
+  function beside(spec: string): Record<string, string> {
+    return { "node/test/a.spec.ts": spec, "node/src/b.spec.ts": good };
+  }
+
+  it("runs many files in one process without a trace of one in the next", async () => {
+    const names = Array.from({ length: 30 }, (_, index) => `node/src/${index}.spec.ts`);
+    const { output, lastLine } = await run({
+      ...Object.fromEntries(names.map((name) => [name, good])),
+      "node/test/a.spec.ts": good,
+    });
+    expect(lastLine).to.equal("31 passed, 0 failed");
+    expect(output).to.not.contain("Warning");
+  });
+
+  it("adds up what passed in all layers", async () => {
+    const { lastLine, exitCode } = await run({
+      "node/test/a.spec.ts": good,
+      "node/src/b.spec.ts": good,
+      "node/src/c/c.spec.ts": good,
+      "proto/d.spec.ts": good,
+    });
+    expect({ lastLine, exitCode }).to.deep.equal({ lastLine: "4 passed, 0 failed", exitCode: 0 });
+    expect(readdirSync(temporary)).to.deep.equal([]);
+  });
+
+  it("prints a failure with its error and both values, and exits with 1", async () => {
+    const spec =
+      `import assert from "node:assert";\nit("passes", () => {});\n` +
+      `describe("a", () => it("fails", () => assert.deepEqual({ left: 1 }, { right: 2 })));\n`;
+    const { output, lastLine, exitCode } = await run(beside(spec));
+    expect({ lastLine, exitCode }).to.deep.equal({ lastLine: "2 passed, 1 failed", exitCode: 1 });
+    expect(output).to.contain("process | FAILED node/test/a.spec.ts: a fails");
+    expect(output)
+      .to.match(/-\s+"left": 1/)
+      .and.to.match(/\+\s+"right": 2/);
+  });
+
+  it("counts skipped tests apart", async () => {
+    const { lastLine, exitCode } = await run(beside(`it("skips", function () {\n  this.skip();\n});\n`));
+    expect({ lastLine, exitCode }).to.deep.equal({ lastLine: "1 passed, 0 failed, 1 skipped", exitCode: 0 });
+  });
+
+  it("fails a layer without files, and a file without tests", async () => {
+    const { output, lastLine, exitCode } = await run({ "node/src/a.spec.ts": `describe("a", () => {});\n` });
+    expect({ lastLine, exitCode }).to.deep.equal({ lastLine: "0 passed, 2 failed", exitCode: 1 });
+    expect(output).to.contain("FAILED process: nothing ran").and.to.contain("FAILED node/src/a.spec.ts: has no tests");
+  });
+
+  it("fails a file that cannot be loaded", async () => {
+    const { output, lastLine } = await run(beside(`throw new Error("broken import");\n`));
+    expect(lastLine).to.equal("1 passed, 1 failed");
+    expect(output).to.contain("FAILED node/test/a.spec.ts: could not be loaded").and.to.contain("broken import");
+  });
+
+  it("fails a suite whose hook fails", async () => {
+    const { lastLine } = await run(beside(`before(() => {\n  throw new Error("a");\n});\nit("b", () => {});\n`));
+    expect(lastLine).to.equal("1 passed, 1 failed");
+  });
+
+  it("fails a process that crashes, and names the test", async () => {
+    const spec = `it("passes", () => {});\nit("crashes", () => process.kill(process.pid, "SIGKILL"));\n`;
+    const { output, lastLine } = await run(beside(spec));
+    expect(lastLine).to.equal("2 passed, 1 failed");
+    expect(output).to.contain("killed by SIGKILL, during node/test/a.spec.ts: crashes");
+  });
+
+  it("fails a process that exits early, as if nothing were wrong", async () => {
+    const { output, lastLine } = await run(beside(`it("exits", () => process.exit(0));\n`));
+    expect(lastLine).to.equal("1 passed, 1 failed");
+    expect(output).to.contain("the test process crashed");
+  });
+
+  it("fails a process that does not end by itself, and says what is open", async () => {
+    const { output, lastLine } = await run(
+      beside(
+        `import { createServer } from "node:net";\nit("listens", (done) => void createServer().listen(0, done));\n`,
+      ),
+    );
+    expect(lastLine).to.equal("2 passed, 1 failed");
+    expect(output).to.contain("did not end by itself").and.to.contain("TCP");
+  });
+
+  it("fails a file that leaves something in the temporary folder, and only that file", async () => {
+    const spec =
+      `import { mkdtempSync } from "node:fs";\nimport { tmpdir } from "node:os";\n` +
+      `it("leaves", () => void mkdtempSync(tmpdir() + "/quoin-test-left-"));\n`;
+    const { output, lastLine } = await run({
+      ...beside(spec),
+      "node/test/b.spec.ts": good,
+      "node/test/c.spec.ts": good,
+    });
+    expect(lastLine).to.equal("4 passed, 1 failed");
+    expect(output).to.contain("FAILED node/test/a.spec.ts: left files").and.to.contain("quoin-test-left-");
+  });
+
+  it("fails a file that leaves a process behind, also one that left its group, and ends it", async () => {
+    const lives = await watchLives();
+    const spec =
+      `${lives.declareStart}\n` +
+      `it("leaves", async () => {\n  const child = await start();\n  child.stdout.destroy();\n  child.unref();\n});\n`;
+    const { output, lastLine } = await run(beside(spec));
+    expect(lastLine).to.equal("2 passed, 1 failed");
+    expect(output)
+      .to.contain("FAILED node/test/a.spec.ts: left processes")
+      .and.to.match(/process \d+: .*node -e/);
+    await lives.ended;
+  });
+
+  it("refuses .only", async () => {
+    const { lastLine } = await run(beside(`it.${"only"}("a", () => {});\nit("b", () => {});\n`));
+    expect(lastLine).to.equal("1 passed, 1 failed");
+  });
+
+  it("runs what --grep, --layer and file names select, and fails if that is nothing", async () => {
+    const files = {
+      "node/test/a.spec.ts": `it("one", () => {});\nit("two", () => {});\n`,
+      "node/src/b.spec.ts": `it("one", () => {});\n`,
+    };
+    expect((await run(files, ["--grep", "two"])).lastLine).to.equal("1 passed, 0 failed");
+    expect((await run(files, ["--grep", "^one$"])).lastLine).to.equal("2 passed, 0 failed");
+    expect((await run(files, ["--layer", "specs"])).lastLine).to.equal("1 passed, 0 failed");
+    expect((await run(files, ["node/test/a.spec.ts"])).lastLine).to.equal("2 passed, 0 failed");
+    expect(await run(files, ["--grep", "three"])).to.include({ lastLine: "0 passed, 1 failed", exitCode: 1 });
+    expect(await run(files, ["--layer", "three"])).to.include({ exitCode: 2 });
+    expect(await run(files, ["node/test/three.spec.ts"])).to.include({ exitCode: 2 });
+  });
+
+  it("alternates time zone and locale from file to file", async () => {
+    const spec =
+      `it("says", () => console.log("place", process.env.TZ, ` +
+      `Intl.DateTimeFormat().resolvedOptions().timeZone, Intl.DateTimeFormat().resolvedOptions().locale));\n`;
+    const { output } = await run({
+      "node/test/a.spec.ts": spec,
+      "node/test/b.spec.ts": spec,
+      "node/src/c.spec.ts": good,
+    });
+    expect(output).to.contain("place Pacific/Chatham Pacific/Chatham tr-TR");
+    expect(output).to.contain("place America/St_Johns America/St_Johns ar-EG");
+  });
+
+  it("stops everything on a signal, also what left its group", async function () {
+    if (process.platform !== "linux") {
+      this.skip(); // Elsewhere, what has left its group cannot be found once its parent is gone.
+    }
+    const lives = await watchLives();
+    const spec = `${lives.declareStart}\nit("blocks", async () => {\n  await start();\n  await new Promise(() => {});\n});\n`;
+    const child = start(beside(spec));
+    child.stdout.resume();
+    await lives.begun;
+    child.kill("SIGTERM");
+    await once(child, "exit");
+    expect(child.exitCode).to.equal(143);
+    await lives.ended;
+    expect(readdirSync(temporary)).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,183 @@
+/**
+ * `npm test`: runs the layers of the test suite, two at a time, and ends with the line `N passed, N failed`.
+ *
+ *     npm test                                       everything
+ *     npm test -- --layer specs                      one layer; may be repeated
+ *     npm test -- --grep "S18"                       tests whose title matches a regular expression
+ *     npm test -- node/src/raft/quorum.spec.ts       these files
+ *
+ * Besides failing tests it counts as failures: a layer or file without tests, a process that crashes or does not end,
+ * and processes and files that outlive their spec. Every process of the run has its own temporary folder, so whatever
+ * is found there was left by it. Nothing is retried.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { parseArgs } from "node:util";
+import { repositoryRoot, runCommand, stopOnSignals } from "./command.ts";
+import { describeProcess, findProcesses, killProcesses, RUN_VARIABLE } from "./leftovers.ts";
+import { mapWithLimit } from "./parallel.ts";
+import { type Failure, readReport } from "./test-events.ts";
+import { findLayers, type Surroundings, surroundings, type TestLayer } from "./test-layers.ts";
+
+const LAYERS_AT_A_TIME = 2; // The suite is measured on two cores.
+const BATCH_LIMIT_MS = 15 * 60_000; // Far above any layer: only a test that blocks its process gets here.
+const BUDGET_MS = 3 * 60_000; // More than this is printed, not failed: it depends on the machine.
+
+/** What came out of a part of the run. */
+interface Outcome {
+  readonly passed: number;
+  readonly skipped: number;
+  readonly failures: readonly Failure[];
+}
+
+/** What the user asked for. */
+interface Selection {
+  readonly grep: string | undefined;
+  readonly layers: readonly TestLayer[];
+}
+
+/** @returns what to run; undefined, after saying why, if the arguments make no sense */
+function readSelection(): Selection | undefined {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { grep: { type: "string" }, layer: { type: "string", multiple: true } },
+  });
+  const all = findLayers();
+  const names = all.map((layer) => layer.name);
+  const unknownLayer = values.layer?.find((name) => !names.includes(name));
+  if (unknownLayer !== undefined) {
+    process.stderr.write(`There is no layer ${unknownLayer}; the layers are ${names.join(", ")}.\n`);
+    return undefined;
+  }
+  const wanted = positionals.map((file) => path.relative(repositoryRoot, path.resolve(file)));
+  const unknownFile = wanted.find((file) => !all.some((layer) => layer.files.includes(file)));
+  if (unknownFile !== undefined) {
+    process.stderr.write(`${unknownFile} is not a spec file of any layer.\n`);
+    return undefined;
+  }
+  const layers = all
+    .filter((layer) => values.layer?.includes(layer.name) ?? true)
+    .map((layer) => (wanted.length === 0 ? layer : { ...layer, files: layer.files.filter((f) => wanted.includes(f)) }))
+    .filter((layer) => wanted.length === 0 || layer.files.length > 0);
+  return { grep: values.grep, layers };
+}
+
+function printFailure(layer: string, { file, title, message }: Failure): void {
+  process.stdout.write(`\n${layer} | FAILED ${file}: ${title}\n${message.replaceAll(/^/gm, "    ")}\n\n`);
+}
+
+/** Runs the files of a layer that share time zone and locale in one process. */
+async function runBatch(
+  layer: TestLayer,
+  files: readonly string[],
+  place: Surroundings,
+  folder: string,
+  grep: string | undefined,
+): Promise<Outcome> {
+  const temporary = path.join(folder, "tmp");
+  mkdirSync(temporary, { recursive: true, mode: 0o700 });
+  const events = path.join(folder, "events.jsonl");
+  writeFileSync(events, "");
+  const filter = grep === undefined ? [] : ["--grep", grep];
+  const { problem } = await runCommand({
+    program: process.execPath,
+    args: [
+      path.join(import.meta.dirname, "spec-process.ts"),
+      ...["--events", events, "--timeout", String(layer.timeoutMs), ...filter, "--", ...files],
+    ],
+    // Tools that tests run would keep Node's compile cache in the temporary folder, where it would count as left behind.
+    env: { ...place, TMPDIR: temporary, NODE_DISABLE_COMPILE_CACHE: "1", [RUN_VARIABLE]: folder },
+    limitMs: BATCH_LIMIT_MS,
+    onLine: (line) => process.stdout.write(`${layer.name} | ${line}\n`),
+  });
+  const report = readReport(events);
+  const failures = [...report.failures];
+  if (!report.complete) {
+    const where = report.unfinished === undefined ? "between tests" : `during ${report.unfinished}`;
+    failures.push({ file: layer.name, title: "the test process crashed", message: `${problem}, ${where}` });
+  } else if (problem !== undefined && failures.length === 0) {
+    failures.push({ file: layer.name, title: "the test process failed after its tests", message: problem });
+  }
+  failures.push(...killLeftProcesses(layer.name, folder));
+  return { passed: report.passed, skipped: report.skipped, failures };
+}
+
+/** Ends the processes of a batch that is over, and reports them. */
+function killLeftProcesses(layer: string, run: string): Failure[] {
+  const left = findProcesses(run, undefined);
+  killProcesses(left);
+  return left.map((process) => ({
+    file: layer,
+    title: "a process outlived the tests",
+    message: describeProcess(process),
+  }));
+}
+
+async function runLayer(layer: TestLayer, folder: string, grep: string | undefined): Promise<Outcome> {
+  const startedMs = performance.now();
+  const outcomes: Outcome[] = [];
+  for (const [index, place] of surroundings.entries()) {
+    const files = layer.files.filter((_, position) => position % surroundings.length === index);
+    if (files.length > 0) {
+      outcomes.push(await runBatch(layer, files, place, path.join(folder, `${layer.name}-${index}`), grep));
+    }
+  }
+  const outcome = sum(outcomes);
+  const ran = outcome.passed + outcome.skipped + outcome.failures.length;
+  if (ran === 0 && grep === undefined) {
+    outcome.failures.push({ file: layer.name, title: "nothing ran", message: "The layer has no tests." });
+  }
+  for (const failure of outcome.failures) {
+    printFailure(layer.name, failure);
+  }
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+  process.stdout.write(`${layer.name} | ${describe(outcome)} in ${seconds} s\n`);
+  return outcome;
+}
+
+function sum(outcomes: readonly Outcome[]): Outcome & { failures: Failure[] } {
+  return {
+    passed: outcomes.reduce((total, outcome) => total + outcome.passed, 0),
+    skipped: outcomes.reduce((total, outcome) => total + outcome.skipped, 0),
+    failures: outcomes.flatMap((outcome) => outcome.failures),
+  };
+}
+
+function describe({ passed, failures, skipped }: Outcome): string {
+  return `${passed} passed, ${failures.length} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+}
+
+async function main(): Promise<void> {
+  const startedMs = performance.now();
+  const selection = readSelection();
+  if (selection === undefined) {
+    process.exitCode = 2;
+    return;
+  }
+  const { layers, grep } = selection;
+  const folder = mkdtempSync(path.join(tmpdir(), "quoin-run-"));
+  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+  stopOnSignals(() => {
+    for (const layer of layers) {
+      for (const index of surroundings.keys()) {
+        killLeftProcesses(layer.name, path.join(folder, `${layer.name}-${index}`));
+      }
+    }
+    removeFolder();
+  });
+  const outcome = sum(await mapWithLimit(layers, LAYERS_AT_A_TIME, (layer) => runLayer(layer, folder, grep)));
+  removeFolder();
+  if (outcome.passed + outcome.skipped + outcome.failures.length === 0) {
+    outcome.failures.push({ file: "all layers", title: "nothing ran", message: "No test matches." });
+  }
+  for (const { file, title } of outcome.failures) {
+    process.stdout.write(`FAILED ${file}: ${title}\n`);
+  }
+  const durationMs = performance.now() - startedMs;
+  const over = durationMs > BUDGET_MS ? `, over the budget of ${BUDGET_MS / 1000} s` : "";
+  process.stdout.write(`${(durationMs / 1000).toFixed(1)} s${over}\n${describe(outcome)}\n`);
+  process.exitCode = outcome.failures.length > 0 ? 1 : 0;
+}
+
+await main();

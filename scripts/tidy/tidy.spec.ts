@@ -1,0 +1,211 @@
+/** Each tidiness rule refuses its bad example and accepts the good one beside it. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { findUntidiness } from "./index.ts";
+
+/** A lockfile with which nothing is wrong. */
+const lockfile = JSON.stringify({ packages: { "": {} } });
+
+describe("tidiness", () => {
+  let root: string;
+
+  beforeEach(() => {
+    root = mkdtempSync(path.join(tmpdir(), "quoin-test-tidy-"));
+  });
+
+  afterEach(() => {
+    rmSync(root, { recursive: true });
+  });
+
+  /** @returns what is wrong with a repository of these files, as `path: message` */
+  function check(files: Readonly<Record<string, string | Uint8Array>>): string[] {
+    for (const [name, content] of Object.entries({ "package-lock.json": lockfile, ...files })) {
+      const file = path.join(root, name);
+      mkdirSync(path.dirname(file), { recursive: true });
+      writeFileSync(file, content);
+    }
+    return findUntidiness(root).map((finding) => `${finding.path}: ${finding.message}`);
+  }
+
+  describe("texts", () => {
+    it("refuse unfinished work, also in folders that begin with a dot", () => {
+      const note = `${"TO"}${"DO"}: later`;
+      expect(check({ "a.md": `one\n${note}\n`, ".ci/run": `# ${"FIX"}${"ME"}\n` })).to.deep.equal([
+        ".ci/run: line 1: unfinished work",
+        "a.md: line 2: unfinished work",
+      ]);
+    });
+
+    it("accept the same letters inside a word, and anything in installed or binary files", () => {
+      const note = `${"TO"}${"DO"}`;
+      const files = { "a.md": `${note}S\n`, "node_modules/a/b.js": note, "proto/baseline.binpb": `\0${note}` };
+      expect(check(files)).to.deep.equal([]);
+    });
+
+    for (const folder of ["home", "root", "work", "Users"]) {
+      it(`refuse a path below /${folder}`, () => {
+        expect(check({ "a.ts": `const a = "/${folder}/b";\n` })).to.deep.equal([
+          "a.ts: line 1: absolute path of a machine",
+        ]);
+      });
+    }
+
+    it("accept the same words in the middle of a path or an address", () => {
+      expect(check({ "a.md": `src/${"work"}/a ./${"home"}/b https://example.com/${"Users"}/c\n` })).to.deep.equal([]);
+    });
+
+    it("refuse a file of code with more than 700 lines, and accept 700, and any length of generated code", () => {
+      const files = {
+        "a.ts": "\n".repeat(700),
+        "b.ts": "\n".repeat(701),
+        "proto/generated/c.ts": "\n".repeat(701),
+        "d.md": "\n".repeat(701),
+      };
+      expect(check(files)).to.deep.equal(["b.ts: 701 lines, more than 700"]);
+    });
+  });
+
+  describe("the lockfile", () => {
+    function checkPackages(packages: object): string[] {
+      return check({ "package-lock.json": JSON.stringify({ packages }) });
+    }
+
+    it("must be there", () => {
+      expect(check({ "package-lock.json": `{ "packages": {} }` })).to.deep.equal([]);
+      rmSync(path.join(root, "package-lock.json"));
+      expect(findUntidiness(root)).to.deep.equal([{ path: "package-lock.json", message: "missing" }]);
+    });
+
+    it("names no registry, but may link to a folder", () => {
+      const packages = {
+        "node_modules/a": { resolved: "https://registry.example.com/a.tgz" },
+        "node_modules/b": { resolved: "b", link: true },
+      };
+      expect(checkPackages(packages)).to.deep.equal([
+        "package-lock.json: node_modules/a names its registry: https://registry.example.com/a.tgz",
+      ]);
+    });
+
+    it("holds the optional packages of all platforms", () => {
+      const packages = {
+        "": { optionalDependencies: { "platform-a": "1.0.0" } },
+        "node_modules/b": { optionalDependencies: { "@b/x": "1.0.0", "@b/y": "1.0.0", "@b/z": "1.0.0" } },
+        "node_modules/@b/x": {},
+        "node_modules/b/node_modules/@b/y": {},
+      };
+      expect(checkPackages(packages)).to.deep.equal([
+        "package-lock.json: no entry for platform-a, an optional dependency of the root",
+        "package-lock.json: no entry for @b/z, an optional dependency of node_modules/b",
+      ]);
+    });
+  });
+
+  describe("rooms", () => {
+    it("have a door", () => {
+      const files = {
+        "node/src/main.ts": "",
+        "node/src/raft/index.ts": "",
+        "node/src/raft/tracker/progress.ts": "",
+        "node/src/api/grpc/index.ts": "",
+        "node/src/state/only.spec.ts": "",
+        "node/test/a.ts": "",
+      };
+      expect(check(files)).to.deep.equal(["node/src/raft/tracker: no index.ts"]);
+    });
+  });
+
+  describe("exports", () => {
+    it("are imported by somebody", () => {
+      const files = {
+        "node/src/main.ts": `import { a, type B } from "./x/index.ts";\n`,
+        "node/src/x/index.ts":
+          `export const a = 1;\nexport interface B {}\nexport function c() {}\nexport async function* d() {}\n` +
+          `export abstract class E {}\nexport type F = 1;\nconst g = 1;\nconst h = 1;\nexport { g, h as i };\n`,
+      };
+      const dead = ["c", "d", "E", "F", "g", "i"].map((name) => `node/src/x/index.ts: nobody imports ${name}`);
+      expect(check(files)).to.deep.equal(dead);
+    });
+
+    it("are used through doors, renamed or not", () => {
+      const files = {
+        "node/src/main.ts": `import {\n  a,\n  d,\n} from "./x/index.ts";\n`,
+        "node/src/x/index.ts": `export { a, b as d } from "./y.ts";\n`,
+        "node/src/x/y.ts": `export const a = 1;\nexport const b = 1;\n`,
+      };
+      expect(check(files)).to.deep.equal([]);
+    });
+
+    it("are dead when a door offers them and nobody comes", () => {
+      const files = {
+        "node/src/x/index.ts": `export { a } from "./y.ts";\nexport * from "./z.ts";\n`,
+        "node/src/x/y.ts": `export const a = 1;\n`,
+        "node/src/x/z.ts": `export const b = 1;\n`,
+      };
+      expect(check(files)).to.deep.equal([
+        "node/src/x/index.ts: nobody imports a",
+        "node/src/x/y.ts: nobody imports a",
+        "node/src/x/z.ts: nobody imports b",
+      ]);
+    });
+
+    it("are dead at the door when only the inside uses them", () => {
+      const files = {
+        "node/src/x/index.ts": `export { a } from "./y.ts";\n`,
+        "node/src/x/y.ts": `export const a = 1;\n`,
+        "node/src/x/z.ts": `import { a } from "./y.ts";\n`,
+      };
+      expect(check(files)).to.deep.equal(["node/src/x/index.ts: nobody imports a"]);
+    });
+
+    it("of types are used as soon as a door offers them", () => {
+      const files = {
+        "node/src/x/index.ts": `export { type A, type B } from "./y.ts";\n`,
+        "node/src/x/y.ts": `export interface A {}\nexport type B = 1;\nexport type C = 1;\n`,
+      };
+      expect(check(files)).to.deep.equal(["node/src/x/y.ts: nobody imports C"]);
+    });
+
+    it("of types are used when their own file mentions them, other than in a comment", () => {
+      const files = {
+        "node/src/main.ts": `import { a } from "./x/index.ts";\n`,
+        "node/src/x/index.ts": `export interface A {}\n/** A B */\nexport interface B {} // B\nexport const a = (): A => ({});\n`,
+      };
+      expect(check(files)).to.deep.equal(["node/src/x/index.ts: nobody imports B"]);
+    });
+
+    it("are all used by a namespace, a star, a default or a dynamic import", () => {
+      const files = {
+        "node/src/main.ts":
+          `import * as a from "./a/index.ts";\nimport { b } from "./b/index.ts";\n` +
+          `import c from "./c/index.ts";\nawait import("./d/index.ts");\n`,
+        "node/src/a/index.ts": `export const a = 1;\n`,
+        "node/src/b/index.ts": `export * from "./b.ts";\n`,
+        "node/src/b/b.ts": `export const b = 1;\n`,
+        "node/src/c/index.ts": `export default class C {}\n`,
+        "node/src/d/index.ts": `export const d = 1;\n`,
+      };
+      expect(check(files)).to.deep.equal([]);
+    });
+
+    it("of a package's door are used; of the rest of the package they need a user", () => {
+      const files = {
+        "client/package.json": `{ "name": "@quoin/client", "exports": { ".": "./src/index.ts", "./d": "./src/d/index.ts" } }`,
+        "client/src/index.ts": `export { a } from "./a.ts";\n`,
+        "client/src/d/index.ts": `export const d = 1;\n`,
+        "client/src/a.ts": `export const a = 1;\nexport const b = 1;\nexport const c = 1;\n`,
+        "client/src/a.spec.ts": `import { c } from "./a.ts";\n`,
+      };
+      expect(check(files)).to.deep.equal(["client/src/a.ts: nobody imports b"]);
+    });
+
+    it("survive names that every object has", () => {
+      const files = {
+        "node/src/main.ts": `import { constructor, __proto__ } from "./x/index.ts";\n`,
+        "node/src/x/index.ts": `export const constructor = 1;\nexport const __proto__ = 1;\nexport const toString = 1;\n`,
+      };
+      expect(check(files)).to.deep.equal(["node/src/x/index.ts: nobody imports toString"]);
+    });
+  });
+});

@@ -19,7 +19,9 @@ const BYTES_PER_KB = 1024;
 export function usageOf(pid: number): ProcessUsage | null {
   try {
     // The command's name is in parentheses and may hold spaces: fields are counted from after it.
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /s, "").split(" ");
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ");
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
     const ticks = Number(stat[UTIME_FIELD]) + Number(stat[STIME_FIELD]);
     const memoryKb = Number(/^VmHWM:\s+([0-9]+) kB$/m.exec(status)?.[1] ?? 0);

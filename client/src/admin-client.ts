@@ -14,7 +14,7 @@ import {
   type MemberStatus as MemberStatusMessage,
   serviceDefinitions,
 } from "@quoin/proto";
-import { type ChannelOptions, openChannel, type TlsOptions } from "./channel.ts";
+import { type ChannelOptions, openChannel } from "./channel.ts";
 import { defaultTimeoutMs } from "./client.ts";
 import { type Credentials, createTokenSource } from "./credentials.ts";
 import { assertEndpoints } from "./endpoint.ts";
@@ -24,6 +24,7 @@ import { type Plain, toPlain } from "./plain-message.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { textField } from "./request-field.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
+import { assertTls, type TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
 import { unaryMethod } from "./unary-call.ts";
 
@@ -131,6 +132,7 @@ export class AdminClient {
 export function createAdminClient(options: AdminClientOptions): AdminClient {
   const { endpoint, credentials, tls, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
   assertEndpoints("endpoint", [endpoint]);
+  assertTls(tls);
   const tokens = "refresh" in credentials ? credentials : createTokenSource(credentials, tls, runtime);
   const pool = new EndpointPool([endpoint], 0, () => openChannel(endpoint, tls, channel));
   // Its answers are about this member: another one could not give them.

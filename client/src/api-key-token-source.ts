@@ -4,9 +4,9 @@
  * nothing.
  */
 
-import type { TlsOptions } from "./channel.ts";
 import { badField } from "./request-field.ts";
 import type { Runtime } from "./runtime.ts";
+import type { TlsOptions } from "./tls.ts";
 import { exchangeApiKey } from "./token-exchange.ts";
 import type { TokenSource } from "./token-source.ts";
 

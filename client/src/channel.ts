@@ -1,17 +1,10 @@
 /** Connections to members: one gRPC channel per endpoint, encrypted or not, kept alive and reconnected by grpc-js. */
 
-import { Client, credentials } from "@grpc/grpc-js";
-import { badField } from "./request-field.ts";
-
-/** How to speak TLS; all in PEM. Used for gRPC and for HTTP. */
-export interface TlsOptions {
-  /** Authorities to trust instead of the system's. */
-  readonly ca?: string | Uint8Array | undefined;
-  /** Certificate to show, together with its key. */
-  readonly certificate?: string | Uint8Array | undefined;
-  /** Private key of the certificate. */
-  readonly key?: string | Uint8Array | undefined;
-}
+import { isIP } from "node:net";
+import { checkServerIdentity } from "node:tls";
+import { type ChannelCredentials, Client, type ClientOptions, credentials, type VerifyOptions } from "@grpc/grpc-js";
+import { hostOf } from "./endpoint.ts";
+import type { TlsOptions } from "./tls.ts";
 
 /** Settings of each connection. */
 export interface ChannelOptions {
@@ -31,15 +24,21 @@ const defaultMaxMessageBytes = 4 * 1_024 * 1_024;
 const firstReconnectMs = 50;
 const maxReconnectMs = 1_000;
 
+/** A name that no server has: `.invalid` is reserved (RFC 2606 §2). */
+const meaninglessName = "address.invalid";
+
 /**
  * Makes the client of one endpoint. It connects when it is first used.
  *
- * @param tls undefined = not encrypted.
- * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD when the certificates cannot be read.
+ * @param endpoint a valid `host:port`.
+ * @param tls options that assertTls accepts; undefined = not encrypted.
  */
 export function openChannel(endpoint: string, tls: TlsOptions | undefined, options: ChannelOptions): Client {
   const maxMessageBytes = options.maxMessageBytes ?? defaultMaxMessageBytes;
-  return new Client(endpoint, tls === undefined ? credentials.createInsecure() : createTlsCredentials(tls), {
+  const security =
+    tls === undefined ? { credentials: credentials.createInsecure(), options: {} } : tlsSettings(endpoint, tls);
+  return new Client(endpoint, security.credentials, {
+    ...security.options,
     "grpc.keepalive_time_ms": options.keepaliveTimeMs ?? defaultKeepaliveTimeMs,
     "grpc.keepalive_timeout_ms": options.keepaliveTimeoutMs ?? defaultKeepaliveTimeoutMs,
     "grpc.max_send_message_length": maxMessageBytes,
@@ -54,13 +53,20 @@ export function openChannel(endpoint: string, tls: TlsOptions | undefined, optio
   });
 }
 
-function createTlsCredentials(tls: TlsOptions): ReturnType<typeof credentials.createSsl> {
-  try {
-    return credentials.createSsl(toBuffer(tls.ca), toBuffer(tls.key), toBuffer(tls.certificate));
-  } catch (error) {
-    // OpenSSL's messages name the problem, and quote nothing of the key.
-    throw badField("tls", `cannot be used: ${error instanceof Error ? error.message : String(error)}`);
-  }
+/**
+ * An address in place of a name needs help: grpc-js offers it to the server as a name, which Node refuses (RFC 6066 §3). So
+ * a name that means nothing is offered, and the certificate is checked against the address all the same.
+ */
+function tlsSettings(endpoint: string, tls: TlsOptions): { credentials: ChannelCredentials; options: ClientOptions } {
+  const host = hostOf(endpoint);
+  const { ca, certificate, key } = tls;
+  const create = (verify: VerifyOptions) =>
+    credentials.createSsl(toBuffer(ca), toBuffer(key), toBuffer(certificate), verify);
+  if (isIP(host) === 0) return { credentials: create({}), options: {} };
+  return {
+    credentials: create({ checkServerIdentity: (_name, shown) => checkServerIdentity(host, shown) }),
+    options: { "grpc.ssl_target_name_override": meaninglessName },
+  };
 }
 
 function toBuffer(pem: string | Uint8Array | undefined): Buffer | null {

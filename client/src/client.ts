@@ -1,12 +1,13 @@
 /** The client of a cluster: what an application creates once and shares. */
 
-import { type ChannelOptions, openChannel, type TlsOptions } from "./channel.ts";
+import { type ChannelOptions, openChannel } from "./channel.ts";
 import { ClusterClient } from "./cluster.ts";
 import { type Credentials, createTokenSource } from "./credentials.ts";
 import { assertEndpoints } from "./endpoint.ts";
 import { EndpointPool } from "./endpoint-pool.ts";
 import { KeyValueClient } from "./key-value.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
+import { assertTls, type TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
 
 /** How to reach a cluster. */
@@ -42,6 +43,7 @@ export const defaultTimeoutMs = 5_000;
 export function createClient(options: ClientOptions): Client {
   const { endpoints, credentials, tls, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
   assertEndpoints("endpoints", endpoints);
+  assertTls(tls);
   const tokens = "refresh" in credentials ? credentials : createTokenSource(credentials, tls, runtime);
   const start = Math.floor(runtime.random() * endpoints.length);
   const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));

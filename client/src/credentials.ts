@@ -5,10 +5,10 @@
 
 import { ApiKeyTokenSource } from "./api-key-token-source.ts";
 import { isToken } from "./bearer-token.ts";
-import type { TlsOptions } from "./channel.ts";
 import { FileTokenSource } from "./file-token-source.ts";
 import { badField } from "./request-field.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
+import { assertTls, type TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
 
 /** What a client may authenticate with: exactly one of these. */
@@ -33,6 +33,7 @@ export function createTokenSource(
 ): TokenSource {
   if ("token" in credentials) return new StaticTokenSource(credentials.token);
   if ("tokenFile" in credentials) return new FileTokenSource(credentials.tokenFile);
+  assertTls(tls);
   const { apiKey, httpEndpoints } = credentials;
   return new ApiKeyTokenSource({ apiKey, httpEndpoints, tls, runtime });
 }

@@ -11,6 +11,15 @@ export function isEndpoint(text: string): boolean {
   return port !== undefined && Number(port) >= 1 && Number(port) <= maxPort;
 }
 
+/**
+ * The host of an endpoint, an IPv6 address without its brackets.
+ *
+ * @param endpoint a valid `host:port`.
+ */
+export function hostOf(endpoint: string): string {
+  return endpoint.slice(0, endpoint.lastIndexOf(":")).replace(/^\[|\]$/g, "");
+}
+
 /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD unless there is at least one endpoint and each is `host:port`. */
 export function assertEndpoints(field: string, endpoints: readonly string[]): void {
   if (endpoints.length === 0) throw badField(field, "must name at least one host:port");

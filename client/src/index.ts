@@ -9,7 +9,7 @@ export {
   type Membership,
   type StatusResult,
 } from "./admin-client.ts";
-export type { ChannelOptions, TlsOptions } from "./channel.ts";
+export type { ChannelOptions } from "./channel.ts";
 export { type Client, type ClientOptions, createClient } from "./client.ts";
 export type { Cluster, ClusterClient } from "./cluster.ts";
 export { type Credentials, createTokenSource } from "./credentials.ts";
@@ -34,5 +34,6 @@ export type {
 export type { CallOptions } from "./operation.ts";
 export { type Outcome, QuoinError, type QuoinErrorCode, type QuoinErrorFields } from "./quoin-error.ts";
 export { type Runtime, systemRuntime } from "./runtime.ts";
+export type { TlsOptions } from "./tls.ts";
 export { type AccessToken, type ExchangeRequest, exchangeApiKey } from "./token-exchange.ts";
 export type { TokenSource } from "./token-source.ts";

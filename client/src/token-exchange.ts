@@ -8,8 +8,8 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isToken } from "./bearer-token.ts";
-import type { TlsOptions } from "./channel.ts";
 import { QuoinError, type QuoinErrorCode } from "./quoin-error.ts";
+import { type TlsOptions, toNodeTls } from "./tls.ts";
 
 /** What to exchange, and where. */
 export interface ExchangeRequest {
@@ -79,7 +79,9 @@ function post(endpoint: string, { apiKey, tls, expiresInSeconds, timeoutMs }: Ex
   return new Promise((resolve, reject) => {
     const fail = (error: Error) => reject(unavailable(`no answer from ${url.origin}: ${error.message}`, error));
     const request =
-      url.protocol === "https:" ? requestHttps(url, { ...options, ...toNodeTls(tls) }) : requestHttp(url, options);
+      url.protocol === "https:"
+        ? requestHttps(url, { ...options, ...toNodeTls(tls ?? {}) })
+        : requestHttp(url, options);
     request.once("error", fail);
     request.once("response", (response) => {
       let answer = "";
@@ -93,22 +95,6 @@ function post(endpoint: string, { apiKey, tls, expiresInSeconds, timeoutMs }: Ex
     });
     request.end(body);
   });
-}
-
-function toNodeTls(tls: TlsOptions | undefined): {
-  ca?: string | Buffer;
-  cert?: string | Buffer;
-  key?: string | Buffer;
-} {
-  return {
-    ...(tls?.ca === undefined ? {} : { ca: toNodePem(tls.ca) }),
-    ...(tls?.certificate === undefined ? {} : { cert: toNodePem(tls.certificate) }),
-    ...(tls?.key === undefined ? {} : { key: toNodePem(tls.key) }),
-  };
-}
-
-function toNodePem(pem: string | Uint8Array): string | Buffer {
-  return typeof pem === "string" ? pem : Buffer.from(pem);
 }
 
 function readToken(endpoint: string, { status, body }: HttpAnswer): AccessToken {

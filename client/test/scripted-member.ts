@@ -99,7 +99,10 @@ type Answered<Response> = Response | Promise<Response>;
 
 /** What each method answers: fields that are left out have their default. */
 type Scripts = {
-  [Name in keyof AllMethods]?: (request: RequestOf<Name>, call: ReceivedCall) => Answered<PartialResponseOf<Name>>;
+  -readonly [Name in keyof AllMethods]?: (
+    request: RequestOf<Name>,
+    call: ReceivedCall,
+  ) => Answered<PartialResponseOf<Name>>;
 };
 
 interface ResponseCodec extends MessageCodec<unknown> {

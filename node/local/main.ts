@@ -24,10 +24,14 @@ async function run(options: LocalOptions): Promise<void> {
   }
 }
 
-function greeting({ endpoints, endpointsFile }: LocalCluster, options: LocalOptions): string {
+/** Where quoinctl looks by itself. */
+const DATA_DIRECTORY_DEFAULT = ".quoin";
+
+function greeting({ endpoints, endpointsFile, memberPid }: LocalCluster, options: LocalOptions): string {
   const { owner, apiKey } = endpoints;
-  const elsewhere = options.dataDirectory === ".quoin" ? "" : `cd ${options.dataDirectory} && `;
+  const elsewhere = options.dataDirectory === DATA_DIRECTORY_DEFAULT ? "" : `QUOIN_ENDPOINTS_FILE=${endpointsFile} `;
   return `
+  Member    q-0, process ${memberPid}
   gRPC      ${endpoints.grpc.join(", ")}
   HTTP      ${endpoints.http.join(", ")}
   Owner     ${owner.email}, password ${owner.password}

@@ -9,7 +9,13 @@ import type { AddressInfo } from "node:net";
 import { Access } from "./access/index.ts";
 import { AdminServer, PublicServer } from "./api/grpc/index.ts";
 import { closeHttpServer, createHealthApplication, createHttpApplication, createHttpServer } from "./api/http/index.ts";
-import { type Configuration, ConfigurationError, formatListen, type Listen, parseConfiguration } from "./configuration.ts";
+import {
+  type Configuration,
+  ConfigurationError,
+  formatListen,
+  type Listen,
+  parseConfiguration,
+} from "./configuration.ts";
 import { InvariantViolation } from "./raft/index.ts";
 import { DEFAULT_REPLICA_LIMITS, Member, type Replica, systemClock, systemScheduler } from "./replica/index.ts";
 import { CoordinationError } from "./state/index.ts";

@@ -1,3 +1,4 @@
 export { FoundedCluster, type FoundingSecrets, foundingSecrets } from "./founded-cluster.ts";
 export { MemoryStateStore } from "./memory-state-store.ts";
+export { RawConnection } from "./raw-connection.ts";
 export { refused } from "./refused.ts";

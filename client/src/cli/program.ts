@@ -63,7 +63,14 @@ function createProgram(terminal: Terminal): Command {
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),
       writeErr: (text) => terminal.stderr.write(text),
-      outputError: (text, write) => write(text.replace(/^error: /, "quoinctl: ")),
+      // On one line, together with what was perhaps meant.
+      outputError: (text, write) =>
+        write(
+          `${text
+            .trim()
+            .replace(/^error: /, "quoinctl: ")
+            .replaceAll("\n", " ")}\n`,
+        ),
     })
     .exitOverride();
   const session = new Session(terminal, () => program.opts<GlobalOptions>());

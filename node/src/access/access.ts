@@ -13,6 +13,7 @@
 import { randomUUID } from "node:crypto";
 import type { CryptoKey } from "jose";
 import { invariant } from "../raft/index.ts";
+import type { Clock } from "../replica/index.ts";
 import {
   CoordinationError,
   includesAccess,
@@ -30,7 +31,7 @@ import { apiKeyPrefix, matchesApiKey } from "./api-key.ts";
 import { bearerToken } from "./authorization-header.ts";
 import { type Caller, callerOf } from "./caller.ts";
 import { claimsOf, isExpired } from "./claims.ts";
-import { type Clock, type ReplicatedState, readBarrier } from "./replicated-state.ts";
+import { type ReplicatedState, readBarrier } from "./replicated-state.ts";
 import { SigningRing } from "./signing-ring.ts";
 import { signToken, verifySignature } from "./token.ts";
 import { TokenCache } from "./token-cache.ts";

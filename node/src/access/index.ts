@@ -5,5 +5,4 @@ export type { Caller } from "./caller.ts";
 export type { Claims } from "./claims.ts";
 export { createFounding, type FoundingRequest } from "./founding.ts";
 export { type Listing, openPageToken, sealPageToken } from "./page-token.ts";
-export { verifyPassword } from "./password.ts";
-export type { Clock, ReplicatedState } from "./replicated-state.ts";
+export type { ReplicatedState } from "./replicated-state.ts";

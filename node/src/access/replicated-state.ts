@@ -1,5 +1,5 @@
 /**
- * What access control needs of the replica and of the clocks.
+ * What access control needs of the replica.
  *
  * A member's own view of the state may lag behind the cluster's. Accepting on that view is safe, because whatever the
  * caller asks for is checked again in apply or after a read barrier; refusing on it is not, because the record that
@@ -7,13 +7,6 @@
  */
 
 import type { CoordinationError, StateReader } from "../state/index.ts";
-
-export interface Clock {
-  /** Milliseconds that never run back; deadlines are points on it. */
-  monotonicMs(): number;
-  /** Milliseconds since the Unix epoch; tokens and API keys expire by it (S20). */
-  wallMs(): number;
-}
 
 export interface ReplicatedState {
   /** The rows that are committed and applied on this member. */

@@ -12,7 +12,7 @@
  */
 
 import { type Configuration, type ConfigurationChange, changeConfiguration } from "./configuration.ts";
-import { type Checksum, EntryType, encodeEntry, NO_ENVELOPE, sealEntry } from "./entry.ts";
+import { type Checksum, EntryType, encodeEntry, entryType, NO_ENVELOPE, sealEntry } from "./entry.ts";
 import { type LogBounds, type LogReader, RaftLog } from "./log.ts";
 import { mark } from "./mark.ts";
 import { majorityReached } from "./quorum.ts";
@@ -28,14 +28,14 @@ export interface CoreLimits {
   /** Election timeout, drawn anew from [min, max) ticks at every change of role or term (P36). */
   readonly electionTicksMin: number;
   readonly electionTicksMax: number;
-  /** Bytes of entries appended but not committed, above which proposals are refused; one larger entry alone passes. */
+  /** Bytes of entries appended but not committed, above which proposals are refused; a larger one alone passes. */
   readonly uncommittedBytesMax: number;
   /** Committed but unapplied entries, by count and bytes, above which proposals are refused. */
   readonly unappliedEntriesMax: number;
   readonly unappliedBytesMax: number;
   /** Bytes of stable entries that stay in memory. */
   readonly tailBytesMax: number;
-  /** Reads waiting for confirmation, above which new ones are lost at once. */
+  /** Read positions that wait for confirmation; one more loses all of them. */
   readonly readsMax: number;
 }
 
@@ -148,6 +148,9 @@ export class RaftCore {
     invariant(options.applied <= options.commit, "only committed entries are applied", () => {
       return `applied ${options.applied}, commit ${options.commit}`;
     });
+    invariant(options.applied >= options.log.first - 1, "the log holds what is not applied", () => {
+      return `applied ${options.applied}, first ${options.log.first}`;
+    });
     invariant(options.commit <= options.log.last, "the log holds what is committed", () => {
       return `commit ${options.commit}, last ${options.log.last}`;
     });
@@ -220,11 +223,15 @@ export class RaftCore {
     }
   }
 
-  /** Whether the member may vote and lead: false while its data or its disk is in doubt. A leader losing it steps down. */
+  /**
+   * Whether the member may vote and lead: false while its data or its disk is in doubt. A leader that may no longer
+   * lead steps down; a candidate that may no longer do both gives up, also if its own vote is on its way to the disk.
+   */
   setFitness(fitness: { readonly mayVote: boolean; readonly mayLead: boolean }): void {
     this.#mayVote = fitness.mayVote;
     this.#mayLead = fitness.mayLead;
-    if (this.#role === "leader" && !fitness.mayLead) {
+    const mayStay = fitness.mayLead && (this.#role === "leader" || fitness.mayVote);
+    if (this.#role !== "follower" && !mayStay) {
       this.#become("follower", 0);
     }
   }
@@ -253,7 +260,7 @@ export class RaftCore {
   }
 
   /**
-   * Appends unsealed rows, all or none, and returns where they will stand; or why not.
+   * Appends unsealed rows of commands, all or none, and returns where they will stand; or why not.
    * The rows are sealed in place with term and index.
    */
   propose(rows: readonly Uint8Array[]): { readonly term: number; readonly firstIndex: number } | Refusal {
@@ -261,9 +268,10 @@ export class RaftCore {
     if (this.#role !== "leader") {
       return "not-leader";
     }
-    const unapplied = this.#log.lastIndex - this.#applied;
+    const unapplied = this.#commit - this.#applied;
     let bytes = 0;
     for (const row of rows) {
+      invariant(entryType(row) === EntryType.Command, "only commands are proposed");
       bytes += row.length;
     }
     const uncommittedFull =
@@ -304,7 +312,9 @@ export class RaftCore {
 
   /** The configuration entry at the index is being applied; returns the configuration to store with it. */
   applyConfiguration(index: number, change: ConfigurationChange): Configuration {
-    invariant(index > this.#applied, "configurations apply in order", () => `${index}`);
+    invariant(index > this.#applied && index <= this.#handedOut, "configurations apply in order, once", () => {
+      return `${index}, applied ${this.#applied}, handed out ${this.#handedOut}`;
+    });
     this.#configuration = changeConfiguration(this.#configuration, index, change);
     this.#roleChanged = true;
     return this.#configuration;

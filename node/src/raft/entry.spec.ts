@@ -28,7 +28,11 @@ const payload = fc.uint8Array({ maxLength: 200 });
 
 function sealed(text: string): Uint8Array {
   const origin = { memberId: 1, boot: 2, seq: 3 };
-  const row = encodeEntry(EntryType.Command, { tickMs: 0x1_0000_0004, wallMs: 5, origin }, new TextEncoder().encode(text));
+  const row = encodeEntry(
+    EntryType.Command,
+    { tickMs: 0x1_0000_0004, wallMs: 5, origin },
+    new TextEncoder().encode(text),
+  );
   sealEntry(row, 6, 7, crc32);
   return row;
 }

@@ -29,6 +29,8 @@ export interface LogReader {
 
 const UNWRITTEN = Number.POSITIVE_INFINITY;
 const INITIAL_CAPACITY = 1024;
+/** Bytes of stored entries looked through at a time: few reads, and no large array. */
+const SEARCH_BYTES = 256 * 1024;
 
 export class RaftLog {
   #first: number;
@@ -54,6 +56,9 @@ export class RaftLog {
     invariant(bounds.first >= 1 && bounds.last >= bounds.first - 1, "log bounds are dense", () => {
       return `first ${bounds.first}, last ${bounds.last}`;
     });
+    const isEmpty = bounds.last < bounds.first;
+    const termsAreInOrder = isEmpty ? bounds.lastTerm === bounds.prevTerm : bounds.lastTerm >= bounds.prevTerm;
+    invariant(termsAreInOrder, "terms never fall along the log", () => `${bounds.lastTerm} after ${bounds.prevTerm}`);
     this.#first = bounds.first;
     this.#prevTerm = bounds.prevTerm;
     this.#last = bounds.last;
@@ -173,11 +178,16 @@ export class RaftLog {
 
   /** Whether an entry of from..to passes the test of its type. */
   someType(from: number, to: number, test: (type: number) => boolean): boolean {
-    for (let index = from; index <= to; index++) {
-      const inTail = index >= this.#tailFirst;
-      const row = inTail ? undefined : this.#reader.entries(index, index, 1)[0];
-      const type = row === undefined ? (this.#types[index % this.#capacity] as number) : entryType(row);
-      if (test(type)) {
+    let index = from;
+    while (index <= to && index < this.#tailFirst) {
+      const rows = this.#reader.entries(index, Math.min(to, this.#tailFirst - 1), SEARCH_BYTES);
+      if (rows.some((row) => test(entryType(row)))) {
+        return true;
+      }
+      index += rows.length;
+    }
+    for (; index <= to; index++) {
+      if (test(this.#types[index % this.#capacity] as number)) {
         return true;
       }
     }

@@ -51,7 +51,10 @@ describe("the value that a majority has reached", () => {
     const shuffled = fc
       .array(fc.integer({ min: 0, max: 9 }), { maxLength: 9 })
       .chain((values) =>
-        fc.tuple(fc.constant(values), fc.shuffledSubarray(values, { minLength: values.length, maxLength: values.length })),
+        fc.tuple(
+          fc.constant(values),
+          fc.shuffledSubarray(values, { minLength: values.length, maxLength: values.length }),
+        ),
       );
     fc.assert(
       fc.property(shuffled, ([values, others]) => {

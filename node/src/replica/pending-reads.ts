@@ -110,11 +110,7 @@ export class PendingReads {
     this.#batches = [];
   }
 
-  #keep(
-    reads: PendingRead[],
-    isOver: (read: PendingRead) => boolean,
-    error: () => CoordinationError,
-  ): PendingRead[] {
+  #keep(reads: PendingRead[], isOver: (read: PendingRead) => boolean, error: () => CoordinationError): PendingRead[] {
     const over = reads.filter(isOver);
     if (over.length === 0) {
       return reads;

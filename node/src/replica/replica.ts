@@ -28,8 +28,8 @@ import {
   encodeCommand,
   type Outcome,
   readCluster,
-  StateMachine,
   type StateLimits,
+  StateMachine,
   type StateReader,
   type StateStore,
 } from "../state/index.ts";
@@ -74,7 +74,12 @@ export interface ReplicaOptions {
   readonly vote: number;
   readonly commit: number;
   readonly writeSeq: number;
-  readonly bounds: { readonly first: number; readonly prevTerm: number; readonly last: number; readonly lastTerm: number };
+  readonly bounds: {
+    readonly first: number;
+    readonly prevTerm: number;
+    readonly last: number;
+    readonly lastTerm: number;
+  };
   readonly log: LogStore;
   readonly state: DriverStateStore;
   readonly clock: Clock;

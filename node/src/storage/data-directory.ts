@@ -5,7 +5,7 @@
  * that has lost acknowledged writes is reported, with what to do, and not served; nothing here ever deletes data or
  * opens a damaged store as if it were empty.
  *
- * Contents: `identity` · `fence` · `raft/` · `state` (name of the live state directory) · `state-<n>/`.
+ * Contents while it is whole: `identity` · `fence` · `raft/` · `state` (name of the live state directory) · `state-<n>/`.
  */
 
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
@@ -27,6 +27,7 @@ import { crashPoint } from "./crash-point.ts";
 import { replaceFile, syncDirectory } from "./durable-file.ts";
 import { FENCE_FILE, type Fence, readFence } from "./fence.ts";
 import { type Identity, mintIdentity, readIdentity, writeIdentity } from "./identity.ts";
+import { dropKeptFiles, keepFiles, keptDirectory } from "./kept-files.ts";
 import { decodeLogMeta, type LogMeta } from "./log-meta.ts";
 import { Rocks, type RocksOptions } from "./rocks.ts";
 import { entryKey, LOG_META_KEY, RocksLogStore } from "./rocks-log-store.ts";
@@ -191,6 +192,7 @@ async function openMember(
     );
   }
 
+  dropAllKeptFiles(directory);
   const hardState = newerHardState(meta, fence);
   const boot = Math.max(meta.boot, fence.boot) + 1;
   const log = new RocksLogStore({ rocks: raft, fencePath, meta, fenceCounter: fence.counter, onFatal });
@@ -315,7 +317,12 @@ function requireOwner(options: DataDirectoryOptions, identity: Identity): void {
 }
 
 async function openRaft(directory: string, isNew: boolean): Promise<Rocks> {
-  const path = isNew ? makeDirectory(directory, RAFT_DIRECTORY) : join(directory, RAFT_DIRECTORY);
+  const path = join(directory, RAFT_DIRECTORY);
+  if (isNew) {
+    makeDirectory(directory, RAFT_DIRECTORY);
+  } else {
+    keepFiles(path);
+  }
   return Rocks.open(path, { ...RAFT_OPTIONS, createIfMissing: isNew });
 }
 
@@ -331,7 +338,17 @@ async function openState(directory: string): Promise<Rocks> {
   if (!STATE_DIRECTORY_PATTERN.test(name)) {
     throw new StoreError("corruption", "the file `state` does not name a state directory");
   }
+  keepFiles(join(directory, name));
   return Rocks.open(join(directory, name), { ...STATE_OPTIONS, createIfMissing: false });
+}
+
+/** Both stores are whole and fit each other. */
+function dropAllKeptFiles(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    if (name === RAFT_DIRECTORY || STATE_DIRECTORY_PATTERN.test(name)) {
+      dropKeptFiles(join(directory, name));
+    }
+  }
 }
 
 function makeDirectory(parent: string, name: string): string {
@@ -363,11 +380,7 @@ function judgeFence(options: DataDirectoryOptions, identity: Identity, meta: Log
     return { ...meta, counter: 0 };
   }
   for (const part of [identity, fence]) {
-    if (
-      part.clusterId !== meta.clusterId ||
-      part.memberId !== meta.memberId ||
-      part.incarnation !== meta.incarnation
-    ) {
+    if (part.clusterId !== meta.clusterId || part.memberId !== meta.memberId || part.incarnation !== meta.incarnation) {
       throw new Refused(
         "MEMBER_REFUSED",
         `the files of ${options.directory} belong to different members: the log to member ${meta.memberId} of cluster ` +
@@ -420,7 +433,8 @@ function termOf(raft: Rocks, meta: LogMeta, index: number): number | null {
 
 function damage(directory: string, problem: string): string {
   return (
-    `${directory} has lost acknowledged data: ${problem}. It is left as it is and not served. ` +
-    "Copy it aside, then restore this directory from a backup, or find what damaged the disk"
+    `${directory} has lost acknowledged data: ${problem}. It is not served, and nothing in it was deleted; the ` +
+    `write-ahead logs as they were are in ${keptDirectory(RAFT_DIRECTORY)}. Copy it aside, find out what damaged the ` +
+    "disk, and restore the directory from a copy that is whole"
   );
 }

@@ -37,13 +37,13 @@ export function rawGrpcCall(
   const session = connect(`http://127.0.0.1:${port}`, SESSION_OPTIONS);
   return new Promise<RawAnswer>((resolve, reject) => {
     session.on("error", reject);
-    const stream = session.request({
+    const fixed: OutgoingHttpHeaders = {
       ":method": "POST",
       ":path": path,
       "content-type": "application/grpc",
       te: "trailers",
-      ...headers,
-    });
+    };
+    const stream = session.request(Object.assign(fixed, headers));
     let received: IncomingHttpHeaders = {};
     stream.on("response", (first) => {
       received = { ...received, ...first };

@@ -10,6 +10,7 @@ export class SingleMember implements HostMember {
   readonly name = "member-0";
   readonly clusterName = "spec";
   readonly version = "0.0.0-spec";
+  readonly reason = "";
   readonly stateForMs = 2_000;
   readonly uptimeMs = 3_000;
   readonly dbSizeBytes = 4_000;

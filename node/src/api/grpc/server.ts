@@ -63,10 +63,11 @@ export class GrpcServer {
   /** Accepts no more calls, lets those under way finish, and cuts off what is left after `graceMs` milliseconds. */
   stop(graceMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.server.tryShutdown((error) => (error === undefined ? resolve() : reject(error)));
+      // In this order: draining overlooks the connections that are closing already.
       if (this.#address !== "") {
         this.server.drain(this.#address, graceMs);
       }
+      this.server.tryShutdown((error) => (error === undefined ? resolve() : reject(error)));
     });
   }
 }

@@ -151,6 +151,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
 
   #answer(answer: Response | Error, replayed: Replayed): void {
     if (answer instanceof InvariantViolation) {
+      clearTimeout(this.#timer);
       endProcess(answer);
       return;
     }

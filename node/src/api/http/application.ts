@@ -6,7 +6,8 @@
  */
 
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
-import type { Access, Clock } from "../../access/index.ts";
+import type { Access } from "../../access/index.ts";
+import type { Clock } from "../../replica/index.ts";
 import { API_VERSION } from "./api-version.ts";
 import { type Health, healthRoutes } from "./health.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";

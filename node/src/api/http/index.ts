@@ -6,4 +6,4 @@ export {
   type ReportBug,
 } from "./application.ts";
 export type { Check, Health } from "./health.ts";
-export { closeHttpServer, createHttpServer, DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts } from "./server.ts";
+export { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";

@@ -39,6 +39,7 @@ export function createHttpServer(application: RequestListener, timeouts = DEFAUL
   const latest = new WeakMap<Duplex, ServerResponse>();
   server.on("request", (request, response) => {
     latest.set(request.socket, response);
+    response.once("close", () => closeIfDraining(server));
     application(request, response);
   });
   // An expectation that nobody knows is no reason to refuse (RFC 9110 §10.1.1 leaves the choice).
@@ -62,6 +63,13 @@ export function closeHttpServer(server: Server, graceMs: number): Promise<void> 
       resolve();
     });
   });
+}
+
+/** A server that was closed lets go of connections that were idle then, not of those that become idle later. */
+function closeIfDraining(server: Server): void {
+  if (!server.listening) {
+    server.closeIdleConnections();
+  }
 }
 
 function refuse(error: NodeJS.ErrnoException, socket: Duplex, response: ServerResponse | undefined): void {

@@ -1,7 +1,8 @@
 /** POST /auth/token: an API key in, an access token out. */
 
 import { type Request, type Response, Router } from "express";
-import type { Access, Clock } from "../../access/index.ts";
+import type { Access } from "../../access/index.ts";
+import type { Clock } from "../../replica/index.ts";
 import { HttpError } from "./http-error.ts";
 import { optionalNumber, readJsonObject, requiredText } from "./json-body.ts";
 import { methodNotAllowed } from "./method-not-allowed.ts";

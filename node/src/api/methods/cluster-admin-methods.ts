@@ -83,7 +83,7 @@ export class ClusterAdminMethods {
       uptimeMs: BigInt(member.uptimeMs),
       incarnation: member.incarnation,
       clusterId: member.clusterId,
-      alarms: [],
+      alarms: member.reason === "" ? [] : [member.reason],
       stateHash: consensus === undefined ? "" : consensus.digest.toString(16).padStart(8, "0"),
       stateHashIndex: BigInt(consensus?.appliedIndex ?? 0),
       certificateSerial: "",

@@ -8,6 +8,7 @@ export interface HostMember
   extends Pick<
     Member,
     | "state"
+    | "reason"
     | "stateForMs"
     | "uptimeMs"
     | "name"

@@ -1,0 +1,56 @@
+import { expect } from "chai";
+import { FakeRuntime, ScriptedMember, testCertificate, testKey } from "../test/index.ts";
+import { createClient, QuoinError, type TlsOptions } from "./index.ts";
+
+describe("channels", () => {
+  let member: ScriptedMember;
+
+  afterEach(() => member.stop());
+
+  async function get(
+    tls: TlsOptions | undefined,
+    { maxMessageBytes, endpoint = member.endpoint }: { maxMessageBytes?: number; endpoint?: string } = {},
+  ): Promise<number | QuoinError> {
+    const client = createClient({
+      endpoints: [endpoint],
+      credentials: { token: "t" },
+      tls,
+      channel: { maxMessageBytes },
+      runtime: new FakeRuntime(),
+    });
+    try {
+      return (await client.keyValue.get("n", "k")).revision;
+    } catch (error) {
+      return QuoinError.from(error);
+    } finally {
+      client.close();
+    }
+  }
+
+  it("speak TLS with the given authority and certificate, and only with them", async () => {
+    member = await ScriptedMember.start(
+      { getKey: () => ({ revision: 1n }) },
+      { tls: { certificate: testCertificate, key: testKey } },
+    );
+    const tls = { ca: testCertificate, certificate: testCertificate, key: testKey };
+    expect(await get(tls), "an address that the certificate names").to.equal(1);
+    const port = member.endpoint.split(":")[1];
+    expect(await get(tls, { endpoint: `localhost:${port}` }), "a name that the certificate has").to.equal(1);
+    const strange = await get(tls, { endpoint: `127.0.0.2:${port}` });
+    expect(strange, "an address that it does not name").to.include({ code: "UNAVAILABLE" });
+    expect(
+      await get({ ca: Buffer.from(testCertificate), certificate: Buffer.from(testCertificate), key: testKey }),
+    ).to.equal(1);
+    for (const wrong of [undefined, {}, { certificate: testCertificate, key: testKey }, { ca: testCertificate }]) {
+      expect(await get(wrong)).to.include({ code: "UNAVAILABLE" });
+    }
+    expect(member.calls).to.have.length(3);
+  });
+
+  it("take messages up to the limit that is set", async () => {
+    member = await ScriptedMember.start({ getKey: () => ({ value: Buffer.alloc(2_000), revision: 1n }) });
+    expect(await get(undefined)).to.equal(1);
+    const error = await get(undefined, { maxMessageBytes: 1_000 });
+    expect(error).to.include({ code: "RESOURCE_EXHAUSTED", outcome: "unknown" });
+  });
+});

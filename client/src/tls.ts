@@ -1,0 +1,45 @@
+/** How a client speaks TLS, for gRPC and for HTTP alike. */
+
+import { X509Certificate } from "node:crypto";
+import { createSecureContext, type SecureContextOptions } from "node:tls";
+import { badField } from "./request-field.ts";
+
+/** Certificates and key, all in PEM. */
+export interface TlsOptions {
+  /** Authorities to trust instead of the system's. */
+  readonly ca?: string | Uint8Array | undefined;
+  /** Certificate to show, together with its key. */
+  readonly certificate?: string | Uint8Array | undefined;
+  /** Private key of the certificate. */
+  readonly key?: string | Uint8Array | undefined;
+}
+
+/**
+ * Checks the options before anything is connected: a connection would only fail, and not say why.
+ *
+ * @param tls undefined = not encrypted.
+ * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD when they cannot be used.
+ */
+export function assertTls(tls: TlsOptions | undefined): void {
+  if (tls === undefined) return;
+  if ((tls.certificate === undefined) !== (tls.key === undefined)) {
+    throw badField("tls", "needs a certificate and its key together");
+  }
+  try {
+    // OpenSSL passes over authorities that it cannot read.
+    if (tls.ca !== undefined) new X509Certificate(tls.ca);
+    createSecureContext(toNodeTls(tls));
+  } catch (error) {
+    // OpenSSL's messages name the problem, and quote nothing of the key.
+    throw badField("tls", `cannot be used: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** The options as Node's own modules take them. */
+export function toNodeTls(tls: TlsOptions): SecureContextOptions {
+  return {
+    ...(tls.ca === undefined ? {} : { ca: Buffer.from(tls.ca) }),
+    ...(tls.certificate === undefined ? {} : { cert: Buffer.from(tls.certificate) }),
+    ...(tls.key === undefined ? {} : { key: Buffer.from(tls.key) }),
+  };
+}

@@ -1,0 +1,119 @@
+import { inspect } from "node:util";
+import { expect } from "chai";
+import { ScriptedTokenEndpoint, testCertificate, testKey } from "../test/index.ts";
+import type { QuoinError } from "./quoin-error.ts";
+import { type AccessToken, type ExchangeRequest, exchangeApiKey } from "./token-exchange.ts";
+
+const apiKey = "qk_verysecret";
+
+describe("exchangeApiKey", () => {
+  const endpoints: ScriptedTokenEndpoint[] = [];
+
+  afterEach(async () => {
+    for (const endpoint of endpoints.splice(0)) await endpoint.stop();
+  });
+
+  async function start(...parameters: Parameters<typeof ScriptedTokenEndpoint.start>): Promise<ScriptedTokenEndpoint> {
+    const endpoint = await ScriptedTokenEndpoint.start(...parameters);
+    endpoints.push(endpoint);
+    return endpoint;
+  }
+
+  function exchange(urls: readonly string[], options: Partial<ExchangeRequest> = {}): Promise<AccessToken> {
+    return exchangeApiKey({ apiKey, httpEndpoints: urls, ...options });
+  }
+
+  async function failure(work: Promise<unknown>): Promise<QuoinError> {
+    const result = await work.then(
+      () => undefined,
+      (error: QuoinError) => error,
+    );
+    if (result === undefined) throw new Error("the exchange succeeded");
+    expect(inspect(result, { depth: 10 }), "the key is never repeated").to.not.include(apiKey);
+    return result;
+  }
+
+  it("posts the key, and the life if one is wanted", async () => {
+    const endpoint = await start();
+    expect(await exchange([endpoint.url])).to.deep.equal({ accessToken: "token-1", expiresInSeconds: 3_600 });
+    await exchange([endpoint.url], { expiresInSeconds: 60 });
+    expect(endpoint.bodies).to.deep.equal([{ api_key: apiKey }, { api_key: apiKey, expires_in_secs: 60 }]);
+  });
+
+  const refusals = [
+    [400, "invalid_request", "INVALID_ARGUMENT"],
+    [401, "invalid_api_key", "UNAUTHENTICATED"],
+    [404, "not_found", "UNIMPLEMENTED"],
+    [429, "rate_limited", "RESOURCE_EXHAUSTED"],
+    [418, "teapot", "UNKNOWN"],
+  ] as const;
+  for (const [status, code, expected] of refusals) {
+    it(`takes HTTP status ${status} as ${expected}, and asks no other member`, async () => {
+      const first = await start(() => ({ status, body: { error: `because ${code}`, code } }));
+      const second = await start();
+      const error = await failure(exchange([first.url, second.url]));
+      expect(error).to.include({
+        code: expected,
+        reason: code.toUpperCase(),
+        message: `because ${code}`,
+        outcome: "not-executed",
+      });
+      expect(second.bodies).to.have.length(0);
+    });
+  }
+
+  it("asks the next member when one has no leader, fails, or is not there", async () => {
+    const withoutLeader = await start(() => ({ status: 503, body: { error: "no leader", code: "unavailable" } }));
+    const broken = await start(() => ({ status: 500, body: "<html>oops</html>" }));
+    const fit = await start();
+    const urls = ["http://127.0.0.1:1", withoutLeader.url, broken.url, fit.url];
+    expect((await exchange(urls)).accessToken).to.equal("token-1");
+  });
+
+  it("is UNAVAILABLE when no member decides", async () => {
+    const error = await failure(exchange(["http://127.0.0.1:1"]));
+    expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
+    expect(error.message).to.match(/^no answer from http:\/\/127.0.0.1:1: .*ECONNREFUSED/);
+    expect((await failure(exchange([]))).code).to.equal("UNAVAILABLE");
+  });
+
+  it("waits for an answer no longer than it may", async () => {
+    const silent = await start(() => new Promise(() => undefined));
+    const error = await failure(exchange([silent.url], { timeoutMs: 100 }));
+    expect(error.code).to.equal("UNAVAILABLE");
+  });
+
+  it("does not take for a token what is none", async () => {
+    const bodies = [
+      "",
+      "[]",
+      "null",
+      "not JSON",
+      { access_token: "t" },
+      { access_token: "t", expires_in: 0 },
+      { access_token: "t", expires_in: "60" },
+      { access_token: "two words", expires_in: 60 },
+      { expires_in: 60 },
+    ];
+    for (const body of bodies) {
+      const endpoint = await start(() => ({ status: 200, body }));
+      expect((await failure(exchange([endpoint.url]))).code, JSON.stringify(body)).to.equal("INTERNAL");
+    }
+  });
+
+  it("reads no endless answer", async () => {
+    const endpoint = await start(() => ({ status: 200, body: "x".repeat(10 * 1_024 * 1_024) }));
+    expect((await failure(exchange([endpoint.url]))).message).to.include("the answer is too large");
+  });
+
+  it("speaks TLS with the given authority and certificate, and only with them", async () => {
+    const endpoint = await start(undefined, { certificate: testCertificate, key: testKey });
+    const tls = { ca: testCertificate, certificate: testCertificate, key: testKey };
+    expect((await exchange([endpoint.url], { tls })).accessToken).to.equal("token-1");
+    expect((await failure(exchange([endpoint.url], { tls: { ...tls, ca: undefined } }))).message).to.include(
+      "self-signed",
+    );
+    expect((await failure(exchange([endpoint.url], { tls: { ca: testCertificate } }))).code).to.equal("UNAVAILABLE");
+    expect(endpoint.bodies).to.have.length(1);
+  });
+});

@@ -1,0 +1,395 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect } from "chai";
+import { FoundedCluster, type FoundingSecrets, foundingSecrets, RawConnection } from "../../../test/index.ts";
+import { Access } from "../../access/index.ts";
+import { CoordinationError } from "../../state/index.ts";
+import { createHealthApplication, createHttpApplication } from "./application.ts";
+import type { Check } from "./health.ts";
+import { closeHttpServer, createHttpServer } from "./server.ts";
+
+const OK: Check = { name: "event-loop", ok: true, reason: "" };
+const NO_CONTACT: Check = { name: "leader-contact", ok: false, reason: "no leader heard for 7 s" };
+
+describe("HTTP interface", () => {
+  let secrets: FoundingSecrets;
+  let cluster: FoundedCluster;
+  let access: Access;
+  let live: readonly Check[];
+  let ready: readonly Check[];
+  let bugs: unknown[];
+  let server: Server;
+  let port: number;
+
+  before(async () => {
+    secrets = await foundingSecrets();
+  });
+
+  beforeEach(async () => {
+    cluster = new FoundedCluster(secrets);
+    access = new Access(cluster, cluster.clock);
+    live = [OK];
+    ready = [OK, { ...NO_CONTACT, ok: true, reason: "" }];
+    bugs = [];
+    const health = { live: () => live, ready: () => ready };
+    const reportBug = (error: unknown) => bugs.push(error);
+    await serve(createHttpServer(createHttpApplication({ access, clock: cluster.clock, health, reportBug })));
+  });
+
+  afterEach(async () => {
+    await closeHttpServer(server, 0);
+    expect(bugs).to.deep.equal([]);
+  });
+
+  async function serve(next: Server): Promise<void> {
+    server = next.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    port = (server.address() as AddressInfo).port;
+  }
+
+  async function call(path: string, init: RequestInit = {}): Promise<Response> {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
+    expect(response.headers.get("API-Version"), path).to.equal("v1");
+    expect(response.headers.get("X-Powered-By")).to.equal(null);
+    expect(response.headers.get("ETag")).to.equal(null);
+    return response;
+  }
+
+  /** POST /auth/token with a body, as JSON unless it is a text already. */
+  function exchange(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    return call("/auth/token", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", ...headers },
+      body: typeof body === "string" || body instanceof Buffer ? body : JSON.stringify(body),
+    });
+  }
+
+  async function expectError(response: Response, status: number, code: string): Promise<string> {
+    expect(response.headers.get("Content-Type")).to.equal("application/json; charset=utf-8");
+    const body = (await response.json()) as { error: string; code: string };
+    expect([response.status, body.code]).to.deep.equal([status, code]);
+    expect(Object.keys(body)).to.deep.equal(["error", "code"]);
+    expect(body.error).not.to.equal("");
+    return body.error;
+  }
+
+  describe("POST /auth/token", () => {
+    it("exchanges an API key for a token that authenticates", async () => {
+      const response = await exchange({ api_key: secrets.apiKey });
+      expect(response.status).to.equal(200);
+      expect(response.headers.get("Cache-Control")).to.equal("no-store");
+      expect(response.headers.get("Content-Type")).to.equal("application/json; charset=utf-8");
+      const body = (await response.json()) as { access_token: string };
+      expect({ ...body, access_token: "" }).to.deep.equal({ access_token: "", expires_in: 3600, token_type: "Bearer" });
+      const { principal } = await access.authenticate([`Bearer ${body.access_token}`], 0);
+      expect(principal).to.deep.equal({ subject: cluster.ownerId, apiKeyId: cluster.apiKeyId });
+    });
+
+    for (const [asked, given] of [
+      [null, 3600],
+      [60, 60],
+      [86_401, 86_400],
+    ] as const) {
+      it(`gives ${given} s for expires_in_secs ${asked}`, async () => {
+        const response = await exchange({ api_key: secrets.apiKey, expires_in_secs: asked });
+        expect(await response.json()).to.include({ expires_in: given });
+      });
+    }
+
+    it("tells the truth in expires_in when the key itself ends sooner", async () => {
+      cluster.changeApiKey({ expiresAtMs: cluster.clock.wall + 90_000 });
+      const response = await exchange({ api_key: secrets.apiKey, expires_in_secs: 3600 });
+      expect(await response.json()).to.include({ expires_in: 90 });
+    });
+
+    it("ignores fields that it does not know", async () => {
+      const body = `{"api_key":${JSON.stringify(secrets.apiKey)},"__proto__":{"expires_in_secs":5},"constructor":1,"x":[]}`;
+      expect(await (await exchange(body)).json()).to.include({ expires_in: 3600 });
+    });
+
+    it("does not take a field from __proto__ (S19)", async () => {
+      const response = await exchange(`{"__proto__":{"api_key":${JSON.stringify(secrets.apiKey)}}}`);
+      expect(await expectError(response, 400, "invalid_request")).to.include("api_key");
+    });
+
+    for (const type of ["application/json; charset=utf-8", "Application/JSON;charset=UTF-8", "application/json;x=y"]) {
+      it(`takes the media type ${type}`, async () => {
+        expect((await exchange({ api_key: secrets.apiKey }, { "Content-Type": type })).status).to.equal(200);
+      });
+    }
+
+    for (const type of [
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "application/json; charset=utf-16",
+      "json",
+    ]) {
+      it(`answers 415 to the media type ${type}`, async () => {
+        await expectError(
+          await exchange({ api_key: secrets.apiKey }, { "Content-Type": type }),
+          415,
+          "unsupported_media_type",
+        );
+      });
+    }
+
+    it("answers 415 to no media type and to a coded body", async () => {
+      const bare = await call("/auth/token", { method: "POST", body: Buffer.from("{}") });
+      await expectError(bare, 415, "unsupported_media_type");
+      const coded = await exchange({ api_key: secrets.apiKey }, { "Content-Encoding": "gzip" });
+      await expectError(coded, 415, "unsupported_media_type");
+    });
+
+    const badBodies: readonly (readonly [string, unknown, string])[] = [
+      ["nothing", "", "JSON"],
+      ["half a body", '{"api_key":', "JSON"],
+      ["two values", "{} {}", "JSON"],
+      ["bad UTF-8", Buffer.from('{"api_key":"\xff"}', "latin1"), "UTF-8"],
+      ["a list", [], "object"],
+      ["null", null, "object"],
+      ["a text", JSON.stringify("hello"), "object"],
+      ["no api_key", {}, "api_key"],
+      ["a null api_key", { api_key: null }, "api_key"],
+      ["a number as api_key", { api_key: 1 }, "api_key"],
+      ["a text as expires_in_secs", { api_key: "x", expires_in_secs: "60" }, "expires_in_secs"],
+      ["a list as expires_in_secs", { api_key: "x", expires_in_secs: [60] }, "expires_in_secs"],
+      ["false as expires_in_secs", { api_key: "x", expires_in_secs: false }, "expires_in_secs"],
+      ["0 as expires_in_secs", { api_key: "x", expires_in_secs: 0 }, "expires_in_secs"],
+      ["-1 as expires_in_secs", { api_key: "x", expires_in_secs: -1 }, "expires_in_secs"],
+      ["a fraction as expires_in_secs", { api_key: "x", expires_in_secs: 1.5 }, "expires_in_secs"],
+    ];
+    for (const [name, body, named] of badBodies) {
+      it(`answers 400 to ${name}`, async () => {
+        expect(await expectError(await exchange(body), 400, "invalid_request")).to.include(named);
+      });
+    }
+
+    it("does not repeat what the body said", async () => {
+      const secret = "qk_abcdefgh_nobody-should-read-this";
+      for (const body of [`{"api_key":"${secret}"`, `"${secret}"`, `{"api_key":["${secret}"]}`, { api_key: secret }]) {
+        expect(await (await exchange(body)).text()).not.to.include("nobody");
+      }
+    });
+
+    it("answers 401 alike to every key that gives no token", async () => {
+      const answers = new Set<string>();
+      const ask = async (apiKey: string) => {
+        const response = await exchange({ api_key: apiKey });
+        expect(response.headers.get("WWW-Authenticate")).to.equal("Bearer");
+        answers.add(await expectError(response, 401, "invalid_api_key"));
+      };
+      await ask("hello");
+      await ask(`qk_abcdefgh_${"0".repeat(43)}`);
+      await ask(`${secrets.apiKey.slice(0, 12)}${"0".repeat(43)}`);
+      cluster.changeApiKey({ revokedAtMs: 1 });
+      await ask(secrets.apiKey);
+      cluster.changeApiKey({ revokedAtMs: 0, expiresAtMs: cluster.clock.wall });
+      await ask(secrets.apiKey);
+      cluster.changeApiKey({ expiresAtMs: 0 });
+      cluster.changeOwner({ status: "disabled" });
+      await ask(secrets.apiKey);
+      expect(answers.size).to.equal(1);
+    });
+
+    it("answers 503 without a leader, and says when to come back", async () => {
+      cluster.onBarrier = (done) => done(new CoordinationError("NO_LEADER", "no leader is known"));
+      const response = await exchange({ api_key: secrets.apiKey });
+      expect(response.headers.get("Retry-After")).to.equal("1");
+      expect(await expectError(response, 503, "unavailable")).to.equal("no leader is known");
+    });
+
+    it("answers 504 when its time is up, 10 s after the body", async () => {
+      cluster.onBarrier = (done) =>
+        done(new CoordinationError("DEADLINE", "no answer in time", { outcome: "unknown" }));
+      await expectError(await exchange({ api_key: secrets.apiKey }), 504, "timeout");
+      expect(cluster.barriers).to.deep.equal([cluster.clock.monotonicMs() + 10_000]);
+    });
+
+    it("answers 500 to a bug, silent about it, and reports it", async () => {
+      const bug = new TypeError("secret detail");
+      cluster.readBarrier = () => {
+        throw bug;
+      };
+      const message = await expectError(await exchange({ api_key: secrets.apiKey }), 500, "internal_error");
+      expect(message).not.to.include("secret");
+      expect(bugs.splice(0)).to.deep.equal([bug]);
+    });
+
+    it("takes a body of exactly 64 KiB and not a byte more", async () => {
+      const padded = (length: number) => {
+        const body = JSON.stringify({ api_key: secrets.apiKey, padding: "" });
+        return body.replace('""', `"${"x".repeat(length - body.length)}"`);
+      };
+      expect((await exchange(padded(65_536))).status).to.equal(200);
+      await expectError(await exchange(padded(65_537)), 413, "payload_too_large");
+    });
+  });
+
+  describe("bodies on the wire", () => {
+    const head = (headers: string) =>
+      `POST /auth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}\r\n\r\n`;
+
+    it("are not waited for when they are announced too large", async () => {
+      const connection = await RawConnection.open(port);
+      connection.send(head("Content-Length: 99999999"));
+      expect(await connection.until(/\}$/)).to.match(/^HTTP\/1\.1 413 [\s\S]*"code":"payload_too_large"\}$/);
+      connection.destroy();
+    });
+
+    it("S45: are counted while they come in chunks, and answered before they end", async () => {
+      const connection = await RawConnection.open(port);
+      connection.send(head("Transfer-Encoding: chunked"));
+      for (let sent = 0; sent < 5; sent++) {
+        connection.send(`4000\r\n${"x".repeat(0x4000)}\r\n`);
+      }
+      expect(await connection.until(/\}$/)).to.match(/^HTTP\/1\.1 413 [\s\S]*"code":"payload_too_large"\}$/);
+      // The connection stays usable: what still comes of the body is thrown away.
+      connection.send(`4000\r\n${"x".repeat(0x4000)}\r\n0\r\n\r\nGET /livez HTTP/1.1\r\nHost: x\r\n\r\n`);
+      expect(await connection.until(/ok\n$/)).to.match(/HTTP\/1\.1 200 OK/);
+      connection.destroy();
+    });
+
+    it("in many small chunks are one body", async () => {
+      const connection = await RawConnection.open(port);
+      connection.send(head("Transfer-Encoding: chunked"));
+      for (const character of JSON.stringify({ api_key: secrets.apiKey })) {
+        connection.send(`1\r\n${character}\r\n`);
+      }
+      connection.send("0\r\n\r\n");
+      expect(await connection.until(/\}$/)).to.match(/^HTTP\/1\.1 200 [\s\S]*"token_type":"Bearer"\}$/);
+      connection.destroy();
+    });
+
+    it("that break off are nobody's bug", async () => {
+      const connection = await RawConnection.open(port);
+      const [accepted] = await Promise.all([once(server, "request"), connection.send(head("Content-Length: 100"))]);
+      const ended = once(accepted[1], "close");
+      connection.send('{"api_key":');
+      connection.destroy();
+      await ended;
+      expect((await call("/livez")).status).to.equal(200);
+    });
+  });
+
+  it("survives a client that leaves before its answer", async () => {
+    const held = new Promise<(error: null) => void>((resolve) => {
+      cluster.onBarrier = resolve;
+    });
+    const connection = await RawConnection.open(port);
+    const accepted = once(server, "request");
+    const body = JSON.stringify({ api_key: secrets.apiKey });
+    connection.send(
+      `POST /auth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    const [, response] = await accepted;
+    const done = await held;
+    const left = once(response, "close");
+    connection.destroy();
+    await left;
+    done(null);
+    expect((await call("/livez")).status).to.equal(200);
+  });
+
+  describe("health", () => {
+    it("is 200 while all is well", async () => {
+      for (const path of ["/livez", "/readyz", "/healthz"]) {
+        const response = await call(path);
+        expect([response.status, await response.text()], path).to.deep.equal([200, "ok\n"]);
+        expect(response.headers.get("Cache-Control")).to.equal("no-store");
+      }
+    });
+
+    it("lists its checks on request", async () => {
+      const response = await call("/readyz?verbose");
+      expect(response.headers.get("Content-Type")).to.equal("text/plain; charset=utf-8");
+      expect(await response.text()).to.equal("[+]event-loop ok\n[+]leader-contact ok\n");
+      expect(await (await call("/livez?verbose=1")).text()).to.equal("[+]event-loop ok\n");
+    });
+
+    it("is 503 for readiness alone when only that fails", async () => {
+      ready = [OK, NO_CONTACT];
+      for (const path of ["/readyz", "/healthz"]) {
+        const response = await call(path);
+        expect(response.headers.get("Retry-After")).to.equal("1");
+        const message = await expectError(response, 503, "unavailable");
+        expect(message).to.equal(`${path} failed: leader-contact (no leader heard for 7 s)`);
+        const verbose = await call(`${path}?verbose`);
+        expect([verbose.status, verbose.headers.get("Retry-After")]).to.deep.equal([503, "1"]);
+        expect(await verbose.text()).to.equal("[+]event-loop ok\n[-]leader-contact failed: no leader heard for 7 s\n");
+      }
+      expect((await call("/livez")).status).to.equal(200);
+    });
+
+    it("is 503 for liveness alone when only that fails", async () => {
+      live = [{ ...OK, ok: false, reason: "stopped" }];
+      await expectError(await call("/livez"), 503, "unavailable");
+      expect((await call("/readyz")).status).to.equal(200);
+    });
+
+    it("answers HEAD without a body", async () => {
+      const response = await call("/readyz", { method: "HEAD" });
+      expect([response.status, await response.text()]).to.deep.equal([200, ""]);
+    });
+
+    it("has a port of its own with nothing else on it", async () => {
+      await closeHttpServer(server, 0);
+      const health = { live: () => live, ready: () => ready };
+      await serve(createHttpServer(createHealthApplication({ health, reportBug: (error) => bugs.push(error) })));
+      ready = [NO_CONTACT];
+      expect((await call("/livez")).status).to.equal(200);
+      await expectError(await call("/readyz"), 503, "unavailable");
+      await expectError(await exchange({ api_key: secrets.apiKey }), 404, "not_found");
+    });
+  });
+
+  describe("everything else", () => {
+    for (const path of [
+      "/",
+      "/auth",
+      "/auth/token/",
+      "/Auth/Token",
+      "/auth/token/x",
+      "/v1/auth/token",
+      "/livez/",
+      "/LIVEZ",
+      "/__proto__",
+      "/%",
+    ]) {
+      it(`is 404: ${path}`, async () => {
+        await expectError(await call(path), 404, "not_found");
+        await expectError(await call(path, { method: "POST", body: "x" }), 404, "not_found");
+      });
+    }
+
+    for (const [path, method, allow] of [
+      ["/auth/token", "GET", "POST"],
+      ["/auth/token", "PUT", "POST"],
+      ["/auth/token", "DELETE", "POST"],
+      ["/auth/token", "OPTIONS", "POST"],
+      ["/livez", "POST", "GET, HEAD"],
+      ["/readyz", "OPTIONS", "GET, HEAD"],
+      ["/healthz", "PATCH", "GET, HEAD"],
+    ] as const) {
+      it(`is 405: ${method} ${path}`, async () => {
+        const response = await call(path, { method });
+        expect(response.headers.get("Allow")).to.equal(allow);
+        expect(await expectError(response, 405, "method_not_allowed")).to.include(method);
+      });
+    }
+
+    it("is 405 for HEAD of a path without GET", async () => {
+      const response = await call("/auth/token", { method: "HEAD" });
+      expect([response.status, response.headers.get("Allow")]).to.deep.equal([405, "POST"]);
+    });
+
+    it("is 400 without a Host", async () => {
+      const connection = await RawConnection.open(port);
+      connection.send("GET /livez HTTP/1.1\r\n\r\n");
+      expect(await connection.until(/\}$/)).to.match(
+        /^HTTP\/1\.1 400 [\s\S]*API-Version: v1[\s\S]*"code":"invalid_request"\}$/,
+      );
+      connection.destroy();
+    });
+  });
+});

@@ -1,0 +1,66 @@
+import { expect } from "chai";
+import { CoordinationError, type ErrorOutcome, type Reason } from "../../state/index.ts";
+import { HttpError, type HttpErrorCode, httpErrorOf } from "./http-error.ts";
+
+describe("HTTP errors", () => {
+  const mapped: readonly (readonly [Reason, ErrorOutcome, number, HttpErrorCode])[] = [
+    ["BAD_FIELD", "not-executed", 400, "invalid_request"],
+    ["BAD_METADATA", "not-executed", 400, "invalid_request"],
+    ["REQUEST_ID_REUSED", "not-executed", 400, "invalid_request"],
+    ["TOO_LARGE", "not-executed", 413, "payload_too_large"],
+    ["TOKEN_INVALID", "not-executed", 401, "unauthorized"],
+    ["TOKEN_EXPIRED", "not-executed", 401, "token_expired"],
+    ["TOKEN_REVOKED", "not-executed", 401, "token_revoked"],
+    ["NAMESPACE_DENIED", "not-executed", 403, "namespace_denied"],
+    ["ACCESS_DENIED", "not-executed", 403, "insufficient_role"],
+    ["NAMESPACE_NOT_FOUND", "not-executed", 404, "not_found"],
+    ["KEY_NOT_FOUND", "not-executed", 404, "not_found"],
+    ["NAMESPACE_EXISTS", "not-executed", 409, "already_exists"],
+    ["QUOTA", "not-executed", 507, "storage_full"],
+    ["NO_LEADER", "not-executed", 503, "unavailable"],
+    ["OVERLOADED", "not-executed", 503, "unavailable"],
+    ["SHUTTING_DOWN", "not-executed", 503, "unavailable"],
+    ["LEADER_CHANGED", "not-executed", 503, "unavailable"],
+    ["LEADER_CHANGED", "unknown", 504, "timeout"],
+    ["DEADLINE", "unknown", 504, "timeout"],
+    ["DEADLINE", "not-executed", 503, "unavailable"],
+  ];
+  for (const [reason, outcome, status, code] of mapped) {
+    it(`answer ${status} ${code} to ${reason}, ${outcome}, with the refusal's own message`, () => {
+      const { answer, bug } = httpErrorOf(new CoordinationError(reason, "why it is so", { outcome }));
+      expect([answer.status, answer.code, answer.message, bug]).to.deep.equal([status, code, "why it is so", false]);
+    });
+  }
+
+  it("S46: tell when to try again, never at once, and only where nothing was executed", () => {
+    expect(new HttpError("unavailable", "").headers.get("Retry-After")).to.equal("1");
+    expect(new HttpError("timeout", "").headers.has("Retry-After")).to.equal(false);
+  });
+
+  it("challenge for a token (RFC 6750)", () => {
+    for (const code of ["unauthorized", "token_expired", "token_revoked"] as const) {
+      expect(new HttpError(code, "").headers.get("WWW-Authenticate")).to.equal('Bearer error="invalid_token"');
+    }
+    expect(new HttpError("invalid_api_key", "").headers.get("WWW-Authenticate")).to.equal("Bearer");
+    expect(new HttpError("namespace_denied", "").headers.size).to.equal(0);
+  });
+
+  it("pass through, with the headers of their own", () => {
+    const error = new HttpError("method_not_allowed", "use GET", [["Allow", "GET"]]);
+    expect(httpErrorOf(error)).to.deep.equal({ answer: error, bug: false });
+    expect(error.headers.get("Allow")).to.equal("GET");
+  });
+
+  for (const [name, bug] of [
+    ["an error of another type", new TypeError("secret detail")],
+    ["a refusal that no endpoint can meet", new CoordinationError("REVISION_MISMATCH", "secret detail")],
+    ["something that is no error at all", "secret detail"],
+    ["nothing", undefined],
+  ] as const) {
+    it(`are internal, and silent about it, for ${name}`, () => {
+      const answered = httpErrorOf(bug);
+      expect([answered.answer.status, answered.answer.code, answered.bug]).to.deep.equal([500, "internal_error", true]);
+      expect(answered.answer.message).not.to.include("secret");
+    });
+  }
+});

@@ -1,0 +1,165 @@
+import { once } from "node:events";
+import type { RequestListener, Server, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect } from "chai";
+import { RawConnection } from "../../../test/index.ts";
+import { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";
+
+const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+/** Short where the spec waits for it to pass, long where it must not. */
+const SHORT_MS = 20;
+const LONG_MS = 600_000;
+const PATIENT: HttpTimeouts = { headersMs: LONG_MS, requestMs: LONG_MS, keepAliveMs: LONG_MS };
+
+describe("HTTP server", () => {
+  let server: Server;
+  let connection: RawConnection;
+
+  afterEach(async () => {
+    connection.destroy();
+    await closeHttpServer(server, 0);
+  });
+
+  async function serve(application: RequestListener, timeouts: HttpTimeouts = PATIENT): Promise<void> {
+    server = createHttpServer(application, timeouts).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    connection = await RawConnection.open((server.address() as AddressInfo).port);
+  }
+
+  const hello: RequestListener = (request, response) => {
+    request.resume();
+    response.end("hello");
+  };
+
+  function expectRefusal(received: string, problem: string): void {
+    const [head = "", body = ""] = received.split("\r\n\r\n");
+    expect(head).to.match(/^HTTP\/1\.1 400 Bad Request\r\n/);
+    expect(head).to.include("\r\nAPI-Version: v1\r\n").and.include("\r\nConnection: close");
+    expect(JSON.parse(body)).to.deep.equal({ error: problem, code: "invalid_request" });
+  }
+
+  describe("answers in the form of the interface", () => {
+    it("to what is not HTTP", async () => {
+      await serve(hello);
+      connection.send("hello?\r\n\r\n");
+      expectRefusal(await connection.untilClosed(), "the request is not valid HTTP");
+    });
+
+    it("to two lengths of one body", async () => {
+      await serve(hello);
+      connection.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n");
+      expectRefusal(await connection.untilClosed(), "the request is not valid HTTP");
+    });
+
+    it("to headers that are too large", async () => {
+      await serve(hello);
+      connection.send(`GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(20_000)}\r\n\r\n`);
+      expectRefusal(await connection.untilClosed(), "the headers are too large");
+    });
+
+    it("to headers that do not come to an end", async () => {
+      await serve(hello, { ...PATIENT, headersMs: SHORT_MS });
+      connection.send("GET / HTTP/1.1\r\nHost: x\r\n");
+      expectRefusal(await connection.untilClosed(), "the request did not arrive in time");
+    });
+
+    it("to a body that does not come to an end", async () => {
+      await serve(() => {}, { ...PATIENT, headersMs: SHORT_MS, requestMs: SHORT_MS });
+      connection.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhell");
+      expectRefusal(await connection.untilClosed(), "the request did not arrive in time");
+    });
+
+    it("after good answers on the same connection", async () => {
+      await serve(hello);
+      connection.send(GET);
+      const first = await connection.until(/hello$/);
+      connection.send("nonsense\r\n\r\n");
+      expectRefusal((await connection.untilClosed()).slice(first.length), "the request is not valid HTTP");
+    });
+  });
+
+  describe("adds nothing when time is up", () => {
+    const unfinished = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\nhell";
+
+    /** Sends a request whose body does not end, and lets its time be up once the application has it. */
+    async function sendUnfinished(): Promise<void> {
+      const accepted = once(server, "request");
+      connection.send(unfinished);
+      await accepted;
+      server.headersTimeout = SHORT_MS;
+      server.requestTimeout = SHORT_MS;
+    }
+
+    it("to an answer that has begun", async () => {
+      await serve((_request, response) => {
+        response.write("half of it");
+      });
+      await sendUnfinished();
+      expect(await connection.untilClosed()).to.match(/^HTTP\/1\.1 200 OK\r\n[\s\S]*half of it\r\n$/);
+    });
+
+    it("to an answer that was given before the body ended", async () => {
+      await serve(hello);
+      await sendUnfinished();
+      expect(await connection.untilClosed()).to.match(/^HTTP\/1\.1 200 OK\r\n[\s\S]*hello$/);
+    });
+  });
+
+  it("serves a request with an expectation that it does not know", async () => {
+    await serve(hello);
+    connection.send("GET / HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\n\r\n");
+    expect(await connection.until(/hello$/)).to.match(/^HTTP\/1\.1 200 OK\r\n/);
+  });
+
+  it("closes idle connections that wait for nothing", async () => {
+    await serve(hello, { ...PATIENT, keepAliveMs: SHORT_MS });
+    connection.send(GET);
+    expect(await connection.untilClosed()).to.match(/hello$/);
+  });
+
+  describe("closing", () => {
+    it("lets a running request end, accepts no other, and leaves no connection", async () => {
+      const running: ServerResponse[] = [];
+      await serve((_request, response) => running.push(response));
+      const accepted = once(server, "request");
+      connection.send(GET);
+      await accepted;
+      const { port } = server.address() as AddressInfo;
+      const closed = closeHttpServer(server, LONG_MS);
+      let refusal: unknown;
+      try {
+        (await RawConnection.open(port)).destroy();
+      } catch (error) {
+        refusal = error;
+      }
+      expect(refusal).to.include({ code: "ECONNREFUSED" });
+      running[0]?.end("the end");
+      await closed;
+      expect(await connection.untilClosed()).to.match(/^HTTP\/1\.1 200 OK\r\n[\s\S]*the end$/);
+    });
+
+    it("closes idle connections at once", async () => {
+      await serve(hello);
+      connection.send(GET);
+      await connection.until(/hello$/);
+      await closeHttpServer(server, LONG_MS);
+      await connection.untilClosed();
+    });
+
+    it("cuts what still runs after the grace period", async () => {
+      await serve(() => {});
+      const accepted = once(server, "request");
+      connection.send(GET);
+      await accepted;
+      await closeHttpServer(server, SHORT_MS);
+      expect(await connection.untilClosed()).to.equal("");
+    });
+
+    it("of a server that does not listen is done at once", async () => {
+      await serve(hello);
+      await closeHttpServer(server, LONG_MS);
+      await closeHttpServer(server, LONG_MS);
+      expect(server.listening).to.equal(false);
+    });
+  });
+});

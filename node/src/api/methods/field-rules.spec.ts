@@ -1,0 +1,133 @@
+import type { ReadConsistency } from "@quoin/proto";
+import { expect } from "chai";
+import { CoordinationError } from "../../state/index.ts";
+import {
+  consistencyField,
+  expectedModRevisionField,
+  incarnationField,
+  keyField,
+  namespaceField,
+  pageSizeField,
+  prefixField,
+  refuseGuard,
+  ttlField,
+  valueField,
+} from "./field-rules.ts";
+
+/** Reason, field and limit of the refusal. */
+function refusal(check: () => unknown): readonly (string | undefined)[] {
+  try {
+    check();
+  } catch (error) {
+    expect(error).instanceOf(CoordinationError);
+    const { reason, details, message } = error as CoordinationError;
+    const field = details.get("field");
+    expect(message, "the message names the field").to.include(`field ${field} `);
+    return [reason, field, details.get("limit")];
+  }
+  throw new Error("was not refused");
+}
+
+describe("field rules", () => {
+  it("takes namespaces of 1 to 63 characters that begin and end with a letter or digit", () => {
+    for (const name of ["a", "0", "ab", "a-b", "a.b_c-d", "constructor", "a".repeat(63), "9-_.-9"]) {
+      expect(namespaceField(name)).equal(name);
+    }
+    const refused = [
+      "",
+      "a".repeat(64),
+      "A",
+      "-a",
+      "a-",
+      ".a",
+      "a.",
+      "__proto__",
+      "a b",
+      "ä",
+      "a\n",
+      "*",
+      "a/b",
+      "a\0b",
+    ];
+    for (const name of refused) {
+      expect(
+        refusal(() => namespaceField(name)),
+        JSON.stringify(name),
+      ).deep.equal(["BAD_FIELD", "namespace", "63"]);
+    }
+  });
+
+  it("counts the bytes of keys in UTF-8, 1 to 1,024", () => {
+    expect(keyField("a")).deep.equal(Uint8Array.of(0x61));
+    expect(keyField("\u00e9".repeat(512))).have.length(1024);
+    expect(keyField("\u{1f600}".repeat(256))).have.length(1024);
+    expect(refusal(() => keyField(""))).deep.equal(["BAD_FIELD", "key", "1024"]);
+    expect(refusal(() => keyField("a".repeat(1025)))).deep.equal(["TOO_LARGE", "key", "1024"]);
+    expect(refusal(() => keyField(`${"\u00e9".repeat(512)}a`))).deep.equal(["TOO_LARGE", "key", "1024"]);
+  });
+
+  it("takes any text as a key, also what means something elsewhere (S19)", () => {
+    for (const key of ["__proto__", "constructor", "../..", "a\0b", "\ufeffa", "\uffff", " "]) {
+      expect(Buffer.from(keyField(key)).toString()).equal(key);
+    }
+  });
+
+  it("takes prefixes of 0 to 1,024 bytes", () => {
+    expect(prefixField("")).have.length(0);
+    expect(prefixField("a".repeat(1024))).have.length(1024);
+    expect(refusal(() => prefixField("a".repeat(1025)))).deep.equal(["TOO_LARGE", "prefix", "1024"]);
+  });
+
+  it("takes values of 0 bytes to 1 MiB (S14)", () => {
+    expect(valueField("value", new Uint8Array(0))).have.length(0);
+    const largest = new Uint8Array(1_048_576);
+    expect(valueField("value", largest)).equal(largest);
+    const tooLarge = new Uint8Array(1_048_577);
+    expect(refusal(() => valueField("new_value", tooLarge))).deep.equal(["TOO_LARGE", "new_value", "1048576"]);
+  });
+
+  it("takes a TTL of 0, or 1 second to a year", () => {
+    expect([0n, 1n, 31_536_000n].map(ttlField)).deep.equal([0, 1, 31_536_000]);
+    for (const ttl of [-1n, 31_536_001n, 2n ** 53n - 1n]) {
+      expect(
+        refusal(() => ttlField(ttl)),
+        String(ttl),
+      ).deep.equal(["BAD_FIELD", "ttl_seconds", "31536000"]);
+    }
+  });
+
+  it("tells an expected revision of 0 from none (S14)", () => {
+    expect(expectedModRevisionField(undefined)).equal(undefined);
+    expect(expectedModRevisionField(0n)).equal(0);
+    expect(expectedModRevisionField(2n ** 53n - 1n)).equal(Number.MAX_SAFE_INTEGER);
+    expect(refusal(() => expectedModRevisionField(-1n))).deep.equal(["BAD_FIELD", "expected_mod_revision", undefined]);
+  });
+
+  it("takes pages of 1 to 1,000 entries, 100 unless said otherwise", () => {
+    expect([0, 1, 1000].map(pageSizeField)).deep.equal([100, 1, 1000]);
+    expect(refusal(() => pageSizeField(-1))).deep.equal(["BAD_FIELD", "page_size", "1000"]);
+    expect(refusal(() => pageSizeField(1001))).deep.equal(["BAD_FIELD", "page_size", "1000"]);
+  });
+
+  it("refuses a consistency that it does not know", () => {
+    expect(consistencyField(0)).equal(0);
+    expect(consistencyField(1)).equal(1);
+    expect(refusal(() => consistencyField(2 as ReadConsistency))).deep.equal(["BAD_FIELD", "consistency", undefined]);
+  });
+
+  it("refuses every guard, also an empty one", () => {
+    refuseGuard(undefined);
+    const empty = { lockName: "", fencingToken: 0n, rw: false };
+    expect(refusal(() => refuseGuard(empty))).deep.equal(["NOT_SERVED", "guard", undefined]);
+  });
+
+  it("takes incarnations of 32 hexadecimal digits", () => {
+    expect(incarnationField("00ff".repeat(8))).deep.equal(Uint8Array.from({ length: 16 }, (_, at) => (at % 2) * 255));
+    for (const text of ["", "0".repeat(31), "0".repeat(33), "G".repeat(32), "FF".repeat(16)]) {
+      expect(
+        refusal(() => incarnationField(text)),
+        text,
+      ).deep.equal(["BAD_FIELD", "incarnation", undefined]);
+    }
+  });
+});

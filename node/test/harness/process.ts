@@ -1,0 +1,107 @@
+/** A process of a test: its output collected, its whole group ended when the test is over. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { until } from "./until.ts";
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export interface ProcessOptions {
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Written to standard input, which is then closed; without it standard input is empty. */
+  readonly input?: string | Uint8Array;
+}
+
+export class TestProcess {
+  readonly #child: ChildProcess;
+  readonly ended: Promise<Ended>;
+  #stdout = "";
+  #stderr = "";
+  #hasEnded = false;
+
+  /** Runs a TypeScript program with the Node of this test. */
+  constructor(program: string, args: readonly string[], options: ProcessOptions = {}) {
+    this.#child = spawn(process.execPath, [program, ...args], {
+      cwd: options.cwd,
+      env: options.env ?? process.env,
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: true,
+    });
+    this.#child.stdin?.on("error", () => undefined).end(options.input ?? "");
+    this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      this.#stdout += text;
+    });
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#stderr += text;
+    });
+    this.ended = new Promise((resolve) => {
+      this.#child.once("close", (code, signal) => {
+        this.#hasEnded = true;
+        resolve({ code, signal });
+      });
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  get stdout(): string {
+    return this.#stdout;
+  }
+
+  get stderr(): string {
+    return this.#stderr;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Waits until standard output holds the text. Rejects, with all output, if the process ends before. */
+  async untilPrinted(text: string): Promise<void> {
+    await until(`"${text}" of ${this.#child.spawnargs.join(" ")}`, () => {
+      if (this.#stdout.includes(text)) {
+        return true;
+      }
+      if (this.#hasEnded) {
+        throw new Error(`the process ended without printing "${text}":\n${this.#stdout}\n${this.#stderr}`);
+      }
+      return false;
+    });
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  /** Ends the process and everything that it started in its group. */
+  async dispose(): Promise<void> {
+    if (!this.#hasEnded) {
+      try {
+        process.kill(-this.pid, "SIGKILL");
+      } catch (error) {
+        if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) {
+          throw error;
+        }
+      }
+      await this.ended;
+    }
+  }
+}
+
+/** Whether a process with this id exists. */
+export function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ESRCH") {
+      return false;
+    }
+    throw error;
+  }
+}

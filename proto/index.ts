@@ -10,7 +10,7 @@
 
 export type { MessageCodec } from "./decode.ts";
 export { decodeRequest } from "./decode.ts";
-export { readDescriptorSet } from "./descriptors.ts";
+export { readDescriptorSet, readFileDescriptors } from "./descriptors.ts";
 export { enumName } from "./enum-name.ts";
 export * from "./generated/coordination/v1/cluster.ts";
 export * from "./generated/coordination/v1/cluster_admin.ts";

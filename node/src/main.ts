@@ -32,7 +32,7 @@ const DRAIN_MS = 10_000;
 /** A member whose event loop is this late, in milliseconds, is not ready. */
 const LOOP_LAG_MS_MAX = 100;
 /** How often health is looked at for the gRPC health service, in milliseconds. */
-const HEALTH_INTERVAL_MS = 200;
+const HEALTH_INTERVAL_MS = 50;
 
 /** What stops, in this order. */
 interface Running {

@@ -2,3 +2,4 @@ export { FoundedCluster, type FoundingSecrets, foundingSecrets } from "./founded
 export { MemoryStateStore } from "./memory-state-store.ts";
 export { RawConnection } from "./raw-connection.ts";
 export { refused } from "./refused.ts";
+export { StoredLog } from "./stored-log.ts";

@@ -525,4 +525,18 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
     [2, "message", "string"],
     [3, "details", "google.protobuf.Any"],
   ]],
+  ["grpc.health.v1.HealthCheckRequest", [
+    [1, "service", "string"],
+  ]],
+  ["grpc.health.v1.HealthCheckResponse", [
+    [1, "status", "enum"],
+  ]],
+  ["grpc.health.v1.HealthListRequest", []],
+  ["grpc.health.v1.HealthListResponse", [
+    [1, "statuses", "grpc.health.v1.HealthListResponse.StatusesEntry"],
+  ]],
+  ["grpc.health.v1.HealthListResponse.StatusesEntry", [
+    [1, "key", "string"],
+    [2, "value", "grpc.health.v1.HealthCheckResponse"],
+  ]],
 ];

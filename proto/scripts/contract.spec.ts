@@ -13,7 +13,7 @@ import {
   writeDerivedFiles,
 } from "./contract.ts";
 
-const parts = ["coordination", "google", "generated", "buf.yaml", "buf.gen.yaml", "baseline.binpb"];
+const parts = ["coordination", "google", "grpc", "generated", "buf.yaml", "buf.gen.yaml", "baseline.binpb"];
 
 describe("contract", function () {
   // Each check compiles all definitions several times.

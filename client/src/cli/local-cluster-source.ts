@@ -25,7 +25,7 @@ export async function readLocalClusterSource(workingDirectory: string): Promise<
     if (found !== undefined) {
       // This also keeps out a file that another user has planted in a directory above: such a file cannot be read.
       if (!found.isPrivate) throw notPrivate(file);
-      return toSource(new FieldReader(file, parseJson(file, found.content)));
+      return toSource(file, new FieldReader(file, parseJson(file, found.content)));
     }
     const parent = path.dirname(directory);
     if (parent === directory) return undefined;
@@ -33,10 +33,12 @@ export async function readLocalClusterSource(workingDirectory: string): Promise<
   }
 }
 
-function toSource(fields: FieldReader): ConnectionSource {
+function toSource(file: string, fields: FieldReader): ConnectionSource {
+  const endpoints = fields.texts("grpc");
+  if (endpoints === undefined) throw new UsageError(`${file} names no gRPC endpoint`);
   const apiKey = fields.text("apiKey");
   return {
-    endpoints: fields.texts("grpc"),
+    endpoints,
     httpEndpoints: fields.texts("http"),
     credentials: apiKey === undefined ? undefined : { apiKey },
   };
@@ -46,7 +48,9 @@ function toSource(fields: FieldReader): ConnectionSource {
 function parseJson(file: string, text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? new Map(Object.entries(value)) : value;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? new Map(Object.entries(value))
+      : value;
   } catch (error) {
     if (error instanceof SyntaxError) throw new UsageError(`${file} is not valid JSON`);
     throw error;

@@ -138,7 +138,8 @@ function assemble(
   // By id, so that a member that is known under two endpoints is listed once.
   const members = new Map<string, ReportedMember>();
   for (const [endpoint, status] of statuses) {
-    members.set(status.id === "" ? endpoint : status.id, fromStatus(endpoint, status, commitIndex));
+    const key = status.id === "" ? endpoint : status.id;
+    if (!members.has(key)) members.set(key, fromStatus(endpoint, status, commitIndex));
   }
   for (const member of named) {
     if (!members.has(member.id)) members.set(member.id, fromHearsay(member, errors.get(member.grpcEndpoint)));

@@ -7,8 +7,8 @@ import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { invariant } from "../raft/index.ts";
 import { CoordinationError } from "../state/index.ts";
 
-export const PASSWORD_BYTES_MIN = 8;
-export const PASSWORD_BYTES_MAX = 1024;
+const PASSWORD_BYTES_MIN = 8;
+const PASSWORD_BYTES_MAX = 1024;
 
 interface Parameters {
   /** Binary logarithm of the cost N. */

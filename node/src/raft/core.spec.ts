@@ -1,18 +1,8 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import fc from "fast-check";
-import { type CoreLimits, type CoreOptions, DEFAULT_CORE_LIMITS, type Effects, RaftCore } from "./core.ts";
-import {
-  EntryType,
-  encodeEntry,
-  entryIndex,
-  entryTerm,
-  entryType,
-  isIntactEntry,
-  NO_ENVELOPE,
-  sealEntry,
-} from "./entry.ts";
-import type { LogReader } from "./log.ts";
+import { StoredLog } from "../../test/index.ts";
+import { type CoreLimits, type CoreOptions, DEFAULT_CORE_LIMITS, RaftCore } from "./core.ts";
+import { EntryType, encodeEntry, entryIndex, entryTerm, entryType, isIntactEntry, NO_ENVELOPE } from "./entry.ts";
 import { listenToMarks } from "./mark.ts";
 import { InvariantViolation } from "./violation.ts";
 
@@ -24,33 +14,13 @@ function command(bytes = 0): Uint8Array {
   return encodeEntry(EntryType.Command, NO_ENVELOPE, new Uint8Array(bytes));
 }
 
-/** What is on the disk: dense from entry 1. */
-class Disk implements LogReader {
-  readonly rows: Uint8Array[] = [];
-
-  add(type: EntryType, term: number): this {
-    const row = encodeEntry(type, NO_ENVELOPE, new Uint8Array(0));
-    sealEntry(row, term, this.rows.length + 1, crc32);
-    this.rows.push(row);
-    return this;
-  }
-
-  term(index: number): number {
-    return entryTerm(this.rows[index - 1] as Uint8Array);
-  }
-
-  entries(from: number, to: number, maxBytes: number): Uint8Array[] {
-    return this.rows.slice(from - 1, Math.min(to, from - 1 + Math.max(1, Math.floor(maxBytes / ROW_BYTES))));
-  }
-}
-
 /** The founding entry of term 1, as every log begins. */
-function founded(): Disk {
-  return new Disk().add(EntryType.Bootstrap, 1);
+function founded(): StoredLog {
+  return new StoredLog().add(EntryType.Bootstrap, 1);
 }
 
 /** A core restored from the disk, by default of the founder with everything committed and applied. */
-function restore(disk: Disk, options: Partial<CoreOptions> = {}): RaftCore {
+function restore(disk: StoredLog, options: Partial<CoreOptions> = {}): RaftCore {
   const last = disk.rows.length;
   return new RaftCore({
     id: ID,
@@ -657,155 +627,5 @@ describe("restoring", () => {
     const { role, append, apply, reads, readsLostUpTo } = restore(three()).drain(true);
     expect(role).to.deep.equal({ role: "follower", term: 2, leader: 0 });
     expect([append, apply, reads, readsLostUpTo]).to.deep.equal([null, null, null, 0]);
-  });
-});
-
-// -- Random scripts: one member with its disk, which crashes and starts again -------------------------------------
-
-const step = fc.oneof(
-  { weight: 4, arbitrary: fc.constant({ kind: "tick", count: 25 } as const) },
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant("propose" as const), count: fc.integer({ min: 1, max: 4 }) }) },
-  { weight: 8, arbitrary: fc.constant({ kind: "drain" } as const) },
-  { weight: 6, arbitrary: fc.constant({ kind: "ack" } as const) },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("apply" as const), count: fc.integer({ min: 1, max: 5 }) }) },
-  { weight: 3, arbitrary: fc.constant({ kind: "read" } as const) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ kind: fc.constant("fitness" as const), mayVote: fc.boolean(), mayLead: fc.boolean() }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("crash" as const), lastWriteLands: fc.boolean() }) },
-);
-type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
-
-/** Runs a script, checks the rules of the core after every step, and returns everything that it showed. */
-function run(script: readonly Step[], seed: number): unknown[] {
-  const trace: unknown[] = [];
-  const disk = founded();
-  let hardState = { term: 1, vote: ID, commit: 1, writeSeq: 1 };
-  let durableApplied = 1;
-  let random = seed;
-  const draw = (bound: number) => {
-    random = (Math.imul(random, 1_103_515_245) + 12_345) >>> 0;
-    return random % bound;
-  };
-  const options = limits({ uncommittedBytesMax: 500, unappliedEntriesMax: 6, tailBytesMax: 200, readsMax: 3 });
-  let inFlight: Effects["append"] = null;
-  /** Everything ever committed: index → checksum of its row. Nothing of it may change or go (I6). */
-  const committed = new Map<number, number>();
-  const termsLed = new Set<number>();
-  let applyTo = durableApplied;
-  let appliedUpTo = durableApplied;
-
-  const land = (append: NonNullable<Effects["append"]>): void => {
-    disk.rows.length = append.from - 1;
-    disk.rows.push(...append.rows);
-    hardState = append;
-  };
-  const start = (): RaftCore => {
-    const core = restore(disk, {
-      ...options,
-      ...hardState,
-      commit: Math.max(hardState.commit, durableApplied),
-      applied: durableApplied,
-      random: draw,
-    });
-    core.setFitness(FIT);
-    applyTo = durableApplied;
-    appliedUpTo = durableApplied;
-    inFlight = null;
-    return core;
-  };
-  let core = start();
-  for (const each of script) {
-    switch (each.kind) {
-      case "tick":
-        for (let { count } = each; count > 0; count--) {
-          core.tick();
-        }
-        break;
-      case "propose": {
-        const before = core.lastIndex;
-        const answer = core.propose(Array.from({ length: each.count }, () => command(trace.length % 50)));
-        expect(core.lastIndex).to.equal(typeof answer === "string" ? before : before + each.count);
-        trace.push(answer);
-        break;
-      }
-      case "drain": {
-        const { append, apply, reads, readsLostUpTo, role } = core.drain(inFlight === null);
-        inFlight = append ?? inFlight;
-        if (apply !== null) {
-          expect(apply.from).to.equal(applyTo + 1);
-          expect(apply.to).to.be.at.most(Math.min(core.commitIndex, core.stableIndex));
-          applyTo = apply.to;
-        }
-        if (reads !== null) {
-          expect(Math.max(...committed.keys(), 1)).to.be.at.most(reads.index);
-        }
-        if (role?.role === "leader") {
-          expect(termsLed.has(role.term), `leads twice in term ${role.term}`).to.equal(false);
-          termsLed.add(role.term);
-        }
-        trace.push(append === null ? null : { ...append, rows: append.rows.map((row) => row.toHex()) });
-        trace.push({ apply, reads, readsLostUpTo, role });
-        break;
-      }
-      case "ack":
-        if (inFlight !== null) {
-          const append: NonNullable<Effects["append"]> = inFlight;
-          land(append);
-          inFlight = null;
-          core.onAppendDurable(append.writeSeq);
-        }
-        break;
-      case "apply": {
-        const to = Math.min(applyTo, appliedUpTo + each.count);
-        if (to > appliedUpTo) {
-          const rows = core.entries(appliedUpTo + 1, to, 1_000_000);
-          appliedUpTo += rows.length;
-          durableApplied = appliedUpTo;
-          core.onApplied(
-            appliedUpTo,
-            rows.reduce((sum, row) => sum + row.length, 0),
-          );
-        }
-        break;
-      }
-      case "read":
-        trace.push(core.readIndex());
-        break;
-      case "fitness":
-        core.setFitness(each);
-        break;
-      case "crash":
-        if (inFlight !== null && each.lastWriteLands) {
-          land(inFlight);
-        }
-        core = start();
-        break;
-    }
-    expect(core.commitIndex).to.be.at.most(core.stableIndex);
-    expect(core.appliedIndex).to.be.at.most(core.commitIndex);
-    for (let index = 1; index <= core.commitIndex; index++) {
-      const row = disk.rows[index - 1];
-      expect(row, `entry ${index} is committed and not on the disk`).not.to.equal(undefined);
-      const sum = crc32(row as Uint8Array);
-      expect(committed.get(index) ?? sum, `entry ${index} changed`).to.equal(sum);
-      committed.set(index, sum);
-    }
-  }
-  trace.push(core.role, core.term, core.commitIndex, core.lastIndex);
-  return trace;
-}
-
-describe("the core under random scripts with crashes", () => {
-  const scripts = fc.array(step, { minLength: 60, maxLength: 200 });
-
-  it("leads once in a term, keeps what it committed, and shows the same when the script is run again", () => {
-    fc.assert(
-      fc.property(scripts, fc.nat(), (script, seed) => {
-        expect(run(script, seed)).to.deep.equal(run(script, seed));
-      }),
-      { numRuns: 80 },
-    );
   });
 });

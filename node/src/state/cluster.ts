@@ -77,7 +77,7 @@ export function writeCluster(transaction: Transaction, cluster: Cluster): void {
   writer.uint32(members.length);
   for (const member of members) {
     const { address } = member;
-    writer.uint53(member.id).text(member.name).fixed(member.incarnation);
+    writer.uint53(member.id).text(member.name).fixed(member.incarnation, INCARNATION_BYTES);
     writer.text(address.peerEndpoint).text(address.grpcEndpoint).text(address.httpEndpoint);
   }
   transaction.put(CONFIGURATION_ROW, writer.finish());

@@ -108,10 +108,8 @@ export const COMMAND_BYTES_MAX = ENTRY_BYTES_MAX - ENTRY_HEADER_BYTES;
 export function encodeCommand(command: Command): Uint8Array {
   const writer = new RecordWriter().uint8(FORMAT).uint8(KINDS[command.operation.kind]);
   if (command.principal !== null) {
-    invariant(command.request.requestId.length === REQUEST_ID_BYTES, "request ids have 16 bytes");
-    invariant(command.request.payloadHash.length === HASH_BYTES, "payload hashes have 32 bytes");
     writer.text(command.principal.subject).text(command.principal.apiKeyId);
-    writer.fixed(command.request.requestId).fixed(command.request.payloadHash);
+    writer.fixed(command.request.requestId, REQUEST_ID_BYTES).fixed(command.request.payloadHash, HASH_BYTES);
   }
   encodeOperation(writer, command.operation);
   return writer.finish();
@@ -199,6 +197,7 @@ function decodeClientOperation(kind: number, reader: RecordReader): ClientOperat
       const key = reader.bytes();
       const hasExpectedValue = reader.boolean();
       const expectedValue = reader.bytes();
+      invariant(hasExpectedValue || expectedValue.length === 0, "fields that are absent are empty");
       return {
         kind: "compare-and-swap",
         namespace,
@@ -237,5 +236,6 @@ function writeOptionalCount(writer: RecordWriter, value: number | undefined): vo
 function readOptionalCount(reader: RecordReader): number | undefined {
   const present = reader.boolean();
   const value = reader.uint53();
+  invariant(present || value === 0, "fields that are absent are empty");
   return present ? value : undefined;
 }

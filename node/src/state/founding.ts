@@ -52,7 +52,7 @@ export function encodeFounding(founding: Founding): Uint8Array {
     .text(founding.clusterId)
     .text(founding.clusterName)
     .text(founding.memberName)
-    .fixed(founding.incarnation)
+    .fixed(founding.incarnation, INCARNATION_BYTES)
     .text(address.peerEndpoint)
     .text(address.grpcEndpoint)
     .text(address.httpEndpoint)
@@ -61,11 +61,11 @@ export function encodeFounding(founding: Founding): Uint8Array {
     .text(owner.passwordHash)
     .text(owner.apiKeyId)
     .text(owner.apiKeyPrefix)
-    .fixed(owner.apiKeySha256)
+    .fixed(owner.apiKeySha256, KEY_BYTES)
     .text(founding.signingKeyId)
-    .fixed(founding.signingPublicKey)
-    .fixed(founding.signingPrivateKey)
-    .fixed(founding.pageTokenKey)
+    .fixed(founding.signingPublicKey, KEY_BYTES)
+    .fixed(founding.signingPrivateKey, KEY_BYTES)
+    .fixed(founding.pageTokenKey, KEY_BYTES)
     .finish();
 }
 

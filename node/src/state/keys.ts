@@ -52,6 +52,8 @@ export interface CompareAndSwapResult {
 
 const MS_PER_SECOND = 1000;
 const NO_BYTES = new Uint8Array(0);
+/** Bytes of rows that one page looks at: some milliseconds of reading, all in one turn of the event loop (S44). */
+const SCANNED_BYTES_MAX = 8 * 1024 * 1024;
 
 export function applyPutKey(context: ApplyContext, command: PutKey): PutKeyResult {
   requireNamespace(context.transaction, command.namespace);
@@ -107,14 +109,17 @@ export function applyCompareAndSwap(context: ApplyContext, command: CompareAndSw
   };
 }
 
-/** Removes those of the named keys that are still what was named and whose deadline has passed (S22). */
+/**
+ * Removes those of the named keys that are still what was named and whose deadline has passed (S22). Ticks are rounded
+ * down to milliseconds, so a deadline has passed only when the tick is above it: else a key could go early (S21).
+ */
 export function applyExpireKeys(context: ApplyContext, command: ExpireKeys): void {
   for (const { namespace, key, modRevision } of command.keys) {
     const current = readKey(context.transaction, namespace, key);
     if (current === undefined || current.modRevision !== modRevision) {
       continue;
     }
-    if (current.deadlineMs === 0 || current.deadlineMs > context.tickMs) {
+    if (current.deadlineMs === 0 || current.deadlineMs >= context.tickMs) {
       continue;
     }
     removeKey(context, namespace, current);
@@ -143,7 +148,7 @@ export interface PageBounds {
   readonly entriesMax: number;
   /** Bytes of keys and values; one entry is always given. */
   readonly bytesMax: number;
-  /** Leaves values out, of the page and of its bytes. */
+  /** Leaves values out, of the page and of its bytes, but they are read: a page ends when SCANNED_BYTES_MAX are. */
   readonly keysOnly: boolean;
 }
 
@@ -168,35 +173,34 @@ export function listKeys(
   const skip = keyRowPrefixLength(namespace);
   const keys: StoredKey[] = [];
   let bytes = 0;
+  let scanned = 0;
   let more = false;
   reader.scan(from, end, (row) => {
     const key = row.key.subarray(skip);
     const stored = decodeStoredKey(key, row.value);
     const size = key.length + (bounds.keysOnly ? 0 : stored.value.length);
-    if (keys.length >= bounds.entriesMax || (keys.length > 0 && bytes + size > bounds.bytesMax)) {
+    const isFull = bytes + size > bounds.bytesMax || scanned + row.value.length > SCANNED_BYTES_MAX;
+    if (keys.length >= bounds.entriesMax || (keys.length > 0 && isFull)) {
       more = true;
       return false;
     }
     bytes += size;
+    scanned += row.value.length;
     keys.push(bounds.keysOnly ? { ...stored, value: NO_BYTES } : stored);
     return true;
   });
   return { keys, more };
 }
 
-/** Keys whose deadline has passed by the tick, earliest first, at most this many. */
+/** Keys whose deadline is before the tick, earliest first, at most this many. Reads none of their values (S44). */
 export function expiredKeys(reader: StateReader, tickMs: number, countMax: number): ExpireKeys["keys"] {
   const keys: { namespace: string; key: Uint8Array; modRevision: number }[] = [];
   const { from } = tableRange("expiry");
-  reader.scan(from, expiryRow(tickMs + 1, "", NO_BYTES), (row) => {
+  reader.scan(from, expiryRow(tickMs, "", NO_BYTES), (row) => {
     if (keys.length >= countMax) {
       return false;
     }
-    const { namespace, key } = splitExpiryRow(row.key);
-    const stored = readKey(reader, namespace, key);
-    if (stored !== undefined) {
-      keys.push({ namespace, key, modRevision: stored.modRevision });
-    }
+    keys.push({ ...splitExpiryRow(row.key), modRevision: new RecordReader(row.value).uint53() });
     return true;
   });
   return keys;
@@ -218,11 +222,11 @@ function putKey(
     context.countExpiringKeys(-1);
   }
   const deadlineMs = ttlSeconds === 0 ? 0 : context.tickMs + ttlSeconds * MS_PER_SECOND;
+  const revision = context.nextRevision();
   if (deadlineMs !== 0) {
-    context.transaction.put(expiryRow(deadlineMs, namespace, key), NO_BYTES);
+    context.transaction.put(expiryRow(deadlineMs, namespace, key), new RecordWriter().uint53(revision).finish());
     context.countExpiringKeys(1);
   }
-  const revision = context.nextRevision();
   const stored = {
     key,
     value,

@@ -1,5 +1,6 @@
 /** Namespaces: created once, never removed; everything else that users name lives in one. */
 
+import { invariant } from "../raft/index.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { namespaceRow } from "./rows.ts";
@@ -31,6 +32,8 @@ export function requireNamespace(reader: StateReader, namespace: string): void {
 }
 
 export function writeNamespace(transaction: Transaction, name: string, namespace: Namespace): void {
+  // A NUL byte ends the namespace in the keys of rows: with another one in it, two keys could share a row.
+  invariant(!name.includes("\0"), "namespaces contain no NUL byte");
   const writer = new RecordWriter().uint53(namespace.createdAtMs).uint53(namespace.createRevision);
   transaction.put(namespaceRow(name), writer.finish());
 }

@@ -30,7 +30,7 @@ export interface Outcome {
 const NO_BYTES = new Uint8Array(0);
 const KINDS = { error: 0, "create-namespace": 1, "put-key": 2, "delete-key": 3, "compare-and-swap": 4 } as const;
 
-/** The answer without the values it carries. */
+/** The answer without the values it carries; the answer itself if it cannot carry any. */
 export function withoutValues(answer: Result | CoordinationError): Result | CoordinationError {
   if (answer instanceof CoordinationError || answer.kind === "create-namespace") {
     return answer;

@@ -51,6 +51,7 @@ const ROLES: readonly Role[] = ["viewer", "member", "admin", "owner"];
 const STATUSES: readonly UserStatus[] = ["unverified", "active", "disabled"];
 const LEVELS: readonly Access[] = ["read", "write", "admin"];
 const ALL_NAMESPACES = "*";
+const SHA256_BYTES = 32;
 
 /** The access levels of a role, lowest first. */
 export function roleAccess(role: Role): readonly Access[] {
@@ -158,7 +159,7 @@ export function writeUser(transaction: Transaction, user: User): void {
 /** Writes the API key and the row by which its public part finds it. */
 export function writeApiKey(transaction: Transaction, apiKey: ApiKey): void {
   const writer = new RecordWriter().text(apiKey.apiKeyId).text(apiKey.userId).text(apiKey.name).text(apiKey.prefix);
-  writer.fixed(apiKey.sha256).uint53(apiKey.createdAtMs).uint53(apiKey.expiresAtMs).uint53(apiKey.revokedAtMs);
+  writer.fixed(apiKey.sha256, SHA256_BYTES).uint53(apiKey.createdAtMs).uint53(apiKey.expiresAtMs).uint53(apiKey.revokedAtMs);
   transaction.put(apiKeyRow(apiKey.apiKeyId), writer.finish());
   transaction.put(apiKeyPrefixRow(apiKey.prefix), new RecordWriter().text(apiKey.apiKeyId).finish());
 }
@@ -179,8 +180,6 @@ function decodeUser(bytes: Uint8Array): User {
   reader.end();
   return user;
 }
-
-const SHA256_BYTES = 32;
 
 function decodeApiKey(bytes: Uint8Array): ApiKey {
   const reader = new RecordReader(bytes);

@@ -7,7 +7,7 @@
  * checksums on disk and on the wire.
  */
 
-import { invariant, readUint32, readUint53, writeUint32, writeUint53 } from "../raft/index.ts";
+import { InvariantViolation, invariant, readUint32, readUint53, writeUint32, writeUint53 } from "../raft/index.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -20,7 +20,7 @@ export function encodeText(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-/** The text of UTF-8 bytes. */
+/** The text of UTF-8 bytes. Raises a TypeError for anything else. */
 export function decodeText(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
@@ -54,16 +54,17 @@ export class RecordWriter {
     return this;
   }
 
-  /** Bytes of a length that the reader knows. */
-  fixed(value: Uint8Array): this {
-    this.#reserve(value.length);
+  /** Bytes of a length that the reader knows, and that they must have. */
+  fixed(value: Uint8Array, length: number): this {
+    invariant(value.length === length, "fields of a fixed length have it", () => `${value.length}, not ${length}`);
+    this.#reserve(length);
     this.#bytes.set(value, this.#length);
-    this.#length += value.length;
+    this.#length += length;
     return this;
   }
 
   bytes(value: Uint8Array): this {
-    return this.uint32(value.length).fixed(value);
+    return this.uint32(value.length).fixed(value, value.length);
   }
 
   text(value: string): this {
@@ -125,7 +126,12 @@ export class RecordReader {
   }
 
   text(): string {
-    return decodeText(this.bytes());
+    const bytes = this.bytes();
+    try {
+      return decodeText(bytes);
+    } catch {
+      throw new InvariantViolation("texts are UTF-8", `${bytes.length} bytes before ${this.#offset}`);
+    }
   }
 
   /** Asserts that nothing is left. */

@@ -58,13 +58,15 @@ export function storeAnswer(
     removeAnswer(context, key, before);
   }
   const whole = encodeAnswer(answer);
-  const stripped = whole.length > context.limits.replayAnswerBytesMax;
+  const withoutIts = withoutValues(answer);
+  // A long refusal carries no values: it stays as it is.
+  const stripped = whole.length > context.limits.replayAnswerBytesMax && withoutIts !== answer;
   const row = encodeStoredAnswer({
     payloadHash: request.payloadHash,
     tickMs: context.tickMs,
     index: context.index,
     stripped,
-    answer: stripped ? encodeAnswer(withoutValues(answer)) : whole,
+    answer: stripped ? encodeAnswer(withoutIts) : whole,
   });
   context.transaction.put(key, row);
   context.transaction.put(replayTimeRow(context.tickMs, context.index), key);
@@ -84,7 +86,7 @@ export function hasEndedReplays(reader: StateReader, tickMs: number, windowMs: n
   return found;
 }
 
-/** Removes answers whose window has ended, the oldest first. */
+/** Removes answers whose window has ended, the oldest first, at most this many. */
 export function applyPruneReplays(context: ApplyContext, countMax: number): void {
   const { from } = tableRange("replayTime");
   const cutoff = context.tickMs - context.limits.replayWindowMs;
@@ -93,8 +95,11 @@ export function applyPruneReplays(context: ApplyContext, countMax: number): void
   }
   const ended: Uint8Array[] = [];
   context.transaction.scan(from, replayTimeRow(cutoff, 0), (row) => {
+    if (ended.length === countMax) {
+      return false;
+    }
     ended.push(row.value);
-    return ended.length < countMax;
+    return true;
   });
   for (const key of ended) {
     const bytes = context.transaction.get(key);
@@ -113,7 +118,7 @@ function removeAnswer(context: ApplyContext, key: Uint8Array, row: Uint8Array): 
 
 function encodeStoredAnswer(stored: StoredAnswer): Uint8Array {
   return new RecordWriter()
-    .fixed(stored.payloadHash)
+    .fixed(stored.payloadHash, HASH_BYTES)
     .uint53(stored.tickMs)
     .uint53(stored.index)
     .boolean(stored.stripped)

@@ -37,8 +37,8 @@ export function readSigningKey(reader: StateReader, kid: string): SigningKey | u
 }
 
 export function writeSigningKey(transaction: Transaction, key: SigningKey): void {
-  const writer = new RecordWriter().text(key.kid).fixed(key.publicKey).fixed(key.privateKey).uint53(key.createdAtMs);
-  transaction.put(signingKeyRow(key.kid), writer.finish());
+  const writer = new RecordWriter().text(key.kid).fixed(key.publicKey, KEY_BYTES).fixed(key.privateKey, KEY_BYTES);
+  transaction.put(signingKeyRow(key.kid), writer.uint53(key.createdAtMs).finish());
 }
 
 /** The 32 bytes that authenticate page tokens; undefined before the cluster is founded. */
@@ -47,7 +47,7 @@ export function readPageTokenKey(reader: StateReader): Uint8Array | undefined {
 }
 
 export function writePageTokenKey(transaction: Transaction, key: Uint8Array): void {
-  transaction.put(PAGE_TOKEN_KEY_ROW, key);
+  transaction.put(PAGE_TOKEN_KEY_ROW, new RecordWriter().fixed(key, KEY_BYTES).finish());
 }
 
 function decodeSigningKey(bytes: Uint8Array): SigningKey {

@@ -5,14 +5,15 @@
  * runs over every change in order, so that members can compare their states.
  */
 
+import { writeUint32 } from "../raft/index.ts";
 import type { Change, Row, StateReader } from "./store.ts";
 
 /** Continues a running checksum over more bytes; the same on every member. */
 export type Digest = (previous: number, bytes: Uint8Array) => number;
 
 const CODE_UNITS_PER_CALL = 4096;
-const DELETED = new Uint8Array([0]);
-const PUT = new Uint8Array([1]);
+const DELETED = 0;
+const PUT = 1;
 
 /** Bytes as a text of one code unit each, for use as a Map key. */
 function mapKey(bytes: Uint8Array): string {
@@ -31,6 +32,8 @@ export class Transaction implements StateReader {
   readonly #digest: Digest;
   #changes = new Map<string, Change>();
   #running: number;
+  /** What leads each change into the digest: whether it deletes or puts, and the length of its key. */
+  readonly #lead = new Uint8Array(5);
 
   constructor(store: StateReader, digest: Digest, running: number) {
     this.#store = store;
@@ -93,7 +96,10 @@ export class Transaction implements StateReader {
 
   #record(change: Change): void {
     this.#changes.set(mapKey(change.key), change);
-    let running = this.#digest(this.#running, change.value === null ? DELETED : PUT);
+    // With the length of the key, other keys and values that only look the same in a row give another digest.
+    this.#lead[0] = change.value === null ? DELETED : PUT;
+    writeUint32(this.#lead, 1, change.key.length);
+    let running = this.#digest(this.#running, this.#lead);
     running = this.#digest(running, change.key);
     if (change.value !== null) {
       running = this.#digest(running, change.value);

@@ -31,7 +31,7 @@ export function grpcFrame(message: Uint8Array): Buffer {
 export function rawGrpcCall(
   port: number,
   path: string,
-  headers: OutgoingHttpHeaders,
+  headers: Readonly<Record<string, string | string[]>>,
   body: Buffer,
 ): Promise<RawAnswer> {
   const session = connect(`http://127.0.0.1:${port}`, SESSION_OPTIONS);

@@ -1,16 +1,17 @@
-import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { fromBinary } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Client, credentials, type MethodDefinition, status } from "@grpc/grpc-js";
 import { loadSync, type ServiceDefinition } from "@grpc/proto-loader";
-import { GetKeyRequest, PutKeyRequest, serviceDefinitions } from "@quoin/proto";
+import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { service as healthService } from "grpc-health-check";
-import { exportJWK, generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from "jose";
+import { generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from "jose";
 import { type GrpcCaller, GrpcPorts, grpcFrame, rawGrpcCall } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 
-const { getKey, putKey } = serviceDefinitions.KeyValueService;
+const { putKey } = serviceDefinitions.KeyValueService;
 const PUT = PutKeyRequest.fromPartial({ namespace: "default", key: "k" });
 
 describe("public server", () => {
@@ -137,7 +138,7 @@ describe("public server", () => {
   });
 
   describe("health", () => {
-    const check = healthService["Check"] as unknown as MethodDefinition<{ service: string }, { status: string }>;
+    const check = healthService.Check as unknown as MethodDefinition<{ service: string }, { status: string }>;
     const services = [
       "",
       ...["KeyValueService", "ClusterService", "ClusterAdminService"].map((name) => `coordination.v1.${name}`),
@@ -173,7 +174,7 @@ describe("public server", () => {
       });
       const running = owner.call(putKey, PUT);
       const finish = await proposed;
-      const watch = healthService["Watch"] as unknown as MethodDefinition<{ service: string }, { status: string }>;
+      const watch = healthService.Watch as unknown as MethodDefinition<{ service: string }, { status: string }>;
       const client = new Client(`127.0.0.1:${ports.publicPort}`, credentials.createInsecure());
       const health = client.makeServerStreamRequest(watch.path, watch.requestSerialize, watch.responseDeserialize, {
         service: "",
@@ -210,7 +211,7 @@ describe("public server", () => {
       const root = dirname(createRequire(import.meta.url).resolve("@grpc/reflection/package.json"));
       const definitions = loadSync(join(root, `build/proto/grpc/reflection/${version}/reflection.proto`));
       const service = definitions[`grpc.reflection.${version}.ServerReflection`] as ServiceDefinition;
-      const method = service["ServerReflectionInfo"] as unknown as MethodDefinition<object, ReflectionResponse>;
+      const method = service.ServerReflectionInfo as unknown as MethodDefinition<object, ReflectionResponse>;
       const client = new Client(`127.0.0.1:${ports.publicPort}`, credentials.createInsecure());
       return new Promise<ReflectionResponse>((resolve, reject) => {
         const stream = client.makeBidiStreamRequest(method.path, method.requestSerialize, method.responseDeserialize);
@@ -243,6 +244,22 @@ describe("public server", () => {
         expect(Buffer.from(file).includes(fileContainingSymbol.split(".").at(-1) ?? "?"), fileContainingSymbol).equal(
           true,
         );
+      }
+    });
+
+    it("sends every file that a file imports, under the name by which it imports it", async () => {
+      const { fileDescriptorResponse } = await reflect("v1", {
+        fileContainingSymbol: "coordination.v1.KeyValueService",
+      });
+      const files = (fileDescriptorResponse?.fileDescriptorProto ?? []).map((bytes) =>
+        fromBinary(FileDescriptorProtoSchema, bytes),
+      );
+      const names = files.map(({ name }) => name);
+      expect(names[0]).equal("coordination/v1/key_value.proto");
+      expect(names).include.members(files.flatMap(({ dependency }) => dependency));
+      for (const fileByFilename of names) {
+        const answer = await reflect("v1", { fileByFilename });
+        expect(answer.fileDescriptorResponse?.fileDescriptorProto, fileByFilename).not.equal(undefined);
       }
     });
 

@@ -1,13 +1,17 @@
 /** Server reflection: tools such as grpcurl learn the services and messages from the server itself. Needs no token. */
 
 import type { Server } from "@grpc/grpc-js";
-import { loadFileDescriptorSetFromBuffer, loadSync } from "@grpc/proto-loader";
+import type { AnyDefinition, MessageTypeDefinition } from "@grpc/proto-loader";
 import { ReflectionService } from "@grpc/reflection";
-import { readDescriptorSet } from "@quoin/proto";
-import { protoPath as healthProtoPath } from "grpc-health-check";
+import { readFileDescriptors } from "@quoin/proto";
 
 /** Adds reflection of the named services of the contract and of the health service. */
 export function addReflection(server: Server, services: readonly string[]): void {
-  const definitions = { ...loadFileDescriptorSetFromBuffer(readDescriptorSet()), ...loadSync(healthProtoPath) };
+  // The library takes nothing but the descriptors from a definition. Passed as they are, they keep the names by which
+  // files import each other; made into definitions and back they would not, and clients could not resolve types.
+  const contract: Pick<MessageTypeDefinition<object, object>, "fileDescriptorProtos"> = {
+    fileDescriptorProtos: readFileDescriptors(),
+  };
+  const definitions = { contract: contract as AnyDefinition };
   new ReflectionService(definitions, { services: [...services, "grpc.health.v1.Health"] }).addToServer(server);
 }

@@ -90,8 +90,8 @@ function readBytes(request: Request, bytesMax: number): Promise<Buffer> {
       length += chunk.length;
       chunks.push(chunk);
       if (length > bytesMax) {
+        // The stream goes on flowing without a listener: the rest of the body is thrown away.
         settle();
-        request.resume();
         reject(tooLarge(bytesMax));
       }
     };

@@ -21,7 +21,7 @@ export interface HttpTimeouts {
 }
 
 /** A minute of keep-alive is what load balancers expect at least; the others keep slow clients from piling up. */
-export const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = { headersMs: 10_000, requestMs: 10_000, keepAliveMs: 65_000 };
+const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = { headersMs: 10_000, requestMs: 10_000, keepAliveMs: 65_000 };
 
 /** Timeouts are looked after this often, so they may be this much late. */
 const TIMEOUT_CHECK_MS_MAX = 1_000;

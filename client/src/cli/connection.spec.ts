@@ -1,0 +1,269 @@
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect } from "chai";
+import { testCertificate, testKey, withTemporaryDirectory } from "../../test/index.ts";
+import { type Connection, findConnection } from "./connection.ts";
+import type { ConnectionOptions } from "./option-source.ts";
+import { UsageError } from "./usage-error.ts";
+
+const localEndpoints = {
+  grpc: ["127.0.0.1:7400", "127.0.0.1:7410"],
+  http: ["http://127.0.0.1:7401"],
+  admin: ["127.0.0.1:7403"],
+  owner: { email: "owner@example.com", password: "password" },
+  apiKey: "qk_local",
+};
+
+const context = `
+current: staging
+contexts:
+  staging:
+    endpoints: [staging:7400]
+    http_endpoints: ["https://staging:8443"]
+    api_key: qk_staging
+    tls: true
+  production:
+    endpoints: [production:7400]
+    token: production-token
+  __proto__:
+    endpoints: [proto:7400]
+    token: proto-token
+  files:
+    endpoints: [files:7400]
+    api_key_file: key.txt
+    ca: ca.pem
+    cert: cert.pem
+    key: key.pem
+`;
+
+describe("findConnection", () => {
+  /** A home without anything, and what a spec puts into it. */
+  interface Place {
+    readonly directory: string;
+    find(options?: ConnectionOptions, environment?: Record<string, string>, below?: string): Promise<Connection>;
+    write(file: string, content: string | object, mode?: number): Promise<string>;
+  }
+
+  function withPlace(work: (place: Place) => Promise<void>): Promise<void> {
+    return withTemporaryDirectory((directory) =>
+      work({
+        directory,
+        find: (options = {}, environment = {}, below = ".") =>
+          findConnection(
+            { environment, homeDirectory: directory, workingDirectory: path.join(directory, below) },
+            options,
+          ),
+        write: async (name, content, mode = 0o600) => {
+          const file = path.join(directory, name);
+          await mkdir(path.dirname(file), { recursive: true });
+          await writeFile(file, typeof content === "string" ? content : JSON.stringify(content));
+          await chmod(file, mode);
+          return file;
+        },
+      }),
+    );
+  }
+
+  async function usageError(work: Promise<unknown>): Promise<UsageError> {
+    const failure = await work.catch((error: unknown) => error);
+    expect(failure).to.be.instanceOf(UsageError);
+    return failure as UsageError;
+  }
+
+  it("says how to start or name a cluster when there is none", () =>
+    withPlace(async ({ find }) => {
+      const error = await usageError(find());
+      expect(error.message).to.equal("no cluster is known here");
+      expect(error.hint).to.include("npm start").and.to.include("--endpoints host:port");
+    }));
+
+  it("finds the local cluster of the directory or of one above", () =>
+    withPlace(async ({ find, write, directory }) => {
+      await write(".quoin/endpoints.json", localEndpoints);
+      await mkdir(path.join(directory, "a", "b"), { recursive: true });
+      for (const below of [".", "a", "a/b"]) {
+        expect(await find({}, {}, below)).to.deep.equal({
+          endpoints: localEndpoints.grpc,
+          credentials: { apiKey: "qk_local", httpEndpoints: localEndpoints.http },
+          tls: undefined,
+        });
+      }
+    }));
+
+  it("takes each part from the first place that names it: options, environment, context", () =>
+    withPlace(async ({ find, write }) => {
+      const tokenFile = await write("token", "option-token");
+      await write(".quoin/endpoints.json", localEndpoints);
+      const environment = { QUOIN_ENDPOINTS: "env-1:7400, env-2:7400", QUOIN_TOKEN: "env-token" };
+      expect(await find({ endpoints: ["option:7400"], tokenFile }, environment)).to.deep.include({
+        endpoints: ["option:7400"],
+        credentials: { tokenFile },
+      });
+      expect(await find({}, environment)).to.deep.include({
+        endpoints: ["env-1:7400", "env-2:7400"],
+        credentials: { token: "env-token" },
+      });
+      await write(".config/quoin/config.yaml", context);
+      expect(await find()).to.deep.equal({
+        endpoints: ["staging:7400"],
+        credentials: { apiKey: "qk_staging", httpEndpoints: ["https://staging:8443"] },
+        tls: {},
+      });
+      expect((await find({}, { QUOIN_TOKEN: "env-token" })).credentials).to.deep.equal({ token: "env-token" });
+    }));
+
+  it("takes a token of the environment before its API key, and the environment's HTTP endpoints before all", () =>
+    withPlace(async ({ find }) => {
+      const base = { QUOIN_ENDPOINTS: "h:7400", QUOIN_API_KEY: "qk_env" };
+      expect((await find({}, { ...base, QUOIN_TOKEN: "t" })).credentials).to.deep.equal({ token: "t" });
+      const both = { ...base, QUOIN_HTTP_ENDPOINTS: "http://a:1,http://b:2", QUOIN_HTTP_ENDPOINT: "http://c:3" };
+      expect((await find({}, both)).credentials).to.deep.equal({
+        apiKey: "qk_env",
+        httpEndpoints: ["http://a:1", "http://b:2"],
+      });
+      expect((await find({}, { ...base, QUOIN_HTTP_ENDPOINT: "http://c:3" })).credentials).to.deep.include({
+        httpEndpoints: ["http://c:3"],
+      });
+    }));
+
+  it("assumes HTTP at the port after that of gRPC, encrypted like that", () =>
+    withPlace(async ({ find }) => {
+      const environment = { QUOIN_ENDPOINTS: "h:7400,i:7410", QUOIN_API_KEY: "qk_env" };
+      expect((await find({}, environment)).credentials).to.deep.include({
+        httpEndpoints: ["http://h:7401", "http://i:7411"],
+      });
+      const secure = await find({}, { ...environment, QUOIN_CA_PEM: testCertificate });
+      expect(secure.credentials).to.deep.include({ httpEndpoints: ["https://h:7401", "https://i:7411"] });
+      expect(secure.tls?.ca).to.equal(testCertificate.trim());
+    }));
+
+  it("gives the key of the local cluster to no other cluster", () =>
+    withPlace(async ({ find, write }) => {
+      await write(".quoin/endpoints.json", localEndpoints);
+      const error = await usageError(find({ endpoints: ["other:7400"] }));
+      expect(error.message).to.equal("there is no token or API key for other:7400");
+      await usageError(find({}, { QUOIN_ENDPOINTS: "other:7400" }));
+    }));
+
+  it("exchanges a key at no HTTP endpoint of another cluster", () =>
+    withPlace(async ({ find, write }) => {
+      await write(".config/quoin/config.yaml", context);
+      expect((await find({ endpoints: ["other:7400"] }, { QUOIN_API_KEY: "qk_env" })).credentials).to.deep.equal({
+        apiKey: "qk_env",
+        httpEndpoints: ["https://other:7401"],
+      });
+    }));
+
+  it("refuses files with secrets that others may use", () =>
+    withPlace(async ({ find, write }) => {
+      for (const mode of [0o640, 0o604, 0o620, 0o602, 0o644]) {
+        const file = await write(".quoin/endpoints.json", localEndpoints, mode);
+        const error = await usageError(find());
+        expect(error.message).to.equal(`${file} holds secrets, and other users may use it`);
+        expect(error.hint).to.equal(`chmod 600 ${file}`);
+      }
+      const configuration = await write(".config/quoin/config.yaml", context, 0o644);
+      expect((await usageError(find())).message).to.equal(`${configuration} holds secrets, and other users may use it`);
+      // A context without a secret of its own may be shown to everybody.
+      const tokenFile = await write("token", "t");
+      await write(
+        ".config/quoin/config.yaml",
+        `current: c\ncontexts: { c: { endpoints: ["h:1"], token_file: ${tokenFile} } }`,
+        0o644,
+      );
+      expect((await find()).credentials).to.deep.equal({ tokenFile });
+    }));
+
+  it("uses the context that is named, and knows names such as __proto__ (S19)", () =>
+    withPlace(async ({ find, write }) => {
+      await write(".config/quoin/config.yaml", context);
+      expect((await find({ context: "production" })).endpoints).to.deep.equal(["production:7400"]);
+      expect((await find({ context: "__proto__" })).endpoints).to.deep.equal(["proto:7400"]);
+      for (const name of ["absent", "constructor", "toString"]) {
+        expect((await usageError(find({ context: name }))).message).to.match(new RegExp(`has no context ${name}$`));
+      }
+    }));
+
+  it("looks for contexts in XDG_CONFIG_HOME, and says where it looked", () =>
+    withPlace(async ({ find, write, directory }) => {
+      await write("xdg/quoin/config.yaml", context);
+      const environment = { XDG_CONFIG_HOME: path.join(directory, "xdg") };
+      expect((await find({}, environment)).endpoints).to.deep.equal(["staging:7400"]);
+      const error = await usageError(find({ context: "staging" }, { XDG_CONFIG_HOME: "relative/ignored" }));
+      expect(error.message).to.include(path.join(directory, ".config", "quoin", "config.yaml"));
+    }));
+
+  it("reads the files of a context beside it", () =>
+    withPlace(async ({ find, write }) => {
+      await write(".config/quoin/config.yaml", context);
+      await write(".config/quoin/key.txt", "qk_file\n");
+      await write(".config/quoin/ca.pem", testCertificate);
+      await write(".config/quoin/cert.pem", testCertificate);
+      await write(".config/quoin/key.pem", testKey);
+      const { credentials, tls } = await find({ context: "files" });
+      expect(credentials).to.deep.equal({ apiKey: "qk_file", httpEndpoints: ["https://files:7401"] });
+      expect(tls).to.deep.equal({ ca: testCertificate, certificate: testCertificate, key: testKey });
+    }));
+
+  it("reads certificates of options, and refuses half a pair, a missing file and two secrets", () =>
+    withPlace(async ({ find, write, directory }) => {
+      const file = await write("pem", testCertificate);
+      const key = await write("key", testKey);
+      const secret = await write("secret", "s");
+      const base = { endpoints: ["h:7400"], tokenFile: secret };
+      expect((await find({ ...base, ca: file, cert: file, key })).tls).to.deep.include({
+        ca: testCertificate,
+        key: testKey,
+      });
+      for (const options of [
+        { cert: file },
+        { key },
+        { ca: path.join(directory, "absent") },
+        { apiKeyFile: secret },
+        { tokenFile: undefined, apiKeyFile: path.join(directory, "absent") },
+        { tokenFile: undefined, apiKeyFile: await write("empty", " \n") },
+      ]) {
+        await usageError(find({ ...base, ...options }));
+      }
+    }));
+
+  it("names the file that is not as it must be, and repeats nothing of it", () =>
+    withPlace(async ({ find, write }) => {
+      const secret = "qk_very_secret";
+      for (const content of [
+        `{"apiKey":"${secret}"`,
+        "[]",
+        "{}",
+        "3",
+        { grpc: "h:1" },
+        { grpc: [7400] },
+        { grpc: ["h:1"], apiKey: 1 },
+      ]) {
+        const file = await write(".quoin/endpoints.json", content);
+        const error = await usageError(find());
+        expect(error.message).to.include(file).and.to.not.include(secret);
+      }
+      for (const content of [
+        `api_key: "${secret}`,
+        `current: [${secret}`,
+        "- list",
+        "current: 3",
+        "current: c\ncontexts: []",
+        "current: c\ncontexts: { c: text }",
+        "current: c\ncontexts: { c: { endpoints: text } }",
+        "current: c\ncontexts: { c: { endpoints: [a], tls: maybe } }",
+      ]) {
+        const file = await write(".config/quoin/config.yaml", content);
+        const error = await usageError(find());
+        expect(error.message, content).to.include(file).and.to.not.include(secret);
+      }
+    }));
+
+  it("refuses endpoints that are none", () =>
+    withPlace(async ({ find }) => {
+      for (const endpoint of ["http://h:7400", "h", ":7400"]) {
+        const error = await usageError(find({ endpoints: [endpoint] }, { QUOIN_TOKEN: "t" }));
+        expect(error.message).to.equal(`an endpoint must be host:port, not "${endpoint}"`);
+      }
+    }));
+});

@@ -1,0 +1,55 @@
+import { expect } from "chai";
+import { QuoinError, type QuoinErrorCode } from "../index.ts";
+import { CompareFailedError, describeFailure } from "./failure.ts";
+import { UsageError } from "./usage-error.ts";
+
+const requestId = "00000000-0000-4000-8000-000000000000";
+
+function exitCode(code: QuoinErrorCode, reason = ""): number {
+  return describeFailure(new QuoinError({ code, reason, message: "m", requestId })).exitCode;
+}
+
+describe("describeFailure", () => {
+  it("gives each kind of failure its exit code", () => {
+    expect(exitCode("NOT_FOUND", "KEY_NOT_FOUND")).to.equal(1);
+    expect(exitCode("UNAUTHENTICATED")).to.equal(1);
+    expect(exitCode("INVALID_ARGUMENT", "TOO_LARGE")).to.equal(1);
+    expect(exitCode("INTERNAL")).to.equal(1);
+    expect(exitCode("UNAVAILABLE")).to.equal(3);
+    expect(exitCode("DEADLINE_EXCEEDED")).to.equal(3);
+    expect(exitCode("FAILED_PRECONDITION", "REVISION_MISMATCH")).to.equal(4);
+    expect(exitCode("FAILED_PRECONDITION", "NOT_EMPTY")).to.equal(1);
+    expect(describeFailure(new UsageError("u")).exitCode).to.equal(2);
+    expect(describeFailure(new CompareFailedError("c")).exitCode).to.equal(4);
+    const refusedHere = new QuoinError({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD", message: "m" });
+    expect(describeFailure(refusedHere).exitCode, "an argument that the SDK refuses").to.equal(2);
+  });
+
+  it("is one line with the reason, or the code where there is none, and no control sequence", () => {
+    const error = new QuoinError({
+      code: "NOT_FOUND",
+      reason: "KEY_NOT_FOUND",
+      message: "no key \u001b[31m\nx",
+      requestId,
+    });
+    expect(describeFailure(error).message).to.equal("no key \\u{1b}[31m\\nx (KEY_NOT_FOUND)");
+    expect(describeFailure(new QuoinError({ code: "UNKNOWN", message: "m" })).message).to.equal("m (UNKNOWN)");
+    expect(describeFailure(new UsageError("a\nb")).message).to.equal("a\\nb");
+  });
+
+  it("hints where a hint helps", () => {
+    const hint = (code: QuoinErrorCode, reason: string, outcome: "unknown" | "not-executed") =>
+      describeFailure(new QuoinError({ code, reason, outcome, message: "m", requestId })).hint;
+    expect(hint("NOT_FOUND", "NAMESPACE_NOT_FOUND", "not-executed")).to.include("quoinctl namespace create");
+    expect(hint("UNAVAILABLE", "", "not-executed")).to.include("--endpoints");
+    expect(hint("DEADLINE_EXCEEDED", "DEADLINE", "unknown")).to.include("may have been executed");
+    expect(hint("UNAUTHENTICATED", "TOKEN_INVALID", "not-executed")).to.include("--api-key-file");
+    expect(hint("NOT_FOUND", "KEY_NOT_FOUND", "not-executed")).to.equal(undefined);
+  });
+
+  it("shows the stack of a bug", () => {
+    const { message, exitCode: code } = describeFailure(new TypeError("bug"));
+    expect(message).to.match(/^unexpected error: TypeError: bug\n {4}at /);
+    expect(code).to.equal(1);
+  });
+});

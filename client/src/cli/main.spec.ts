@@ -1,0 +1,219 @@
+import { once } from "node:events";
+import { chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import type { KeyValue } from "@quoin/proto";
+import { expect } from "chai";
+import {
+  type ChildResult,
+  type RunningChild,
+  refuse,
+  runQuoinctl,
+  ScriptedMember,
+  ScriptedTokenEndpoint,
+  startQuoinctl,
+  withTemporaryDirectory,
+} from "../../test/index.ts";
+
+const apiKey = "qk_localkey";
+
+/** Loaded before the launcher, this makes Node say that it is version 20, which cannot run TypeScript. */
+const oldNode = `data:text/javascript,${encodeURIComponent(
+  'Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.1.0" } });',
+)}`;
+const asOldNode = ["--import", oldNode];
+
+describe("quoinctl, the process", function () {
+  // A child takes about half a second: a limit for a busy machine.
+  this.timeout(60_000);
+
+  let member: ScriptedMember;
+  let tokens: ScriptedTokenEndpoint;
+  let stored: Map<string, Pick<KeyValue, "value">>;
+  const children: RunningChild[] = [];
+
+  beforeEach(async () => {
+    stored = new Map();
+    member = await ScriptedMember.start({
+      putKey: ({ namespace, key, value }) => {
+        stored.set(`${namespace}/${key}`, { value });
+        return { created: true, modRevision: BigInt(stored.size), revision: BigInt(stored.size) };
+      },
+      getKey: ({ namespace, key }) => {
+        const found = stored.get(`${namespace}/${key}`);
+        return found ?? refuse({ code: "NOT_FOUND", reason: "KEY_NOT_FOUND", message: `there is no key ${key}` });
+      },
+      compareAndSwap: () => ({ success: false, currentExists: false }),
+    });
+    tokens = await ScriptedTokenEndpoint.start();
+  });
+
+  afterEach(async () => {
+    for (const child of children.splice(0)) child.stop();
+    member.stop();
+    await tokens.stop();
+  });
+
+  /** Gives a test a directory with a local cluster, as the launcher of clusters leaves it. */
+  function withLocalCluster(work: (directory: string) => Promise<void>): Promise<void> {
+    return withTemporaryDirectory(async (directory) => {
+      const file = path.join(directory, ".quoin", "endpoints.json");
+      await mkdir(path.dirname(file));
+      await writeFile(file, JSON.stringify({ grpc: [member.endpoint], http: [tokens.url], apiKey }));
+      await chmod(file, 0o600);
+      await work(directory);
+    });
+  }
+
+  function start(...parameters: Parameters<typeof startQuoinctl>): RunningChild {
+    const child = startQuoinctl(...parameters);
+    children.push(child);
+    return child;
+  }
+
+  function assertSucceeded(result: ChildResult): void {
+    expect(result, result.stderr).to.include({ code: 0, signal: null, stderr: "" });
+  }
+
+  it("puts and gets with the local cluster that it finds, also from below", () =>
+    withLocalCluster(async (directory) => {
+      const put = await runQuoinctl(["kv", "put", "default/greeting", "hello"], { directory });
+      assertSucceeded(put);
+      expect(put.stdout.toString()).to.equal("KEY               CREATED  MOD REVISION\ndefault/greeting  true     1\n");
+      const below = path.join(directory, "a", "b");
+      await mkdir(below, { recursive: true });
+      const get = await runQuoinctl(["kv", "get", "default/greeting"], { directory: below });
+      assertSucceeded(get);
+      expect(get.stdout.toString()).to.equal("hello\n");
+      expect(member.calls.map((call) => call.authorization[0])).to.deep.equal(["Bearer token-1", "Bearer token-2"]);
+      expect(tokens.bodies).to.deep.equal([{ api_key: apiKey }, { api_key: apiKey }]);
+    }));
+
+  it("carries every byte from the standard input, a file and - to the standard output", () =>
+    withLocalCluster(async (directory) => {
+      const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
+      const file = path.join(directory, "value");
+      await writeFile(file, bytes);
+      const results = await Promise.all([
+        runQuoinctl(["kv", "put", "n/stdin"], { directory, input: bytes }),
+        runQuoinctl(["kv", "put", "n/dash", "-"], { directory, input: bytes }),
+        runQuoinctl(["kv", "put", "n/file", "--file", file], { directory }),
+      ]);
+      for (const result of results) assertSucceeded(result);
+      for (const key of ["n/stdin", "n/dash", "n/file"]) expect(stored.get(key)?.value, key).to.deep.equal(bytes);
+      const got = await runQuoinctl(["kv", "get", "n/file", "--raw"], { directory });
+      assertSucceeded(got);
+      expect([...got.stdout]).to.deep.equal([...bytes]);
+    }));
+
+  it("ends with the exit code that says what happened, and one line on the standard error", () =>
+    withLocalCluster(async (directory) => {
+      const [refused, usage, unavailable, compareFailed] = await Promise.all([
+        runQuoinctl(["kv", "get", "n/absent"], { directory }),
+        runQuoinctl(["kv", "get", "n"], { directory }),
+        runQuoinctl(["kv", "get", "n/k"], {
+          directory,
+          environment: { QUOIN_ENDPOINTS: "127.0.0.1:1", QUOIN_TOKEN: "t" },
+        }),
+        runQuoinctl(["kv", "cas", "n/k", "--expect", "a", "b"], { directory }),
+      ]);
+      expect(refused).to.include({ code: 1, stderr: "quoinctl: there is no key absent (KEY_NOT_FOUND)\n" });
+      expect(usage).to.include({ code: 2, stderr: 'quoinctl: give the key as NAMESPACE/KEY, not "n"\n' });
+      expect(unavailable.code).to.equal(3);
+      expect(unavailable.stderr).to.match(/^quoinctl: No connection .*ECONNREFUSED.*\(UNAVAILABLE\)\nhint: .*\n$/);
+      expect(compareFailed).to.include({ code: 4, stderr: "quoinctl: n/k is not as expected\n" });
+    }));
+
+  it("says how to go on where there is no cluster", () =>
+    withTemporaryDirectory(async (directory) => {
+      const result = await runQuoinctl(["kv", "get", "n/k"], { directory });
+      expect(result.code).to.equal(2);
+      expect(result.stdout.toString()).to.equal("");
+      expect(result.stderr).to.match(
+        /^quoinctl: no cluster is known here\nhint: .*npm start.*--endpoints host:port\n$/,
+      );
+    }));
+
+  it("prints a secret nowhere but in the answer of token", () =>
+    withLocalCluster(async (directory) => {
+      const results = await Promise.all([
+        runQuoinctl(["kv", "put", "n/k", "v", "-o", "json"], { directory }),
+        runQuoinctl(["status"], { directory }),
+        runQuoinctl(["kv", "get", "n/absent"], { directory }),
+      ]);
+      for (const { stdout, stderr } of results) {
+        expect(`${stdout}${stderr}`).to.not.match(/token-\d|qk_localkey/);
+      }
+      const token = await runQuoinctl(["token"], { directory });
+      assertSucceeded(token);
+      expect(token.stdout.toString()).to.match(/^token-\d\n$/);
+    }));
+
+  it("ends quietly when the reader of its output goes away", () =>
+    withLocalCluster(async (directory) => {
+      const item = { key: "k".repeat(1_000), value: Buffer.alloc(100) };
+      // More than any pipe holds.
+      const items = Array.from({ length: 1_000 }, () => item);
+      member.scripts.listKeys = () => ({ items });
+      const child = start(["kv", "list", "n", "-o", "json"], { directory });
+      await once(child.process.stdout!, "data");
+      child.process.stdout!.destroy();
+      expect(await child.ended).to.include({ code: 0, signal: null, stderr: "" });
+    }));
+
+  describe("started by an old Node", () => {
+    it("restarts with the one of npm, with arguments, standard streams and exit code", () =>
+      withLocalCluster(async (directory) => {
+        const options = { directory, nodeArguments: asOldNode };
+        const value = "two words, $HOME and 'quotes'";
+        assertSucceeded(await runQuoinctl(["kv", "put", "n/k", value], options));
+        assertSucceeded(await runQuoinctl(["kv", "put", "n/stdin"], { ...options, input: "piped" }));
+        const [get, absent] = await Promise.all([
+          runQuoinctl(["kv", "get", "n/k"], options),
+          runQuoinctl(["kv", "get", "n/absent"], options),
+        ]);
+        assertSucceeded(get);
+        expect(get.stdout.toString()).to.equal(`${value}\n`);
+        expect(Buffer.from(stored.get("n/stdin")!.value).toString()).to.equal("piped");
+        expect(absent).to.include({ code: 1, stderr: "quoinctl: there is no key absent (KEY_NOT_FOUND)\n" });
+      }));
+
+    it("passes signals on, and ends as the program ended", () =>
+      withLocalCluster(async (directory) => {
+        let arrived = () => {};
+        const asked = new Promise<void>((resolve) => {
+          arrived = resolve;
+        });
+        let gaveUp = () => {};
+        const cancelled = new Promise<void>((resolve) => {
+          gaveUp = resolve;
+        });
+        member.scripts.getKey = (_request, call) => {
+          arrived();
+          return new Promise((_resolve, reject) => {
+            call.cancelled.addEventListener("abort", () => {
+              gaveUp();
+              reject(new Error("given up"));
+            });
+          });
+        };
+        const child = start(["kv", "get", "n/k", "--timeout", "1m"], { directory, nodeArguments: asOldNode });
+        await asked;
+        child.process.kill("SIGTERM");
+        expect(await child.ended).to.include({ code: null, signal: "SIGTERM", stderr: "" });
+        await cancelled;
+      }));
+
+    it("says what is missing where there is no other Node", () =>
+      withTemporaryDirectory(async (directory) => {
+        const lonely = path.join(directory, "quoinctl.js");
+        await copyFile(fileURLToPath(new URL("../../bin/quoinctl.js", import.meta.url)), lonely);
+        await writeFile(path.join(directory, "package.json"), '{"type":"module"}');
+        const result = await runQuoinctl(["status"], { directory, nodeArguments: asOldNode, launcher: lonely });
+        expect(result.code).to.equal(1);
+        expect(result.stderr).to.match(
+          /^quoinctl: Node 24 or newer is needed, and this is Node 20\.1\.0\nhint: .*npm ci.*\n$/,
+        );
+      }));
+  });
+});

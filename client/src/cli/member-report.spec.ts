@@ -1,0 +1,173 @@
+import { expect } from "chai";
+import { refuse, ScriptedMember } from "../../test/index.ts";
+import { QuoinError } from "../index.ts";
+import { type ClusterReport, reportMembers } from "./member-report.ts";
+
+/** Nothing listens here: the port of a service that no machine has any more. */
+const closedEndpoint = "127.0.0.1:1";
+
+const denied = { code: "PERMISSION_DENIED", reason: "ACCESS_DENIED", message: "admin is needed" } as const;
+const withoutLeader = {
+  code: "UNAVAILABLE",
+  reason: "NO_LEADER",
+  message: "no leader",
+  outcome: "not-executed",
+} as const;
+
+describe("reportMembers", () => {
+  const members: ScriptedMember[] = [];
+
+  afterEach(() => {
+    for (const member of members.splice(0)) member.stop();
+  });
+
+  async function start(scripts: ScriptedMember["scripts"] = {}): Promise<ScriptedMember> {
+    const member = await ScriptedMember.start(scripts);
+    members.push(member);
+    return member;
+  }
+
+  function report(...endpoints: string[]): Promise<ClusterReport> {
+    return reportMembers({ endpoints, credentials: { token: "t" }, tls: undefined }, undefined);
+  }
+
+  function listed(id: string, grpcEndpoint: string, leader = false, learner = false) {
+    return { id, name: `m-${id}`, grpcEndpoint, httpEndpoint: "", leader, learner };
+  }
+
+  it("asks the members that the cluster names too, and orders them by id", async () => {
+    const leader = await start();
+    const follower = await start({
+      getStatus: () => ({
+        status: {
+          id: "10",
+          name: "m-10",
+          state: 3,
+          role: 2,
+          term: 4n,
+          appliedIndex: 90n,
+          commitIndex: 95n,
+          clusterId: "c",
+        },
+      }),
+    });
+    leader.scripts = {
+      getCluster: () => ({
+        clusterId: "c",
+        members: [listed("10", follower.endpoint), listed("9", leader.endpoint, true)],
+      }),
+      getStatus: () => ({
+        status: {
+          id: "9",
+          name: "m-9",
+          state: 3,
+          role: 1,
+          term: 4n,
+          appliedIndex: 100n,
+          commitIndex: 100n,
+          dbSizeBytes: 2_048n,
+          version: "0.1.0",
+          clusterId: "c",
+          alarms: ["NOSPACE"],
+        },
+      }),
+    };
+    expect(await report(leader.endpoint)).to.deep.equal({
+      clusterId: "c",
+      members: [
+        {
+          id: "9",
+          name: "m-9",
+          endpoint: leader.endpoint,
+          state: "RUNNING",
+          role: "LEADER",
+          term: 4,
+          appliedIndex: 100,
+          lag: 0,
+          dbSizeBytes: 2_048,
+          version: "0.1.0",
+          alarms: ["NOSPACE"],
+        },
+        {
+          id: "10",
+          name: "m-10",
+          endpoint: follower.endpoint,
+          state: "RUNNING",
+          role: "FOLLOWER",
+          term: 4,
+          appliedIndex: 90,
+          lag: 10,
+          dbSizeBytes: 0,
+          version: "",
+          alarms: [],
+        },
+      ],
+    });
+  });
+
+  it("takes what the ClusterService says when the caller may not ask more", async () => {
+    const member = await start({ getStatus: () => refuse(denied) });
+    member.scripts.getCluster = () => ({
+      clusterId: "c",
+      members: [listed("1", member.endpoint, true), listed("2", closedEndpoint), listed("3", "", false, true)],
+    });
+    const { members: found } = await report(member.endpoint);
+    expect(found.map(({ id, state, role, term }) => [id, state, role, term])).to.deep.equal([
+      ["1", "UNDISCLOSED", "LEADER", undefined],
+      ["2", "UNREACHABLE", "FOLLOWER", undefined],
+      ["3", "UNCLAIMED", "LEARNER", undefined],
+    ]);
+  });
+
+  it("reports what each member says of itself when there is no leader, and those that it knows", async () => {
+    const member = await start({
+      getCluster: () => refuse(withoutLeader),
+      getStatus: () => ({
+        status: { id: "1", name: "m-1", state: 3, role: 3, clusterId: "c" },
+        known: {
+          members: [
+            { id: "1", voter: true },
+            { id: "2", name: "m-2", grpcEndpoint: closedEndpoint, voter: true },
+          ],
+        },
+      }),
+    });
+    const { clusterId, members: found } = await report(member.endpoint);
+    expect(clusterId).to.equal("c");
+    expect(found.map(({ id, name, state, role }) => [id, name, state, role])).to.deep.equal([
+      ["1", "m-1", "RUNNING", "CANDIDATE"],
+      ["2", "m-2", "UNREACHABLE", undefined],
+    ]);
+  });
+
+  it("lists a member that is known under two endpoints once, and an endpoint without a member if nothing answers", async () => {
+    const member = await start({
+      getCluster: () => refuse(withoutLeader),
+      getStatus: () => ({ status: { id: "1", state: 3 } }),
+    });
+    const other = `localhost:${member.endpoint.split(":")[1]}`;
+    const { members: found } = await report(member.endpoint, other, closedEndpoint);
+    expect(found.map(({ id, state, endpoint }) => [id, state, endpoint])).to.deep.equal([
+      ["1", "RUNNING", member.endpoint],
+      ["", "UNREACHABLE", closedEndpoint],
+    ]);
+  });
+
+  it("knows a member that has not joined a cluster", async () => {
+    const member = await start({
+      getCluster: () => refuse({ code: "UNIMPLEMENTED" }),
+      getStatus: () => ({ status: { name: "m-0", state: 1 } }),
+    });
+    const { clusterId, members: found } = await report(member.endpoint);
+    expect(clusterId).to.equal(undefined);
+    expect(found.map(({ name, state, role }) => [name, state, role])).to.deep.equal([["m-0", "EMPTY", undefined]]);
+  });
+
+  it("fails when nobody answers anything", async () => {
+    const silent = await start({ getStatus: () => refuse(denied), getCluster: () => refuse(withoutLeader) });
+    for (const endpoints of [[closedEndpoint], [silent.endpoint]]) {
+      const failure = await report(...endpoints).catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(QuoinError).and.to.include({ code: "UNAVAILABLE" });
+    }
+  });
+});

@@ -1,0 +1,523 @@
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { PassThrough, Readable, Writable } from "node:stream";
+import type { ListKeysRequest } from "@quoin/proto";
+import { expect } from "chai";
+import { parse } from "yaml";
+import { refuse, ScriptedMember, ScriptedTokenEndpoint, withTemporaryDirectory } from "../../test/index.ts";
+import { run } from "./program.ts";
+
+/** Collects what is written. */
+class Sink extends Writable {
+  readonly chunks: Buffer[] = [];
+  isTTY = false;
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.chunks.push(chunk);
+    done();
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.chunks);
+  }
+
+  get text(): string {
+    return this.bytes.toString();
+  }
+}
+
+const entry = {
+  key: "k",
+  value: Buffer.from("old"),
+  createRevision: 1n,
+  modRevision: 2n,
+  version: 3n,
+  expiresInMs: 4_500n,
+};
+const history = { create_revision: 1, mod_revision: 2, version: 3, expires_in_ms: 4_500 };
+
+describe("quoinctl, the program", () => {
+  let member: ScriptedMember;
+  let tokens: ScriptedTokenEndpoint;
+
+  beforeEach(async () => {
+    member = await ScriptedMember.start({});
+    tokens = await ScriptedTokenEndpoint.start();
+  });
+
+  afterEach(async () => {
+    member.stop();
+    await tokens.stop();
+  });
+
+  interface Run {
+    readonly code: number;
+    readonly out: string;
+    readonly bytes: Buffer;
+    readonly err: string;
+  }
+
+  /** Runs a command in this process against the scripted member. */
+  async function quoinctl(
+    parameters: readonly string[],
+    {
+      input = "",
+      isTTY = false,
+      environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t" },
+      directory = "/nonexistent",
+    }: { input?: string; isTTY?: boolean; environment?: Record<string, string>; directory?: string } = {},
+  ): Promise<Run> {
+    const stdout = new Sink();
+    const stderr = new Sink();
+    stdout.isTTY = isTTY;
+    const code = await run(parameters, {
+      stdin: input === "" ? new PassThrough() : Readable.from([Buffer.from(input)]),
+      stdout,
+      stderr,
+      environment,
+      workingDirectory: directory,
+      homeDirectory: "/nonexistent",
+    });
+    return { code, out: stdout.text, bytes: stdout.bytes, err: stderr.text };
+  }
+
+  function request(): unknown {
+    return member.calls.at(-1)?.request;
+  }
+
+  describe("namespace create", () => {
+    beforeEach(() => {
+      member.scripts.createNamespace = ({ namespace }) => ({ namespace, createdAtMs: 0n, revision: 3n });
+    });
+
+    it("prints a table", async () => {
+      expect(await quoinctl(["namespace", "create", "prod"])).to.include({
+        code: 0,
+        out: "NAMESPACE  CREATED                   REVISION\nprod       1970-01-01T00:00:00.000Z  3\n",
+        err: "",
+      });
+    });
+
+    it("prints JSON and YAML, wherever the option stands", async () => {
+      const document = { namespace: "prod", created_at_ms: 0, revision: 3 };
+      expect(JSON.parse((await quoinctl(["-o", "json", "namespace", "create", "prod"])).out)).to.deep.equal(document);
+      expect(JSON.parse((await quoinctl(["namespace", "create", "prod", "--output", "json"])).out)).to.deep.equal(
+        document,
+      );
+      expect(parse((await quoinctl(["namespace", "-o", "yaml", "create", "prod"])).out)).to.deep.equal(document);
+    });
+  });
+
+  describe("kv put", () => {
+    beforeEach(() => {
+      member.scripts.putKey = ({ returnPrevious }) => ({
+        modRevision: 8n,
+        created: !returnPrevious,
+        revision: 8n,
+        previous: returnPrevious ? entry : undefined,
+      });
+    });
+
+    it("writes a value from an argument", async () => {
+      expect(await quoinctl(["kv", "put", "n/a/b", "hello"])).to.include({
+        code: 0,
+        out: "KEY    CREATED  MOD REVISION\nn/a/b  true     8\n",
+        err: "",
+      });
+      expect(request()).to.deep.equal({
+        namespace: "n",
+        key: "a/b",
+        value: new Uint8Array(Buffer.from("hello")),
+        ttlSeconds: 0n,
+        expectedModRevision: undefined,
+        returnPrevious: false,
+        guard: undefined,
+      });
+    });
+
+    it("writes a value from the standard input", async () => {
+      await quoinctl(["kv", "put", "n/k"], { input: "from stdin\n" });
+      expect(request()).to.deep.include({ value: new Uint8Array(Buffer.from("from stdin\n")) });
+    });
+
+    it("passes --ttl, --if-revision and --prev on", async () => {
+      const { out } = await quoinctl(["kv", "put", "n/k", "v", "--ttl", "5m", "--if-revision", "0", "--prev"]);
+      expect(request()).to.include({ ttlSeconds: 300n, expectedModRevision: 0n, returnPrevious: true });
+      expect(out).to.equal("KEY  CREATED  MOD REVISION  PREVIOUS\nn/k  false    8             old\n");
+    });
+
+    it("prints JSON with the value before", async () => {
+      const { out } = await quoinctl(["kv", "put", "n/k", "v", "--prev", "-o", "json"]);
+      expect(JSON.parse(out)).to.deep.equal({
+        namespace: "n",
+        key: "k",
+        created: false,
+        mod_revision: 8,
+        revision: 8,
+        previous: { key: "k", value: "old", ...history },
+      });
+      member.scripts.putKey = () => ({ created: true });
+      expect(JSON.parse((await quoinctl(["kv", "put", "n/k", "v", "--prev", "-o", "json"])).out)).to.include({
+        previous: null,
+      });
+      expect((await quoinctl(["kv", "put", "n/k", "v", "--prev"])).out).to.match(/ -\n$/);
+    });
+
+    it("takes what begins with a dash after --", async () => {
+      await quoinctl(["kv", "put", "--", "n/k", "-1"]);
+      expect(request()).to.deep.include({ value: new Uint8Array(Buffer.from("-1")) });
+    });
+
+    it("ends with 4 when the revision is another", async () => {
+      member.scripts.putKey = () =>
+        refuse({ code: "FAILED_PRECONDITION", reason: "REVISION_MISMATCH", message: "the key is at revision 9" });
+      expect(await quoinctl(["kv", "put", "n/k", "v", "--if-revision", "8"])).to.include({
+        code: 4,
+        out: "",
+        err: "quoinctl: the key is at revision 9 (REVISION_MISMATCH)\n",
+      });
+    });
+  });
+
+  describe("kv get", () => {
+    it("prints the value and a line break, or with --raw the bytes alone", async () => {
+      const value = Uint8Array.of(0xff, 0, 0x1b);
+      member.scripts.getKey = () => ({ value });
+      expect((await quoinctl(["kv", "get", "n/k"])).bytes).to.deep.equal(Buffer.from([...value, 10]));
+      expect((await quoinctl(["kv", "get", "n/k", "--raw"])).bytes).to.deep.equal(Buffer.from(value));
+      expect((await quoinctl(["kv", "get", "n/k", "--raw", "-o", "json"])).bytes).to.deep.equal(Buffer.from(value));
+    });
+
+    it("prints revisions in JSON and YAML, and bytes that are no text in base64", async () => {
+      member.scripts.getKey = () => ({ ...entry, revision: 9n });
+      const document = { namespace: "n", key: "k", value: "old", ...history, revision: 9 };
+      expect(JSON.parse((await quoinctl(["kv", "get", "n/k", "-o", "json"])).out)).to.deep.equal(document);
+      expect(parse((await quoinctl(["kv", "get", "n/k", "-o", "yaml"])).out)).to.deep.equal(document);
+      member.scripts.getKey = () => ({ value: Uint8Array.of(0xff) });
+      const binary = JSON.parse((await quoinctl(["kv", "get", "n/k", "-o", "json"])).out);
+      expect(binary).to.include({ value_base64: "/w==" }).and.to.not.have.property("value");
+    });
+
+    it("says which key is not there, and where namespaces come from", async () => {
+      member.scripts.getKey = () => refuse({ code: "NOT_FOUND", reason: "KEY_NOT_FOUND", message: "no key k" });
+      expect(await quoinctl(["kv", "get", "n/k"])).to.include({
+        code: 1,
+        out: "",
+        err: "quoinctl: no key k (KEY_NOT_FOUND)\n",
+      });
+      member.scripts.getKey = () =>
+        refuse({ code: "NOT_FOUND", reason: "NAMESPACE_NOT_FOUND", message: "no namespace n" });
+      expect((await quoinctl(["kv", "get", "n/k"])).err).to.equal(
+        "quoinctl: no namespace n (NAMESPACE_NOT_FOUND)\nhint: create it with: quoinctl namespace create NAME\n",
+      );
+    });
+  });
+
+  describe("kv delete", () => {
+    it("prints what it removed", async () => {
+      member.scripts.deleteKey = () => ({ deleted: true, previous: entry, revision: 6n });
+      const { code, out } = await quoinctl(["kv", "delete", "n/k", "--if-revision", "2", "--prev"]);
+      expect(code).to.equal(0);
+      expect(out).to.equal("KEY  DELETED  REVISION  PREVIOUS\nn/k  true     6         old\n");
+      expect(request()).to.include({ expectedModRevision: 2n, returnPrevious: true });
+      const json = await quoinctl(["kv", "delete", "n/k", "-o", "json"]);
+      expect(JSON.parse(json.out)).to.deep.equal({ namespace: "n", key: "k", deleted: true, revision: 6 });
+    });
+  });
+
+  describe("kv list", () => {
+    beforeEach(() => {
+      member.scripts.listKeys = ({ prefix, pageToken }: ListKeysRequest) =>
+        pageToken === ""
+          ? { items: [{ ...entry, key: `${prefix}1` }], nextPageToken: "2", revision: 5n }
+          : {
+              items: [{ key: `${prefix}2\u001b[2J`, value: Uint8Array.of(0xff), modRevision: 7n, version: 1n }],
+              revision: 9n,
+            };
+    });
+
+    it("prints all pages as one table, without control sequences", async () => {
+      expect((await quoinctl(["kv", "list", "n/a/"])).out).to.equal(
+        [
+          "KEY           MOD REVISION  VERSION  EXPIRES IN  VALUE",
+          "a/1           2             3        5s          old",
+          "a/2\\u{1b}[2J  7             1        -           base64:/w==",
+          "",
+        ].join("\n"),
+      );
+    });
+
+    it("leaves out the values with --keys-only", async () => {
+      const { out } = await quoinctl(["kv", "list", "n", "--keys-only", "--page-size", "1"]);
+      expect(request()).to.include({ keysOnly: true, pageSize: 1, prefix: "" });
+      expect(out.split("\n")[0]).to.equal("KEY         MOD REVISION  VERSION  EXPIRES IN");
+    });
+
+    it("stops after --limit keys, and asks for no further page", async () => {
+      const { out } = await quoinctl(["kv", "list", "n", "--limit", "1", "-o", "json"]);
+      expect(JSON.parse(out)).to.deep.equal({
+        namespace: "n",
+        prefix: "",
+        items: [{ key: "1", value: "old", ...history }],
+        revision: 5,
+      });
+      expect(member.calls).to.have.length(1);
+    });
+
+    it("prints the revision of the first page, from where a watch misses nothing", async () => {
+      const { out } = await quoinctl(["kv", "list", "n", "-o", "yaml", "--keys-only"]);
+      const document = parse(out);
+      expect(document.revision).to.equal(5);
+      expect(document.items[0]).to.deep.equal({ key: "1", ...history });
+    });
+
+    it("prints the head of the table when there are no keys", async () => {
+      member.scripts.listKeys = () => ({ revision: 1n });
+      expect(await quoinctl(["kv", "list", "n"])).to.include({
+        code: 0,
+        out: "KEY  MOD REVISION  VERSION  EXPIRES IN  VALUE\n",
+      });
+    });
+
+    it("is in bold at a terminal only, unless NO_COLOR is set", async () => {
+      member.scripts.listKeys = () => ({ revision: 1n });
+      expect((await quoinctl(["kv", "list", "n"], { isTTY: true })).out).to.include("\u001b[1m");
+      const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t", NO_COLOR: "1" };
+      expect((await quoinctl(["kv", "list", "n"], { isTTY: true, environment })).out).to.not.include("\u001b");
+    });
+  });
+
+  describe("kv cas", () => {
+    beforeEach(() => {
+      member.scripts.compareAndSwap = ({ newValue }) => ({
+        success: true,
+        currentExists: true,
+        currentValue: newValue,
+        modRevision: 4n,
+        revision: 4n,
+      });
+    });
+
+    it("swaps for each kind of expectation", async () => {
+      await withTemporaryDirectory(async (directory) => {
+        const file = path.join(directory, "expected");
+        await writeFile(file, Uint8Array.of(0xff));
+        for (const [options, expected] of [
+          [["--expect", "old"], { expectedValue: new Uint8Array(Buffer.from("old")), expectedModRevision: undefined }],
+          [["--expect", ""], { expectedValue: new Uint8Array(), expectedModRevision: undefined }],
+          [["--expect-file", file], { expectedValue: Uint8Array.of(0xff), expectedModRevision: undefined }],
+          [["--if-revision", "3"], { expectedValue: undefined, expectedModRevision: 3n }],
+          [
+            ["--expect", "old", "--if-revision", "3"],
+            { expectedValue: new Uint8Array(Buffer.from("old")), expectedModRevision: 3n },
+          ],
+          [["--absent"], { expectedValue: undefined, expectedModRevision: undefined }],
+        ] as const) {
+          expect((await quoinctl(["kv", "cas", "n/k", ...options, "new", "--ttl", "1h"])).code, options[0]).to.equal(0);
+          expect(request()).to.deep.include({ ...expected, ttlSeconds: 3_600n });
+        }
+      });
+    });
+
+    it("prints the new value", async () => {
+      const { out } = await quoinctl(["kv", "cas", "n/k", "--absent", "new"]);
+      expect(out).to.equal("KEY  SUCCESS  MOD REVISION  CURRENT VALUE\nn/k  true     4             new\n");
+    });
+
+    it("prints what the key is and ends with 4 when it is not as expected", async () => {
+      member.scripts.compareAndSwap = () => ({
+        success: false,
+        currentExists: true,
+        currentValue: Buffer.from("other"),
+        modRevision: 5n,
+      });
+      expect(await quoinctl(["kv", "cas", "n/k", "--expect", "old", "new"])).to.include({
+        code: 4,
+        out: "KEY  SUCCESS  MOD REVISION  CURRENT VALUE\nn/k  false    5             other\n",
+        err: "quoinctl: n/k is not as expected\n",
+      });
+      member.scripts.compareAndSwap = () => ({ success: false, currentExists: false, revision: 6n });
+      const json = await quoinctl(["kv", "cas", "n/k", "--expect", "old", "new", "-o", "json"]);
+      expect(json.code).to.equal(4);
+      expect(JSON.parse(json.out)).to.deep.equal({
+        namespace: "n",
+        key: "k",
+        success: false,
+        current_exists: false,
+        mod_revision: 0,
+        revision: 6,
+      });
+    });
+
+    it("wants exactly one meaning: an expectation, or --absent", async () => {
+      for (const options of [
+        [],
+        ["--absent", "--expect", "v"],
+        ["--absent", "--if-revision", "1"],
+        ["--absent", "--expect-file", "f"],
+        ["--expect", "v", "--expect-file", "f"],
+      ]) {
+        expect((await quoinctl(["kv", "cas", "n/k", "new", ...options])).code, options.join(" ")).to.equal(2);
+      }
+      expect(member.calls).to.have.length(0);
+    });
+  });
+
+  describe("status", () => {
+    it("prints the members as a table, or all that is known as JSON", async () => {
+      member.scripts.getCluster = () => ({
+        clusterId: "c",
+        members: [{ id: "2", name: "m-2", grpcEndpoint: "127.0.0.1:1" }],
+      });
+      member.scripts.getStatus = () => ({
+        status: {
+          id: "1",
+          name: "m-1",
+          state: 3,
+          role: 1,
+          term: 4n,
+          appliedIndex: 7n,
+          commitIndex: 9n,
+          dbSizeBytes: 1_572_864n,
+          version: "0.1.0",
+          alarms: ["NOSPACE"],
+        },
+      });
+      const { code, out } = await quoinctl(["status"]);
+      expect(code).to.equal(0);
+      expect(out.split("\n").map((line) => line.split(/ {2,}/))).to.deep.equal([
+        ["ID", "NAME", "ENDPOINT", "STATE", "ROLE", "TERM", "APPLIED", "LAG", "DB SIZE", "VERSION"],
+        ["1", "m-1", member.endpoint, "RUNNING NOSPACE", "LEADER", "4", "7", "2", "1.5 MiB", "0.1.0"],
+        ["2", "m-2", "127.0.0.1:1", "UNREACHABLE", "FOLLOWER", "-", "-", "-", "-", "-"],
+        [""],
+      ]);
+      const document = JSON.parse((await quoinctl(["status", "-o", "json"])).out);
+      expect(document.cluster_id).to.equal("c");
+      expect(document.members[0]).to.deep.equal({
+        id: "1",
+        name: "m-1",
+        endpoint: member.endpoint,
+        state: "RUNNING",
+        role: "LEADER",
+        term: 4,
+        applied_index: 7,
+        lag: 2,
+        db_size_bytes: 1_572_864,
+        version: "0.1.0",
+        alarms: ["NOSPACE"],
+      });
+      expect(document.members[1]).to.include({ state: "UNREACHABLE", term: null, db_size_bytes: null });
+    });
+  });
+
+  describe("token", () => {
+    it("prints a fresh token of an API key, of the life that is wanted", async () => {
+      const environment = {
+        QUOIN_ENDPOINTS: member.endpoint,
+        QUOIN_API_KEY: "qk_key",
+        QUOIN_HTTP_ENDPOINT: tokens.url,
+      };
+      expect(await quoinctl(["token"], { environment })).to.include({ code: 0, out: "token-1\n", err: "" });
+      const json = await quoinctl(["token", "--expires-in", "10m", "-o", "json"], { environment });
+      expect(JSON.parse(json.out)).to.deep.equal({ access_token: "token-2", expires_in: 3_600, token_type: "Bearer" });
+      expect(tokens.bodies).to.deep.equal([{ api_key: "qk_key" }, { api_key: "qk_key", expires_in_secs: 600 }]);
+    });
+
+    it("prints a token that is given, but cannot change its life", async () => {
+      expect(await quoinctl(["token"])).to.include({ code: 0, out: "t\n" });
+      expect(JSON.parse((await quoinctl(["token", "-o", "json"])).out)).to.deep.equal({
+        access_token: "t",
+        token_type: "Bearer",
+      });
+      expect(await quoinctl(["token", "--expires-in", "60"])).to.include({ code: 2, out: "" });
+    });
+
+    it("ends with 1 for a key that is not valid, and does not repeat it", async () => {
+      tokens.script = () => ({ status: 401, body: { error: "the API key is not valid", code: "invalid_api_key" } });
+      const environment = {
+        QUOIN_ENDPOINTS: member.endpoint,
+        QUOIN_API_KEY: "qk_secret",
+        QUOIN_HTTP_ENDPOINT: tokens.url,
+      };
+      for (const command of [["token"], ["kv", "get", "n/k"], ["status"]]) {
+        const { code, out, err } = await quoinctl(command, { environment });
+        expect([code, out]).to.deep.equal([1, ""]);
+        expect(err)
+          .to.match(/^quoinctl: the API key is not valid \(INVALID_API_KEY\)\n/)
+          .and.to.not.include("qk_secret");
+      }
+    });
+  });
+
+  describe("usage", () => {
+    const wrong: readonly (readonly string[])[] = [
+      [],
+      ["kv"],
+      ["kvv"],
+      ["kv", "get"],
+      ["kv", "get", "n"],
+      ["kv", "get", "/k"],
+      ["kv", "get", "n/k", "more"],
+      ["kv", "get", "n/k", "--unknown"],
+      ["kv", "put", "n/k", "v", "--ttl", "soon"],
+      ["kv", "put", "n/k", "v", "--ttl", "500ms"],
+      ["kv", "put", "n/k", "v", "--if-revision", "9007199254740992"],
+      ["kv", "put", "n/k", "v", "--file", "f"],
+      ["kv", "list", "n", "--limit", "0"],
+      ["kv", "list", "n", "--page-size", "2147483648"],
+      ["-o", "xml", "kv", "get", "n/k"],
+      ["--timeout", "0", "kv", "get", "n/k"],
+      ["--cert", "f", "kv", "get", "n/k"],
+      ["--endpoints", "nowhere", "kv", "get", "n/k"],
+      ["--context", "absent", "kv", "get", "n/k"],
+      ["--ca", "/nonexistent", "kv", "get", "n/k"],
+    ];
+    for (const parameters of wrong) {
+      it(`ends with 2 for: quoinctl ${parameters.join(" ")}`, async () => {
+        const { code, out, err } = await quoinctl(parameters);
+        expect([code, out]).to.deep.equal([2, ""]);
+        expect(err).to.match(/^(quoinctl: .+\n(hint: .+\n)?$|Usage: quoinctl )/);
+        expect(member.calls).to.have.length(0);
+      });
+    }
+
+    it("refuses certificates that are none before it connects", async () => {
+      const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t", QUOIN_CA_PEM: "no PEM" };
+      for (const command of [["kv", "get", "n/k"], ["status"]]) {
+        expect((await quoinctl(command, { environment })).code).to.equal(2);
+      }
+    });
+
+    it("prints help and version on the standard output", async () => {
+      const help = await quoinctl(["--help"]);
+      expect(help.code).to.equal(0);
+      for (const command of ["namespace", "kv", "status", "token", "QUOIN_ENDPOINTS", "Exit codes"]) {
+        expect(help.out).to.include(command);
+      }
+      expect(await quoinctl(["kv", "put", "--help"])).to.include({ code: 0, err: "" });
+      expect((await quoinctl(["--version"])).out).to.match(/^\d+\.\d+\.\d+\n$/);
+    });
+  });
+
+  it("gives up after --timeout", async () => {
+    member.scripts.getKey = (_request, call) =>
+      new Promise((_resolve, reject) => {
+        call.cancelled.addEventListener("abort", () => reject(new Error("given up")), { once: true });
+      });
+    const { code, err } = await quoinctl(["--timeout", "200ms", "kv", "get", "n/k"]);
+    expect(code).to.equal(3);
+    expect(err).to.include("(DEADLINE)\nhint: a write may have been executed");
+  });
+
+  it("refuses the files of a local cluster that others may use", async () => {
+    await withTemporaryDirectory(async (directory) => {
+      await mkdir(path.join(directory, ".quoin"));
+      const file = path.join(directory, ".quoin", "endpoints.json");
+      await writeFile(file, JSON.stringify({ grpc: [member.endpoint], http: [tokens.url], apiKey: "qk_local" }));
+      await chmod(file, 0o644);
+      const { code, err } = await quoinctl(["kv", "get", "n/k"], { environment: {}, directory });
+      expect(code).to.equal(2);
+      expect(err).to.equal(`quoinctl: ${file} holds secrets, and other users may use it\nhint: chmod 600 ${file}\n`);
+    });
+  });
+});

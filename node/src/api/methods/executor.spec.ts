@@ -1,0 +1,147 @@
+import { ReadConsistency } from "@quoin/proto";
+import { expect } from "chai";
+import { SingleReplica } from "../../../test/harness/index.ts";
+import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { InvariantViolation } from "../../raft/index.ts";
+import { CoordinationError, type Need, type Replayed } from "../../state/index.ts";
+import type { Call } from "./call.ts";
+import { Executor } from "./executor.ts";
+
+const NEED: Need = { access: "write", namespace: "default" };
+
+describe("executor", () => {
+  let secrets: FoundingSecrets;
+  let cluster: FoundedCluster;
+  let replica: SingleReplica;
+
+  before(async () => {
+    secrets = await foundingSecrets();
+  });
+
+  beforeEach(() => {
+    cluster = new FoundedCluster(secrets);
+    replica = new SingleReplica(cluster);
+  });
+
+  function call(authorize: Call["authorize"] = () => undefined): Call {
+    return {
+      principal: { subject: cluster.ownerId, apiKeyId: cluster.apiKeyId },
+      deadlineMs: 10_000,
+      authorize,
+      recheck: () => undefined,
+      identity: () => ({ requestId: new Uint8Array(16), payloadHash: new Uint8Array(32) }),
+    };
+  }
+
+  /** The answer of CreateNamespace "prod". */
+  function create(executor: Executor, asked: Call, response: () => unknown = () => "created"): Promise<unknown> {
+    return new Promise((resolve) => {
+      const reply = (answer: unknown, replayed: Replayed) => resolve([answer, replayed]);
+      executor.mutate(asked, NEED, () => ({ kind: "create-namespace", namespace: "prod" }), response, reply);
+    });
+  }
+
+  function read(executor: Executor, asked: Call, consistency: ReadConsistency): Promise<unknown> {
+    return new Promise((resolve) => {
+      const reply = (answer: unknown) => resolve(answer);
+      executor.read(
+        asked,
+        NEED,
+        () => ({ consistency }),
+        ({ revision }) => `at ${revision}`,
+        reply,
+      );
+    });
+  }
+
+  it("answers at once or later, as the authorisation comes", async () => {
+    const executor = new Executor({ replica });
+    expect(await create(executor, call())).deep.equal(["created", "no"]);
+    expect(
+      await create(
+        executor,
+        call(() => Promise.resolve()),
+      ),
+    ).deep.equal(["created", "yes"]);
+    expect(
+      await read(
+        executor,
+        call(() => Promise.resolve()),
+        ReadConsistency.LINEARIZABLE,
+      ),
+    ).equal("at 2");
+  });
+
+  it("does nothing for whom the authorisation refuses, at once or later", async () => {
+    const executor = new Executor({ replica });
+    const refusal = new CoordinationError("ACCESS_DENIED", "no");
+    const atOnce = call(() => {
+      throw refusal;
+    });
+    for (const asked of [atOnce, call(() => Promise.reject(refusal))]) {
+      expect(await create(executor, asked)).deep.equal([refusal, "no"]);
+      expect(await read(executor, asked, ReadConsistency.LINEARIZABLE)).equal(refusal);
+      expect(await read(executor, asked, ReadConsistency.SERIALIZABLE)).equal(refusal);
+    }
+    expect(replica.proposed).deep.equal([]);
+    expect(cluster.barriers).deep.equal([]);
+  });
+
+  it("looks at the fields before the barrier, and at the caller after it", async () => {
+    const executor = new Executor({ replica });
+    const refusal = new CoordinationError("BAD_FIELD", "bad");
+    const answer = await new Promise((resolve) => {
+      const query = () => {
+        throw refusal;
+      };
+      executor.read(call(), NEED, query, () => "read", resolve);
+    });
+    expect(answer).equal(refusal);
+    expect(cluster.barriers).deep.equal([]);
+    const revoked = new CoordinationError("TOKEN_REVOKED", "revoked");
+    const asked = {
+      ...call(),
+      recheck: () => {
+        throw revoked;
+      },
+    };
+    expect(await read(executor, asked, ReadConsistency.LINEARIZABLE)).equal(revoked);
+    expect(cluster.barriers).deep.equal([10_000]);
+  });
+
+  it("hands on a bug as an error, wherever it comes up, and throws it at nobody", async () => {
+    const executor = new Executor({ replica });
+    const bug = new TypeError("a bug");
+    const failing = () => {
+      throw bug;
+    };
+    expect(await create(executor, call(), failing)).deep.equal([bug, "no"]);
+    replica.onPropose = failing;
+    expect(
+      await create(
+        executor,
+        call(() => Promise.resolve()),
+      ),
+    ).deep.equal([bug, "no"]);
+  });
+
+  it("takes the result of another operation for a broken invariant", async () => {
+    const executor = new Executor({ replica });
+    replica.onPropose = (_command, done) =>
+      done(null, { answer: { kind: "delete-key", previous: null, revision: 3 }, replayed: "no" });
+    const [answer] = (await create(executor, call())) as readonly unknown[];
+    expect(answer).instanceOf(InvariantViolation);
+  });
+
+  it("refuses everything while the member has no replica", async () => {
+    const executor = new Executor({ replica: null });
+    const answers = [
+      ((await create(executor, call())) as readonly unknown[])[0],
+      await read(executor, call(), ReadConsistency.LINEARIZABLE),
+      await read(executor, call(), ReadConsistency.SERIALIZABLE),
+    ];
+    for (const answer of answers) {
+      expect(answer).instanceOf(CoordinationError).include({ reason: "NO_LEADER", outcome: "not-executed" });
+    }
+  });
+});

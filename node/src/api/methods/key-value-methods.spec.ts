@@ -1,0 +1,481 @@
+import {
+  CompareAndSwapRequest,
+  CreateNamespaceRequest,
+  DeleteKeyRequest,
+  GetKeyRequest,
+  type KeyValue,
+  ListKeysRequest,
+  type ListKeysResponse,
+  PutKeyRequest,
+  ReadConsistency,
+  serviceDefinitions,
+} from "@quoin/proto";
+import { expect } from "chai";
+import { type Answer, type GrpcCaller, GrpcPorts } from "../../../test/harness/index.ts";
+import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { CoordinationError } from "../../state/index.ts";
+
+const service = serviceDefinitions.KeyValueService;
+
+/** Code and reason, and the field where one is to blame. */
+function verdict(answer: Answer<unknown>): readonly string[] {
+  const field = answer.details?.metadata.get("field");
+  return [answer.code, answer.reason, ...(field === undefined ? [] : [field])];
+}
+
+function text(bytes: Uint8Array | undefined): string | undefined {
+  return bytes === undefined ? undefined : Buffer.from(bytes).toString();
+}
+
+/** The response of a call that must succeed. */
+function ok<Response>(answer: Answer<Response>): Response {
+  expect(answer.code, answer.message).equal("OK");
+  return answer.response as Response;
+}
+
+describe("KeyValueService", () => {
+  let secrets: FoundingSecrets;
+  let ports: GrpcPorts;
+  let owner: GrpcCaller;
+
+  before(async () => {
+    secrets = await foundingSecrets();
+  });
+
+  beforeEach(async () => {
+    ports = await GrpcPorts.founded(secrets);
+    owner = ports.caller(await ports.token(secrets));
+  });
+
+  afterEach(() => ports.close());
+
+  const put = (fields: Parameters<typeof PutKeyRequest.fromPartial>[0]) =>
+    owner.call(service.putKey, PutKeyRequest.fromPartial({ namespace: "default", ...fields }));
+  const get = (fields: Parameters<typeof GetKeyRequest.fromPartial>[0]) =>
+    owner.call(service.getKey, GetKeyRequest.fromPartial({ namespace: "default", ...fields }));
+  const remove = (fields: Parameters<typeof DeleteKeyRequest.fromPartial>[0]) =>
+    owner.call(service.deleteKey, DeleteKeyRequest.fromPartial({ namespace: "default", ...fields }));
+  const swap = (fields: Parameters<typeof CompareAndSwapRequest.fromPartial>[0]) =>
+    owner.call(service.compareAndSwap, CompareAndSwapRequest.fromPartial({ namespace: "default", ...fields }));
+  const list = (fields: Parameters<typeof ListKeysRequest.fromPartial>[0]) =>
+    owner.call(service.listKeys, ListKeysRequest.fromPartial({ namespace: "default", ...fields }));
+
+  /** Every page, from the first to the last. */
+  async function pages(fields: Parameters<typeof ListKeysRequest.fromPartial>[0]): Promise<ListKeysResponse[]> {
+    const all: ListKeysResponse[] = [];
+    let pageToken = "";
+    do {
+      const page = ok(await list({ ...fields, pageToken }));
+      all.push(page);
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+    return all;
+  }
+
+  function replica() {
+    const { replica: serving } = ports.member;
+    if (serving === null) {
+      throw new Error("the member serves");
+    }
+    return serving;
+  }
+
+  describe("CreateNamespace", () => {
+    const create = (namespace: string) =>
+      owner.call(service.createNamespace, CreateNamespaceRequest.fromPartial({ namespace }));
+
+    it("creates a namespace once, at a revision and a time of its own", async () => {
+      expect(ok(await create("prod"))).deep.equal({
+        namespace: "prod",
+        createdAtMs: BigInt(ports.member.cluster.clock.wall),
+        revision: 2n,
+      });
+      expect(verdict(await create("prod"))).deep.equal(["ALREADY_EXISTS", "NAMESPACE_EXISTS"]);
+      expect(verdict(await create("default"))).deep.equal(["ALREADY_EXISTS", "NAMESPACE_EXISTS"]);
+      expect((await put({ namespace: "prod", key: "k" })).code).equal("OK");
+    });
+
+    it("takes names of 63 characters and what JavaScript knows otherwise; not __proto__, for its edges (S19)", async () => {
+      for (const name of ["a".repeat(63), "constructor", "tostring", "valueof"]) {
+        expect((await create(name)).code, name).equal("OK");
+        expect((await put({ namespace: name, key: "k" })).code).equal("OK");
+      }
+      for (const name of ["a".repeat(64), "__proto__", "A", ""]) {
+        expect(verdict(await create(name)), name).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "namespace"]);
+      }
+    });
+
+    it("needs the access admin, and the name in the token's list or *", async () => {
+      const request = CreateNamespaceRequest.fromPartial({ namespace: "prod" });
+      const member = ports.caller(await ports.token(secrets, { role: "member" }));
+      expect(verdict(await member.call(service.createNamespace, request))).deep.equal([
+        ...["PERMISSION_DENIED", "ACCESS_DENIED"],
+      ]);
+      const elsewhere = ports.caller(await ports.token(secrets, { role: "admin", namespaces: ["prod-eu"] }));
+      expect(verdict(await elsewhere.call(service.createNamespace, request))).deep.equal([
+        ...["PERMISSION_DENIED", "NAMESPACE_DENIED"],
+      ]);
+      const admin = ports.caller(await ports.token(secrets, { role: "admin", namespaces: ["prod"] }));
+      expect((await admin.call(service.createNamespace, request)).code).equal("OK");
+    });
+  });
+
+  describe("GetKey", () => {
+    it("answers the value, its history and the revision at which that is true (S48)", async () => {
+      ok(await put({ key: "k", value: Buffer.from("one") }));
+      ok(await put({ key: "k", value: Buffer.from("two") }));
+      ok(await put({ key: "other" }));
+      const { value, ...rest } = ok(await get({ key: "k" }));
+      expect(text(value)).equal("two");
+      expect(rest).deep.equal({ createRevision: 2n, modRevision: 3n, version: 2n, expiresInMs: 0n, revision: 4n });
+    });
+
+    it("tells a key that is empty from one that is not there (S14)", async () => {
+      ok(await put({ key: "empty" }));
+      expect(ok(await get({ key: "empty" })).value).have.length(0);
+      expect(verdict(await get({ key: "absent" }))).deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
+      expect(verdict(await get({ namespace: "nowhere", key: "k" }))).deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
+    });
+
+    it("reads after one read barrier, and not at all if there is none to be had", async () => {
+      const { cluster } = ports.member;
+      ok(await put({ key: "k" }));
+      cluster.barriers.length = 0;
+      ok(await get({ key: "k" }));
+      expect(cluster.barriers).have.length(1);
+      cluster.onBarrier = (done) => done(new CoordinationError("NO_LEADER", "no leader"));
+      expect(verdict(await get({ key: "k" }))).deep.equal(["UNAVAILABLE", "NO_LEADER"]);
+    });
+
+    it("reads what the barrier brought, never what was there before it", async () => {
+      const { cluster } = ports.member;
+      ok(await put({ key: "k", value: Buffer.from("old") }));
+      cluster.onBarrier = (done) => {
+        replica().execute({
+          principal: { subject: cluster.ownerId, apiKeyId: cluster.apiKeyId },
+          request: { requestId: new Uint8Array(16), payloadHash: new Uint8Array(32) },
+          operation: {
+            ...{ kind: "put-key", namespace: "default", key: Buffer.from("k"), value: Buffer.from("new") },
+            ...{ ttlSeconds: 0, expectedModRevision: undefined, returnPrevious: false },
+          },
+        });
+        done(null);
+      };
+      expect(text(ok(await get({ key: "k" })).value)).equal("new");
+    });
+
+    it("looks at the caller again after the barrier: a revocation that it brings counts", async () => {
+      const { cluster } = ports.member;
+      ok(await put({ key: "k" }));
+      cluster.onBarrier = (done) => {
+        cluster.changeApiKey({ revokedAtMs: 1 });
+        done(null);
+      };
+      expect(verdict(await get({ key: "k" }))).deep.equal(["UNAUTHENTICATED", "TOKEN_REVOKED"]);
+    });
+
+    it("reads serializable without a barrier, but not on a member that hears no leader", async () => {
+      const { cluster } = ports.member;
+      ok(await put({ key: "k", value: Buffer.from("v") }));
+      cluster.barriers.length = 0;
+      const request = { key: "k", consistency: ReadConsistency.SERIALIZABLE };
+      expect(text(ok(await get(request)).value)).equal("v");
+      expect(cluster.barriers).deep.equal([]);
+      replica().leaderId = 0;
+      const refused = await get(request);
+      expect(verdict(refused)).deep.equal(["UNAVAILABLE", "NO_LEADER"]);
+      expect(refused.trailers.get("outcome")).deep.equal(["not-executed"]);
+    });
+
+    it("needs the access read", async () => {
+      ok(await put({ key: "k" }));
+      const viewer = ports.caller(await ports.token(secrets, { role: "viewer", namespaces: ["default"] }));
+      const request = GetKeyRequest.fromPartial({ namespace: "default", key: "k" });
+      expect((await viewer.call(service.getKey, request)).code).equal("OK");
+    });
+  });
+
+  describe("PutKey", () => {
+    it("creates, overwrites and counts", async () => {
+      expect(ok(await put({ key: "k" }))).deep.equal({
+        modRevision: 2n,
+        created: true,
+        previous: undefined,
+        revision: 2n,
+      });
+      expect(ok(await put({ key: "k" }))).deep.equal({
+        modRevision: 3n,
+        created: false,
+        previous: undefined,
+        revision: 3n,
+      });
+    });
+
+    it("takes a key of 1,024 bytes and a value of 1 MiB, and no more", async () => {
+      const largest = { key: "\u00e9".repeat(512), value: Buffer.alloc(1_048_576, "x") };
+      ok(await put(largest));
+      expect(ok(await get({ key: largest.key })).value).have.length(1_048_576);
+      const key = await put({ ...largest, key: `${largest.key}a` });
+      expect(verdict(key)).deep.equal(["INVALID_ARGUMENT", "TOO_LARGE", "key"]);
+      const value = await put({ ...largest, value: Buffer.alloc(1_048_577) });
+      expect(verdict(value)).deep.equal(["INVALID_ARGUMENT", "TOO_LARGE", "value"]);
+      expect(value.message).to.include("1048577").and.include("1048576");
+      expect(verdict(await put({ key: "" }))).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "key"]);
+    });
+
+    it("keeps keys apart that JavaScript would mix up (S19)", async () => {
+      const keys = ["__proto__", "constructor", "hasOwnProperty", "toString", "\ufeffa", "a", "\0", "a\0b"];
+      for (const key of keys) {
+        expect(verdict(await get({ key }))).deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
+      }
+      for (const key of keys) {
+        expect(ok(await put({ key, value: Buffer.from(`value of ${key}`) })).created).equal(true);
+      }
+      for (const key of keys) {
+        expect(text(ok(await get({ key })).value)).equal(`value of ${key}`);
+      }
+      const [page] = await pages({});
+      expect(page?.items.map(({ key }) => key)).have.members(keys);
+    });
+
+    it("compares the expected revision, 0 for a key that must not exist", async () => {
+      expect(verdict(await put({ key: "k", expectedModRevision: 1 }))).deep.equal([
+        ...["FAILED_PRECONDITION", "REVISION_MISMATCH"],
+      ]);
+      ok(await put({ key: "k", expectedModRevision: 0 }));
+      const mismatch = await put({ key: "k", expectedModRevision: 0 });
+      expect(verdict(mismatch)).deep.equal(["FAILED_PRECONDITION", "REVISION_MISMATCH"]);
+      expect(mismatch.details?.metadata.get("mod_revision")).equal("2");
+      ok(await put({ key: "k", expectedModRevision: 2 }));
+      expect(verdict(await put({ key: "k", expectedModRevision: -1 }))).deep.equal([
+        ...["INVALID_ARGUMENT", "BAD_FIELD", "expected_mod_revision"],
+      ]);
+    });
+
+    it("answers what was there before, if asked", async () => {
+      expect(
+        ok(await put({ key: "k", value: Buffer.from("one"), ttlSeconds: 5, returnPrevious: true })).previous,
+      ).equal(undefined);
+      replica().tickMs += 1_000;
+      const { previous } = ok(await put({ key: "k", returnPrevious: true }));
+      expect(text(previous?.value)).equal("one");
+      expect({ ...previous, value: undefined }).deep.equal({
+        ...{ key: "k", value: undefined, createRevision: 2n, modRevision: 2n, version: 1n, expiresInMs: 4_000n },
+      });
+    });
+
+    it("counts the remaining life down by the cluster tick, to 1 and not to 0 (S20, S21)", async () => {
+      ok(await put({ key: "k", ttlSeconds: 10 }));
+      for (const [ticks, left] of [
+        [0, 10_000n],
+        [3_000, 7_000n],
+        [6_999, 1n],
+        [1, 1n],
+        [60_000, 1n],
+      ] as const) {
+        replica().tickMs += ticks;
+        ports.member.cluster.clock.wall += 1;
+        expect(ok(await get({ key: "k" })).expiresInMs).equal(left);
+      }
+      ok(await put({ key: "k" }));
+      expect(ok(await get({ key: "k" })).expiresInMs, "a put without a life removes an earlier one").equal(0n);
+    });
+
+    it("takes a life of up to a year", async () => {
+      ok(await put({ key: "k", ttlSeconds: 31_536_000 }));
+      expect(ok(await get({ key: "k" })).expiresInMs).equal(31_536_000_000n);
+      for (const ttlSeconds of [-1, 31_536_001]) {
+        expect(verdict(await put({ key: "k", ttlSeconds }))).deep.equal([
+          "INVALID_ARGUMENT",
+          "BAD_FIELD",
+          "ttl_seconds",
+        ]);
+      }
+    });
+
+    it("does not serve guards, and says so instead of ignoring them", async () => {
+      const guard = { lockName: "l", fencingToken: 1 };
+      const unserved = ["UNIMPLEMENTED", "NOT_SERVED", "guard"];
+      expect(verdict(await put({ key: "k", guard }))).deep.equal(unserved);
+      expect(verdict(await remove({ key: "k", guard }))).deep.equal(unserved);
+      expect(verdict(await swap({ key: "k", guard }))).deep.equal(unserved);
+      expect(replica().proposed).deep.equal([]);
+    });
+  });
+
+  describe("DeleteKey", () => {
+    it("removes a key, at a revision of its own", async () => {
+      ok(await put({ key: "k", value: Buffer.from("v") }));
+      const { previous, ...rest } = ok(await remove({ key: "k", returnPrevious: true }));
+      expect(rest).deep.equal({ deleted: true, revision: 3n });
+      expect(text(previous?.value)).equal("v");
+      expect(verdict(await get({ key: "k" }))).deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
+      expect(verdict(await remove({ key: "k" }))).deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
+      expect(ok(await put({ key: "k" })).created, "it starts anew").equal(true);
+      expect(ok(await get({ key: "k" })).version).equal(1n);
+    });
+
+    it("compares the expected revision, and finds the key first", async () => {
+      ok(await put({ key: "k" }));
+      expect(verdict(await remove({ key: "k", expectedModRevision: 1 }))).deep.equal([
+        ...["FAILED_PRECONDITION", "REVISION_MISMATCH"],
+      ]);
+      expect(verdict(await remove({ key: "absent", expectedModRevision: 1 }))).deep.equal([
+        "NOT_FOUND",
+        "KEY_NOT_FOUND",
+      ]);
+      expect(ok(await remove({ key: "k", expectedModRevision: 2 })).previous).equal(undefined);
+    });
+  });
+
+  describe("CompareAndSwap", () => {
+    const bytes = (value: string) => Buffer.from(value);
+
+    it("without an expectation wants no key", async () => {
+      expect(ok(await swap({ key: "k", newValue: bytes("one") }))).deep.include({ success: true, modRevision: 2n });
+      const failed = ok(await swap({ key: "k", newValue: bytes("two") }));
+      expect(text(failed.currentValue)).equal("one");
+      expect(failed).deep.include({ success: false, currentExists: true, modRevision: 2n, revision: 2n });
+    });
+
+    it("tells an empty expected value from none (S14)", async () => {
+      const absent = ok(await swap({ key: "k", expectedValue: bytes(""), newValue: bytes("x") }));
+      expect(absent).deep.include({ success: false, currentExists: false, modRevision: 0n });
+      ok(await put({ key: "k" }));
+      expect(ok(await swap({ key: "k", newValue: bytes("x") })).success, "must not exist").equal(false);
+      const swapped = ok(await swap({ key: "k", expectedValue: bytes(""), newValue: bytes("x") }));
+      expect(swapped).deep.include({ success: true, currentExists: true, modRevision: 3n, revision: 3n });
+      expect(text(swapped.currentValue)).equal("x");
+    });
+
+    it("by value cannot see that a value was changed and changed back; by revision it can (S15)", async () => {
+      for (const value of ["a", "b", "a"]) {
+        ok(await put({ key: "k", value: bytes(value) }));
+      }
+      const byRevision = { key: "k", expectedModRevision: 2, newValue: bytes("c") };
+      expect(ok(await swap(byRevision)).success).equal(false);
+      expect(ok(await swap({ ...byRevision, expectedValue: bytes("a") })).success, "both must hold").equal(false);
+      expect(ok(await swap({ key: "k", expectedValue: bytes("a"), newValue: bytes("c") })).success).equal(true);
+    });
+
+    it("checks its fields", async () => {
+      const tooLarge = Buffer.alloc(1_048_577);
+      const cases: readonly (readonly [Parameters<typeof swap>[0], readonly string[]])[] = [
+        [{ newValue: tooLarge }, ["TOO_LARGE", "new_value"]],
+        [{ expectedValue: tooLarge }, ["TOO_LARGE", "expected_value"]],
+        [{ expectedModRevision: -1 }, ["BAD_FIELD", "expected_mod_revision"]],
+        [{ ttlSeconds: -1 }, ["BAD_FIELD", "ttl_seconds"]],
+        [{ key: "" }, ["BAD_FIELD", "key"]],
+      ];
+      for (const [fields, refused] of cases) {
+        expect(verdict(await swap({ key: "k", ...fields }))).deep.equal(["INVALID_ARGUMENT", ...refused]);
+      }
+    });
+
+    it("gives the new value a life", async () => {
+      ok(await swap({ key: "k", ttlSeconds: 7 }));
+      expect(ok(await get({ key: "k" })).expiresInMs).equal(7_000n);
+    });
+  });
+
+  describe("ListKeys", () => {
+    const keysOf = (all: readonly ListKeysResponse[]) =>
+      all.flatMap(({ items }) => items.map(({ key }: KeyValue) => key));
+
+    async function putAll(keys: readonly string[], value: Uint8Array = Buffer.from("v")): Promise<void> {
+      for (const key of keys) {
+        ok(await put({ key, value }));
+      }
+    }
+
+    it("orders by the bytes of UTF-8: U+FFFF before U+1F600 (S16)", async () => {
+      const ordered = ["\0", "A", "a", "aa", "\u00e9", "\uffff", "\u{1f600}", "\u{10ffff}"];
+      await putAll(ordered.toReversed());
+      expect(keysOf(await pages({}))).deep.equal(ordered);
+      expect(keysOf(await pages({ pageSize: 1 }))).deep.equal(ordered);
+      expect([...ordered].sort(), "JavaScript orders otherwise").not.deep.equal(ordered);
+    });
+
+    it("lists what begins with the prefix, also with the last prefix of all (S16)", async () => {
+      await putAll(["a", "ab", "a\u{10ffff}", "b", "\u{10ffff}", "\u{10ffff}\u{10ffff}"]);
+      expect(keysOf(await pages({ prefix: "a" }))).deep.equal(["a", "ab", "a\u{10ffff}"]);
+      expect(keysOf(await pages({ prefix: "\u{10ffff}" }))).deep.equal(["\u{10ffff}", "\u{10ffff}\u{10ffff}"]);
+      expect(keysOf(await pages({ prefix: "nothing" }))).deep.equal([]);
+    });
+
+    it("answers whole entries, or keys only", async () => {
+      ok(await put({ key: "k", value: Buffer.from("v"), ttlSeconds: 1 }));
+      const [entry] = ok(await list({})).items;
+      const history = { key: "k", createRevision: 2n, modRevision: 2n, version: 1n, expiresInMs: 1_000n };
+      expect({ ...entry, value: text(entry?.value) }).deep.equal({ ...history, value: "v" });
+      const [bare] = ok(await list({ keysOnly: true })).items;
+      expect({ ...bare, value: text(bare?.value) }).deep.equal({ ...history, value: "" });
+    });
+
+    it("pages by count: 100 unless asked, at most 1,000", async () => {
+      const keys = Array.from({ length: 102 }, (_, at) => String(at).padStart(3, "0"));
+      await putAll(keys);
+      const byDefault = await pages({});
+      expect(byDefault.map(({ items }) => items.length)).deep.equal([100, 2]);
+      expect(keysOf(byDefault)).deep.equal(keys);
+      expect(
+        (await pages({ pageSize: 51 })).map(({ items }) => items.length),
+        "no empty last page",
+      ).deep.equal([51, 51]);
+      expect((await pages({ pageSize: 1_000 })).map(({ items }) => items.length)).deep.equal([102]);
+      for (const pageSize of [-1, 1_001]) {
+        expect(verdict(await list({ pageSize }))).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "page_size"]);
+      }
+    });
+
+    it("pages by bytes: 1 MiB of keys and values, but always one entry", async () => {
+      await putAll(["a", "b", "c", "d", "e"], Buffer.alloc(400 * 1024));
+      await putAll(["f"], Buffer.alloc(1_048_576));
+      const all = await pages({});
+      expect(all.map(({ items }) => items.map(({ key }) => key))).deep.equal([["a", "b"], ["c", "d"], ["e"], ["f"]]);
+      expect(await pages({ keysOnly: true })).have.length(1);
+    });
+
+    it("is true at the revision of each page (S48), and misses nothing that is added ahead", async () => {
+      await putAll(["a", "b", "d"]);
+      const first = ok(await list({ pageSize: 2 }));
+      expect(first.revision).equal(4n);
+      await putAll(["c", "0"]);
+      const second = ok(await list({ pageSize: 2, pageToken: first.nextPageToken }));
+      expect(keysOf([second])).deep.equal(["c", "d"]);
+      expect(second.revision).equal(6n);
+    });
+
+    it("refuses page tokens of another namespace or prefix, changed ones and made-up ones (S18)", async () => {
+      await owner.call(service.createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" }));
+      await putAll(["aa", "ab", "ac"]);
+      const { nextPageToken } = ok(await list({ prefix: "a", pageSize: 1 }));
+      expect(keysOf([ok(await list({ prefix: "a", pageToken: nextPageToken }))])).deep.equal(["ab", "ac"]);
+      const bytes = Buffer.from(nextPageToken, "base64url");
+      const tampered = Buffer.from(bytes);
+      tampered[tampered.length - 1] = (tampered.at(-1) ?? 0) ^ 1;
+      const cases = [
+        { namespace: "prod", prefix: "a", pageToken: nextPageToken },
+        { prefix: "", pageToken: nextPageToken },
+        { prefix: "aa", pageToken: nextPageToken },
+        { prefix: "a", pageToken: tampered.toString("base64url") },
+        { prefix: "a", pageToken: bytes.subarray(1).toString("base64url") },
+        { prefix: "a", pageToken: `${nextPageToken}=` },
+        { prefix: "a", pageToken: "made-up" },
+        { prefix: "a", pageToken: "x".repeat(10_000) },
+      ];
+      for (const request of cases) {
+        expect(verdict(await list(request))).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "page_token"]);
+      }
+    });
+
+    it("checks its other fields, and that the namespace exists", async () => {
+      ok(await list({ prefix: "x".repeat(1_024) }));
+      const prefix = await list({ prefix: "x".repeat(1_025) });
+      expect(verdict(prefix)).deep.equal(["INVALID_ARGUMENT", "TOO_LARGE", "prefix"]);
+      const consistency = await list({ consistency: 2 as ReadConsistency });
+      expect(verdict(consistency)).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "consistency"]);
+      expect(verdict(await list({ namespace: "nowhere" }))).deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
+    });
+  });
+});

@@ -134,7 +134,7 @@ export function createAdminClient(options: AdminClientOptions): AdminClient {
   assertEndpoints("endpoint", [endpoint]);
   assertTls(tls);
   const tokens = "refresh" in credentials ? credentials : createTokenSource(credentials, tls, runtime);
-  const pool = new EndpointPool([endpoint], 0, () => openChannel(endpoint, tls, channel));
+  const pool = new EndpointPool([endpoint], 0, (target) => openChannel(target, tls, channel));
   // Its answers are about this member: another one could not give them.
   return new AdminClient({ pool, tokens, runtime, timeoutMs, followLeader: false });
 }

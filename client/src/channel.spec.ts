@@ -1,5 +1,12 @@
 import { expect } from "chai";
-import { FakeRuntime, ScriptedMember, testCertificate, testKey } from "../test/index.ts";
+import {
+  FakeRuntime,
+  ScriptedMember,
+  strangerCertificate,
+  strangerKey,
+  testCertificate,
+  testKey,
+} from "../test/index.ts";
 import { createClient, QuoinError, type TlsOptions } from "./index.ts";
 
 describe("channels", () => {
@@ -36,8 +43,6 @@ describe("channels", () => {
     expect(await get(tls), "an address that the certificate names").to.equal(1);
     const port = member.endpoint.split(":")[1];
     expect(await get(tls, { endpoint: `localhost:${port}` }), "a name that the certificate has").to.equal(1);
-    const strange = await get(tls, { endpoint: `127.0.0.2:${port}` });
-    expect(strange, "an address that it does not name").to.include({ code: "UNAVAILABLE" });
     expect(
       await get({ ca: Buffer.from(testCertificate), certificate: Buffer.from(testCertificate), key: testKey }),
     ).to.equal(1);
@@ -45,6 +50,20 @@ describe("channels", () => {
       expect(await get(wrong)).to.include({ code: "UNAVAILABLE" });
     }
     expect(member.calls).to.have.length(3);
+  });
+
+  it("refuse a member whose certificate is for another address or name, though its authority is trusted", async () => {
+    member = await ScriptedMember.start(
+      { getKey: () => ({ revision: 1n }) },
+      { tls: { certificate: strangerCertificate, key: strangerKey } },
+    );
+    const tls = { ca: strangerCertificate, certificate: strangerCertificate, key: strangerKey };
+    for (const host of ["127.0.0.1", "localhost"]) {
+      const error = await get(tls, { endpoint: `${host}:${member.endpoint.split(":")[1]}` });
+      expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
+      expect((error as QuoinError).message).to.include("does not match certificate's altnames");
+    }
+    expect(member.calls).to.have.length(0);
   });
 
   it("take messages up to the limit that is set", async () => {

@@ -3,7 +3,7 @@
 import { isIP } from "node:net";
 import { checkServerIdentity } from "node:tls";
 import { type ChannelCredentials, Client, type ClientOptions, credentials, type VerifyOptions } from "@grpc/grpc-js";
-import { hostOf } from "./endpoint.ts";
+import { hostOf, isLoopback } from "./endpoint.ts";
 import type { TlsOptions } from "./tls.ts";
 
 /** Settings of each connection. */
@@ -48,6 +48,8 @@ export function openChannel(endpoint: string, tls: TlsOptions | undefined, optio
     // Retries are the SDK's: it must count them, and change the endpoint in between.
     "grpc.enable_retries": 0,
     "grpc.service_config_disable_resolution": 1,
+    // The proxy of the environment, if there is one, cannot reach this machine.
+    "grpc.enable_http_proxy": isLoopback(hostOf(endpoint)) ? 0 : 1,
     // Closing a client closes its connections; with the pool of the process they would linger.
     "grpc.use_local_subchannel_pool": 1,
   });

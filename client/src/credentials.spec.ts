@@ -67,7 +67,8 @@ describe("a token file", () => {
       for (const content of ["", "\n\n", "two secrets\n"]) {
         await writeFile(tokenFile, content);
         const error = await failure(() => source.token());
-        expect(error.message).to.equal(`credentials.tokenFile holds no bearer token: ${tokenFile}`);
+        expect(error).to.include({ code: "UNAUTHENTICATED", reason: "NO_TOKEN" });
+        expect(error.message).to.equal(`there is no bearer token in ${tokenFile}`);
       }
     });
   });

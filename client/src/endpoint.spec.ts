@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { assertEndpoints, conventionalHttpEndpoint, hostOf, isEndpoint } from "./endpoint.ts";
+import { assertEndpoints, conventionalHttpEndpoint, hostOf, isEndpoint, isLoopback } from "./endpoint.ts";
 import { QuoinError } from "./quoin-error.ts";
 
 describe("isEndpoint", () => {
@@ -28,6 +28,13 @@ describe("isEndpoint", () => {
 describe("hostOf", () => {
   it("is what stands before the port, without brackets", () => {
     expect(["demo:7400", "127.0.0.1:1", "[::1]:7400"].map(hostOf)).to.deep.equal(["demo", "127.0.0.1", "::1"]);
+  });
+});
+
+describe("isLoopback", () => {
+  it("knows this machine by its reserved names and addresses", () => {
+    for (const host of ["localhost", "127.0.0.1", "127.1.2.3", "::1"]) expect(isLoopback(host), host).to.equal(true);
+    for (const host of ["127.example.com", "10.0.0.1", "demo", "::2"]) expect(isLoopback(host), host).to.equal(false);
   });
 });
 

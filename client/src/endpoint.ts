@@ -1,5 +1,6 @@
 /** Addresses of members, as `host:port` for gRPC and as a URL for HTTP. */
 
+import { isIPv4 } from "node:net";
 import { badField } from "./request-field.ts";
 
 const endpointPattern = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})$/;
@@ -18,6 +19,15 @@ export function isEndpoint(text: string): boolean {
  */
 export function hostOf(endpoint: string): string {
   return endpoint.slice(0, endpoint.lastIndexOf(":")).replace(/^\[|\]$/g, "");
+}
+
+/**
+ * Whether a host is this machine itself, by the names and addresses that are reserved for it.
+ *
+ * @param host an IPv6 address without brackets.
+ */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIPv4(host) && host.startsWith("127."));
 }
 
 /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD unless there is at least one endpoint and each is `host:port`. */

@@ -6,7 +6,6 @@
 import { readFile } from "node:fs/promises";
 import { isToken } from "./bearer-token.ts";
 import { QuoinError } from "./quoin-error.ts";
-import { badField } from "./request-field.ts";
 import type { TokenSource } from "./token-source.ts";
 
 /** Reads the token from the first line of a file that is not empty. */
@@ -29,7 +28,7 @@ export class FileTokenSource implements TokenSource {
 
   async #read(): Promise<string> {
     const token = firstLine(await this.#content());
-    if (!isToken(token)) throw badField("credentials.tokenFile", `holds no bearer token: ${this.#file}`);
+    if (!isToken(token)) throw noToken(`there is no bearer token in ${this.#file}`);
     this.#token = token;
     return token;
   }
@@ -38,14 +37,13 @@ export class FileTokenSource implements TokenSource {
     try {
       return await readFile(this.#file, "utf8");
     } catch (error) {
-      throw new QuoinError({
-        code: "UNAUTHENTICATED",
-        reason: "NO_TOKEN",
-        message: `the token file cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-        cause: error,
-      });
+      throw noToken(`the token file cannot be read: ${error instanceof Error ? error.message : String(error)}`, error);
     }
   }
+}
+
+function noToken(message: string, cause?: unknown): QuoinError {
+  return new QuoinError({ code: "UNAUTHENTICATED", reason: "NO_TOKEN", message, cause });
 }
 
 function firstLine(content: string): string {

@@ -363,6 +363,18 @@ describe("operations", function () {
       expect(member.calls).to.have.length(1);
     });
 
+    it("of the client ends an operation that waits for its token, before anything is sent", async () => {
+      const member = await startMember({ getKey: () => found });
+      const tokens = await startTokens((_body, count) => {
+        client.close();
+        return { status: 200, body: { access_token: `token-${count}`, expires_in: 60, token_type: "Bearer" } };
+      });
+      const client = connect([member.endpoint], { credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] } });
+      const error = await failure(client.keyValue.get("n", "k"));
+      expect(error).to.include({ code: "CANCELLED", outcome: "not-executed", message: "the client is closed" });
+      expect(member.calls).to.have.length(0);
+    });
+
     it("of the client: a closed one refuses operations, and sends nothing", async () => {
       const member = await startMember({ getKey: () => found });
       const client = connect([member.endpoint]);

@@ -82,11 +82,11 @@ function post(endpoint: string, { apiKey, tls, expiresInSeconds, timeoutMs }: Ex
       url.protocol === "https:"
         ? requestHttps(url, { ...options, ...toNodeTls(tls ?? {}) })
         : requestHttp(url, options);
-    request.once("error", fail);
+    request.on("error", fail);
     request.once("response", (response) => {
       let answer = "";
       response.setEncoding("utf8");
-      response.once("error", fail);
+      response.on("error", fail);
       response.on("data", (chunk: string) => {
         answer += chunk;
         if (answer.length > maxAnswerBytes) response.destroy(new Error("the answer is too large"));

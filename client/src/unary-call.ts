@@ -64,7 +64,7 @@ export async function callUnary<Request, Response>(
   attempt: Attempt<Request, Response>,
 ): Promise<Answer<Response>> {
   const startMs = performance.now();
-  if (target.channel.getChannel().getConnectivityState(true) !== connectivityState.READY) {
+  if (currentState(target, false) !== connectivityState.READY) {
     await connect(target, Math.min(connectTimeoutMs, attempt.remainingMs), attempt.signal);
   }
   return send(target, attempt, attempt.remainingMs - (performance.now() - startMs));
@@ -76,13 +76,26 @@ export async function callUnary<Request, Response>(
  * @throws QuoinError UNAVAILABLE after the timeout; CANCELLED by the signal.
  */
 async function connect(target: Target, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
-  const channel = target.channel.getChannel();
   const deadline = Date.now() + timeoutMs;
-  let state = channel.getConnectivityState(true);
+  let state = currentState(target, true);
   while (state === connectivityState.IDLE || state === connectivityState.CONNECTING) {
     await changeOfState(target, state, deadline, signal);
-    state = channel.getConnectivityState(true);
+    state = currentState(target, true);
   }
+}
+
+/**
+ * The state of the channel. It may have been closed while the operation waited for something else: by the client, or because
+ * another member leads. That must be seen before it is told to connect, because grpc-js would bring it back to life.
+ *
+ * @throws QuoinError UNAVAILABLE, not executed, when the channel is closed.
+ */
+function currentState(target: Target, connect: boolean): connectivityState {
+  const channel = target.channel.getChannel();
+  if (channel.getConnectivityState(false) === connectivityState.SHUTDOWN) {
+    throw unavailable(`the connection to ${target.endpoint} is closed`);
+  }
+  return channel.getConnectivityState(connect);
 }
 
 function changeOfState(
@@ -98,7 +111,7 @@ function changeOfState(
     target.channel.getChannel().watchConnectivityState(state, deadline, (timeout) => {
       signal?.removeEventListener("abort", onAbort);
       if (timeout === undefined) resolve();
-      else reject(noConnection(target.endpoint));
+      else reject(unavailable(`no connection to ${target.endpoint} in time`));
     });
   });
 }
@@ -141,10 +154,6 @@ function cancelled(signal: AbortSignal | undefined): QuoinError {
   });
 }
 
-function noConnection(endpoint: string): QuoinError {
-  return new QuoinError({
-    code: "UNAVAILABLE",
-    outcome: "not-executed",
-    message: `no connection to ${endpoint} in time`,
-  });
+function unavailable(message: string): QuoinError {
+  return new QuoinError({ code: "UNAVAILABLE", outcome: "not-executed", message });
 }

@@ -5,4 +5,4 @@ export { FakeRuntime } from "./fake-runtime.ts";
 export { type ReceivedCall, type Refusal, refuse, ScriptedMember } from "./scripted-member.ts";
 export { ScriptedTokenEndpoint } from "./scripted-token-endpoint.ts";
 export { withTemporaryDirectory } from "./temporary-directory.ts";
-export { testCertificate, testKey } from "./test-certificate.ts";
+export { strangerCertificate, strangerKey, testCertificate, testKey } from "./test-certificate.ts";

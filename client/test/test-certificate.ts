@@ -23,3 +23,24 @@ DY2YQxSFPQJ756AxbYP4Lah/5i6hRANCAARqZOBxN1Arxh/y433uspbicbO3Khnm
 HVwD/wpkRG8a/WoyfzY15/AdKXBX11n2KGl8j9Y+DAt35rMGjGM8+t6p
 -----END PRIVATE KEY-----
 `;
+
+/** Another certificate of that kind, for 127.0.0.2 and stranger.invalid: nobody is there. */
+export const strangerCertificate = `-----BEGIN CERTIFICATE-----
+MIIBazCCARKgAwIBAgIBATAKBggqhkjOPQQDAjATMREwDwYDVQQDDAhzdHJhbmdl
+cjAgFw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowEzERMA8GA1UEAwwI
+c3RyYW5nZXIwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAAQ8F9AN4ywr5BkeBZRt
+/ko0UeGRzAqqFIGWkDj50Em9gIOAkaNV+VjYd9MGu1BOM5xf56AxzTFYBoxtp0XE
+8fUYo1UwUzAhBgNVHREEGjAYhwR/AAACghBzdHJhbmdlci5pbnZhbGlkMA8GA1Ud
+EwEB/wQFMAMBAf8wHQYDVR0OBBYEFNJ9rfSjgtlG0CgFtIv7qv6tg9C2MAoGCCqG
+SM49BAMCA0cAMEQCIE1liBdk0ojDLIci+r2nh5D0RpQNcXwpK/Ary9B1xsWaAiAP
+vWVopDxs7dOI8Hpd2jq6XO6gEqbY56xAjL3JCI9k+w==
+-----END CERTIFICATE-----
+`;
+
+/** The private key of that one. */
+export const strangerKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgk12uiqew/xwxnXjl
+mCsxXiOJqq6P6/SLbiaalUB1ykOhRANCAAQ8F9AN4ywr5BkeBZRt/ko0UeGRzAqq
+FIGWkDj50Em9gIOAkaNV+VjYd9MGu1BOM5xf56AxzTFYBoxtp0XE8fUY
+-----END PRIVATE KEY-----
+`;

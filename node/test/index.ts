@@ -1,3 +1,4 @@
+export { AppliedLog, type Asking, applyRows, dumpOf, FOUNDING, machineOver, OWNER, requestOf } from "./applied-log.ts";
 export { FoundedCluster, type FoundingSecrets, foundingSecrets } from "./founded-cluster.ts";
 export { MemoryStateStore } from "./memory-state-store.ts";
 export { RawConnection } from "./raw-connection.ts";

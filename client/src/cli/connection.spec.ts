@@ -137,6 +137,27 @@ describe("findConnection", () => {
       expect(secure.tls?.ca).to.equal(testCertificate.trim());
     }));
 
+  it("takes the local cluster of QUOIN_ENDPOINTS_FILE before a context that is not asked for, and after endpoints", () =>
+    withPlace(async ({ find, write }) => {
+      const file = await write("elsewhere/endpoints.json", localEndpoints);
+      await write(".config/quoin/config.yaml", context);
+      for (const environment of [
+        { QUOIN_ENDPOINTS_FILE: file },
+        { QUOIN_ENDPOINTS_FILE: "elsewhere/endpoints.json" },
+      ]) {
+        expect(await find({}, environment)).to.deep.equal({
+          endpoints: localEndpoints.grpc,
+          credentials: { apiKey: "qk_local", httpEndpoints: localEndpoints.http },
+          tls: undefined,
+        });
+        expect((await find({ context: "production" }, environment)).endpoints).to.deep.equal(["production:7400"]);
+        expect((await find({ endpoints: ["h:1"] }, environment)).credentials).to.deep.include({ apiKey: "qk_staging" });
+      }
+      expect((await usageError(find({}, { QUOIN_ENDPOINTS_FILE: "absent.json" }))).message).to.match(
+        /absent\.json does not exist$/,
+      );
+    }));
+
   it("gives the key of the local cluster to no other cluster", () =>
     withPlace(async ({ find, write }) => {
       await write(".quoin/endpoints.json", localEndpoints);

@@ -6,11 +6,12 @@
  * API key goes to no other cluster than the one that is asked for.
  */
 
+import path from "node:path";
 import { type Credentials, conventionalHttpEndpoint, isEndpoint, type TlsOptions } from "../index.ts";
 import type { ConnectionSource } from "./connection-source.ts";
 import { readContextSource } from "./context-source.ts";
 import { readEnvironmentSource } from "./environment-source.ts";
-import { readLocalClusterSource } from "./local-cluster-source.ts";
+import { readEndpointsFile, readLocalClusterSource } from "./local-cluster-source.ts";
 import { type ConnectionOptions, readOptionSource } from "./option-source.ts";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
@@ -32,16 +33,20 @@ export async function findConnection(
   options: ConnectionOptions,
 ): Promise<Connection> {
   const variables = readEnvironmentSource(terminal.environment);
-  const sources: ConnectionSource[] = [
-    await readOptionSource(options),
-    variables,
-    (await readContextSource(terminal, options.context)) ?? {},
-  ];
-  if (!sources.some((source) => source.endpoints !== undefined)) {
-    const local = await readLocalClusterSource(terminal.workingDirectory);
-    if (local !== undefined) sources.push(local);
+  const sources: ConnectionSource[] = [await readOptionSource(options), variables];
+  if (!namesCluster(sources) && options.context === undefined && variables.endpointsFile !== undefined) {
+    sources.push(await readEndpointsFile(path.resolve(terminal.workingDirectory, variables.endpointsFile)));
+  } else {
+    sources.push((await readContextSource(terminal, options.context)) ?? {});
+  }
+  if (!namesCluster(sources)) {
+    sources.push((await readLocalClusterSource(terminal.workingDirectory)) ?? {});
   }
   return assemble(sources, variables.httpEndpoints);
+}
+
+function namesCluster(sources: readonly ConnectionSource[]): boolean {
+  return sources.some((source) => source.endpoints !== undefined);
 }
 
 function assemble(

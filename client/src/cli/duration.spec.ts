@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { InvalidArgumentError } from "commander";
-import { parseCount, parseDurationMs, parseDurationSeconds, parsePositiveCount } from "./duration.ts";
+import { parseDurationMs, parseDurationSeconds } from "./duration.ts";
 
 function assertRefused(parse: (text: string) => number, texts: readonly string[]): void {
   for (const text of texts) {
@@ -20,17 +20,5 @@ describe("durations", () => {
     const bad = ["", "0", "0s", "-1", "1.5", "1e3", " 1", "1 s", "1d", "s", "0x10", "9999999999999999999", "1h30m"];
     assertRefused(parseDurationMs, bad);
     assertRefused(parseDurationSeconds, [...bad, "500ms", "1500ms"]);
-  });
-});
-
-describe("counts", () => {
-  it("are whole numbers in decimal up to 2^53 - 1 (S17)", () => {
-    expect(["0", "7", "9007199254740991"].map(parseCount)).to.deep.equal([0, 7, Number.MAX_SAFE_INTEGER]);
-    assertRefused(parseCount, ["", "-1", "1.0", "1e3", "0x1", "9007199254740992", "abc", " 1"]);
-  });
-
-  it("are at least 1 where they must be", () => {
-    expect(parsePositiveCount("1")).to.equal(1);
-    assertRefused(parsePositiveCount, ["0", "-1", ""]);
   });
 });

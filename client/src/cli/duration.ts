@@ -1,4 +1,4 @@
-/** Durations and counts as they are written on the command line. */
+/** Durations as they are written on the command line. */
 
 import { InvalidArgumentError } from "commander";
 
@@ -36,28 +36,4 @@ export function parseDurationSeconds(text: string): number {
   const seconds = parseDurationMs(text) / 1_000;
   if (!Number.isInteger(seconds)) throw new InvalidArgumentError("Give whole seconds, such as 90s, 5m or 1h.");
   return seconds;
-}
-
-/**
- * Reads a count or a revision: a whole number in decimal, at least 0.
- *
- * @throws InvalidArgumentError of commander, which names the option.
- */
-export function parseCount(text: string): number {
-  const count = Number(text);
-  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(count)) {
-    throw new InvalidArgumentError("Give a whole number from 0 to 2^53 - 1.");
-  }
-  return count;
-}
-
-/**
- * Reads a count that must not be 0.
- *
- * @throws InvalidArgumentError of commander, which names the option.
- */
-export function parsePositiveCount(text: string): number {
-  const count = parseCount(text);
-  if (count === 0) throw new InvalidArgumentError("Give a whole number of at least 1.");
-  return count;
 }

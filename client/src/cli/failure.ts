@@ -40,6 +40,7 @@ export function describeFailure(error: unknown): Failure {
 function exitCodeOf(error: QuoinError): ExitCode {
   if (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED") return exitCodes.unavailable;
   if (error.reason === "REVISION_MISMATCH") return exitCodes.compareFailed;
+  if (error.reason === "NO_TOKEN") return exitCodes.usage;
   // Without a request id the SDK itself has refused an argument.
   return error.code === "INVALID_ARGUMENT" && error.requestId === undefined ? exitCodes.usage : exitCodes.refused;
 }

@@ -2,8 +2,9 @@
 
 import { type Command, Option } from "commander";
 import type { KeyEntry } from "../index.ts";
+import { parseCount, parsePositiveCount } from "./count.ts";
 import { displayValue, escapeControls } from "./displayed-text.ts";
-import { parseCount, parseDurationSeconds, parsePositiveCount } from "./duration.ts";
+import { parseDurationSeconds } from "./duration.ts";
 import { CompareFailedError } from "./failure.ts";
 import { parseKeyArgument, parsePrefixArgument } from "./key-argument.ts";
 import { entryDocument, historyDocument, valueDocument } from "./key-document.ts";
@@ -58,7 +59,7 @@ function addPut(kv: Command, session: Session): void {
           revision: result.revision,
           ...previousDocument(options.prev, result.previous),
         },
-        table: withPrevious(options.prev, result.previous, {
+        shown: withPrevious(options.prev, result.previous, {
           columns: ["KEY", "CREATED", "MOD REVISION"],
           rows: [[escapeControls(target), String(result.created), String(result.modRevision)]],
         }),
@@ -73,19 +74,20 @@ function addGet(kv: Command, session: Session): void {
     .action(async (target: string, options: { readonly raw?: boolean }) => {
       const { namespace, key } = parseKeyArgument(target);
       const result = await session.withClient((client) => client.keyValue.get(namespace, key));
-      if (session.format === "table" || options.raw === true) {
+      if (options.raw === true) {
         session.terminal.stdout.write(result.value);
-        if (options.raw !== true) session.terminal.stdout.write("\n");
         return;
       }
-      const document = {
-        namespace,
-        key,
-        ...valueDocument(result.value),
-        ...historyDocument(result),
-        revision: result.revision,
-      };
-      session.print({ document, table: { columns: [], rows: [] } });
+      session.print({
+        document: {
+          namespace,
+          key,
+          ...valueDocument(result.value),
+          ...historyDocument(result),
+          revision: result.revision,
+        },
+        shown: Buffer.concat([result.value, Buffer.from("\n")]),
+      });
     });
 }
 
@@ -110,7 +112,7 @@ function addDelete(kv: Command, session: Session): void {
           revision: result.revision,
           ...previousDocument(options.prev, result.previous),
         },
-        table: withPrevious(options.prev, result.previous, {
+        shown: withPrevious(options.prev, result.previous, {
           columns: ["KEY", "DELETED", "REVISION"],
           rows: [[escapeControls(target), String(result.deleted), String(result.revision)]],
         }),
@@ -141,7 +143,7 @@ function addList(kv: Command, session: Session): void {
           items: items.map((item) => (keysOnly ? { key: item.key, ...historyDocument(item) } : entryDocument(item))),
           revision,
         },
-        table: listTable(items, keysOnly),
+        shown: listTable(items, keysOnly),
       });
     });
 }
@@ -224,7 +226,7 @@ function addCompareAndSwap(kv: Command, session: Session): void {
           mod_revision: modRevision,
           revision,
         },
-        table: {
+        shown: {
           columns: ["KEY", "SUCCESS", "MOD REVISION", "CURRENT VALUE"],
           rows: [
             [

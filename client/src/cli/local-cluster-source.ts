@@ -20,17 +20,31 @@ const relativeFile = path.join(".quoin", "endpoints.json");
 export async function readLocalClusterSource(workingDirectory: string): Promise<ConnectionSource | undefined> {
   let directory = path.resolve(workingDirectory);
   for (;;) {
-    const file = path.join(directory, relativeFile);
-    const found = await readPossiblyPrivateFile(file);
-    if (found !== undefined) {
-      // This also keeps out a file that another user has planted in a directory above: such a file cannot be read.
-      if (!found.isPrivate) throw notPrivate(file);
-      return toSource(file, new FieldReader(file, parseJson(file, found.content)));
-    }
+    const source = await readFileSource(path.join(directory, relativeFile));
+    if (source !== undefined) return source;
     const parent = path.dirname(directory);
     if (parent === directory) return undefined;
     directory = parent;
   }
+}
+
+/**
+ * Reads a file of this kind that is somewhere else.
+ *
+ * @throws UsageError as readLocalClusterSource; also when there is none.
+ */
+export async function readEndpointsFile(file: string): Promise<ConnectionSource> {
+  const source = await readFileSource(file);
+  if (source === undefined) throw new UsageError(`${file} does not exist`);
+  return source;
+}
+
+async function readFileSource(file: string): Promise<ConnectionSource | undefined> {
+  const found = await readPossiblyPrivateFile(file);
+  if (found === undefined) return undefined;
+  // This also keeps out a file that another user has planted in a directory above: such a file cannot be read.
+  if (!found.isPrivate) throw notPrivate(file);
+  return toSource(file, new FieldReader(file, parseJson(file, found.content)));
 }
 
 function toSource(file: string, fields: FieldReader): ConnectionSource {

@@ -75,7 +75,7 @@ describe("quoinctl, the process", function () {
     expect(result, result.stderr).to.include({ code: 0, signal: null, stderr: "" });
   }
 
-  it("puts and gets with the local cluster that it finds, also from below", () =>
+  it("puts and gets with the local cluster that it finds, also from below, and past a proxy", () =>
     withLocalCluster(async (directory) => {
       const put = await runQuoinctl(["kv", "put", "default/greeting", "hello"], { directory });
       assertSucceeded(put);
@@ -85,8 +85,17 @@ describe("quoinctl, the process", function () {
       const get = await runQuoinctl(["kv", "get", "default/greeting"], { directory: below });
       assertSucceeded(get);
       expect(get.stdout.toString()).to.equal("hello\n");
-      expect(member.calls.map((call) => call.authorization[0])).to.deep.equal(["Bearer token-1", "Bearer token-2"]);
-      expect(tokens.bodies).to.deep.equal([{ api_key: apiKey }, { api_key: apiKey }]);
+      const proxied = await runQuoinctl(["kv", "get", "default/greeting"], {
+        directory,
+        environment: { http_proxy: "http://127.0.0.1:1", grpc_proxy: "http://127.0.0.1:1" },
+      });
+      assertSucceeded(proxied);
+      expect(member.calls.map((call) => call.authorization[0])).to.deep.equal([
+        "Bearer token-1",
+        "Bearer token-2",
+        "Bearer token-3",
+      ]);
+      expect(tokens.bodies).to.deep.equal(Array.from({ length: 3 }, () => ({ api_key: apiKey })));
     }));
 
   it("carries every byte from the standard input, a file and - to the standard output", () =>

@@ -14,7 +14,7 @@ export function addNamespaceCommands(program: Command, session: Session): void {
       const created = await session.withClient((client) => client.keyValue.createNamespace(name));
       session.print({
         document: { namespace: created.namespace, created_at_ms: created.createdAtMs, revision: created.revision },
-        table: {
+        shown: {
           columns: ["NAMESPACE", "CREATED", "REVISION"],
           rows: [[created.namespace, new Date(created.createdAtMs).toISOString(), String(created.revision)]],
         },

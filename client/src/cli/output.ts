@@ -19,7 +19,8 @@ export interface TableContent {
 /** A result: a document of plain data for programs, and what a person sees of it. */
 export interface Result {
   readonly document: object;
-  readonly table: TableContent;
+  /** A table, or bytes that are printed as they are. */
+  readonly shown: TableContent | Uint8Array;
 }
 
 const noLines = {
@@ -50,9 +51,11 @@ export function printResult(
     terminal.stdout.write(`${JSON.stringify(result.document, undefined, 2)}\n`);
   } else if (format === "yaml") {
     terminal.stdout.write(stringify(result.document));
+  } else if (result.shown instanceof Uint8Array) {
+    terminal.stdout.write(result.shown);
   } else {
     const inColour = terminal.stdout.isTTY === true && (terminal.environment.NO_COLOR ?? "") === "";
-    terminal.stdout.write(renderTable(result.table, inColour));
+    terminal.stdout.write(renderTable(result.shown, inColour));
   }
 }
 

@@ -471,6 +471,8 @@ describe("quoinctl, the program", () => {
       ["--endpoints", "nowhere", "kv", "get", "n/k"],
       ["--context", "absent", "kv", "get", "n/k"],
       ["--ca", "/nonexistent", "kv", "get", "n/k"],
+      ["--token-file", "/nonexistent", "kv", "get", "n/k"],
+      ["--api-key-file", "/nonexistent", "kv", "get", "n/k"],
     ];
     for (const parameters of wrong) {
       it(`ends with 2 for: quoinctl ${parameters.join(" ")}`, async () => {

@@ -3,10 +3,10 @@
 import { Command, CommanderError, Option } from "commander";
 import packageDescription from "../../package.json" with { type: "json" };
 import { parseDurationMs } from "./duration.ts";
-import { list } from "./environment-source.ts";
 import { type ExitCode, exitCodes } from "./exit-code.ts";
 import { describeFailure } from "./failure.ts";
 import { addKeyValueCommands } from "./kv-commands.ts";
+import { parseList } from "./list.ts";
 import { addNamespaceCommands } from "./namespace-commands.ts";
 import { outputFormats } from "./output.ts";
 import { type GlobalOptions, Session } from "./session.ts";
@@ -15,8 +15,9 @@ import type { Terminal } from "./terminal.ts";
 import { addTokenCommand } from "./token-command.ts";
 
 const afterHelp = `
-Where the cluster is: --endpoints, else QUOIN_ENDPOINTS, else a context, else .quoin/endpoints.json in this directory or
-above. What to authenticate with: --token-file or --api-key-file, else QUOIN_TOKEN or QUOIN_API_KEY, else the same place.
+Where the cluster is: --endpoints, else QUOIN_ENDPOINTS, else the file QUOIN_ENDPOINTS_FILE, else a context, else
+.quoin/endpoints.json in this directory or above. What to authenticate with: --token-file or --api-key-file,
+else QUOIN_TOKEN or QUOIN_API_KEY, else the same place.
 
 Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 unavailable, 4 comparison failed.`;
 
@@ -45,7 +46,9 @@ function createProgram(terminal: Terminal): Command {
   const program = new Command("quoinctl")
     .description("Command line of Quoin, the coordination service")
     .version(packageDescription.version)
-    .addOption(new Option("--endpoints <LIST>", "gRPC endpoints as host:port, separated by commas").argParser(list))
+    .addOption(
+      new Option("--endpoints <LIST>", "gRPC endpoints as host:port, separated by commas").argParser(parseList),
+    )
     .option("--token-file <FILE>", "authenticate with the token in this file")
     .option("--api-key-file <FILE>", "authenticate with the API key in this file")
     .option("--context <NAME>", "use this context of the configuration file")

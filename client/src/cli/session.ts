@@ -29,11 +29,6 @@ export class Session {
     return this.#readOptions().timeout;
   }
 
-  /** The format to print in. */
-  get format(): OutputFormat {
-    return this.#readOptions().output;
-  }
-
   /** Finds the cluster; raises UsageError when there is none. */
   async findConnection(): Promise<Connection> {
     return findConnection(this.terminal, this.#readOptions());
@@ -51,6 +46,6 @@ export class Session {
 
   /** Prints a result in the format that was asked for. */
   print(result: Result): void {
-    printResult(this.terminal, this.format, result);
+    printResult(this.terminal, this.#readOptions().output, result);
   }
 }

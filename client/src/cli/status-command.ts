@@ -18,7 +18,7 @@ export function addStatusCommand(program: Command, session: Session): void {
       const report = await reportMembers(await session.findConnection(), session.timeoutMs);
       session.print({
         document: { cluster_id: report.clusterId ?? null, members: report.members.map(memberDocument) },
-        table: { columns, rows: report.members.map(memberRow) },
+        shown: { columns, rows: report.members.map(memberRow) },
       });
     });
 }

@@ -19,17 +19,13 @@ export function addTokenCommand(program: Command, session: Session): void {
     .action(async ({ expiresIn }: { readonly expiresIn?: number }) => {
       const { credentials, tls } = await session.findConnection();
       const { accessToken, expiresInSeconds } = await takeToken(credentials, tls, expiresIn, session.timeoutMs);
-      if (session.format === "table") {
-        session.terminal.stdout.write(`${accessToken}\n`);
-        return;
-      }
       session.print({
         document: {
           access_token: accessToken,
           ...(expiresInSeconds === undefined ? {} : { expires_in: expiresInSeconds }),
           token_type: "Bearer",
         },
-        table: { columns: [], rows: [] },
+        shown: Buffer.from(`${accessToken}\n`),
       });
     });
 }

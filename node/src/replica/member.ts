@@ -11,6 +11,7 @@ import {
   type DataDirectoryOptions,
   type MemberData,
   openDataDirectory,
+  StoreError,
   usageOf,
 } from "../storage/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
@@ -36,6 +37,7 @@ export class Member {
   #replica: Replica | null = null;
   #state: MemberState;
   #stateSinceMs: number;
+  #stopped: Promise<void> | null = null;
   #founding: { readonly clusterId: string; readonly result: Promise<number> } | null = null;
 
   private constructor(options: MemberOptions, directory: DataDirectory) {
@@ -144,6 +146,9 @@ export class Member {
     if (this.#state === "RUNNING" && this.clusterId === founding.clusterId) {
       return this.memberId;
     }
+    if (this.#stopped !== null) {
+      throw new CoordinationError("SHUTTING_DOWN", "this member is shutting down");
+    }
     if (this.#directory.phase !== "empty" || this.#founding !== null) {
       throw new CoordinationError(
         "NOT_EMPTY",
@@ -155,8 +160,15 @@ export class Member {
     return result;
   }
 
-  /** Stops serving and closes the stores. */
-  async stop(): Promise<void> {
+  /** Stops serving and closes the stores, after a founding that runs. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop();
+    return this.#stopped;
+  }
+
+  async #stop(): Promise<void> {
+    // A founding that failed has been reported.
+    await this.#founding?.result.catch(() => undefined);
     this.#replica?.stop();
     this.#replica = null;
     if (this.#data !== null) {
@@ -171,12 +183,24 @@ export class Member {
   }
 
   async #found(directory: DataDirectory & { readonly phase: "empty" }, founding: Founding): Promise<number> {
-    const data = await directory.found(founding, { tickMs: 0, wallMs: this.#options.clock.wallMs() });
+    const data = await this.#orFatal(directory.found(founding, { tickMs: 0, wallMs: this.#options.clock.wallMs() }));
     this.#directory = { phase: "member", data };
     this.#state = "RUNNING";
     this.#stateSinceMs = this.#options.clock.monotonicMs();
     this.#run(data);
     return data.identity.memberId;
+  }
+
+  /** Half a founding is completed by the next start, not by this process. */
+  async #orFatal<T>(founding: Promise<T>): Promise<T> {
+    try {
+      return await founding;
+    } catch (error) {
+      if (error instanceof StoreError) {
+        this.#options.onFatal(error);
+      }
+      throw error;
+    }
   }
 
   #run(data: MemberData): void {

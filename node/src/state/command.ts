@@ -86,7 +86,9 @@ export interface ClientCommand {
 }
 
 /** `principal` and `request` are null for what the leader proposes by itself. */
-export type Command = ClientCommand | { readonly principal: null; readonly request: null; readonly operation: LeaderOperation };
+export type Command =
+  | ClientCommand
+  | { readonly principal: null; readonly request: null; readonly operation: LeaderOperation };
 
 const FORMAT = 1;
 const KINDS = {

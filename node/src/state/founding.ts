@@ -106,9 +106,7 @@ export function applyFounding(context: ApplyContext, founding: Founding, configu
     name: founding.clusterName,
     version: CLUSTER_VERSION,
     configuration,
-    members: [
-      { id: index, name: founding.memberName, address: founding.address, incarnation: founding.incarnation },
-    ],
+    members: [{ id: index, name: founding.memberName, address: founding.address, incarnation: founding.incarnation }],
   });
   writeUser(transaction, {
     userId: owner.userId,

@@ -17,30 +17,30 @@ export {
 } from "./command.ts";
 export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
 export { DEFAULT_NAMESPACE, encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
+export type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./keys.ts";
 export { expiredKeys, getKey, type KeyPage, listKeys, type PageBounds, type StoredKey } from "./keys.ts";
 export { DEFAULT_STATE_LIMITS, type StateLimits } from "./limits.ts";
 export { needOf, type Reconfigure, StateMachine } from "./machine.ts";
 export type { CreateNamespaceResult, Outcome, Replayed, Result } from "./outcome.ts";
-export type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./keys.ts";
 export {
   type Access,
   type ApiKey,
   includesAccess,
   includesNamespace,
   type Need,
+  type Role,
   readApiKey,
   readApiKeyByPrefix,
   readUser,
   readUserByEmail,
   refusalOf,
-  type Role,
   roleAccess,
   type User,
   type UserStatus,
 } from "./principals.ts";
 export { type Progress, readProgress } from "./progress.ts";
 export { decodeText, encodeText } from "./record.ts";
-export { readPageTokenKey, readSigningKey, readSigningKeys, type SigningKey } from "./signing-keys.ts";
 export { hasEndedReplays } from "./replays.ts";
+export { readPageTokenKey, readSigningKey, readSigningKeys, type SigningKey } from "./signing-keys.ts";
 export type { Change, Row, StateReader, StateStore } from "./store.ts";
 export { compareBytes, type Digest } from "./transaction.ts";

@@ -6,10 +6,19 @@
  * what was done and how far it went never part (P42). Reads elsewhere see only committed batches.
  */
 
-import { type Configuration, EntryType, entryEnvelope, entryIndex, entryPayload, entryTerm, entryType } from "../raft/index.ts";
-import { InvariantViolation, invariant } from "../raft/index.ts";
+import {
+  type Configuration,
+  EntryType,
+  entryEnvelope,
+  entryIndex,
+  entryPayload,
+  entryTerm,
+  entryType,
+  InvariantViolation,
+  invariant,
+} from "../raft/index.ts";
 import { ApplyContext } from "./apply-context.ts";
-import { type ClientCommand, decodeCommand, type ClientOperation, type LeaderOperation } from "./command.ts";
+import { type ClientCommand, type ClientOperation, decodeCommand, type LeaderOperation } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { applyFounding, decodeFounding } from "./founding.ts";
 import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys.ts";

@@ -159,7 +159,11 @@ export function writeUser(transaction: Transaction, user: User): void {
 /** Writes the API key and the row by which its public part finds it. */
 export function writeApiKey(transaction: Transaction, apiKey: ApiKey): void {
   const writer = new RecordWriter().text(apiKey.apiKeyId).text(apiKey.userId).text(apiKey.name).text(apiKey.prefix);
-  writer.fixed(apiKey.sha256, SHA256_BYTES).uint53(apiKey.createdAtMs).uint53(apiKey.expiresAtMs).uint53(apiKey.revokedAtMs);
+  writer
+    .fixed(apiKey.sha256, SHA256_BYTES)
+    .uint53(apiKey.createdAtMs)
+    .uint53(apiKey.expiresAtMs)
+    .uint53(apiKey.revokedAtMs);
   transaction.put(apiKeyRow(apiKey.apiKeyId), writer.finish());
   transaction.put(apiKeyPrefixRow(apiKey.prefix), new RecordWriter().text(apiKey.apiKeyId).finish());
 }

@@ -58,15 +58,15 @@ export function storeAnswer(
     removeAnswer(context, key, before);
   }
   const whole = encodeAnswer(answer);
-  const withoutIts = withoutValues(answer);
+  const bare = withoutValues(answer);
   // A long refusal carries no values: it stays as it is.
-  const stripped = whole.length > context.limits.replayAnswerBytesMax && withoutIts !== answer;
+  const stripped = whole.length > context.limits.replayAnswerBytesMax && bare !== answer;
   const row = encodeStoredAnswer({
     payloadHash: request.payloadHash,
     tickMs: context.tickMs,
     index: context.index,
     stripped,
-    answer: stripped ? encodeAnswer(withoutIts) : whole,
+    answer: stripped ? encodeAnswer(bare) : whole,
   });
   context.transaction.put(key, row);
   context.transaction.put(replayTimeRow(context.tickMs, context.index), key);

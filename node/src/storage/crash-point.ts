@@ -26,6 +26,8 @@ export const CRASH_POINTS = [
   "file.rename.before",
   "file.rename.after",
   "file.directory-sync.after",
+  "file.link.before",
+  "file.link.after",
   "found.log.before",
   "found.log.after",
   "found.state.after",

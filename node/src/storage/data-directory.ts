@@ -26,7 +26,14 @@ import { encodeFounding, type Founding, readProgress } from "../state/index.ts";
 import { crashPoint } from "./crash-point.ts";
 import { replaceFile, syncDirectory } from "./durable-file.ts";
 import { FENCE_FILE, type Fence, readFence } from "./fence.ts";
-import { type Identity, mintIdentity, readIdentity, writeIdentity } from "./identity.ts";
+import {
+  createIdentity,
+  type Identity,
+  isIdentityDraft,
+  mintIdentity,
+  readIdentity,
+  writeIdentity,
+} from "./identity.ts";
 import { dropKeptFiles, keepFiles, keptDirectory } from "./kept-files.ts";
 import { decodeLogMeta, type LogMeta } from "./log-meta.ts";
 import { Rocks, type RocksOptions } from "./rocks.ts";
@@ -117,19 +124,19 @@ class Refused extends Error {
  */
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { directory } = options;
-  mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
   let identity: Identity | null = null;
   const opened: Rocks[] = [];
   try {
+    mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
     identity = readIdentity(directory);
     if (identity === null) {
       requireEmpty(directory);
-      writeIdentity(directory, mintIdentity(options.clusterName, options.name));
+      createIdentity(directory, mintIdentity(options.clusterName, options.name));
     }
     const isNew = identity === null || identity.phase === "empty";
     const raft = await openRaft(directory, isNew);
     opened.push(raft);
-    // Only now, with the store's lock held, is it certain that no other start minted an identity at the same time.
+    // Read again with the store's lock held: another start may have made the identity, or founded, a moment ago.
     identity = readIdentity(directory);
     invariant(identity !== null, "the identity stays once it is written");
     requireOwner(options, identity);
@@ -161,8 +168,16 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     if (error instanceof StoreError && (error.kind === "corruption" || error.kind === "missing")) {
       return { phase: "refused", state: "MEMBER_DAMAGED", reason: damage(directory, error.message), identity };
     }
-    throw error;
+    throw asStoreError(directory, error);
   }
+}
+
+/** Failures of the file system as errors of kind "io"; violations and everything else as they are. */
+function asStoreError(directory: string, error: unknown): unknown {
+  if (error instanceof Error && "syscall" in error) {
+    return new StoreError("io", `${directory} cannot be used: ${error.message}`, { cause: error });
+  }
+  return error;
 }
 
 async function openMember(
@@ -192,11 +207,11 @@ async function openMember(
     );
   }
 
-  dropAllKeptFiles(directory);
   const hardState = newerHardState(meta, fence);
   const boot = Math.max(meta.boot, fence.boot) + 1;
-  const log = new RocksLogStore({ rocks: raft, fencePath, meta, fenceCounter: fence.counter, onFatal });
   const state = new RocksStateStore(stateRocks, onFatal);
+  dropAllKeptFiles(directory);
+  const log = new RocksLogStore({ rocks: raft, fencePath, meta, fenceCounter: fence.counter, onFatal });
   await new Promise<void>((resolve) => log.writeBoot(boot, hardState, () => resolve()));
   return memberData(identity, { raft, stateRocks, log, state, commit: Math.max(appliedIndex, meta.commit) });
 }
@@ -236,19 +251,20 @@ async function found(
     fenceCounter: 0,
     onFatal,
   });
-  await new Promise<void>((resolve) => {
-    log.write({ writeSeq: 1, term: 1, vote: memberId, commit: 1, from: 1, rows: [entry] }, () => resolve());
-  });
-  crashPoint("found.log.after");
-  const member = await completeFounding(directory, identity, log.meta);
-  const stateRocks = await openState(directory);
-  return memberData(member, {
-    raft,
-    stateRocks,
-    log,
-    state: new RocksStateStore(stateRocks, onFatal),
-    commit: log.meta.commit,
-  });
+  try {
+    await new Promise<void>((resolve) => {
+      log.write({ writeSeq: 1, term: 1, vote: memberId, commit: 1, from: 1, rows: [entry] }, () => resolve());
+    });
+    crashPoint("found.log.after");
+    const member = await completeFounding(directory, identity, log.meta);
+    const stateRocks = await openState(directory);
+    const state = new RocksStateStore(stateRocks, onFatal);
+    dropAllKeptFiles(directory);
+    return memberData(member, { raft, stateRocks, log, state, commit: log.meta.commit });
+  } catch (error) {
+    await log.close();
+    throw asStoreError(directory, error);
+  }
 }
 
 async function completeFounding(directory: string, identity: Identity, meta: LogMeta): Promise<Identity> {
@@ -295,9 +311,9 @@ function memberData(
 }
 
 function requireEmpty(directory: string): void {
-  const found = readdirSync(directory).filter((name) => !NOT_DATA.has(name));
-  // A start that was cut short while it wrote the identity leaves only its temporary file.
-  if (found.some((name) => name !== "identity.new")) {
+  const found = readdirSync(directory).filter((name) => !NOT_DATA.has(name) && !isIdentityDraft(name));
+  // A start that runs at the same time may have made the identity since it was looked for.
+  if (found.length > 0 && readIdentity(directory) === null) {
     throw new Refused(
       "MEMBER_REFUSED",
       `${directory} has no identity and is not empty (it holds ${found.slice(0, 5).join(", ")}). It is left as it is; ` +
@@ -320,10 +336,17 @@ async function openRaft(directory: string, isNew: boolean): Promise<Rocks> {
   const path = join(directory, RAFT_DIRECTORY);
   if (isNew) {
     makeDirectory(directory, RAFT_DIRECTORY);
-  } else {
-    keepFiles(path);
   }
-  return Rocks.open(path, { ...RAFT_OPTIONS, createIfMissing: isNew });
+  const kept = !isNew && keepFiles(path);
+  try {
+    return await Rocks.open(path, { ...RAFT_OPTIONS, createIfMissing: isNew });
+  } catch (error) {
+    if (kept && error instanceof StoreError && error.kind === "locked") {
+      // These are the files of a running member, which change; nothing was recovered.
+      dropKeptFiles(path);
+    }
+    throw error;
+  }
 }
 
 async function openState(directory: string): Promise<Rocks> {
@@ -433,8 +456,8 @@ function termOf(raft: Rocks, meta: LogMeta, index: number): number | null {
 
 function damage(directory: string, problem: string): string {
   return (
-    `${directory} has lost acknowledged data: ${problem}. It is not served, and nothing in it was deleted; the ` +
-    `write-ahead logs as they were are in ${keptDirectory(RAFT_DIRECTORY)}. Copy it aside, find out what damaged the ` +
-    "disk, and restore the directory from a copy that is whole"
+    `${directory} has lost acknowledged data: ${problem}. It is not served, and nothing in it was deleted; the files ` +
+    `of its stores as they were found are in ${keptDirectory(RAFT_DIRECTORY)} and beside it. Copy it aside, find out ` +
+    "what damaged the disk, and restore the directory from a copy that is whole"
   );
 }

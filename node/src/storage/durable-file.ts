@@ -2,7 +2,7 @@
  * Small files that are replaced whole: a reader finds the old content or the new, also after a power cut.
  */
 
-import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, linkSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { crashPoint } from "./crash-point.ts";
 
@@ -12,19 +12,44 @@ const FILE_MODE = 0o600;
 /** Replaces the file: temporary file, fsync, rename, fsync of the directory. Returns when it is durable. */
 export function replaceFile(path: string, content: string | Uint8Array): void {
   const temporary = `${path}.new`;
-  crashPoint("file.write.before");
-  const file = openSync(temporary, "w", FILE_MODE);
-  try {
-    writeSync(file, typeof content === "string" ? Buffer.from(content) : content);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  writeDurably(temporary, content);
   crashPoint("file.rename.before");
   renameSync(temporary, path);
   crashPoint("file.rename.after");
   syncDirectory(dirname(path));
   crashPoint("file.directory-sync.after");
+}
+
+/**
+ * Makes the file if there is none: temporary file of this process, fsync, link, fsync of the directory. Returns when
+ * the file is durable, whoever made it: of several processes that try at the same time one succeeds.
+ */
+export function createFile(path: string, content: string | Uint8Array): void {
+  const temporary = `${path}.${process.pid}.new`;
+  writeDurably(temporary, content);
+  crashPoint("file.link.before");
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) {
+      throw error;
+    }
+  }
+  crashPoint("file.link.after");
+  rmSync(temporary);
+  syncDirectory(dirname(path));
+}
+
+function writeDurably(path: string, content: string | Uint8Array): void {
+  crashPoint("file.write.before");
+  const file = openSync(path, "w", FILE_MODE);
+  try {
+    // Unlike a single write, this goes on after a part of the content, or fails.
+    writeFileSync(file, content);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Makes the entries of a directory durable. */

@@ -8,7 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { replaceFile } from "./durable-file.ts";
+import { createFile, replaceFile } from "./durable-file.ts";
 import { StoreError } from "./store-error.ts";
 
 export type Phase = "empty" | "member";
@@ -28,6 +28,7 @@ export interface Identity {
 }
 
 const FILE = "identity";
+const DRAFT_PATTERN = /^identity\.[0-9]+\.new$/;
 const INCARNATION_BYTES = 16;
 const INCARNATION_PATTERN = /^[0-9a-f]{32}$/;
 const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -68,9 +69,23 @@ export function readIdentity(directory: string): Identity | null {
   return parsed;
 }
 
+/** Gives the directory this identity unless it has one already; whichever it has is durable on return. */
+export function createIdentity(directory: string, identity: Identity): void {
+  createFile(join(directory, FILE), encodeIdentity(identity));
+}
+
 /** Replaces the identity; durable on return. */
 export function writeIdentity(directory: string, identity: Identity): void {
-  replaceFile(join(directory, FILE), `${JSON.stringify(identity, null, 2)}\n`);
+  replaceFile(join(directory, FILE), encodeIdentity(identity));
+}
+
+/** Whether a file of this name may be all that is left of a start that was cut short while it made the identity. */
+export function isIdentityDraft(name: string): boolean {
+  return DRAFT_PATTERN.test(name);
+}
+
+function encodeIdentity(identity: Identity): string {
+  return `${JSON.stringify(identity, null, 2)}\n`;
 }
 
 function isIdentity(value: unknown): value is Identity {

@@ -72,6 +72,14 @@ function syncFence(): void {
   crashPoint("fence.sync.after");
 }
 
+/** A slot that does not fit on the disk as a whole is a failed write. */
+function writeFence(slot: Uint8Array, offset: number): void {
+  const written = writeSync(fence, slot, 0, slot.length, offset);
+  if (written !== slot.length) {
+    throw new Error(`only ${written} of ${slot.length} bytes of the fence were written`);
+  }
+}
+
 function attempt(action: () => void): void {
   if (failed) {
     return;
@@ -79,9 +87,13 @@ function attempt(action: () => void): void {
   try {
     action();
   } catch (error) {
-    failed = true;
-    reply({ kind: "fatal", message: error instanceof Error ? error.message : String(error) });
+    fail(error);
   }
+}
+
+function fail(error: unknown): void {
+  failed = true;
+  reply({ kind: "fatal", message: error instanceof Error ? error.message : String(error) });
 }
 
 port.on("message", (request: LogRequest) => {
@@ -93,7 +105,7 @@ port.on("message", (request: LogRequest) => {
         rocks.write(decodeChanges(request.changes), true);
         crashPoint("log.batch.after");
         crashPoint("fence.write.before");
-        writeSync(fence, request.fence, 0, request.fence.length, request.fenceOffset);
+        writeFence(request.fence, request.fenceOffset);
         crashPoint("fence.write.after");
         if (request.syncFence) {
           syncFence();
@@ -107,16 +119,18 @@ port.on("message", (request: LogRequest) => {
       }
       case "clear":
         crashPoint("log.clear.before");
-        rocks.clear(request.from, request.to);
+        rocks.clear(request.from, request.to, (error) => {
+          if (error !== null) {
+            fail(error);
+          }
+        });
         crashPoint("log.clear.after");
         return;
       case "close":
         syncFence();
         closeSync(fence);
-        void rocks.close().then(() => {
-          reply({ kind: "closed" });
-          port.close();
-        });
+        // The store itself is closed by the thread that opened it.
+        port.close();
         return;
     }
   });

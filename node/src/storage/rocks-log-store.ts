@@ -143,16 +143,12 @@ export class RocksLogStore implements LogStore {
     this.#prevTerm = prevTerm;
   }
 
-  /** Syncs the fence and ends the thread; the caller closes the store afterwards. */
+  /** Finishes the write in flight, syncs the fence and ends the thread; the caller closes the store afterwards. */
   close(): Promise<void> {
     return this.#thread.close({ kind: "close" });
   }
 
-  #writeMeta(
-    meta: LogMeta,
-    append: AppendEffect | null,
-    done: (writeSeq: number, durationMs: number) => void,
-  ): void {
+  #writeMeta(meta: LogMeta, append: AppendEffect | null, done: (writeSeq: number, durationMs: number) => void): void {
     invariant(this.#done === null, "one log write is in flight at a time");
     invariant(meta.writeSeq > this.#meta.writeSeq, "write sequences grow", () => String(meta.writeSeq));
     const before = this.#meta;
@@ -191,7 +187,7 @@ export class RocksLogStore implements LogStore {
     const done = this.#done;
     invariant(done !== null && writeSeq === this.#meta.writeSeq, "acknowledgements come in order");
     this.#done = null;
-    if (this.#clearBelow > 0) {
+    if (this.#clearBelow > 0 && !this.#thread.isClosing) {
       this.#thread.post({ kind: "clear", from: entryKey(0), to: entryKey(this.#clearBelow) });
       this.#clearBelow = 0;
     }

@@ -6,6 +6,7 @@
 import { invariant, writeUint53 } from "../raft/index.ts";
 import type { Change, Row, StateStore } from "../state/index.ts";
 import { crashPoint } from "./crash-point.ts";
+import { Milestones } from "./milestones.ts";
 import type { Rocks } from "./rocks.ts";
 import type { StateReply, StateRequest, StateThreadData } from "./state-thread.ts";
 import { StoreError } from "./store-error.ts";
@@ -15,11 +16,14 @@ export class RocksStateStore implements StateStore {
   readonly #rocks: Rocks;
   readonly #thread: StoreThread<StateRequest, StateReply>;
   readonly #onFatal: (error: StoreError) => void;
+  readonly #milestones: Milestones;
   #syncs = 0;
   #synced: (() => void) | null = null;
 
+  /** Raises a StoreError of kind "corruption" if the store has lost batches between older and newer ones. */
   constructor(rocks: Rocks, onFatal: (error: StoreError) => void) {
     this.#rocks = rocks;
+    this.#milestones = Milestones.read(rocks);
     this.#onFatal = onFatal;
     const data: StateThreadData = { handle: rocks.handle };
     this.#thread = new StoreThread(
@@ -47,7 +51,7 @@ export class RocksStateStore implements StateStore {
   write(changes: readonly Change[]): void {
     invariant(this.#synced === null, "no batch is written during a sync: it would wait for the disk");
     crashPoint("state.batch.before");
-    this.#orFatal(() => this.#rocks.write(changes, false));
+    this.#orFatal(() => this.#rocks.write(this.#milestones.mark(changes), false));
     crashPoint("state.batch.after");
   }
 
@@ -60,6 +64,7 @@ export class RocksStateStore implements StateStore {
     this.#thread.post({ kind: "sync", marker });
   }
 
+  /** Ends the thread; the caller closes the store afterwards. */
   close(): Promise<void> {
     return this.#thread.close({ kind: "close" });
   }

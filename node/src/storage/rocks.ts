@@ -2,13 +2,18 @@
  * The border to the RocksDB binding: the only file that knows its types and its synchronous methods.
  *
  * A write runs in the calling thread, and a synced one blocks it until the disk has answered: synced writes belong in
- * a worker thread (P59). A store opened once can be shared with worker threads by its handle; the thread that opened it
- * closes it last.
+ * a worker thread (P59). A store opened once can be shared with worker threads by its handle. Closing it closes it for
+ * all of them, and the binding does not survive a call after that: the thread that opened the store closes it, when no
+ * other uses it any more, and this file refuses whatever comes later.
+ *
+ * The binding keeps every batch and iterator in a list until it is closed asynchronously; what is closed synchronously
+ * has to be taken off the list here, or memory would grow with each write.
  */
 
 import { RocksLevel } from "rocksdb";
 import type { Change, Row } from "../state/index.ts";
 import { StoreError } from "./store-error.ts";
+import { requireReadableLogs } from "./wal-framing.ts";
 
 export interface RocksOptions {
   /** Whether a store that is not there is made; otherwise it is an error of kind "missing". */
@@ -26,6 +31,7 @@ const EMPTY = Buffer.alloc(0);
 
 export class Rocks {
   readonly #level: RocksLevel;
+  #closed = false;
 
   private constructor(level: RocksLevel) {
     this.#level = level;
@@ -33,6 +39,7 @@ export class Rocks {
 
   /** Opens the store in this directory. Raises a StoreError. */
   static async open(directory: string, options: RocksOptions): Promise<Rocks> {
+    requireReadableLogs(directory);
     const level = new RocksLevel(directory, { keyEncoding: "buffer", valueEncoding: "buffer" });
     try {
       await level.open({
@@ -50,7 +57,7 @@ export class Rocks {
     return new Rocks(level);
   }
 
-  /** Shares the store that another thread has open, by its handle. */
+  /** Shares the store that another thread has open, by its handle. It is not to be closed here. */
   static async attach(handle: bigint): Promise<Rocks> {
     const level = new RocksLevel(handle, { keyEncoding: "buffer", valueEncoding: "buffer" });
     await level.open({});
@@ -59,6 +66,7 @@ export class Rocks {
 
   /** For `attach` in a worker thread. */
   get handle(): bigint {
+    this.#requireOpen();
     return this.#level.handle;
   }
 
@@ -68,7 +76,9 @@ export class Rocks {
 
   /** Calls `visit` for the rows with from ≤ key < to, ascending, until it returns false. */
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
-    const iterator = this.#level.iterator({ gte: asBuffer(from), lt: asBuffer(to), fillCache: true });
+    const iterator = this.#guard("scan", () => {
+      return this.#level.iterator({ gte: asBuffer(from), lt: asBuffer(to), fillCache: true });
+    });
     try {
       for (;;) {
         const { rows, finished } = this.#guard("scan", () => iterator._nextvSync(SCAN_ROWS));
@@ -83,6 +93,7 @@ export class Rocks {
       }
     } finally {
       iterator._closeSync();
+      this.#level.detachResource(iterator);
     }
   }
 
@@ -90,42 +101,56 @@ export class Rocks {
   write(changes: readonly Change[], sync: boolean): void {
     this.#guard("write", () => {
       const batch = this.#level.batch();
-      for (const { key, value } of changes) {
-        if (value === null) {
-          batch._del(asBuffer(key));
-        } else {
-          batch._put(asBuffer(key), asBuffer(value));
+      try {
+        for (const { key, value } of changes) {
+          if (value === null) {
+            batch._del(asBuffer(key));
+          } else {
+            batch._put(asBuffer(key), asBuffer(value));
+          }
         }
+        batch._writeSync({ sync });
+      } finally {
+        batch._closeSync();
+        this.#level.detachResource(batch);
       }
-      batch._writeSync({ sync });
-      batch._closeSync();
     });
   }
 
-  /** Deletes from ≤ key < to by one range tombstone, unsynced. */
-  clear(from: Uint8Array, to: Uint8Array): void {
-    let failure: Error | null = null;
+  /**
+   * Deletes from ≤ key < to by one range tombstone, unsynced. It is done on return, but whether it succeeded is told
+   * by `done`, later in the same turn.
+   */
+  clear(from: Uint8Array, to: Uint8Array, done: (error: StoreError | null) => void): void {
+    this.#requireOpen();
     this.#level._clear({ gte: asBuffer(from), lt: asBuffer(to) }, (error) => {
-      failure = error;
+      done(error === null ? null : ioError("clear", error));
     });
-    if (failure !== null) {
-      throw ioError("clear", failure);
-    }
   }
 
   /** Whether RocksDB holds writes back at the moment, so that a write would block its thread. */
   get isStalled(): boolean {
+    this.#requireOpen();
     return (
       this.#level.getProperty("rocksdb.is-write-stopped") !== "0" ||
       this.#level.getProperty("rocksdb.actual-delayed-write-rate") !== "0"
     );
   }
 
+  /** Closes the store for all threads; no other may use it any more. */
   async close(): Promise<void> {
+    this.#closed = true;
     await this.#level.close();
   }
 
+  #requireOpen(): void {
+    if (this.#closed) {
+      throw new StoreError("io", "the store is closed");
+    }
+  }
+
   #guard<T>(action: string, run: () => T): T {
+    this.#requireOpen();
     try {
       return run();
     } catch (error) {
@@ -149,12 +174,16 @@ function openError(directory: string, error: unknown): StoreError {
   const message = cause instanceof Error ? cause.message : String(cause);
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
   if (code === "LEVEL_LOCKED") {
-    return new StoreError("locked", `another process uses the data directory (lock of ${directory} is held)`, { cause });
+    return new StoreError("locked", `another process uses the data directory (lock of ${directory} is held)`, {
+      cause,
+    });
   }
   if (message.includes("does not exist (create_if_missing is false)")) {
     return new StoreError("missing", `there is no store in ${directory}`, { cause });
   }
   // A file that a manifest names and that is not there is lost data, whatever RocksDB calls it.
   const corrupt = /^Corruption|No such file or directory|does not exist/.test(message);
-  return new StoreError(corrupt ? "corruption" : "io", `the store in ${directory} does not open: ${message}`, { cause });
+  return new StoreError(corrupt ? "corruption" : "io", `the store in ${directory} does not open: ${message}`, {
+    cause,
+  });
 }

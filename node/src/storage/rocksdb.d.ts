@@ -14,7 +14,10 @@ declare module "rocksdb" {
   }
 
   export class RocksLevel {
-    constructor(location: string | bigint, options: { readonly keyEncoding: "buffer"; readonly valueEncoding: "buffer" });
+    constructor(
+      location: string | bigint,
+      options: { readonly keyEncoding: "buffer"; readonly valueEncoding: "buffer" },
+    );
     readonly handle: bigint;
     open(options: object): Promise<void>;
     close(): Promise<void>;
@@ -25,6 +28,8 @@ declare module "rocksdb" {
       readonly fillCache?: boolean;
       readonly values?: boolean;
     }): RocksIterator;
+    /** Forgets a batch or iterator that was closed synchronously. */
+    detachResource(resource: RocksBatch | RocksIterator): void;
     getProperty(name: string): string;
     _getManySync(keys: readonly Buffer[], options: { readonly valueEncoding: "buffer" }): (Buffer | undefined)[];
     _clear(range: { readonly gte: Buffer; readonly lt: Buffer }, callback: (error: Error | null) => void): void;

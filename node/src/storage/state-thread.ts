@@ -32,10 +32,8 @@ let failed = false;
 port.on("message", (request: StateRequest) => {
   const reply = (message: StateReply | ThreadReply): void => port.postMessage(message);
   if (request.kind === "close") {
-    void rocks.close().then(() => {
-      reply({ kind: "closed" });
-      port.close();
-    });
+    // The store itself is closed by the thread that opened it.
+    port.close();
     return;
   }
   if (failed) {

@@ -9,14 +9,18 @@ import { Worker } from "node:worker_threads";
 import { StoreError } from "./store-error.ts";
 
 /** What every such thread may answer besides its own replies. */
-export type ThreadReply = { readonly kind: "closed" } | { readonly kind: "fatal"; readonly message: string };
+export interface ThreadReply {
+  readonly kind: "fatal";
+  readonly message: string;
+}
 
 export class StoreThread<Request, Reply extends { readonly kind: string }> {
   readonly #worker: Worker;
   readonly #name: string;
   readonly #onFatal: (error: StoreError) => void;
+  readonly #exited: Promise<void>;
   #failed = false;
-  #closed: (() => void) | null = null;
+  #closing = false;
 
   constructor(
     entry: URL,
@@ -33,52 +37,56 @@ export class StoreThread<Request, Reply extends { readonly kind: string }> {
         return;
       }
       if (isThreadReply(reply)) {
-        this.#onThreadReply(reply);
+        this.#fail(reply.message);
       } else {
         onReply(reply);
       }
     });
     this.#worker.on("error", (error) => this.#fail(error instanceof Error ? error.message : String(error)));
-    this.#worker.on("exit", () => {
-      if (this.#closed === null) {
-        this.#fail("it ended");
-      }
+    this.#exited = new Promise((resolve) => {
+      this.#worker.on("exit", () => {
+        if (!this.#closing) {
+          this.#fail("it ended");
+        }
+        resolve();
+      });
     });
+  }
+
+  /** Whether `close` was called. */
+  get isClosing(): boolean {
+    return this.#closing;
   }
 
   post(request: Request, transfer: readonly ArrayBuffer[] = []): void {
     this.#worker.postMessage(request, transfer);
   }
 
-  /** Asks the thread to finish what it has and end; the request must be one that it answers with `closed`. */
-  close(request: Request): Promise<void> {
-    return new Promise((resolve) => {
-      this.#closed = resolve;
-      if (this.#failed) {
-        void this.#worker.terminate().then(() => resolve());
-      } else {
-        this.post(request);
-      }
-    });
-  }
-
-  #onThreadReply(reply: ThreadReply): void {
-    if (reply.kind === "fatal") {
-      this.#fail(reply.message);
-    } else {
-      this.#closed?.();
+  /** Asks the thread to finish what it has and end, by a request that it ends by itself on. Returns when it is gone. */
+  async close(request: Request): Promise<void> {
+    if (!this.#closing) {
+      this.#closing = true;
+      this.post(request);
     }
+    if (this.#failed) {
+      // A failed thread does nothing any more, also not end.
+      await this.#worker.terminate();
+    }
+    await this.#exited;
   }
 
   #fail(message: string): void {
-    if (!this.#failed) {
-      this.#failed = true;
-      this.#onFatal(new StoreError("io", `the ${this.#name} thread failed: ${message}`));
-      this.#closed?.();
+    if (this.#failed) {
+      return;
     }
+    this.#failed = true;
+    if (this.#closing) {
+      void this.#worker.terminate();
+    }
+    this.#onFatal(new StoreError("io", `the ${this.#name} thread failed: ${message}`));
   }
 }
 
 function isThreadReply(reply: { readonly kind: string }): reply is ThreadReply {
-  return reply.kind === "closed" || reply.kind === "fatal";
+  return reply.kind === "fatal";
 }

@@ -27,12 +27,14 @@ export function grpcFrame(message: Uint8Array): Buffer {
  * Sends one request on a connection of its own and resolves to what came back.
  *
  * @param body everything after the headers, see grpcFrame.
+ * @param endStream whether the request ends there; otherwise more seems to come until the server has answered.
  */
 export function rawGrpcCall(
   port: number,
   path: string,
   headers: Readonly<Record<string, string | string[]>>,
   body: Buffer,
+  { endStream } = { endStream: true },
 ): Promise<RawAnswer> {
   const session = connect(`http://127.0.0.1:${port}`, SESSION_OPTIONS);
   return new Promise<RawAnswer>((resolve, reject) => {
@@ -54,6 +56,11 @@ export function rawGrpcCall(
     stream.on("error", reject);
     stream.on("close", () => resolve({ grpcStatus: String(received["grpc-status"]), headers: received }));
     stream.resume();
-    stream.end(body);
+    if (endStream) {
+      stream.end(body);
+    } else {
+      stream.write(body);
+      stream.on("end", () => stream.end());
+    }
   }).finally(() => session.close());
 }

@@ -25,7 +25,7 @@ export interface AdminServerOptions {
 }
 
 export class AdminServer {
-  readonly #server = new GrpcServer();
+  readonly #server: GrpcServer;
 
   constructor({ member, tokenFile, address, clock, logger }: AdminServerOptions) {
     const port: PortContext<Administrator> = {
@@ -35,6 +35,7 @@ export class AdminServer {
       logger,
       leaderEndpoint: () => leaderEndpoint(member),
     };
+    this.#server = new GrpcServer(port.leaderEndpoint);
     const methods = new ClusterAdminMethods(new Executor(member), member);
     const bootstrap = new BootstrapMethod(member, address);
     this.#server.addService(serviceDefinitions.ClusterAdminService, clusterAdminService(port, methods, bootstrap));

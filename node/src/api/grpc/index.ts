@@ -1,3 +1,3 @@
 export { AdminServer, type AdminServerOptions } from "./admin-server.ts";
+export type { ErrorLog } from "./error-log.ts";
 export { PublicServer, type PublicServerOptions } from "./public-server.ts";
-export { REQUEST_BYTES_MAX } from "./server.ts";

@@ -39,7 +39,7 @@ export interface PublicServerOptions {
 const SERVICES: readonly ServiceName[] = ["KeyValueService", "ClusterService", "ClusterAdminService"];
 
 export class PublicServer {
-  readonly #server = new GrpcServer();
+  readonly #server: GrpcServer;
   readonly #health: HealthService;
 
   constructor({ member, access, clock, logger }: PublicServerOptions) {
@@ -50,6 +50,7 @@ export class PublicServer {
       logger,
       leaderEndpoint: () => leaderEndpoint(member),
     };
+    this.#server = new GrpcServer(port.leaderEndpoint);
     const executor = new Executor(member);
     this.#server.addService(serviceDefinitions.KeyValueService, keyValueService(port, new KeyValueMethods(executor)));
     this.#server.addService(serviceDefinitions.ClusterService, clusterService(port, new ClusterMethods(executor)));

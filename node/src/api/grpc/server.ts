@@ -7,10 +7,11 @@
 
 import { logVerbosity, Server, ServerCredentials, type ServiceDefinition, setLogVerbosity } from "@grpc/grpc-js";
 import { rawMethods } from "@quoin/proto";
+import { deadlineInterceptor } from "./deadline-interceptor.ts";
 import type { Implementation } from "./implementation.ts";
 
 /** Bytes of a request message, without the five bytes that gRPC puts before it. */
-export const REQUEST_BYTES_MAX = 4 * 1024 * 1024;
+const REQUEST_BYTES_MAX = 4 * 1024 * 1024;
 /** As many as a member serves watches (the quota of the contract): one connection never needs more. */
 const CONCURRENT_STREAMS_MAX = 10_000;
 /** A connection that broke without a word is noticed within 40 s. */
@@ -22,7 +23,8 @@ export class GrpcServer {
   readonly server: Server;
   #address = "";
 
-  constructor() {
+  /** @param leaderEndpoint host:port of the leader, or null if none is known. */
+  constructor(leaderEndpoint: () => string | null) {
     // The library prints metadata that it cannot parse to the console, and so whole tokens.
     setLogVerbosity(logVerbosity.NONE);
     this.server = new Server({
@@ -32,6 +34,7 @@ export class GrpcServer {
       "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
       // Its counters cost time with each call, and nobody could read them: the service is not registered.
       "grpc.enable_channelz": 0,
+      interceptors: [deadlineInterceptor(leaderEndpoint)],
     });
   }
 

@@ -226,8 +226,20 @@ describe("unary call", () => {
         const headers = { ...rawHeaders(), "grpc-timeout": timeout };
         const answer = await rawGrpcCall(ports.publicPort, putKey.path, headers, grpcFrame(PUT_BYTES));
         expect(answer.grpcStatus, timeout).equal("4");
+        expect(answer.headers).include({ "error-reason": "DEADLINE", outcome: "unknown" });
       }
       expect(proposals()).equal(0);
+    });
+
+    it("has the trailers of the contract also where the library keeps it: the request never came", async () => {
+      const headers = { ...rawHeaders(), "grpc-timeout": "50m" };
+      const answer = await rawGrpcCall(ports.publicPort, putKey.path, headers, grpcFrame(PUT_BYTES).subarray(0, 7), {
+        endStream: false,
+      });
+      expect(answer.grpcStatus).equal("4");
+      expect(answer.headers).include({ "error-reason": "DEADLINE", outcome: "unknown" });
+      expect(answer.headers["leader-endpoint"]).equal("127.0.0.1:7400");
+      expect(answer.headers["grpc-status-details-bin"]).a("string");
     });
 
     it("answers unknown when it passes, whatever comes later; a retry tells the truth (S12)", async () => {

@@ -21,7 +21,7 @@ import {
 } from "../../state/index.ts";
 import { type Call, type Reply, toError } from "../methods/index.ts";
 import type { CallerAccess } from "./caller-access.ts";
-import { allowedMs } from "./deadline.ts";
+import { allowedMs, deadlineExceeded } from "./deadline.ts";
 import type { ErrorLog } from "./error-log.ts";
 import { requestId, requestIdBytes, requireApiVersion, requireRequestId } from "./metadata-contract.ts";
 import { errorStatus, replayedMetadata } from "./status.ts";
@@ -43,12 +43,6 @@ export interface UnaryMethod<Request, Response> {
   readonly codec: MessageCodec<Request>;
   handle(call: Call, request: Request, reply: Reply<Response>): void;
 }
-
-/**
- * The library ends a call at its deadline by itself, without the trailers of the contract. So ours ends this much
- * earlier; its timers have a resolution of a millisecond.
- */
-const DEADLINE_MARGIN_MS = 1;
 
 export class UnaryCall<Caller extends { readonly principal: Principal }, Request, Response> implements Call {
   readonly #port: PortContext<Caller>;
@@ -102,8 +96,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
       this.#answer(deadlineExceeded(), "no");
       return;
     }
-    const timeoutMs = Math.max(this.#allowedMs - DEADLINE_MARGIN_MS, 1);
-    this.#timer = setTimeout(() => this.#answer(deadlineExceeded(), "no"), timeoutMs);
+    this.#timer = setTimeout(() => this.#answer(deadlineExceeded(), "no"), this.#allowedMs);
     try {
       const authorization = this.#call.metadata.get("authorization").map(String);
       const caller = this.#port.access.authenticate(authorization, this.deadlineMs);
@@ -120,8 +113,10 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     }
   }
 
+  /** Goes on once it is known who calls, unless the deadline has passed meanwhile or the client is gone. */
   #resume(caller: Caller): void {
-    if (this.#answered) {
+    if (this.#answered || this.#call.cancelled) {
+      clearTimeout(this.#timer);
       return;
     }
     try {
@@ -191,12 +186,6 @@ function decode<Request>(codec: MessageCodec<Request>, bytes: Buffer): Request {
     }
     throw error;
   }
-}
-
-/** The outcome is unknown whatever was done: a client need not tell one missed deadline from another (S12). */
-function deadlineExceeded(): CoordinationError {
-  const message = "the deadline passed before the answer was there; whether the request was executed is not known";
-  return new CoordinationError("DEADLINE", message, { outcome: "unknown" });
 }
 
 /** Throws where nobody can catch it: the library answers what its handlers throw, and would go on. */

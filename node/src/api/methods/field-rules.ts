@@ -11,14 +11,14 @@ import { type Guard, ReadConsistency } from "@quoin/proto";
 import { CoordinationError, encodeText } from "../../state/index.ts";
 
 /** Bytes of a key, in UTF-8. */
-export const KEY_BYTES_MAX = 1024;
+const KEY_BYTES_MAX = 1024;
 /** Bytes of a value. */
-export const VALUE_BYTES_MAX = 1024 * 1024;
+const VALUE_BYTES_MAX = 1024 * 1024;
 /** Seconds that a key may live: one year of 365 days. */
-export const TTL_SECONDS_MAX = 31_536_000;
+const TTL_SECONDS_MAX = 31_536_000;
 /** Entries in a page of a listing, and how many there are unless the caller says. */
-export const PAGE_SIZE_MAX = 1000;
-export const PAGE_SIZE_DEFAULT = 100;
+const PAGE_SIZE_MAX = 1000;
+const PAGE_SIZE_DEFAULT = 100;
 /** Bytes of keys and values in a page: it stays well below the 4 MiB that clients accept by default. */
 export const PAGE_BYTES_MAX = 1024 * 1024;
 

@@ -1,0 +1,27 @@
+/** Counts and revisions as they are written on the command line. */
+
+import { InvalidArgumentError } from "commander";
+
+/**
+ * Reads a count or a revision: a whole number in decimal, at least 0.
+ *
+ * @throws InvalidArgumentError of commander, which names the option.
+ */
+export function parseCount(text: string): number {
+  const count = Number(text);
+  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(count)) {
+    throw new InvalidArgumentError("Give a whole number from 0 to 2^53 - 1.");
+  }
+  return count;
+}
+
+/**
+ * Reads a count that must not be 0.
+ *
+ * @throws InvalidArgumentError of commander, which names the option.
+ */
+export function parsePositiveCount(text: string): number {
+  const count = parseCount(text);
+  if (count === 0) throw new InvalidArgumentError("Give a whole number of at least 1.");
+  return count;
+}

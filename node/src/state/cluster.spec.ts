@@ -1,0 +1,98 @@
+import { crc32 } from "node:zlib";
+import { expect } from "chai";
+import fc from "fast-check";
+import { AppliedLog, FOUNDING, MemoryStateStore } from "../../test/index.ts";
+import { InvariantViolation } from "../raft/index.ts";
+import { CLUSTER_VERSION, type Cluster, readCluster, writeCluster } from "./cluster.ts";
+import { CONFIGURATION_ROW } from "./rows.ts";
+import { Transaction } from "./transaction.ts";
+
+const text = fc.string({ unit: "grapheme", maxLength: 12 }).filter((value) => value.isWellFormed());
+const member = fc.record({
+  id: fc.maxSafeNat(),
+  name: text,
+  address: fc.record({ peerEndpoint: text, grpcEndpoint: text, httpEndpoint: text }),
+  incarnation: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+});
+const cluster: fc.Arbitrary<Cluster> = fc.record({
+  clusterId: text,
+  name: text,
+  version: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+  configuration: fc.record({ index: fc.maxSafeNat(), voters: fc.array(fc.maxSafeNat(), { maxLength: 9 }) }),
+  members: fc.array(member, { maxLength: 4 }),
+});
+
+const SMALL: Cluster = {
+  clusterId: "id",
+  name: "n",
+  version: 1,
+  configuration: { index: 7, voters: [7] },
+  members: [
+    {
+      id: 7,
+      name: "m",
+      address: { peerEndpoint: "p", grpcEndpoint: "g", httpEndpoint: "h" },
+      incarnation: new Uint8Array(16).fill(0xab),
+    },
+  ],
+};
+
+function storeWith(written: Cluster): MemoryStateStore {
+  const store = new MemoryStateStore();
+  const transaction = new Transaction(store, (previous, bytes) => crc32(bytes, previous), 0);
+  writeCluster(transaction, written);
+  store.write(transaction.take());
+  return store;
+}
+
+describe("the cluster's record", () => {
+  it("comes back as written", () => {
+    fc.assert(
+      fc.property(cluster, (written) => {
+        expect(readCluster(storeWith(written))).to.deep.equal(written);
+      }),
+    );
+  });
+
+  it("has these bytes", () => {
+    expect(storeWith(SMALL).get(CONFIGURATION_ROW)?.toHex()).to.equal(
+      [
+        "01 000000026964 000000016e 00000001",
+        "0000000000000007 00000001 0000000000000007",
+        `00000001 0000000000000007 000000016d ${"ab".repeat(16)} 0000000170 0000000167 0000000168`,
+      ]
+        .join("")
+        .replaceAll(" ", ""),
+    );
+  });
+
+  it("is refused after every truncation, with a byte more, and in an unknown format", () => {
+    const store = storeWith(SMALL);
+    const row = store.get(CONFIGURATION_ROW) as Uint8Array;
+    const damaged: Uint8Array[] = [Uint8Array.of(...row, 0), Uint8Array.of(2, ...row.subarray(1))];
+    for (let length = 0; length < row.length; length++) {
+      damaged.push(row.subarray(0, length));
+    }
+    for (const value of damaged) {
+      store.write([{ key: CONFIGURATION_ROW, value }]);
+      expect(() => readCluster(store)).to.throw(InvariantViolation);
+    }
+  });
+
+  it("holds incarnations of 16 bytes", () => {
+    const [founder] = SMALL.members;
+    const members = [{ ...(founder as Cluster["members"][number]), incarnation: new Uint8Array(15) }];
+    expect(() => storeWith({ ...SMALL, members })).to.throw(InvariantViolation);
+  });
+
+  it("is not there before the founding, and names the founder as its only voter then", () => {
+    expect(readCluster(new MemoryStateStore())).to.equal(undefined);
+    expect(readCluster(new AppliedLog().store)).to.deep.equal({
+      clusterId: FOUNDING.clusterId,
+      name: FOUNDING.clusterName,
+      version: CLUSTER_VERSION,
+      configuration: { index: 1, voters: [1] },
+      members: [{ id: 1, name: FOUNDING.memberName, address: FOUNDING.address, incarnation: FOUNDING.incarnation }],
+    });
+  });
+});

@@ -1,0 +1,168 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { InvariantViolation } from "../raft/index.ts";
+import { CoordinationError } from "./coordination-error.ts";
+import type { StoredKey } from "./keys.ts";
+import { decodeAnswer, encodeAnswer, type Result, withoutValues } from "./outcome.ts";
+
+const text = fc.string({ unit: "grapheme", maxLength: 20 }).filter((value) => value.isWellFormed());
+const bytes = fc.uint8Array({ maxLength: 30 });
+const count = fc.maxSafeNat();
+const previous: fc.Arbitrary<StoredKey | null> = fc.option(
+  fc.record({
+    key: bytes,
+    value: bytes,
+    createRevision: count,
+    modRevision: count,
+    version: count,
+    deadlineMs: count,
+  }),
+);
+const result: fc.Arbitrary<Result> = fc.oneof(
+  fc.record({ kind: fc.constant("create-namespace" as const), createdAtMs: count, revision: count }),
+  fc.record({
+    kind: fc.constant("put-key" as const),
+    modRevision: count,
+    created: fc.boolean(),
+    previous,
+    revision: count,
+  }),
+  fc.record({ kind: fc.constant("delete-key" as const), previous, revision: count }),
+  fc.record({
+    kind: fc.constant("compare-and-swap" as const),
+    success: fc.boolean(),
+    currentExists: fc.boolean(),
+    currentValue: bytes,
+    modRevision: count,
+    revision: count,
+  }),
+);
+const refusal = fc
+  .record({
+    reason: fc.constantFrom("KEY_NOT_FOUND" as const, "REVISION_MISMATCH" as const, "QUOTA" as const),
+    message: text,
+    details: fc.array(fc.tuple(fc.oneof(text, fc.constant("__proto__")), text), { maxLength: 3 }),
+  })
+  .map(({ reason, message, details }) => new CoordinationError(reason, message, { details: new Map(details) }));
+
+/** A refusal's content, to be compared: errors also hold where they were made. */
+function contentOf(answer: Result | CoordinationError): unknown {
+  if (answer instanceof CoordinationError) {
+    const { code, reason, message, details, outcome } = answer;
+    return { code, reason, message, details, outcome };
+  }
+  return answer;
+}
+
+const KEY: StoredKey = {
+  key: Uint8Array.of(0x6b),
+  value: Uint8Array.of(1, 2),
+  createRevision: 3,
+  modRevision: 4,
+  version: 5,
+  deadlineMs: 6,
+};
+
+describe("answers", () => {
+  it("come back as written: results of every kind, and refusals with their details", () => {
+    fc.assert(
+      fc.property(fc.oneof(result, refusal), (answer) => {
+        const decoded = decodeAnswer(encodeAnswer(answer));
+        expect(contentOf(decoded)).to.deep.equal(contentOf(answer));
+        expect(decoded instanceof CoordinationError).to.equal(answer instanceof CoordinationError);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  // What is in the state of every member: a change here is a change of the storage format.
+  for (const [name, answer, golden] of [
+    [
+      "create-namespace",
+      { kind: "create-namespace", createdAtMs: 1, revision: 2 },
+      "01 0000000000000002 0000000000000001",
+    ],
+    [
+      "put-key",
+      { kind: "put-key", modRevision: 7, created: false, previous: KEY, revision: 7 },
+      "02 0000000000000007 0000000000000007 00 01 000000016b 000000020102 0000000000000003 0000000000000004" +
+        "0000000000000005 0000000000000006",
+    ],
+    [
+      "put-key without previous",
+      { kind: "put-key", modRevision: 7, created: true, previous: null, revision: 7 },
+      "02 0000000000000007 0000000000000007 01 00",
+    ],
+    ["delete-key", { kind: "delete-key", previous: null, revision: 8 }, "03 0000000000000008 00"],
+    [
+      "compare-and-swap",
+      {
+        kind: "compare-and-swap",
+        success: true,
+        currentExists: true,
+        currentValue: Uint8Array.of(9),
+        modRevision: 10,
+        revision: 11,
+      },
+      "04 000000000000000b 01 01 0000000109 000000000000000a",
+    ],
+    [
+      "a refusal",
+      new CoordinationError("QUOTA", "full", { details: new Map([["a", "b"]]) }),
+      "00 0000000551554f5441 0000000466756c6c 00000001 0000000161 0000000162",
+    ],
+  ] as readonly (readonly [string, Result | CoordinationError, string])[]) {
+    it(`have these bytes: ${name}`, () => {
+      expect(encodeAnswer(answer).toHex()).to.equal(golden.replaceAll(" ", ""));
+    });
+  }
+
+  it("are refused after every truncation, and with a byte more", () => {
+    fc.assert(
+      fc.property(fc.oneof(result, refusal), (answer) => {
+        const encoded = encodeAnswer(answer);
+        for (let length = 0; length < encoded.length; length++) {
+          expect(() => decodeAnswer(encoded.subarray(0, length))).to.throw(InvariantViolation);
+        }
+        expect(() => decodeAnswer(Uint8Array.of(...encoded, 0))).to.throw(InvariantViolation);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it("of an unknown kind or reason are refused", () => {
+    for (const kind of [5, 255]) {
+      const encoded = encodeAnswer({ kind: "delete-key", previous: null, revision: 8 });
+      encoded[0] = kind;
+      expect(() => decodeAnswer(encoded)).to.throw(InvariantViolation, "known kind");
+    }
+    const quota = encodeAnswer(new CoordinationError("QUOTA", "full"));
+    quota[5] = 0x71; // "qUOTA"
+    expect(() => decodeAnswer(quota)).to.throw(InvariantViolation, "known reason");
+  });
+});
+
+describe("answers without their values", () => {
+  it("keep everything else", () => {
+    const put = { kind: "put-key", modRevision: 7, created: false, previous: KEY, revision: 7 } as const;
+    expect(withoutValues(put)).to.deep.equal({ ...put, previous: null });
+    const removed = { kind: "delete-key", previous: KEY, revision: 8 } as const;
+    expect(withoutValues(removed)).to.deep.equal({ ...removed, previous: null });
+    const swap = {
+      kind: "compare-and-swap",
+      success: false,
+      currentExists: true,
+      currentValue: Uint8Array.of(9),
+      modRevision: 10,
+      revision: 11,
+    } as const;
+    expect(withoutValues(swap)).to.deep.equal({ ...swap, currentValue: new Uint8Array(0) });
+  });
+
+  it("are the answers themselves where there are none", () => {
+    const created = { kind: "create-namespace", createdAtMs: 1, revision: 2 } as const;
+    const error = new CoordinationError("QUOTA", "full");
+    expect(withoutValues(created)).to.equal(created);
+    expect(withoutValues(error)).to.equal(error);
+  });
+});

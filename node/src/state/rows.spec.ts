@@ -1,0 +1,162 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { encodeText } from "./record.ts";
+import {
+  apiKeyPrefixRow,
+  apiKeyRow,
+  CONFIGURATION_ROW,
+  emailRow,
+  expiryRow,
+  keyRow,
+  keyRowPrefixLength,
+  namespaceRow,
+  PAGE_TOKEN_KEY_ROW,
+  PROGRESS_ROW,
+  prefixEnd,
+  replayRow,
+  replayTimeRow,
+  signingKeyRow,
+  tableRange,
+  userRow,
+} from "./rows.ts";
+import { compareBytes } from "./transaction.ts";
+
+const KEY = Uint8Array.of(0xc3, 0xa9);
+const ID = new Uint8Array(16).fill(0xee);
+
+/** Few different bytes, so that one is often the prefix of another. */
+const bytes = fc.array(fc.constantFrom(0x00, 0x61, 0xfe, 0xff), { maxLength: 6 }).map((list) => Uint8Array.from(list));
+
+function startsWith(key: Uint8Array, prefix: Uint8Array): boolean {
+  return key.length >= prefix.length && prefix.every((byte, at) => byte === key[at]);
+}
+
+describe("keys of rows", () => {
+  // What is on the disk of every member: a change here is a change of the storage format.
+  for (const [name, row, golden] of [
+    ["the progress", PROGRESS_ROW, "61"],
+    ["the configuration", CONFIGURATION_ROW, "63"],
+    ["a key", keyRow("ns", KEY), "64 6e73 00 c3a9"],
+    ["an e-mail address", emailRow("a@b"), "65 614062"],
+    ["an API key", apiKeyRow("k1"), "6b 6b31"],
+    ["a namespace", namespaceRow("ns"), "6e 6e73"],
+    ["the page token key", PAGE_TOKEN_KEY_ROW, "70"],
+    ["the public part of an API key", apiKeyPrefixRow("qk_1"), "71 716b5f31"],
+    ["a stored answer", replayRow("u1", ID), `72 7531 00 ${"ee".repeat(16)}`],
+    ["a signing key", signingKeyRow("s1"), "73 7331"],
+    ["the time of an answer", replayTimeRow(0x1_0000_0002, 3), "74 0000000100000002 0000000000000003"],
+    ["a user", userRow("u1"), "75 7531"],
+    ["a deadline", expiryRow(5, "ns", KEY), "78 0000000000000005 6e73 00 c3a9"],
+  ] as const) {
+    it(`of ${name} have these bytes`, () => {
+      expect(row.toHex()).to.equal(golden.replaceAll(" ", ""));
+    });
+  }
+
+  it("S16: order as the UTF-8 bytes of the user's keys do: U+FFFF before U+1F600", () => {
+    const keys = ["", "\0", "a", "a\0", "aa", "b", "é", "\uD7FF", "\uE000", "\uFFFF", "\u{10000}", "😀", "\u{10FFFF}"];
+    const rows = keys.map((key) => keyRow("ns", encodeText(key)));
+    const sorted = [...rows].reverse().sort(compareBytes);
+    expect(sorted.map((row) => row.toHex())).to.deep.equal(rows.map((row) => row.toHex()));
+  });
+
+  it("S19: of different namespaces and keys differ, whatever their names and bytes", () => {
+    const namespace = fc.constantFrom("a", "aa", "a-a", "a.a", "__proto__", "constructor", "toString");
+    fc.assert(
+      fc.property(namespace, bytes, namespace, bytes, (namespaceA, a, namespaceB, b) => {
+        const same = namespaceA === namespaceB && compareBytes(a, b) === 0;
+        expect(compareBytes(keyRow(namespaceA, a), keyRow(namespaceB, b)) === 0).to.equal(same);
+        expect(compareBytes(expiryRow(1, namespaceA, a), expiryRow(1, namespaceB, b)) === 0).to.equal(same);
+      }),
+    );
+  });
+
+  it("of one namespace stand together: none of a namespace with a longer name is among them", () => {
+    const first = keyRow("a", new Uint8Array(0));
+    const end = prefixEnd(first) as Uint8Array;
+    for (const other of ["aa", "a-", "a.b", "b"]) {
+      for (const key of [new Uint8Array(0), Uint8Array.of(0), Uint8Array.of(0xff)]) {
+        const row = keyRow(other, key);
+        expect(compareBytes(row, first) >= 0 && compareBytes(row, end) < 0, other).to.equal(false);
+      }
+    }
+  });
+
+  it("hold the user's key behind a part of known length", () => {
+    for (const namespace of ["a", "prod-eu", "x".repeat(63)]) {
+      expect(keyRow(namespace, KEY).subarray(keyRowPrefixLength(namespace))).to.deep.equal(KEY);
+    }
+  });
+
+  it("that begin with a number order by it", () => {
+    fc.assert(
+      fc.property(fc.maxSafeNat(), fc.maxSafeNat(), bytes, bytes, (a, b, keyA, keyB) => {
+        fc.pre(a !== b);
+        expect(compareBytes(expiryRow(a, "z", keyA), expiryRow(b, "a", keyB)) < 0).to.equal(a < b);
+        expect(compareBytes(replayTimeRow(a, b), replayTimeRow(b, a)) < 0).to.equal(a < b);
+      }),
+    );
+  });
+});
+
+describe("tables", () => {
+  const rows = new Map([
+    ["progress", PROGRESS_ROW],
+    ["configuration", CONFIGURATION_ROW],
+    ["pageTokenKey", PAGE_TOKEN_KEY_ROW],
+    ["key", keyRow("ns", Uint8Array.of(0xff))],
+    ["email", emailRow("a")],
+    ["apiKey", apiKeyRow("a")],
+    ["apiKeyPrefix", apiKeyPrefixRow("a")],
+    ["namespace", namespaceRow("a")],
+    ["replay", replayRow("a", ID)],
+    ["signingKey", signingKeyRow("a")],
+    ["replayTime", replayTimeRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
+    ["user", userRow("a")],
+    ["expiry", expiryRow(Number.MAX_SAFE_INTEGER, "a", Uint8Array.of(0xff))],
+  ] as const);
+
+  for (const table of rows.keys()) {
+    it(`${table} holds its rows and no others`, () => {
+      const { from, to } = tableRange(table);
+      const within = [...rows].filter(([, row]) => compareBytes(row, from) >= 0 && compareBytes(row, to) < 0);
+      expect(within.map(([name]) => name)).to.deep.equal([table]);
+    });
+  }
+});
+
+describe("the end of a prefix", () => {
+  for (const [prefix, end] of [
+    ["61", "62"],
+    ["6161", "6162"],
+    ["61ff", "62"],
+    ["61ffff", "62"],
+    ["ff61", "ff62"],
+    ["feff", "ff"],
+    ["00", "01"],
+    ["", undefined],
+    ["ff", undefined],
+    ["ffffff", undefined],
+  ] as const) {
+    it(`S16: of ${prefix || "nothing"} is ${end ?? "no bound"}`, () => {
+      expect(prefixEnd(Uint8Array.fromHex(prefix))?.toHex()).to.equal(end);
+    });
+  }
+
+  it("S16: bounds exactly what begins with the prefix", () => {
+    fc.assert(
+      fc.property(bytes, bytes, (prefix, key) => {
+        const end = prefixEnd(prefix);
+        const within = compareBytes(key, prefix) >= 0 && (end === undefined || compareBytes(key, end) < 0);
+        expect(within).to.equal(startsWith(key, prefix));
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("leaves the prefix as it was", () => {
+    const prefix = Uint8Array.of(0x61);
+    prefixEnd(prefix);
+    expect(prefix).to.deep.equal(Uint8Array.of(0x61));
+  });
+});

@@ -1,0 +1,74 @@
+/**
+ * Milestones: numbered rows that a store of unsynced batches leaves behind, to show that nothing in between is missing.
+ *
+ * After damage RocksDB may open a store with its newest batches and without some before them, and without an error: it
+ * takes a manifest whose end is cut off for an older one, and a write-ahead log that is not there for one that never
+ * was. The applied index is among the newest rows and shows nothing. What can get lost like that is a whole memtable
+ * or all that was in memory when the store was last opened, so the first batch of each opening and then one batch in
+ * every MiB carries the next number, and at the next opening the newest numbers must be there without a gap.
+ *
+ * The rows belong to this copy of the store: they are no part of the replicated state.
+ */
+
+import { readUint53, writeUint53 } from "../raft/index.ts";
+import type { Change } from "../state/index.ts";
+import type { Rocks } from "./rocks.ts";
+import { StoreError } from "./store-error.ts";
+
+/** Above all tables of the state. */
+const TABLE = 0x7a; // z
+const NUMBER_BYTES = 8;
+const EMPTY = new Uint8Array(0);
+
+/** A memtable holds at least sixteen times this, so none is without a milestone. */
+const SPACING_BYTES = 1024 * 1024;
+/** The newest ones that are kept: far more bytes than RocksDB ever has outside of its tables. */
+const KEPT = 1024;
+
+export class Milestones {
+  #newest: number;
+  #bytesSince = SPACING_BYTES;
+
+  private constructor(newest: number) {
+    this.#newest = newest;
+  }
+
+  /** Those of the store. Raises a StoreError of kind "corruption" if one that must be there is missing. */
+  static read(rocks: Rocks): Milestones {
+    const numbers: number[] = [];
+    rocks.scan(milestoneRow(0), new Uint8Array([TABLE + 1]), ({ key }) => {
+      numbers.push(readUint53(key, 1));
+      return true;
+    });
+    const newest = numbers.at(-1) ?? 0;
+    const oldest = Math.max(1, newest - KEPT + 1);
+    if (numbers.some((number, at) => number !== oldest + at) || numbers.length !== newest - oldest + 1) {
+      throw new StoreError("corruption", "the state has lost batches between older and newer ones");
+    }
+    return new Milestones(newest);
+  }
+
+  /** The batch, with the next milestone if one is due. */
+  mark(changes: readonly Change[]): readonly Change[] {
+    for (const { key, value } of changes) {
+      this.#bytesSince += key.length + (value?.length ?? 0);
+    }
+    if (this.#bytesSince < SPACING_BYTES) {
+      return changes;
+    }
+    this.#bytesSince = 0;
+    this.#newest++;
+    const marked: Change[] = [...changes, { key: milestoneRow(this.#newest), value: EMPTY }];
+    if (this.#newest > KEPT) {
+      marked.push({ key: milestoneRow(this.#newest - KEPT), value: null });
+    }
+    return marked;
+  }
+}
+
+function milestoneRow(number: number): Uint8Array {
+  const key = new Uint8Array(1 + NUMBER_BYTES);
+  key[0] = TABLE;
+  writeUint53(key, 1, number);
+  return key;
+}

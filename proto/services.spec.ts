@@ -1,7 +1,13 @@
 import { fromBinary } from "@bufbuild/protobuf";
-import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { expect } from "chai";
-import { qualifiedServiceName, readDescriptorSet, type ServiceName, serviceDefinitions } from "./index.ts";
+import {
+  qualifiedServiceName,
+  readDescriptorSet,
+  readFileDescriptors,
+  type ServiceName,
+  serviceDefinitions,
+} from "./index.ts";
 
 /** Every method of the contract; a star marks those that answer with a stream. */
 const contract: Readonly<Record<ServiceName, string>> = {
@@ -34,7 +40,10 @@ describe("serviceDefinitions", () => {
 
   it("are the services that the descriptor set describes, with XRequest and XResponse for each X", () => {
     const { file: files } = fromBinary(FileDescriptorSetSchema, readDescriptorSet());
-    const services = files.flatMap((file) => file.service.map((service) => ({ package: file.package, service })));
+    const contractFiles = files.filter((file) => file.package === "coordination.v1");
+    const services = contractFiles.flatMap((file) =>
+      file.service.map((service) => ({ package: file.package, service })),
+    );
     expect(services.map((each) => `${each.package}.${each.service.name}`)).to.have.members(
       names.map(qualifiedServiceName),
     );
@@ -42,6 +51,15 @@ describe("serviceDefinitions", () => {
       expect(method.inputType).to.equal(`.coordination.v1.${method.name}Request`);
       expect(method.outputType).to.equal(`.coordination.v1.${method.name}Response`);
     }
+  });
+});
+
+describe("readFileDescriptors", () => {
+  it("is the descriptor set, file by file", () => {
+    const { file: files } = fromBinary(FileDescriptorSetSchema, readDescriptorSet());
+    const names = readFileDescriptors().map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes).name);
+    expect(names).to.deep.equal(files.map((file) => file.name));
+    expect(names).to.include("grpc/health/v1/health.proto");
   });
 });
 

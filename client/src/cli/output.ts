@@ -23,6 +23,9 @@ export interface Result {
   readonly shown: TableContent | Uint8Array;
 }
 
+/** Rows of one slice of a table: few enough that the time of a long table grows with its length only. */
+const rowsAtATime = 25;
+
 const noLines = {
   top: "",
   "top-mid": "",
@@ -59,14 +62,40 @@ export function printResult(
   }
 }
 
-/** Columns without lines around them, so that other programs can split them too. */
+/**
+ * Columns without lines around them, so that other programs can split them too. Long tables are made in slices of the same
+ * widths, because the time that the library takes grows with the square of the number of rows.
+ */
 function renderTable({ columns, rows }: TableContent, inColour: boolean): string {
+  const slices = Array.from({ length: Math.max(1, Math.ceil(rows.length / rowsAtATime)) }, (_, index) =>
+    rows.slice(index * rowsAtATime, (index + 1) * rowsAtATime),
+  );
+  const widths = columns.map(() => 0);
+  for (const slice of slices) {
+    const table = createTable(columns, slice, { widths: [], inColour: false });
+    // Only now the library knows the widths that it has chosen.
+    table.toString();
+    for (const [index, width] of table.options.colWidths.entries()) {
+      widths[index] = Math.max(widths[index] ?? 0, width ?? 0);
+    }
+  }
+  const text = slices
+    .map((slice, index) => createTable(index === 0 ? columns : [], slice, { widths, inColour }).toString())
+    .join("\n");
+  return text.replaceAll(/ *$/gm, "").concat("\n");
+}
+
+function createTable(
+  head: readonly string[],
+  rows: TableContent["rows"],
+  { widths, inColour }: { readonly widths: readonly number[]; readonly inColour: boolean },
+): Table.Table {
   const table = new Table({
-    head: [...columns],
+    head: [...head],
+    colWidths: [...widths],
     chars: noLines,
     style: { "padding-left": 0, "padding-right": 0, head: inColour ? ["bold"] : [], border: [], compact: true },
   });
   for (const row of rows) table.push([...row]);
-  const lines = table.toString().split("\n");
-  return `${lines.map((line) => line.trimEnd()).join("\n")}\n`;
+  return table;
 }

@@ -18,6 +18,7 @@ import {
   entryIndex,
   invariant,
   mark,
+  NO_CONFIGURATION,
   RaftCore,
   type Role,
 } from "../raft/index.ts";
@@ -40,7 +41,7 @@ import { Compaction, type CompactionLimits } from "./compaction.ts";
 import { dueMaintenance, type MaintenanceLimits } from "./maintenance.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
 import { seededRandom } from "./random.ts";
-import { type ProposalDone, type Waiter, Waiters } from "./waiters.ts";
+import { deadlineError, type ProposalDone, type Waiter, Waiters } from "./waiters.ts";
 
 export interface ReplicaLimits {
   readonly core: CoreLimits;
@@ -109,7 +110,7 @@ export interface ReplicaStatus {
 }
 
 /** Milliseconds between two ticks of the core. */
-export const TICK_MS = 50;
+const TICK_MS = 50;
 /** After a stall no more than this many ticks are made up for: fewer than an election timeout. */
 const CATCH_UP_TICKS_MAX = 19;
 /** How long a proposal of the leader itself may wait; it is proposed again when still due. */
@@ -165,7 +166,7 @@ export class Replica {
       vote: options.vote,
       commit: options.commit,
       log: options.bounds,
-      configuration: readCluster(state)?.configuration ?? { index: 0, voters: [] },
+      configuration: readCluster(state)?.configuration ?? NO_CONFIGURATION,
       applied: appliedIndex,
       writeSeq: options.writeSeq,
       limits: limits.core,
@@ -226,7 +227,8 @@ export class Replica {
    * outcome `not-executed` unless it says otherwise; DEADLINE_EXCEEDED, outcome `unknown`.
    */
   propose(command: ClientCommand, deadlineMs: number, done: ProposalDone): void {
-    const refusal = this.#refusalNow();
+    const isLate = deadlineMs <= this.#clock.monotonicMs();
+    const refusal = this.#refusalNow() ?? (isLate ? deadlineError() : null);
     if (refusal !== null) {
       this.#options.scheduler.immediate(() => done(refusal, null));
       return;

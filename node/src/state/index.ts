@@ -8,7 +8,6 @@ export {
 export {
   type ClientCommand,
   type ClientOperation,
-  COMMAND_BYTES_MAX,
   type Command,
   encodeCommand,
   type LeaderOperation,
@@ -16,11 +15,11 @@ export {
   type RequestIdentity,
 } from "./command.ts";
 export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
-export { DEFAULT_NAMESPACE, encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
+export { encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
 export type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./keys.ts";
 export { expiredKeys, getKey, type KeyPage, listKeys, type PageBounds, type StoredKey } from "./keys.ts";
 export { DEFAULT_STATE_LIMITS, type StateLimits } from "./limits.ts";
-export { needOf, type Reconfigure, StateMachine } from "./machine.ts";
+export { type Reconfigure, StateMachine } from "./machine.ts";
 export type { CreateNamespaceResult, Outcome, Replayed, Result } from "./outcome.ts";
 export {
   type Access,

@@ -87,7 +87,7 @@ export class StateMachine {
 }
 
 /** The access level and namespace that an operation needs. */
-export function needOf(operation: ClientOperation): { readonly access: Access; readonly namespace: string } {
+function needOf(operation: ClientOperation): { readonly access: Access; readonly namespace: string } {
   const access = operation.kind === "create-namespace" ? "admin" : "write";
   return { access, namespace: operation.namespace };
 }

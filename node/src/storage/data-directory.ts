@@ -51,7 +51,7 @@ export interface DataDirectoryOptions {
    * the fence is what would have shown that acknowledged writes are lost.
    */
   readonly acceptMissingFence: boolean;
-  /** Called once, when a store failed while the member was running; the process must end. */
+  /** Called when a store failed while the member was running, maybe more than once; the process must end. */
   readonly onFatal: (error: StoreError) => void;
 }
 

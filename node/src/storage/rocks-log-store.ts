@@ -208,8 +208,11 @@ export class RocksLogStore implements LogStore {
   }
 
   #check(index: number, row: Uint8Array): void {
-    if (!isIntactEntry(row, crc32) || entryIndex(row) !== index) {
+    if (!isIntactEntry(row, crc32)) {
       this.#damaged(index, "fails its checksum");
+    }
+    if (entryIndex(row) !== index) {
+      this.#damaged(index, `is not in its place, but entry ${entryIndex(row)} is`);
     }
   }
 

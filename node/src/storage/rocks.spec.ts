@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { queryObjects } from "node:v8";
@@ -354,11 +354,4 @@ describe("Rocks", () => {
     bytes[byte] = (bytes[byte] as number) ^ (1 << bit);
     writeFileSync(path, bytes);
   }
-
-  it("makes no folder of its own when it must not make a store", async () => {
-    const parent = directories.make();
-    mkdirSync(join(parent, "other"));
-    await openFailure(join(parent, "absent"), { ...OPTIONS, createIfMissing: false });
-    expect(readdirSync(parent).sort()).to.include("other");
-  });
 });

@@ -1,0 +1,60 @@
+import { Writable } from "node:stream";
+import { expect } from "chai";
+import { parse } from "yaml";
+import { type OutputFormat, printResult, type Result } from "./output.ts";
+
+function print(format: OutputFormat, result: Partial<Result>, isTTY = false): string {
+  const chunks: Buffer[] = [];
+  const stdout = new Writable({
+    write: (chunk: Buffer, _encoding, done) => {
+      chunks.push(chunk);
+      done();
+    },
+  });
+  printResult({ stdout: Object.assign(stdout, { isTTY }), environment: {} }, format, {
+    document: {},
+    shown: { columns: [], rows: [] },
+    ...result,
+  });
+  return Buffer.concat(chunks).toString();
+}
+
+describe("printResult", () => {
+  it("aligns the columns of a table, wide characters too, and leaves no space at the end of a line", () => {
+    const rows = [
+      ["short", "1"],
+      ["世界世界", "2"],
+      ["", ""],
+    ];
+    expect(print("table", { shown: { columns: ["NAME", "N"], rows } })).to.equal(
+      "NAME      N\nshort     1\n世界世界  2\n\n",
+    );
+  });
+
+  it("aligns a long table from its first row to its last, in a time that grows with its length only", () => {
+    const rows = Array.from({ length: 5_000 }, (_, index) => [index === 4_321 ? "the widest" : "x", String(index)]);
+    const lines = print("table", { shown: { columns: ["NAME", "N"], rows } }).split("\n");
+    expect(lines).to.have.length(5_002);
+    expect(lines[0]).to.equal("NAME        N");
+    expect(lines[1]).to.equal("x           0");
+    expect(lines[4_322]).to.equal("the widest  4321");
+    expect(lines[5_000]).to.equal("x           4999");
+    expect(new Set(lines.slice(0, -1).map((line) => line.search(/\S+$/)))).to.deep.equal(new Set([12]));
+  });
+
+  it("prints only the head of a table in bold, and only at a terminal", () => {
+    const shown = { columns: ["NAME"], rows: [["x"]] };
+    expect(print("table", { shown }, true)).to.equal("\u001b[1mNAME\u001b[22m\nx\n");
+    expect(print("table", { shown })).to.equal("NAME\nx\n");
+  });
+
+  it("prints bytes as they are", () => {
+    expect(print("table", { shown: Buffer.from("as is") })).to.equal("as is");
+  });
+
+  it("prints documents that JSON and YAML read back as they were", () => {
+    const document = { text: "null", number: 1, list: ["yes", "1e3", " \n\u0000\u001b", "\u{1f600}"], none: null };
+    expect(JSON.parse(print("json", { document }))).to.deep.equal(document);
+    expect(parse(print("yaml", { document }))).to.deep.equal(document);
+  });
+});

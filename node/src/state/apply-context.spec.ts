@@ -1,0 +1,79 @@
+import { expect } from "chai";
+import { MemoryStateStore, refused } from "../../test/index.ts";
+import { InvariantViolation } from "../raft/index.ts";
+import { ApplyContext } from "./apply-context.ts";
+import { DEFAULT_STATE_LIMITS } from "./limits.ts";
+import type { Progress } from "./progress.ts";
+import { Transaction } from "./transaction.ts";
+
+const BEFORE: Progress = {
+  appliedIndex: 9,
+  appliedTerm: 2,
+  tickMs: 500,
+  wallMs: 7_000,
+  revision: 40,
+  digest: 77,
+  dataBytes: 90,
+  expiringKeys: 1,
+  replays: 1,
+};
+
+function contextOf(entry: { tickMs?: number; wallMs?: number } = {}, before = BEFORE): ApplyContext {
+  const transaction = new Transaction(new MemoryStateStore(), (previous) => previous + 1, before.digest);
+  const limits = { ...DEFAULT_STATE_LIMITS, dataBytesMax: 100 };
+  return new ApplyContext(transaction, limits, before, { index: 10, tickMs: 600, wallMs: 8_000, ...entry });
+}
+
+describe("the context of an entry", () => {
+  it("S20: has clocks that never run back, each on its own", () => {
+    const ahead = contextOf();
+    expect([ahead.tickMs, ahead.wallMs]).to.deep.equal([600, 8_000]);
+    const behind = contextOf({ tickMs: 400, wallMs: 6_000 });
+    expect([behind.tickMs, behind.wallMs]).to.deep.equal([500, 7_000]);
+    const mixed = contextOf({ tickMs: 900, wallMs: 1 });
+    expect([mixed.tickMs, mixed.wallMs]).to.deep.equal([900, 7_000]);
+  });
+
+  it("ends in the progress after the entry", () => {
+    const context = contextOf();
+    expect(context.nextRevision()).to.equal(41);
+    expect(context.nextRevision()).to.equal(42);
+    context.countData(5);
+    context.countExpiringKeys(2);
+    context.countReplays(-1);
+    context.transaction.delete(Uint8Array.of(1));
+    expect(context.progress(3)).to.deep.equal({
+      appliedIndex: 10,
+      appliedTerm: 3,
+      tickMs: 600,
+      wallMs: 8_000,
+      revision: 42,
+      digest: 79,
+      dataBytes: 95,
+      expiringKeys: 3,
+      replays: 0,
+    });
+  });
+
+  it("refuses growth beyond the limit, to the byte, and nothing that does not grow", async () => {
+    const context = contextOf();
+    context.requireRoom(10);
+    const error = await refused(() => context.requireRoom(11));
+    expect([error.code, error.reason, error.outcome]).to.deep.equal(["RESOURCE_EXHAUSTED", "QUOTA", "not-executed"]);
+    const full = contextOf({}, { ...BEFORE, dataBytes: 1_000 });
+    full.requireRoom(0);
+    full.requireRoom(-1);
+    expect((await refused(() => full.requireRoom(1))).reason).to.equal("QUOTA");
+  });
+
+  it("counts nothing below zero", () => {
+    expect(() => contextOf().countData(-91)).to.throw(InvariantViolation);
+    expect(() => contextOf().countExpiringKeys(-2)).to.throw(InvariantViolation);
+    expect(() => contextOf().countReplays(-2)).to.throw(InvariantViolation);
+  });
+
+  it("counts no revision above 2^53 − 1", () => {
+    const context = contextOf({}, { ...BEFORE, revision: Number.MAX_SAFE_INTEGER });
+    expect(() => context.nextRevision()).to.throw(InvariantViolation);
+  });
+});

@@ -1,0 +1,106 @@
+import { expect } from "chai";
+import { until } from "../../test/harness/index.ts";
+import type { StoreError } from "./store-error.ts";
+import { StoreThread } from "./store-thread.ts";
+
+interface Reply {
+  readonly kind: "echo";
+  readonly text: string;
+}
+
+/** What the thread of these specs is told to do. */
+type Request =
+  | { readonly kind: "echo"; readonly text: string }
+  | { readonly kind: "fatal" | "throw" | "exit" | "close" | "ignore" };
+
+const PROGRAM = `
+  import { parentPort, workerData } from "node:worker_threads";
+  if (workerData.broken) throw new Error("it cannot start");
+  parentPort.on("message", (request) => {
+    switch (request.kind) {
+      case "echo": return parentPort.postMessage({ kind: "echo", text: workerData.prefix + request.text });
+      case "fatal": return parentPort.postMessage({ kind: "fatal", message: "the disk is gone" });
+      case "throw": throw new Error("thrown");
+      case "exit": return process.exit(0);
+      case "close": return parentPort.close();
+    }
+  });
+`;
+const ENTRY = new URL(`data:text/javascript,${encodeURIComponent(PROGRAM)}`);
+
+describe("StoreThread", () => {
+  let replies: string[];
+  let fatal: StoreError[];
+  let thread: StoreThread<Request, Reply>;
+
+  function start(data: object): StoreThread<Request, Reply> {
+    return new StoreThread<Request, Reply>(
+      ENTRY,
+      "spec",
+      data,
+      ({ text }) => replies.push(text),
+      (error) => fatal.push(error),
+    );
+  }
+
+  beforeEach(() => {
+    replies = [];
+    fatal = [];
+    thread = start({ prefix: "> " });
+  });
+  afterEach(() => thread.close({ kind: "close" }));
+
+  it("answers in order, and what was asked before it is closed too", async () => {
+    for (const text of ["a", "b", "c"]) {
+      thread.post({ kind: "echo", text });
+    }
+    expect(thread.isClosing).to.equal(false);
+    const closed = thread.close({ kind: "close" });
+    expect(thread.isClosing).to.equal(true);
+    await closed;
+    expect(replies).to.deep.equal(["> a", "> b", "> c"]);
+    expect(fatal).to.deep.equal([]);
+  });
+
+  it("takes the memory of what it is handed", async () => {
+    const buffer = new ArrayBuffer(8);
+    thread.post({ kind: "echo", text: "a" }, [buffer]);
+    expect(buffer.detached).to.equal(true);
+    await until("the answer", () => replies.length === 1);
+  });
+
+  const failures = new Map<string, { readonly request: Request; readonly message: string }>([
+    ["says so", { request: { kind: "fatal" }, message: "the spec thread failed: the disk is gone" }],
+    ["throws", { request: { kind: "throw" }, message: "the spec thread failed: thrown" }],
+    ["ends", { request: { kind: "exit" }, message: "the spec thread failed: it ended" }],
+  ]);
+  for (const [how, { request, message }] of failures) {
+    it(`is reported once when it ${how}, and believed no more`, async () => {
+      thread.post(request);
+      thread.post({ kind: "echo", text: "too late" });
+      await until("the failure", () => fatal.length > 0);
+      await thread.close({ kind: "close" });
+      expect(fatal.map((error) => [error.kind, error.message])).to.deep.equal([["io", message]]);
+      expect(replies).to.deep.equal([]);
+    });
+
+    it(`is reported when it ${how} while it is being closed, and closing ends all the same`, async () => {
+      thread.post(request);
+      await thread.close({ kind: "ignore" });
+      expect(fatal).to.have.length(request.kind === "exit" ? 0 : 1);
+    });
+  }
+
+  it("is reported when it cannot start", async () => {
+    const broken = start({ broken: true });
+    await until("the failure", () => fatal.length > 0);
+    await broken.close({ kind: "close" });
+    expect(fatal.map(({ message }) => message)).to.deep.equal(["the spec thread failed: it cannot start"]);
+  });
+
+  it("may be closed twice, also after it failed", async () => {
+    await Promise.all([thread.close({ kind: "close" }), thread.close({ kind: "close" })]);
+    await thread.close({ kind: "close" });
+    expect(fatal).to.deep.equal([]);
+  });
+});

@@ -242,6 +242,10 @@ export class RaftCore {
     if (this.#role === "leader" || !this.#mayLead || !this.#mayVote) {
       return false;
     }
+    if (this.#role === "candidate") {
+      // The own vote is on its way to the disk. A new term would need a new one: on a slow disk, for ever.
+      return false;
+    }
     if (!this.#configuration.voters.includes(this.#id)) {
       return false;
     }

@@ -10,6 +10,11 @@ export interface MaintenanceLimits {
   /** Keys named by one command, and answers dropped by one: bounds the work of its apply (S44). */
   readonly expiriesMax: number;
   readonly prunesMax: number;
+  /**
+   * Answers are dropped this much after their window ended, in cluster milliseconds: under a steady load they end one
+   * by one, and an entry for each would double the log.
+   */
+  readonly pruneDelayMs: number;
   /** A leader that logged nothing for this long logs a tick while something runs out, in milliseconds (S21). */
   readonly idleTickMs: number;
   /** Cluster ticks that answers are kept, in milliseconds. */
@@ -17,8 +22,9 @@ export interface MaintenanceLimits {
 }
 
 export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs"> = {
-  expiriesMax: 256,
+  expiriesMax: 64,
   prunesMax: 512,
+  pruneDelayMs: 1_000,
   idleTickMs: 10_000,
 };
 
@@ -35,7 +41,7 @@ export function dueMaintenance(
       return { kind: "expire-keys", keys };
     }
   }
-  if (progress.replays > 0 && hasEndedReplays(state, tickMs, limits.replayWindowMs)) {
+  if (progress.replays > 0 && hasEndedReplays(state, tickMs - limits.pruneDelayMs, limits.replayWindowMs)) {
     return { kind: "prune-replays", countMax: limits.prunesMax };
   }
   const timeMatters = progress.expiringKeys > 0 || progress.replays > 0;

@@ -325,6 +325,7 @@ class Comparison {
       expect(page.keys.length).to.be.at.most(bounds.entriesMax);
       expect(bytes <= bounds.bytesMax || page.keys.length === 1).to.equal(true);
       listed.push(...page.keys);
+      expect(listed.length, "comes to an end").to.be.at.most(wanted.length);
       more = page.more;
     }
     expect(listed).to.deep.equal(wanted);

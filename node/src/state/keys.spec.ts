@@ -425,6 +425,7 @@ describe("listing keys", () => {
         const page = listKeys(log.store, NAMESPACE, new Uint8Array(0), after, { ...ALL, entriesMax });
         expect(page.keys.length).to.be.within(1, entriesMax);
         keys.push(...page.keys.map(({ key }) => textOf(key)));
+        expect(keys.length, "comes to an end").to.be.at.most(all.length);
         after = page.keys.at(-1)?.key;
         more = page.more;
       }
@@ -484,6 +485,7 @@ describe("listing keys", () => {
       const page = listKeys(reader, NAMESPACE, new Uint8Array(0), after, { ...ALL, keysOnly: true });
       expect(read).to.be.below(10 * value.length);
       keys.push(...page.keys.map(({ key }) => textOf(key)));
+      expect(keys.length, "comes to an end").to.be.at.most(20);
       after = page.keys.at(-1)?.key;
       more = page.more;
     }

@@ -338,7 +338,7 @@ describe("applying an entry", () => {
   it("over a broken row is a violation, not a refusal", () => {
     const log = new AppliedLog();
     log.store.write([{ key: keyRow("default", KEY), value: Uint8Array.of(1, 2, 3) }]);
-    expect(() => log.execute(put())).to.throw(InvariantViolation);
+    expect(() => log.execute(put())).to.throw(InvariantViolation, "records are as long as their fields");
   });
 
   it("founds with the configuration that the consensus core makes of it", () => {

@@ -27,6 +27,8 @@ export interface RocksOptions {
 
 /** Rows fetched from the binding at a time: few, because most scans look at one or a page. */
 const SCAN_ROWS = 32;
+/** And bytes of them: with large rows, what is fetched and not looked at would stall the event loop (S44). */
+const SCAN_BYTES = 256 * 1024;
 const EMPTY = Buffer.alloc(0);
 
 export class Rocks {
@@ -77,7 +79,12 @@ export class Rocks {
   /** Calls `visit` for the rows with from ≤ key < to, ascending, until it returns false. */
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
     const iterator = this.#guard("scan", () => {
-      return this.#level.iterator({ gte: asBuffer(from), lt: asBuffer(to), fillCache: true });
+      return this.#level.iterator({
+        gte: asBuffer(from),
+        lt: asBuffer(to),
+        fillCache: true,
+        highWaterMarkBytes: SCAN_BYTES,
+      });
     });
     try {
       for (;;) {

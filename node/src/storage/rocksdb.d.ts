@@ -26,6 +26,7 @@ declare module "rocksdb" {
       readonly gte: Buffer;
       readonly lt: Buffer;
       readonly fillCache?: boolean;
+      readonly highWaterMarkBytes?: number;
       readonly values?: boolean;
     }): RocksIterator;
     /** Forgets a batch or iterator that was closed synchronously. */

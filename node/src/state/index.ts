@@ -40,6 +40,7 @@ export {
 export { type Progress, readProgress } from "./progress.ts";
 export { decodeText, encodeText } from "./record.ts";
 export { hasEndedReplays } from "./replays.ts";
+export { isHotRow } from "./rows.ts";
 export { readPageTokenKey, readSigningKey, readSigningKeys, type SigningKey } from "./signing-keys.ts";
 export type { Change, Row, StateReader, StateStore } from "./store.ts";
 export { compareBytes, type Digest } from "./transaction.ts";

@@ -104,6 +104,12 @@ export function signingKeyRow(kid: string): Uint8Array {
   return row("signingKey", encodeText(kid));
 }
 
+/** Whether the row is of a table that nearly every request reads and few write: worth keeping in memory. */
+export function isHotRow(key: Uint8Array): boolean {
+  const table = key[0];
+  return table === TABLES.user || table === TABLES.apiKey || table === TABLES.namespace;
+}
+
 /** First key of the table and first key after it. */
 export function tableRange(table: Table): { readonly from: Uint8Array; readonly to: Uint8Array } {
   const from = new Uint8Array([TABLES[table]]);

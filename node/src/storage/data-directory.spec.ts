@@ -13,7 +13,8 @@ import {
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { plainFounding, TemporaryDirectories } from "../../test/harness/index.ts";
+import { TemporaryDirectories } from "../../test/harness/index.ts";
+import { FOUNDING } from "../../test/index.ts";
 import {
   EntryType,
   encodeEntry,
@@ -23,11 +24,10 @@ import {
   NO_ENVELOPE,
   sealEntry,
 } from "../raft/index.ts";
-import { DEFAULT_STATE_LIMITS, encodeCommand, readProgress, StateMachine } from "../state/index.ts";
+import { DEFAULT_STATE_LIMITS, encodeCommand, type Founding, readProgress, StateMachine } from "../state/index.ts";
 import { type DataDirectory, type DataDirectoryOptions, type MemberData, openDataDirectory } from "./data-directory.ts";
 import { encodeFence, FENCE_FILE, FENCE_SLOT_BYTES, type Fence, fenceOffset, readFence } from "./fence.ts";
 import { type Identity, mintIdentity, readIdentity, writeIdentity } from "./identity.ts";
-import { decodeLogMeta, encodeLogMeta, type LogMeta } from "./log-meta.ts";
 import { Rocks } from "./rocks.ts";
 import { entryKey, LOG_META_KEY } from "./rocks-log-store.ts";
 import { StoreError } from "./store-error.ts";
@@ -43,6 +43,10 @@ function identityOf(opened: DataDirectory): Identity {
     throw new Error("the directory has no identity");
   }
   return identity;
+}
+
+function foundingOf({ incarnation }: Identity): Founding {
+  return { ...FOUNDING, incarnation: Buffer.from(incarnation, "hex") };
 }
 
 type Refused = DataDirectory & { readonly phase: "refused" };
@@ -147,7 +151,7 @@ describe("data directory", () => {
     if (opened.phase !== "empty") {
       throw new Error(`the directory is ${opened.phase}`);
     }
-    const data = await opened.found(plainFounding(opened.identity.incarnation), NOW);
+    const data = await opened.found(foundingOf(opened.identity), NOW);
     openDirectories.splice(openDirectories.indexOf(opened), 1, data);
     return data;
   }
@@ -200,13 +204,6 @@ describe("data directory", () => {
     const rocks = await Rocks.open(store, ROCKS);
     change(rocks);
     await rocks.close();
-  }
-
-  async function changeMeta(change: (meta: LogMeta) => Partial<LogMeta>): Promise<void> {
-    await changeStore(raft(), (rocks) => {
-      const meta = decodeLogMeta(rocks.get(LOG_META_KEY) as Buffer) as LogMeta;
-      rocks.write([{ key: LOG_META_KEY, value: encodeLogMeta({ ...meta, ...change(meta) }) }], true);
-    });
   }
 
   /** Replaces both slots of the fence. */
@@ -337,7 +334,7 @@ describe("data directory", () => {
         throw new Error(opened.phase);
       }
       writeFileSync(join(directory, "state-1"), "in the way");
-      const founding = plainFounding(opened.identity.incarnation);
+      const founding = foundingOf(opened.identity);
       const error = await opened.found(founding, NOW).catch((caught: unknown) => caught);
       expect(error).to.be.instanceOf(StoreError).with.property("kind", "io");
       await closeAll();

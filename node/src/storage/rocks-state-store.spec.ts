@@ -42,6 +42,19 @@ describe("RocksStateStore", () => {
     expect(store.isStalled).to.equal(false);
   });
 
+  it("shows users, API keys and namespaces as they were last written, never as they were last read", () => {
+    for (const table of ["u", "k", "n"]) {
+      const row = bytes(`${table}1`);
+      expect(store.get(row)).to.equal(undefined);
+      store.write([{ key: row, value: bytes("old") }]);
+      expect(store.get(row)).to.deep.equal(bytes("old"));
+      store.write([{ key: row, value: bytes("new") }]);
+      expect(store.get(row), table).to.deep.equal(bytes("new"));
+      store.write([{ key: row, value: null }]);
+      expect(store.get(row), table).to.equal(undefined);
+    }
+  });
+
   it("passes a crash point before and after each batch", () => {
     const passed: string[] = [];
     listenToMarks((name) => passed.push(name));

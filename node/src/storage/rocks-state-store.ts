@@ -4,10 +4,11 @@
  */
 
 import { invariant, writeUint53 } from "../raft/index.ts";
-import type { Change, Row, StateStore } from "../state/index.ts";
+import { type Change, isHotRow, type Row, type StateStore } from "../state/index.ts";
 import { crashPoint } from "./crash-point.ts";
 import { Milestones } from "./milestones.ts";
 import type { Rocks } from "./rocks.ts";
+import { RowCache } from "./row-cache.ts";
 import type { StateReply, StateRequest, StateThreadData } from "./state-thread.ts";
 import { StoreError } from "./store-error.ts";
 import { StoreThread } from "./store-thread.ts";
@@ -17,6 +18,7 @@ export class RocksStateStore implements StateStore {
   readonly #thread: StoreThread<StateRequest, StateReply>;
   readonly #onFatal: (error: StoreError) => void;
   readonly #milestones: Milestones;
+  readonly #hotRows = new RowCache();
   #syncs = 0;
   #synced: (() => void) | null = null;
 
@@ -41,7 +43,8 @@ export class RocksStateStore implements StateStore {
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
-    return this.#orFatal(() => this.#rocks.get(key));
+    const read = () => this.#orFatal(() => this.#rocks.get(key));
+    return isHotRow(key) ? this.#hotRows.get(key, read) : read();
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
@@ -52,6 +55,11 @@ export class RocksStateStore implements StateStore {
     invariant(this.#synced === null, "no batch is written during a sync: it would wait for the disk");
     crashPoint("state.batch.before");
     this.#orFatal(() => this.#rocks.write(this.#milestones.mark(changes), false));
+    for (const { key } of changes) {
+      if (isHotRow(key)) {
+        this.#hotRows.forget(key);
+      }
+    }
     crashPoint("state.batch.after");
   }
 

@@ -217,7 +217,7 @@ describe("Rocks", () => {
       rocks.write([put("61", "01")], false);
       rocks.scan(hex("00"), hex("ff"), () => true);
     }
-    const [batches, iterators] = constructors.map((constructor) => queryObjects(constructor, { format: "count" }));
+    const [batches, iterators] = constructors.map((made) => queryObjects(made, { format: "count" }));
     expect(batches).to.be.lessThan(50);
     expect(iterators).to.be.lessThan(50);
   });

@@ -25,3 +25,8 @@ export async function until<T>(
     await sleep(POLL_MS);
   }
 }
+
+/** Lets a random time pass before a fault is made. For nothing else: a test that waits for something uses `until`. */
+export async function pause(ms: number): Promise<void> {
+  await sleep(ms);
+}

@@ -1,0 +1,181 @@
+/**
+ * A load whose every operation is accounted for: puts of distinct values by concurrent clients, each with a request id
+ * of its own. A put whose outcome stays unknown is sent again with the same id until it is answered, so in the end
+ * every put was executed exactly once, and the state says so.
+ */
+
+import { randomUUID } from "node:crypto";
+import { credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import { GetKeyRequest, type GetKeyResponse, KeyValueServiceClient, PutKeyRequest } from "@quoin/proto";
+
+interface Put {
+  readonly key: string;
+  readonly value: string;
+  readonly requestId: string;
+}
+
+interface Acknowledged {
+  readonly value: string;
+  readonly modRevision: number;
+}
+
+const NAMESPACE = "default";
+const TIMEOUT_MS = 10_000;
+/** The founding creates the namespace `default`, which takes the first revision. */
+const FIRST_REVISION = 1;
+
+export class ExactlyOnceLoad {
+  readonly #random: (bound: number) => number;
+  readonly #keys: number;
+  readonly #byKey = new Map<string, Acknowledged[]>();
+  readonly #revisions = new Set<number>();
+  /** Puts that were sent and not answered. */
+  readonly #open = new Map<string, Put>();
+  #count = 0;
+  #replayed = 0;
+
+  constructor(random: (bound: number) => number, keys: number) {
+    this.#random = random;
+    this.#keys = keys;
+  }
+
+  /** Puts that were acknowledged so far. */
+  get acknowledged(): number {
+    return this.#revisions.size;
+  }
+
+  /** Puts that were answered from a stored answer: they had been executed, and the acknowledgement was lost. */
+  get replayed(): number {
+    return this.#replayed;
+  }
+
+  /** Keeps `clients` puts in flight until the member stops answering; `onAcknowledged` is told the count so far. */
+  async run(endpoint: string, token: string, clients: number, onAcknowledged: () => void): Promise<void> {
+    const client = connect(endpoint);
+    const work = async (): Promise<void> => {
+      for (;;) {
+        const put = this.#next();
+        this.#open.set(put.requestId, put);
+        if (!(await this.#send(client, token, put))) {
+          return;
+        }
+        onAcknowledged();
+      }
+    };
+    await Promise.all(Array.from({ length: clients }, work));
+    client.close();
+  }
+
+  /** Sends every put that is still open again, with the same request ids. Rejects if one is not answered now. */
+  async settle(endpoint: string, token: string): Promise<void> {
+    const client = connect(endpoint);
+    try {
+      for (const put of [...this.#open.values()]) {
+        if (!(await this.#send(client, token, put))) {
+          throw new Error(`request ${put.requestId} is not answered by a member that is ready`);
+        }
+      }
+    } finally {
+      client.close();
+    }
+  }
+
+  /**
+   * Rejects unless the state is exactly that of all acknowledged puts, each once: the value of the last one by revision,
+   * one version per put, and no revision that nobody took.
+   */
+  async verify(endpoint: string, token: string): Promise<void> {
+    const client = connect(endpoint);
+    try {
+      for (const [key, puts] of this.#byKey) {
+        const found = await get(client, token, key);
+        const last = puts.reduce((newest, put) => (put.modRevision > newest.modRevision ? put : newest));
+        equal(key, "mod_revision", Number(found.modRevision), last.modRevision);
+        equal(key, "value", Buffer.from(found.value).toString(), last.value);
+        equal(key, "version, which counts the puts", Number(found.version), puts.length);
+        equal(key, "the cluster's revision", Number(found.revision), FIRST_REVISION + this.#revisions.size);
+      }
+    } finally {
+      client.close();
+    }
+  }
+
+  #next(): Put {
+    this.#count++;
+    const key = `key-${this.#random(this.#keys)}`;
+    return { key, value: `value-${this.#count}`, requestId: randomUUID() };
+  }
+
+  /** Whether the put was acknowledged; false if the member is gone. */
+  #send(client: KeyValueServiceClient, token: string, put: Put): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      const request = PutKeyRequest.fromPartial({
+        namespace: NAMESPACE,
+        key: put.key,
+        value: Buffer.from(put.value),
+      });
+      const deadline = Date.now() + TIMEOUT_MS;
+      const call = client.putKey(request, metadataOf(token, put.requestId), { deadline }, (error, response) => {
+        if (error === null) {
+          this.#acknowledge(put, Number(response.modRevision));
+          resolve(true);
+        } else if (isGone(error)) {
+          resolve(false);
+        } else {
+          reject(error);
+        }
+      });
+      call.on("metadata", (metadata) => {
+        this.#replayed += metadata.get("replayed").length;
+      });
+    });
+  }
+
+  #acknowledge(put: Put, modRevision: number): void {
+    if (this.#revisions.has(modRevision)) {
+      throw new Error(`two puts were acknowledged at revision ${modRevision}`);
+    }
+    this.#revisions.add(modRevision);
+    this.#open.delete(put.requestId);
+    const puts = this.#byKey.get(put.key) ?? [];
+    puts.push({ value: put.value, modRevision });
+    this.#byKey.set(put.key, puts);
+  }
+}
+
+function connect(endpoint: string): KeyValueServiceClient {
+  return new KeyValueServiceClient(endpoint, credentials.createInsecure(), { "grpc.use_local_subchannel_pool": 1 });
+}
+
+function get(client: KeyValueServiceClient, token: string, key: string): Promise<GetKeyResponse> {
+  return new Promise((resolve, reject) => {
+    const request = GetKeyRequest.fromPartial({ namespace: NAMESPACE, key });
+    const deadline = Date.now() + TIMEOUT_MS;
+    client.getKey(request, metadataOf(token, randomUUID()), { deadline }, (error, response) => {
+      if (error === null) {
+        resolve(response);
+      } else {
+        reject(error);
+      }
+    });
+  });
+}
+
+function metadataOf(token: string, requestId: string): Metadata {
+  const metadata = new Metadata();
+  metadata.set("authorization", `Bearer ${token}`);
+  metadata.set("api-version", "v1");
+  metadata.set("request-id", requestId);
+  return metadata;
+}
+
+/** The connection broke, or the member is stopping: the outcome is open. */
+function isGone(error: ServiceError): boolean {
+  return [status.UNAVAILABLE, status.CANCELLED, status.DEADLINE_EXCEEDED, status.UNKNOWN].includes(error.code);
+}
+
+function equal(key: string, what: string, found: number | string, expected: number | string): void {
+  if (found !== expected) {
+    throw new Error(`${key}: ${what} is ${found} instead of ${expected}`);
+  }
+}

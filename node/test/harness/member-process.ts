@@ -1,0 +1,99 @@
+/** A member as a process of its own, on ports that it chose, founded and ready for clients. */
+
+import { randomBytes, randomUUID } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createAdminClient, createTokenSource } from "@quoin/client";
+import { generateApiKey } from "../../src/access/index.ts";
+import { TestProcess } from "./process.ts";
+import { until } from "./until.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+
+/** Where the running process listens, as host:port. */
+export interface Listening {
+  readonly grpc: string;
+  readonly http: string;
+  readonly admin: string;
+  readonly health: string;
+}
+
+export class MemberUnderTest {
+  readonly #directory: string;
+  readonly #adminToken = randomBytes(16).toString("hex");
+  readonly #apiKey = generateApiKey();
+  readonly #clusterId = randomUUID();
+  #process: TestProcess | null = null;
+
+  /** The directory holds the member's data directory and what belongs to it. */
+  constructor(directory: string) {
+    this.#directory = directory;
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(this.#tokenFile, `${this.#adminToken}\n`, { mode: 0o600 });
+  }
+
+  get dataDirectory(): string {
+    return join(this.#directory, "data");
+  }
+
+  /** The running process. */
+  get process(): TestProcess {
+    if (this.#process === null) {
+      throw new Error("the member was not started");
+    }
+    return this.#process;
+  }
+
+  /** Starts the process, without waiting for anything. */
+  spawn(): void {
+    const any = "127.0.0.1:0";
+    this.#process = new TestProcess(MAIN, [
+      ...["--name", "q-0", "--data-dir", this.dataDirectory, "--admin-token-file", this.#tokenFile],
+      ...["--grpc", any, "--http", any, "--admin", any, "--health", any],
+    ]);
+  }
+
+  /** Starts the process, founds the cluster if it is new, and returns where it serves once it is ready. */
+  async start(): Promise<Listening> {
+    this.spawn();
+    const listening = await this.untilListening();
+    const admin = createAdminClient({ endpoint: listening.admin, credentials: { token: this.#adminToken } });
+    try {
+      const { status } = await admin.getStatus({ timeoutMs: 30_000 });
+      if (status.state === "EMPTY") {
+        const owner = { email: "owner@quoin.test", password: "a long password", apiKey: this.#apiKey };
+        const { incarnation } = status;
+        await admin.bootstrap({ clusterId: this.#clusterId, incarnation, owner, timeoutMs: 30_000 });
+      } else if (status.state !== "RUNNING") {
+        throw new Error(`the member is ${status.state}: ${status.alarms.join("; ")}`);
+      }
+    } finally {
+      admin.close();
+    }
+    await until("the member to be ready", async () => (await fetch(`http://${listening.health}/readyz`)).ok);
+    return listening;
+  }
+
+  /** Waits for the line in which the process says where it listens. */
+  async untilListening(): Promise<Listening> {
+    await this.process.untilPrinted('"msg":"listening"');
+    const line = this.process.stdout.split("\n").find((text) => text.includes('"msg":"listening"')) ?? "";
+    return JSON.parse(line);
+  }
+
+  /** An access token of the owner. */
+  async token(listening: Listening): Promise<string> {
+    const credentials = { apiKey: this.#apiKey, httpEndpoints: [`http://${listening.http}`] };
+    return createTokenSource(credentials, undefined).token();
+  }
+
+  /** Ends the process at once, as a crash would. */
+  async kill(): Promise<void> {
+    await this.#process?.dispose();
+  }
+
+  get #tokenFile(): string {
+    return join(this.#directory, "admin-token");
+  }
+}

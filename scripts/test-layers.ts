@@ -33,7 +33,13 @@ export function findLayers(): TestLayer[] {
     { name: "process", files: find(["node/test/**/*.spec.ts"]), timeoutMs: 120_000 },
     {
       name: "specs",
-      files: find(["*/src/**/*.spec.ts", "proto/**/*.spec.ts", "scripts/**/*.spec.ts", "node/local/**/*.spec.ts"]),
+      files: find([
+        "*/src/**/*.spec.ts",
+        "proto/**/*.spec.ts",
+        "scripts/**/*.spec.ts",
+        "bench/**/*.spec.ts",
+        "node/local/**/*.spec.ts",
+      ]),
       timeoutMs: 10_000,
     },
   ];

@@ -1,0 +1,119 @@
+/** The program of one member: how it starts, what it says, how it ends. */
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import { MemberUnderTest, TemporaryDirectories, TestProcess } from "../harness/index.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const ANY_PORTS = ["--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+
+describe("the program of a member", function () {
+  this.timeout(120_000);
+  const directories = new TemporaryDirectories();
+  let running: TestProcess[];
+
+  beforeEach(() => {
+    running = [];
+  });
+
+  afterEach(async () => {
+    for (const child of running) {
+      await child.dispose();
+    }
+    directories.removeAll();
+  });
+
+  function run(...args: string[]): TestProcess {
+    const child = new TestProcess(MAIN, args);
+    running.push(child);
+    return child;
+  }
+
+  it("says what is wrong with its flags, with exit code 76", async () => {
+    const child = run("--name", "q-0");
+    expect(await child.ended).to.deep.equal({ code: 76, signal: null });
+    expect(child.stderr).to.include("--data-dir");
+  });
+
+  it("prints its flags and its version", async () => {
+    const help = run("--help");
+    expect((await help.ended).code).to.equal(0);
+    expect(help.stdout).to.include("--accept-missing-fence").and.to.include("--until-stdin-ends");
+    const version = run("--version");
+    expect((await version.ended).code).to.equal(0);
+    expect(version.stdout).to.match(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it("refuses data that it does not understand, with exit code 73, and leaves it alone", async () => {
+    const directory = directories.make();
+    writeFileSync(join(directory, "holiday.jpg"), "a picture");
+    const child = run("--name", "q-0", "--data-dir", directory, ...ANY_PORTS);
+    expect(await child.ended).to.deep.equal({ code: 73, signal: null });
+    expect(child.stdout).to.include("has no identity and is not empty").and.to.include("holiday.jpg");
+  });
+
+  it("names the place that it cannot use, with exit code 71", async () => {
+    const directory = directories.make();
+    writeFileSync(join(directory, "file"), "");
+    const child = run("--name", "q-0", "--data-dir", join(directory, "file", "data"), ...ANY_PORTS);
+    expect(await child.ended).to.deep.equal({ code: 71, signal: null });
+    expect(child.stdout).to.include(join(directory, "file"));
+  });
+
+  it("stays up with an admin port, unready, when its data is another member's", async () => {
+    const directory = directories.make();
+    const data = join(directory, "data");
+    mkdirSync(data);
+    writeFileSync(join(data, "holiday.jpg"), "a picture");
+    const tokenFile = join(directory, "tokens");
+    writeFileSync(tokenFile, "a token\n", { mode: 0o600 });
+    const child = run(
+      ...["--name", "q-0", "--data-dir", data, ...ANY_PORTS],
+      ...["--admin", "127.0.0.1:0", "--admin-token-file", tokenFile, "--health", "127.0.0.1:0"],
+    );
+    await child.untilPrinted('"msg":"listening"');
+    const line = child.stdout.split("\n").find((text) => text.includes('"msg":"listening"')) ?? "";
+    const { health } = JSON.parse(line);
+    expect((await fetch(`http://${health}/livez`)).status).to.equal(200);
+    const ready = await fetch(`http://${health}/readyz?verbose`);
+    expect(ready.status).to.equal(503);
+    expect(await ready.text()).to.include("MEMBER_REFUSED");
+    child.signal("SIGTERM");
+    expect(await child.ended).to.deep.equal({ code: 0, signal: null });
+  });
+
+  it("finishes and ends with exit code 0 when it is told to, whoever tells it", async () => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) {
+      const member = new MemberUnderTest(directories.make());
+      try {
+        await member.start();
+        member.process.signal(signal);
+        expect(await member.process.ended, signal).to.deep.equal({ code: 0, signal: null });
+        expect(member.process.stdout).to.include('"msg":"stopped"');
+      } finally {
+        await member.kill();
+      }
+    }
+  });
+
+  it("logs lines of JSON without a secret in them", async () => {
+    const member = new MemberUnderTest(directories.make());
+    try {
+      const listening = await member.start();
+      const token = await member.token(listening);
+      const body = JSON.stringify({ api_key: "qk_aaaaaaaa_wrong" });
+      await fetch(`http://${listening.http}/auth/token`, { method: "POST", body });
+      member.process.signal("SIGTERM");
+      await member.process.ended;
+      for (const line of member.process.stdout.trimEnd().split("\n")) {
+        expect(JSON.parse(line)).to.include.keys("level", "time", "member", "msg");
+      }
+      expect(member.process.stdout).to.not.include(token);
+      expect(member.process.stdout).to.not.include("qk_");
+    } finally {
+      await member.kill();
+    }
+  });
+});

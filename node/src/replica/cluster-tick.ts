@@ -34,9 +34,9 @@ export class ClusterTick {
     }
   }
 
-  /** This member leads now, so time goes on. */
+  /** This member leads now, so time goes on; if it led already, nothing changes. */
   start(): void {
-    this.#startedMs = this.#clock.monotonicMs();
+    this.#startedMs ??= this.#clock.monotonicMs();
   }
 
   /** This member no longer leads. */

@@ -2,6 +2,7 @@ export type { Clock, Scheduler } from "./clock.ts";
 export { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 export { Member, type MemberOptions, type MemberState } from "./member.ts";
 export type { ReadDone } from "./pending-reads.ts";
+export { seededRandom } from "./random.ts";
 export {
   type DriverStateStore,
   Replica,

@@ -86,9 +86,12 @@ export class PendingReads {
     }
   }
 
-  /** Refuses reads that have waited too long: held ones with the reason, the others because their deadline ended. */
-  expire(nowMs: number, heldReason: () => CoordinationError): void {
-    this.#unasked = this.#keep(this.#unasked, (read) => read.holdUntilMs <= nowMs, heldReason);
+  /**
+   * Refuses reads that have waited too long: those that were asked at their deadline, and those that are held, with the
+   * reason, if they may not be held until `nextMs`, when this is called again.
+   */
+  expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): void {
+    this.#unasked = this.#keep(this.#unasked, (read) => read.holdUntilMs < nextMs, heldReason);
     for (const batch of this.#batches) {
       batch.reads = this.#keep(batch.reads, (read) => read.deadlineMs <= nowMs, deadlineError);
     }

@@ -306,23 +306,25 @@ export class Replica {
       this.#durableSeq = 0;
       this.#core.onAppendDurable(writeSeq);
     }
-    if (this.#ticksDue > 0) {
-      this.#onTicks();
+    const ticked = this.#ticksDue > 0;
+    for (; this.#ticksDue > 0; this.#ticksDue--) {
+      this.#core.tick();
     }
     this.#proposeWaiting();
     if (this.#core.role === "leader" && this.#reads.hasUnasked) {
       this.#reads.asked(this.#core.readIndex());
     }
+    if (ticked) {
+      this.#afterTicks();
+    }
     this.#drain();
   }
 
-  #onTicks(): void {
-    for (; this.#ticksDue > 0; this.#ticksDue--) {
-      this.#core.tick();
-    }
+  /** What is due now and then; after the proposals, so that nobody is held who need not be. */
+  #afterTicks(): void {
     const nowMs = this.#clock.monotonicMs();
-    this.#waiters.expire(nowMs, () => this.#heldReason());
-    this.#reads.expire(nowMs, () => this.#heldReason());
+    this.#waiters.expire(nowMs, nowMs + TICK_MS, () => this.#heldReason());
+    this.#reads.expire(nowMs, nowMs + TICK_MS, () => this.#heldReason());
     this.#proposals = this.#proposals.filter(({ waiter }) => this.#waiters.has(waiter));
     this.#maintain();
     this.#syncIfDue(nowMs);

@@ -69,12 +69,15 @@ export class Waiters {
     }
   }
 
-  /** Refuses whoever has waited too long. `heldReason` says why calls are held back at the moment. */
-  expire(nowMs: number, heldReason: () => CoordinationError): void {
+  /**
+   * Refuses whoever has waited too long. `nextMs` is when this is called again: who may not be held until then is
+   * refused now. `heldReason` says why calls are held back at the moment.
+   */
+  expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): void {
     for (const waiter of this.#bySeq.values()) {
       if (waiter.handedOut && waiter.deadlineMs <= nowMs) {
         this.refuse(waiter, deadlineError());
-      } else if (!waiter.handedOut && waiter.holdUntilMs <= nowMs) {
+      } else if (!waiter.handedOut && waiter.holdUntilMs < nextMs) {
         this.refuse(waiter, heldReason());
       }
     }

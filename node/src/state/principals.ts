@@ -109,7 +109,7 @@ export function refusalOf(
     return null;
   }
   if (need.namespace !== null && !includesNamespace(user.namespaces, need.namespace)) {
-    return new CoordinationError("NAMESPACE_DENIED", `the user may not access namespace "${need.namespace}"`);
+    return new CoordinationError("NAMESPACE_DENIED", "the user may not access the namespace of the request");
   }
   if (!includesAccess(roleAccess(user.role), need.access)) {
     return new CoordinationError("ACCESS_DENIED", `the user's role "${user.role}" does not give ${need.access} access`);

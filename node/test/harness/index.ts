@@ -1,10 +1,14 @@
+export { type DrivenCall, DrivenReplica } from "./driven-replica.ts";
+export { FakeTime } from "./fake-time.ts";
 export { freeBasePort } from "./free-ports.ts";
 export { type Answer, type CallOptions, GrpcCaller } from "./grpc-caller.ts";
 export { GrpcPorts, type ReportedError } from "./grpc-ports.ts";
-export { PLAIN_OWNER, plainFounding } from "./plain-founding.ts";
+export { type Listening, MemberUnderTest } from "./member-process.ts";
+export { MemoryDriverState } from "./memory-driver-state.ts";
+export { type DurableLog, MemoryLogStore } from "./memory-log-store.ts";
 export { type Ended, exists, type ProcessOptions, TestProcess } from "./process.ts";
 export { grpcFrame, type RawAnswer, rawGrpcCall } from "./raw-grpc-call.ts";
 export { SingleMember } from "./single-member.ts";
 export { SingleReplica } from "./single-replica.ts";
 export { TemporaryDirectories } from "./temporary-directories.ts";
-export { until } from "./until.ts";
+export { pause, until } from "./until.ts";

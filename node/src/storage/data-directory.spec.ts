@@ -294,18 +294,6 @@ describe("data directory", () => {
       }
     });
 
-    it("knows as committed what is applied, and what row `m` says", async () => {
-      await makeMember();
-      // Row `m` was last written when nothing of its batch was committed.
-      expect((await openMember()).commit).to.equal(20);
-    });
-
-    it("goes on without anything of the folders of files that a start keeps", async () => {
-      await makeMember();
-      await openMember();
-      expect(readdirSync(directory).sort()).to.deep.equal(["fence", "identity", "raft", "state", "state-1"]);
-    });
-
     it("takes term and vote from the fence where it knows more than row `m`", async () => {
       await makeMember();
       changeFence({ term: 5, vote: 0 });

@@ -9,6 +9,7 @@ import { crashPoint } from "./crash-point.ts";
 import { Milestones } from "./milestones.ts";
 import type { Rocks } from "./rocks.ts";
 import { RowCache } from "./row-cache.ts";
+import { ScanFloors } from "./scan-floors.ts";
 import type { StateReply, StateRequest, StateThreadData } from "./state-thread.ts";
 import { StoreError } from "./store-error.ts";
 import { StoreThread } from "./store-thread.ts";
@@ -19,6 +20,7 @@ export class RocksStateStore implements StateStore {
   readonly #onFatal: (error: StoreError) => void;
   readonly #milestones: Milestones;
   readonly #hotRows = new RowCache();
+  readonly #floors = new ScanFloors();
   #syncs = 0;
   #synced: (() => void) | null = null;
 
@@ -48,13 +50,16 @@ export class RocksStateStore implements StateStore {
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
-    this.#orFatal(() => this.#rocks.scan(from, to, visit));
+    this.#orFatal(() => {
+      this.#floors.scan((first, end, seen) => this.#rocks.scan(first, end, seen), from, to, visit);
+    });
   }
 
   write(changes: readonly Change[]): void {
     invariant(this.#synced === null, "no batch is written during a sync: it would wait for the disk");
     crashPoint("state.batch.before");
     this.#orFatal(() => this.#rocks.write(this.#milestones.mark(changes), false));
+    this.#floors.onWrite(changes);
     for (const { key } of changes) {
       if (isHotRow(key)) {
         this.#hotRows.forget(key);

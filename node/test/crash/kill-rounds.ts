@@ -40,6 +40,7 @@ export async function runKillRounds(options: KillRoundsOptions): Promise<KillRou
   const load = new ExactlyOnceLoad(random, KEYS);
   let killedAtStart = 0;
   try {
+    await member.compile();
     // Founding is one of the things that may be cut short, so the first start is not spared.
     for (let round = 1; round <= options.rounds; round++) {
       if (random(START_KILL_SHARE) === 0) {

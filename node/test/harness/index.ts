@@ -1,4 +1,4 @@
-export { type DrivenCall, DrivenReplica } from "./driven-replica.ts";
+export { type DrivenCall, DrivenReplica, resultOf } from "./driven-replica.ts";
 export { FakeTime } from "./fake-time.ts";
 export { freeBasePort } from "./free-ports.ts";
 export { type Answer, type CallOptions, GrpcCaller } from "./grpc-caller.ts";

@@ -1,0 +1,101 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { FakeTime } from "../../test/harness/index.ts";
+import { ClusterTick } from "./cluster-tick.ts";
+
+/** What adding up times with fractions may come to. */
+const ROUNDING_MS = 1e-6;
+
+describe("cluster tick", () => {
+  let time: FakeTime;
+  let tick: ClusterTick;
+  beforeEach(() => {
+    time = new FakeTime();
+    tick = new ClusterTick(time, 5_000);
+  });
+
+  it("S21: goes on from the greatest logged tick, so a restart keeps what was left of a TTL", () => {
+    expect(tick.nowMs).to.equal(5_000);
+    tick.start();
+    expect(tick.nowMs).to.equal(5_000);
+    time.advance(1_234.9);
+    expect(tick.nowMs).to.equal(6_234);
+  });
+
+  it("stands still while nobody leads", () => {
+    time.advance(10_000);
+    expect(tick.nowMs).to.equal(5_000);
+    tick.start();
+    time.advance(100);
+    tick.stop();
+    time.advance(10_000);
+    expect(tick.nowMs).to.equal(5_100);
+    tick.start();
+    time.advance(1);
+    expect(tick.nowMs).to.equal(5_101);
+  });
+
+  it("S20: knows nothing of the wall clock: its jumps change nothing", () => {
+    tick.start();
+    time.wallClockMs += 3_600_000;
+    time.advance(10);
+    expect(tick.nowMs).to.equal(5_010);
+    time.wallClockMs -= 7_200_000;
+    expect(tick.nowMs).to.equal(5_010);
+  });
+
+  it("takes a greater tick from the log, and never goes back for a smaller one", () => {
+    tick.start();
+    time.advance(100);
+    tick.observe(5_099);
+    expect(tick.nowMs).to.equal(5_100);
+    tick.observe(7_000);
+    expect(tick.nowMs).to.equal(7_000);
+    time.advance(10);
+    expect(tick.nowMs).to.equal(7_010);
+    tick.stop();
+    tick.observe(8_000);
+    expect(tick.nowMs).to.equal(8_000);
+  });
+
+  it("runs on when it is started again while it runs, as a change of the configuration does", () => {
+    tick.start();
+    time.advance(1_000);
+    tick.start();
+    expect(tick.nowMs).to.equal(6_000);
+    time.advance(5);
+    expect(tick.nowMs).to.equal(6_005);
+  });
+
+  it("S21: never goes back, and is never ahead of the time that has passed", () => {
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant("advance" as const), ms: fc.double({ min: 0, max: 5_000, noNaN: true }) }),
+      fc.record({ kind: fc.constantFrom("start" as const, "stop" as const, "observe" as const), ms: fc.constant(0) }),
+      fc.record({ kind: fc.constant("wall" as const), ms: fc.integer({ min: -1e7, max: 1e7 }) }),
+    );
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const clock = new FakeTime();
+        const running = new ClusterTick(clock, 5_000);
+        const startedMs = clock.monotonicMs();
+        let before = running.nowMs;
+        for (const { kind, ms } of steps) {
+          if (kind === "advance") {
+            clock.stall(ms);
+          } else if (kind === "wall") {
+            clock.wallClockMs += ms;
+          } else if (kind === "observe") {
+            // What this cluster has logged is at most the time that has passed.
+            running.observe(Math.floor(5_000 + (clock.monotonicMs() - startedMs) / 2));
+          } else {
+            running[kind]();
+          }
+          expect(running.nowMs).to.be.at.least(before);
+          expect(running.nowMs - 5_000).to.be.at.most(clock.monotonicMs() - startedMs + ROUNDING_MS);
+          expect(Number.isSafeInteger(running.nowMs)).to.equal(true);
+          before = running.nowMs;
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,54 @@
+/**
+ * Where the first row of each table lies, so that a scan of a table's beginning need not go over what was deleted there.
+ *
+ * Some tables are queues: rows are added at the end and removed at the front, by time. In RocksDB a removed row stays as
+ * a tombstone until it is compacted away, and a scan from the front of the table has to step over every one: hundreds of
+ * milliseconds after a million of them, in the event loop. So the first row that such a scan finds is remembered, and
+ * the next one begins there; a row that is written before it moves the mark back. What a scan sees does not change.
+ */
+
+import { type Change, compareBytes, type Row } from "../state/index.ts";
+
+type Scan = (from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean) => void;
+
+export class ScanFloors {
+  /** By the table's letter: no row of the table lies before this key. */
+  readonly #floors = new Map<number, Uint8Array>();
+
+  /** Scans with `scan`, from the first row on if `from` is the beginning of a table, which is its letter alone. */
+  scan(scan: Scan, from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
+    const table = from[0];
+    if (from.length !== 1 || table === undefined) {
+      scan(from, to, visit);
+      return;
+    }
+    const floor = this.#floors.get(table) ?? from;
+    if (compareBytes(floor, to) >= 0) {
+      return;
+    }
+    let isEmpty = true;
+    scan(floor, to, (row) => {
+      if (isEmpty) {
+        isEmpty = false;
+        this.#floors.set(table, row.key);
+      }
+      return visit(row);
+    });
+    if (isEmpty) {
+      this.#floors.set(table, to);
+    }
+  }
+
+  /** The changes are being written. */
+  onWrite(changes: readonly Change[]): void {
+    if (this.#floors.size === 0) {
+      return;
+    }
+    for (const { key, value } of changes) {
+      const floor = this.#floors.get(key[0] ?? 0);
+      if (value !== null && floor !== undefined && compareBytes(key, floor) < 0) {
+        this.#floors.set(key[0] ?? 0, key);
+      }
+    }
+  }
+}

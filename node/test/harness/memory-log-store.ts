@@ -1,0 +1,149 @@
+/**
+ * A Raft log in memory that keeps the contract of LogStore: one write at a time, durable when it says so.
+ *
+ * By default a write becomes durable in the turn after it was handed over; held, it waits for the spec. What is durable
+ * is what the next start finds.
+ */
+
+import { type AppendEffect, entryIndex, entryTerm, invariant, type LogBounds } from "../../src/raft/index.ts";
+import type { Scheduler } from "../../src/replica/index.ts";
+import type { LogStore } from "../../src/storage/index.ts";
+
+/** What a start finds. */
+export interface DurableLog {
+  readonly term: number;
+  readonly vote: number;
+  readonly commit: number;
+  readonly writeSeq: number;
+  readonly bounds: LogBounds;
+}
+
+interface Writing {
+  readonly append: AppendEffect;
+  readonly bounds: LogBounds;
+  readonly done: (writeSeq: number, durationMs: number) => void;
+}
+
+/** What a write takes, as far as anybody is told. */
+const WRITE_MS = 0.3;
+
+export class MemoryLogStore implements LogStore {
+  readonly #scheduler: Scheduler;
+  readonly #rows = new Map<number, Uint8Array>();
+  #durable: DurableLog = {
+    term: 0,
+    vote: 0,
+    commit: 0,
+    writeSeq: 0,
+    bounds: { first: 1, prevTerm: 0, last: 0, lastTerm: 0 },
+  };
+  #first = 1;
+  #prevTerm = 0;
+  #writing: Writing | null = null;
+  #writes: AppendEffect[] = [];
+  /** Whether writes wait for `flush`. */
+  isHeld = false;
+
+  constructor(scheduler: Scheduler) {
+    this.#scheduler = scheduler;
+  }
+
+  get durable(): DurableLog {
+    return this.#durable;
+  }
+
+  /** Every write that was handed over, the oldest first. */
+  get writes(): readonly AppendEffect[] {
+    return this.#writes;
+  }
+
+  get isWriting(): boolean {
+    return this.#writing !== null;
+  }
+
+  write(append: AppendEffect, done: (writeSeq: number, durationMs: number) => void): void {
+    const { last, lastTerm } = this.#durable.bounds;
+    invariant(this.#writing === null, "one log write is in flight at a time");
+    invariant(append.writeSeq > this.#durable.writeSeq, "write sequences grow");
+    invariant(append.from <= last + 1, "the log is written densely");
+    const newest = append.rows.at(-1);
+    const bounds = {
+      first: this.#first,
+      prevTerm: this.#prevTerm,
+      last: append.from + append.rows.length - 1,
+      lastTerm: newest === undefined ? lastTerm : entryTerm(newest),
+    };
+    invariant(append.commit <= bounds.last, "the log holds what is committed");
+    this.#writing = { append, bounds, done };
+    this.#writes.push(append);
+    if (!this.isHeld) {
+      this.#scheduler.immediate(() => this.flush());
+    }
+  }
+
+  /** Makes the write in flight durable, if there is one. */
+  flush(): void {
+    const writing = this.#writing;
+    if (writing === null) {
+      return;
+    }
+    this.#writing = null;
+    const { append, bounds, done } = writing;
+    for (const row of append.rows) {
+      this.#rows.set(entryIndex(row), row.slice());
+    }
+    for (const index of this.#rows.keys()) {
+      if (index < bounds.first || index > bounds.last) {
+        this.#rows.delete(index);
+      }
+    }
+    const { term, vote, commit, writeSeq } = append;
+    this.#durable = { term, vote, commit, writeSeq, bounds };
+    done(writeSeq, WRITE_MS);
+  }
+
+  /** The process that was writing is no more; what it had not heard of did not happen. */
+  crash(): void {
+    this.#writing = null;
+    this.#writes = [];
+    this.#first = this.#durable.bounds.first;
+    this.#prevTerm = this.#durable.bounds.prevTerm;
+    this.isHeld = false;
+  }
+
+  term(index: number): number {
+    return index === this.#first - 1 ? this.#prevTerm : entryTerm(this.#row(index));
+  }
+
+  entries(from: number, to: number, maxBytes: number): Uint8Array[] {
+    const rows: Uint8Array[] = [];
+    let bytes = 0;
+    for (let index = from; index <= to; index++) {
+      const row = this.#row(index);
+      bytes += row.length;
+      if (rows.length > 0 && bytes > maxBytes) {
+        break;
+      }
+      rows.push(row);
+    }
+    return rows;
+  }
+
+  compact(first: number, prevTerm: number): void {
+    invariant(first >= this.#first && first <= this.#durable.bounds.last + 1, "compaction stays within the log");
+    this.#first = first;
+    this.#prevTerm = prevTerm;
+  }
+
+  /** Terms of the durable entries, from the first. */
+  get terms(): number[] {
+    const { first, last } = this.#durable.bounds;
+    return Array.from({ length: last - first + 1 }, (_, at) => this.term(first + at));
+  }
+
+  #row(index: number): Uint8Array {
+    const row = this.#rows.get(index);
+    invariant(row !== undefined, "entries are read from where they were written", () => `entry ${index}`);
+    return row;
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * A process is killed at every crash point, founding included, and the next one must find all that was acknowledged,
+ * nothing twice, and nothing to complain about.
+ */
+
+import { randomInt } from "node:crypto";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { expect } from "chai";
+import { CRASH_POINTS } from "../../src/storage/index.ts";
+import { TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { WriterLedger } from "./writer-ledger.ts";
+import type { WriterTask } from "./writer-task.ts";
+
+const WRITER = fileURLToPath(new URL("./crash-writer.ts", import.meta.url));
+const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
+/** Values per writer and process: enough for several syncs of the state and compactions of the log. */
+const VALUES = 25;
+/** Places that are passed in the founding alone, and how often there. */
+const IN_FOUNDING = new Map([
+  ["file.write.before", 3],
+  ["file.link.before", 1],
+  ["file.link.after", 1],
+  ["file.rename.before", 2],
+  ["file.rename.after", 2],
+  ["file.directory-sync.after", 2],
+  ["found.log.before", 1],
+  ["found.log.after", 1],
+  ["found.state.after", 1],
+  ["found.identity.after", 1],
+]);
+/** What the driver passes between two batches; a crash there loses answers and nothing else. */
+const DRIVER_POINTS = ["replica.answers.before", "replica.answers.after", "replica.compacted"];
+
+interface Run {
+  readonly signal: NodeJS.Signals | null;
+  readonly lines: readonly string[];
+  readonly output: string;
+}
+
+describe("crash points", function () {
+  this.timeout(120_000);
+  const directories = new TemporaryDirectories();
+  const running: TestProcess[] = [];
+  let cache: string;
+
+  before(async () => {
+    // What the first process compiles the others find; a killed one keeps nothing.
+    cache = directories.make();
+    const { signal, output } = await run(new WriterLedger().task(join(directories.make(), "data"), 1));
+    expect(signal, output).to.equal(null);
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((child) => child.dispose()));
+  });
+  after(() => directories.removeAll());
+
+  async function run(task: WriterTask, kill?: { readonly mark: string; readonly passing: number }): Promise<Run> {
+    const env = { ...process.env, NODE_COMPILE_CACHE: cache };
+    const killing = kill === undefined ? {} : killEnvironment(kill.mark, kill.passing);
+    const child = new TestProcess(WRITER, [JSON.stringify(task)], { env: { ...env, ...killing } });
+    running.push(child);
+    const { signal } = await child.ended;
+    const lines = child.stdout.split("\n").filter((line) => line !== "");
+    return { signal, lines, output: `${child.stdout}\n${child.stderr}` };
+  }
+
+  function killEnvironment(mark: string, passing: number): NodeJS.ProcessEnv {
+    return { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: `${mark}:${passing}` };
+  }
+
+  /** Kills a process in the directory there and takes note of what it had said. Fails if it never gets there. */
+  async function killAt(directory: string, ledger: WriterLedger, mark: string, passing: number): Promise<void> {
+    const { signal, lines, output } = await run(ledger.task(directory, VALUES), { mark, passing });
+    expect(signal, `${mark} was not passed ${passing} times:\n${output}`).to.equal("SIGKILL");
+    ledger.read(lines);
+  }
+
+  /** A process that nobody kills finds everything and goes on to its end. */
+  async function finish(directory: string, ledger: WriterLedger): Promise<void> {
+    const { signal, lines, output } = await run(ledger.task(directory, 1));
+    expect([signal, lines.at(-1)], output).to.deep.equal([null, "done"]);
+    ledger.read(lines);
+    expect(Math.min(...ledger.acknowledged.map(({ length }) => length))).to.be.at.least(1);
+  }
+
+  for (const mark of [...CRASH_POINTS, ...DRIVER_POINTS]) {
+    const foundingPassings = IN_FOUNDING.get(mark);
+    it(`${mark}: nothing acknowledged is lost, nothing is applied twice, the founding is there or can be repeated`, async () => {
+      for (let passing = 1; passing <= (foundingPassings ?? 1); passing++) {
+        const directory = join(directories.make(), "data");
+        const ledger = new WriterLedger();
+        await killAt(directory, ledger, mark, passing);
+        if (foundingPassings === undefined) {
+          const later = randomInt(2, 7);
+          await killAt(directory, ledger, mark, mark.startsWith("fence.sync") ? 2 : later);
+        }
+        await finish(directory, ledger);
+      }
+    });
+  }
+
+  it("survives many kills at random places of one directory", async () => {
+    const directory = join(directories.make(), "data");
+    const ledger = new WriterLedger();
+    const places = CRASH_POINTS.filter((mark) => !IN_FOUNDING.has(mark));
+    const kills = Array.from({ length: 12 }, () => {
+      const mark = places[randomInt(places.length)] as string;
+      return { mark, passing: mark.startsWith("fence.sync") ? randomInt(1, 3) : randomInt(1, 12) };
+    });
+    for (const { mark, passing } of kills) {
+      const { lines } = await run(ledger.task(directory, VALUES), { mark, passing });
+      try {
+        ledger.read(lines);
+      } catch (error) {
+        throw new Error(`after kills at ${JSON.stringify(kills)}`, { cause: error });
+      }
+    }
+    await finish(directory, ledger);
+  });
+});

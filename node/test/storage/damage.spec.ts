@@ -1,0 +1,226 @@
+/**
+ * Files of a member are damaged while it is down: bits flipped, ends cut off, files deleted, at many random places. What
+ * comes of it may be the same content, a refusal with a reason, or an error of the store; never fewer rows, and never a
+ * start that does not end.
+ */
+
+import { randomInt } from "node:crypto";
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { expect } from "chai";
+import { TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import type { Told } from "./told.ts";
+import type { WriterTask } from "./writer-task.ts";
+
+const WRITER = fileURLToPath(new URL("./crash-writer.ts", import.meta.url));
+const TELLER = fileURLToPath(new URL("./open-and-tell.ts", import.meta.url));
+const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
+/** Names the random places; a run that failed is repeated by setting it. */
+const SEED = Number(process.env.QUOIN_TEST_SEED ?? randomInt(2 ** 31));
+const FLIPS = 2;
+const CUTS = 1;
+
+interface Damage {
+  readonly what: string;
+  readonly directory: string;
+}
+
+/** Whole numbers below a bound, the same for the same seed (Park and Miller 1988). */
+function randomFrom(seed: number): (bound: number) => number {
+  let state = (seed % 2_147_483_646) + 1;
+  return (bound) => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state % bound;
+  };
+}
+
+function flipBit(path: string, bit: number): void {
+  const bytes = readFileSync(path);
+  bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7));
+  writeFileSync(path, bytes);
+}
+
+/** Files whose content matters, below the directory; RocksDB's own notes do not. */
+function filesOf(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !/^(LOG|LOCK|IDENTITY$|OPTIONS)/.test(entry.name))
+    .map(({ parentPath, name }) => join(parentPath, name).slice(directory.length + 1))
+    .sort();
+}
+
+describe(`damage to a data directory (seed ${SEED})`, function () {
+  this.timeout(120_000);
+  const directories = new TemporaryDirectories();
+  const running: TestProcess[] = [];
+  let environment: NodeJS.ProcessEnv;
+
+  before(() => {
+    environment = { ...process.env, NODE_COMPILE_CACHE: directories.make() };
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((child) => child.dispose()));
+  });
+  after(() => directories.removeAll());
+
+  async function run(program: string, args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<TestProcess> {
+    const child = new TestProcess(program, args, { env: { ...environment, ...more } });
+    running.push(child);
+    await child.ended;
+    return child;
+  }
+
+  /** A member that ran so often and was killed in the end, with rows in tables and in logs of both stores. */
+  async function makeMember(isCompacting: boolean, runs: number): Promise<string> {
+    const directory = join(directories.make(), "data");
+    let said = "";
+    for (let round = 1; round <= runs; round++) {
+      const task: WriterTask = { directory, writers: writersOf(said), isCompacting, values: round < runs ? 20 : 1_000 };
+      const isLast = round === runs;
+      const kill = isLast ? { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: "state.batch.after:30" } : {};
+      const child = await run(WRITER, [JSON.stringify(task)], kill);
+      expect((await child.ended).signal, child.stderr).to.equal(isLast ? "SIGKILL" : null);
+      said += child.stdout;
+    }
+    return directory;
+  }
+
+  function writersOf(said: string): WriterTask["writers"] {
+    return [0, 1, 2].map((writer) => {
+      const lines = [...said.matchAll(new RegExp(`^ack ${writer} (\\d+) (\\d+)$`, "gm"))];
+      const acknowledged = lines.map(([, value, modRevision]) => {
+        return { value: Number(value), modRevision: Number(modRevision) };
+      });
+      return { tried: acknowledged.length, acknowledged };
+    });
+  }
+
+  /** What comes of opening each directory. Fails if a process ends without a word, or does not end. */
+  async function open(damages: readonly Damage[]): Promise<readonly Told[]> {
+    const told: Told[] = [];
+    while (told.length < damages.length) {
+      const rest = damages.slice(told.length);
+      const child = await run(
+        TELLER,
+        rest.map(({ directory }) => directory),
+      );
+      const lines = child.stdout.split("\n").filter((line) => line !== "");
+      const { code } = await child.ended;
+      const { what } = rest[Math.min(lines.length, rest.length - 1)] as Damage;
+      expect(code, `${what}: ${child.stderr}`).to.equal(0);
+      expect(lines.length, `${what}: ${child.stderr}`).to.be.greaterThan(0);
+      told.push(...lines.map((line) => JSON.parse(line) as Told));
+    }
+    return told;
+  }
+
+  async function check(original: string, damages: readonly Damage[]): Promise<Map<string, number>> {
+    const copy = join(directories.make(), "data");
+    cpSync(original, copy, { recursive: true });
+    const [expected, ...outcomes] = await open([{ what: "no damage", directory: copy }, ...damages]);
+    expect(expected?.kind).to.equal("served");
+    const counts = new Map<string, number>();
+    for (const [at, outcome] of outcomes.entries()) {
+      const { what } = damages[at] as Damage;
+      counts.set(outcome.kind, (counts.get(outcome.kind) ?? 0) + 1);
+      switch (outcome.kind) {
+        case "served":
+          expect(outcome, what).to.deep.equal(expected);
+          break;
+        case "refused":
+          expect(["MEMBER_DAMAGED", "MEMBER_REFUSED"], what).to.include(outcome.state);
+          expect(outcome.reason.length, what).to.be.greaterThan(50);
+          break;
+        case "error":
+          expect(["corruption", "io"], `${what}: ${outcome.message}`).to.include(outcome.error);
+          break;
+      }
+    }
+    return counts;
+  }
+
+  /** Copies the member, once for each damage, and does it. */
+  function damage(original: string, what: string, action: (directory: string) => void): Damage {
+    const directory = join(directories.make(), "data");
+    cpSync(original, directory, { recursive: true });
+    action(directory);
+    return { what, directory };
+  }
+
+  // After two runs the state is one table and a log, after three RocksDB has merged tables: other damage shows.
+  for (const [isCompacting, runs] of [
+    [true, 3],
+    [false, 2],
+  ] as const) {
+    const log = isCompacting ? "is shortened again and again" : "holds everything";
+    describe(`of a member that ran ${runs} times and whose log ${log}`, () => {
+      const random = randomFrom(SEED + runs + Number(isCompacting));
+      let original: string;
+      before(async () => {
+        original = await makeMember(isCompacting, runs);
+      });
+
+      it("is found when single bits are flipped anywhere", async () => {
+        const damages = filesOf(original).flatMap((file) =>
+          Array.from({ length: FLIPS }, () => {
+            const bit = random(statSync(join(original, file)).size * 8);
+            return damage(original, `bit ${bit} of ${file}`, (directory) => flipBit(join(directory, file), bit));
+          }),
+        );
+        const counts = await check(original, damages);
+        expect(counts.get("refused"), "refused").to.be.greaterThan(0);
+      });
+
+      it("is found when the end of a file is cut off anywhere", async () => {
+        const damages = filesOf(original).flatMap((file) =>
+          [1, ...Array.from({ length: CUTS }, () => random(statSync(join(original, file)).size))].map((cut) => {
+            const { size } = statSync(join(original, file));
+            return damage(original, `${cut} bytes off ${file}`, (directory) => {
+              truncateSync(join(directory, file), Math.max(0, size - cut));
+            });
+          }),
+        );
+        const counts = await check(original, damages);
+        expect(counts.get("refused"), "refused").to.be.greaterThan(0);
+      });
+
+      it("is found when a file is deleted, or all of a kind", async () => {
+        const files = filesOf(original);
+        const kinds = [
+          /^raft\/.*\.log$/,
+          /^raft\/.*\.sst$/,
+          /^state-1\/.*\.log$/,
+          /^state-1\/.*\.sst$/,
+          /MANIFEST/,
+          /CURRENT$/,
+        ];
+        const groups = [
+          ...files.map((file) => [file]),
+          ...kinds.map((kind) => files.filter((file) => kind.test(file))),
+        ];
+        const damages = groups.map((group) =>
+          damage(original, `without ${group.join(", ")}`, (directory) => {
+            for (const file of group) {
+              rmSync(join(directory, file));
+            }
+          }),
+        );
+        const counts = await check(original, damages);
+        expect(counts.get("refused"), "refused").to.be.greaterThan(files.length / 2);
+      });
+
+      it("is found in any bit of the state's manifest, and wherever that is cut off", async () => {
+        const file = filesOf(original).find((name) => /^state-1\/MANIFEST/.test(name)) as string;
+        const { size } = statSync(join(original, file));
+        const bits = Array.from({ length: 30 }, () => random(size * 8));
+        const cuts = Array.from({ length: 10 }, () => random(size));
+        await check(original, [
+          ...bits.map((bit) => damage(original, `bit ${bit} of ${file}`, (copy) => flipBit(join(copy, file), bit))),
+          ...cuts.map((cut) => {
+            return damage(original, `${cut} bytes off ${file}`, (copy) => truncateSync(join(copy, file), size - cut));
+          }),
+        ]);
+      });
+    });
+  }
+});

@@ -1,0 +1,28 @@
+/**
+ * Ends the process, as a crash does, when it passes a mark for the nth time. Loaded before the program (`--import`), in
+ * every thread, and told by the environment: `QUOIN_TEST_KILL=<mark>:<n>`.
+ */
+
+import { isMainThread } from "node:worker_threads";
+import { listenToMarks } from "../../src/raft/index.ts";
+
+/**
+ * How long a worker thread stands still at its mark before the end, in milliseconds: long enough for the main thread to
+ * tell what it knows, so that an answer that was given too early is seen.
+ */
+const STAND_STILL_MS = 20;
+
+const [mark, count] = (process.env.QUOIN_TEST_KILL ?? "").split(":");
+if (mark === undefined || mark === "" || count === undefined) {
+  throw new Error("QUOIN_TEST_KILL is missing");
+}
+let left = Number(count);
+listenToMarks((name) => {
+  if (name !== mark || --left !== 0) {
+    return;
+  }
+  if (!isMainThread) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STAND_STILL_MS);
+  }
+  process.kill(process.pid, "SIGKILL");
+});

@@ -1,0 +1,75 @@
+/**
+ * Opens data directories one after the other and tells, in a line each, what came of it. A program, started by
+ * damage.spec.ts; it ends early, after the line, where an error of a store would end a member.
+ *
+ *     node open-and-tell.ts <directory>...
+ */
+
+import { writeSync } from "node:fs";
+import { crc32 } from "node:zlib";
+import { DEFAULT_REPLICA_LIMITS, Member, type Replica, systemClock, systemScheduler } from "../../src/replica/index.ts";
+import { StoreError } from "../../src/storage/index.ts";
+import type { Told } from "./told.ts";
+
+const DEADLINE_MS = 60_000;
+/** Of the state's tables all but the row that says how far it has come, which each start moves on. */
+const PROGRESS_TABLE = 0x61;
+const FIRST_TABLE_OF_THE_STORE = 0x79;
+
+function tell(told: Told): void {
+  writeSync(process.stdout.fd, `${JSON.stringify(told)}\n`);
+}
+
+function endWith(error: unknown): never {
+  if (error instanceof StoreError) {
+    tell({ kind: "error", error: error.kind, message: error.message });
+    process.exit(0);
+  }
+  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  process.exit(1);
+}
+
+/** Everything that the member serves, in short. */
+function contentOf(replica: Replica): Promise<Told> {
+  return new Promise((resolve, reject) => {
+    replica.readBarrier(performance.now() + DEADLINE_MS, (error) => {
+      if (error !== null) {
+        reject(error);
+        return;
+      }
+      let [rows, checksum] = [0, 0];
+      replica.state.scan(Uint8Array.of(0), Uint8Array.of(FIRST_TABLE_OF_THE_STORE), ({ key, value }) => {
+        if (key[0] !== PROGRESS_TABLE) {
+          rows++;
+          checksum = crc32(value, crc32(key, checksum));
+        }
+        return true;
+      });
+      const { revision, digest } = replica.status();
+      resolve({ kind: "served", revision, digest, rows, checksum });
+    });
+  });
+}
+
+process.on("uncaughtException", endWith);
+process.on("unhandledRejection", endWith);
+for (const directory of process.argv.slice(2)) {
+  const member = await Member.open({
+    directory,
+    clusterName: "spec",
+    name: "q-0",
+    acceptMissingFence: false,
+    clock: systemClock,
+    scheduler: systemScheduler,
+    limits: DEFAULT_REPLICA_LIMITS,
+    version: "0.0.0",
+    onRole: () => undefined,
+    onFatal: endWith,
+  });
+  if (member.replica === null) {
+    tell({ kind: "refused", state: member.state, reason: member.reason });
+  } else {
+    tell(await contentOf(member.replica));
+  }
+  await member.stop();
+}

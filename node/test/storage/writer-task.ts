@@ -1,0 +1,35 @@
+/** What crash-writer.ts is told, and what it tells: the words that it and its spec share. */
+
+/** A value that a writer got an answer for. */
+export interface Acknowledgement {
+  readonly value: number;
+  readonly modRevision: number;
+}
+
+/** How far a writer has come, over all processes. */
+export interface WriterState {
+  /** The greatest value that was ever tried. */
+  readonly tried: number;
+  /** In order. */
+  readonly acknowledged: readonly Acknowledgement[];
+}
+
+export interface WriterTask {
+  readonly directory: string;
+  readonly writers: readonly WriterState[];
+  /** Whether the state is synced and the log shortened all the time, or hardly ever. */
+  readonly isCompacting: boolean;
+  /** New values per writer, after which the process ends by itself. */
+  readonly values: number;
+}
+
+/** The keys of a member at some revision. */
+export interface FoundState {
+  readonly revision: number;
+  readonly keys: readonly {
+    readonly key: string;
+    readonly value: number;
+    readonly version: number;
+    readonly modRevision: number;
+  }[];
+}

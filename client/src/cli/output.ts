@@ -1,5 +1,6 @@
 /** Results on the standard output, as a table for people, or as JSON or YAML for programs. */
 
+import { styleText } from "node:util";
 import Table from "cli-table3";
 import { stringify } from "yaml";
 import type { Terminal } from "./terminal.ts";
@@ -91,10 +92,11 @@ function createTable(
   { widths, inColour }: { readonly widths: readonly number[]; readonly inColour: boolean },
 ): Table.Table {
   const table = new Table({
-    head: [...head],
+    // The table library looks at the environment of the process to decide about colours: that is decided already.
+    head: head.map((name) => (inColour ? styleText("bold", name, { validateStream: false }) : name)),
     colWidths: [...widths],
     chars: noLines,
-    style: { "padding-left": 0, "padding-right": 0, head: inColour ? ["bold"] : [], border: [], compact: true },
+    style: { "padding-left": 0, "padding-right": 0, head: [], border: [], compact: true },
   });
   for (const row of rows) table.push([...row]);
   return table;

@@ -17,21 +17,23 @@ import {
 } from "../src/raft/index.ts";
 import {
   type ClientOperation,
+  type ClusterOperation,
   CoordinationError,
   DEFAULT_STATE_LIMITS,
   encodeCommand,
   encodeFounding,
   type Founding,
-  type LeaderOperation,
   type Outcome,
   type Principal,
   type Progress,
+  type Reconfigure,
   type RequestIdentity,
   type Result,
   type StateLimits,
   StateMachine,
 } from "../src/state/index.ts";
 import { MemoryStateStore } from "./memory-state-store.ts";
+import { soleVoter } from "./sole-voter.ts";
 
 /** The result of one kind of operation. */
 type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
@@ -85,9 +87,10 @@ export function applyRows(
   machine: StateMachine,
   rows: readonly Uint8Array[],
   sliceEnds: ReadonlySet<number> = new Set(),
+  reconfigure: Reconfigure = soleVoter,
 ): (Outcome | null)[] {
   const outcomes = rows.map((row) => {
-    const outcome = machine.apply(row, (index) => ({ index, voters: [index] }));
+    const outcome = machine.apply(row, reconfigure);
     if (sliceEnds.has(entryIndex(row))) {
       machine.commit();
     }
@@ -121,12 +124,12 @@ export class AppliedLog {
   }
 
   /** Adds an entry of term 1 and applies it as a batch of its own. */
-  append(type: EntryType, payload: Uint8Array): Outcome | null {
+  append(type: EntryType, payload: Uint8Array, reconfigure: Reconfigure = soleVoter): Outcome | null {
     const envelope: Envelope = { tickMs: this.tickMs, wallMs: this.wallMs, origin: NO_ORIGIN };
     const row = encodeEntry(type, envelope, payload);
     sealEntry(row, 1, this.rows.length + 1, crc32);
     this.rows.push(row);
-    return applyRows(this.#machine, [row])[0] as Outcome | null;
+    return applyRows(this.#machine, [row], new Set(), reconfigure)[0] as Outcome | null;
   }
 
   /** Applies a client's operation. */
@@ -161,9 +164,9 @@ export class AppliedLog {
     throw new Error(`${operation.kind} was not refused`);
   }
 
-  /** Applies what a leader proposes by itself. */
-  lead(operation: LeaderOperation): void {
-    this.append(EntryType.Command, encodeCommand({ principal: null, request: null, operation }));
+  /** Applies what the cluster proposes by itself, and returns its outcome if it has one. */
+  lead(operation: ClusterOperation): Outcome | null {
+    return this.append(EntryType.Command, encodeCommand({ principal: null, request: null, operation }));
   }
 
   /** All rows of the state as text, ascending; two states are equal if these are. */

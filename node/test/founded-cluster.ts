@@ -21,6 +21,7 @@ import {
   type User,
 } from "../src/state/index.ts";
 import { MemoryStateStore } from "./memory-state-store.ts";
+import { soleVoter } from "./sole-voter.ts";
 
 export interface FoundingSecrets {
   readonly founding: Founding;
@@ -65,7 +66,7 @@ export class FoundedCluster {
     const envelope = { tickMs: 1, wallMs: this.clock.wall, origin: NO_ORIGIN };
     const entry = encodeEntry(EntryType.Bootstrap, envelope, encodeFounding(founding));
     sealEntry(entry, 1, 1, (bytes) => crc32(bytes));
-    machine.apply(entry, (index) => ({ index, voters: [index] }));
+    machine.apply(entry, soleVoter);
     machine.commit();
   }
 

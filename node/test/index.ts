@@ -3,4 +3,5 @@ export { FoundedCluster, type FoundingSecrets, foundingSecrets } from "./founded
 export { MemoryStateStore } from "./memory-state-store.ts";
 export { RawConnection } from "./raw-connection.ts";
 export { refused } from "./refused.ts";
+export { soleVoter } from "./sole-voter.ts";
 export { StoredLog } from "./stored-log.ts";

@@ -1,12 +1,13 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import fc from "fast-check";
-import { StoredLog } from "../../test/index.ts";
-import { DEFAULT_CORE_LIMITS, type Effects, RaftCore } from "./core.ts";
+import { NO_CONFIGURATION } from "./configuration.ts";
+import { type Effects, RaftCore } from "./core.ts";
 import { EntryType, encodeEntry, NO_ENVELOPE } from "./entry.ts";
+import { DEFAULT_CORE_LIMITS } from "./limits.ts";
+import { FIT, StoredLog } from "./scenarios/index.ts";
 
 const ID = 1;
-const FIT = { mayVote: true, mayLead: true };
 /** Small, so that scripts reach them. */
 const LIMITS = {
   ...DEFAULT_CORE_LIMITS,
@@ -72,10 +73,11 @@ class Member {
     const { rows } = this.#disk;
     const core = new RaftCore({
       id: ID,
+      boot: 1,
       ...this.#hardState,
       commit: Math.max(this.#hardState.commit, this.#durableApplied),
       log: { first: 1, prevTerm: 0, last: rows.length, lastTerm: this.#disk.term(rows.length) },
-      configuration: { index: 1, voters: [ID] },
+      configuration: { ...NO_CONFIGURATION, index: 1, voters: [ID] },
       applied: this.#durableApplied,
       limits: LIMITS,
       random: (bound) => {
@@ -122,7 +124,7 @@ class Member {
         return;
       }
       case "fitness":
-        this.#core.setFitness(each);
+        this.#core.setFitness({ ...FIT, mayVote: each.mayVote, mayLead: each.mayLead });
         return;
       case "crash":
         if (this.#inFlight !== null && each.lastWriteLands) {

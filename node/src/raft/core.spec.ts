@@ -1,13 +1,14 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { StoredLog } from "../../test/index.ts";
-import { type CoreLimits, type CoreOptions, DEFAULT_CORE_LIMITS, RaftCore } from "./core.ts";
+import { NO_CONFIGURATION } from "./configuration.ts";
+import { type CoreOptions, RaftCore } from "./core.ts";
 import { EntryType, encodeEntry, entryIndex, entryTerm, entryType, isIntactEntry, NO_ENVELOPE } from "./entry.ts";
+import { type CoreLimits, DEFAULT_CORE_LIMITS } from "./limits.ts";
 import { listenToMarks } from "./mark.ts";
+import { FIT, StoredLog } from "./scenarios/index.ts";
 import { InvariantViolation } from "./violation.ts";
 
 const ID = 1;
-const FIT = { mayVote: true, mayLead: true };
 const ROW_BYTES = 64;
 
 function command(bytes = 0): Uint8Array {
@@ -24,11 +25,12 @@ function restore(disk: StoredLog, options: Partial<CoreOptions> = {}): RaftCore 
   const last = disk.rows.length;
   return new RaftCore({
     id: ID,
+    boot: 1,
     term: disk.term(last),
     vote: ID,
     commit: last,
     log: { first: 1, prevTerm: 0, last, lastTerm: disk.term(last) },
-    configuration: { index: 1, voters: [ID] },
+    configuration: { ...NO_CONFIGURATION, index: 1, voters: [ID] },
     applied: last,
     writeSeq: 10,
     limits: DEFAULT_CORE_LIMITS,
@@ -75,8 +77,8 @@ describe("the election of a sole voter", () => {
     const core = restore(founded());
     expect(core.campaign()).to.equal(false);
     for (const fitness of [
-      { mayVote: false, mayLead: true },
-      { mayVote: true, mayLead: false },
+      { ...FIT, mayVote: false },
+      { ...FIT, mayLead: false },
     ]) {
       core.setFitness(fitness);
       expect(core.campaign()).to.equal(false);
@@ -90,7 +92,7 @@ describe("the election of a sole voter", () => {
     expect(core.campaign()).to.equal(true);
     expect([core.role, core.term, core.leader]).to.deep.equal(["candidate", 2, 0]);
     const { append } = core.drain(true);
-    expect(append).to.deep.equal({ writeSeq: 11, term: 2, vote: ID, commit: 1, from: 2, rows: [] });
+    expect(append).to.deep.equal({ writeSeq: 11, term: 2, vote: ID, commit: 1, from: 2, rows: [], resetTo: null });
     core.drain(false);
     expect(core.role).to.equal("candidate");
     core.onAppendDurable(11);
@@ -101,7 +103,7 @@ describe("the election of a sole voter", () => {
     const core = leader();
     accepted(core, [command()]);
     const earlier = core.drain(true).append?.writeSeq ?? 0;
-    core.setFitness({ mayVote: true, mayLead: false });
+    core.setFitness({ ...FIT, mayLead: false });
     core.setFitness(FIT);
     core.campaign();
     core.onAppendDurable(earlier);
@@ -147,7 +149,7 @@ describe("the election of a sole voter", () => {
 
   it("is for voters only", () => {
     for (const voters of [[], [2], [2, 3, 4]]) {
-      const core = restore(founded(), { configuration: { index: 1, voters } });
+      const core = restore(founded(), { configuration: { ...NO_CONFIGURATION, index: 1, voters } });
       core.setFitness(FIT);
       expect(core.campaign(), JSON.stringify(voters)).to.equal(false);
     }
@@ -158,7 +160,7 @@ describe("the election of a sole voter", () => {
       [1, 2],
       [1, 2, 3],
     ]) {
-      const core = restore(founded(), { configuration: { index: 1, voters } });
+      const core = restore(founded(), { configuration: { ...NO_CONFIGURATION, index: 1, voters } });
       core.setFitness(FIT);
       expect(core.campaign()).to.equal(true);
       settle(core);
@@ -169,7 +171,7 @@ describe("the election of a sole voter", () => {
   it("P15: waits while a configuration is committed but not applied", () => {
     const passed: string[] = [];
     const disk = founded().add(EntryType.Empty, 1).add(EntryType.Bootstrap, 1).add(EntryType.Empty, 1);
-    const core = restore(disk, { applied: 1, configuration: { index: 1, voters: [ID] } });
+    const core = restore(disk, { applied: 1, configuration: { ...NO_CONFIGURATION, index: 1, voters: [ID] } });
     core.setFitness(FIT);
     listenToMarks((name) => passed.push(name));
     try {
@@ -191,12 +193,16 @@ describe("the election of a sole voter", () => {
   });
 
   it("is possible as soon as the founding entry is applied", () => {
-    const core = restore(founded(), { applied: 0, configuration: { index: 0, voters: [] } });
+    const core = restore(founded(), { applied: 0, configuration: NO_CONFIGURATION });
     core.setFitness(FIT);
     expect(core.campaign()).to.equal(false);
     expect(core.drain(true).apply).to.deep.equal({ from: 1, to: 1 });
     expect(core.drain(true).role).to.equal(null);
-    expect(core.applyConfiguration(1, { type: "bootstrap" })).to.deep.equal({ index: 1, voters: [1] });
+    expect(core.applyConfiguration(1, { type: "bootstrap" }, 0)).to.deep.equal({
+      ...NO_CONFIGURATION,
+      index: 1,
+      voters: [1],
+    });
     core.onApplied(1, ROW_BYTES);
     expect(core.drain(true).role, "tells that it may now be elected").to.deep.equal({
       role: "follower",
@@ -234,7 +240,7 @@ describe("the election timer", () => {
     for (let round = 0; round < 4; round++) {
       const drawnBefore = asked.length;
       settle(core);
-      core.setFitness({ mayVote: true, mayLead: false });
+      core.setFitness({ ...FIT, mayLead: false });
       core.setFitness(FIT);
       timeouts.push(ticksToCampaign(core));
       expect(asked.length).to.be.above(drawnBefore);
@@ -249,13 +255,13 @@ describe("the election timer", () => {
     let drawn = 0;
     const core = leader({ random: () => ++drawn % 20 });
     const before = drawn;
-    core.setFitness({ mayVote: true, mayLead: false });
+    core.setFitness({ ...FIT, mayLead: false });
     expect(drawn).to.be.above(before);
   });
 
   it("starts anew when a campaign is refused, so that it does not ask on every tick", () => {
     const passed: string[] = [];
-    const core = restore(founded(), { configuration: { index: 1, voters: [2] } });
+    const core = restore(founded(), { configuration: { ...NO_CONFIGURATION, index: 1, voters: [2] } });
     core.setFitness(FIT);
     listenToMarks((name) => passed.push(name));
     try {
@@ -286,7 +292,7 @@ describe("fitness", () => {
   it("lost by a leader ends its leadership, in the same term", () => {
     const core = leader();
     core.drain(true);
-    core.setFitness({ mayVote: true, mayLead: false });
+    core.setFitness({ ...FIT, mayLead: false });
     expect([core.role, core.term, core.leader, core.isSettledLeader]).to.deep.equal(["follower", 2, 0, false]);
     expect(core.drain(true).role).to.deep.equal({ role: "follower", term: 2, leader: 0 });
     expect(core.propose([command()])).to.equal("not-leader");
@@ -294,9 +300,9 @@ describe("fitness", () => {
 
   it("lost by a candidate ends its candidacy, also when its vote becomes durable later", () => {
     for (const fitness of [
-      { mayVote: true, mayLead: false },
-      { mayVote: false, mayLead: true },
-      { mayVote: false, mayLead: false },
+      { ...FIT, mayLead: false },
+      { ...FIT, mayVote: false },
+      { ...FIT, mayVote: false, mayLead: false },
     ]) {
       const core = restore(founded());
       core.setFitness(FIT);
@@ -311,13 +317,13 @@ describe("fitness", () => {
 
   it("to vote, lost by a leader, leaves it leading: it has voted", () => {
     const core = leader();
-    core.setFitness({ mayVote: false, mayLead: true });
+    core.setFitness({ ...FIT, mayVote: false });
     expect(core.role).to.equal("leader");
   });
 
   it("found again allows another election, of a new term", () => {
     const core = leader();
-    core.setFitness({ mayVote: false, mayLead: false });
+    core.setFitness({ ...FIT, mayVote: false, mayLead: false });
     core.setFitness(FIT);
     expect(core.role).to.equal("follower");
     core.campaign();
@@ -541,13 +547,13 @@ describe("applying", () => {
   });
 
   it("of a configuration comes at its own place", () => {
-    const core = restore(founded(), { applied: 0, configuration: { index: 0, voters: [] } });
-    expect(() => core.applyConfiguration(1, { type: "bootstrap" }), "not handed out").to.throw(InvariantViolation);
+    const core = restore(founded(), { applied: 0, configuration: NO_CONFIGURATION });
+    expect(() => core.applyConfiguration(1, { type: "bootstrap" }, 0), "not handed out").to.throw(InvariantViolation);
     core.drain(true);
-    core.applyConfiguration(1, { type: "bootstrap" });
+    core.applyConfiguration(1, { type: "bootstrap" }, 0);
     core.onApplied(1, ROW_BYTES);
-    expect(() => core.applyConfiguration(1, { type: "bootstrap" })).to.throw(InvariantViolation);
-    expect(core.configuration).to.deep.equal({ index: 1, voters: [1] });
+    expect(() => core.applyConfiguration(1, { type: "bootstrap" }, 0)).to.throw(InvariantViolation);
+    expect(core.configuration).to.deep.equal({ ...NO_CONFIGURATION, index: 1, voters: [1] });
   });
 
   it("comes before the log may be shortened", () => {
@@ -594,7 +600,7 @@ describe("linearizable reads", () => {
   it("are lost when the leader steps down", () => {
     const core = leader();
     const position = core.readIndex();
-    core.setFitness({ mayVote: true, mayLead: false });
+    core.setFitness({ ...FIT, mayLead: false });
     const { reads, readsLostUpTo } = core.drain(true);
     expect([reads, readsLostUpTo]).to.deep.equal([null, position]);
   });

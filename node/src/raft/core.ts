@@ -1,57 +1,68 @@
 /**
- * The consensus core: a synchronous function of its inputs.
+ * The consensus core: a synchronous function of its inputs (Raft, Ongaro 2014).
  *
- * The driver calls one input at a time (`tick`, `propose`, `readIndex`, `onAppendDurable`, `onApplied`, …) and then
- * `drain`, which alone shows effects: what to write, what to apply, which reads are confirmed, which role changed.
- * Inputs never re-enter and send nothing; the same inputs give the same effects. Storage is always asynchronous: a
- * write is handed out with a sequence number and counts only when `onAppendDurable` says so.
+ * The driver calls one input at a time (`step`, `tick`, `propose`, `readIndex`, `onAppendDurable`, `onApplied`, …) and
+ * then `drain`, which alone shows effects: messages to send, what to write, what to apply, which reads are confirmed,
+ * which role changed. Inputs never re-enter and send nothing; the same inputs give the same effects. Storage is always
+ * asynchronous: a write is handed out with a sequence number and counts only when `onAppendDurable` says so.
  *
  * The contract of the driver: consume the effects of a drain wholly before the next input; hand one append at a time
  * to storage and drain with `writerIdle` false until it is durable; apply entries in order and report each slice; end
- * the process when anything here throws. Covers configurations of one voter; Raft (Ongaro 2014) §3.
+ * the process when anything here throws.
+ *
+ * What leaves before a write and what waits for it: answers to Vote and Append, granted or refused, wait for the write
+ * that holds every change of term, vote and log made before them (P1, P2). A Vote waits for the write of its own term
+ * and self-vote (P54). Own vote and own match count only when durable (P4). Everything else leaves at once, so the
+ * leader and its followers write at the same time.
  */
 
-import { type Configuration, type ConfigurationChange, changeConfiguration } from "./configuration.ts";
-import { type Checksum, EntryType, encodeEntry, entryType, NO_ENVELOPE, sealEntry } from "./entry.ts";
+import {
+  type ChangeRefusal,
+  type Configuration,
+  type ConfigurationChange,
+  changeConfiguration,
+} from "./configuration.ts";
+import { CoreState } from "./core-state.ts";
+import { Election, type Fitness, type Role } from "./election.ts";
+import type { Checksum } from "./entry.ts";
+import { Follower } from "./follower.ts";
+import { Install, type LogReset, type OfferVerdict, type SnapshotOffer } from "./install.ts";
+import type { ProposalRefusal, ProposedChange, ReconfigurationRefusal } from "./leadership.ts";
+import type { CoreLimits } from "./limits.ts";
 import { type LogBounds, type LogReader, RaftLog } from "./log.ts";
 import { mark } from "./mark.ts";
-import { majorityReached } from "./quorum.ts";
+import type { Message } from "./message.ts";
+import type { Progress } from "./progress.ts";
 import { Reads } from "./reads.ts";
-import { invariant, safeCount } from "./violation.ts";
+import type { TransferRefusal } from "./transfer.ts";
+import { invariant } from "./violation.ts";
+import { Writes } from "./writes.ts";
 
-export type Role = "follower" | "candidate" | "leader";
-
-/** Why a proposal was refused. A refused proposal appended nothing. */
-export type Refusal = "not-leader" | "overloaded";
-
-export interface CoreLimits {
-  /** Election timeout, drawn anew from [min, max) ticks at every change of role or term (P36). */
-  readonly electionTicksMin: number;
-  readonly electionTicksMax: number;
-  /** Bytes of entries appended but not committed, above which proposals are refused; a larger one alone passes. */
-  readonly uncommittedBytesMax: number;
-  /** Committed but unapplied entries, by count and bytes, above which proposals are refused. */
-  readonly unappliedEntriesMax: number;
-  readonly unappliedBytesMax: number;
-  /** Bytes of stable entries that stay in memory. */
-  readonly tailBytesMax: number;
-  /** Read positions that wait for confirmation; one more loses all of them. */
-  readonly readsMax: number;
+/** Where a proposal stands in the log: there it is committed, or, in another term, something else. */
+export interface Proposed {
+  readonly term: number;
+  readonly firstIndex: number;
 }
 
-export const DEFAULT_CORE_LIMITS: CoreLimits = {
-  electionTicksMin: 20,
-  electionTicksMax: 40,
-  uncommittedBytesMax: 64 * 1024 * 1024,
-  unappliedEntriesMax: 5_000,
-  unappliedBytesMax: 64 * 1024 * 1024,
-  tailBytesMax: 64 * 1024 * 1024,
-  readsMax: 10_000,
-};
+/** Why a proposal was refused. A refused proposal appended nothing. */
+export type Refusal = "not-leader" | ProposalRefusal;
+
+/** Why a change of the configuration was refused. */
+export type ChangeProposalRefusal = "not-leader" | ReconfigurationRefusal;
+
+/** What the driver knows of this member's data and disk. */
+export interface MemberFitness extends Fitness {
+  /** Acknowledged data was lost, so this member neither votes nor leads until it has it again. */
+  readonly damaged: boolean;
+  /** There is no room for entries of others. */
+  readonly diskFull: boolean;
+}
 
 export interface CoreOptions {
   /** This member's id: the index of the entry that added it. */
   readonly id: number;
+  /** Number of this start of the data directory. */
+  readonly boot: number;
   /** Restored hard state: the highest term seen, the vote in it (0 = none), and an index known to be committed. */
   readonly term: number;
   readonly vote: number;
@@ -76,13 +87,17 @@ export interface AppendEffect {
   readonly vote: number;
   /** min(commit, last): holders of a configuration entry thereby know all earlier ones as committed (P15). */
   readonly commit: number;
-  /** Index of the first row; last + 1 when there are none. */
+  /** Index of the first row; last + 1 when there are none. Rows from here on replace what the store holds. */
   readonly from: number;
   readonly rows: readonly Uint8Array[];
+  /** The log starts anew after this entry, whose effects are in the state; null = it goes on. */
+  readonly resetTo: LogReset | null;
 }
 
 /** Filled by `drain`; consumed wholly before the next input. One object, reused. */
 export interface Effects {
+  /** To send now, in order. */
+  messages: Message[];
   append: AppendEffect | null;
   /** Entries that may be applied now, in addition to those of earlier drains. */
   apply: { readonly from: number; readonly to: number } | null;
@@ -90,347 +105,505 @@ export interface Effects {
   reads: { readonly position: number; readonly index: number } | null;
   /** Positions up to and including this one will never be confirmed; 0 = none. */
   readsLostUpTo: number;
+  /** Peers whose log lies before the own one: send them a snapshot. */
+  snapshotsWanted: number[];
   role: { readonly role: Role; readonly term: number; readonly leader: number } | null;
+  /** The leader knows as committed what this member acknowledged and no longer has: its data must not be used. */
+  lossProven: boolean;
+  /** What is being received as a snapshot is not wanted any more: stop receiving, delete it. */
+  installCancelled: boolean;
+  /** The log has durably followed the placed snapshot: switch over, then `onSnapshotInstalled`. */
+  snapshotInstalled: boolean;
 }
 
 export class RaftCore {
-  readonly #id: number;
-  readonly #limits: CoreLimits;
-  readonly #random: (bound: number) => number;
-  readonly #checksum: Checksum;
-  readonly #log: RaftLog;
-  readonly #reads: Reads;
-
-  #term: number;
-  #vote: number;
-  #role: Role = "follower";
-  #leader = 0;
-  #configuration: Configuration;
-  #mayVote = false;
-  #mayLead = false;
-
-  #commit: number;
-  #applied: number;
+  readonly #state: CoreState;
+  readonly #install: Install;
+  readonly #election: Election;
+  readonly #follower: Follower;
   /** Highest index handed out for applying. */
   #handedOut: number;
-  #uncommittedBytes = 0;
-  #unappliedBytes = 0;
-  /** Index of the empty entry of this term of leadership; 0 when not leading. */
-  #termStart = 0;
-
-  #writeSeq: number;
-  #writeInFlight = 0;
-  #hardStateDirty = false;
-  /** The write that carries the vote for oneself in the present term; the vote counts once it is durable (P4, P54). */
-  #selfVoteSeq = 0;
-
-  #electionElapsed = 0;
-  #electionTimeout: number;
-  #roleChanged = true;
-  readonly #effects: Effects = { append: null, apply: null, reads: null, readsLostUpTo: 0, role: null };
+  readonly #effects: Effects = {
+    messages: [],
+    append: null,
+    apply: null,
+    reads: null,
+    readsLostUpTo: 0,
+    snapshotsWanted: [],
+    role: null,
+    lossProven: false,
+    installCancelled: false,
+    snapshotInstalled: false,
+  };
 
   constructor(options: CoreOptions) {
-    this.#id = safeCount(options.id, "member id");
-    this.#limits = options.limits;
-    this.#random = options.random;
-    this.#checksum = options.checksum;
-    this.#log = new RaftLog(options.log, options.reader, options.limits.tailBytesMax);
-    this.#reads = new Reads(options.limits.readsMax);
-    this.#term = safeCount(options.term, "term");
-    this.#vote = safeCount(options.vote, "vote");
-    this.#commit = safeCount(options.commit, "commit");
-    this.#applied = safeCount(options.applied, "applied");
-    this.#handedOut = options.applied;
-    this.#configuration = options.configuration;
-    this.#writeSeq = safeCount(options.writeSeq, "writeSeq");
-    this.#electionTimeout = this.#drawElectionTimeout();
-    invariant(this.#id >= 1, "members have an id");
-    invariant(options.applied <= options.commit, "only committed entries are applied", () => {
-      return `applied ${options.applied}, commit ${options.commit}`;
+    const { id, limits, log: bounds, applied, commit, term } = options;
+    this.#state = new CoreState({
+      id,
+      boot: options.boot,
+      limits,
+      log: new RaftLog(bounds, options.reader, limits.tailBytesMax),
+      reads: new Reads(limits.readsMax),
+      writes: new Writes(options.writeSeq),
+      checksum: options.checksum,
+      term,
+      vote: options.vote,
+      configuration: options.configuration,
+      commit,
+      applied,
     });
-    invariant(options.applied >= options.log.first - 1, "the log holds what is not applied", () => {
-      return `applied ${options.applied}, first ${options.log.first}`;
+    this.#install = new Install(this.#state);
+    this.#election = new Election(this.#state, this.#install, options.random);
+    this.#follower = new Follower(this.#state, this.#election, this.#install);
+    this.#handedOut = applied;
+    invariant(id >= 1, "members have an id");
+    invariant(applied <= commit, "only committed entries are applied", () => `applied ${applied}, commit ${commit}`);
+    invariant(applied >= bounds.first - 1, "the log holds what is not applied", () => {
+      return `applied ${applied}, first ${bounds.first}`;
     });
-    invariant(options.commit <= options.log.last, "the log holds what is committed", () => {
-      return `commit ${options.commit}, last ${options.log.last}`;
+    invariant(commit <= bounds.last, "the log holds what is committed", () => `commit ${commit}, last ${bounds.last}`);
+    invariant(bounds.lastTerm <= term, "no entry is newer than the own term", () => {
+      return `last term ${bounds.lastTerm}, term ${term}`;
     });
-    invariant(options.log.lastTerm <= options.term, "no entry is newer than the own term", () => {
-      return `last term ${options.log.lastTerm}, term ${options.term}`;
+    invariant(options.configuration.index <= applied, "a configuration takes effect when it is applied", () => {
+      return `configuration ${options.configuration.index}, applied ${applied}`;
     });
+  }
+
+  get id(): number {
+    return this.#state.id;
   }
 
   get term(): number {
-    return this.#term;
+    return this.#state.term;
   }
 
   get role(): Role {
-    return this.#role;
+    return this.#election.role;
   }
 
   /** Id of the leader of the present term, 0 if unknown. */
   get leader(): number {
-    return this.#leader;
+    return this.#election.leader;
   }
 
   get commitIndex(): number {
-    return this.#commit;
+    return this.#state.commit;
   }
 
   get appliedIndex(): number {
-    return this.#applied;
+    return this.#state.applied;
   }
 
   get firstIndex(): number {
-    return this.#log.firstIndex;
+    return this.#state.log.firstIndex;
   }
 
   get lastIndex(): number {
-    return this.#log.lastIndex;
+    return this.#state.log.lastIndex;
+  }
+
+  get lastTerm(): number {
+    return this.#state.log.lastTerm;
   }
 
   get stableIndex(): number {
-    return this.#log.stableIndex;
+    return this.#state.log.stableIndex;
   }
 
   get configuration(): Configuration {
-    return this.#configuration;
+    return this.#state.configuration;
   }
 
   /** Whether this member leads and has committed an entry of its term, so that it answers reads (P6, P7). */
   get isSettledLeader(): boolean {
-    return this.#role === "leader" && this.#commit >= this.#termStart;
+    return this.#election.leadership?.isSettled === true;
+  }
+
+  /** Whether the leadership is being handed over, so that proposals are to be held. */
+  get isTransferring(): boolean {
+    return this.#election.leadership?.isTransferring === true;
+  }
+
+  /** Ticks since the leader was heard, or, at the leader, since a quorum was; infinity if never. */
+  get contactAgeTicks(): number {
+    return this.#state.tick - this.#election.contactTick;
+  }
+
+  /** What the leader knows of a peer; undefined elsewhere and for others. */
+  peer(id: number): Progress | undefined {
+    return this.#election.leadership?.peer(id);
   }
 
   /** Rows of from..to for applying, fewer if more than maxBytes, at least one. */
   entries(from: number, to: number, maxBytes: number): Uint8Array[] {
     invariant(to <= this.#handedOut, "only entries handed out are applied", () => `${to} > ${this.#handedOut}`);
-    return this.#log.entries(from, to, maxBytes);
+    return this.#state.log.entries(from, to, maxBytes);
   }
 
   /** The term of an entry that the log holds, or of the one before its first. */
   entryTerm(index: number): number {
-    return this.#log.term(index);
+    return this.#state.log.term(index);
   }
 
-  /** One tick passed. */
+  // ---- Time and fitness ----
+
+  /** One tick (50 ms) passed. */
   tick(): void {
-    if (this.#role === "leader") {
-      return;
-    }
-    this.#electionElapsed++;
-    if (this.#electionElapsed >= this.#electionTimeout) {
-      this.campaign();
+    const { reads, limits } = this.#state;
+    this.#state.tick++;
+    this.#election.tick();
+    if (this.#election.leadership === null && reads.hasWaited(this.#state.tick, limits.readTicks)) {
+      mark("raft.read.unanswered");
+      reads.loseAll();
     }
   }
 
   /**
-   * Whether the member may vote and lead: false while its data or its disk is in doubt. A leader that may no longer
-   * lead steps down; a candidate that may no longer do both gives up, also if its own vote is on its way to the disk.
+   * Whether the member may vote and lead: neither before the first call. A leader that may no longer lead hands over if
+   * somebody can take over, else steps down; a candidate that may no longer do both gives up.
    */
-  setFitness(fitness: { readonly mayVote: boolean; readonly mayLead: boolean }): void {
-    this.#mayVote = fitness.mayVote;
-    this.#mayLead = fitness.mayLead;
-    const mayStay = fitness.mayLead && (this.#role === "leader" || fitness.mayVote);
-    if (this.#role !== "follower" && !mayStay) {
-      this.#become("follower", 0);
-    }
+  setFitness(fitness: MemberFitness): void {
+    invariant(!fitness.damaged || !(fitness.mayVote || fitness.mayLead), "a damaged member neither votes nor leads");
+    this.#follower.setDisk(fitness);
+    this.#election.setFitness(fitness);
   }
 
   /** Starts an election now unless this member may not be elected; returns whether it did. */
   campaign(): boolean {
-    this.#resetElectionTimer();
-    if (this.#role === "leader" || !this.#mayLead || !this.#mayVote) {
-      return false;
-    }
-    if (this.#role === "candidate") {
-      // The own vote is on its way to the disk. A new term would need a new one: on a slow disk, for ever.
-      return false;
-    }
-    if (!this.#configuration.voters.includes(this.#id)) {
-      return false;
-    }
-    // A committed change that is not applied yet may have taken the vote away (P15).
-    if (this.#log.someType(this.#applied + 1, this.#commit, (type) => type === EntryType.Bootstrap)) {
-      mark("raft.campaign.unapplied-configuration");
-      return false;
-    }
-    this.#term = safeCount(this.#term + 1, "term");
-    this.#vote = this.#id;
-    this.#hardStateDirty = true;
-    this.#selfVoteSeq = 0;
-    this.#become("candidate", 0);
-    mark("raft.campaign");
-    return true;
+    return this.#election.campaign();
   }
+
+  // ---- What clients want ----
 
   /**
    * Appends unsealed rows of commands, all or none, and returns where they will stand; or why not.
    * The rows are sealed in place with term and index.
    */
-  propose(rows: readonly Uint8Array[]): { readonly term: number; readonly firstIndex: number } | Refusal {
+  propose(rows: readonly Uint8Array[]): Proposed | Refusal {
     invariant(rows.length > 0, "a proposal has entries");
-    if (this.#role !== "leader") {
+    const { leadership } = this.#election;
+    if (leadership === null) {
       return "not-leader";
     }
-    const unapplied = this.#commit - this.#applied;
-    let bytes = 0;
-    for (const row of rows) {
-      invariant(entryType(row) === EntryType.Command, "only commands are proposed");
-      bytes += row.length;
+    const firstIndex = this.#state.log.lastIndex + 1;
+    return leadership.propose(rows) ?? { term: this.#state.term, firstIndex };
+  }
+
+  /**
+   * Appends one unsealed row that changes the configuration, or says why not. `expectIndex` is the index of the last
+   * applied configuration entry as the caller knows it, 0 = whatever it is. `isEligible` says of a learner that is to
+   * be promoted what the core cannot know: that it is claimed and of a fitting version.
+   */
+  proposeChange(
+    row: Uint8Array,
+    change: ProposedChange,
+    expectIndex: number,
+    isEligible: (id: number) => boolean,
+  ): Proposed | ChangeProposalRefusal {
+    const { leadership } = this.#election;
+    if (leadership === null) {
+      return "not-leader";
     }
-    const uncommittedFull =
-      this.#uncommittedBytes > 0 && this.#uncommittedBytes + bytes > this.#limits.uncommittedBytesMax;
-    const applyBehind =
-      unapplied > this.#limits.unappliedEntriesMax || this.#unappliedBytes > this.#limits.unappliedBytesMax;
-    if (uncommittedFull || applyBehind) {
-      mark("raft.propose.overloaded");
-      return "overloaded";
-    }
-    const firstIndex = this.#log.lastIndex + 1;
-    for (const row of rows) {
-      this.#append(row);
-    }
-    return { term: this.#term, firstIndex };
+    const firstIndex = this.#state.log.lastIndex + 1;
+    const refusal = leadership.proposeChange(row, change, expectIndex, isEligible);
+    return refusal ?? { term: this.#state.term, firstIndex };
   }
 
   /** Asks for a linearizable read point; the answer comes as an effect with this position. Positions only grow. */
   readIndex(): number {
-    if (this.#role !== "leader") {
-      return this.#reads.refuse();
+    const { id, term, boot, reads, tick } = this.#state;
+    const { leadership, leader } = this.#election;
+    if (leadership !== null) {
+      return leadership.readIndex() || reads.refuse();
     }
-    return this.#reads.ask(this.#commit);
+    if (leader === 0) {
+      return reads.refuse();
+    }
+    const position = reads.ask(0, tick);
+    this.#state.send({ type: "read-request", from: id, to: leader, term, boot, position });
+    return position;
   }
+
+  /** Hands the leadership to this voter, or, with 0, to the one that is furthest; or says why not. */
+  transfer(target: number): "not-leader" | TransferRefusal | null {
+    const { leadership } = this.#election;
+    if (leadership === null) {
+      return "not-leader";
+    }
+    return target === 0 ? leadership.transferToBest() : leadership.transferTo(target);
+  }
+
+  // ---- What the disk and the state have done ----
 
   /** The write with this number and the fence record that follows it are durable. */
   onAppendDurable(writeSeq: number): void {
-    invariant(writeSeq === this.#writeInFlight && writeSeq > 0, "writes become durable one by one, in order", () => {
-      return `${writeSeq}, in flight ${this.#writeInFlight}`;
-    });
-    this.#writeInFlight = 0;
-    this.#log.flushed(writeSeq);
-    if (this.#role === "candidate" && this.#selfVoteSeq !== 0 && this.#selfVoteSeq <= writeSeq) {
-      this.#becomeLeaderIfElected();
+    const released = this.#state.writes.durable(writeSeq, this.#state.term);
+    this.#state.log.flushed(writeSeq);
+    for (const message of released) {
+      this.#state.send(message);
     }
-    this.#advanceCommit();
+    this.#install.durable(writeSeq);
+    this.#election.onDurable(writeSeq);
+    this.#election.leadership?.advanceCommit();
   }
 
-  /** The configuration entry at the index is being applied; returns the configuration to store with it. */
-  applyConfiguration(index: number, change: ConfigurationChange): Configuration {
-    invariant(index > this.#applied && index <= this.#handedOut, "configurations apply in order, once", () => {
-      return `${index}, applied ${this.#applied}, handed out ${this.#handedOut}`;
-    });
-    this.#configuration = changeConfiguration(this.#configuration, index, change);
-    this.#roleChanged = true;
-    return this.#configuration;
+  /**
+   * The configuration entry at the index is being applied; returns the configuration to store, or why it is void.
+   * `expectIndex` is the one it was proposed with.
+   */
+  applyConfiguration(index: number, change: ConfigurationChange, expectIndex: number): Configuration | ChangeRefusal {
+    this.#checkApplies(index);
+    const next = changeConfiguration(this.#state.configuration, index, change, expectIndex);
+    if (typeof next !== "string") {
+      this.#state.configuration = next;
+      this.#election.onConfiguration();
+    }
+    return next;
   }
 
   /** Entries up to the index are applied; `bytes` is the size of their rows. */
   onApplied(index: number, bytes: number): void {
-    invariant(index > this.#applied && index <= this.#handedOut, "entries are applied in order, once", () => {
-      return `${index}, applied ${this.#applied}, handed out ${this.#handedOut}`;
-    });
-    this.#applied = index;
+    this.#checkApplies(index);
+    const state = this.#state;
+    state.applied = index;
     // Entries restored at start were never counted in, so the count is kept from falling below what is certain.
-    this.#unappliedBytes = index === this.#commit ? 0 : Math.max(0, this.#unappliedBytes - bytes);
-    this.#log.release(index);
+    state.unappliedBytes = index === state.commit ? 0 : Math.max(0, state.unappliedBytes - bytes);
+    state.log.release(index);
+    this.#election.leadership?.onApplied();
   }
 
-  /** The store dropped entries below `first`. */
-  onCompacted(first: number, prevTerm: number): void {
-    invariant(first <= this.#applied + 1, "only applied entries are dropped", () => `${first}`);
-    this.#log.compacted(first, prevTerm);
+  #checkApplies(index: number): void {
+    invariant(index > this.#state.applied && index <= this.#handedOut, "entries are applied in order, once", () => {
+      return `${index}, applied ${this.#state.applied}, handed out ${this.#handedOut}`;
+    });
   }
+
+  /** The store dropped entries below `first`, whose predecessor has this term. */
+  onCompacted(first: number, prevTerm: number): void {
+    invariant(first <= this.#state.applied + 1, "only applied entries are dropped", () => `${first}`);
+    // A snapshot may have moved the beginning of the log further meanwhile.
+    if (first > this.#state.log.firstIndex) {
+      this.#state.log.compacted(first, prevTerm);
+    }
+  }
+
+  // ---- Connections ----
+
+  /** A connection to the peer is verified and takes messages; what was under way on older ones is lost. */
+  peerConnected(id: number, peer: { readonly restarted: boolean; readonly damaged: boolean }): void {
+    const { damagedPeers, reads } = this.#state;
+    if (peer.damaged) {
+      damagedPeers.add(id);
+      this.#election.leadership?.forgetMatch(id);
+    } else {
+      damagedPeers.delete(id);
+      this.peer(id)?.disconnected();
+    }
+    if (peer.restarted) {
+      reads.forget(id);
+    }
+  }
+
+  /** Messages to the peer were dropped or its connection ended. */
+  peerUnreachable(id: number): void {
+    this.peer(id)?.disconnected();
+  }
+
+  // ---- Snapshots ----
+
+  /** A snapshot at the index is being sent to the peer. */
+  onSnapshotStarted(id: number, index: number): void {
+    invariant(index <= this.#state.applied, "a snapshot holds what is applied", () => `${index}`);
+    this.peer(id)?.snapshotStarted(index);
+  }
+
+  /** The stream to the peer has ended: everything was sent, or not. What the peer says next shows what came of it. */
+  onSnapshotEnded(id: number, ok: boolean): void {
+    if (ok) {
+      this.peer(id)?.snapshotSent(this.#state.tick);
+    } else {
+      this.peer(id)?.snapshotFailed(this.#state.tick);
+    }
+  }
+
+  /**
+   * A leader of `term` offers its state at (index, entryTerm). stale: it is of no use. matches: the log holds that
+   * entry, so it is known as committed now and no data is needed (P25). install: receive it, until `installCancelled`,
+   * in place of what was received before (P28), and say `beginInstall` or `abandonInstall`.
+   */
+  offerSnapshot(offer: SnapshotOffer): OfferVerdict {
+    if (offer.term < this.#state.term) {
+      // The answer carries the own term, so that the old leader steps down.
+      this.#follower.accept(offer.from, this.#state.commit);
+      return "stale";
+    }
+    if (offer.term > this.#state.term) {
+      this.#election.enterTerm(offer.term, offer.from);
+    }
+    this.#election.follow(offer.from);
+    const verdict = this.#install.offer(offer);
+    if (verdict === "matches") {
+      this.#state.commitTo(offer.index);
+    }
+    if (verdict !== "install" && !this.#install.isPlaced) {
+      this.#follower.accept(offer.from, this.#state.commit);
+    }
+    return verdict;
+  }
+
+  /** The snapshot that was being received will not be had: its stream broke, or its data is wrong. */
+  abandonInstall(): void {
+    this.#install.abandon();
+  }
+
+  /**
+   * The state of the snapshot is about to be put in place, after which the log begins anew behind it. Until
+   * `onSnapshotInstalled` this member takes no entries and no other offer; votes go on. Returns false if the snapshot
+   * is not wanted any more: then it must not be put in place.
+   */
+  beginInstall(index: number, term: number): boolean {
+    return this.#install.place(index, term);
+  }
+
+  /** State and log are those of the snapshot; this member goes on from there, with its configuration. */
+  onSnapshotInstalled(configuration: Configuration): void {
+    const index = this.#install.finish();
+    invariant(
+      configuration.index <= index && configuration.index >= this.#state.configuration.index,
+      "a snapshot has the configuration of its index",
+      () => `${configuration.index}, snapshot ${index}`,
+    );
+    mark("raft.snapshot.installed");
+    const state = this.#state;
+    state.commitTo(index);
+    state.applied = index;
+    state.unappliedBytes = state.log.bytesInMemory(index + 1, state.commit);
+    state.configuration = configuration;
+    state.log.release(index);
+    this.#handedOut = index;
+    this.#election.onConfiguration();
+    if (this.#election.leader !== 0) {
+      this.#follower.accept(this.#election.leader, index);
+    }
+  }
+
+  // ---- Messages ----
+
+  /** Takes a message whose sender its connection has verified. */
+  step(message: Message): void {
+    const { id, term } = this.#state;
+    if (message.to !== id || message.from === id) {
+      return;
+    }
+    this.#election.leadership?.heard(message.from);
+    if (message.term > term && !this.#election.admit(message)) {
+      return;
+    }
+    if (message.term < this.#state.term) {
+      this.#answerOldTerm(message);
+      return;
+    }
+    this.#dispatch(message);
+    this.#election.stepDownIfOver();
+  }
+
+  /** A message of the present term. */
+  #dispatch(message: Message): void {
+    switch (message.type) {
+      case "vote":
+        this.#election.onVote(message);
+        return;
+      case "vote-reply":
+        this.#election.onVoteReply(message);
+        return;
+      case "pre-vote":
+        this.#election.refusePreVote(message.from);
+        return;
+      case "pre-vote-reply":
+        this.#election.onPreVoteReply(message);
+        return;
+      case "timeout-now":
+        this.#election.onTimeoutNow(message);
+        return;
+      case "append":
+        this.#follower.onAppend(message);
+        return;
+      case "heartbeat":
+        this.#follower.onHeartbeat(message);
+        return;
+      case "read-reply":
+        this.#follower.onReadReply(message);
+        return;
+      case "append-reply":
+        this.#election.leadership?.onAppendReply(message);
+        return;
+      case "heartbeat-reply":
+        this.#election.leadership?.onHeartbeatReply(message);
+        return;
+      case "read-request":
+        this.#election.leadership?.onReadRequest(message);
+        return;
+    }
+  }
+
+  /** A sender that is stuck in an old term learns the present one, or it would be stuck for ever (P37, P38). */
+  #answerOldTerm(message: Message): void {
+    switch (message.type) {
+      case "pre-vote":
+        this.#election.refusePreVote(message.from);
+        return;
+      case "vote":
+        this.#election.refuseVote(message.from);
+        return;
+      case "heartbeat":
+        this.#follower.answerHeartbeat(message.from, 0);
+        return;
+      case "append":
+        this.#follower.refuse(message, "no");
+        return;
+      default:
+        return;
+    }
+  }
+
+  // ---- Effects ----
 
   /** Collects the effects of all inputs since the last call. An append is handed out only if the writer is idle. */
   drain(writerIdle: boolean): Effects {
     const effects = this.#effects;
-    effects.append = null;
-    if (writerIdle && (this.#hardStateDirty || this.#log.hasUnwritten)) {
-      invariant(this.#writeInFlight === 0, "one write is in flight at a time");
-      this.#writeSeq = safeCount(this.#writeSeq + 1, "writeSeq");
-      this.#writeInFlight = this.#writeSeq;
-      const rows = this.#log.takeUnwritten(this.#writeSeq);
-      effects.append = {
-        writeSeq: this.#writeSeq,
-        term: this.#term,
-        vote: this.#vote,
-        commit: Math.min(this.#commit, this.#log.lastIndex),
-        from: this.#log.lastIndex - rows.length + 1,
-        rows,
-      };
-      this.#hardStateDirty = false;
-      if (this.#role === "candidate" && this.#selfVoteSeq === 0) {
-        this.#selfVoteSeq = this.#writeSeq;
-      }
-    }
+    const state = this.#state;
+    const { leadership, role, leader } = this.#election;
+    effects.snapshotsWanted = [];
+    leadership?.sendToPeers(effects.snapshotsWanted);
+    effects.append = writerIdle ? this.#takeAppend() : null;
 
-    // Only what is both committed and on the own disk (P43).
-    const ready = Math.min(this.#commit, this.#log.stableIndex);
+    // Only what is both committed and on the own disk (P43), and nothing while another state takes its place.
+    const ready = this.#install.isPlaced ? 0 : Math.min(state.commit, state.log.stableIndex);
     effects.apply = ready > this.#handedOut ? { from: this.#handedOut + 1, to: ready } : null;
     this.#handedOut = Math.max(this.#handedOut, ready);
 
-    effects.reads = this.isSettledLeader ? this.#reads.confirmAll(this.#commit, this.#termStart) : null;
-    effects.readsLostUpTo = this.#reads.takeLost();
-
-    effects.role = this.#roleChanged ? { role: this.#role, term: this.#term, leader: this.#leader } : null;
-    this.#roleChanged = false;
+    leadership?.confirmReads();
+    effects.messages = state.outbox;
+    state.outbox = [];
+    effects.reads = state.reads.takeConfirmed();
+    effects.readsLostUpTo = state.reads.takeLost();
+    effects.role = this.#election.takeChanged() ? { role, term: state.term, leader } : null;
+    effects.lossProven = this.#follower.takeLossProven();
+    effects.installCancelled = this.#install.takeCancelled();
+    effects.snapshotInstalled = this.#install.takeLogDurable();
     return effects;
   }
 
-  #append(row: Uint8Array): void {
-    sealEntry(row, this.#term, this.#log.lastIndex + 1, this.#checksum);
-    this.#log.append(row);
-    this.#uncommittedBytes += row.length;
-  }
-
-  #becomeLeaderIfElected(): void {
-    const elected = majorityReached(this.#configuration.voters, (voter) => (voter === this.#id ? 1 : 0)) === 1;
-    if (!elected) {
-      return;
+  #takeAppend(): AppendEffect | null {
+    const { writes, log } = this.#state;
+    if (!writes.isDirty && !log.hasUnwritten) {
+      return null;
     }
-    this.#become("leader", this.#id);
-    // An entry of the own term must commit before anything older is known to be committed (P5, P6).
-    this.#append(encodeEntry(EntryType.Empty, NO_ENVELOPE, new Uint8Array(0)));
-    this.#termStart = this.#log.lastIndex;
-    mark("raft.elected");
-  }
-
-  #advanceCommit(): void {
-    if (this.#role !== "leader") {
-      return;
-    }
-    // The own match is the highest stable index, never the highest appended one (P4).
-    const reached = majorityReached(this.#configuration.voters, (voter) => {
-      return voter === this.#id ? this.#log.stableIndex : 0;
-    });
-    if (reached <= this.#commit || this.#log.term(reached) !== this.#term) {
-      return;
-    }
-    const bytes = this.#log.bytesInMemory(this.#commit + 1, reached);
-    this.#uncommittedBytes = Math.max(0, this.#uncommittedBytes - bytes);
-    this.#unappliedBytes += bytes;
-    this.#commit = reached;
-  }
-
-  #become(role: Role, leader: number): void {
-    if (this.#role === "leader") {
-      this.#reads.loseAll();
-      this.#uncommittedBytes = 0;
-    }
-    this.#role = role;
-    this.#leader = leader;
-    this.#termStart = 0;
-    this.#roleChanged = true;
-    this.#resetElectionTimer();
-  }
-
-  #resetElectionTimer(): void {
-    this.#electionElapsed = 0;
-    this.#electionTimeout = this.#drawElectionTimeout();
-  }
-
-  #drawElectionTimeout(): number {
-    const { electionTicksMin, electionTicksMax } = this.#limits;
-    return electionTicksMin + this.#random(electionTicksMax - electionTicksMin);
+    const writeSeq = writes.begin();
+    const resetTo = this.#install.takeReset(writeSeq);
+    const rows = log.takeUnwritten(writeSeq);
+    const { term, vote, commit } = this.#state;
+    return { writeSeq, term, vote, commit, from: log.lastIndex - rows.length + 1, rows, resetTo };
   }
 }

@@ -11,13 +11,14 @@ import {
   entryPayload,
   entryTerm,
   entryType,
+  isConfigurationType,
   isIntactEntry,
   NO_ENVELOPE,
   sealEntry,
 } from "./entry.ts";
 import { InvariantViolation } from "./violation.ts";
 
-const type = fc.constantFrom(EntryType.Empty, EntryType.Command, EntryType.Bootstrap);
+const type = fc.constantFrom(...Object.values(EntryType));
 const count = fc.maxSafeNat();
 const envelope = fc.record({
   tickMs: count,
@@ -120,7 +121,7 @@ describe("entries", () => {
       [4, 0],
       [4, 2],
       [5, 0],
-      [5, 4],
+      [5, 7],
       [5, 255],
     ] as const) {
       const row = sealed("hi");
@@ -143,6 +144,11 @@ describe("entries", () => {
     larger.set(row);
     sealEntry(larger, 1, 1, crc32);
     expect(isIntactEntry(larger, crc32)).to.equal(false);
+  });
+
+  it("change the configuration if they are of one of four types", () => {
+    const types = Object.entries(EntryType).filter(([, each]) => isConfigurationType(each));
+    expect(types.map(([name]) => name)).to.deep.equal(["Bootstrap", "AddSlot", "Reconfigure", "Leave"]);
   });
 
   it("that are no whole header cannot be sealed", () => {

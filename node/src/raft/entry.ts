@@ -13,7 +13,7 @@ import { readUint32, readUint53, writeUint32, writeUint53 } from "./binary.ts";
 import { invariant } from "./violation.ts";
 
 /** What an entry is to the consensus core. Commands are opaque to it; the others change the configuration or nothing. */
-export const EntryType = { Empty: 1, Command: 2, Bootstrap: 3 } as const;
+export const EntryType = { Empty: 1, Command: 2, Bootstrap: 3, AddSlot: 4, Reconfigure: 5, Leave: 6 } as const;
 export type EntryType = (typeof EntryType)[keyof typeof EntryType];
 
 /** Identifies one attempt to log a command; never used twice, ignored by apply. All zero where nobody waits. */
@@ -79,9 +79,15 @@ export function isIntactEntry(row: Uint8Array, checksum: Checksum): boolean {
     row.length >= ENTRY_HEADER_BYTES &&
     row.length <= ENTRY_BYTES_MAX &&
     row[4] === FORMAT &&
-    (row[5] === EntryType.Empty || row[5] === EntryType.Command || row[5] === EntryType.Bootstrap) &&
+    (row[5] as number) >= EntryType.Empty &&
+    (row[5] as number) <= EntryType.Leave &&
     readUint32(row, 0) === checksum(row.subarray(4))
   );
+}
+
+/** Whether entries of this type change the configuration when they are applied. */
+export function isConfigurationType(type: number): boolean {
+  return type >= EntryType.Bootstrap && type <= EntryType.Leave;
 }
 
 /** The type of a row. */

@@ -1,15 +1,23 @@
 export { readUint32, readUint53, writeUint32, writeUint53 } from "./binary.ts";
-export { type Configuration, type ConfigurationChange, NO_CONFIGURATION } from "./configuration.ts";
+export {
+  type ChangeRefusal,
+  type Configuration,
+  type ConfigurationChange,
+  isJoint,
+  members,
+  NO_CONFIGURATION,
+} from "./configuration.ts";
 export {
   type AppendEffect,
-  type CoreLimits,
+  type ChangeProposalRefusal,
   type CoreOptions,
-  DEFAULT_CORE_LIMITS,
   type Effects,
+  type MemberFitness,
+  type Proposed,
   RaftCore,
   type Refusal,
-  type Role,
 } from "./core.ts";
+export type { Role } from "./election.ts";
 export {
   type Checksum,
   ENTRY_BYTES_MAX,
@@ -22,12 +30,19 @@ export {
   entryPayload,
   entryTerm,
   entryType,
+  isConfigurationType,
   isIntactEntry,
   NO_ENVELOPE,
   NO_ORIGIN,
   type Origin,
   sealEntry,
 } from "./entry.ts";
+export type { LogReset, OfferVerdict, SnapshotOffer } from "./install.ts";
+export type { ProposedChange } from "./leadership.ts";
+export { type CoreLimits, DEFAULT_CORE_LIMITS } from "./limits.ts";
 export type { LogBounds, LogReader } from "./log.ts";
 export { listenToMarks, mark } from "./mark.ts";
+export type { Message } from "./message.ts";
+export type { Progress, ProgressState } from "./progress.ts";
+export type { TransferRefusal } from "./transfer.ts";
 export { InvariantViolation, invariant, safeCount } from "./violation.ts";

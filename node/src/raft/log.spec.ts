@@ -293,6 +293,140 @@ describe("the Raft log", () => {
   });
 });
 
+describe("entries that give way", () => {
+  it("are gone, and those before them stay", () => {
+    const { log, disk } = newLog();
+    append(log, 1, 3);
+    append(log, 2, 2);
+    write(log, disk, 1);
+    log.truncate(4);
+    expect([log.lastIndex, log.lastTerm, log.stableIndex]).to.deep.equal([3, 1, 3]);
+    expect(() => log.term(4)).to.throw(InvariantViolation);
+    append(log, 3);
+    expect([log.lastIndex, log.lastTerm, log.stableIndex, log.term(4)]).to.deep.equal([4, 3, 3, 3]);
+  });
+
+  it("leave something to write, also when nothing takes their place", () => {
+    const { log, disk } = newLog();
+    append(log, 1, 3);
+    write(log, disk, 1);
+    log.truncate(2);
+    expect(log.hasUnwritten).to.equal(true);
+    expect(log.takeUnwritten(2)).to.deep.equal([]);
+    expect(log.hasUnwritten).to.equal(false);
+  });
+
+  it("P31: are not made stable by the write that carries them, and nor is what takes their place", () => {
+    const { log } = newLog();
+    append(log, 1, 2);
+    log.takeUnwritten(1);
+    append(log, 1, 2);
+    log.truncate(2);
+    append(log, 2, 2);
+    log.truncate(3);
+    append(log, 3);
+    log.flushed(1);
+    expect(log.stableIndex, "entry 1 alone is what was written").to.equal(1);
+    expect(indexes(log.takeUnwritten(2))).to.deep.equal([2, 3]);
+    log.truncate(3);
+    append(log, 4);
+    log.flushed(2);
+    expect(log.stableIndex, "entry 3 is another one by now").to.equal(2);
+    log.takeUnwritten(3);
+    log.flushed(3);
+    expect(log.stableIndex).to.equal(3);
+  });
+
+  it("are none below the beginning or above the end", () => {
+    const { log } = newLog({ first: 3, prevTerm: 1, last: 4, lastTerm: 1 });
+    expect(() => log.truncate(2)).to.throw(InvariantViolation);
+    expect(() => log.truncate(5)).to.throw(InvariantViolation);
+  });
+
+  it("may be on the disk alone", () => {
+    const { log, disk } = newLog(EMPTY, 0);
+    append(log, 1, 5);
+    write(log, disk, 1);
+    log.release(5);
+    log.truncate(3);
+    append(log, 2);
+    expect([log.lastIndex, log.term(2), log.term(3)]).to.deep.equal([3, 1, 2]);
+    expect(indexes(log.entries(1, 3, 1_000))).to.deep.equal([1, 2]);
+    expect(indexes(log.entries(3, 3, 1_000))).to.deep.equal([3]);
+  });
+
+  it("count as unstable no more", () => {
+    const { log, disk } = newLog();
+    append(log, 1, 2);
+    expect(log.unstableBytes).to.equal(128);
+    write(log, disk, 1);
+    expect(log.unstableBytes).to.equal(0);
+    append(log, 1, 3);
+    log.truncate(2);
+    expect(log.unstableBytes).to.equal(0);
+    append(log, 2, 1, 36);
+    expect(log.unstableBytes).to.equal(100);
+    log.reset(9, 5);
+    expect(log.unstableBytes).to.equal(0);
+  });
+});
+
+describe("a log that begins anew", () => {
+  it("knows only what came before it, and goes on", () => {
+    const { log, disk } = newLog();
+    append(log, 1, 3);
+    write(log, disk, 1);
+    append(log, 1, 2);
+    log.reset(20, 4);
+    expect([log.firstIndex, log.lastIndex, log.lastTerm, log.stableIndex]).to.deep.equal([21, 20, 4, 20]);
+    expect([log.term(20), log.hasUnwritten, log.bytesInMemory(21, 20)]).to.deep.equal([4, false, 0]);
+    append(log, 5);
+    expect(indexes(log.entries(21, 21, 100))).to.deep.equal([21]);
+    log.takeUnwritten(2);
+    log.flushed(2);
+    expect(log.stableIndex).to.equal(21);
+  });
+
+  it("does not begin before it began", () => {
+    const { log } = newLog({ first: 5, prevTerm: 2, last: 9, lastTerm: 3 });
+    expect(() => log.reset(3, 2)).to.throw(InvariantViolation);
+  });
+});
+
+describe("the last entry of a term that is not too new", () => {
+  it("is found by halving, within the log and beyond its ends", () => {
+    const { log } = newLog({ first: 4, prevTerm: 2, last: 3, lastTerm: 2 });
+    for (const term of [2, 3, 3, 5, 5, 5, 8]) {
+      append(log, term);
+    }
+    const found = [];
+    for (const term of [1, 2, 3, 4, 5, 7, 8, 9]) {
+      found.push(log.lastWithTermAtMost(10, term));
+    }
+    expect(found).to.deep.equal([2, 4, 6, 6, 9, 9, 10, 10]);
+    expect(log.lastWithTermAtMost(99, 5), "no further than the log").to.equal(9);
+    expect(log.lastWithTermAtMost(7, 9), "no further than asked").to.equal(7);
+    expect(log.lastWithTermAtMost(3, 2)).to.equal(3);
+  });
+
+  it("is what a search from the end finds", () => {
+    const terms = fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 40 }).map((list) => list.sort((a, b) => a - b));
+    fc.assert(
+      fc.property(terms, fc.nat(45), fc.nat(10), (list, index, term) => {
+        const { log } = newLog();
+        for (const each of list) {
+          append(log, each);
+        }
+        let at = Math.min(index, list.length);
+        while (at >= 1 && (list[at - 1] as number) > term) {
+          at--;
+        }
+        expect(log.lastWithTermAtMost(index, term)).to.equal(at);
+      }),
+    );
+  });
+});
+
 /** The log as a plain array with everything in it. */
 interface Model {
   first: number;
@@ -309,6 +443,7 @@ const operation = fc.oneof(
     bytes: fc.integer({ min: 0, max: 40 }),
     type: fc.constantFrom(EntryType.Empty, EntryType.Command, EntryType.Bootstrap),
   }),
+  fc.record({ kind: fc.constant("truncate" as const), share: fc.double({ min: 0, max: 1, noNaN: true }) }),
   fc.record({ kind: fc.constant("take" as const) }),
   fc.record({ kind: fc.constant("flush" as const) }),
   fc.record({
@@ -333,6 +468,7 @@ describe("the Raft log beside a plain array", () => {
         const writes: number[] = [];
         let writeSeq = 0;
         let term = 1;
+        let hasRemoved = false;
         const last = () => model.entries.length;
         const at = (index: number) => model.entries[index - 1] as Model["entries"][number];
         const stable = () => model.entries.filter((entry) => entry.writeSeq <= model.flushedSeq).length;
@@ -346,9 +482,21 @@ describe("the Raft log beside a plain array", () => {
                 model.entries.push({ term, type: step.type, row, writeSeq: Number.POSITIVE_INFINITY });
               }
               break;
+            case "truncate": {
+              // Nothing applied is ever removed, and what comes next is of a newer term.
+              const from = Math.max(model.applied + 1, model.first) + Math.floor((last() - model.applied) * step.share);
+              if (from <= last()) {
+                log.truncate(from);
+                model.entries.length = from - 1;
+                hasRemoved = true;
+                term++;
+              }
+              break;
+            }
             case "take": {
               const unwritten = model.entries.filter((entry) => entry.writeSeq === Number.POSITIVE_INFINITY);
-              expect(log.hasUnwritten).to.equal(unwritten.length > 0);
+              expect(log.hasUnwritten).to.equal(unwritten.length > 0 || hasRemoved);
+              hasRemoved = false;
               writeSeq += 2;
               expect(log.takeUnwritten(writeSeq)).to.deep.equal(unwritten.map((entry) => entry.row));
               for (const entry of unwritten) {
@@ -413,6 +561,8 @@ describe("the Raft log beside a plain array", () => {
           expect(log.term(model.first - 1)).to.equal(model.first === 1 ? 0 : at(model.first - 1).term);
           const unapplied = model.entries.slice(model.applied).reduce((sum, entry) => sum + entry.row.length, 0);
           expect(log.bytesInMemory(model.applied + 1, last())).to.equal(unapplied);
+          const unstable = model.entries.slice(stable()).reduce((sum, entry) => sum + entry.row.length, 0);
+          expect(log.unstableBytes).to.equal(unstable);
         }
       }),
       { numRuns: 60 },

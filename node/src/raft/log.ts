@@ -40,9 +40,12 @@ export class RaftLog {
   #stable: number;
   #written: number;
   #flushedSeq = 0;
+  /** Whether entries were removed since the last write was handed out. */
+  #hasRemoved = false;
   /** Index of the oldest entry in the tail; last + 1 when the tail is empty. */
   #tailFirst: number;
   #tailBytes = 0;
+  #unstableBytes = 0;
   readonly #tailBytesMax: number;
   readonly #reader: LogReader;
   // A ring of parallel arrays: the slot of index i is i modulo the capacity.
@@ -87,9 +90,14 @@ export class RaftLog {
     return this.#stable;
   }
 
-  /** Whether entries wait to be handed to storage. */
+  /** Whether entries, or the removal of some, wait to be handed to storage. */
   get hasUnwritten(): boolean {
-    return this.#written < this.#last;
+    return this.#written < this.#last || this.#hasRemoved;
+  }
+
+  /** Bytes of the entries that are not stable yet. */
+  get unstableBytes(): number {
+    return this.#unstableBytes;
   }
 
   /** The term of the entry at the index, which must be at least first − 1 and at most last. */
@@ -123,6 +131,69 @@ export class RaftLog {
     this.#last = index;
     this.#lastTerm = term;
     this.#tailBytes += row.length;
+    this.#unstableBytes += row.length;
+  }
+
+  /**
+   * Removes the entries from the index on: a leader of a newer term has others there. Those have no write number before
+   * they are handed out, so the acknowledgement of a write that still carries the removed ones marks nothing stable
+   * (P31).
+   */
+  truncate(from: number): void {
+    invariant(from >= this.#first && from <= this.#last, "entries are removed within the log", () => {
+      return `from ${from} of ${this.#first}..${this.#last}`;
+    });
+    const lastTerm = this.term(from - 1);
+    for (let index = Math.max(from, this.#tailFirst); index <= this.#last; index++) {
+      const slot = index % this.#capacity;
+      const bytes = (this.#rows[slot] as Uint8Array).length;
+      this.#tailBytes -= bytes;
+      this.#unstableBytes -= index > this.#stable ? bytes : 0;
+      this.#rows[slot] = undefined;
+    }
+    this.#tailFirst = Math.min(this.#tailFirst, from);
+    this.#last = from - 1;
+    this.#lastTerm = lastTerm;
+    this.#stable = Math.min(this.#stable, this.#last);
+    this.#written = Math.min(this.#written, this.#last);
+    this.#hasRemoved = true;
+  }
+
+  /** Replaces the whole log by the knowledge that everything up to (index, term) is in the state. */
+  reset(index: number, term: number): void {
+    invariant(index >= this.#first - 1, "the log moves forward", () => `${index}, first ${this.#first}`);
+    for (let at = this.#tailFirst; at <= this.#last; at++) {
+      this.#rows[at % this.#capacity] = undefined;
+    }
+    this.#tailBytes = 0;
+    this.#unstableBytes = 0;
+    this.#first = index + 1;
+    this.#prevTerm = term;
+    this.#last = index;
+    this.#lastTerm = term;
+    this.#stable = index;
+    this.#written = index;
+    this.#tailFirst = index + 1;
+    this.#hasRemoved = false;
+  }
+
+  /**
+   * The largest index up to `index` whose term is at most `term`; first − 2, which the log says nothing about, if that
+   * is none of first − 1..last.
+   */
+  lastWithTermAtMost(index: number, term: number): number {
+    // Terms never fall along the log, so those that fit are a beginning of it.
+    let low = this.#first - 2;
+    let high = Math.min(index, this.#last);
+    while (low < high) {
+      const middle = low + Math.ceil((high - low) / 2);
+      if (this.term(middle) <= term) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return low;
   }
 
   /** Hands every unwritten row to the write with this number. */
@@ -134,6 +205,7 @@ export class RaftLog {
       rows.push(this.#rows[slot] as Uint8Array);
     }
     this.#written = this.#last;
+    this.#hasRemoved = false;
     return rows;
   }
 
@@ -143,6 +215,7 @@ export class RaftLog {
     this.#flushedSeq = writeSeq;
     while (this.#stable < this.#last && (this.#writeSeqs[(this.#stable + 1) % this.#capacity] as number) <= writeSeq) {
       this.#stable++;
+      this.#unstableBytes -= (this.#rows[this.#stable % this.#capacity] as Uint8Array).length;
     }
   }
 

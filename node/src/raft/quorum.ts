@@ -1,24 +1,44 @@
 /**
- * Majorities: the highest value that a quorum has reached.
+ * Majorities: what a quorum has reached, and what it has voted.
  *
- * Used for log indexes that members have stored, and for every other count of which "a majority has reached it" is
- * asked. Pure functions over the voters of one configuration.
+ * Pure functions over the voters of a configuration. While it is joint, both its majorities are needed. A set without
+ * voters agrees to everything: that is what makes the second half of a configuration that is not joint vanish.
  */
 
-/**
- * The highest value that a majority of the voters has reached; `reached` gives each voter's value, 0 if unknown.
- * Without voters nothing was reached: 0.
- */
+import type { Configuration } from "./configuration.ts";
+
+/** Room for the values of a majority; no configuration is larger by design, and a larger one gets its own. */
+const VOTERS_USUAL_MAX = 16;
+const scratch = new Float64Array(VOTERS_USUAL_MAX);
+
+/** How an election stands. */
+export type ElectionState = "pending" | "won" | "lost";
+
+/** The highest value that a quorum has reached; `reached` gives each voter's value, 0 if unknown. */
+export function quorumReached(configuration: Configuration, reached: (voter: number) => number): number {
+  return Math.min(majorityReached(configuration.voters, reached), majorityReached(configuration.outgoing, reached));
+}
+
+/** How an election stands; `vote` gives each voter's answer, undefined if there is none yet. */
+export function election(configuration: Configuration, vote: (voter: number) => boolean | undefined): ElectionState {
+  const halves = [majorityVote(configuration.voters, vote), majorityVote(configuration.outgoing, vote)];
+  if (halves.includes("lost")) {
+    return "lost";
+  }
+  return halves.includes("pending") ? "pending" : "won";
+}
+
+/** The highest value that a majority of the voters has reached; infinity without voters. */
 export function majorityReached(voters: readonly number[], reached: (voter: number) => number): number {
   const count = voters.length;
   if (count === 0) {
-    return 0;
+    return Number.POSITIVE_INFINITY;
   }
   if (count === 1) {
     return reached(voters[0] as number);
   }
   // Insertion sort: a handful of voters, nearly always almost in order.
-  const values = new Float64Array(count);
+  const values = count <= VOTERS_USUAL_MAX ? scratch : new Float64Array(count);
   for (let at = 0; at < count; at++) {
     const value = reached(voters[at] as number);
     let slot = at;
@@ -28,6 +48,28 @@ export function majorityReached(voters: readonly number[], reached: (voter: numb
     }
     values[slot] = value;
   }
-  const majority = Math.floor(count / 2) + 1;
-  return values[count - majority] as number;
+  return values[count - majorityOf(count)] as number;
+}
+
+/** How an election among these voters stands; won without voters. */
+export function majorityVote(voters: readonly number[], vote: (voter: number) => boolean | undefined): ElectionState {
+  if (voters.length === 0) {
+    return "won";
+  }
+  let granted = 0;
+  let refused = 0;
+  for (const voter of voters) {
+    const answer = vote(voter);
+    granted += answer === true ? 1 : 0;
+    refused += answer === false ? 1 : 0;
+  }
+  const majority = majorityOf(voters.length);
+  if (granted >= majority) {
+    return "won";
+  }
+  return voters.length - refused < majority ? "lost" : "pending";
+}
+
+function majorityOf(count: number): number {
+  return Math.floor(count / 2) + 1;
 }

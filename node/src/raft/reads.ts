@@ -1,67 +1,149 @@
 /**
- * Linearizable read points (ReadIndex, Ongaro 2014 §6.4).
+ * Linearizable read points on their way (ReadIndex, Ongaro 2014 §6.4).
  *
- * Each request gets a position, which only grows; asking again is a new position (P9). One confirmation answers every
- * position up to it. A read point is the commit index at the time of asking, and never below the first entry of the
- * leader's term, because only from there on does the leader know everything that was committed before it (P7).
+ * Each request, of this member or of a follower that asks its leader, gets a position, which only grows; asking again
+ * is a new position (P9). One confirmation answers every position up to it. A leader's read point is its commit index
+ * at the time of asking, and never below the first entry of its term, because only from there on does it know
+ * everything that was committed before (P7). A follower's comes from the leader.
  */
 
 import { invariant, safeCount } from "./violation.ts";
 
+interface Request {
+  readonly position: number;
+  /** Commit index when the leader was asked; 0 at a follower. */
+  readonly index: number;
+  /** Follower that asks, 0 = this member itself. */
+  readonly peer: number;
+  readonly boot: number;
+  readonly peerPosition: number;
+  readonly askedTick: number;
+}
+
+/** A follower's request that is confirmed. */
+export interface ConfirmedRequest {
+  readonly peer: number;
+  readonly boot: number;
+  readonly position: number;
+  readonly index: number;
+}
+
 export class Reads {
   readonly #max: number;
   #position = 0;
-  /** Positions that wait: all above this one. */
-  #settled = 0;
-  /** Commit index when the newest waiting position was asked: reaching it serves every older one too. */
-  #index = 0;
+  #requests: Request[] = [];
+  #confirmed: { position: number; index: number } | null = null;
   #lost = 0;
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** A new position, asked while `commit` was the commit index. */
-  ask(commit: number): number {
+  /** The newest position. */
+  get position(): number {
+    return this.#position;
+  }
+
+  get isEmpty(): boolean {
+    return this.#requests.length === 0;
+  }
+
+  /** A new position of this member itself. `commit` counts at a leader alone. */
+  ask(commit: number, tick: number): number {
+    return this.#add({ index: commit, peer: 0, boot: 0, peerPosition: 0, askedTick: tick });
+  }
+
+  /** A new position for a follower's request. What it asked before is answered by the same confirmation. */
+  askFor(peer: number, boot: number, peerPosition: number, commit: number, tick: number): void {
+    this.#add({ index: commit, peer, boot, peerPosition, askedTick: tick });
+  }
+
+  /** Positions up to this one are confirmed by a quorum of the leader; returns the followers' among them. */
+  confirm(position: number, termStart: number, commit: number): ConfirmedRequest[] {
+    const replies: ConfirmedRequest[] = [];
+    let count = 0;
+    for (const request of this.#requests) {
+      if (request.position > position) {
+        break;
+      }
+      count++;
+      const index = Math.max(request.index, termStart);
+      invariant(index <= commit, "read points are committed", () => `${index} > ${commit}`);
+      if (request.peer === 0) {
+        this.#settle(request.position, index);
+      } else {
+        replies.push({ peer: request.peer, boot: request.boot, position: request.peerPosition, index });
+      }
+    }
+    this.#requests = this.#requests.slice(count);
+    return replies;
+  }
+
+  /** The leader has confirmed this follower's positions up to this one at the index. */
+  confirmAt(position: number, index: number): void {
+    const waiting = this.#requests.filter((request) => request.position > position);
+    if (waiting.length < this.#requests.length) {
+      const last = this.#requests[this.#requests.length - waiting.length - 1] as Request;
+      this.#requests = waiting;
+      this.#settle(last.position, index);
+    }
+  }
+
+  /** Whether a request of this member itself has waited for more than so many ticks. */
+  hasWaited(tick: number, ticks: number): boolean {
+    return this.#requests.some(({ peer, askedTick }) => peer === 0 && tick - askedTick > ticks);
+  }
+
+  /** The follower has started anew: what it asked before must not be answered (P10). */
+  forget(peer: number): void {
+    this.#requests = this.#requests.filter((request) => request.peer !== peer);
+  }
+
+  /** Nothing that waits now will be confirmed; followers ask again by themselves. */
+  loseAll(): void {
+    this.#loseOwn();
+    this.#requests = [];
+  }
+
+  /** A new position that is lost at once, with those before it: there is nobody to confirm it. */
+  refuse(): number {
     this.#position = safeCount(this.#position + 1, "read position");
-    invariant(commit >= this.#index, "the commit index never falls", () => `${commit} < ${this.#index}`);
-    this.#index = commit;
-    if (this.#position - this.#settled > this.#max) {
+    this.#loseOwn();
+    this.#lost = this.#position;
+    return this.#position;
+  }
+
+  /** Own positions up to this one may be served once the index is applied; null if there are none since the last call. */
+  takeConfirmed(): { readonly position: number; readonly index: number } | null {
+    const confirmed = this.#confirmed;
+    this.#confirmed = null;
+    return confirmed;
+  }
+
+  /** The highest own position lost since the last call, 0 if none. */
+  takeLost(): number {
+    const lost = this.#lost;
+    this.#lost = 0;
+    return lost;
+  }
+
+  #add(request: Omit<Request, "position">): number {
+    this.#position = safeCount(this.#position + 1, "read position");
+    this.#requests.push({ ...request, position: this.#position });
+    if (this.#requests.length > this.#max) {
       this.loseAll();
     }
     return this.#position;
   }
 
-  /** A new position that is lost at once: this member has no way to confirm it. */
-  refuse(): number {
-    this.#position = safeCount(this.#position + 1, "read position");
-    this.loseAll();
-    return this.#position;
+  /** Losses are told up to a position, so all own ones are lost together. */
+  #loseOwn(): void {
+    const own = this.#requests.filter(({ peer }) => peer === 0);
+    this.#lost = Math.max(this.#lost, own.at(-1)?.position ?? 0);
+    this.#requests = this.#requests.filter(({ peer }) => peer !== 0);
   }
 
-  /** Confirms every waiting position; null if none waits. */
-  confirmAll(commit: number, termStart: number): { readonly position: number; readonly index: number } | null {
-    if (this.#settled === this.#position) {
-      return null;
-    }
-    const index = Math.max(this.#index, termStart);
-    invariant(index <= commit, "read points are committed", () => `${index} > ${commit}`);
-    this.#settled = this.#position;
-    return { position: this.#position, index };
-  }
-
-  /** Positions that wait now will never be confirmed. */
-  loseAll(): void {
-    if (this.#settled < this.#position) {
-      this.#settled = this.#position;
-      this.#lost = this.#position;
-    }
-  }
-
-  /** The highest position lost since the last call, 0 if none. */
-  takeLost(): number {
-    const lost = this.#lost;
-    this.#lost = 0;
-    return lost;
+  #settle(position: number, index: number): void {
+    this.#confirmed = { position, index: Math.max(index, this.#confirmed?.index ?? 0) };
   }
 }

@@ -4,7 +4,13 @@
  * It only names candidates; apply decides by the entry's own tick (S22). One such command is in the log at a time.
  */
 
-import { expiredKeys, hasEndedReplays, type LeaderOperation, type Progress, type StateReader } from "../state/index.ts";
+import {
+  type ClusterOperation,
+  expiredKeys,
+  hasEndedReplays,
+  type Progress,
+  type StateReader,
+} from "../state/index.ts";
 
 export interface MaintenanceLimits {
   /** Keys named by one command, and answers dropped by one: bounds the work of its apply (S44). */
@@ -34,7 +40,7 @@ export function dueMaintenance(
   progress: Progress,
   tickMs: number,
   limits: MaintenanceLimits,
-): LeaderOperation | null {
+): ClusterOperation | null {
   if (progress.expiringKeys > 0) {
     const keys = expiredKeys(state, tickMs, limits.expiriesMax);
     if (keys.length > 0) {

@@ -26,7 +26,7 @@ describe("Replica", () => {
       driven.log.isHeld = true;
       driven.time.settle();
       expect(driven.replica.status()).to.include({ role: "candidate", term: 2, appliedIndex: 1, isServing: false });
-      expect(driven.log.writes.at(-1)).to.deep.include({ term: 2, vote: 1, rows: [] });
+      expect(driven.log.writes.at(-1)).to.deep.include({ term: 2, vote: 1, rows: [], resetTo: null });
       driven.log.flush();
       driven.time.settle();
       expect(driven.replica.status()).to.include({ role: "leader", term: 2, leaderId: 1, isServing: false });
@@ -457,7 +457,10 @@ describe("Replica", () => {
       const change = encodeEntry(EntryType.Bootstrap, NO_ENVELOPE, new Uint8Array(0));
       sealEntry(change, term, bounds.last + 1, crc32);
       const from = bounds.last + 1;
-      driven.log.write({ writeSeq: writeSeq + 1, term, vote, commit: from, from, rows: [change] }, () => undefined);
+      driven.log.write(
+        { writeSeq: writeSeq + 1, term, vote, commit: from, from, rows: [change], resetTo: null },
+        () => undefined,
+      );
       driven.log.flush();
       driven.restart();
       driven.state.isStalled = true;

@@ -162,6 +162,7 @@ export class Replica {
     const random = seededRandom(memberId * 0x10001 + boot);
     this.#core = new RaftCore({
       id: memberId,
+      boot,
       term: options.term,
       vote: options.vote,
       commit: options.commit,
@@ -174,7 +175,7 @@ export class Replica {
       reader: options.log,
       checksum: crc32,
     });
-    this.#core.setFitness({ mayVote: true, mayLead: true });
+    this.#core.setFitness({ mayVote: true, mayLead: true, damaged: false, diskFull: false });
     this.#reads = new PendingReads();
     this.#tick = new ClusterTick(clock, tickMs);
     this.#compaction = new Compaction(limits.compaction, options.bounds.first, appliedIndex, random(1000) / 1000);
@@ -380,6 +381,7 @@ export class Replica {
 
   #drain(): void {
     const effects = this.#core.drain(!this.#writing);
+    invariant(effects.messages.length === 0, "the only member has nobody to talk to");
     if (effects.append !== null) {
       this.#writing = true;
       this.#options.log.write(effects.append, (writeSeq) => {
@@ -474,9 +476,9 @@ export class Replica {
   }
 
   #applyRow(row: Uint8Array): Outcome | null {
-    return this.#machine.apply(row, (index) => {
+    return this.#machine.apply(row, (index, change, expectIndex) => {
       invariant(index === entryIndex(row), "a configuration applies at its own entry");
-      return this.#core.applyConfiguration(index, { type: "bootstrap" });
+      return this.#core.applyConfiguration(index, change, expectIndex);
     });
   }
 

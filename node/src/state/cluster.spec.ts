@@ -2,11 +2,12 @@ import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import fc from "fast-check";
 import { AppliedLog, FOUNDING, MemoryStateStore } from "../../test/index.ts";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation, NO_CONFIGURATION } from "../raft/index.ts";
 import { CLUSTER_VERSION, type Cluster, readCluster, writeCluster } from "./cluster.ts";
 import { CONFIGURATION_ROW } from "./rows.ts";
 import { Transaction } from "./transaction.ts";
 
+const ids = fc.array(fc.maxSafeNat(), { maxLength: 9 });
 const text = fc.string({ unit: "grapheme", maxLength: 12 }).filter((value) => value.isWellFormed());
 const member = fc.record({
   id: fc.maxSafeNat(),
@@ -18,7 +19,14 @@ const cluster: fc.Arbitrary<Cluster> = fc.record({
   clusterId: text,
   name: text,
   version: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
-  configuration: fc.record({ index: fc.maxSafeNat(), voters: fc.array(fc.maxSafeNat(), { maxLength: 9 }) }),
+  configuration: fc.record({
+    index: fc.maxSafeNat(),
+    voters: ids,
+    outgoing: ids,
+    learners: ids,
+    learnersNext: ids,
+    autoLeave: fc.boolean(),
+  }),
   members: fc.array(member, { maxLength: 4 }),
 });
 
@@ -26,7 +34,7 @@ const SMALL: Cluster = {
   clusterId: "id",
   name: "n",
   version: 1,
-  configuration: { index: 7, voters: [7] },
+  configuration: { ...NO_CONFIGURATION, index: 7, voters: [7] },
   members: [
     {
       id: 7,
@@ -58,8 +66,8 @@ describe("the cluster's record", () => {
     expect(storeWith(SMALL).get(CONFIGURATION_ROW)?.toHex()).to.equal(
       [
         "01 000000026964 000000016e 00000001",
-        "0000000000000007 00000001 0000000000000007",
-        `00000001 0000000000000007 000000016d ${"ab".repeat(16)} 0000000170 0000000167 0000000168`,
+        "0000000000000007 00000001 0000000000000007 00000000 00000000 00000000 00",
+        `00000001 0000000000000007 000000016d 00000010 ${"ab".repeat(16)} 0000000170 0000000167 0000000168`,
       ]
         .join("")
         .replaceAll(" ", ""),
@@ -79,10 +87,14 @@ describe("the cluster's record", () => {
     }
   });
 
-  it("holds incarnations of 16 bytes", () => {
+  it("holds incarnations of 16 bytes, and none of slots that nobody has claimed", () => {
     const [founder] = SMALL.members;
-    const members = [{ ...(founder as Cluster["members"][number]), incarnation: new Uint8Array(15) }];
-    expect(() => storeWith({ ...SMALL, members })).to.throw(InvariantViolation);
+    const withIncarnation = (length: number): Cluster => ({
+      ...SMALL,
+      members: [{ ...(founder as Cluster["members"][number]), incarnation: new Uint8Array(length) }],
+    });
+    expect(() => storeWith(withIncarnation(15))).to.throw(InvariantViolation);
+    expect(readCluster(storeWith(withIncarnation(0)))).to.deep.equal(withIncarnation(0));
   });
 
   it("is not there before the founding, and names the founder as its only voter then", () => {
@@ -91,7 +103,7 @@ describe("the cluster's record", () => {
       clusterId: FOUNDING.clusterId,
       name: FOUNDING.clusterName,
       version: CLUSTER_VERSION,
-      configuration: { index: 1, voters: [1] },
+      configuration: { ...NO_CONFIGURATION, index: 1, voters: [1] },
       members: [{ id: 1, name: FOUNDING.memberName, address: FOUNDING.address, incarnation: FOUNDING.incarnation }],
     });
   });

@@ -23,7 +23,7 @@ export interface ClusterMember {
   /** Unique among the present members. */
   readonly name: string;
   readonly address: MemberAddress;
-  /** 16 bytes minted with the member's data directory. */
+  /** 16 bytes minted with the member's data directory; none while no process has claimed the slot. */
   readonly incarnation: Uint8Array;
 }
 
@@ -54,31 +54,37 @@ export function readCluster(reader: StateReader): Cluster | undefined {
   const clusterId = fields.text();
   const name = fields.text();
   const version = fields.uint32();
-  const index = fields.uint53();
-  const voters: number[] = [];
-  for (let left = fields.uint32(); left > 0; left--) {
-    voters.push(fields.uint53());
-  }
+  const configuration = {
+    index: fields.uint53(),
+    voters: readIds(fields),
+    outgoing: readIds(fields),
+    learners: readIds(fields),
+    learnersNext: readIds(fields),
+    autoLeave: fields.boolean(),
+  };
   const members: ClusterMember[] = [];
   for (let left = fields.uint32(); left > 0; left--) {
     members.push(readMember(fields));
   }
   fields.end();
-  return { clusterId, name, version, configuration: { index, voters }, members };
+  return { clusterId, name, version, configuration, members };
 }
 
 export function writeCluster(transaction: Transaction, cluster: Cluster): void {
   const { configuration, members } = cluster;
   const writer = new RecordWriter().uint8(FORMAT).text(cluster.clusterId).text(cluster.name).uint32(cluster.version);
-  writer.uint53(configuration.index).uint32(configuration.voters.length);
-  for (const voter of configuration.voters) {
-    writer.uint53(voter);
-  }
+  writer.uint53(configuration.index);
+  writeIds(writer, configuration.voters);
+  writeIds(writer, configuration.outgoing);
+  writeIds(writer, configuration.learners);
+  writeIds(writer, configuration.learnersNext);
+  writer.boolean(configuration.autoLeave);
   writer.uint32(members.length);
   for (const member of members) {
-    const { address } = member;
-    writer.uint53(member.id).text(member.name).fixed(member.incarnation, INCARNATION_BYTES);
-    writer.text(address.peerEndpoint).text(address.grpcEndpoint).text(address.httpEndpoint);
+    const { length } = member.incarnation;
+    invariant(length === INCARNATION_BYTES || length === 0, "incarnations have 16 bytes", () => String(length));
+    writer.uint53(member.id).text(member.name).bytes(member.incarnation);
+    writeAddress(writer, member.address);
   }
   transaction.put(CONFIGURATION_ROW, writer.finish());
 }
@@ -87,7 +93,30 @@ function readMember(fields: RecordReader): ClusterMember {
   return {
     id: fields.uint53(),
     name: fields.text(),
-    incarnation: fields.fixed(INCARNATION_BYTES),
-    address: { peerEndpoint: fields.text(), grpcEndpoint: fields.text(), httpEndpoint: fields.text() },
+    incarnation: fields.bytes(),
+    address: readAddress(fields),
   };
+}
+
+function readIds(fields: RecordReader): number[] {
+  const ids: number[] = [];
+  for (let left = fields.uint32(); left > 0; left--) {
+    ids.push(fields.uint53());
+  }
+  return ids;
+}
+
+function writeIds(writer: RecordWriter, ids: readonly number[]): void {
+  writer.uint32(ids.length);
+  for (const id of ids) {
+    writer.uint53(id);
+  }
+}
+
+export function writeAddress(writer: RecordWriter, address: MemberAddress): void {
+  writer.text(address.peerEndpoint).text(address.grpcEndpoint).text(address.httpEndpoint);
+}
+
+export function readAddress(fields: RecordReader): MemberAddress {
+  return { peerEndpoint: fields.text(), grpcEndpoint: fields.text(), httpEndpoint: fields.text() };
 }

@@ -4,11 +4,11 @@ import { OWNER, requestOf } from "../../test/index.ts";
 import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, InvariantViolation } from "../raft/index.ts";
 import {
   type ClientOperation,
+  type ClusterOperation,
   COMMAND_BYTES_MAX,
   type Command,
   decodeCommand,
   encodeCommand,
-  type LeaderOperation,
 } from "./command.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 }).filter((value) => value.isWellFormed());
@@ -45,7 +45,7 @@ const clientOperation: fc.Arbitrary<ClientOperation> = fc.oneof(
     ttlSeconds: count,
   }),
 );
-const leaderOperation: fc.Arbitrary<LeaderOperation> = fc.oneof(
+const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
   fc.record({
     kind: fc.constant("expire-keys" as const),
     keys: fc.array(fc.record({ namespace, key: bytes, modRevision: count }), { maxLength: 4 }),
@@ -72,7 +72,7 @@ function byClient(operation: ClientOperation): Command {
   return { principal: { subject: "u", apiKeyId: "k" }, request: requestOf(1, 2), operation };
 }
 
-function byLeader(operation: LeaderOperation): Command {
+function byLeader(operation: ClusterOperation): Command {
   return { principal: null, request: null, operation };
 }
 
@@ -198,7 +198,7 @@ describe("commands", () => {
       other[0] = format;
       expect(() => decodeCommand(other)).to.throw(InvariantViolation, "known format");
     }
-    for (const kind of [0, 8, 255]) {
+    for (const kind of [0, 10, 255]) {
       const other = encoded.slice();
       other[1] = kind;
       expect(() => decodeCommand(other)).to.throw(InvariantViolation, "known kind");

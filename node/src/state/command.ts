@@ -2,10 +2,12 @@
  * Commands: what a mutation becomes before it is proposed. Nothing after this point looks at the API's message again.
  *
  * A command asked for by a client carries who asked (re-checked in apply), the request id and the hash of the request,
- * by which a retry is recognised. Commands that the leader proposes by itself carry neither.
+ * by which a retry is recognised. Commands that the cluster proposes by itself carry neither.
  */
 
 import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, invariant } from "../raft/index.ts";
+import { INCARNATION_BYTES, readAddress, writeAddress } from "./cluster.ts";
+import type { ClaimSlot, UpdateMember } from "./membership.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 
 /** Who asks: the user by id, and the API key that the token came from, "" for a login. */
@@ -77,7 +79,8 @@ export interface PruneReplays {
 }
 
 export type ClientOperation = CreateNamespace | PutKey | DeleteKey | CompareAndSwap;
-export type LeaderOperation = ExpireKeys | Tick | PruneReplays;
+/** What the cluster proposes by itself: its leader, or a member about itself. */
+export type ClusterOperation = ExpireKeys | Tick | PruneReplays | ClaimSlot | UpdateMember;
 
 export interface ClientCommand {
   readonly principal: Principal;
@@ -85,10 +88,10 @@ export interface ClientCommand {
   readonly operation: ClientOperation;
 }
 
-/** `principal` and `request` are null for what the leader proposes by itself. */
+/** `principal` and `request` are null for what the cluster proposes by itself. */
 export type Command =
   | ClientCommand
-  | { readonly principal: null; readonly request: null; readonly operation: LeaderOperation };
+  | { readonly principal: null; readonly request: null; readonly operation: ClusterOperation };
 
 const FORMAT = 1;
 const KINDS = {
@@ -99,6 +102,8 @@ const KINDS = {
   "expire-keys": 5,
   tick: 6,
   "prune-replays": 7,
+  "claim-slot": 8,
+  "update-member": 9,
 } as const;
 const REQUEST_ID_BYTES = 16;
 const HASH_BYTES = 32;
@@ -123,8 +128,8 @@ export function decodeCommand(bytes: Uint8Array): Command {
   const format = reader.uint8();
   invariant(format === FORMAT, "commands have a known format", () => String(format));
   const kind = reader.uint8();
-  if (kind === KINDS["expire-keys"] || kind === KINDS.tick || kind === KINDS["prune-replays"]) {
-    const operation = decodeLeaderOperation(kind, reader);
+  if (kind >= KINDS["expire-keys"] && kind <= KINDS["update-member"]) {
+    const operation = decodeClusterOperation(kind, reader);
     reader.end();
     return { principal: null, request: null, operation };
   }
@@ -135,7 +140,7 @@ export function decodeCommand(bytes: Uint8Array): Command {
   return { principal, request, operation };
 }
 
-function encodeOperation(writer: RecordWriter, operation: ClientOperation | LeaderOperation): void {
+function encodeOperation(writer: RecordWriter, operation: ClientOperation | ClusterOperation): void {
   switch (operation.kind) {
     case "create-namespace":
       writer.text(operation.namespace);
@@ -168,6 +173,14 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Lead
       return;
     case "prune-replays":
       writer.uint32(operation.countMax);
+      return;
+    case "claim-slot":
+      writer.text(operation.name).fixed(operation.incarnation, INCARNATION_BYTES);
+      writeAddress(writer, operation.address);
+      return;
+    case "update-member":
+      writer.uint53(operation.id).fixed(operation.incarnation, INCARNATION_BYTES);
+      writeAddress(writer, operation.address);
       return;
   }
 }
@@ -215,7 +228,7 @@ function decodeClientOperation(kind: number, reader: RecordReader): ClientOperat
   }
 }
 
-function decodeLeaderOperation(kind: number, reader: RecordReader): LeaderOperation {
+function decodeClusterOperation(kind: number, reader: RecordReader): ClusterOperation {
   switch (kind) {
     case KINDS["expire-keys"]: {
       const keys = [];
@@ -226,6 +239,20 @@ function decodeLeaderOperation(kind: number, reader: RecordReader): LeaderOperat
     }
     case KINDS["prune-replays"]:
       return { kind: "prune-replays", countMax: reader.uint32() };
+    case KINDS["claim-slot"]:
+      return {
+        kind: "claim-slot",
+        name: reader.text(),
+        incarnation: reader.fixed(INCARNATION_BYTES),
+        address: readAddress(reader),
+      };
+    case KINDS["update-member"]:
+      return {
+        kind: "update-member",
+        id: reader.uint53(),
+        incarnation: reader.fixed(INCARNATION_BYTES),
+        address: readAddress(reader),
+      };
     default:
       return { kind: "tick" };
   }

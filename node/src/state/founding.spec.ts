@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { AppliedLog, FOUNDING, MemoryStateStore, machineOver } from "../../test/index.ts";
+import { AppliedLog, FOUNDING, MemoryStateStore, machineOver, soleVoter } from "../../test/index.ts";
 import { InvariantViolation } from "../raft/index.ts";
 import { readCluster } from "./cluster.ts";
 import { DEFAULT_NAMESPACE, decodeFounding, encodeFounding } from "./founding.ts";
@@ -93,7 +93,7 @@ describe("the founding entry", () => {
   it("P42: shows nothing before it is committed", () => {
     const store = new MemoryStateStore();
     const machine = machineOver(store);
-    machine.apply(new AppliedLog().rows[0] as Uint8Array, (index) => ({ index, voters: [index] }));
+    machine.apply(new AppliedLog().rows[0] as Uint8Array, soleVoter);
     expect(readCluster(store)).to.equal(undefined);
     machine.commit();
     expect(readCluster(store)?.clusterId).to.equal(FOUNDING.clusterId);

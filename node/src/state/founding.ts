@@ -5,9 +5,10 @@
  * Everything random or secret in it was made by the founder before the entry was written; apply only stores it.
  */
 
-import { type Configuration, invariant } from "../raft/index.ts";
+import { invariant } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { CLUSTER_VERSION, INCARNATION_BYTES, type MemberAddress, writeCluster } from "./cluster.ts";
+import type { Reconfigure } from "./machine.ts";
 import { writeNamespace } from "./namespaces.ts";
 import { writeApiKey, writeUser } from "./principals.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
@@ -97,7 +98,9 @@ export function decodeFounding(bytes: Uint8Array): Founding {
 }
 
 /** Writes all that the founding entry brings. The founder's member id is the index of this entry. */
-export function applyFounding(context: ApplyContext, founding: Founding, configuration: Configuration): void {
+export function applyFounding(context: ApplyContext, founding: Founding, reconfigure: Reconfigure): void {
+  const configuration = reconfigure(context.index, { type: "bootstrap" }, 0);
+  invariant(typeof configuration !== "string", "a cluster is founded once", () => String(configuration));
   const { transaction, wallMs } = context;
   const { owner } = founding;
   const { index } = configuration;

@@ -8,9 +8,9 @@ export {
 export {
   type ClientCommand,
   type ClientOperation,
+  type ClusterOperation,
   type Command,
   encodeCommand,
-  type LeaderOperation,
   type Principal,
   type RequestIdentity,
 } from "./command.ts";

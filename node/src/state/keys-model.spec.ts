@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { AppliedLog } from "../../test/index.ts";
-import type { ClientOperation, LeaderOperation } from "./command.ts";
+import type { ClientOperation, ClusterOperation } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { expiredKeys, listKeys, readKey, type StoredKey } from "./keys.ts";
 import { compareBytes } from "./transaction.ts";
@@ -297,7 +297,7 @@ class Comparison {
     this.#lead({ kind: "expire-keys", keys: [{ namespace, key, modRevision }] });
   }
 
-  #lead(leaderOperation: Extract<LeaderOperation, { readonly kind: "expire-keys" }>): void {
+  #lead(leaderOperation: Extract<ClusterOperation, { readonly kind: "expire-keys" }>): void {
     this.log.lead(leaderOperation);
     for (const { namespace, key, modRevision } of leaderOperation.keys) {
       const stored = this.model.find(namespace, key);

@@ -7,7 +7,9 @@
  */
 
 import {
+  type ChangeRefusal,
   type Configuration,
+  type ConfigurationChange,
   EntryType,
   entryEnvelope,
   entryIndex,
@@ -18,11 +20,19 @@ import {
   invariant,
 } from "../raft/index.ts";
 import { ApplyContext } from "./apply-context.ts";
-import { type ClientCommand, type ClientOperation, decodeCommand, type LeaderOperation } from "./command.ts";
+import { type ClientCommand, type ClientOperation, type ClusterOperation, decodeCommand } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { applyFounding, decodeFounding } from "./founding.ts";
 import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys.ts";
 import type { StateLimits } from "./limits.ts";
+import {
+  applyClaimSlot,
+  applyLeave,
+  applyMembership,
+  applyUpdateMember,
+  decodeMembershipEntry,
+  type MembershipEntry,
+} from "./membership.ts";
 import { readNamespace, writeNamespace } from "./namespaces.ts";
 import type { Outcome, Result } from "./outcome.ts";
 import { type Access, refusalOf } from "./principals.ts";
@@ -32,8 +42,12 @@ import { PROGRESS_ROW } from "./rows.ts";
 import type { StateStore } from "./store.ts";
 import { type Digest, Transaction } from "./transaction.ts";
 
-/** Makes the configuration that the entry at the index brings into force, and tells the consensus core of it. */
-export type Reconfigure = (index: number) => Configuration;
+/** Brings the configuration of the entry at the index into force in the consensus core, or says why it is void. */
+export type Reconfigure = (
+  index: number,
+  change: ConfigurationChange,
+  expectIndex: number,
+) => Configuration | ChangeRefusal;
 
 export class StateMachine {
   readonly #store: StateStore;
@@ -98,13 +112,18 @@ function applyEntry(context: ApplyContext, row: Uint8Array, reconfigure: Reconfi
     case EntryType.Empty:
       return null;
     case EntryType.Bootstrap:
-      applyFounding(context, decodeFounding(entryPayload(row)), reconfigure(context.index));
+      applyFounding(context, decodeFounding(entryPayload(row)), reconfigure);
+      return null;
+    case EntryType.AddSlot:
+    case EntryType.Reconfigure:
+      return applyMembershipEntry(context, decodeMembershipEntry(entryPayload(row)), reconfigure);
+    case EntryType.Leave:
+      applyLeave(context, reconfigure);
       return null;
     case EntryType.Command: {
       const command = decodeCommand(entryPayload(row));
       if (command.principal === null) {
-        applyLeaderOperation(context, command.operation);
-        return null;
+        return applyClusterOperation(context, command.operation);
       }
       return applyClientCommand(context, command);
     }
@@ -129,8 +148,23 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
   return { answer, replayed: "no" };
 }
 
+/** Administrators have no record that could be revoked; a retry is answered from its row all the same. */
+function applyMembershipEntry(context: ApplyContext, entry: MembershipEntry, reconfigure: Reconfigure): Outcome {
+  const { request } = entry;
+  const principal = { subject: entry.subject, apiKeyId: "" };
+  const replayed = request === null ? null : replayOf(context, principal, request);
+  if (replayed !== null) {
+    return replayed;
+  }
+  const answer = refusable(() => applyMembership(context, entry, reconfigure));
+  if (request !== null) {
+    storeAnswer(context, principal, request, answer);
+  }
+  return { answer, replayed: "no" };
+}
+
 function applyOperation(context: ApplyContext, operation: ClientOperation): Result | CoordinationError {
-  try {
+  return refusable(() => {
     switch (operation.kind) {
       case "create-namespace":
         return applyCreateNamespace(context, operation.namespace);
@@ -141,6 +175,13 @@ function applyOperation(context: ApplyContext, operation: ClientOperation): Resu
       case "compare-and-swap":
         return applyCompareAndSwap(context, operation);
     }
+  });
+}
+
+/** The result, or the refusal that was raised: refusals of apply are answers. */
+function refusable(apply: () => Result): Result | CoordinationError {
+  try {
+    return apply();
   } catch (error) {
     if (error instanceof CoordinationError) {
       return error;
@@ -149,16 +190,21 @@ function applyOperation(context: ApplyContext, operation: ClientOperation): Resu
   }
 }
 
-function applyLeaderOperation(context: ApplyContext, operation: LeaderOperation): void {
+function applyClusterOperation(context: ApplyContext, operation: ClusterOperation): Outcome | null {
   switch (operation.kind) {
     case "expire-keys":
       applyExpireKeys(context, operation);
-      return;
+      return null;
     case "prune-replays":
       applyPruneReplays(context, operation.countMax);
-      return;
+      return null;
     case "tick":
-      return;
+      return null;
+    case "claim-slot":
+      return { answer: applyClaimSlot(context, operation), replayed: "no" };
+    case "update-member":
+      applyUpdateMember(context, operation);
+      return null;
   }
 }
 

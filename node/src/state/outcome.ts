@@ -8,6 +8,7 @@
 import { invariant } from "../raft/index.ts";
 import { CoordinationError, isReason } from "./coordination-error.ts";
 import type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult, StoredKey } from "./keys.ts";
+import type { ClaimSlotResult, MembershipResult } from "./membership.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 
 export interface CreateNamespaceResult {
@@ -16,7 +17,13 @@ export interface CreateNamespaceResult {
   readonly revision: number;
 }
 
-export type Result = CreateNamespaceResult | PutKeyResult | DeleteKeyResult | CompareAndSwapResult;
+export type Result =
+  | CreateNamespaceResult
+  | PutKeyResult
+  | DeleteKeyResult
+  | CompareAndSwapResult
+  | MembershipResult
+  | ClaimSlotResult;
 
 /** Whether the answer was computed now, taken from its row, or taken from a row that was too large for its values. */
 export type Replayed = "no" | "yes" | "no-values";
@@ -28,14 +35,31 @@ export interface Outcome {
 }
 
 const NO_BYTES = new Uint8Array(0);
-const KINDS = { error: 0, "create-namespace": 1, "put-key": 2, "delete-key": 3, "compare-and-swap": 4 } as const;
+const KINDS = {
+  error: 0,
+  "create-namespace": 1,
+  "put-key": 2,
+  "delete-key": 3,
+  "compare-and-swap": 4,
+  membership: 5,
+  "claim-slot": 6,
+} as const;
+const VERDICTS: readonly ClaimSlotResult["verdict"][] = ["accepted", "no-slot", "slot-taken"];
 
 /** The answer without the values it carries; the answer itself if it cannot carry any. */
 export function withoutValues(answer: Result | CoordinationError): Result | CoordinationError {
-  if (answer instanceof CoordinationError || answer.kind === "create-namespace") {
+  if (answer instanceof CoordinationError) {
     return answer;
   }
-  return answer.kind === "compare-and-swap" ? { ...answer, currentValue: NO_BYTES } : { ...answer, previous: null };
+  switch (answer.kind) {
+    case "put-key":
+    case "delete-key":
+      return { ...answer, previous: null };
+    case "compare-and-swap":
+      return { ...answer, currentValue: NO_BYTES };
+    default:
+      return answer;
+  }
 }
 
 export function encodeAnswer(answer: Result | CoordinationError): Uint8Array {
@@ -58,6 +82,10 @@ export function encodeAnswer(answer: Result | CoordinationError): Uint8Array {
     case "delete-key":
       writePrevious(writer, answer.previous);
       return writer.finish();
+    case "membership":
+      return writer.uint53(answer.configIndex).uint53(answer.memberId).finish();
+    case "claim-slot":
+      return writer.uint8(VERDICTS.indexOf(answer.verdict)).uint53(answer.memberId).finish();
     case "compare-and-swap":
       writer.boolean(answer.success).boolean(answer.currentExists).bytes(answer.currentValue);
       return writer.uint53(answer.modRevision).finish();
@@ -96,6 +124,13 @@ function readResult(kind: number, reader: RecordReader): Result {
         currentValue: reader.bytes(),
         modRevision: reader.uint53(),
       };
+    case KINDS.membership:
+      return { kind: "membership", revision, configIndex: reader.uint53(), memberId: reader.uint53() };
+    case KINDS["claim-slot"]: {
+      const verdict = VERDICTS[reader.uint8()];
+      invariant(verdict !== undefined, "claims have a known verdict");
+      return { kind: "claim-slot", revision, verdict, memberId: reader.uint53() };
+    }
     default:
       invariant(false, "answers have a known kind", () => String(kind));
   }

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
-import { FOUNDING } from "../../test/index.ts";
+import { FOUNDING, soleVoter } from "../../test/index.ts";
 import {
   EntryType,
   encodeEntry,
@@ -171,11 +171,13 @@ describe("data directory", () => {
     }
     await new Promise<void>((resolve) => {
       const writeSeq = data.log.meta.writeSeq + 1;
-      data.log.write({ writeSeq, term: data.term, vote: 1, commit: last, from: last + 1, rows }, () => resolve());
+      data.log.write({ writeSeq, term: data.term, vote: 1, commit: last, from: last + 1, rows, resetTo: null }, () =>
+        resolve(),
+      );
     });
     const machine = new StateMachine(data.state, (before, bytes) => crc32(bytes, before), DEFAULT_STATE_LIMITS);
     for (let index = machine.progress.appliedIndex + 1; index <= last + count; index++) {
-      machine.apply(data.log.entries(index, index, 1)[0] as Uint8Array, (at) => ({ index: at, voters: [at] }));
+      machine.apply(data.log.entries(index, index, 1)[0] as Uint8Array, soleVoter);
     }
     machine.commit();
   }

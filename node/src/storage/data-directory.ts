@@ -253,7 +253,9 @@ async function found(
   });
   try {
     await new Promise<void>((resolve) => {
-      log.write({ writeSeq: 1, term: 1, vote: memberId, commit: 1, from: 1, rows: [entry] }, () => resolve());
+      log.write({ writeSeq: 1, term: 1, vote: memberId, commit: 1, from: 1, rows: [entry], resetTo: null }, () =>
+        resolve(),
+      );
     });
     crashPoint("found.log.after");
     const member = await completeFounding(directory, identity, log.meta);

@@ -44,7 +44,7 @@ function row(index: number, term: number, bytes = 100): Uint8Array {
 /** The rows from..to of this term, as the core hands them out. */
 function append(writeSeq: number, term: number, from: number, to: number): AppendEffect {
   const rows = Array.from({ length: to - from + 1 }, (_, at) => row(from + at, term));
-  return { writeSeq, term, vote: 1, commit: 0, from, rows };
+  return { writeSeq, term, vote: 1, commit: 0, from, rows, resetTo: null };
 }
 
 describe("RocksLogStore", () => {
@@ -113,7 +113,7 @@ describe("RocksLogStore", () => {
 
   it("writes a hard state without entries, and keeps the log as it is", async () => {
     await write(append(1, 1, 1, 2));
-    await write({ writeSeq: 2, term: 7, vote: 0, commit: 1, from: 3, rows: [] });
+    await write({ writeSeq: 2, term: 7, vote: 0, commit: 1, from: 3, rows: [], resetTo: null });
     expect(storedMeta()).to.include({ writeSeq: 2, term: 7, vote: 0, commit: 1, last: 2, lastTerm: 1 });
     expect(storedIndexes()).to.deep.equal([1, 2]);
   });
@@ -124,9 +124,22 @@ describe("RocksLogStore", () => {
     expect(storedIndexes()).to.deep.equal([1, 2, 3, 4]);
     expect([1, 2, 3, 4].map((index) => store.term(index))).to.deep.equal([1, 1, 2, 2]);
     expect(store.bounds).to.deep.equal({ first: 1, prevTerm: 0, last: 4, lastTerm: 2 });
-    await write({ writeSeq: 3, term: 3, vote: 0, commit: 0, from: 2, rows: [] });
+    await write({ writeSeq: 3, term: 3, vote: 0, commit: 0, from: 2, rows: [], resetTo: null });
     expect(storedIndexes()).to.deep.equal([1]);
     expect(storedMeta()).to.include({ last: 1, lastTerm: 1 });
+  });
+
+  it("starts anew behind a snapshot, whatever it held: before it, around it, or beyond it", async () => {
+    await write(append(1, 1, 1, 6));
+    const reset = { term: 5, vote: 0, rows: [] };
+    await write({ ...reset, writeSeq: 2, commit: 4, from: 5, resetTo: { index: 4, term: 3 } });
+    expect(store.bounds).to.deep.equal({ first: 5, prevTerm: 3, last: 4, lastTerm: 3 });
+    expect(storedMeta()).to.include({ first: 5, prevTerm: 3, last: 4, lastTerm: 3, commit: 4 });
+    expect(store.term(4)).to.equal(3);
+    await write({ ...reset, writeSeq: 3, commit: 100, from: 101, resetTo: { index: 100, term: 4 } });
+    expect(store.bounds).to.deep.equal({ first: 101, prevTerm: 4, last: 100, lastTerm: 4 });
+    await write(append(4, 6, 101, 103));
+    expect(storedIndexes(), "what lay before is gone").to.deep.equal([101, 102, 103]);
   });
 
   it("makes a start durable in row `m` and in the fence", async () => {

@@ -84,10 +84,16 @@ export class RocksLogStore implements LogStore {
   }
 
   write(append: AppendEffect, done: (writeSeq: number, durationMs: number) => void): void {
+    if (append.resetTo !== null) {
+      // The state has everything up to there: the log goes on behind it, whatever it held.
+      this.#first = append.resetTo.index + 1;
+      this.#prevTerm = append.resetTo.term;
+      invariant(append.from === this.#first, "a log that starts anew starts behind what it is reset to");
+    }
     const last = append.from + append.rows.length - 1;
     const lastRow = append.rows.at(-1);
     invariant(append.rows.length === 0 || append.from >= this.#first, "entries are written within the log");
-    invariant(append.from <= this.#meta.last + 1, "the log is written densely", () => {
+    invariant(append.resetTo !== null || append.from <= this.#meta.last + 1, "the log is written densely", () => {
       return `from ${append.from}, last ${this.#meta.last}`;
     });
     const lastTerm = lastRow === undefined ? this.#termBefore(append.from) : entryTerm(lastRow);
@@ -195,6 +201,9 @@ export class RocksLogStore implements LogStore {
   }
 
   #termBefore(index: number): number {
+    if (index === this.#first) {
+      return this.#prevTerm;
+    }
     return index - 1 === this.#meta.last ? this.#meta.lastTerm : this.term(index - 1);
   }
 

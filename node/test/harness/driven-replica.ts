@@ -69,7 +69,10 @@ export class DrivenReplica {
       encodeFounding(FOUNDING),
     );
     sealEntry(entry, 1, 1, crc32);
-    this.log.write({ writeSeq: 1, term: 1, vote: 1, commit: 1, from: 1, rows: [entry] }, () => undefined);
+    this.log.write(
+      { writeSeq: 1, term: 1, vote: 1, commit: 1, from: 1, rows: [entry], resetTo: null },
+      () => undefined,
+    );
     this.log.flush();
     this.replica = this.#start();
   }

@@ -1,0 +1,151 @@
+/**
+ * Following: what a member does with the entries and heartbeats of its leader (Raft, Ongaro 2014 §3.5).
+ *
+ * Entries are taken if the one before them is held; the first that differs removes what followed it, never anything
+ * committed (P29). Every answer to an Append waits for the write that makes it true (P2). A member that holds too much
+ * that is not written or applied takes no more and says so (P41).
+ */
+
+import type { CoreState } from "./core-state.ts";
+import type { Election } from "./election.ts";
+import { entryIndex, entryTerm } from "./entry.ts";
+import type { Install } from "./install.ts";
+import { mark } from "./mark.ts";
+import type { Append, AppendReply, Busy, Heartbeat, ReadReply } from "./message.ts";
+import { invariant } from "./violation.ts";
+
+export class Follower {
+  readonly #state: CoreState;
+  readonly #election: Election;
+  readonly #install: Install;
+  /** Acknowledged data is known to be lost, or, before the first word about it, may be: no loss is proven by it. */
+  #damaged = true;
+  #diskFull = false;
+  #lossProven = false;
+
+  constructor(state: CoreState, election: Election, install: Install) {
+    this.#state = state;
+    this.#election = election;
+    this.#install = install;
+  }
+
+  /** What is known of the own disk. */
+  setDisk(disk: { readonly damaged: boolean; readonly diskFull: boolean }): void {
+    this.#damaged = disk.damaged;
+    this.#diskFull = disk.diskFull;
+  }
+
+  /** Whether the leader has proven, since the last call, that acknowledged entries are gone unnoticed. */
+  takeLossProven(): boolean {
+    const lossProven = this.#lossProven;
+    this.#lossProven = false;
+    return lossProven;
+  }
+
+  // ---- Messages of the leader of the present term ----
+
+  onHeartbeat(message: Heartbeat): void {
+    const { log } = this.#state;
+    this.#election.follow(message.from);
+    if (!this.#install.isPlaced) {
+      if (message.commit > log.lastIndex && !this.#damaged) {
+        // The leader has heard this member acknowledge that entry, and it is gone.
+        mark("raft.loss-proven");
+        this.#lossProven = true;
+        return;
+      }
+      this.#state.commitTo(Math.min(message.commit, log.lastIndex));
+    }
+    this.answerHeartbeat(message.from, message.readPosition);
+  }
+
+  onAppend(message: Append): void {
+    this.#election.follow(message.from);
+    if (this.#install.isPlaced) {
+      mark("raft.append.during-install");
+      return;
+    }
+    const { from, prevIndex, prevTerm, rows } = message;
+    const { log, commit, unappliedBytes, limits } = this.#state;
+    if (prevIndex < commit) {
+      mark("raft.append.below-commit");
+      this.accept(from, commit);
+      return;
+    }
+    if (!this.#state.holds(prevIndex, prevTerm)) {
+      this.refuse(message, "no");
+      return;
+    }
+    if (rows.length > 0 && (this.#diskFull || log.unstableBytes + unappliedBytes > limits.followerBytesMax)) {
+      mark("raft.append.busy");
+      this.refuse(message, this.#diskFull ? "full" : "busy");
+      return;
+    }
+    this.#take(message);
+    const lastNew = prevIndex + rows.length;
+    this.#state.commitTo(Math.min(message.commit, lastNew));
+    this.accept(from, lastNew);
+  }
+
+  /** Counts only from the present leader in the present term, for this start of this member (P10). */
+  onReadReply(message: ReadReply): void {
+    if (message.from === this.#election.leader && message.boot === this.#state.boot) {
+      this.#state.reads.confirmAt(message.position, message.index);
+    }
+  }
+
+  /** Adds the rows that the log does not hold; the first one of another term removes what followed it. */
+  #take({ prevIndex, term, rows }: Append): void {
+    const { log, commit } = this.#state;
+    let hasNews = false;
+    let index = prevIndex;
+    for (const row of rows) {
+      index++;
+      invariant(
+        entryIndex(row) === index,
+        "what is sent follows what is there",
+        () => `${entryIndex(row)} at ${index}`,
+      );
+      invariant(entryTerm(row) <= term, "no entry is newer than its leader", () => `${entryTerm(row)} in ${term}`);
+      if (index <= log.lastIndex) {
+        if (log.term(index) === entryTerm(row)) {
+          continue;
+        }
+        invariant(index > commit, "what is committed never changes", () => `${index}, commit ${commit}`);
+        mark("raft.append.replaces");
+        log.truncate(index);
+      }
+      log.append(row);
+      hasNews = true;
+    }
+    if (hasNews) {
+      // The log goes on without the snapshot.
+      this.#install.cancel();
+    }
+  }
+
+  // ---- Answers ----
+
+  /** Says, once it is durable, that the log equals the leader's up to the index. */
+  accept(to: number, index: number): void {
+    this.#answerAppend(to, { index, refused: false, hintIndex: 0, hintTerm: 0, busy: "no" });
+  }
+
+  /** Says that the entry before the sent ones is not held, and where the logs may still be equal. */
+  refuse({ from, prevIndex, prevTerm }: Append, busy: Busy): void {
+    const { log } = this.#state;
+    const hintIndex = Math.max(log.lastWithTermAtMost(prevIndex, prevTerm), log.firstIndex - 1);
+    this.#answerAppend(from, { index: prevIndex, refused: true, hintIndex, hintTerm: log.term(hintIndex), busy });
+  }
+
+  /** Needs no write: each quorum that elects has its term durable. */
+  answerHeartbeat(to: number, readPosition: number): void {
+    const { id, term, commit, applied } = this.#state;
+    this.#state.send({ type: "heartbeat-reply", from: id, to, term, commit, applied, readPosition });
+  }
+
+  #answerAppend(to: number, answer: Pick<AppendReply, "index" | "refused" | "hintIndex" | "hintTerm" | "busy">): void {
+    const { id, term, commit } = this.#state;
+    this.#state.defer({ type: "append-reply", from: id, to, term, commit, ...answer });
+  }
+}

@@ -28,9 +28,10 @@ export const surroundings: readonly [Surroundings, Surroundings] = [
 
 /** @returns all layers, the longest first */
 export function findLayers(): TestLayer[] {
+  const crash = find(["node/test/crash/**/*.spec.ts", "node/test/storage/**/*.spec.ts"]);
   return [
-    // Real processes that are started, killed and started again.
-    { name: "process", files: find(["node/test/**/*.spec.ts"]), timeoutMs: 120_000 },
+    // Real processes and stores that are killed or damaged, and started again.
+    { name: "crash", files: crash, timeoutMs: 120_000 },
     {
       name: "specs",
       files: find([
@@ -41,6 +42,12 @@ export function findLayers(): TestLayer[] {
         "node/local/**/*.spec.ts",
       ]),
       timeoutMs: 10_000,
+    },
+    // Real processes as a user runs them.
+    {
+      name: "process",
+      files: find(["node/test/**/*.spec.ts"]).filter((file) => !crash.includes(file)),
+      timeoutMs: 120_000,
     },
   ];
 }

@@ -1,0 +1,142 @@
+/**
+ * Fields in the bodies of frames: numbers in eight bytes, big-endian, and byte strings after their length in four.
+ *
+ * A writer is made for an exact number of bytes and must fill it. A reader takes bytes from another member: whatever
+ * does not fit raises a FrameError, never a violation.
+ */
+
+import { invariant, readUint32, readUint53, writeUint32, writeUint53 } from "../raft/index.ts";
+import { FrameError } from "./frame.ts";
+
+/** Bytes of a number, and of the length before a byte string or list. */
+export const NUMBER_BYTES = 8;
+export const LENGTH_BYTES = 4;
+
+/** A number whose upper half is above this is not exact. */
+const UPPER_HALF_MAX = 0x1f_ffff;
+/** A view that keeps at least so many times its own size in memory is copied. */
+const WASTE_RATIO = 4;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Whether eight bytes hold a number of at most 2^53 − 1. */
+export function isExactNumber(bytes: Uint8Array, offset: number): boolean {
+  return readUint32(bytes, offset) <= UPPER_HALF_MAX;
+}
+
+export class BodyWriter {
+  readonly #bytes: Uint8Array;
+  #offset = 0;
+
+  constructor(length: number) {
+    this.#bytes = new Uint8Array(length);
+  }
+
+  number(value: number): this {
+    writeUint53(this.#bytes, this.#offset, value);
+    this.#offset += NUMBER_BYTES;
+    return this;
+  }
+
+  /** How many elements of a list follow, or how many bytes. */
+  length(value: number): this {
+    writeUint32(this.#bytes, this.#offset, value);
+    this.#offset += LENGTH_BYTES;
+    return this;
+  }
+
+  bytes(value: Uint8Array): this {
+    this.length(value.length);
+    this.#bytes.set(value, this.#offset);
+    this.#offset += value.length;
+    return this;
+  }
+
+  finish(): Uint8Array {
+    invariant(this.#offset === this.#bytes.length, "bodies have the length that was counted", () => {
+      return `${this.#offset} of ${this.#bytes.length} bytes`;
+    });
+    return this.#bytes;
+  }
+}
+
+export class BodyReader {
+  readonly #body: Uint8Array;
+  #offset = 0;
+
+  constructor(body: Uint8Array) {
+    this.#body = body;
+  }
+
+  number(): number {
+    const at = this.#advance(NUMBER_BYTES);
+    if (!isExactNumber(this.#body, at)) {
+      throw new FrameError("a number is above 2^53 − 1");
+    }
+    return readUint53(this.#body, at);
+  }
+
+  flag(): boolean {
+    return this.oneOf([false, true]);
+  }
+
+  /** The value at the position that a number names. */
+  oneOf<T>(values: readonly T[]): T {
+    const at = this.number();
+    if (at >= values.length) {
+      throw new FrameError("a field has an unknown value");
+    }
+    return values[at] as T;
+  }
+
+  /** As many elements as the list says it has, each of which must take up bytes. */
+  list<T>(element: () => T): T[] {
+    const elements: T[] = [];
+    for (let left = readUint32(this.#body, this.#advance(LENGTH_BYTES)); left > 0; left--) {
+      elements.push(element());
+    }
+    return elements;
+  }
+
+  /** A byte string: a view of the body, or a copy where the view would keep far more bytes in memory than its own. */
+  bytes(): Uint8Array {
+    const length = readUint32(this.#body, this.#advance(LENGTH_BYTES));
+    const at = this.#advance(length);
+    const view = this.#body.subarray(at, at + length);
+    return view.buffer.byteLength >= length * WASTE_RATIO ? Uint8Array.from(view) : view;
+  }
+
+  /** A byte string that is text in UTF-8. */
+  text(): string {
+    try {
+      return decoder.decode(this.bytes());
+    } catch (error) {
+      if (error instanceof TypeError) {
+        throw new FrameError("a text is not in UTF-8", { cause: error });
+      }
+      throw error;
+    }
+  }
+
+  /** Checks that nothing follows. */
+  end(): void {
+    if (this.#offset !== this.#body.length) {
+      throw new FrameError("a body is longer than its fields");
+    }
+  }
+
+  #advance(length: number): number {
+    const at = this.#offset;
+    this.#offset += length;
+    if (this.#offset > this.#body.length) {
+      throw new FrameError("a body is shorter than its fields");
+    }
+    return at;
+  }
+}
+
+/** The bytes of a text. */
+export function encodeText(text: string): Uint8Array {
+  return encoder.encode(text);
+}

@@ -1,0 +1,245 @@
+/**
+ * One connection as a two-way stream of frames, over TCP or TLS.
+ *
+ * It cuts what arrives into frames, keeps a bounded queue of what is to be sent, and notices when the other side is
+ * gone. A frame is in the queue, or handed to the socket whole: what is left in the queue when the connection ends was
+ * certainly never sent. After the end, for whatever reason, nothing is handed over any more, not even frames of a piece
+ * of bytes that has arrived already (P34).
+ */
+
+import type { Socket } from "node:net";
+import { invariant } from "../raft/index.ts";
+import { FRAME_BODY_BYTES_MAX, FRAME_HEADER_BYTES, type Frame, FrameError, FrameParser, frameHeader } from "./frame.ts";
+import { FrameType } from "./frame-type.ts";
+import type { PeerLimits } from "./limits.ts";
+import { Liveness } from "./liveness.ts";
+import type { PeerClock } from "./peer-clock.ts";
+
+/** Who uses a connection. All calls come from events of the socket or of a timer, or from `end` and `endWith`. */
+export interface ConnectionUser {
+  /** May raise a FrameError, which ends the connection. */
+  onFrame(frame: Frame): void;
+  /** The connection has ended; called once, and nothing after it. */
+  onEnded(reason: string): void;
+  /** Everything that was queued is with the socket, which takes more. */
+  onDrained?(): void;
+}
+
+/** A body up to this size is copied behind its header: one piece costs less than two. */
+const COPIED_BODY_BYTES_MAX = 4_096;
+const NO_BODY = new Uint8Array(0);
+
+export class FrameConnection {
+  readonly socket: Socket;
+  readonly #clock: PeerClock;
+  readonly #limits: PeerLimits;
+  readonly #parser: FrameParser;
+  #user: ConnectionUser;
+  #liveness: Liveness | null = null;
+  #queue: Frame[] = [];
+  #queueBytes = 0;
+  #finishing = false;
+  #ended = false;
+  readonly #deliver = (frame: Frame): void => this.#onFrame(frame);
+
+  /** @param first types of frames that may arrive until `carry` is called, each of at most `bodyBytesMax` */
+  constructor(
+    socket: Socket,
+    clock: PeerClock,
+    limits: PeerLimits,
+    first: { readonly types: readonly number[]; readonly bodyBytesMax: number },
+    user: ConnectionUser,
+  ) {
+    this.socket = socket;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#user = user;
+    this.#parser = new FrameParser({
+      bodyBytesMax: first.bodyBytesMax,
+      accepts: (type) => first.types.includes(type),
+    });
+    socket.setNoDelay(true);
+    socket.on("data", (chunk: Buffer) => this.#onData(chunk));
+    socket.on("drain", () => this.flush());
+    socket.on("end", () => this.end("the other side has closed the connection"));
+    socket.on("error", (error) => this.end(error.message));
+    socket.on("close", () => this.end("the connection is closed"));
+  }
+
+  /** Whether frames are taken, but for a full queue. */
+  get isOpen(): boolean {
+    return !this.#ended && !this.#finishing;
+  }
+
+  /** Whether nothing waits to be sent, and the socket would take more. */
+  get isDrained(): boolean {
+    return this.#queue.length === 0 && !this.socket.writableNeedDrain;
+  }
+
+  /**
+   * The other side is verified: from the next frame on the connection carries these types, and both sides show each
+   * other that they are there.
+   */
+  carry(user: ConnectionUser, accepts: (type: number) => boolean): void {
+    this.#user = user;
+    this.#parser.expect({
+      bodyBytesMax: this.#limits.bodyBytesMax,
+      accepts: (type) => type === FrameType.Ping || accepts(type),
+    });
+    this.#liveness = new Liveness(this.#clock, this.#limits, {
+      ping: () => this.#ping(),
+      dead: () => this.end(`nothing has arrived for ${this.#limits.deadMs} ms`),
+    });
+  }
+
+  /** The other side has said all that it has to say, and waits: no frame may arrive any more. */
+  expectNothing(user: ConnectionUser): void {
+    this.#user = user;
+    this.#parser.expect({ bodyBytesMax: 0, accepts: () => false });
+  }
+
+  /**
+   * Queues a frame until `flush`. False if the connection has ended or the queue is full: then it was not queued. The
+   * body must not change any more.
+   */
+  send(type: number, body: Uint8Array): boolean {
+    const bytes = FRAME_HEADER_BYTES + body.length;
+    const waitingBytes = this.#queueBytes + this.socket.writableLength;
+    const isFull =
+      this.#queue.length >= this.#limits.queueFramesMax ||
+      (waitingBytes > 0 && waitingBytes + bytes > this.#limits.queueBytesMax);
+    if (!this.isOpen || isFull) {
+      return false;
+    }
+    this.#queue.push({ type, body });
+    this.#queueBytes += bytes;
+    return true;
+  }
+
+  /** Hands a frame to the socket past the queue and its bounds, for one who then waits until `isDrained`. */
+  write(type: number, body: Uint8Array): void {
+    invariant(this.#queue.length === 0, "frames leave in their order");
+    if (this.isOpen) {
+      this.#write(type, body);
+    }
+  }
+
+  /** Hands queued frames to the socket, in one piece as far as possible, as long as it takes them. */
+  flush(): void {
+    if (!this.isOpen) {
+      return;
+    }
+    const { socket } = this;
+    socket.cork();
+    while (this.#queue.length > 0 && !socket.writableNeedDrain) {
+      const { type, body } = this.#queue.shift() as Frame;
+      this.#queueBytes -= FRAME_HEADER_BYTES + body.length;
+      this.#write(type, body);
+    }
+    socket.uncork();
+    if (this.isDrained) {
+      this.#user.onDrained?.();
+    }
+  }
+
+  /** Takes the frames out of the queue that were never handed to the socket. */
+  takeUnsent(): Frame[] {
+    this.#queueBytes = 0;
+    return this.#queue.splice(0);
+  }
+
+  /** Stops reading; the other side is not given up meanwhile. */
+  pause(): void {
+    this.socket.pause();
+    this.#liveness?.suspend();
+  }
+
+  resume(): void {
+    this.#liveness?.resume();
+    this.socket.resume();
+  }
+
+  /** Sends nothing more; the connection ends when the other side has read everything and closes it. */
+  finish(): void {
+    if (this.isOpen) {
+      this.#finishing = true;
+      this.socket.end();
+    }
+  }
+
+  /** Ends the connection at once. */
+  end(reason: string): void {
+    if (this.#stop()) {
+      this.socket.destroy();
+      this.#user.onEnded(reason);
+    }
+  }
+
+  /** Sends a last frame and ends the connection when it is written, without waiting for the other side. */
+  endWith(type: number, body: Uint8Array, reason: string): void {
+    if (this.#ended) {
+      return;
+    }
+    this.#write(type, body);
+    this.#stop();
+    this.socket.destroySoon();
+    // A side that does not read could hold what is left for ever.
+    const cancel = this.#clock.after(this.#limits.deadMs, () => this.socket.destroy());
+    this.socket.once("close", cancel);
+    this.#user.onEnded(reason);
+  }
+
+  #stop(): boolean {
+    if (this.#ended) {
+      return false;
+    }
+    this.#ended = true;
+    this.#liveness?.stop();
+    return true;
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#ended) {
+      return;
+    }
+    this.#liveness?.heard();
+    try {
+      this.#parser.push(chunk, this.#deliver);
+    } catch (error) {
+      if (!(error instanceof FrameError)) {
+        throw error;
+      }
+      this.end(error.message);
+    }
+  }
+
+  #onFrame(frame: Frame): void {
+    if (this.#ended) {
+      return;
+    }
+    if (frame.type !== FrameType.Ping) {
+      this.#user.onFrame(frame);
+    } else if (frame.body.length > 0) {
+      throw new FrameError("a ping carries nothing");
+    }
+  }
+
+  #ping(): void {
+    // Bytes that already wait for the other side show it as much, once it reads them.
+    if (!this.#finishing && !this.socket.writableNeedDrain) {
+      this.#write(FrameType.Ping, NO_BODY);
+    }
+  }
+
+  #write(type: number, body: Uint8Array): void {
+    // The other side would end the connection, and would do so again for the same frame on the next one.
+    invariant(body.length <= FRAME_BODY_BYTES_MAX, "frames have at most 16 MiB", () => `${body.length} bytes`);
+    const header = frameHeader(type, body);
+    if (body.length <= COPIED_BODY_BYTES_MAX) {
+      this.socket.write(Buffer.concat([header, body]));
+    } else {
+      this.socket.write(header);
+      this.socket.write(body);
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { CLUSTER_ID, incarnationOf } from "../../test/peers/index.ts";
+import { FrameError } from "./frame.ts";
+import {
+  decodeJoin,
+  decodeJoinAnswer,
+  encodeJoin,
+  encodeJoinAnswer,
+  type JoinAnswer,
+  type JoinRequest,
+} from "./join-codec.ts";
+
+const REQUEST: JoinRequest = {
+  clusterName: "demo",
+  clusterId: null,
+  name: "demo-1",
+  incarnation: incarnationOf(7),
+  address: "demo-1.demo-peers:7402",
+  versions: { min: 1, max: 2 },
+};
+
+const ANSWERS: readonly JoinAnswer[] = [
+  {
+    result: "ACCEPTED",
+    clusterId: CLUSTER_ID,
+    memberId: 12,
+    directory: [{ memberId: 1, incarnation: incarnationOf(1), address: "[::1]:7402" }],
+  },
+  { result: "NO_SLOT" },
+  { result: "SLOT_TAKEN", memberId: 512 },
+  { result: "WRONG_CLUSTER" },
+  { result: "VERSION" },
+  { result: "TRY_LATER" },
+];
+
+describe("join codec", () => {
+  it("returns questions and answers as they were", () => {
+    for (const request of [REQUEST, { ...REQUEST, clusterId: CLUSTER_ID }]) {
+      const received = decodeJoin(encodeJoin(request, "token"));
+      expect(received).to.deep.equal({ request, protocol: { min: 1, max: 1 }, joinToken: "token" });
+    }
+    for (const answer of ANSWERS) {
+      expect(decodeJoinAnswer(encodeJoinAnswer(answer))).to.deep.equal(answer);
+    }
+  });
+
+  it("returns names that look like something else as they were", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme", maxLength: 60 }), (name) => {
+        const request = { ...REQUEST, name };
+        expect(decodeJoin(encodeJoin(request, "")).request).to.deep.equal(request);
+      }),
+      { examples: [["__proto__"], ['"'], [""]] },
+    );
+  });
+
+  it("refuses each truncation", () => {
+    const body = encodeJoin(REQUEST, "token");
+    for (let length = 0; length < body.length; length++) {
+      expect(() => decodeJoin(body.subarray(0, length))).to.throw(FrameError);
+    }
+    for (const answer of ANSWERS.map(encodeJoinAnswer)) {
+      for (let length = 0; length < answer.length; length++) {
+        expect(() => decodeJoinAnswer(answer.subarray(0, length))).to.throw(FrameError);
+      }
+    }
+  });
+
+  it("raises nothing but a FrameError, whatever the bytes or the JSON", () => {
+    const check = (body: Uint8Array) => {
+      for (const decode of [decodeJoin, decodeJoinAnswer]) {
+        try {
+          decode(body);
+        } catch (error) {
+          expect(error).to.be.instanceOf(FrameError);
+        }
+      }
+    };
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), check));
+    fc.assert(fc.property(fc.json(), (json) => check(Buffer.from(json))));
+  });
+
+  it("refuses a Hello, an unknown answer, an id of 0 and a member that is listed twice", () => {
+    const wrong = [
+      { result: "MAYBE" },
+      { result: "SLOT_TAKEN", memberId: 0 },
+      { ...ANSWERS[0], directory: [member(1), member(1)] },
+      { ...ANSWERS[0], directory: [{ ...member(1), incarnation: "XYZ" }] },
+    ];
+    for (const answer of wrong) {
+      expect(() => decodeJoinAnswer(Buffer.from(JSON.stringify(answer)))).to.throw(FrameError);
+    }
+    const hello = Buffer.from(encodeJoin(REQUEST, "")).toString().replace("quoin-join", "quoin-peer");
+    expect(() => decodeJoin(Buffer.from(hello))).to.throw(FrameError);
+  });
+
+  it("knows the layout", () => {
+    expect(Buffer.from(encodeJoin(REQUEST, "t")).toString()).to.equal(
+      '{"magic":"quoin-join","protocol":{"min":1,"max":1},"joinToken":"t","clusterName":"demo","clusterId":null,' +
+        '"name":"demo-1","incarnation":"00000000000000000000000000000007","address":"demo-1.demo-peers:7402",' +
+        '"versions":{"min":1,"max":2}}',
+    );
+    expect(Buffer.from(encodeJoinAnswer(ANSWERS[2] as JoinAnswer)).toString()).to.equal(
+      '{"result":"SLOT_TAKEN","memberId":512}',
+    );
+  });
+});
+
+function member(memberId: number) {
+  return { memberId, incarnation: incarnationOf(memberId), address: "a:1" };
+}

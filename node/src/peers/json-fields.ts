@@ -1,0 +1,115 @@
+/**
+ * Handshake bodies: JSON objects, read field by field.
+ *
+ * Handshakes are rare and are what members of different releases say to each other first, so they carry names. A field
+ * that is missing or of another type or length raises a FrameError; fields that are not asked for are ignored, so that
+ * later releases can add some.
+ */
+
+import { FrameError } from "./frame.ts";
+
+/** Longer than any name, address or token that is configured. */
+const TEXT_LENGTH_MAX = 1024;
+const INCARNATION = /^[0-9a-f]{32}$/;
+
+export class JsonFields {
+  readonly #fields: Map<string, unknown>;
+
+  private constructor(fields: Map<string, unknown>) {
+    this.#fields = fields;
+  }
+
+  /** The fields of the object that is the body. */
+  static of(body: Uint8Array): JsonFields {
+    let value: unknown;
+    try {
+      value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    } catch (error) {
+      if (error instanceof SyntaxError || error instanceof TypeError) {
+        throw new FrameError("a handshake is no JSON", { cause: error });
+      }
+      throw error;
+    }
+    return JsonFields.#from(value);
+  }
+
+  static #from(value: unknown): JsonFields {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      throw new FrameError("a handshake lacks a part");
+    }
+    return new JsonFields(new Map(Object.entries(value)));
+  }
+
+  part(name: string): JsonFields {
+    return JsonFields.#from(this.#fields.get(name));
+  }
+
+  list<T>(name: string, element: (fields: JsonFields) => T): T[] {
+    const value = this.#fields.get(name);
+    if (!Array.isArray(value)) {
+      throw new FrameError(`the field ${name} of a handshake is no list`);
+    }
+    return value.map((one) => element(JsonFields.#from(one)));
+  }
+
+  isNull(name: string): boolean {
+    return this.#fields.get(name) === null;
+  }
+
+  /** A whole number of 0 to 2^53 − 1. */
+  count(name: string): number {
+    const value = this.#fields.get(name);
+    if (!Number.isSafeInteger(value) || (value as number) < 0) {
+      throw new FrameError(`the field ${name} of a handshake is no count`);
+    }
+    return value as number;
+  }
+
+  /** The id of a member, which is the index of an entry and so at least 1. */
+  memberId(name: string): number {
+    const value = this.count(name);
+    if (value === 0) {
+      throw new FrameError(`the field ${name} of a handshake is no id`);
+    }
+    return value;
+  }
+
+  flag(name: string): boolean {
+    const value = this.#fields.get(name);
+    if (typeof value !== "boolean") {
+      throw new FrameError(`the field ${name} of a handshake is neither true nor false`);
+    }
+    return value;
+  }
+
+  text(name: string): string {
+    const value = this.#fields.get(name);
+    if (typeof value !== "string" || value.length > TEXT_LENGTH_MAX) {
+      throw new FrameError(`the field ${name} of a handshake is no text`);
+    }
+    return value;
+  }
+
+  /** 32 lower-case hexadecimal digits. */
+  incarnation(name: string): string {
+    const value = this.text(name);
+    if (!INCARNATION.test(value)) {
+      throw new FrameError(`the field ${name} of a handshake is no incarnation`);
+    }
+    return value;
+  }
+
+  oneOf<T extends string>(name: string, values: readonly T[]): T {
+    const text = this.text(name);
+    const value = values.find((one) => one === text);
+    if (value === undefined) {
+      throw new FrameError(`the field ${name} of a handshake has an unknown value`);
+    }
+    return value;
+  }
+}
+
+/** The body whose fields are these. */
+export function encodeJson(fields: object): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(fields));
+}

@@ -1,0 +1,91 @@
+/**
+ * Whether the other side of a connection is there.
+ *
+ * Each side sends a ping every second, and gives up when nothing at all has arrived for three. A pause of this process
+ * is not held against the other side: before giving up, the sockets are polled once more, for what arrived meanwhile.
+ */
+
+import type { PeerClock } from "./peer-clock.ts";
+
+export interface LivenessUser {
+  ping(): void;
+  /** Nothing has arrived for too long. Called once; then the liveness is stopped. */
+  dead(): void;
+}
+
+export class Liveness {
+  readonly #clock: PeerClock;
+  readonly #pingMs: number;
+  readonly #deadMs: number;
+  readonly #user: LivenessUser;
+  #heardMs: number;
+  #pingDueMs: number;
+  #suspended = false;
+  #stopped = false;
+  #cancel: () => void = () => {};
+
+  constructor(clock: PeerClock, limits: { readonly pingMs: number; readonly deadMs: number }, user: LivenessUser) {
+    this.#clock = clock;
+    this.#pingMs = limits.pingMs;
+    this.#deadMs = limits.deadMs;
+    this.#user = user;
+    this.#heardMs = clock.monotonicMs();
+    this.#pingDueMs = this.#heardMs + this.#pingMs;
+    this.#arm();
+  }
+
+  /** Something has arrived. */
+  heard(): void {
+    this.#heardMs = this.#clock.monotonicMs();
+  }
+
+  /** This side does not read for now, so silence proves nothing. */
+  suspend(): void {
+    this.#suspended = true;
+  }
+
+  /** This side reads again. */
+  resume(): void {
+    this.#suspended = false;
+    this.heard();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel();
+  }
+
+  #arm(): void {
+    const nowMs = this.#clock.monotonicMs();
+    const deadDueMs = this.#suspended ? Number.POSITIVE_INFINITY : this.#heardMs + this.#deadMs;
+    const delayMs = Math.max(0, Math.min(this.#pingDueMs, deadDueMs) - nowMs);
+    this.#cancel = this.#clock.after(delayMs, () => this.#onDue());
+  }
+
+  #onDue(): void {
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs >= this.#pingDueMs) {
+      this.#pingDueMs = nowMs + this.#pingMs;
+      this.#user.ping();
+    }
+    if (!this.#isSilent()) {
+      this.#arm();
+      return;
+    }
+    this.#clock.afterPoll(() => {
+      if (this.#stopped) {
+        return;
+      }
+      if (this.#isSilent()) {
+        this.stop();
+        this.#user.dead();
+      } else {
+        this.#arm();
+      }
+    });
+  }
+
+  #isSilent(): boolean {
+    return !this.#suspended && this.#clock.monotonicMs() - this.#heardMs >= this.#deadMs;
+  }
+}

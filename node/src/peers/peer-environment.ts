@@ -1,0 +1,28 @@
+/** What all parts of the transport share: time, chance, names, secrets and bounds, all passed in. */
+
+import type { LookupFunction } from "node:net";
+import type { PeerLimits } from "./limits.ts";
+import type { PeerClock } from "./peer-clock.ts";
+import type { PeerHandler, PeerLog } from "./peer-handler.ts";
+import type { TlsFiles } from "./tls-files.ts";
+
+export interface PeerEnvironment {
+  readonly clock: PeerClock;
+  /** Uniform in [0, 1); never for secrets. */
+  readonly random: () => number;
+  readonly log: PeerLog;
+  /** Resolves names, at each dial (P49). */
+  readonly lookup: LookupFunction;
+  /** Accepted join tokens, asked for at each use; the first is presented. */
+  readonly joinTokens: () => readonly string[];
+  /** Null for plain TCP. */
+  readonly tls: PeerTls | null;
+  readonly limits: PeerLimits;
+  readonly handler: PeerHandler;
+}
+
+export interface PeerTls {
+  readonly files: TlsFiles;
+  /** A name that certificates of members must have that are not in the directory yet; may begin with "*.". */
+  readonly joinNamePattern: string;
+}

@@ -1,0 +1,260 @@
+/**
+ * The connection that this member keeps to one other member for one kind of frames: dialed, and dialed again.
+ *
+ * It exists as long as the other one is listed. While no connection is verified it takes no frames. A connection is
+ * renewed when certificates change or grow old (P50): the next one stands before it introduces itself, and it does that
+ * only when everything that the old one had taken was read, so that nothing is lost on the way.
+ */
+
+import type { X509Certificate } from "node:crypto";
+import { TLSSocket } from "node:tls";
+import { Backoff } from "./backoff.ts";
+import { Dial } from "./dial.ts";
+import { type Frame, FrameError } from "./frame.ts";
+import type { FrameConnection } from "./frame-connection.ts";
+import { FrameType, type LinkKind } from "./frame-type.ts";
+import { ANSWER_BYTES, type Answer, decodeAnswer, type HelloRefusal } from "./hello.ts";
+import type { PeerMember } from "./join-codec.ts";
+import type { PeerEnvironment } from "./peer-environment.ts";
+import type { ConnectedPeer } from "./peer-handler.ts";
+
+export type Accepted = Answer & { readonly ok: true };
+
+export interface LinkUser {
+  /** The first frame of the next connection. */
+  hello(link: PeerLink): Uint8Array;
+  /** The peer has accepted: what is known of it now, or null if the connection must not be used. */
+  onAccepted(link: PeerLink, accepted: Accepted): ConnectedPeer | null;
+  /** The link takes frames. */
+  onUsable(link: PeerLink, connected: ConnectedPeer): void;
+  onRefused(link: PeerLink, refusal: HelloRefusal): void;
+  /** The verified connection has ended and left these frames unsent. */
+  onLost(link: PeerLink, unsent: readonly Frame[], reason: string): void;
+  /** A dial has failed. */
+  onFailed(link: PeerLink, reason: string): void;
+}
+
+/** A connection is dialed anew before this share of the lives of both certificates is over (P50). */
+const CERTIFICATE_LIFE_SHARE = 0.8;
+/** And at a moment drawn from this last share of the time until then, so that not all are dialed at once. */
+const RENEWAL_JITTER_SHARE = 0.1;
+
+export class PeerLink {
+  readonly kind: LinkKind;
+  readonly #environment: PeerEnvironment;
+  readonly #user: LinkUser;
+  readonly #backoff: Backoff;
+  #member: PeerMember;
+  #connection: FrameConnection | null = null;
+  /** The boot at the other end of the connection. */
+  #boot = 0;
+  #dial: Dial | null = null;
+  #cancelRetry: (() => void) | null = null;
+  /** Lets the next connection introduce itself, once this one is over. */
+  #letNextGo: (() => void) | null = null;
+  #cancelRenewal: () => void = () => {};
+  #closed = false;
+
+  constructor(environment: PeerEnvironment, member: PeerMember, kind: LinkKind, user: LinkUser) {
+    const { backoffMsMin, backoffMsMax } = environment.limits;
+    this.kind = kind;
+    this.#environment = environment;
+    this.#user = user;
+    this.#backoff = new Backoff(backoffMsMin, backoffMsMax, environment.random);
+    this.#member = member;
+    this.#startDial();
+  }
+
+  get member(): PeerMember {
+    return this.#member;
+  }
+
+  /** Whether frames are taken: a connection is verified. */
+  get isUsable(): boolean {
+    return this.#connection?.isOpen ?? false;
+  }
+
+  /** The member is dialed at this address from now on; a connection that works stays. */
+  moveTo(member: PeerMember): void {
+    const isMoved = member.address !== this.#member.address;
+    this.#member = member;
+    if (isMoved && this.#connection === null) {
+      this.#dial?.cancel();
+      this.#dial = null;
+      this.dialNow();
+    }
+  }
+
+  /** Queues a frame; false if it was certainly not taken. */
+  send(type: number, body: Uint8Array): boolean {
+    return this.#connection?.send(type, body) ?? false;
+  }
+
+  flush(): void {
+    this.#connection?.flush();
+  }
+
+  /** Does not wait any longer before the next dial: there is a sign that the member is there. */
+  dialNow(): void {
+    if (this.#connection === null && this.#dial === null && !this.#closed) {
+      this.#cancelRetry?.();
+      this.#cancelRetry = null;
+      this.#backoff.reset();
+      this.#startDial();
+    }
+  }
+
+  /** Ends the connection if another boot of the member is at its other end, and dials again at once. */
+  leaveBootsBelow(boot: number): void {
+    if (this.#connection !== null && this.#boot < boot) {
+      this.#connection.end("the member has restarted");
+      this.dialNow();
+    }
+  }
+
+  /** Renews the connection at a moment drawn from the next milliseconds, at the latest when they are over. */
+  renewWithin(limitMs: number): void {
+    this.#renewAfter(limitMs * this.#environment.random());
+  }
+
+  /** Ends everything. The user hears of frames that were left, and of nothing else. */
+  close(reason: string): void {
+    this.#closed = true;
+    this.#dial?.cancel();
+    this.#cancelRetry?.();
+    this.#connection?.end(reason);
+  }
+
+  #startDial(): void {
+    const { limits } = this.#environment;
+    const plan = {
+      address: this.#member.address,
+      first: { type: FrameType.Hello, body: this.#user.hello(this) },
+      answerType: FrameType.Answer,
+      answerBytesMax: ANSWER_BYTES,
+      limitMs: limits.dialMs,
+      beforeFirst: (go: () => void) => this.#finishLast(go),
+    };
+    this.#dial = new Dial(this.#environment, plan, {
+      onAnswer: (connection, body) => this.#onAnswer(connection, decodeAnswer(body)),
+      onFailed: (reason) => {
+        this.#user.onFailed(this, reason);
+        // An older connection that sends nothing more, and that the other side does not close, is of no use.
+        if (!this.isUsable) {
+          this.#connection?.end("it could not be renewed");
+        }
+        this.#retry();
+      },
+    });
+  }
+
+  /** The other side ends the older connection of a source when it hears of a newer one, with all that is unread. */
+  #finishLast(go: () => void): void {
+    if (this.#connection === null) {
+      go();
+      return;
+    }
+    this.#letNextGo = go;
+    this.#connection.finish();
+  }
+
+  #onAnswer(connection: FrameConnection, answer: Answer): void {
+    if (!answer.ok) {
+      connection.end("the member has refused the handshake");
+      this.#user.onRefused(this, answer.refusal);
+      this.#retry();
+      return;
+    }
+    const connected = this.#user.onAccepted(this, answer);
+    if (connected === null) {
+      connection.end("another boot of the member was seen since");
+      this.#retry();
+      return;
+    }
+    this.#dial = null;
+    this.#backoff.reset();
+    this.#adopt(connection, answer.boot);
+    this.#user.onUsable(this, connected);
+  }
+
+  #adopt(connection: FrameConnection, boot: number): void {
+    this.#connection = connection;
+    this.#boot = boot;
+    connection.carry(
+      {
+        onFrame: ({ type }) => {
+          throw new FrameError(`a frame of type ${type} does not belong here`);
+        },
+        onEnded: (reason) => this.#onEnded(connection, reason),
+      },
+      // Besides pings nothing comes back on this connection.
+      () => false,
+    );
+    this.#renewBeforeExpiry(connection);
+  }
+
+  #onEnded(connection: FrameConnection, reason: string): void {
+    if (this.#connection !== connection) {
+      return;
+    }
+    this.#connection = null;
+    this.#cancelRenewal();
+    this.#user.onLost(this, connection.takeUnsent(), reason);
+    const letNextGo = this.#letNextGo;
+    this.#letNextGo = null;
+    letNextGo?.();
+    if (this.#dial === null) {
+      this.#retry();
+    }
+  }
+
+  /** Dials again after a pause; while a connection that is to be renewed still works, that one stays. */
+  #retry(): void {
+    this.#dial = null;
+    if (this.#closed) {
+      return;
+    }
+    this.#cancelRetry?.();
+    this.#cancelRetry = this.#environment.clock.after(this.#backoff.next(), () => {
+      this.#cancelRetry = null;
+      this.#startDial();
+    });
+  }
+
+  #renewAfter(delayMs: number): void {
+    this.#cancelRenewal();
+    if (this.#connection === null || this.#closed) {
+      return;
+    }
+    this.#cancelRenewal = this.#environment.clock.after(delayMs, () => {
+      if (this.#dial === null && this.#cancelRetry === null) {
+        this.#startDial();
+      }
+    });
+  }
+
+  #renewBeforeExpiry(connection: FrameConnection): void {
+    const { tls, clock, random, limits } = this.#environment;
+    this.#cancelRenewal();
+    if (tls === null || !(connection.socket instanceof TLSSocket)) {
+      return;
+    }
+    const other = connection.socket.getPeerX509Certificate();
+    const own = tls.files.set.certificate;
+    const nowMs = clock.wallMs();
+    const delays = [own, other].flatMap((certificate) => {
+      return certificate === undefined ? [] : [renewalDelayMs(certificate, nowMs)];
+    });
+    const delayMs = Math.min(...delays) * (1 - RENEWAL_JITTER_SHARE * random());
+    // A certificate that is over by this clock and not by the other one must not lead to dial after dial.
+    this.#renewAfter(Math.max(delayMs, limits.backoffMsMax));
+  }
+}
+
+/** How long a connection may rest on the certificate: to 80 % of its life, and after that to its end. */
+function renewalDelayMs(certificate: X509Certificate, nowMs: number): number {
+  const fromMs = certificate.validFromDate.getTime();
+  const toMs = certificate.validToDate.getTime();
+  const dueMs = fromMs + (toMs - fromMs) * CERTIFICATE_LIFE_SHARE;
+  return Math.max(0, (nowMs < dueMs ? dueMs : toMs) - nowMs);
+}

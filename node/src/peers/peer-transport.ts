@@ -1,0 +1,417 @@
+/**
+ * The connections between this member and all others: who is there, and frames to and from them.
+ *
+ * Each member dials each other one, and a connection carries frames from the one that dialed to the other. What is
+ * handed over has come from a member whose identity was verified, over its present connection of that kind, in order
+ * and at most once; anything may be lost, and only the end of a connection tells so. The transport knows nothing of
+ * what the frames mean.
+ */
+
+import { lookup as systemLookup } from "node:dns";
+import type { LookupFunction } from "node:net";
+import { invariant } from "../raft/index.ts";
+import { Acceptor } from "./acceptor.ts";
+import { Boots } from "./boots.ts";
+import { ConnectionError } from "./connection-error.ts";
+import { Dial } from "./dial.ts";
+import type { FrameConnection } from "./frame-connection.ts";
+import { type ConnectionKind, carries, FrameType, LINK_KINDS, type LinkKind } from "./frame-type.ts";
+import {
+  encodeAnswer,
+  encodeHello,
+  type Hello,
+  type HelloRefusal,
+  judgeHello,
+  type PeerIdentity,
+  PROTOCOL_VERSION,
+  PROTOCOL_VERSIONS,
+} from "./hello.ts";
+import { type IncomingConnection, IncomingConnections } from "./incoming.ts";
+import { decodeJoinAnswer, encodeJoin, type JoinAnswer, type JoinRequest, type PeerMember } from "./join-codec.ts";
+import { DEFAULT_PEER_LIMITS, type PeerLimits } from "./limits.ts";
+import { type PeerClock, systemPeerClock } from "./peer-clock.ts";
+import type { PeerEnvironment } from "./peer-environment.ts";
+import type { ConnectedPeer, PeerHandler, PeerLog } from "./peer-handler.ts";
+import { type Accepted, type LinkUser, PeerLink } from "./peer-link.ts";
+import { SnapshotReceiver } from "./snapshot-receiver.ts";
+import { SnapshotSender } from "./snapshot-sender.ts";
+import { type TlsFilePaths, TlsFiles } from "./tls-files.ts";
+
+export interface PeerTransportOptions {
+  readonly handler: PeerHandler;
+  readonly log: PeerLog;
+  /** Accepted join tokens, asked for at each use; the first is presented. Without any nobody is accepted. */
+  readonly joinTokens: () => readonly string[];
+  /** Null for plain TCP, which only a network that nobody else can reach deserves. */
+  readonly tls: {
+    readonly files: TlsFilePaths;
+    /** A name that certificates must have of members whose address is not known yet; may begin with "*.". */
+    readonly joinNamePattern: string;
+  } | null;
+  readonly limits?: Partial<PeerLimits>;
+  readonly clock?: PeerClock;
+  /** Uniform in [0, 1). */
+  readonly random?: () => number;
+  readonly lookup?: LookupFunction;
+}
+
+export class PeerTransport {
+  readonly #environment: PeerEnvironment;
+  readonly #acceptor: Acceptor;
+  readonly #boots = new Boots();
+  readonly #incoming = new IncomingConnections();
+  /** By member id, then by kind. */
+  readonly #links = new Map<number, Map<LinkKind, PeerLink>>();
+  /** Links that have taken frames since the last flush. */
+  readonly #unflushed = new Set<PeerLink>();
+  /** Peers of which the handler is about to hear that they cannot be reached. */
+  readonly #unreachable = new Set<number>();
+  readonly #snapshots = new Set<SnapshotSender>();
+  readonly #joins = new Set<Dial>();
+  #stopped = false;
+
+  private constructor(environment: PeerEnvironment) {
+    this.#environment = environment;
+    this.#acceptor = new Acceptor(environment, {
+      addressOf: (memberId) => this.#links.get(memberId)?.get("control")?.member.address,
+      onHello: (connection, hello) => this.#onHello(connection, hello),
+    });
+    environment.tls?.files.poll(environment.limits.tlsPollMs, {
+      onChanged: (set) => {
+        environment.log.info({ validTo: set.certificate.validTo }, "new certificates are in use");
+        this.#acceptor.use(set);
+        this.#renewLinks();
+      },
+      onProblem: (problem) => environment.handler.onTlsProblem(problem),
+    });
+  }
+
+  /** Reads the certificate files, if there are any; rejects with a TlsFilesError or a file's error. */
+  static async open(options: PeerTransportOptions): Promise<PeerTransport> {
+    const clock = options.clock ?? systemPeerClock;
+    const tls = options.tls;
+    return new PeerTransport({
+      clock,
+      random: options.random ?? Math.random,
+      log: options.log,
+      lookup: options.lookup ?? systemLookup,
+      joinTokens: options.joinTokens,
+      tls: tls === null ? null : { files: await TlsFiles.open(tls.files, clock), joinNamePattern: tls.joinNamePattern },
+      limits: { ...DEFAULT_PEER_LIMITS, ...options.limits },
+      handler: options.handler,
+    });
+  }
+
+  /** Accepts connections; resolves with the port, which matters if 0 was asked for. */
+  listen(host: string, port: number): Promise<number> {
+    return this.#acceptor.listen(host, port);
+  }
+
+  /**
+   * The members that there are now, by the directory that `view()` shows too; this one may be among them. Dials who is
+   * new, drops who is no longer there, and judges again who had connected before the directory knew him.
+   */
+  setPeers(members: readonly PeerMember[]): void {
+    invariant(!this.#stopped, "a stopped transport is not used");
+    const own = this.#environment.handler.view().self.memberId;
+    const others = new Map(members.filter(({ memberId }) => memberId !== own).map((one) => [one.memberId, one]));
+    for (const [memberId, links] of this.#links) {
+      const member = others.get(memberId);
+      const link = links.get("control");
+      if (member === undefined || link?.member.incarnation !== member.incarnation) {
+        this.#links.delete(memberId);
+        this.#closeLinks(links, "the member is no longer listed");
+      }
+    }
+    for (const member of others.values()) {
+      this.#link(member);
+    }
+    this.#judgeAgain();
+    const listed = [...others.values()].map(({ incarnation }) => incarnation);
+    this.#boots.keepOnly(new Set([...listed, ...this.#incoming.incarnations()]));
+  }
+
+  /** Whether `send` would take a frame, but for a full queue. */
+  isConnected(peer: number, kind: LinkKind): boolean {
+    return this.#links.get(peer)?.get(kind)?.isUsable ?? false;
+  }
+
+  /**
+   * Queues a frame, which leaves with the next `flush`. False if the bytes were certainly not handed to a socket and
+   * will not be: there is no verified connection, or its queue is full, of which `onUnreachable` tells as well. True
+   * promises nothing; `onUnsent` names those frames that were queued and never handed to a socket. The body must not
+   * change any more.
+   */
+  send(peer: number, kind: LinkKind, type: number, body: Uint8Array): boolean {
+    invariant(carries(kind, type), "frames travel on connections of their kind", () => `type ${type} on ${kind}`);
+    const link = this.#links.get(peer)?.get(kind);
+    if (link?.send(type, body) === true) {
+      this.#unflushed.add(link);
+      return true;
+    }
+    if (link?.isUsable === true) {
+      this.#tellUnreachable(peer);
+    }
+    return false;
+  }
+
+  /** Hands over to the sockets what was queued since the last call, in one piece for each connection. */
+  flush(): void {
+    for (const link of this.#unflushed) {
+      link.flush();
+    }
+    this.#unflushed.clear();
+  }
+
+  /** Opens a connection of its own for a snapshot. Whatever goes wrong rejects its writes. */
+  openSnapshot(peer: number): SnapshotSender {
+    const member = this.#links.get(peer)?.get("control")?.member;
+    if (member === undefined) {
+      throw new ConnectionError(`member ${peer} is not listed`);
+    }
+    const hello = this.#hello("snapshot", member);
+    const sender = new SnapshotSender(this.#environment, member.address, hello, () => this.#snapshots.delete(sender));
+    this.#snapshots.add(sender);
+    return sender;
+  }
+
+  /**
+   * Asks the member at an address for the slot of a name; needs neither `listen` nor `setPeers`. Rejects with a
+   * ConnectionError if there is no answer, as a wrong join token gets none.
+   */
+  askToJoin(address: string, request: JoinRequest): Promise<JoinAnswer> {
+    const { limits } = this.#environment;
+    return new Promise((resolve, reject) => {
+      const plan = {
+        address,
+        first: { type: FrameType.Join, body: encodeJoin(request, this.#joinToken()) },
+        answerType: FrameType.JoinAnswer,
+        answerBytesMax: limits.joinAnswerBytesMax,
+        limitMs: limits.joinMs,
+      };
+      const dial = new Dial(this.#environment, plan, {
+        onAnswer: (connection, body) => {
+          const answer = decodeJoinAnswer(body);
+          this.#joins.delete(dial);
+          connection.end("the question is answered");
+          resolve(answer);
+        },
+        onFailed: (reason) => {
+          this.#joins.delete(dial);
+          reject(new ConnectionError(`${address} gave no answer: ${reason}`));
+        },
+      });
+      this.#joins.add(dial);
+    });
+  }
+
+  /** Ends all connections and frees the port; afterwards the handler hears nothing more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#environment.tls?.files.stop();
+    for (const links of this.#links.values()) {
+      this.#closeLinks(links, "this member stops");
+    }
+    this.#links.clear();
+    for (const dial of this.#joins) {
+      dial.stop("this member stops");
+    }
+    for (const sender of [...this.#snapshots]) {
+      sender.abort();
+    }
+    for (const { connection } of [...this.#incoming]) {
+      connection.end("this member stops");
+    }
+    await this.#acceptor.stop();
+  }
+
+  #link(member: PeerMember): void {
+    const links = this.#links.get(member.memberId);
+    if (links !== undefined) {
+      for (const link of links.values()) {
+        link.moveTo(member);
+      }
+      return;
+    }
+    const user = this.#linkUser();
+    this.#links.set(
+      member.memberId,
+      new Map(LINK_KINDS.map((kind) => [kind, new PeerLink(this.#environment, member, kind, user)])),
+    );
+  }
+
+  #linkUser(): LinkUser {
+    const { handler, log } = this.#environment;
+    const fields = (link: PeerLink) => ({ peer: link.member.memberId, kind: link.kind, address: link.member.address });
+    return {
+      hello: (link) => this.#hello(link.kind, link.member),
+      onAccepted: (link, accepted) => this.#onAccepted(link, accepted),
+      onUsable: (link, connected) => {
+        log.info({ ...fields(link), boot: connected.boot }, "connected to a member");
+        handler.onConnected(link.member.memberId, connected);
+      },
+      onRefused: (link, refusal) => {
+        log.warn({ ...fields(link), refusal }, "a member refuses this one");
+        if (refusal !== "BUSY") {
+          handler.onRefused(link.member.memberId, refusal);
+        }
+      },
+      onLost: (link, unsent, reason) => {
+        this.#unflushed.delete(link);
+        log.warn({ ...fields(link), reason }, "the connection to a member is lost");
+        this.#tellUnreachable(link.member.memberId);
+        if (unsent.length > 0) {
+          this.#later(() => handler.onUnsent(link.member.memberId, link.kind, unsent));
+        }
+      },
+      onFailed: (link, reason) => log.info({ ...fields(link), reason }, "a member could not be reached"),
+    };
+  }
+
+  /** A member that we dialed has accepted; null if a higher boot of it is known, so that this is a former one. */
+  #onAccepted(link: PeerLink, { boot, damaged }: Accepted): ConnectedPeer | null {
+    const { memberId, incarnation } = link.member;
+    if (boot < this.#boots.seen(incarnation)) {
+      this.#environment.log.warn({ peer: memberId, boot }, "a former boot of a member has answered");
+      return null;
+    }
+    return { incarnation, boot, restarted: this.#meet(incarnation, boot), damaged, versions: null };
+  }
+
+  #onHello(connection: FrameConnection, hello: Hello): void {
+    const { handler, log } = this.#environment;
+    const { source, kind } = hello;
+    const refusal = this.#judge(hello) ?? this.#judgeRoom(hello);
+    if (refusal !== null) {
+      log.warn({ peer: source.memberId, kind, refusal }, "the handshake of a member is refused");
+      connection.endWith(FrameType.Answer, encodeAnswer({ ok: false, refusal }), "the handshake was refused");
+      return;
+    }
+    const incoming = { connection, hello };
+    // First what is older goes, then the handler hears of the new connection, then of its first frame (P34).
+    this.#incoming.add(incoming);
+    const restarted = this.#meet(source.incarnation, source.boot);
+    const { self } = handler.view();
+    const answer = { ok: true, protocol: PROTOCOL_VERSION, boot: self.boot, damaged: self.damaged } as const;
+    connection.write(FrameType.Answer, encodeAnswer(answer));
+    log.info({ peer: source.memberId, kind, boot: source.boot }, "a member has connected");
+    for (const link of this.#links.get(source.memberId)?.values() ?? []) {
+      link.dialNow();
+    }
+    const { incarnation, boot, damaged, versions } = source;
+    const connected = { incarnation, boot, restarted, damaged, versions };
+    if (kind === "snapshot") {
+      const receiver = new SnapshotReceiver(connection, () => this.#incoming.remove(incoming));
+      if (restarted) {
+        handler.onConnected(source.memberId, connected);
+      }
+      handler.onSnapshot(source.memberId, receiver);
+      return;
+    }
+    this.#carry(incoming, kind);
+    handler.onConnected(source.memberId, connected);
+  }
+
+  /** Hands frames of an accepted connection over, until it ends. */
+  #carry(incoming: IncomingConnection, kind: LinkKind): void {
+    const { handler, log } = this.#environment;
+    const { connection, hello } = incoming;
+    const peer = hello.source.memberId;
+    connection.carry(
+      {
+        onFrame: (frame) => handler.onFrame(peer, kind, frame),
+        onEnded: (reason) => {
+          this.#incoming.remove(incoming);
+          log.info({ peer, kind, reason }, "the connection of a member has ended");
+        },
+      },
+      (type) => carries(kind, type),
+    );
+  }
+
+  /** Takes note of a boot: everything of a lower one ends. Returns whether there was one. */
+  #meet(incarnation: string, boot: number): boolean {
+    const restarted = this.#boots.note(incarnation, boot);
+    if (restarted) {
+      this.#incoming.endBootsBelow(incarnation, boot);
+      for (const links of this.#links.values()) {
+        for (const link of links.values()) {
+          if (link.member.incarnation === incarnation) {
+            link.leaveBootsBelow(boot);
+          }
+        }
+      }
+    }
+    return restarted;
+  }
+
+  #judge(hello: Hello): HelloRefusal | null {
+    return judgeHello(hello, this.#environment.handler.view(), this.#boots.seen(hello.source.incarnation));
+  }
+
+  /** A snapshot may come in place of an older one of its source, or if few enough come in. */
+  #judgeRoom({ kind, source }: Hello): HelloRefusal | null {
+    const isNew = kind === "snapshot" && this.#incoming.get(source.incarnation, kind) === undefined;
+    return isNew && this.#incoming.count(kind) >= this.#environment.limits.incomingSnapshotsMax ? "BUSY" : null;
+  }
+
+  #judgeAgain(): void {
+    for (const { connection, hello } of [...this.#incoming]) {
+      const refusal = this.#judge(hello);
+      if (refusal !== null) {
+        connection.end(`its member does not belong here any more: ${refusal}`);
+      }
+    }
+  }
+
+  #hello(kind: ConnectionKind, target: PeerIdentity): Uint8Array {
+    const { clusterId, self } = this.#environment.handler.view();
+    invariant(clusterId !== null, "only members of a cluster have peers");
+    const { memberId, incarnation, boot, damaged, versions } = self;
+    return encodeHello({
+      protocol: PROTOCOL_VERSIONS,
+      kind,
+      clusterId,
+      source: { memberId, incarnation, boot, damaged, versions },
+      target: { memberId: target.memberId, incarnation: target.incarnation },
+      joinToken: this.#joinToken(),
+    });
+  }
+
+  #joinToken(): string {
+    return this.#environment.joinTokens()[0] ?? "";
+  }
+
+  #renewLinks(): void {
+    for (const links of this.#links.values()) {
+      for (const link of links.values()) {
+        link.renewWithin(this.#environment.limits.tlsRenewMs);
+      }
+    }
+  }
+
+  #closeLinks(links: ReadonlyMap<LinkKind, PeerLink>, reason: string): void {
+    for (const link of links.values()) {
+      link.close(reason);
+    }
+  }
+
+  #tellUnreachable(peer: number): void {
+    if (!this.#unreachable.has(peer)) {
+      this.#unreachable.add(peer);
+      this.#later(() => {
+        this.#unreachable.delete(peer);
+        this.#environment.handler.onUnreachable(peer);
+      });
+    }
+  }
+
+  /** Calls the handler when the present call of the transport, or event, is over. */
+  #later(call: () => void): void {
+    queueMicrotask(() => {
+      if (!this.#stopped) {
+        call();
+      }
+    });
+  }
+}

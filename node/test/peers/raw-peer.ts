@@ -1,0 +1,86 @@
+/** A connection to the port of a member on which a spec says exactly what it wants, and sees all that comes back. */
+
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { crc32 } from "node:zlib";
+import { FrameType, type Hello } from "../../src/peers/index.ts";
+import { until } from "../harness/index.ts";
+import { CLUSTER_ID, incarnationOf, TOKEN } from "./peer-member-double.ts";
+
+/** Header and four numbers. */
+const ANSWER_FRAME_BYTES = 12 + 4 * 8;
+
+/** A frame, put together without the code that is under test. */
+export function frameBytes(type: number, body: Uint8Array): Buffer {
+  const bytes = Buffer.alloc(12 + body.length);
+  bytes.writeUInt32BE(body.length, 0);
+  bytes[4] = type;
+  bytes.writeUInt32BE(crc32(body), 8);
+  bytes.set(body, 12);
+  return bytes;
+}
+
+export class RawPeer {
+  readonly socket: Socket;
+  #received: Buffer = Buffer.alloc(0);
+  #closed = false;
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on("data", (chunk: Buffer) => {
+      this.#received = Buffer.concat([this.#received, chunk]);
+    });
+    // A reset is one of the ways in which the other side may end it: "close" follows.
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => {
+      this.#closed = true;
+    });
+  }
+
+  static async open(port: number): Promise<RawPeer> {
+    const socket = connect(port, "127.0.0.1");
+    await once(socket, "connect");
+    return new RawPeer(socket);
+  }
+
+  /** Everything that came back. */
+  get received(): Buffer {
+    return this.#received;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  send(type: number, body: Uint8Array): void {
+    this.socket.write(frameBytes(type, body));
+  }
+
+  hello(target: number, changes: Partial<Hello> = {}): void {
+    this.send(FrameType.Hello, Buffer.from(JSON.stringify({ magic: "quoin-peer", ...helloTo(target, changes) })));
+  }
+
+  /** Waits for the answer to a Hello: 0 if it was accepted, else the number of the refusal. */
+  async answer(): Promise<number> {
+    await until("the answer to a handshake", () => this.#received.length >= ANSWER_FRAME_BYTES || this.#closed);
+    return this.#received.length < ANSWER_FRAME_BYTES ? -1 : this.#received.readUInt32BE(12 + 4);
+  }
+
+  async untilClosed(): Promise<Buffer> {
+    await until("the member to close the connection", () => this.#closed);
+    return this.#received;
+  }
+}
+
+/** A Hello from member 2 that is right in everything. */
+export function helloTo(target: number, changes: Partial<Hello> = {}): Hello {
+  return {
+    protocol: { min: 1, max: 1 },
+    kind: "control",
+    clusterId: CLUSTER_ID,
+    source: { memberId: 2, incarnation: incarnationOf(2), boot: 1, damaged: false, versions: { min: 1, max: 1 } },
+    target: { memberId: target, incarnation: incarnationOf(target) },
+    joinToken: TOKEN,
+    ...changes,
+  };
+}

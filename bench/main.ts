@@ -5,11 +5,10 @@
  */
 
 import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTokenSource } from "@quoin/client";
-import { LocalCluster } from "@quoin/node/local";
+import { freeBasePort, LocalCluster } from "@quoin/node/local";
 import Table from "cli-table3";
 import { syncMsMedian } from "./disk.ts";
 import { type PutOptions, parseOptions, UsageError } from "./options.ts";
@@ -119,19 +118,6 @@ function print(points: readonly Point[]): void {
     ]);
   }
   console.log(table.toString());
-}
-
-/** A base port whose neighbours are probably free as well: the launcher checks and names any that is not. */
-function freeBasePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      probe.close(() => resolve(Math.min(port, 60_000)));
-    });
-  });
 }
 
 try {

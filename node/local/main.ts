@@ -1,7 +1,8 @@
 /** `npm start`: a cluster on this machine, until Ctrl-C. */
 
+import { UsageError } from "../src/command-line/index.ts";
 import { LocalCluster } from "./local-cluster.ts";
-import { type LocalOptions, parseOptions, UsageError } from "./options.ts";
+import { type LocalOptions, parseOptions } from "./options.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;

@@ -1,6 +1,7 @@
 /** What the local launcher is asked to start. */
 
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError } from "commander";
+import { parseArguments } from "../src/command-line/index.ts";
 
 export interface LocalOptions {
   /** Members to run, each a process of its own. */
@@ -9,9 +10,6 @@ export interface LocalOptions {
   readonly basePort: number;
   readonly dataDirectory: string;
 }
-
-/** The arguments are wrong; the message says which and why. */
-export class UsageError extends Error {}
 
 /** A cluster of this release has one member. */
 const MEMBERS_MAX = 1;
@@ -25,20 +23,9 @@ export function parseOptions(args: readonly string[]): LocalOptions | null {
     .description("Starts a Quoin cluster on this machine and keeps it running until Ctrl-C")
     .option("--members <count>", "members to run", parseMembers, MEMBERS_MAX)
     .option("--base-port <port>", "first of the ports to listen on, all on 127.0.0.1", parsePort, 7400)
-    .option("--data-dir <directory>", "where data is kept between runs", ".quoin")
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({ writeErr: () => undefined });
-  try {
-    program.parse(args, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) {
-      throw error;
-    }
-    if (error.exitCode === 0) {
-      return null;
-    }
-    throw new UsageError(error.message.replace(/^error: /, ""), { cause: error });
+    .option("--data-dir <directory>", "where data is kept between runs", ".quoin");
+  if (!parseArguments(program, args)) {
+    return null;
   }
   const flags = program.opts();
   return { members: flags.members, basePort: flags.basePort, dataDirectory: flags.dataDir };

@@ -1,6 +1,6 @@
 /** The ports of one member on this machine, and whether they are free. */
 
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 
 export interface MemberPorts {
   readonly grpc: number;
@@ -18,6 +18,9 @@ export function portsFrom(first: number): MemberPorts {
   return { grpc: first, http: first + 1, peer: first + 2, admin: first + 3, health: first + 4 };
 }
 
+/** Leaves room for the ports that follow the first. */
+const BASE_PORT_MAX = 60_000;
+
 /** A port that something else listens on. */
 export class PortInUseError extends Error {}
 
@@ -30,6 +33,28 @@ export async function requireFree(ports: MemberPorts): Promise<void> {
       );
     }
   }
+}
+
+/** The first of a member's ports where all of them were free a moment ago. */
+export async function freeBasePort(): Promise<number> {
+  for (;;) {
+    const base = await anyFreePort();
+    const row = Object.values(portsFrom(base));
+    if (base <= BASE_PORT_MAX && (await Promise.all(row.map(isFree))).every((free) => free)) {
+      return base;
+    }
+  }
+}
+
+function anyFreePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, LOCAL_HOST, () => {
+      const { port } = probe.address() as AddressInfo;
+      probe.close(() => resolve(port));
+    });
+  });
 }
 
 function isFree(port: number): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { ConfigurationError, formatListen, parseConfiguration } from "./configuration.ts";
+import { UsageError } from "./command-line/index.ts";
+import { formatListen, parseConfiguration } from "./configuration.ts";
 
 const REQUIRED = ["--name", "q-0", "--data-dir", "data"];
 
@@ -12,7 +13,7 @@ describe("parseConfiguration", () => {
     try {
       parseConfiguration(args, "1.2.3");
     } catch (error) {
-      expect(error).to.be.instanceOf(ConfigurationError);
+      expect(error).to.be.instanceOf(UsageError);
       return (error as Error).message;
     }
     throw new Error(`accepted ${args.join(" ")}`);

@@ -4,7 +4,8 @@
  * Secrets come in files, never in arguments.
  */
 
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { parseArguments, UsageError } from "./command-line/index.ts";
 import { LOG_LEVELS, type LogLevel } from "./telemetry/index.ts";
 
 /** Where to listen: an address of this machine, and a port, 0 = any free one. */
@@ -33,13 +34,10 @@ export interface Configuration {
   readonly logLevel: LogLevel;
 }
 
-/** The arguments are wrong; the message says which and why. Exit code 76. */
-export class ConfigurationError extends Error {}
-
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/;
 const PORT_MAX = 65_535;
 
-/** The configuration of these arguments. Raises ConfigurationError; null if only help or version was asked for. */
+/** The configuration of these arguments. Raises UsageError; null if only help or version was asked for. */
 export function parseConfiguration(args: readonly string[], version: string): Configuration | null {
   const program = new Command("quoin-node")
     .description("One member of a Quoin cluster")
@@ -57,24 +55,13 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .option("--advertise-peer <host:port>", "address that other members dial", parseAddress, "127.0.0.1:7402")
     .option("--accept-missing-fence", "start the only member of a cluster although its fence file is lost", false)
     .option("--until-stdin-ends", "stop when standard input ends", false)
-    .addOption(new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default("info"))
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({ writeErr: () => undefined });
-  try {
-    program.parse(args, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) {
-      throw error;
-    }
-    if (error.exitCode === 0) {
-      return null;
-    }
-    throw new ConfigurationError(error.message.replace(/^error: /, ""), { cause: error });
+    .addOption(new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default("info"));
+  if (!parseArguments(program, args)) {
+    return null;
   }
   const flags = program.opts();
   if (flags.admin !== undefined && flags.adminTokenFile === undefined) {
-    throw new ConfigurationError("--admin needs --admin-token-file");
+    throw new UsageError("--admin needs --admin-token-file");
   }
   return {
     name: flags.name,

@@ -9,15 +9,10 @@ import type { AddressInfo } from "node:net";
 import { Access } from "./access/index.ts";
 import { AdminServer, PublicServer } from "./api/grpc/index.ts";
 import { closeHttpServer, createHealthApplication, createHttpApplication, createHttpServer } from "./api/http/index.ts";
-import {
-  type Configuration,
-  ConfigurationError,
-  formatListen,
-  type Listen,
-  parseConfiguration,
-} from "./configuration.ts";
+import { UsageError } from "./command-line/index.ts";
+import { type Configuration, formatListen, type Listen, parseConfiguration } from "./configuration.ts";
 import { InvariantViolation } from "./raft/index.ts";
-import { DEFAULT_REPLICA_LIMITS, Member, type Replica, systemClock, systemScheduler } from "./replica/index.ts";
+import { DEFAULT_REPLICA_LIMITS, Member, systemClock, systemScheduler } from "./replica/index.ts";
 import { CoordinationError } from "./state/index.ts";
 import { StoreError } from "./storage/index.ts";
 import { createLogger, Health, type Logger } from "./telemetry/index.ts";
@@ -128,19 +123,17 @@ async function listenHttp(
 
 /** The state of whatever replica the member has at the moment. */
 function replicatedState(member: Member) {
-  const replica = (): Replica => {
-    if (member.replica === null) {
-      throw new CoordinationError("NO_LEADER", `this member serves no data (${member.state})`);
-    }
-    return member.replica;
-  };
+  const unserved = () => new CoordinationError("NO_LEADER", `this member serves no data (${member.state})`);
   return {
     get state() {
-      return replica().state;
+      if (member.replica === null) {
+        throw unserved();
+      }
+      return member.replica.state;
     },
     readBarrier: (deadlineMs: number, done: (error: CoordinationError | null) => void) => {
       if (member.replica === null) {
-        done(new CoordinationError("NO_LEADER", `this member serves no data (${member.state})`));
+        done(unserved());
       } else {
         member.replica.readBarrier(deadlineMs, done);
       }
@@ -202,7 +195,7 @@ let stopping = false;
 try {
   configuration = parseConfiguration(process.argv.slice(2), version);
 } catch (error) {
-  if (!(error instanceof ConfigurationError)) {
+  if (!(error instanceof UsageError)) {
     throw error;
   }
   console.error(`quoin-node: ${error.message}`);

@@ -1,6 +1,6 @@
+export { freeBasePort } from "../../local/index.ts";
 export { type DrivenCall, DrivenReplica, resultOf } from "./driven-replica.ts";
 export { FakeTime } from "./fake-time.ts";
-export { freeBasePort } from "./free-ports.ts";
 export { type Answer, type CallOptions, GrpcCaller } from "./grpc-caller.ts";
 export { GrpcPorts, type ReportedError } from "./grpc-ports.ts";
 export { type Listening, MemberUnderTest } from "./member-process.ts";

@@ -1,0 +1,1 @@
+export { parseArguments, UsageError } from "./arguments.ts";

@@ -1,136 +1,166 @@
 /**
- * `npm run bench`: starts a cluster of its own in a temporary directory, measures it, prints what came out.
+ * `npm run bench`: starts clusters of its own in a temporary directory, measures them, prints what came out.
  *
- * It reports and never judges: figures of a shared machine drift, so compare ratios of runs made side by side.
+ * It reports and never judges: figures of a shared machine drift, so compare ratios of runs made side by side. If what it
+ * is to measure beside us cannot be had, it measures nothing.
  */
 
-import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { createTokenSource } from "@quoin/client";
-import { freeBasePort, LocalCluster } from "@quoin/node/local";
-import Table from "cli-table3";
+import {
+  BuildError,
+  buildEtcd,
+  EtcdCluster,
+  type MeasuredCluster,
+  QuoinCluster,
+  untilLeader,
+} from "./clusters/index.ts";
 import { syncMsMedian } from "./disk.ts";
-import { type PutOptions, parseOptions, UsageError } from "./options.ts";
-import { percentile } from "./percentile.ts";
-import { usageOf } from "./process-usage.ts";
-import { type PutLoad, runPuts } from "./put-load.ts";
-
-interface Point {
-  readonly inFlight: number;
-  readonly operations: number;
-  readonly perSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly maxMs: number;
-  /** CPU milliseconds of the member and of the generator per 1,000 operations. */
-  readonly memberCpuMsPer1000: number | null;
-  readonly generatorCpuMsPer1000: number;
-  readonly memberMemoryMiB: number | null;
-}
+import { measure, type Run, type Subject } from "./measure.ts";
+import { type BenchOptions, parseOptions, UsageError } from "./options.ts";
+import { appendRaw, describeRun, doubtsAboutAll, pointTable, ratioTable, rawRun } from "./report.ts";
+import { compare, interleave, type Point, type Ratio, summarize } from "./summary.ts";
+import { createWorkload } from "./workload.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
-const MICROSECONDS_PER_MS = 1000;
-const BYTES_PER_MIB = 1024 * 1024;
+const MS_PER_SECOND = 1000;
 
-async function benchPut(options: PutOptions): Promise<void> {
+async function bench(options: BenchOptions, interrupted: AbortSignal): Promise<void> {
+  const etcd = options.beside === "etcd" ? await buildEtcd(interrupted) : null;
   const directory = mkdtempSync(join(tmpdir(), "quoin-bench-"));
+  const clusters: MeasuredCluster[] = [];
   try {
     const syncMs = syncMsMedian(directory);
-    console.log(`1 member, ${options.valueBytes} bytes a value, disk sync p50 ${syncMs.toFixed(2)} ms`);
-    const cluster = await LocalCluster.start({
-      members: 1,
-      basePort: await freeBasePort(),
-      dataDirectory: join(directory, "cluster"),
-    });
-    try {
-      const points: Point[] = [];
-      for (const inFlight of options.inFlight) {
-        points.push(await measure(cluster, options, inFlight));
-      }
-      print(points);
-      if (options.output !== null) {
-        const lines = points.map((point) => `${JSON.stringify({ scenario: "put", syncMs, ...point })}\n`);
-        appendFileSync(options.output, lines.join(""));
-      }
-    } finally {
-      await cluster.stop();
+    clusters.push(await QuoinCluster.start(options.members, join(directory, "quoin")));
+    if (etcd !== null) {
+      clusters.push(await EtcdCluster.start(etcd, options.members, join(directory, "etcd"), interrupted));
     }
+    printSetup(options, clusters, syncMs);
+    await measureAll(options, clusters, interrupted);
+    const syncMsAfter = syncMsMedian(directory);
+    console.log(`Disk sync p50 ${syncMs.toFixed(2)} ms before, ${syncMsAfter.toFixed(2)} ms after.`);
+    appendRaw(options.output, "disk", { syncMs, syncMsAfter });
   } finally {
+    await Promise.all(clusters.map((cluster) => cluster.stop()));
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-async function measure(cluster: LocalCluster, options: PutOptions, inFlight: number): Promise<Point> {
-  const { endpoints, memberPid } = cluster;
-  const tokens = createTokenSource({ apiKey: endpoints.apiKey, httpEndpoints: endpoints.http }, undefined);
-  const load: PutLoad = {
-    endpoint: endpoints.grpc[0] ?? "",
-    token: await tokens.token(),
-    valueBytes: options.valueBytes,
-  };
-  const warmUp = await runPuts(load, inFlight, { ms: options.warmUpSeconds * 1000, operations: Infinity });
-  const memberBefore = usageOf(memberPid ?? 0);
-  const generatorBefore = process.cpuUsage();
-  const run = await runPuts(load, inFlight, { ms: options.seconds * 1000, operations: options.operations });
-  const generator = process.cpuUsage(generatorBefore);
-  const memberAfter = usageOf(memberPid ?? 0);
-  const operations = run.latenciesMs.length;
-  // Every put takes a revision; fewer would mean that some were answered without being done.
-  const applied = Number(run.revision - warmUp.revision);
-  if (applied !== operations) {
-    throw new Error(`${operations} puts were acknowledged, but the revision grew by ${applied}`);
-  }
-  const ascending = run.latenciesMs.sort();
-  const per1000 = (ms: number): number => (ms / operations) * 1000;
-  return {
-    inFlight,
-    operations,
-    perSecond: operations / (run.durationMs / 1000),
-    p50Ms: percentile(ascending, 50),
-    p99Ms: percentile(ascending, 99),
-    maxMs: percentile(ascending, 100),
-    memberCpuMsPer1000:
-      memberBefore === null || memberAfter === null ? null : per1000(memberAfter.cpuMs - memberBefore.cpuMs),
-    generatorCpuMsPer1000: per1000((generator.user + generator.system) / MICROSECONDS_PER_MS),
-    memberMemoryMiB: memberAfter === null ? null : memberAfter.memoryBytesMax / BYTES_PER_MIB,
-  };
+function printSetup(options: BenchOptions, clusters: readonly MeasuredCluster[], syncMs: number): void {
+  const { scenario, members, target, valueBytes } = options;
+  const systems = clusters.map(({ name, version }) => `${name} ${version}`);
+  const cpus = availableParallelism();
+  console.log(
+    `${scenario}, ${valueBytes} bytes a value; ${systems.join(" and ")}, members: ${members} each, asking ${target}; ` +
+      `${cpus} CPUs, disk sync p50 ${syncMs.toFixed(2)} ms`,
+  );
+  appendRaw(options.output, "setup", { startedAt: new Date(), systems, cpus, syncMs, ...options });
 }
 
-function print(points: readonly Point[]): void {
-  const table = new Table({
-    head: ["in flight", "puts", "puts/s", "p50 ms", "p99 ms", "max ms", "CPU s/1000", "generator", "memory MiB"],
-    style: { head: [], border: [] },
-    colAligns: Array.from({ length: 9 }, () => "right" as const),
-  });
-  for (const point of points) {
-    table.push([
-      point.inFlight,
-      point.operations,
-      point.perSecond.toFixed(0),
-      point.p50Ms.toFixed(2),
-      point.p99Ms.toFixed(2),
-      point.maxMs.toFixed(1),
-      point.memberCpuMsPer1000 === null ? "?" : (point.memberCpuMsPer1000 / 1000).toFixed(3),
-      (point.generatorCpuMsPer1000 / 1000).toFixed(3),
-      point.memberMemoryMiB === null ? "?" : point.memberMemoryMiB.toFixed(0),
-    ]);
+async function measureAll(
+  options: BenchOptions,
+  clusters: readonly MeasuredCluster[],
+  interrupted: AbortSignal,
+): Promise<void> {
+  const subjects: Subject[] = [];
+  for (const cluster of clusters) {
+    subjects.push(await prepare(options, cluster, interrupted));
   }
-  console.log(table.toString());
+  const points: Point[] = [];
+  const ratios: Ratio[] = [];
+  const allRuns: Run[] = [];
+  for (const inFlight of options.inFlight) {
+    const runs = await runInTurns(options, subjects, inFlight, interrupted);
+    allRuns.push(...runs);
+    const [ours, theirs] = subjects.map(({ cluster }) =>
+      summarize(runs.filter(({ system }) => system === cluster.name) as [Run, ...Run[]]),
+    );
+    for (const point of [ours, theirs].filter((one) => one !== undefined)) {
+      points.push(point);
+      appendRaw(options.output, "point", point);
+    }
+    if (ours !== undefined && theirs !== undefined) {
+      const ratio = compare(ours, theirs);
+      ratios.push(ratio);
+      appendRaw(options.output, "ratio", ratio);
+    }
+  }
+  console.log(pointTable(points));
+  if (ratios.length > 0) {
+    const [ours, theirs] = clusters.map(({ name }) => name);
+    console.log(`${ours} / ${theirs} (per s: better above 1; the others: better below 1)\n${ratioTable(ratios)}`);
+  }
+  const doubts = doubtsAboutAll(allRuns);
+  if (doubts !== "") {
+    console.log(doubts);
+  }
 }
 
+async function prepare(options: BenchOptions, cluster: MeasuredCluster, interrupted: AbortSignal): Promise<Subject> {
+  const workload = createWorkload(options.scenario, options.valueBytes);
+  const connection = await cluster.connect(await untilLeader(cluster, interrupted));
+  try {
+    await workload.prepare(connection);
+  } finally {
+    connection.close();
+  }
+  return { cluster, workload };
+}
+
+/** The runs of one point. */
+async function runInTurns(
+  options: BenchOptions,
+  subjects: readonly Subject[],
+  inFlight: number,
+  interrupted: AbortSignal,
+): Promise<Run[]> {
+  const runs: Run[] = [];
+  for (const subject of interleave(subjects)) {
+    const idle = subjects.filter((other) => other !== subject).map(({ cluster }) => cluster);
+    const run = await measure(
+      subject,
+      idle,
+      {
+        target: options.target,
+        inFlight,
+        warmUpMs: options.warmUpSeconds * MS_PER_SECOND,
+        bounds: { ms: options.seconds * MS_PER_SECOND, operations: options.operations },
+      },
+      interrupted,
+    );
+    console.log(describeRun(run));
+    appendRaw(options.output, "run", rawRun(run));
+    runs.push(run);
+  }
+  return runs;
+}
+
+/** Aborts at the first signal to end, so that clusters are stopped and their data removed; a second one ends at once. */
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, () => controller.abort(new Error(`interrupted by ${signal}`)));
+  }
+  return controller.signal;
+}
+
+const interrupted = interruption();
 try {
   const options = parseOptions(process.argv.slice(2));
   if (options !== null) {
-    await benchPut(options);
+    await bench(options, interrupted);
   }
 } catch (error) {
+  process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
   if (error instanceof UsageError) {
     console.error(`npm run bench: ${error.message}\nSee npm run bench -- put --help`);
-    process.exitCode = EXIT_USAGE;
+  } else if (error instanceof BuildError) {
+    console.error(`npm run bench: ${error.message}; nothing was measured`);
+  } else if (interrupted.aborted) {
+    console.error(`npm run bench: ${interrupted.reason.message}`);
   } else {
     console.error(error);
-    process.exitCode = EXIT_FAILED;
   }
 }

@@ -1,12 +1,19 @@
 /** What the benchmark is asked to measure. */
 
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import type { Target } from "./measure.ts";
+import type { Scenario } from "./workload.ts";
 
-export interface PutOptions {
+export interface BenchOptions {
+  readonly scenario: Scenario;
+  readonly members: number;
+  /** What is measured beside us; null = nothing. */
+  readonly beside: "etcd" | null;
+  readonly target: Target;
   /** Numbers of requests in flight, each measured by itself. */
   readonly inFlight: readonly number[];
   readonly valueBytes: number;
-  /** Each point ends when both are reached. */
+  /** A run ends with whichever comes first. */
   readonly seconds: number;
   readonly operations: number;
   readonly warmUpSeconds: number;
@@ -17,23 +24,36 @@ export interface PutOptions {
 /** The arguments are wrong; the message says which and why. */
 export class UsageError extends Error {}
 
+const MEMBERS = ["1", "3", "5"];
+const VALUE_BYTES_MAX = 1024 * 1024;
+
 /** The options of these arguments. Raises UsageError; null if only help was asked for and given. */
-export function parseOptions(args: readonly string[]): PutOptions | null {
-  let options: PutOptions | null = null;
+export function parseOptions(args: readonly string[]): BenchOptions | null {
+  let options: BenchOptions | null = null;
   const program = new Command("npm run bench --").description("Measures a cluster on this machine").exitOverride();
   program.configureOutput({ writeErr: () => undefined });
-  program
-    .command("put")
-    .description("PutKey of distinct keys, each with a request id of its own, against one member")
-    .option("--in-flight <counts>", "requests in flight, one point each", parseCounts, [1, 64])
-    .option("--value-bytes <bytes>", "size of each value", parseCount, 256)
-    .option("--seconds <seconds>", "least duration of a point", parseCount, 10)
-    .option("--operations <count>", "or this many operations, if they come first", parseCount, 30_000)
-    .option("--warm-up-seconds <seconds>", "before each point", parseCount, 2)
-    .option("--output <file>", "append the raw figures, one JSON object a line")
-    .action((flags) => {
-      options = { ...flags, output: flags.output ?? null };
-    });
+  for (const [scenario, description] of [
+    ["put", "puts of ever new keys, each with a request id of its own"],
+    ["get", "linearizable gets of existing keys"],
+  ] as const) {
+    program
+      .command(scenario)
+      .description(description)
+      .addOption(new Option("--members <count>", "members of each cluster").choices(MEMBERS).default("3"))
+      .addOption(
+        new Option("--beside <system>", "measure this as well, in turns, and print the ratios").choices(["etcd"]),
+      )
+      .addOption(new Option("--target <members>", "whom to ask").choices(["leader", "any"]).default("leader"))
+      .option("--in-flight <counts>", "requests in flight, one point each", parseCounts, [1, 64])
+      .option("--value-bytes <bytes>", "size of each value", parseValueBytes, 256)
+      .option("--seconds <seconds>", "duration of a run", parseCount, 10)
+      .option("--operations <count>", "or this many operations, if they come first", parseCount, 30_000)
+      .option("--warm-up-seconds <seconds>", "before each run", parseCount, 2)
+      .option("--output <file>", "append the raw figures, one JSON object a line")
+      .action(({ members, beside, output, ...flags }) => {
+        options = { scenario, members: Number(members), beside: beside ?? null, output: output ?? null, ...flags };
+      });
+  }
   try {
     program.parse(args, { from: "user" });
   } catch (error) {
@@ -57,4 +77,12 @@ function parseCount(text: string): number {
 
 function parseCounts(text: string): number[] {
   return text.split(",").map((part) => parseCount(part.trim()));
+}
+
+function parseValueBytes(text: string): number {
+  const bytes = parseCount(text);
+  if (bytes > VALUE_BYTES_MAX) {
+    throw new InvalidArgumentError(`It must be ${VALUE_BYTES_MAX} at most.`);
+  }
+  return bytes;
 }

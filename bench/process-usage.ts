@@ -1,6 +1,7 @@
-/** What a process has used so far, from /proc. */
+/** What a process has used so far, from /proc, and what everything on this machine has. */
 
 import { readFileSync } from "node:fs";
+import { cpus } from "node:os";
 
 export interface ProcessUsage {
   /** User and system time, in milliseconds. */
@@ -32,4 +33,9 @@ export function usageOf(pid: number): ProcessUsage | null {
     }
     throw error;
   }
+}
+
+/** CPU time that everything on this machine has taken so far, in milliseconds. */
+export function machineCpuMs(): number {
+  return cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0);
 }

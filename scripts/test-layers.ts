@@ -29,7 +29,10 @@ export const surroundings: readonly [Surroundings, Surroundings] = [
 /** @returns all layers, the longest first */
 export function findLayers(): TestLayer[] {
   const crash = find(["node/test/crash/**/*.spec.ts", "node/test/storage/**/*.spec.ts"]);
+  const cluster = find(["node/test/cluster/**/*.spec.ts"]);
   return [
+    // Several members as real processes, under load.
+    { name: "cluster", files: cluster, timeoutMs: 180_000 },
     // Real processes and stores that are killed or damaged, and started again.
     { name: "crash", files: crash, timeoutMs: 120_000 },
     {
@@ -40,13 +43,15 @@ export function findLayers(): TestLayer[] {
         "scripts/**/*.spec.ts",
         "bench/**/*.spec.ts",
         "node/local/**/*.spec.ts",
+        "node/history/**/*.spec.ts",
+        "node/sim/**/*.spec.ts",
       ]),
       timeoutMs: 10_000,
     },
     // Real processes as a user runs them.
     {
       name: "process",
-      files: find(["node/test/**/*.spec.ts"]).filter((file) => !crash.includes(file)),
+      files: find(["node/test/**/*.spec.ts"]).filter((file) => ![...cluster, ...crash].includes(file)),
       timeoutMs: 120_000,
     },
   ];

@@ -94,7 +94,112 @@ describe("AdminClient", () => {
     expect(member.calls[0]?.request).to.deep.equal({ clusterId: "c", incarnation: "i", owner });
   });
 
-  it("stays with its member, whoever leads", async () => {
+  it("adds a member, and hands out its place", async () => {
+    const slot = { id: "7", name: "m-1", lagMs: 0n };
+    member.scripts.addMember = () => ({ member: slot, configIndex: 7n });
+    const { member: added, configIndex } = await admin.addMember("m-1", { ifConfigIndex: 5 });
+    expect([added.id, added.name, added.incarnation, added.lagMs, configIndex]).to.deep.equal(["7", "m-1", "", 0, 7]);
+    expect(member.calls[0]?.request).to.deep.equal({ name: "m-1", ifConfigIndex: 5n });
+    member.scripts.addMember = () => ({ configIndex: 7n });
+    const error = await admin.addMember("m-1").catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(QuoinError).and.to.include({ code: "INTERNAL" });
+    expect(member.calls[1]?.request).to.deep.equal({ name: "m-1", ifConfigIndex: 0n });
+  });
+
+  it("promotes and removes members", async () => {
+    member.scripts.promoteMembers = () => ({ configIndex: 8n });
+    member.scripts.removeMembers = () => ({ configIndex: 9n });
+    expect(await admin.promoteMembers(["7", "9"])).to.deep.equal({ configIndex: 8 });
+    expect(await admin.removeMembers(["9"], { ifConfigIndex: 8 })).to.deep.equal({ configIndex: 9 });
+    expect(member.calls.map(({ method, request }) => [method, request])).to.deep.equal([
+      ["promoteMembers", { ids: ["7", "9"], ifConfigIndex: 0n }],
+      ["removeMembers", { ids: ["9"], ifConfigIndex: 8n }],
+    ]);
+  });
+
+  it("transfers the leadership, to a certain member in a certain term or to any", async () => {
+    member.scripts.transferLeadership = ({ targetId }) => ({ leaderId: targetId || "9", term: 4n });
+    expect(await admin.transferLeadership({ targetId: "7", ifTerm: 3 })).to.deep.equal({ leaderId: "7", term: 4 });
+    expect(await admin.transferLeadership()).to.deep.equal({ leaderId: "9", term: 4 });
+    expect(member.calls.map(({ request }) => request)).to.deep.equal([
+      { targetId: "7", ifTerm: 3n },
+      { targetId: "", ifTerm: 0n },
+    ]);
+  });
+
+  it("refuses what the wire cannot carry, before it asks", async () => {
+    const calls = [
+      () => admin.addMember("\ud800"),
+      () => admin.addMember("m", { ifConfigIndex: 0.5 }),
+      () => admin.promoteMembers(["\ud800"]),
+      () => admin.removeMembers(["1"], { ifConfigIndex: 2 ** 53 }),
+      () => admin.transferLeadership({ targetId: "\ud800" }),
+      () => admin.transferLeadership({ ifTerm: Number.NaN }),
+    ];
+    const fields = [];
+    for (const call of calls) {
+      const error = await call().catch((thrown: unknown) => thrown);
+      expect(error).to.be.instanceOf(QuoinError).and.to.include({ reason: "BAD_FIELD", outcome: "not-executed" });
+      fields.push((error as QuoinError).details.get("field"));
+    }
+    expect(fields).to.deep.equal(["name", "if_config_index", "ids", "if_config_index", "target_id", "if_term"]);
+    expect(member.calls).to.have.length(0);
+  });
+
+  it("hands on why a change is refused", async () => {
+    member.scripts.promoteMembers = () =>
+      refuse({ code: "FAILED_PRECONDITION", reason: "LEARNER_NOT_READY", message: "m-1 has not caught up" });
+    const error = await admin.promoteMembers(["7"]).catch((thrown: unknown) => thrown);
+    expect(error).to.include({
+      reason: "LEARNER_NOT_READY",
+      message: "m-1 has not caught up",
+      outcome: "not-executed",
+    });
+    expect(member.calls, "it would not get better by itself at once").to.have.length(1);
+  });
+
+  it("of several members goes on to the leader, with the same request id", async () => {
+    const leader = await ScriptedMember.start({ addMember: () => ({ member: { id: "7" }, configIndex: 7n }) });
+    const cluster = createAdminClient({
+      endpoints: [member.endpoint],
+      credentials: { token: "t" },
+      runtime: new FakeRuntime(),
+    });
+    try {
+      member.scripts.addMember = () =>
+        refuse({ code: "UNAVAILABLE", outcome: "unknown", leaderEndpoint: leader.endpoint });
+      expect((await cluster.addMember("m-1")).member.id).to.equal("7");
+      expect([member.calls.length, leader.calls.length]).to.deep.equal([1, 1]);
+      expect(leader.calls[0]?.requestId).to.deep.equal(member.calls[0]?.requestId);
+    } finally {
+      cluster.close();
+      leader.stop();
+    }
+  });
+
+  it("of several members goes on to the next one, when one is unavailable and names no leader", async () => {
+    const other = await ScriptedMember.start({ removeMembers: () => ({ configIndex: 7n }) });
+    const runtime = new FakeRuntime();
+    runtime.chance = 0;
+    const endpoints = [member.endpoint, other.endpoint];
+    const cluster = createAdminClient({ endpoints, credentials: { token: "t" }, runtime });
+    try {
+      member.scripts.removeMembers = () => refuse({ code: "UNAVAILABLE", outcome: "not-executed" });
+      expect(await cluster.removeMembers(["3"])).to.deep.equal({ configIndex: 7 });
+      expect([member.calls.length, other.calls.length]).to.deep.equal([1, 1]);
+    } finally {
+      cluster.close();
+      other.stop();
+    }
+  });
+
+  it("wants endpoints that are host:port, at least one", () => {
+    for (const options of [{ endpoint: "nowhere" }, { endpoints: [] }, { endpoints: ["h:1", "nowhere"] }]) {
+      expect(() => createAdminClient({ ...options, credentials: { token: "t" } })).to.throw(QuoinError, "host:port");
+    }
+  });
+
+  it("of one member stays with it, whoever leads", async () => {
     const leader = await ScriptedMember.start({ getStatus: () => ({ status: { id: "2" } }) });
     try {
       member.scripts.getStatus = () => refuse({ code: "UNAVAILABLE", leaderEndpoint: leader.endpoint });

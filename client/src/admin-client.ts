@@ -1,18 +1,25 @@
 /**
- * The client of one member's administration: the part of the ClusterAdminService that asks that very member, and founds a
- * cluster on it. It talks to the admin port with an admin token, or to the public port with a token that has the access
- * `admin` in all namespaces; Bootstrap is served on the admin port only.
+ * The client of the ClusterAdminService: it asks how members are, founds a cluster, changes its membership and its leader.
+ *
+ * It talks to the public ports of several members with a token that has the access `admin` in all namespaces, or to one
+ * member alone, on its admin port with an admin token. Every member takes every call; only getStatus is about the member
+ * that answers, and bootstrap is served on admin ports only.
  */
 
 import {
+  AddMemberResponse,
   BootstrapResponse,
   enumName,
   GetStatusResponse,
   ListMembersResponse,
   MemberRole,
+  type MemberSlot as MemberSlotMessage,
   MemberState,
   type MemberStatus as MemberStatusMessage,
+  PromoteMembersResponse,
+  RemoveMembersResponse,
   serviceDefinitions,
+  TransferLeadershipResponse,
 } from "@quoin/proto";
 import { type ChannelOptions, openChannel } from "./channel.ts";
 import { defaultTimeoutMs } from "./client.ts";
@@ -22,7 +29,7 @@ import { EndpointPool } from "./endpoint-pool.ts";
 import { type CallOptions, execute, type OperationContext } from "./operation.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { QuoinError } from "./quoin-error.ts";
-import { textField } from "./request-field.ts";
+import { int64Field, textField } from "./request-field.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { assertTls, type TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
@@ -32,11 +39,28 @@ const service = serviceDefinitions.ClusterAdminService;
 const getStatusMethod = unaryMethod(service.getStatus, GetStatusResponse);
 const listMembersMethod = unaryMethod(service.listMembers, ListMembersResponse);
 const bootstrapMethod = unaryMethod(service.bootstrap, BootstrapResponse);
+const addMemberMethod = unaryMethod(service.addMember, AddMemberResponse);
+const promoteMembersMethod = unaryMethod(service.promoteMembers, PromoteMembersResponse);
+const removeMembersMethod = unaryMethod(service.removeMembers, RemoveMembersResponse);
+const transferLeadershipMethod = unaryMethod(service.transferLeadership, TransferLeadershipResponse);
 
-/** How to reach the administration of one member. */
-export interface AdminClientOptions {
-  /** Admin or public gRPC endpoint of the member, as `host:port`. */
+/** One member, by its admin or public gRPC endpoint, as `host:port`. The client stays with it, whoever leads. */
+interface OneMember {
   readonly endpoint: string;
+}
+
+/**
+ * Several members of one cluster, by their public gRPC endpoints as `host:port`, at least one. The first one is chosen at
+ * random; when it is unavailable, the client goes on to the leader that it names, or to the next endpoint.
+ */
+interface AnyMember {
+  readonly endpoints: readonly string[];
+}
+
+/** How to reach the administration of a cluster or of one member. */
+export type AdminClientOptions = AdminClientSettings & (OneMember | AnyMember);
+
+interface AdminClientSettings {
   /** An admin token (for the admin port), or what makes tokens for the public port. */
   readonly credentials: Credentials | TokenSource;
   /** How to speak TLS; `{}` = with the system's authorities. Undefined = not encrypted. */
@@ -58,6 +82,48 @@ export type MemberStatus = Omit<Plain<MemberStatusMessage>, "state" | "role"> & 
 /** The membership. */
 export type Membership = Plain<ListMembersResponse>;
 
+/** A place in the membership: `incarnation` is empty while no process has claimed it. */
+export type MemberSlot = Plain<MemberSlotMessage>;
+
+/** Options of changes of the membership. */
+export interface ChangeOptions extends CallOptions {
+  /**
+   * Log index of the membership that is to be changed, as listMembers answers it in `configIndex`: when there is a newer
+   * one, the change fails with CONFIG_CHANGED. Default 0 = whatever it is.
+   */
+  readonly ifConfigIndex?: number | undefined;
+}
+
+/** Answer of addMember. */
+export interface AddMemberResult {
+  /** The new learner. */
+  readonly member: MemberSlot;
+  /** Log index of the membership as it is now. */
+  readonly configIndex: number;
+}
+
+/** Answer of promoteMembers and removeMembers. */
+export interface ChangeResult {
+  /** Log index of the membership as it is now. */
+  readonly configIndex: number;
+}
+
+/** Options of transferLeadership. */
+export interface TransferOptions extends CallOptions {
+  /** Id of the voter that is to lead. Default: the one whose log is closest to the leader's. */
+  readonly targetId?: string | undefined;
+  /** The term that it must still be, else FAILED_PRECONDITION. Default 0 = whatever it is. */
+  readonly ifTerm?: number | undefined;
+}
+
+/** Answer of transferLeadership. */
+export interface TransferResult {
+  /** Id of the member that leads now. */
+  readonly leaderId: string;
+  /** Its term. */
+  readonly term: number;
+}
+
 /** Answer of getStatus. */
 export interface StatusResult {
   readonly status: MemberStatus;
@@ -75,7 +141,7 @@ export interface BootstrapOptions extends CallOptions {
   readonly owner: { readonly email: string; readonly password: string; readonly apiKey: string };
 }
 
-/** Administers one member. */
+/** Administers a cluster, or one member. */
 export class AdminClient {
   readonly #context: OperationContext;
 
@@ -83,7 +149,10 @@ export class AdminClient {
     this.#context = context;
   }
 
-  /** Tells how this very member is. Local to it, and answered in every state. */
+  /**
+   * Tells how the member that answers is. Local to it; on its admin port it is answered in every state. A client of one
+   * endpoint knows which member that is.
+   */
   async getStatus(options: CallOptions = {}): Promise<StatusResult> {
     const { message } = await execute(this.#context, getStatusMethod, {}, options);
     if (message.status === undefined) throw new QuoinError({ code: "INTERNAL", message: "the answer has no status" });
@@ -94,7 +163,11 @@ export class AdminClient {
     };
   }
 
-  /** Lists the members as the leader knows them. */
+  /**
+   * Lists the members as the leader knows them, with linearizable freshness.
+   *
+   * @throws QuoinError UNAVAILABLE when no leader can answer.
+   */
   async listMembers(options: CallOptions = {}): Promise<Membership> {
     return toPlain((await execute(this.#context, listMembersMethod, {}, options)).message);
   }
@@ -118,23 +191,83 @@ export class AdminClient {
     return toPlain((await execute(this.#context, bootstrapMethod, request, options)).message);
   }
 
-  /** Closes the connection. */
+  /**
+   * Adds a place for one more member, as a learner. The process that joins under this name claims it.
+   *
+   * @param name unique in the cluster; 1 to 63 characters as in a DNS name.
+   * @throws QuoinError ALREADY_EXISTS / MEMBER_EXISTS; FAILED_PRECONDITION / CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
+   */
+  async addMember(name: string, options: ChangeOptions = {}): Promise<AddMemberResult> {
+    const request = { name: textField("name", name), ifConfigIndex: ifConfigIndexField(options) };
+    const { member, configIndex } = toPlain((await execute(this.#context, addMemberMethod, request, options)).message);
+    if (member === undefined) throw new QuoinError({ code: "INTERNAL", message: "the answer has no member" });
+    return { member, configIndex };
+  }
+
+  /**
+   * Gives learners a vote, several in one step. Who votes already stays a voter.
+   *
+   * @param ids of the members, at least one.
+   * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION / LEARNER_NOT_READY when one has not caught up,
+   *   QUORUM_UNSAFE when too few of the voters would be in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
+   */
+  async promoteMembers(ids: readonly string[], options: ChangeOptions = {}): Promise<ChangeResult> {
+    const request = { ids: idsField(ids), ifConfigIndex: ifConfigIndexField(options) };
+    return toPlain((await execute(this.#context, promoteMembersMethod, request, options)).message);
+  }
+
+  /**
+   * Removes members, several in one step. A removed member never comes back; a new one may have its name.
+   *
+   * @param ids of the members, at least one.
+   * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION / IS_LEADER, LAST_VOTER, QUORUM_UNSAFE when too
+   *   few of the others are in contact, CONFIG_CHANGED, CONFIG_CHANGE_IN_PROGRESS.
+   */
+  async removeMembers(ids: readonly string[], options: ChangeOptions = {}): Promise<ChangeResult> {
+    const request = { ids: idsField(ids), ifConfigIndex: ifConfigIndexField(options) };
+    return toPlain((await execute(this.#context, removeMembersMethod, request, options)).message);
+  }
+
+  /**
+   * Hands leadership to another voter, and answers when it leads. To the member that leads already it is done at once.
+   *
+   * @throws QuoinError NOT_FOUND / MEMBER_NOT_FOUND; FAILED_PRECONDITION when the target cannot lead or the term has moved
+   *   on; UNAVAILABLE when the target did not take over in time.
+   */
+  async transferLeadership(options: TransferOptions = {}): Promise<TransferResult> {
+    const { targetId = "", ifTerm = 0 } = options;
+    const request = { targetId: textField("target_id", targetId), ifTerm: int64Field("if_term", ifTerm) };
+    return toPlain((await execute(this.#context, transferLeadershipMethod, request, options)).message);
+  }
+
+  /** Closes the connections. */
   close(): void {
     this.#context.pool.close();
   }
 }
 
+function idsField(ids: readonly string[]): string[] {
+  return ids.map((id) => textField("ids", id));
+}
+
+function ifConfigIndexField({ ifConfigIndex = 0 }: ChangeOptions): bigint {
+  return int64Field("if_config_index", ifConfigIndex);
+}
+
 /**
- * Makes the client of one member's administration.
+ * Makes the client of the administration of a cluster or of one member.
  *
  * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for options that cannot be used.
  */
 export function createAdminClient(options: AdminClientOptions): AdminClient {
-  const { endpoint, credentials, tls, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
-  assertEndpoints("endpoint", [endpoint]);
+  const { credentials, tls, channel = {}, timeoutMs = defaultTimeoutMs, runtime = systemRuntime } = options;
+  const endpoints = "endpoints" in options ? options.endpoints : [options.endpoint];
+  // Whoever names one member wants that one: another could not tell how it is, or has another port for administration.
+  const followLeader = "endpoints" in options;
+  assertEndpoints(followLeader ? "endpoints" : "endpoint", endpoints);
   assertTls(tls);
   const tokens = "refresh" in credentials ? credentials : createTokenSource(credentials, tls, runtime);
-  const pool = new EndpointPool([endpoint], 0, (target) => openChannel(target, tls, channel));
-  // Its answers are about this member: another one could not give them.
-  return new AdminClient({ pool, tokens, runtime, timeoutMs, followLeader: false });
+  const start = Math.floor(runtime.random() * endpoints.length);
+  const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
+  return new AdminClient({ pool, tokens, runtime, timeoutMs, followLeader });
 }

@@ -1,13 +1,19 @@
 /** TypeScript SDK of Quoin. Start with createClient; an operation that fails raises a QuoinError. */
 
 export {
+  type AddMemberResult,
   type AdminClient,
   type AdminClientOptions,
   type BootstrapOptions,
+  type ChangeOptions,
+  type ChangeResult,
   createAdminClient,
+  type MemberSlot,
   type MemberStatus,
   type Membership,
   type StatusResult,
+  type TransferOptions,
+  type TransferResult,
 } from "./admin-client.ts";
 export type { ChannelOptions } from "./channel.ts";
 export { type Client, type ClientOptions, createClient } from "./client.ts";

@@ -5,6 +5,8 @@
 
 import * as grpc from "@grpc/grpc-js";
 import {
+  AddMemberRequest,
+  AddMemberResponse,
   BootstrapRequest,
   BootstrapResponse,
   CompareAndSwapRequest,
@@ -26,11 +28,17 @@ import {
   ListMembersRequest,
   ListMembersResponse,
   type MessageCodec,
+  PromoteMembersRequest,
+  PromoteMembersResponse,
   PutKeyRequest,
   PutKeyResponse,
+  RemoveMembersRequest,
+  RemoveMembersResponse,
   rawMethods,
   serviceDefinitions,
   statusDetailsTrailer,
+  TransferLeadershipRequest,
+  TransferLeadershipResponse,
 } from "@quoin/proto";
 
 /** A refusal that a script throws, with the trailers that the service sends. */
@@ -87,6 +95,10 @@ const methods = {
     getStatus: [GetStatusRequest, GetStatusResponse],
     listMembers: [ListMembersRequest, ListMembersResponse],
     bootstrap: [BootstrapRequest, BootstrapResponse],
+    addMember: [AddMemberRequest, AddMemberResponse],
+    promoteMembers: [PromoteMembersRequest, PromoteMembersResponse],
+    removeMembers: [RemoveMembersRequest, RemoveMembersResponse],
+    transferLeadership: [TransferLeadershipRequest, TransferLeadershipResponse],
   },
 } as const;
 

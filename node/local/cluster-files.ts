@@ -1,10 +1,10 @@
 /**
- * What the launcher keeps beside the members' own data: the record of the founding, the owner's credentials, and the
- * token for the admin ports. All of it readable by its owner alone.
+ * What the launcher keeps beside the members' own data: the record of the founding, the owner's credentials, the tokens
+ * for the admin and peer ports, and who runs. All of it readable by its owner alone.
  */
 
 import { randomBytes, randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { generateApiKey } from "../src/access/index.ts";
 import { replaceFile } from "../src/storage/index.ts";
@@ -16,7 +16,7 @@ export interface ClusterRecord {
   readonly founderIncarnation: string;
 }
 
-/** Addresses and credentials, for quoinctl and for people. */
+/** Addresses of all members, in their order, and credentials, for quoinctl and for people. */
 export interface Endpoints {
   readonly grpc: readonly string[];
   readonly http: readonly string[];
@@ -25,14 +25,28 @@ export interface Endpoints {
   readonly apiKey: string;
 }
 
+/** What a member that is started again must know of the run that it belongs to. */
+export interface Layout {
+  readonly basePort: number;
+  readonly members: number;
+}
+
 export type OwnerCredentials = Pick<Endpoints, "owner" | "apiKey">;
+
+/** Files with tokens, which processes are told by their paths. */
+export interface TokenFiles {
+  readonly admin: string;
+  readonly join: string;
+}
 
 const RECORD_FILE = "cluster.json";
 const ENDPOINTS_FILE = "endpoints.json";
+const LAUNCHER_FILE = "launcher.json";
 const ADMIN_TOKEN_FILE = "admin-token";
+const JOIN_TOKEN_FILE = "join-token";
 const OWNER_EMAIL = "owner@quoin.local";
 const PASSWORD_BYTES = 18;
-const ADMIN_TOKEN_BYTES = 32;
+const TOKEN_BYTES = 32;
 
 /** A file of the launcher that it did not write like this. */
 export class ClusterFileError extends Error {}
@@ -68,27 +82,97 @@ export function writeEndpoints(directory: string, endpoints: Endpoints): string 
   return path;
 }
 
-/** A new token for the admin ports of this run, in a file that the members read. */
-export function writeAdminToken(directory: string): { readonly token: string; readonly path: string } {
-  const token = randomBytes(ADMIN_TOKEN_BYTES).toString("base64url");
-  const path = join(directory, ADMIN_TOKEN_FILE);
-  replaceFile(path, `${token}\n`);
-  return { token, path };
+/** A new token for the admin ports of this run, and one for the peer ports for all runs, in files for the members. */
+export function writeTokens(directory: string): TokenFiles {
+  const files = tokenFiles(directory);
+  replaceFile(files.admin, `${newToken()}\n`);
+  if (readIfThere(files.join) === null) {
+    replaceFile(files.join, `${newToken()}\n`);
+  }
+  return files;
+}
+
+export function tokenFiles(directory: string): TokenFiles {
+  return { admin: join(directory, ADMIN_TOKEN_FILE), join: join(directory, JOIN_TOKEN_FILE) };
+}
+
+export function readToken(file: string): string {
+  return readFileSync(file, "utf8").trim();
+}
+
+/** Says that this process runs the cluster of the directory, for those that start one member again. */
+export function announceLauncher(directory: string, layout: Layout): void {
+  replaceFile(join(directory, LAUNCHER_FILE), toJson({ pid: process.pid, ...layout }));
+}
+
+/** Says that nobody runs the cluster. */
+export function retractLauncher(directory: string): void {
+  rmSync(join(directory, LAUNCHER_FILE), { force: true });
+}
+
+/** Who runs the cluster, or null if nobody does. */
+export function readLauncher(directory: string): (Layout & { readonly pid: number }) | null {
+  const fields = ["pid", "basePort", "members"];
+  const launcher = readJson(join(directory, LAUNCHER_FILE), fields) as (Layout & { readonly pid: number }) | null;
+  return launcher !== null && isAlive(launcher.pid) ? launcher : null;
+}
+
+/** Says which process runs a member that was started again. */
+export function writePid(file: string, pid: number): void {
+  replaceFile(file, `${pid}\n`);
+}
+
+export function removePid(file: string): void {
+  rmSync(file, { force: true });
+}
+
+/**
+ * Whether the process named in the file runs. If it was killed, its number may be another's by now: good enough to wait
+ * for a while, never to end it.
+ */
+export function isRunning(pidFile: string): boolean {
+  const pid = Number(readIfThere(pidFile));
+  return Number.isSafeInteger(pid) && pid > 0 && isAlive(pid);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    if (isErrorCode(error, "ESRCH")) {
+      return false;
+    }
+    if (isErrorCode(error, "EPERM")) {
+      return true;
+    }
+    throw error;
+  }
+}
+
+function newToken(): string {
+  return randomBytes(TOKEN_BYTES).toString("base64url");
 }
 
 function toJson(value: object): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-function readJson(path: string, fields: readonly string[]): object | null {
-  let text: string;
+function readIfThere(path: string): string | null {
   try {
-    text = readFileSync(path, "utf8");
+    return readFileSync(path, "utf8");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
+    if (isErrorCode(error, "ENOENT")) {
       return null;
     }
     throw error;
+  }
+}
+
+function readJson(path: string, fields: readonly string[]): object | null {
+  const text = readIfThere(path);
+  if (text === null) {
+    return null;
   }
   let value: unknown;
   try {
@@ -100,4 +184,8 @@ function readJson(path: string, fields: readonly string[]): object | null {
     throw new ClusterFileError(`${path} lacks one of the fields ${fields.join(", ")}`);
   }
   return value;
+}
+
+function isErrorCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
 }

@@ -1,99 +1,145 @@
-/**
- * A cluster on this machine: starts its members, founds it if it is new, and stops it.
- *
- * The founding is recorded before it is asked for, and only the data directory that the record names may found. So a
- * crash anywhere in between is completed by the next start, and lost data is reported instead of replaced.
- */
+/** A cluster on this machine: starts its members, makes a cluster of them, and stops them. */
 
 import { mkdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createAdminClient, QuoinError, type StatusResult } from "@quoin/client";
+import { assemble, describeState, type Observed } from "./assembly.ts";
 import {
+  announceLauncher,
   createCredentials,
-  createRecord,
   type Endpoints,
+  isRunning,
   type OwnerCredentials,
   readCredentials,
   readRecord,
-  writeAdminToken,
+  retractLauncher,
   writeEndpoints,
+  writeTokens,
 } from "./cluster-files.ts";
-import { MemberProcess } from "./member-process.ts";
+import { Fleet } from "./fleet.ts";
+import { layoutsOf, type MemberLayout } from "./member-layout.ts";
+import { describeExit, type Exit, STOP_TIMEOUT_MS } from "./member-process.ts";
 import type { LocalOptions } from "./options.ts";
-import { LOCAL_HOST, type MemberPorts, portsFrom, requireFree } from "./ports.ts";
+import { addressOf, requireFree } from "./ports.ts";
+import { StartError } from "./start-error.ts";
 
-/** Why the cluster did not start, for people. */
-export class StartError extends Error {}
+/** A member, as it was when the cluster had started. */
+export interface StartedMember {
+  readonly name: string;
+  readonly pid: number;
+  readonly grpc: string;
+  readonly http: string;
+  /** `RUNNING`, or what keeps it from serving, with the reason. */
+  readonly state: string;
+  readonly isLeader: boolean;
+}
 
-const MEMBER_NAME = "q-0";
 const DIRECTORY_MODE = 0o700;
 const POLL_MS = 50;
-/** A member that replays a long log on a slow disk needs its time. */
-const START_TIMEOUT_MS = 120_000;
-/** A member finishes running calls for ten seconds; then it is ended. */
-const STOP_TIMEOUT_MS = 20_000;
+const PORTS_ADVICE = "stop what listens there, or choose others with --base-port";
 
 export class LocalCluster {
-  readonly #member: MemberProcess;
+  readonly members: readonly StartedMember[];
   readonly endpoints: Endpoints;
   readonly endpointsFile: string;
+  readonly #directory: string;
+  readonly #fleet: Fleet;
 
-  private constructor(member: MemberProcess, endpoints: Endpoints, endpointsFile: string) {
-    this.#member = member;
+  private constructor(directory: string, fleet: Fleet, observed: readonly Observed[], endpoints: Endpoints) {
+    this.#directory = directory;
+    this.#fleet = fleet;
+    this.members = observed.map(startedMember);
     this.endpoints = endpoints;
-    this.endpointsFile = endpointsFile;
+    this.endpointsFile = writeEndpoints(directory, endpoints);
   }
 
-  /** Starts the cluster and returns when it serves. Raises StartError or PortInUseError. */
-  static async start(options: LocalOptions): Promise<LocalCluster> {
-    const directory = resolve(options.dataDirectory);
+  /**
+   * Starts the cluster and returns when it serves. Only one that has lost its data or was removed does not: it is told
+   * in `members`. Raises StartError or PortInUseError, or the reason of the signal.
+   */
+  static async start(options: LocalOptions, interrupted = new AbortController().signal): Promise<LocalCluster> {
+    const { members, basePort, dataDirectory } = options;
+    const directory = resolve(dataDirectory);
     mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
-    const ports = portsFrom(options.basePort);
-    await requireFree(ports);
-    const { token, path: adminTokenFile } = writeAdminToken(directory);
+    const layouts = layoutsOf(directory, basePort, members);
+    for (const { ports } of layouts) {
+      await requireFree(ports, PORTS_ADVICE);
+    }
+    const fleet = new Fleet(layouts, writeTokens(directory));
     const credentials = requireCredentials(directory);
-    const member = new MemberProcess({
-      name: MEMBER_NAME,
-      dataDirectory: join(directory, MEMBER_NAME),
-      ports,
-      adminTokenFile,
-      logFile: join(directory, `${MEMBER_NAME}.log`),
-    });
     try {
-      const endpoints = endpointsOf(ports, credentials);
-      await foundIfEmpty(directory, member, endpoints, token);
-      await untilReady(member, ports);
-      return new LocalCluster(member, endpoints, writeEndpoints(directory, endpoints));
+      const observed = await assemble(directory, fleet, credentials, interrupted);
+      const cluster = new LocalCluster(directory, fleet, observed, endpointsOf(layouts, credentials));
+      announceLauncher(directory, { basePort, members });
+      return cluster;
     } catch (error) {
-      await end(member);
+      await fleet.stop();
       throw error;
     }
   }
 
-  /** Process id of the member. */
-  get memberPid(): number | undefined {
-    return this.#member.pid;
+  /** Process ids of the members, in the order of their endpoints. */
+  get memberPids(): readonly number[] {
+    return this.members.map(({ pid }) => pid);
   }
 
-  /** Rejects with a StartError when a member ends by itself. */
-  async untilFailed(): Promise<never> {
-    const { code, signal } = await this.#member.exited;
-    throw new StartError(`member ${MEMBER_NAME} ended (${signal ?? `exit code ${code}`}):\n${this.#member.logTail()}`);
+  /**
+   * Tells of each member that ends by itself. Rejects with a StartError when the only one does; a cluster of several
+   * goes on, for a member may be started again by itself.
+   */
+  async untilFailed(onEnded: (name: string, exit: Exit) => void): Promise<never> {
+    const { processes } = this.#fleet;
+    return new Promise((_, reject) => {
+      for (const process of processes) {
+        void process.exited.then((exit) => {
+          if (processes.length > 1) {
+            onEnded(process.name, exit);
+          } else {
+            const how = describeExit(exit);
+            reject(new StartError(`member ${process.name} ended (${how}):\n${process.logTail()}`));
+          }
+        });
+      }
+    });
   }
 
-  async stop(): Promise<void> {
-    await end(this.#member);
+  /**
+   * Stops all members. Those that were started again by themselves stop when they see that nobody runs the cluster:
+   * returns the names of those that did not do so in time.
+   */
+  async stop(): Promise<readonly string[]> {
+    const elsewhere = this.#fleet.processes.filter(({ exit }) => exit !== null);
+    retractLauncher(this.#directory);
+    await this.#fleet.stop();
+    const deadlineMs = performance.now() + STOP_TIMEOUT_MS;
+    for (;;) {
+      const left = elsewhere.filter(({ layout }) => isRunning(layout.pidFile));
+      if (left.length === 0 || performance.now() > deadlineMs) {
+        return left.map(({ name }) => name);
+      }
+      await sleep(POLL_MS);
+    }
   }
 }
 
-function endpointsOf(ports: MemberPorts, credentials: OwnerCredentials): Endpoints {
+function startedMember({ process, status }: Observed): StartedMember {
+  const { name, pid, layout } = process;
   return {
-    grpc: [`${LOCAL_HOST}:${ports.grpc}`],
-    http: [`http://${LOCAL_HOST}:${ports.http}`],
-    admin: [`${LOCAL_HOST}:${ports.admin}`],
-    owner: credentials.owner,
-    apiKey: credentials.apiKey,
+    ...{ name, pid },
+    grpc: addressOf(layout.ports.grpc),
+    http: `http://${addressOf(layout.ports.http)}`,
+    state: describeState(status),
+    isLeader: status.role === "LEADER",
+  };
+}
+
+function endpointsOf(layouts: readonly MemberLayout[], { owner, apiKey }: OwnerCredentials): Endpoints {
+  return {
+    grpc: layouts.map(({ ports }) => addressOf(ports.grpc)),
+    http: layouts.map(({ ports }) => `http://${addressOf(ports.http)}`),
+    admin: layouts.map(({ ports }) => addressOf(ports.admin)),
+    owner,
+    apiKey,
   };
 }
 
@@ -112,94 +158,4 @@ function requireCredentials(directory: string): OwnerCredentials {
   const credentials = createCredentials();
   writeEndpoints(directory, { grpc: [], http: [], admin: [], ...credentials });
   return credentials;
-}
-
-async function foundIfEmpty(
-  directory: string,
-  member: MemberProcess,
-  endpoints: Endpoints,
-  adminToken: string,
-): Promise<void> {
-  const admin = createAdminClient({ endpoint: endpoints.admin[0] ?? "", credentials: { token: adminToken } });
-  try {
-    const { status } = await untilAnswered(member, () => admin.getStatus());
-    if (status.state === "RUNNING") {
-      return;
-    }
-    if (status.state !== "EMPTY") {
-      throw new StartError(`member ${MEMBER_NAME} is ${status.state}: ${status.alarms.join("; ")}`);
-    }
-    const record = readRecord(directory) ?? createRecord(directory, status.incarnation);
-    if (record.founderIncarnation !== status.incarnation) {
-      throw new StartError(
-        `the data of cluster ${record.clusterId} is gone: ${join(directory, MEMBER_NAME)} is empty. Restore it, or ` +
-          `move ${directory} away to start with an empty cluster`,
-      );
-    }
-    await admin.bootstrap({
-      clusterId: record.clusterId,
-      incarnation: status.incarnation,
-      owner: { ...endpoints.owner, apiKey: endpoints.apiKey },
-      timeoutMs: START_TIMEOUT_MS / 2,
-    });
-  } finally {
-    admin.close();
-  }
-}
-
-async function untilAnswered(member: MemberProcess, ask: () => Promise<StatusResult>): Promise<StatusResult> {
-  return until(member, async () => {
-    try {
-      return await ask();
-    } catch (error) {
-      if (error instanceof QuoinError && error.code === "UNAVAILABLE") {
-        return null;
-      }
-      throw error;
-    }
-  });
-}
-
-async function untilReady(member: MemberProcess, ports: MemberPorts): Promise<void> {
-  await until(member, async () => {
-    try {
-      const response = await fetch(`http://${LOCAL_HOST}:${ports.health}/readyz`);
-      return response.ok ? response : null;
-    } catch (error) {
-      if (error instanceof TypeError) {
-        // Nothing listens there yet.
-        return null;
-      }
-      throw error;
-    }
-  });
-}
-
-async function until<T>(member: MemberProcess, attempt: () => Promise<T | null>): Promise<T> {
-  const deadlineMs = performance.now() + START_TIMEOUT_MS;
-  for (;;) {
-    if (member.hasExited) {
-      throw new StartError(`member ${MEMBER_NAME} did not start:\n${member.logTail()}`);
-    }
-    const result = await attempt();
-    if (result !== null) {
-      return result;
-    }
-    if (performance.now() > deadlineMs) {
-      throw new StartError(`member ${MEMBER_NAME} did not become ready in time:\n${member.logTail()}`);
-    }
-    await sleep(POLL_MS);
-  }
-}
-
-async function end(member: MemberProcess): Promise<void> {
-  member.stop();
-  const gaveUp = new AbortController();
-  const late = sleep(STOP_TIMEOUT_MS, "late", { signal: gaveUp.signal }).catch(() => "cancelled");
-  const first = await Promise.race([member.exited, late]);
-  gaveUp.abort();
-  if (first === "late") {
-    member.kill();
-    await member.exited;
-  }
 }

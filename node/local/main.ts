@@ -1,68 +1,83 @@
-/** `npm start`: a cluster on this machine, until Ctrl-C. */
+/** `npm start`: a cluster on this machine, until Ctrl-C; or one of its members, started again. */
 
 import { UsageError } from "../src/command-line/index.ts";
+import { greeting, restartCommand } from "./greeting.ts";
 import { LocalCluster } from "./local-cluster.ts";
-import { type LocalOptions, parseOptions } from "./options.ts";
+import { describeExit } from "./member-process.ts";
+import { type LocalOptions, type MemberOptions, parseOptions } from "./options.ts";
+import { RestartedMember } from "./restarted-member.ts";
+import { StartError } from "./start-error.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
+/** Any will do. */
+const ALIVE_INTERVAL_MS = 60_000;
 
-async function run(options: LocalOptions): Promise<void> {
-  const interrupted = new Promise<"interrupted">((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-      process.on(signal, () => resolve("interrupted"));
-    }
-  });
-  console.log("Starting a cluster of one member ...");
-  const cluster = await LocalCluster.start(options);
+async function runCluster(options: LocalOptions, interrupted: AbortSignal): Promise<void> {
+  const { members, dataDirectory } = options;
+  console.log(`Starting a cluster of ${members === 1 ? "one member" : `${members} members`} ...`);
+  const cluster = await LocalCluster.start(options, interrupted);
+  // Node ends a process that waits for signals alone, as this one does while all members have been killed.
+  const alive = setInterval(() => undefined, ALIVE_INTERVAL_MS);
   try {
     console.log(greeting(cluster, options));
     console.log("Quoin is ready");
-    await Promise.race([interrupted, cluster.untilFailed()]);
+    const failed = cluster.untilFailed((name, exit) => {
+      if (!interrupted.aborted) {
+        console.log(`\n${name} ended (${describeExit(exit)}). To start it again, in a shell of its own:`);
+        console.log(`  ${restartCommand(name, dataDirectory)}`);
+      }
+    });
+    await Promise.race([untilAborted(interrupted), failed]);
     console.log("\nStopping ...");
   } finally {
-    await cluster.stop();
+    clearInterval(alive);
+    const left = await cluster.stop();
+    if (left.length > 0) {
+      console.error(`${left.join(", ")}, started in another shell, still runs: stop it there`);
+    }
   }
 }
 
-/** Where quoinctl looks by itself. */
-const DATA_DIRECTORY_DEFAULT = ".quoin";
-
-function greeting({ endpoints, endpointsFile, memberPid }: LocalCluster, options: LocalOptions): string {
-  const { owner, apiKey } = endpoints;
-  const elsewhere = options.dataDirectory === DATA_DIRECTORY_DEFAULT ? "" : `QUOIN_ENDPOINTS_FILE=${endpointsFile} `;
-  return `
-  Member    q-0, process ${memberPid}
-  gRPC      ${endpoints.grpc.join(", ")}
-  HTTP      ${endpoints.http.join(", ")}
-  Owner     ${owner.email}, password ${owner.password}
-  API key   ${apiKey}
-  (also in ${endpointsFile})
-
-Try, in another shell:
-  ${elsewhere}npx quoinctl kv put default/greeting hello
-  ${elsewhere}npx quoinctl kv get default/greeting
-  ${elsewhere}npx quoinctl status
-
-Data is kept in ${options.dataDirectory}. Ctrl-C stops the cluster.
-`;
-}
-
-let options: LocalOptions | null = null;
-try {
-  options = parseOptions(process.argv.slice(2));
-} catch (error) {
-  if (!(error instanceof UsageError)) {
-    throw error;
-  }
-  console.error(`npm start: ${error.message}\nSee npm start -- --help`);
-  process.exitCode = EXIT_USAGE;
-}
-if (options !== null) {
+async function runMember(options: MemberOptions, interrupted: AbortSignal): Promise<void> {
+  const { member: name } = options;
+  const member = await RestartedMember.start(options);
   try {
-    await run(options);
-  } catch (error) {
-    console.error(`npm start: ${error instanceof Error ? error.message : String(error)}`);
-    process.exitCode = EXIT_FAILED;
+    console.log(`${name} is process ${member.pid}. Ctrl-C stops it, and so does the end of the cluster`);
+    const followed = member.follow((state) => console.log(`${name} is ${state}`));
+    await Promise.race([untilAborted(interrupted), followed]);
+    console.log("\nStopping ...");
+  } finally {
+    await member.stop();
   }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+    }
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function interruption(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.on(signal, () => controller.abort(new StartError("interrupted before the cluster was ready")));
+  }
+  return controller.signal;
+}
+
+const interrupted = interruption();
+try {
+  const options = parseOptions(process.argv.slice(2));
+  if (options !== null) {
+    await ("member" in options ? runMember(options, interrupted) : runCluster(options, interrupted));
+  }
+} catch (error) {
+  const isUsage = error instanceof UsageError;
+  const hint = isUsage ? "\nSee npm start -- --help" : "";
+  console.error(`npm start: ${error instanceof Error ? error.message : String(error)}${hint}`);
+  process.exitCode = isUsage ? EXIT_USAGE : EXIT_FAILED;
 }

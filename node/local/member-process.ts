@@ -1,17 +1,13 @@
-/** One member as a process of its own, with its log in a file. */
+/** One member as a process of its own, with its log in a file, and the client of its admin port. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { LOCAL_HOST, type MemberPorts } from "./ports.ts";
-
-export interface MemberProcessOptions {
-  readonly name: string;
-  readonly dataDirectory: string;
-  readonly ports: MemberPorts;
-  readonly adminTokenFile: string;
-  readonly logFile: string;
-}
+import { type AdminClient, createAdminClient, QuoinError, type StatusResult } from "@quoin/client";
+import { readToken, type TokenFiles } from "./cluster-files.ts";
+import type { MemberLayout } from "./member-layout.ts";
+import { addressOf } from "./ports.ts";
 
 /** How a process ended. */
 export interface Exit {
@@ -22,43 +18,25 @@ export interface Exit {
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const LOG_FILE_MODE = 0o600;
 const LOG_TAIL_LINES = 5;
+/** A member finishes running calls for ten seconds, after it gave a leadership away; then it is ended. */
+export const STOP_TIMEOUT_MS = 20_000;
 
 export class MemberProcess {
-  readonly #child: ChildProcess;
-  readonly #logFile: string;
+  readonly layout: MemberLayout;
+  /** Administers the cluster through this member. */
+  readonly admin: AdminClient;
   /** Fulfilled when the process has ended. */
   readonly exited: Promise<Exit>;
+  readonly #child: ChildProcess;
   #exit: Exit | null = null;
 
-  constructor(options: MemberProcessOptions) {
-    const { ports, logFile } = options;
-    this.#logFile = logFile;
-    const log = openSync(logFile, "a", LOG_FILE_MODE);
-    const on = (port: number): string => `${LOCAL_HOST}:${port}`;
+  /** Starts it. `others` are the members that may know the cluster. */
+  constructor(layout: MemberLayout, others: readonly MemberLayout[], tokens: TokenFiles) {
+    this.layout = layout;
+    const log = openSync(layout.logFile, "a", LOG_FILE_MODE);
     this.#child = spawn(
       process.execPath,
-      [
-        MAIN,
-        "--name",
-        options.name,
-        "--cluster-name",
-        "local",
-        "--data-dir",
-        options.dataDirectory,
-        "--grpc",
-        on(ports.grpc),
-        "--http",
-        on(ports.http),
-        "--admin",
-        on(ports.admin),
-        "--health",
-        on(ports.health),
-        "--advertise-peer",
-        on(ports.peer),
-        "--admin-token-file",
-        options.adminTokenFile,
-        "--until-stdin-ends",
-      ],
+      [MAIN, ...flagsOf(layout, others, tokens)],
       // In a group of its own, Ctrl-C reaches the launcher alone, which then stops the member in order. Its standard
       // input is a pipe from here, so it also ends if the launcher is killed.
       { stdio: ["pipe", log, log], detached: true },
@@ -72,28 +50,91 @@ export class MemberProcess {
       this.#child.once("exit", (code, signal) => end({ code, signal }));
       this.#child.once("error", () => end({ code: null, signal: null }));
     });
+    this.admin = createAdminClient({
+      endpoint: addressOf(layout.ports.admin),
+      credentials: { token: readToken(tokens.admin) },
+    });
   }
 
-  get pid(): number | undefined {
-    return this.#child.pid;
+  get name(): string {
+    return this.layout.name;
   }
 
-  get hasExited(): boolean {
-    return this.#exit !== null;
+  /** 0 if it could not be started. */
+  get pid(): number {
+    return this.#child.pid ?? 0;
   }
 
-  /** Asks the process to finish what it does and end. */
-  stop(): void {
+  /** Null while it runs. */
+  get exit(): Exit | null {
+    return this.#exit;
+  }
+
+  /** How it is by its own account; null if it does not answer. */
+  async status(): Promise<StatusResult | null> {
+    try {
+      return await this.admin.getStatus();
+    } catch (error) {
+      if (isUnanswered(error)) {
+        return null;
+      }
+      throw error;
+    }
+  }
+
+  /** Whether it serves clients. */
+  async isReady(): Promise<boolean> {
+    try {
+      return (await fetch(`http://${addressOf(this.layout.ports.health)}/readyz`)).ok;
+    } catch (error) {
+      if (error instanceof TypeError) {
+        // Nothing listens there yet, or no more.
+        return false;
+      }
+      throw error;
+    }
+  }
+
+  /** Asks the process to finish what it does and end, and ends it if that takes too long. Returns when it has ended. */
+  async stop(): Promise<void> {
     this.#child.kill("SIGTERM");
-  }
-
-  /** Ends the process at once. */
-  kill(): void {
-    this.#child.kill("SIGKILL");
+    const gaveUp = new AbortController();
+    const late = sleep(STOP_TIMEOUT_MS, "late", { signal: gaveUp.signal }).catch(() => "cancelled");
+    const first = await Promise.race([this.exited, late]);
+    gaveUp.abort();
+    if (first === "late") {
+      this.#child.kill("SIGKILL");
+      await this.exited;
+    }
+    this.admin.close();
   }
 
   /** The last lines that the process logged. */
   logTail(): string {
-    return readFileSync(this.#logFile, "utf8").trimEnd().split("\n").slice(-LOG_TAIL_LINES).join("\n");
+    return readFileSync(this.layout.logFile, "utf8").trimEnd().split("\n").slice(-LOG_TAIL_LINES).join("\n");
   }
+}
+
+/** Whether nobody has said what became of the call, or nobody can at the moment: it may be made again. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof QuoinError && (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED");
+}
+
+/** In words. */
+export function describeExit({ code, signal }: Exit): string {
+  return signal ?? `exit code ${code}`;
+}
+
+function flagsOf(layout: MemberLayout, others: readonly MemberLayout[], tokens: TokenFiles): string[] {
+  const { ports } = layout;
+  return [
+    ...["--name", layout.name, "--cluster-name", "local", "--data-dir", layout.dataDirectory],
+    ...["--grpc", addressOf(ports.grpc), "--http", addressOf(ports.http), "--peer", addressOf(ports.peer)],
+    ...["--admin", addressOf(ports.admin), "--health", addressOf(ports.health)],
+    ...["--admin-token-file", tokens.admin, "--join-token-file", tokens.join],
+    ...others.filter(({ name }) => name !== layout.name).flatMap((other) => ["--seed", addressOf(other.ports.peer)]),
+    // All members share the disk of somebody who tries things out.
+    "--no-disk-reserve",
+    "--until-stdin-ends",
+  ];
 }

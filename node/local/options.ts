@@ -1,8 +1,10 @@
 /** What the local launcher is asked to start. */
 
-import { Command, InvalidArgumentError } from "commander";
-import { parseArguments } from "../src/command-line/index.ts";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { parseArguments, UsageError } from "../src/command-line/index.ts";
+import { BASE_PORT_MAX } from "./ports.ts";
 
+/** A whole cluster. */
 export interface LocalOptions {
   /** Members to run, each a process of its own. */
   readonly members: number;
@@ -11,38 +13,59 @@ export interface LocalOptions {
   readonly dataDirectory: string;
 }
 
-/** A cluster of this release has one member. */
-const MEMBERS_MAX = 1;
+/** One member of a cluster that runs, again. */
+export interface MemberOptions {
+  /** Its name, such as `q-1`. */
+  readonly member: string;
+  readonly dataDirectory: string;
+}
+
+/** Odd ones: a second or fourth member would be one more that can fail, and no failure more that is survived. */
+const MEMBER_COUNTS = [1, 3, 5];
+const COUNTS = `${MEMBER_COUNTS.slice(0, -1).join(", ")} or ${MEMBER_COUNTS.at(-1)}`;
+const MEMBERS_DEFAULT = 3;
 const BASE_PORT_MIN = 1024;
-const PORTS_PER_MEMBER = 10;
-const PORT_MAX = 65_535;
 
 /** The options of these arguments. Raises UsageError; null if only help was asked for and given. */
-export function parseOptions(args: readonly string[]): LocalOptions | null {
+export function parseOptions(args: readonly string[]): LocalOptions | MemberOptions | null {
   const program = new Command("npm start --")
     .description("Starts a Quoin cluster on this machine and keeps it running until Ctrl-C")
-    .option("--members <count>", "members to run", parseMembers, MEMBERS_MAX)
+    .option("--members <count>", `members to run: ${COUNTS}`, parseMembers, MEMBERS_DEFAULT)
     .option("--base-port <port>", "first of the ports to listen on, all on 127.0.0.1", parsePort, 7400)
-    .option("--data-dir <directory>", "where data is kept between runs", ".quoin");
+    .option("--data-dir <directory>", "where data is kept between runs", ".quoin")
+    .addOption(
+      new Option(
+        "--member <name>",
+        "start one member again, such as q-1, while the cluster runs in another shell",
+      ).conflicts(["members", "basePort"]),
+    );
   if (!parseArguments(program, args)) {
     return null;
   }
-  const flags = program.opts();
-  return { members: flags.members, basePort: flags.basePort, dataDirectory: flags.dataDir };
+  const { members, basePort, dataDir: dataDirectory, member } = program.opts();
+  if (member === "") {
+    throw new UsageError("--member needs a name, such as q-1");
+  }
+  return member === undefined ? { members, basePort, dataDirectory } : { member, dataDirectory };
+}
+
+/** The least count of members that starts those that are numbered up to this one, from 0; null if none does. */
+export function memberCountFor(at: number): number | null {
+  return MEMBER_COUNTS.find((count) => count > at) ?? null;
 }
 
 function parseMembers(text: string): number {
-  if (text !== String(MEMBERS_MAX)) {
-    throw new InvalidArgumentError(`This release runs ${MEMBERS_MAX} member.`);
+  const count = MEMBER_COUNTS.find((one) => String(one) === text);
+  if (count === undefined) {
+    throw new InvalidArgumentError(`It must be ${COUNTS}.`);
   }
-  return MEMBERS_MAX;
+  return count;
 }
 
 function parsePort(text: string): number {
   const port = Number(text);
-  const portMax = PORT_MAX - PORTS_PER_MEMBER;
-  if (!/^[0-9]+$/.test(text) || port < BASE_PORT_MIN || port > portMax) {
-    throw new InvalidArgumentError(`It must be a port from ${BASE_PORT_MIN} to ${portMax}.`);
+  if (!/^[0-9]+$/.test(text) || port < BASE_PORT_MIN || port > BASE_PORT_MAX) {
+    throw new InvalidArgumentError(`It must be a port from ${BASE_PORT_MIN} to ${BASE_PORT_MAX}.`);
   }
   return port;
 }

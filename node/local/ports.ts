@@ -1,4 +1,4 @@
-/** The ports of one member on this machine, and whether they are free. */
+/** The ports of the members on this machine, and whether they are free. */
 
 import { type AddressInfo, createServer } from "node:net";
 
@@ -12,35 +12,50 @@ export interface MemberPorts {
 
 /** Everything local listens here and nowhere else. */
 export const LOCAL_HOST = "127.0.0.1";
+/** The launcher starts no more members than this. */
+export const MEMBERS_MAX = 5;
+/** From the first port of one member to the first of the next. */
+const PORTS_PER_MEMBER = 10;
+const PORT_MAX = 65_535;
+/** The first port of the first member, at most: all others are above it. */
+export const BASE_PORT_MAX = PORT_MAX - MEMBERS_MAX * PORTS_PER_MEMBER;
 
-/** The ports of a member whose first is the given one, in the order of the manual. */
-export function portsFrom(first: number): MemberPorts {
+/** The ports of a member, counted from 0, in the order of the manual. */
+export function portsOf(basePort: number, at: number): MemberPorts {
+  const first = basePort + at * PORTS_PER_MEMBER;
   return { grpc: first, http: first + 1, peer: first + 2, admin: first + 3, health: first + 4 };
 }
 
-/** Leaves room for the ports that follow the first. */
-const BASE_PORT_MAX = 60_000;
+/** What a client dials. */
+export function addressOf(port: number): string {
+  return `${LOCAL_HOST}:${port}`;
+}
 
 /** A port that something else listens on. */
 export class PortInUseError extends Error {}
 
-/** Raises PortInUseError, naming port and use, unless all of them are free. */
-export async function requireFree(ports: MemberPorts): Promise<void> {
+/**
+ * Raises PortInUseError, naming port and use, unless all of them are free.
+ *
+ * @param advice what to do about it.
+ */
+export async function requireFree(ports: MemberPorts, advice: string): Promise<void> {
   for (const [use, port] of Object.entries(ports)) {
     if (!(await isFree(port))) {
-      throw new PortInUseError(
-        `port ${port} (${use}) of ${LOCAL_HOST} is in use; stop what listens there, or choose others with --base-port`,
-      );
+      throw new PortInUseError(`port ${port} (${use}) of ${LOCAL_HOST} is in use; ${advice}`);
     }
   }
 }
 
-/** The first of a member's ports where all of them were free a moment ago. */
+/** A base port with which all ports of as many members as there may be were free a moment ago. */
 export async function freeBasePort(): Promise<number> {
   for (;;) {
     const base = await anyFreePort();
-    const row = Object.values(portsFrom(base));
-    if (base <= BASE_PORT_MAX && (await Promise.all(row.map(isFree))).every((free) => free)) {
+    if (base > BASE_PORT_MAX) {
+      continue;
+    }
+    const ports = Array.from({ length: MEMBERS_MAX }, (_, at) => Object.values(portsOf(base, at))).flat();
+    if ((await Promise.all(ports.map(isFree))).every((free) => free)) {
       return base;
     }
   }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { UsageError } from "./command-line/index.ts";
-import { formatListen, parseConfiguration } from "./configuration.ts";
+import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
 
 const REQUIRED = ["--name", "q-0", "--data-dir", "data"];
 
@@ -29,8 +29,11 @@ describe("parseConfiguration", () => {
       http: { host: "127.0.0.1", port: 7401 },
       admin: null,
       health: null,
-      advertisePeer: "127.0.0.1:7402",
+      peer: { host: "127.0.0.1", port: 7402 },
+      peering: null,
+      advertisePeer: null,
       acceptMissingFence: false,
+      hasDiskReserve: true,
       untilStdinEnds: false,
       logLevel: "info",
     });
@@ -41,6 +44,55 @@ describe("parseConfiguration", () => {
       grpc: { host: "::1", port: 0 },
       http: { host: "localhost", port: 65_535 },
     });
+  });
+
+  it("meets other members with join tokens alone, and asks all seeds that are named", () => {
+    const { peer, peering } = parse(
+      ...["--join-token-file", "tokens", "--peer", "0.0.0.0:7500", "--advertise-peer", "q-0:7500"],
+      ...["--seed", "q-1:7402", "--seed", "[::1]:7402"],
+    ) as Configuration;
+    expect(peer).to.deep.equal({ host: "0.0.0.0", port: 7500 });
+    expect(peering).to.deep.equal({ seeds: ["q-1:7402", "[::1]:7402"], joinTokenFile: "tokens", tls: null });
+    expect(parse("--join-token-file", "tokens")?.peering?.seeds).to.deep.equal([]);
+  });
+
+  it("needs an address that others can dial", () => {
+    for (const any of ["0.0.0.0:7402", "[::]:7402"]) {
+      const flags = [...REQUIRED, "--join-token-file", "tokens", "--peer", any];
+      expect(problem(flags)).to.include(any).and.include("--advertise-peer");
+    }
+  });
+
+  it("takes certificates whole or not at all", () => {
+    const whole = new Map([
+      ["--peer-cert", "crt"],
+      ["--peer-key", "key"],
+      ["--peer-ca", "ca"],
+      ["--peer-join-name", "*.peers.example"],
+    ]);
+    const words = (flags: Iterable<readonly [string, string]>) => ["--join-token-file", "tokens", ...[...flags].flat()];
+    expect(parse(...words(whole))?.peering?.tls).to.deep.equal({
+      ...{ certificate: "crt", key: "key", authorities: "ca", joinName: "*.peers.example" },
+    });
+    for (const lacking of whole.keys()) {
+      const part = [...whole].filter(([flag]) => flag !== lacking);
+      expect(problem([...REQUIRED, ...words(part)]), lacking).to.include(lacking);
+    }
+  });
+
+  it("needs join tokens for everything that concerns other members", () => {
+    for (const [flag, value] of [
+      ["--peer", "127.0.0.1:0"],
+      ["--seed", "q-1:7402"],
+      ["--peer-cert", "file"],
+      ["--peer-key", "file"],
+      ["--peer-ca", "file"],
+      ["--peer-join-name", "name"],
+    ] as const) {
+      expect(problem([...REQUIRED, flag, value]))
+        .to.include(flag)
+        .and.include("--join-token-file");
+    }
   });
 
   it("names what is missing or wrong, and the rule", () => {
@@ -55,6 +107,12 @@ describe("parseConfiguration", () => {
     expect(problem([...REQUIRED, "--advertise-grpc", "q-0:0"]))
       .to.include("--advertise-grpc")
       .and.to.include("port 0");
+    expect(problem([...REQUIRED, "--seed", "q-0:0"]))
+      .to.include("--seed")
+      .and.to.include("port 0");
+    expect(problem([...REQUIRED, "--peer-join-name", "a name"]))
+      .to.include("--peer-join-name")
+      .and.to.include("DNS");
     expect(problem([...REQUIRED, "--log-level", "loud"]))
       .to.include("--log-level")
       .and.to.include("debug");
@@ -71,5 +129,16 @@ describe("formatListen", () => {
   it("puts IPv6 addresses in brackets", () => {
     expect(formatListen({ host: "::1", port: 7400 })).to.equal("[::1]:7400");
     expect(formatListen({ host: "127.0.0.1", port: 7400 })).to.equal("127.0.0.1:7400");
+  });
+});
+
+describe("isLoopback", () => {
+  it("knows the addresses of this machine alone", () => {
+    for (const host of ["127.0.0.1", "127.1.2.3", "localhost", "::1"]) {
+      expect(isLoopback({ host, port: 1 }), host).to.equal(true);
+    }
+    for (const host of ["0.0.0.0", "::", "127.0.0.1.example", "10.0.0.1", "localhost.example"]) {
+      expect(isLoopback({ host, port: 1 }), host).to.equal(false);
+    }
   });
 });

@@ -24,16 +24,69 @@ export interface Configuration {
   readonly admin: Listen | null;
   readonly health: Listen | null;
   readonly adminTokenFile: string | null;
+  /** Where other members dial this one, if it meets any. */
+  readonly peer: Listen;
+  /** How this member meets others; null for one that stays alone. */
+  readonly peering: PeeringConfiguration | null;
   /** What others dial, as host:port; null = what this member listens on. */
   readonly advertiseGrpc: string | null;
   readonly advertiseHttp: string | null;
-  readonly advertisePeer: string;
+  readonly advertisePeer: string | null;
   readonly acceptMissingFence: boolean;
   /** Stop when standard input ends, so that the process ends with the one that started it. */
+  /** Whether room on the disk is kept back for when it is full. */
+  readonly hasDiskReserve: boolean;
   readonly untilStdinEnds: boolean;
   readonly logLevel: LogLevel;
 }
 
+export interface PeeringConfiguration {
+  /** Peer endpoints, as host:port, of members that may know the cluster. */
+  readonly seeds: readonly string[];
+  readonly joinTokenFile: string;
+  /** Null for plain TCP. */
+  readonly tls: PeerTlsConfiguration | null;
+}
+
+export interface PeerTlsConfiguration {
+  readonly certificate: string;
+  readonly key: string;
+  readonly authorities: string;
+  /** A name that certificates must have of members whose address is not known yet; may begin with "*.". */
+  readonly joinName: string;
+}
+
+/** Flags as they were given, before what belongs together is looked at. */
+interface Flags {
+  readonly name: string;
+  readonly clusterName: string;
+  readonly dataDir: string;
+  readonly grpc: Listen;
+  readonly http: Listen;
+  readonly admin?: Listen;
+  readonly health?: Listen;
+  readonly adminTokenFile?: string;
+  readonly peer?: Listen;
+  readonly seed: readonly string[];
+  readonly joinTokenFile?: string;
+  readonly peerCert?: string;
+  readonly peerKey?: string;
+  readonly peerCa?: string;
+  readonly peerJoinName?: string;
+  readonly advertiseGrpc?: string;
+  readonly advertiseHttp?: string;
+  readonly advertisePeer?: string;
+  readonly acceptMissingFence: boolean;
+  readonly diskReserve: boolean;
+  readonly untilStdinEnds: boolean;
+  readonly logLevel: LogLevel;
+}
+
+/** What stands for all addresses of this machine. */
+const ANY_ADDRESS = new Set(["0.0.0.0", "::"]);
+const PEER_DEFAULT = "127.0.0.1:7402";
+/** Names of certificates, not addresses: a member is known by its name. */
+const JOIN_NAME = /^(\*\.)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/i;
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/;
 const PORT_MAX = 65_535;
 
@@ -50,16 +103,28 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .option("--admin <host:port>", "listen for cluster administration", parseListen)
     .option("--health <host:port>", "listen for health checks, plain HTTP", parseListen)
     .option("--admin-token-file <file>", "file with the admin tokens, one a line; required with --admin")
+    .option("--peer <host:port>", `listen for other members (default: ${PEER_DEFAULT})`, parseListen)
+    .option("--seed <host:port>", "peer address of a member that may know the cluster; repeatable", collectSeed, [])
+    .option("--join-token-file <file>", "file with the join tokens, one a line; without it the member stays alone")
+    .option("--peer-cert <file>", "certificate towards other members, PEM; without it plain TCP")
+    .option("--peer-key <file>", "its key, PEM")
+    .option("--peer-ca <file>", "authorities of the members' certificates, PEM")
+    .option(
+      "--peer-join-name <pattern>",
+      "name in certificates of members whose address is not known yet",
+      parseJoinName,
+    )
     .option("--advertise-grpc <host:port>", "address that clients dial", parseAddress)
     .option("--advertise-http <host:port>", "address that HTTP clients dial", parseAddress)
-    .option("--advertise-peer <host:port>", "address that other members dial", parseAddress, "127.0.0.1:7402")
+    .option("--advertise-peer <host:port>", "address that other members dial", parseAddress)
     .option("--accept-missing-fence", "start the only member of a cluster although its fence file is lost", false)
+    .option("--no-disk-reserve", "keep no room back on the disk for when it is full")
     .option("--until-stdin-ends", "stop when standard input ends", false)
     .addOption(new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default("info"));
-  if (!parseArguments(program, args)) {
-    return null;
-  }
-  const flags = program.opts();
+  return parseArguments(program, args) ? configurationOf(program.opts<Flags>()) : null;
+}
+
+function configurationOf(flags: Flags): Configuration {
   if (flags.admin !== undefined && flags.adminTokenFile === undefined) {
     throw new UsageError("--admin needs --admin-token-file");
   }
@@ -72,18 +137,70 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     admin: flags.admin ?? null,
     health: flags.health ?? null,
     adminTokenFile: flags.adminTokenFile ?? null,
+    peer: flags.peer ?? parseListen(PEER_DEFAULT),
+    peering: peeringOf(flags),
     advertiseGrpc: flags.advertiseGrpc ?? null,
     advertiseHttp: flags.advertiseHttp ?? null,
-    advertisePeer: flags.advertisePeer,
+    advertisePeer: flags.advertisePeer ?? null,
     acceptMissingFence: flags.acceptMissingFence,
+    hasDiskReserve: flags.diskReserve,
     untilStdinEnds: flags.untilStdinEnds,
     logLevel: flags.logLevel,
   };
 }
 
+/** Without join tokens nobody could be told from a stranger, so the port is not opened. */
+function peeringOf(flags: Flags): PeeringConfiguration | null {
+  const { joinTokenFile } = flags;
+  if (joinTokenFile === undefined) {
+    const useless = new Map<string, unknown>([
+      ["--peer", flags.peer],
+      ["--seed", flags.seed[0]],
+      ["--peer-cert", flags.peerCert],
+      ["--peer-key", flags.peerKey],
+      ["--peer-ca", flags.peerCa],
+      ["--peer-join-name", flags.peerJoinName],
+    ]);
+    for (const [flag, value] of useless) {
+      if (value !== undefined) {
+        throw new UsageError(`${flag} needs --join-token-file`);
+      }
+    }
+    return null;
+  }
+  if (flags.peer !== undefined && ANY_ADDRESS.has(flags.peer.host) && flags.advertisePeer === undefined) {
+    throw new UsageError(`--peer ${formatListen(flags.peer)} needs --advertise-peer: others cannot dial any address`);
+  }
+  return { seeds: flags.seed, joinTokenFile, tls: tlsOf(flags) };
+}
+
+function tlsOf(flags: Flags): PeerTlsConfiguration | null {
+  const { peerCert: certificate, peerKey: key, peerCa: authorities, peerJoinName: joinName } = flags;
+  if (certificate === undefined && key === undefined && authorities === undefined) {
+    if (joinName !== undefined) {
+      throw new UsageError("--peer-join-name needs --peer-cert, --peer-key and --peer-ca");
+    }
+    return null;
+  }
+  if (certificate === undefined || key === undefined || authorities === undefined) {
+    throw new UsageError(
+      "--peer-cert, --peer-key and --peer-ca belong together, with --peer-join-name: give all of them or none",
+    );
+  }
+  if (joinName === undefined) {
+    throw new UsageError("--peer-cert needs --peer-join-name, for members whose address is not known yet");
+  }
+  return { certificate, key, authorities, joinName };
+}
+
 /** host:port, for people and for dialing; IPv6 addresses in brackets. */
 export function formatListen({ host, port }: Listen): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Whether only this machine can connect there. */
+export function isLoopback({ host }: Listen): boolean {
+  return host === "localhost" || host === "::1" || /^127(\.[0-9]{1,3}){3}$/.test(host);
 }
 
 function parseName(text: string): string {
@@ -97,6 +214,17 @@ function parseAddress(text: string): string {
   const { port } = parseListen(text);
   if (port === 0) {
     throw new InvalidArgumentError("Others cannot dial port 0.");
+  }
+  return text;
+}
+
+function collectSeed(text: string, seeds: readonly string[]): readonly string[] {
+  return [...seeds, parseAddress(text)];
+}
+
+function parseJoinName(text: string): string {
+  if (!JOIN_NAME.test(text)) {
+    throw new InvalidArgumentError('It must be a DNS name, which may begin with "*.".');
   }
   return text;
 }

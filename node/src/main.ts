@@ -2,28 +2,33 @@
  * Starts one member: reads the configuration, wires the parts, and ends them in order. Nothing else happens here.
  */
 
-import { once } from "node:events";
-import type { RequestListener } from "node:http";
+import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
-import type { AddressInfo } from "node:net";
 import { Access } from "./access/index.ts";
 import { AdminServer, PublicServer } from "./api/grpc/index.ts";
-import { closeHttpServer, createHealthApplication, createHttpApplication, createHttpServer } from "./api/http/index.ts";
+import { createHealthApplication, createHttpApplication } from "./api/http/index.ts";
 import { UsageError } from "./command-line/index.ts";
-import { type Configuration, formatListen, type Listen, parseConfiguration } from "./configuration.ts";
+import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
+import { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts";
+import { bound, listenHttp, type Stoppable } from "./listening.ts";
+import { JoinTokenFile } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
-import { DEFAULT_REPLICA_LIMITS, Member, systemClock, systemScheduler } from "./replica/index.ts";
+import {
+  DEFAULT_REPLICA_LIMITS,
+  Member,
+  type MemberEnd,
+  type MemberPeering,
+  systemClock,
+  systemScheduler,
+} from "./replica/index.ts";
 import { CoordinationError } from "./state/index.ts";
-import { StoreError } from "./storage/index.ts";
+import { measureDisk } from "./storage/index.ts";
 import { createLogger, Health, type Logger } from "./telemetry/index.ts";
-
-const EXIT_VIOLATION = 70;
-const EXIT_STORE = 71;
-const EXIT_REFUSED_DATA = 73;
-const EXIT_CONFIGURATION = 76;
 
 /** Calls that run when the member is told to stop are finished for at most this long, in milliseconds (S47). */
 const DRAIN_MS = 10_000;
+/** A leader that stops gives the leadership away first, for which it has at most this long, in milliseconds. */
+const HAND_OVER_MS = 5_000;
 /** A member whose event loop is this late, in milliseconds, is not ready. */
 const LOOP_LAG_MS_MAX = 100;
 /** How often health is looked at for the gRPC health service, in milliseconds. */
@@ -36,13 +41,60 @@ interface Running {
   readonly member: Member;
 }
 
-interface Stoppable {
-  /** Finishes what runs, for at most so many milliseconds. */
-  stop(graceMs: number): Promise<void>;
+async function start(configuration: Configuration, version: string, logger: Logger): Promise<Running> {
+  const member = await openMember(configuration, version, logger);
+  const access = new Access(replicatedState(member), systemClock);
+  const health = memberHealth(member, () => stopping);
+  const reportBug = (error: unknown): void => {
+    if (error instanceof InvariantViolation) {
+      die(logger, error);
+    }
+    logger.error({ err: error }, "a request failed because of a bug");
+  };
+  const { peer, grpc } = configuration;
+  const listening = new Map<string, string>();
+  const peerPort = await bound("--peer", peer, () => member.listenForPeers(peer.host, peer.port));
+  if (peerPort !== null) {
+    listening.set("peer", formatListen({ ...peer, port: peerPort }));
+  }
+  const publicServer = new PublicServer({ member, access, clock: systemClock, logger });
+  const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc)));
+  listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
+  const http = await listenHttp(
+    createHttpApplication({ access, health, clock: systemClock, reportBug }),
+    "--http",
+    configuration.http,
+  );
+  listening.set("http", http.address);
+  const others: Stoppable[] = [http];
+  if (configuration.health !== null) {
+    const server = await listenHttp(createHealthApplication({ health, reportBug }), "--health", configuration.health);
+    others.push(server);
+    listening.set("health", server.address);
+  }
+  const address = {
+    peerEndpoint: configuration.advertisePeer ?? listening.get("peer") ?? formatListen(peer),
+    grpcEndpoint: configuration.advertiseGrpc ?? listening.get("grpc") ?? "",
+    httpEndpoint: configuration.advertiseHttp ?? listening.get("http") ?? "",
+  };
+  // Before the admin port, which founds: this member must have met the seeds then (P47).
+  member.introduce(address);
+  if (configuration.admin !== null && configuration.adminTokenFile !== null) {
+    const { admin, adminTokenFile: tokenFile } = configuration;
+    const server = new AdminServer({ member, tokenFile, address, clock: systemClock, logger });
+    const port = await bound("--admin", admin, () => server.listen(formatListen(admin)));
+    others.push(server);
+    listening.set("admin", formatListen({ ...admin, port }));
+  }
+  setInterval(() => {
+    publicServer.setServing(!stopping && health.ready().every(({ ok }) => ok));
+  }, HEALTH_INTERVAL_MS).unref();
+  logger.info(Object.fromEntries(listening), "listening");
+  return { member, publicServer, others };
 }
 
-async function start(configuration: Configuration, version: string, logger: Logger): Promise<Running> {
-  const { name, clusterName, dataDirectory: directory } = configuration;
+async function openMember(configuration: Configuration, version: string, logger: Logger): Promise<Member> {
+  const { name, clusterName, dataDirectory: directory, admin } = configuration;
   const member = await Member.open({
     directory,
     clusterName,
@@ -52,72 +104,66 @@ async function start(configuration: Configuration, version: string, logger: Logg
     clock: systemClock,
     scheduler: systemScheduler,
     limits: DEFAULT_REPLICA_LIMITS,
+    peering: peeringOf(configuration, logger),
+    log: logger,
+    measureDisk,
+    hasReserve: configuration.hasDiskReserve,
     onRole: (role, term, leaderId) => logger.info({ role, term, leaderId }, "role changed"),
     onFatal: (error) => die(logger, error),
+    onEnd: (end, reason) => {
+      logger.error({ end, reason }, "this member serves no more");
+      if (admin === null || end === "too-old") {
+        // Its stores are closed in order; whatever goes wrong with that ends the process as well.
+        void member.stop().then(() => process.exit(EXIT_OF_END[end]));
+      }
+    },
+    onDiskStuck: () => {
+      writeSync(process.stderr.fd, `quoin-node: ${DISK_STUCK_MESSAGE}\n`);
+      process.kill(process.pid, "SIGKILL");
+    },
   });
-  logger.info({ state: member.state, memberId: member.memberId, clusterId: member.clusterId }, "data directory opened");
-  if (member.reason !== "") {
-    logger.error({ state: member.state, reason: member.reason }, "the data of this member is not served");
-    if (configuration.admin === null) {
+  const { state, memberId, clusterId, reason } = member;
+  logger.info({ state, memberId, clusterId }, "data directory opened");
+  if (
+    state === "MEMBER_REFUSED" ||
+    state === "MEMBER_REMOVED" ||
+    (state === "MEMBER_DAMAGED" && member.replica === null)
+  ) {
+    logger.error({ state, reason }, "the data of this member is not served");
+    if (admin === null) {
       await member.stop();
-      process.exit(EXIT_REFUSED_DATA);
+      process.exit(state === "MEMBER_REMOVED" ? ExitCode.Removed : ExitCode.DataRefused);
     }
   }
-
-  const access = new Access(replicatedState(member), systemClock);
-  const health = memberHealth(member, () => stopping);
-  const publicServer = new PublicServer({ member, access, clock: systemClock, logger });
-  const grpcPort = await publicServer.listen(formatListen(configuration.grpc));
-  const reportBug = (error: unknown): void => {
-    if (error instanceof InvariantViolation) {
-      die(logger, error);
-    }
-    logger.error({ err: error }, "a request failed because of a bug");
-  };
-  const http = await listenHttp(
-    createHttpApplication({ access, health, clock: systemClock, reportBug }),
-    configuration.http,
-  );
-  const others: Stoppable[] = [http];
-  const listening = new Map([
-    ["grpc", formatListen({ ...configuration.grpc, port: grpcPort })],
-    ["http", http.address],
-  ]);
-  if (configuration.health !== null) {
-    const server = await listenHttp(createHealthApplication({ health, reportBug }), configuration.health);
-    others.push(server);
-    listening.set("health", server.address);
-  }
-  if (configuration.admin !== null && configuration.adminTokenFile !== null) {
-    const address = {
-      peerEndpoint: configuration.advertisePeer,
-      grpcEndpoint: configuration.advertiseGrpc ?? listening.get("grpc") ?? "",
-      httpEndpoint: configuration.advertiseHttp ?? listening.get("http") ?? "",
-    };
-    const tokenFile = configuration.adminTokenFile;
-    const server = new AdminServer({ member, tokenFile, address, clock: systemClock, logger });
-    const port = await server.listen(formatListen(configuration.admin));
-    others.push(server);
-    listening.set("admin", formatListen({ ...configuration.admin, port }));
-  }
-  setInterval(() => {
-    publicServer.setServing(!stopping && health.ready().every(({ ok }) => ok));
-  }, HEALTH_INTERVAL_MS).unref();
-  logger.info(Object.fromEntries(listening), "listening");
-  return { member, publicServer, others };
+  return member;
 }
 
-async function listenHttp(
-  application: RequestListener,
-  { host, port }: Listen,
-): Promise<Stoppable & { readonly address: string }> {
-  const server = createHttpServer(application);
-  server.listen(port, host);
-  await once(server, "listening");
-  const bound = server.address() as AddressInfo;
+const EXIT_OF_END: Readonly<Record<MemberEnd, number>> = {
+  removed: ExitCode.Removed,
+  refused: ExitCode.DataRefused,
+  "too-old": ExitCode.TooOld,
+};
+
+function peeringOf({ peering, peer }: Configuration, logger: Logger): MemberPeering | null {
+  if (peering === null) {
+    return null;
+  }
+  const { seeds, joinTokenFile, tls } = peering;
+  if (tls === null && !isLoopback(peer)) {
+    logger.warn({ peer: formatListen(peer) }, "members talk in plain text: whoever reads along learns the join token");
+  }
+  const tokenFile = new JoinTokenFile(joinTokenFile, logger);
   return {
-    address: formatListen({ host, port: bound.port }),
-    stop: (graceMs) => closeHttpServer(server, graceMs),
+    seeds,
+    joinTokens: () => tokenFile.tokens,
+    tls:
+      tls === null
+        ? null
+        : {
+            files: { certificate: tls.certificate, key: tls.key, authorities: tls.authorities },
+            joinNamePattern: tls.joinName,
+          },
+    random: Math.random,
   };
 }
 
@@ -163,6 +209,8 @@ function memberHealth(member: Member, isStopping: () => boolean): Health {
 }
 
 async function stop({ member, publicServer, others }: Running): Promise<void> {
+  publicServer.setServing(false);
+  await member.handOver(HAND_OVER_MS);
   await publicServer.stop(DRAIN_MS);
   await Promise.all(others.map((server) => server.stop(DRAIN_MS)));
   await member.stop();
@@ -171,14 +219,13 @@ async function stop({ member, publicServer, others }: Running): Promise<void> {
 /** Ends the process for what no member may go on after. */
 function die(logger: Logger, error: unknown): never {
   const message = error instanceof Error ? error.message : String(error);
-  if (error instanceof StoreError) {
-    logger.fatal({ kind: error.kind }, message);
-    process.exit(EXIT_STORE);
+  const code = exitCodeOf(error);
+  if (code === ExitCode.Configuration) {
+    console.error(`quoin-node: ${message}`);
   }
-  const stack = error instanceof Error ? error.stack : undefined;
-  const what = error instanceof InvariantViolation ? "invariant violated" : "unexpected failure";
-  logger.fatal({ stack }, `${what}: ${message}`);
-  process.exit(EXIT_VIOLATION);
+  const stack = error instanceof Error && code === ExitCode.Violation ? error.stack : undefined;
+  logger.fatal({ stack }, `${kindOf(error)}: ${message}`);
+  process.exit(code);
 }
 
 function onStopSignals(configuration: Configuration, callback: (why: string) => void): void {
@@ -199,7 +246,7 @@ try {
     throw error;
   }
   console.error(`quoin-node: ${error.message}`);
-  process.exit(EXIT_CONFIGURATION);
+  process.exit(ExitCode.Configuration);
 }
 if (configuration !== null) {
   const logger = createLogger(configuration.logLevel, configuration.name);
@@ -215,7 +262,7 @@ if (configuration !== null) {
       logger.info({ why }, "stopping");
       void started.then(stop).then(() => {
         logger.info("stopped");
-        process.exit(0);
+        process.exit(ExitCode.Stopped);
       });
     });
     await started;

@@ -8,7 +8,7 @@
 import { type Change, compareBytes, type Row, type StateStore } from "../src/state/index.ts";
 
 export class MemoryStateStore implements StateStore {
-  readonly #rows: Row[] = [];
+  #rows: Row[] = [];
 
   get(key: Uint8Array): Uint8Array | undefined {
     const row = this.#rows[this.#position(key)];
@@ -40,6 +40,16 @@ export class MemoryStateStore implements StateStore {
 
   sync(done: () => void): void {
     done();
+  }
+
+  /** All rows as they are now, ascending by key. */
+  protected copy(): Row[] {
+    return [...this.#rows];
+  }
+
+  /** Holds what the other one holds, and nothing else. */
+  protected become(other: MemoryStateStore): void {
+    this.#rows = other.copy();
   }
 
   /** Index of the first row whose key is not below the given one. */

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { InvalidArgumentError } from "commander";
-import { parseDurationMs, parseDurationSeconds } from "./duration.ts";
+import { formatMilliseconds, parseDurationMs, parseDurationSeconds, parseWaitMs } from "./duration.ts";
 
 function assertRefused(parse: (text: string) => number, texts: readonly string[]): void {
   for (const text of texts) {
@@ -20,5 +20,14 @@ describe("durations", () => {
     const bad = ["", "0", "0s", "-1", "1.5", "1e3", " 1", "1 s", "1d", "s", "0x10", "9999999999999999999", "1h30m"];
     assertRefused(parseDurationMs, bad);
     assertRefused(parseDurationSeconds, [...bad, "500ms", "1500ms"]);
+  });
+
+  it("of waiting may be 0, for not at all", () => {
+    expect(["0", "90", "500ms"].map(parseWaitMs)).to.deep.equal([0, 90_000, 500]);
+    assertRefused(parseWaitMs, ["", "0s", "-1", "soon"]);
+  });
+
+  it("are shown in ms below one second, else in seconds", () => {
+    expect([0, 999, 1_000, 12_345].map(formatMilliseconds)).to.deep.equal(["0ms", "999ms", "1.0s", "12.3s"]);
   });
 });

@@ -1,4 +1,4 @@
-/** Durations as they are written on the command line. */
+/** Durations as they are written on the command line, and as they are shown. */
 
 import { InvalidArgumentError } from "commander";
 
@@ -24,6 +24,21 @@ export function parseDurationMs(text: string): number {
     throw new InvalidArgumentError("Give a duration such as 90s, 5m or 1h.");
   }
   return durationMs;
+}
+
+/**
+ * Reads how long to wait: a duration as parseDurationMs reads it, or 0 for not at all.
+ *
+ * @returns milliseconds.
+ * @throws InvalidArgumentError of commander, which names the option.
+ */
+export function parseWaitMs(text: string): number {
+  return text === "0" ? 0 : parseDurationMs(text);
+}
+
+/** A duration in milliseconds as people read it: `0ms`, `120ms`, `1.5s`. */
+export function formatMilliseconds(durationMs: number): string {
+  return durationMs < 1_000 ? `${durationMs}ms` : `${(durationMs / 1_000).toFixed(1)}s`;
 }
 
 /**

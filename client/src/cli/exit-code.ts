@@ -9,7 +9,7 @@ export const exitCodes = {
   usage: 2,
   /** No member answered, or not in time. */
   unavailable: 3,
-  /** A comparison failed: kv cas, or a revision that was to be expected. */
+  /** A comparison failed: kv cas, or a revision or membership that was to be expected. */
   compareFailed: 4,
 } as const;
 

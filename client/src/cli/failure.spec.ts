@@ -18,7 +18,9 @@ describe("describeFailure", () => {
     expect(exitCode("UNAVAILABLE")).to.equal(3);
     expect(exitCode("DEADLINE_EXCEEDED")).to.equal(3);
     expect(exitCode("FAILED_PRECONDITION", "REVISION_MISMATCH")).to.equal(4);
+    expect(exitCode("FAILED_PRECONDITION", "CONFIG_CHANGED")).to.equal(4);
     expect(exitCode("FAILED_PRECONDITION", "NOT_EMPTY")).to.equal(1);
+    expect(exitCode("FAILED_PRECONDITION", "LEARNER_NOT_READY")).to.equal(1);
     expect(describeFailure(new UsageError("u")).exitCode).to.equal(2);
     expect(describeFailure(new CompareFailedError("c")).exitCode).to.equal(4);
     const refusedHere = new QuoinError({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD", message: "m" });
@@ -51,5 +53,12 @@ describe("describeFailure", () => {
     const { message, exitCode: code } = describeFailure(new TypeError("bug"));
     expect(message).to.match(/^unexpected error: TypeError: bug\n {4}at /);
     expect(code).to.equal(1);
+  });
+
+  it("asks whether the cluster runs only when no member has answered", () => {
+    const hintOf = (reason: string) =>
+      describeFailure(new QuoinError({ code: "UNAVAILABLE", reason, outcome: "not-executed", message: "m" })).hint;
+    expect(hintOf("")).to.include("--endpoints");
+    expect(hintOf("NO_LEADER")).to.equal(undefined);
   });
 });

@@ -39,17 +39,28 @@ export function describeFailure(error: unknown): Failure {
 
 function exitCodeOf(error: QuoinError): ExitCode {
   if (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED") return exitCodes.unavailable;
-  if (error.reason === "REVISION_MISMATCH") return exitCodes.compareFailed;
+  if (error.reason === "REVISION_MISMATCH" || error.reason === "CONFIG_CHANGED") return exitCodes.compareFailed;
   if (error.reason === "NO_TOKEN") return exitCodes.usage;
   // Without a request id the SDK itself has refused an argument.
   return error.code === "INVALID_ARGUMENT" && error.requestId === undefined ? exitCodes.usage : exitCodes.refused;
 }
 
+/** What to do about a refusal, by its reason. */
+const hints: ReadonlyMap<string, string> = new Map([
+  ["NAMESPACE_NOT_FOUND", "create it with: quoinctl namespace create NAME"],
+  ["MEMBER_NOT_FOUND", "list the members with: quoinctl member list"],
+  ["LEARNER_NOT_READY", "how far it has come is shown by: quoinctl member list"],
+  ["IS_LEADER", "let another member lead first: quoinctl leader transfer"],
+  ["CONFIG_CHANGED", "look again with: quoinctl member list"],
+]);
+
 function hintFor(error: QuoinError): string | undefined {
-  if (error.reason === "NAMESPACE_NOT_FOUND") return "create it with: quoinctl namespace create NAME";
+  const hint = hints.get(error.reason);
+  if (hint !== undefined) return hint;
   if (error.code === "UNAUTHENTICATED")
     return "the token or API key is not valid here; see --token-file, --api-key-file";
   if (error.outcome === "unknown") return "a write may have been executed all the same: read before you repeat it";
-  if (error.code === "UNAVAILABLE") return "is the cluster running? See --endpoints";
+  // With a reason it is a member that answered: the cluster runs, and the message says what it lacks.
+  if (error.code === "UNAVAILABLE" && error.reason === "") return "is the cluster running? See --endpoints";
   return undefined;
 }

@@ -1,6 +1,7 @@
 /** The process of quoinctl: gives the command line its surroundings, and the shell its exit code. */
 
 import { homedir } from "node:os";
+import { systemRuntime } from "../index.ts";
 import { run } from "./program.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -18,6 +19,7 @@ export async function main(): Promise<void> {
     environment: process.env,
     workingDirectory: process.cwd(),
     homeDirectory: homedir(),
+    runtime: systemRuntime,
   };
   // Not process.exit: what was printed must reach a pipe first.
   process.exitCode = await run(process.argv.slice(2), terminal);

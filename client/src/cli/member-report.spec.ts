@@ -28,7 +28,7 @@ describe("reportMembers", () => {
   }
 
   function report(...endpoints: string[]): Promise<ClusterReport> {
-    return reportMembers({ endpoints, credentials: { token: "t" }, tls: undefined }, undefined);
+    return reportMembers({ endpoints, credentials: { token: "t" }, tls: undefined }, 5_000);
   }
 
   function listed(id: string, grpcEndpoint: string, leader = false, learner = false) {
@@ -161,6 +161,22 @@ describe("reportMembers", () => {
     const { clusterId, members: found } = await report(member.endpoint);
     expect(clusterId).to.equal(undefined);
     expect(found.map(({ name, state, role }) => [name, state, role])).to.deep.equal([["m-0", "EMPTY", undefined]]);
+  });
+
+  it("tells a member that serves nothing from one that does not answer", async () => {
+    const silent = await start({ getStatus: () => refuse(withoutLeader) });
+    const unknown = await start({ getStatus: () => refuse(withoutLeader) });
+    const member = await start({ getStatus: () => ({ status: { id: "1", state: 3 } }) });
+    member.scripts.getCluster = () => ({ members: [listed("2", silent.endpoint), listed("3", closedEndpoint)] });
+    silent.scripts.getCluster = member.scripts.getCluster;
+    unknown.scripts.getCluster = member.scripts.getCluster;
+    const { members: found } = await report(member.endpoint, unknown.endpoint);
+    expect(found.map(({ id, state, endpoint }) => [id, state, endpoint])).to.deep.equal([
+      ["1", "RUNNING", member.endpoint],
+      ["2", "NOT_SERVING", silent.endpoint],
+      ["3", "UNREACHABLE", closedEndpoint],
+      ["", "NOT_SERVING", unknown.endpoint],
+    ]);
   });
 
   it("fails when nobody answers anything", async () => {

@@ -25,8 +25,9 @@ export interface ReportedMember {
   readonly name: string;
   readonly endpoint: string | undefined;
   /**
-   * Its state by its own account, such as `RUNNING`; else `UNDISCLOSED` when it answered but not this caller, `UNREACHABLE`
-   * when it did not answer, or `UNCLAIMED` for a place that no process has taken.
+   * Its state by its own account, such as `RUNNING`; else `UNDISCLOSED` when it answered but not this caller,
+   * `NOT_SERVING` when it answered that it serves nothing, `UNREACHABLE` when it did not answer, or `UNCLAIMED` for a place
+   * that no process has taken.
    */
   readonly state: string;
   readonly role: string | undefined;
@@ -63,12 +64,14 @@ interface NamedMember {
 /**
  * Asks all members that can be found.
  *
- * @param timeoutMs deadline of each question; undefined = that of the SDK.
+ * @param timeoutMs deadline of each question; one round of them goes to the known endpoints, one to those that are named.
  * @throws QuoinError when no member answered anything.
  */
-export async function reportMembers(connection: Connection, timeoutMs: number | undefined): Promise<ClusterReport> {
+export async function reportMembers(connection: Connection, timeoutMs: number): Promise<ClusterReport> {
   const { endpoints, tls } = connection;
   const tokens = createTokenSource(connection.credentials, tls);
+  // Before the clocks of the questions run: where an API key is exchanged, a member that hangs takes time too.
+  await tokens.token();
   const client = createClient({ endpoints, credentials: tokens, tls, timeoutMs });
   const askAll = (targets: readonly string[]) =>
     Promise.all(targets.map((endpoint) => ask(endpoint, tokens, tls, timeoutMs)));
@@ -95,7 +98,7 @@ async function ask(
   endpoint: string,
   tokens: TokenSource,
   tls: TlsOptions | undefined,
-  timeoutMs: number | undefined,
+  timeoutMs: number,
 ): Promise<Account> {
   const admin = createAdminClient({ endpoint, credentials: tokens, tls, timeoutMs });
   try {
@@ -146,7 +149,7 @@ function assemble(
   }
   const listed = new Set([...members.values()].map((member) => member.endpoint));
   for (const [endpoint, error] of errors) {
-    if (!listed.has(endpoint) && !hasAnswered(error)) {
+    if (!listed.has(endpoint) && (error.code === "UNAVAILABLE" || !hasAnswered(error))) {
       members.set(endpoint, fromHearsay({ id: "", name: "", grpcEndpoint: endpoint, role: undefined }, error));
     }
   }
@@ -189,11 +192,13 @@ function fromHearsay(member: NamedMember, error: QuoinError | undefined): Report
 
 function stateWithoutStatus(member: NamedMember, error: QuoinError | undefined): string {
   if (member.grpcEndpoint === "") return "UNCLAIMED";
-  return error !== undefined && hasAnswered(error) ? "UNDISCLOSED" : "UNREACHABLE";
+  if (error === undefined || !hasAnswered(error)) return "UNREACHABLE";
+  return error.code === "UNAVAILABLE" ? "NOT_SERVING" : "UNDISCLOSED";
 }
 
-/** Whether the member is there, though it did not tell. */
+/** Whether the member is there, though it did not tell: only a member gives a reason for being unavailable. */
 function hasAnswered(error: QuoinError): boolean {
+  if (error.code === "UNAVAILABLE") return error.reason !== "";
   return error.code === "PERMISSION_DENIED" || error.code === "UNIMPLEMENTED";
 }
 

@@ -6,7 +6,9 @@ import { parseDurationMs } from "./duration.ts";
 import { type ExitCode, exitCodes } from "./exit-code.ts";
 import { describeFailure } from "./failure.ts";
 import { addKeyValueCommands } from "./kv-commands.ts";
+import { addLeaderCommands } from "./leader-commands.ts";
 import { parseList } from "./list.ts";
+import { addMemberCommands } from "./member-commands.ts";
 import { addNamespaceCommands } from "./namespace-commands.ts";
 import { outputFormats } from "./output.ts";
 import { type GlobalOptions, Session } from "./session.ts";
@@ -79,6 +81,8 @@ function createProgram(terminal: Terminal): Command {
   const session = new Session(terminal, () => program.opts<GlobalOptions>());
   addNamespaceCommands(program, session);
   addKeyValueCommands(program, session);
+  addMemberCommands(program, session);
+  addLeaderCommands(program, session);
   addStatusCommand(program, session);
   addTokenCommand(program, session);
   return program;

@@ -1,6 +1,6 @@
 /** One run of quoinctl: its surroundings, its global options, and what commands need of them. */
 
-import { type Client, createClient } from "../index.ts";
+import { type AdminClient, type Client, createAdminClient, createClient } from "../index.ts";
 import { type Connection, findConnection } from "./connection.ts";
 import type { ConnectionOptions } from "./option-source.ts";
 import { type OutputFormat, printResult, type Result } from "./output.ts";
@@ -42,6 +42,21 @@ export class Session {
     } finally {
       client.close();
     }
+  }
+
+  /** Does work with a client of the administration of the cluster, and closes it. */
+  async withAdmin<Value>(work: (admin: AdminClient) => Promise<Value>): Promise<Value> {
+    const admin = createAdminClient({ ...(await this.findConnection()), timeoutMs: this.timeoutMs });
+    try {
+      return await work(admin);
+    } finally {
+      admin.close();
+    }
+  }
+
+  /** Tells a person something besides the result, on the standard error; programs are told nothing. */
+  note(text: string): void {
+    if (this.#readOptions().output === "table") this.terminal.stderr.write(`${text}\n`);
   }
 
   /** Prints a result in the format that was asked for. */

@@ -7,6 +7,9 @@ import type { Session } from "./session.ts";
 
 const columns = ["ID", "NAME", "ENDPOINT", "STATE", "ROLE", "TERM", "APPLIED", "LAG", "DB SIZE", "VERSION"];
 
+/** How long each member may take unless --timeout says otherwise: a member that hangs must not hide the others for long. */
+const defaultTimeoutMs = 2_000;
+
 const sizeUnits = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 /** Adds the command to the program. */
@@ -15,7 +18,7 @@ export function addStatusCommand(program: Command, session: Session): void {
     .command("status")
     .description("show the members of the cluster and how they are")
     .action(async () => {
-      const report = await reportMembers(await session.findConnection(), session.timeoutMs);
+      const report = await reportMembers(await session.findConnection(), session.timeoutMs ?? defaultTimeoutMs);
       session.print({
         document: { cluster_id: report.clusterId ?? null, members: report.members.map(memberDocument) },
         shown: { columns, rows: report.members.map(memberRow) },

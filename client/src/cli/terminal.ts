@@ -1,6 +1,7 @@
-/** What a command reads and writes: standard streams, environment, directories. Passed in, so that specs choose them. */
+/** What a command reads and writes: standard streams, environment, directories, time. Passed in, so that specs choose them. */
 
 import type { Readable, Writable } from "node:stream";
+import type { Runtime } from "../index.ts";
 
 /** Standard input: bytes, from a person or from a file or pipe. */
 export type Input = Readable & { readonly isTTY?: boolean };
@@ -9,9 +10,11 @@ export type Input = Readable & { readonly isTTY?: boolean };
 export interface Terminal {
   readonly stdin: Input;
   readonly stdout: Writable & { readonly isTTY?: boolean };
-  readonly stderr: Writable;
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   /** Environment variables. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly workingDirectory: string;
   readonly homeDirectory: string;
+  /** For commands that wait for something. */
+  readonly runtime: Pick<Runtime, "monotonicMs" | "sleep">;
 }

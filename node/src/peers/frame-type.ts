@@ -24,12 +24,17 @@ export const FrameType = {
   ReadRequest: 9,
   ReadReply: 10,
   TimeoutNow: 11,
+  /** The leader's cluster tick, beside its heartbeats. */
+  ClusterTick: 12,
+  /** How much room a member's disk has, told to the leader; and, by the leader, that most voters have none. */
+  DiskReport: 13,
   /** A follower asks the leader to log attempts; and what became of them. */
   Forward: 16,
   Forwarded: 17,
   Refused: 18,
-  /** A leader tells an undamaged follower that it lacks entries it has acknowledged. Its body is empty. */
-  Reverted: 19,
+  /** A member asks the leader what only the leader knows, or to hand over; and the answer. */
+  Question: 20,
+  Reply: 21,
   Hello: 32,
   Answer: 33,
   Ping: 34,
@@ -53,7 +58,10 @@ const CONTROL_TYPES: ReadonlySet<number> = new Set([
   FrameType.ReadRequest,
   FrameType.ReadReply,
   FrameType.TimeoutNow,
-  FrameType.Reverted,
+  FrameType.ClusterTick,
+  FrameType.DiskReport,
+  FrameType.Question,
+  FrameType.Reply,
 ]);
 const LOG_TYPES: ReadonlySet<number> = new Set([
   FrameType.Append,

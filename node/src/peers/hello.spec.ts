@@ -30,7 +30,7 @@ function view(changes: Partial<AcceptorView> = {}): AcceptorView {
   return {
     clusterId: CLUSTER_ID,
     clusterVersion: 2,
-    appliedIndex: 100,
+    certainIndex: 100,
     self: SELF,
     incarnationOf: (memberId) => directory.get(memberId),
     ...changes,

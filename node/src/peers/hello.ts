@@ -58,7 +58,11 @@ export interface AcceptorView {
   /** UUID in text form; null while this member belongs to no cluster. */
   readonly clusterId: string | null;
   readonly self: SelfDescription;
-  readonly appliedIndex: number;
+  /**
+   * Up to which entry this member knows for certain who is a member: what it rests on is applied, and durable here, so
+   * that no end of this process takes it back.
+   */
+  readonly certainIndex: number;
   /** The cluster version in force, as far as applied. */
   readonly clusterVersion: number;
   /** Incarnation of a present member; undefined if no present member has this id; "" if its slot is unclaimed. */
@@ -94,7 +98,7 @@ export function speaksProtocol(offered: VersionRange): boolean {
 /**
  * Why the acceptor refuses a Hello, by the first rule that fails; null if it accepts.
  *
- * A member is REMOVED only if its id is not above the applied index: ids are log indexes, so one above it is merely not
+ * A member is REMOVED only if its id is not above the index up to which that is certain: ids are log indexes, so one above it is merely not
  * known yet. It is accepted, as is one whose slot is unclaimed here, and judged again when more is applied. A binary is
  * too old if it cannot run the version in force; one that looks too new meets a member that lags behind: accepted.
  *
@@ -113,7 +117,7 @@ export function judgeHello(hello: Hello, view: AcceptorView, bootSeen: number): 
     return "VERSION";
   }
   const known = view.incarnationOf(source.memberId);
-  if (known === undefined && source.memberId <= view.appliedIndex) {
+  if (known === undefined && source.memberId <= view.certainIndex) {
     return "REMOVED";
   }
   if (known !== undefined && known !== "" && known !== source.incarnation) {

@@ -1,20 +1,59 @@
-export type { Forward, Forwarded, ForwardedAttempt, ForwardRefused } from "./forward-codec.ts";
+export { Backoff } from "./backoff.ts";
+export { ConnectionError } from "./connection-error.ts";
+export { type DiskReport, decodeDiskReport, encodeDiskReport } from "./disk-report-codec.ts";
+export {
+  decodeForward,
+  decodeForwarded,
+  decodeForwardRefused,
+  encodeForward,
+  encodeForwarded,
+  encodeForwardRefused,
+  type Forward,
+  type Forwarded,
+  type ForwardedAttempt,
+  type ForwardRefused,
+} from "./forward-codec.ts";
 export { type Frame, FrameError } from "./frame.ts";
 export { FrameType, type LinkKind } from "./frame-type.ts";
-export type {
-  AcceptorView,
-  Answer,
-  Hello,
-  HelloRefusal,
-  IdentityRefusal,
-  PeerIdentity,
-  SelfDescription,
-  VersionRange,
+export {
+  type AcceptorView,
+  type Answer,
+  type Hello,
+  type HelloRefusal,
+  type IdentityRefusal,
+  judgeHello,
+  type PeerIdentity,
+  type SelfDescription,
+  type VersionRange,
 } from "./hello.ts";
 export type { JoinAnswer, JoinRequest, PeerMember } from "./join-codec.ts";
+export { JoinTokenFile, JoinTokenFileError } from "./join-token-file.ts";
 export type { PeerLimits } from "./limits.ts";
+export { decodeMessage, encodeMessage, isMessageType, messageKind, messageType } from "./message-codec.ts";
 export type { PeerClock } from "./peer-clock.ts";
 export type { ConnectedPeer, PeerHandler, PeerLog } from "./peer-handler.ts";
 export { PeerTransport, type PeerTransportOptions } from "./peer-transport.ts";
+export {
+  decodeLeaderTick,
+  decodeQuestion,
+  decodeReply,
+  encodeLeaderTick,
+  encodeQuestion,
+  encodeReply,
+  type LeaderTick,
+  type MemberHealthReport,
+  type Question,
+  type Reply,
+} from "./question-codec.ts";
+export {
+  decodeChunk,
+  decodeManifest,
+  decodeTrailer,
+  encodeChunk,
+  encodeManifest,
+  encodeTrailer,
+  type SnapshotManifest,
+} from "./snapshot-codec.ts";
 export type { SnapshotReceiver } from "./snapshot-receiver.ts";
-export type { TlsFilePaths } from "./tls-files.ts";
+export type { SnapshotSender } from "./snapshot-sender.ts";
+export { type TlsFilePaths, TlsFilesError } from "./tls-files.ts";

@@ -14,9 +14,14 @@ import {
 const REQUEST: JoinRequest = {
   clusterName: "demo",
   clusterId: null,
+  memberId: 0,
   name: "demo-1",
   incarnation: incarnationOf(7),
-  address: "demo-1.demo-peers:7402",
+  endpoints: {
+    peerEndpoint: "demo-1.demo-peers:7402",
+    grpcEndpoint: "demo-1.demo-peers:7400",
+    httpEndpoint: "[::1]:7401",
+  },
   versions: { min: 1, max: 2 },
 };
 
@@ -26,17 +31,20 @@ const ANSWERS: readonly JoinAnswer[] = [
     clusterId: CLUSTER_ID,
     memberId: 12,
     directory: [{ memberId: 1, incarnation: incarnationOf(1), address: "[::1]:7402" }],
+    index: 15,
   },
   { result: "NO_SLOT" },
   { result: "SLOT_TAKEN", memberId: 512 },
   { result: "WRONG_CLUSTER" },
   { result: "VERSION" },
+  { result: "REMOVED" },
+  { result: "NO_CLUSTER" },
   { result: "TRY_LATER" },
 ];
 
 describe("join codec", () => {
   it("returns questions and answers as they were", () => {
-    for (const request of [REQUEST, { ...REQUEST, clusterId: CLUSTER_ID }]) {
+    for (const request of [REQUEST, { ...REQUEST, clusterId: CLUSTER_ID, memberId: 12 }]) {
       const received = decodeJoin(encodeJoin(request, "token"));
       expect(received).to.deep.equal({ request, protocol: { min: 1, max: 1 }, joinToken: "token" });
     }
@@ -81,15 +89,21 @@ describe("join codec", () => {
     fc.assert(fc.property(fc.json(), (json) => check(Buffer.from(json))));
   });
 
-  it("refuses a Hello, an unknown answer, an id of 0 and a member that is listed twice", () => {
+  it("refuses a Hello, lacking fields, an unknown answer, an id of 0 and a member that is listed twice", () => {
     const wrong = [
       { result: "MAYBE" },
       { result: "SLOT_TAKEN", memberId: 0 },
       { ...ANSWERS[0], directory: [member(1), member(1)] },
       { ...ANSWERS[0], directory: [{ ...member(1), incarnation: "XYZ" }] },
+      { ...ANSWERS[0], index: -1 },
+      { ...ANSWERS[0], clusterId: "the cluster" },
     ];
     for (const answer of wrong) {
       expect(() => decodeJoinAnswer(Buffer.from(JSON.stringify(answer)))).to.throw(FrameError);
+    }
+    for (const lacking of ["peerEndpoint", "grpcEndpoint", "httpEndpoint", "memberId"]) {
+      const question = Buffer.from(encodeJoin(REQUEST, "")).toString().replace(lacking, "other");
+      expect(() => decodeJoin(Buffer.from(question)), lacking).to.throw(FrameError);
     }
     const hello = Buffer.from(encodeJoin(REQUEST, "")).toString().replace("quoin-join", "quoin-peer");
     expect(() => decodeJoin(Buffer.from(hello))).to.throw(FrameError);
@@ -98,8 +112,9 @@ describe("join codec", () => {
   it("knows the layout", () => {
     expect(Buffer.from(encodeJoin(REQUEST, "t")).toString()).to.equal(
       '{"magic":"quoin-join","protocol":{"min":1,"max":1},"joinToken":"t","clusterName":"demo","clusterId":null,' +
-        '"name":"demo-1","incarnation":"00000000000000000000000000000007","address":"demo-1.demo-peers:7402",' +
-        '"versions":{"min":1,"max":2}}',
+        '"memberId":0,"name":"demo-1","incarnation":"00000000000000000000000000000007",' +
+        '"endpoints":{"peerEndpoint":"demo-1.demo-peers:7402","grpcEndpoint":"demo-1.demo-peers:7400",' +
+        '"httpEndpoint":"[::1]:7401"},"versions":{"min":1,"max":2}}',
     );
     expect(Buffer.from(encodeJoinAnswer(ANSWERS[2] as JoinAnswer)).toString()).to.equal(
       '{"result":"SLOT_TAKEN","memberId":512}',

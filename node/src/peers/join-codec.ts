@@ -1,5 +1,6 @@
 /**
- * Joining: a process without data asks a member of the cluster for the slot of its name.
+ * Joining: a process without data asks a member of the cluster for the slot of its name; one that has its slot already
+ * asks who else is there, as long as it has not learned that from the log.
  *
  * It is the first frame of a connection of its own, and the only one, besides its answer. Whether a slot is given is
  * decided by the log; this file only says how question and answer look. The join token is compared before the question
@@ -14,14 +15,23 @@ export interface JoinRequest {
   readonly clusterName: string;
   /** UUID in text form; null if the process was never told. */
   readonly clusterId: string | null;
+  /** The id that the process was given with its slot; 0 if its data directory is empty. */
+  readonly memberId: number;
   /** The name of the slot. */
   readonly name: string;
   /** 32 lower-case hexadecimal digits, minted with the data directory. */
   readonly incarnation: string;
-  /** host:port at which other members will dial the process. */
-  readonly address: string;
+  readonly endpoints: Endpoints;
   /** Cluster versions that the process can run. */
   readonly versions: VersionRange;
+}
+
+/** Where a process is reached, as host:port each. */
+export interface Endpoints {
+  /** Other members dial this one. */
+  readonly peerEndpoint: string;
+  readonly grpcEndpoint: string;
+  readonly httpEndpoint: string;
 }
 
 /** A present member, and where to dial it. */
@@ -35,8 +45,9 @@ export type JoinAnswer =
       readonly result: "ACCEPTED";
       readonly clusterId: string;
       readonly memberId: number;
-      /** Present members whose slots are claimed. */
+      /** Members whose slots are claimed, as of the entry of this index. */
       readonly directory: readonly PeerMember[];
+      readonly index: number;
     }
   /** No slot has the name: somebody must add it first. */
   | { readonly result: "NO_SLOT" }
@@ -44,6 +55,10 @@ export type JoinAnswer =
   | { readonly result: "SLOT_TAKEN"; readonly memberId: number }
   | { readonly result: "WRONG_CLUSTER" }
   | { readonly result: "VERSION" }
+  /** The slot that the process was given has been removed since. */
+  | { readonly result: "REMOVED" }
+  /** The asked process belongs to no cluster itself. */
+  | { readonly result: "NO_CLUSTER" }
   /** No answer can be had now, for example for want of a leader. */
   | { readonly result: "TRY_LATER" };
 
@@ -55,7 +70,18 @@ export interface ReceivedJoin {
 }
 
 const MAGIC = "quoin-join";
-const RESULTS = ["ACCEPTED", "NO_SLOT", "SLOT_TAKEN", "WRONG_CLUSTER", "VERSION", "TRY_LATER"] as const;
+/** In lower case. */
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const RESULTS = [
+  "ACCEPTED",
+  "NO_SLOT",
+  "SLOT_TAKEN",
+  "WRONG_CLUSTER",
+  "VERSION",
+  "REMOVED",
+  "NO_CLUSTER",
+  "TRY_LATER",
+] as const;
 
 export function encodeJoin(request: JoinRequest, joinToken: string): Uint8Array {
   return encodeJson({ magic: MAGIC, protocol: PROTOCOL_VERSIONS, joinToken, ...request });
@@ -65,13 +91,19 @@ export function encodeJoin(request: JoinRequest, joinToken: string): Uint8Array 
 export function decodeJoin(body: Uint8Array): ReceivedJoin {
   const fields = JsonFields.of(body);
   fields.oneOf("magic", [MAGIC]);
+  const endpoints = fields.part("endpoints");
   return {
     request: {
       clusterName: fields.text("clusterName"),
       clusterId: fields.isNull("clusterId") ? null : fields.text("clusterId"),
+      memberId: fields.count("memberId"),
       name: fields.text("name"),
       incarnation: fields.incarnation("incarnation"),
-      address: fields.text("address"),
+      endpoints: {
+        peerEndpoint: endpoints.text("peerEndpoint"),
+        grpcEndpoint: endpoints.text("grpcEndpoint"),
+        httpEndpoint: endpoints.text("httpEndpoint"),
+      },
       versions: readVersions(fields.part("versions")),
     },
     protocol: readVersions(fields.part("protocol")),
@@ -91,15 +123,25 @@ export function decodeJoinAnswer(body: Uint8Array): JoinAnswer {
     case "ACCEPTED":
       return {
         result,
-        clusterId: fields.text("clusterId"),
+        clusterId: readClusterId(fields),
         memberId: fields.memberId("memberId"),
         directory: readDirectory(fields),
+        index: fields.count("index"),
       };
     case "SLOT_TAKEN":
       return { result, memberId: fields.memberId("memberId") };
     default:
       return { result };
   }
+}
+
+/** It becomes that of the data directory, so it is looked at as closely as there. */
+function readClusterId(fields: JsonFields): string {
+  const clusterId = fields.text("clusterId");
+  if (!UUID.test(clusterId)) {
+    throw new FrameError("the id of a cluster is no UUID");
+  }
+  return clusterId;
 }
 
 function readDirectory(fields: JsonFields): PeerMember[] {

@@ -17,9 +17,10 @@ import type { JoinAnswer, JoinRequest } from "./join-codec.ts";
 const REQUEST: JoinRequest = {
   clusterName: "demo",
   clusterId: null,
+  memberId: 0,
   name: "demo-1",
   incarnation: incarnationOf(7),
-  address: "127.0.0.1:7402",
+  endpoints: { peerEndpoint: "127.0.0.1:7402", grpcEndpoint: "127.0.0.1:7400", httpEndpoint: "127.0.0.1:7401" },
   versions: { min: 1, max: 1 },
 };
 
@@ -62,11 +63,14 @@ describe("asking to join", () => {
       clusterId: CLUSTER_ID,
       memberId: 12,
       directory: [{ memberId: 1, incarnation: incarnationOf(1), address: "127.0.0.1:7402" }],
+      index: 15,
     },
     { result: "NO_SLOT" },
     { result: "SLOT_TAKEN", memberId: 512 },
     { result: "WRONG_CLUSTER" },
     { result: "VERSION" },
+    { result: "REMOVED" },
+    { result: "NO_CLUSTER" },
     { result: "TRY_LATER" },
   ];
   for (const answer of answers) {

@@ -390,7 +390,7 @@ describe("PeerTransport", () => {
       expect(await peer.answer()).to.equal(0);
       peer.send(Heartbeat, Buffer.from("early"));
       await until("its frame", () => one.heard(150, "control").length === 1);
-      one.appliedIndex = 160;
+      one.certainIndex = 160;
       one.knows({ memberId: 150, incarnation: incarnationOf(150), address: "127.0.0.1:1" });
       await peer.untilClosed();
     });

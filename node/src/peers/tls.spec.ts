@@ -114,9 +114,10 @@ describe("TLS between members", function () {
     const request = {
       clusterName: "demo",
       clusterId: null,
+      memberId: 0,
       name: "q-3",
       incarnation: incarnationOf(3),
-      address: "q-3.peers.example:7402",
+      endpoints: { peerEndpoint: "q-3.peers.example:7402", grpcEndpoint: "", httpEndpoint: "" },
       versions: { min: 1, max: 1 },
     };
     expect(await joining.transport.askToJoin(one.listed.address, request)).to.deep.equal({ result: "NO_SLOT" });
@@ -133,9 +134,10 @@ describe("TLS between members", function () {
     const request = {
       clusterName: "demo",
       clusterId: null,
+      memberId: 0,
       name: "q-3",
       incarnation: incarnationOf(3),
-      address: "q-3.peers.example:7402",
+      endpoints: { peerEndpoint: "q-3.peers.example:7402", grpcEndpoint: "", httpEndpoint: "" },
       versions: { min: 1, max: 1 },
     };
     for (let round = 0; round < 6; round++) {
@@ -305,7 +307,7 @@ describe("TLS between members", function () {
     await until("a failed dial", () => late.clock.delaysMs.includes(50));
     expect(late.connected).to.deep.equal([]);
     const welcome = await start(4, next.issue("q-4", [`DNS:${host(4)}`]));
-    one.appliedIndex = 3;
+    one.certainIndex = 3;
     welcome.knows(one.listed);
     await welcome.reaches(1);
   });

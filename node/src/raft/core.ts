@@ -235,6 +235,17 @@ export class RaftCore {
     return this.#election.leadership?.peer(id);
   }
 
+  /** Ticks since the leader heard the member; infinity if never, or if this member does not lead. */
+  contactTicksOf(id: number): number {
+    const heard = this.peer(id)?.lastHeardTick ?? Number.NEGATIVE_INFINITY;
+    return this.#state.tick - heard;
+  }
+
+  /** Whether this member leads and would promote the learner now, as far as the core knows. */
+  isPromotable(id: number): boolean {
+    return this.#election.leadership?.isPromotable(id) === true;
+  }
+
   /** Rows of from..to for applying, fewer if more than maxBytes, at least one. */
   entries(from: number, to: number, maxBytes: number): Uint8Array[] {
     invariant(to <= this.#handedOut, "only entries handed out are applied", () => `${to} > ${this.#handedOut}`);

@@ -3,6 +3,7 @@ export {
   type ChangeRefusal,
   type Configuration,
   type ConfigurationChange,
+  changeConfiguration,
   isJoint,
   members,
   NO_CONFIGURATION,

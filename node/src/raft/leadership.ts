@@ -89,6 +89,11 @@ export class Leadership {
     return this.#peers.get(id);
   }
 
+  /** Whether the member is a learner that has caught up and is in contact and fit. */
+  isPromotable(id: number): boolean {
+    return this.#state.configuration.learners.includes(id) && this.#isReady(id);
+  }
+
   /** Tick at which a quorum was last heard; this member itself is heard always. */
   get quorumHeardTick(): number {
     const { id, tick, configuration } = this.#state;

@@ -53,12 +53,16 @@ export class Transfer {
   /** Hands over to the voter that is furthest among those that can take over, or says why nobody can. */
   beginWithBest(): TransferRefusal | null {
     let best: Progress | null = null;
+    let why: TransferRefusal = "not-in-contact";
     for (const progress of this.#peers.values()) {
-      if (this.#refusal(progress.id) === null && (best === null || progress.match > best.match)) {
+      const refusal = this.#refusal(progress.id);
+      if (refusal === null && (best === null || progress.match > best.match)) {
         best = progress;
+      } else if (refusal !== null && refusal !== "not-voter") {
+        why = refusal;
       }
     }
-    return best === null ? "behind" : this.begin(best.id);
+    return best === null ? why : this.begin(best.id);
   }
 
   /** A target that has everything is told, once, to start its election. */

@@ -2,7 +2,13 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { Compaction, type CompactionLimits } from "./compaction.ts";
 
-const LIMITS: CompactionLimits = { keptEntries: 100, keptBytes: 10_000, dueEntries: 50, dueBytes: 5_000 };
+const LIMITS: CompactionLimits = {
+  keptEntries: 100,
+  keptBytes: 10_000,
+  dueEntries: 50,
+  dueBytes: 5_000,
+  neededBytes: 50_000,
+};
 /** Draws for the spread: none, and the least and the greatest. */
 const NO_SPREAD = 0.5;
 
@@ -54,6 +60,26 @@ describe("compaction", () => {
     expect(compaction.due(49)).to.equal(null);
     expect(compaction.due(60)).to.equal(61);
     expect(compaction.due(1_000)).to.equal(901);
+  });
+
+  it("P27: keeps what others still need, up to a bound in bytes", () => {
+    const compaction = new Compaction(LIMITS, 1, 0, NO_SPREAD);
+    apply(compaction, 1, 1_000, 10);
+    expect(compaction.due(1_000, 201)).to.equal(201);
+    expect(compaction.due(1_000, 201), "nothing more").to.equal(null);
+    apply(compaction, 1_001, 7_000, 10);
+    // Fifty thousand bytes are the five thousand newest entries.
+    expect(compaction.due(7_000, 201)).to.equal(2_001);
+    expect(compaction.due(7_000)).to.equal(6_901);
+  });
+
+  it("begins anew behind a snapshot", () => {
+    const compaction = new Compaction(LIMITS, 1, 0, NO_SPREAD);
+    apply(compaction, 1, 149, 100);
+    compaction.reset(5_000);
+    expect(compaction.due(5_000)).to.equal(null);
+    apply(compaction, 5_001, 5_200, 1);
+    expect(compaction.due(5_200)).to.equal(5_101);
   });
 
   it("goes on from where the log begins after a start, of whose entries it knows no bytes", () => {

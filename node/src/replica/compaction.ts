@@ -12,6 +12,8 @@ export interface CompactionLimits {
   /** Entries, and bytes of them, more than what is kept that make a compaction due. */
   readonly dueEntries: number;
   readonly dueBytes: number;
+  /** What members that are being caught up still need is kept up to so many bytes (P27). */
+  readonly neededBytes: number;
 }
 
 export const DEFAULT_COMPACTION_LIMITS: CompactionLimits = {
@@ -19,8 +21,11 @@ export const DEFAULT_COMPACTION_LIMITS: CompactionLimits = {
   keptBytes: 64 * 1024 * 1024,
   dueEntries: 10_000,
   dueBytes: 32 * 1024 * 1024,
+  neededBytes: 512 * 1024 * 1024,
 };
 
+/** Slices that together are less than this share of what makes a compaction due are remembered as one. */
+const SLICE_SHARE = 0.01;
 /** Compactions of different members are spread by up to this share of the limits. */
 const SPREAD = 0.2;
 
@@ -45,31 +50,53 @@ export class Compaction {
   onApplied(index: number, bytes: number): void {
     this.#applied = index;
     this.#bytes += bytes;
-    this.#slices.push({ index, bytes: this.#bytes });
+    const slice = { index, bytes: this.#bytes };
+    const before = this.#slices.at(-2);
+    const startIndex = before?.index ?? this.#first - 1;
+    const startBytes = before?.bytes ?? 0;
+    const { dueEntries, dueBytes } = this.#limits;
+    const isSmall =
+      index - startIndex <= dueEntries * SLICE_SHARE && this.#bytes - startBytes <= dueBytes * SLICE_SHARE;
+    if (this.#slices.length > 0 && isSmall) {
+      this.#slices[this.#slices.length - 1] = slice;
+    } else {
+      this.#slices.push(slice);
+    }
   }
 
-  /** The new first index now that everything up to `durable` is durable in the state, or null if none is due. */
-  due(durable: number): number | null {
-    const { keptEntries, keptBytes, dueEntries, dueBytes } = this.#limits;
-    let drop = Math.min(durable, this.#applied - keptEntries);
-    let bytesBefore = 0;
-    for (const slice of this.#slices) {
-      const tooManyBytes = this.#bytes - slice.bytes >= keptBytes;
-      if (slice.index > durable || (slice.index > drop && !tooManyBytes)) {
-        break;
-      }
-      drop = Math.max(drop, slice.index);
-      bytesBefore = slice.bytes;
-    }
+  /** The log begins anew after this entry. */
+  reset(index: number): void {
+    this.#first = index + 1;
+    this.#applied = index;
+    this.#bytes = 0;
+    this.#slices = [];
+  }
+
+  /**
+   * The new first index now that everything up to `durable` is durable in the state, or null if none is due. Entries
+   * from `neededFrom` on are needed by others.
+   */
+  due(durable: number, neededFrom: number = Number.POSITIVE_INFINITY): number | null {
+    const { keptEntries, keptBytes, dueEntries, dueBytes, neededBytes } = this.#limits;
+    const kept = Math.max(this.#applied - keptEntries, this.#lastBehind(keptBytes));
+    const needed = Math.max(neededFrom - 1, this.#lastBehind(neededBytes));
+    const drop = Math.min(durable, kept, needed);
+    const bytes = this.#slices.findLast(({ index }) => index <= drop)?.bytes ?? 0;
     const first = drop + 1;
-    const isDue = first - this.#first >= dueEntries * this.#spread || bytesBefore >= dueBytes * this.#spread;
+    const isDue = first - this.#first >= dueEntries * this.#spread || bytes >= dueBytes * this.#spread;
     if (!isDue || first <= this.#first) {
       return null;
     }
     this.#first = first;
-    this.#slices = this.#slices.filter((slice) => slice.index >= first);
-    this.#bytes -= bytesBefore;
-    this.#slices = this.#slices.map(({ index, bytes }) => ({ index, bytes: bytes - bytesBefore }));
+    this.#bytes -= bytes;
+    this.#slices = this.#slices
+      .filter(({ index }) => index >= first)
+      .map((slice) => ({ index: slice.index, bytes: slice.bytes - bytes }));
     return first;
+  }
+
+  /** The last entry that has so many bytes of applied ones behind it, as far as slices tell; 0 = none. */
+  #lastBehind(bytes: number): number {
+    return this.#slices.findLast((slice) => this.#bytes - slice.bytes >= bytes)?.index ?? 0;
   }
 }

@@ -1,14 +1,12 @@
 export type { Clock, Scheduler } from "./clock.ts";
 export { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
-export { Member, type MemberOptions, type MemberState } from "./member.ts";
+export { Member, type MemberEnd, type MemberOptions, type MemberPeering, type MemberState } from "./member.ts";
+export type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } from "./membership-view.ts";
+export { claimedMembers, PeerDirectory, type Told } from "./peer-directory.ts";
 export type { ReadDone } from "./pending-reads.ts";
 export { seededRandom } from "./random.ts";
-export {
-  type DriverStateStore,
-  Replica,
-  type ReplicaLimits,
-  type ReplicaOptions,
-  type ReplicaStatus,
-} from "./replica.ts";
+export { Replica } from "./replica.ts";
+export type { ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
 export { systemClock, systemScheduler } from "./system-clock.ts";
+export type { IncomingSnapshot, OutgoingSnapshot, Transport } from "./transport.ts";
 export type { ProposalDone } from "./waiters.ts";

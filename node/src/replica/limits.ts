@@ -4,13 +4,15 @@ import { DEFAULT_CORE_LIMITS } from "../raft/index.ts";
 import { DEFAULT_STATE_LIMITS } from "../state/index.ts";
 import { DEFAULT_COMPACTION_LIMITS } from "./compaction.ts";
 import { DEFAULT_MAINTENANCE_LIMITS } from "./maintenance.ts";
-import type { ReplicaLimits } from "./replica.ts";
+import { DEFAULT_SNAPSHOT_LIMITS } from "./outgoing-snapshots.ts";
+import type { ReplicaLimits } from "./replica-options.ts";
 
 export const DEFAULT_REPLICA_LIMITS: ReplicaLimits = {
   core: DEFAULT_CORE_LIMITS,
   state: DEFAULT_STATE_LIMITS,
   compaction: DEFAULT_COMPACTION_LIMITS,
   maintenance: { ...DEFAULT_MAINTENANCE_LIMITS, replayWindowMs: DEFAULT_STATE_LIMITS.replayWindowMs },
+  snapshots: DEFAULT_SNAPSHOT_LIMITS,
   waitersMax: 10_000,
   proposalsPerTurn: 1_024,
   proposalBytesPerTurn: 8 * 1024 * 1024,

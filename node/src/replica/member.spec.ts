@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { FakeTime, TemporaryDirectories, until } from "../../test/harness/index.ts";
 import { FOUNDING, OWNER, refused, requestOf } from "../../test/index.ts";
 import { CoordinationError, type Founding, getKey } from "../state/index.ts";
-import { StoreError } from "../storage/index.ts";
+import { measureDisk, StoreError } from "../storage/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 import { Member, type MemberOptions } from "./member.ts";
 import { systemClock, systemScheduler } from "./system-clock.ts";
@@ -38,7 +38,13 @@ describe("Member", () => {
       scheduler: systemScheduler,
       limits: DEFAULT_REPLICA_LIMITS,
       version: "1.2.3",
+      peering: null,
+      log: { info: () => undefined, warn: () => undefined },
+      measureDisk,
+      hasReserve: false,
       onRole: () => undefined,
+      onEnd: (end, reason) => fatal.push(new StoreError("io", `${end}: ${reason}`)),
+      onDiskStuck: () => fatal.push(new StoreError("io", "stuck")),
       ...options,
     });
     members.push(member);
@@ -141,7 +147,9 @@ describe("Member", () => {
   });
 
   it("is MEMBER_REFUSED or MEMBER_DAMAGED, with the reason, and serves and founds nothing", async () => {
-    await (await founded()).stop();
+    const first = await founded();
+    expect(await put(first, 1)).to.equal("no");
+    await first.stop();
     const other = await open({ name: "q-1" });
     expect([other.state, other.replica]).to.deep.equal(["MEMBER_REFUSED", null]);
     expect(other.reason).to.include('belongs to member "q-0"');
@@ -230,5 +238,30 @@ describe("Member", () => {
     const member = await open({ onRole: (role, term, leaderId) => roles.push(`${role} ${term} ${leaderId}`) });
     await member.bootstrap(foundingOf(member));
     await until("it leads", () => roles.includes("leader 2 1"));
+  });
+
+  it("tells the driver how much room the disk has, before and after there is one, and when that is not known", async () => {
+    const time = new FakeTime();
+    let free = 1;
+    const measureDisk = async () => {
+      if (free < 0) {
+        throw new Error("no such disk");
+      }
+      return { freeBytes: free, totalBytes: 1_000 };
+    };
+    // The driver runs by the real time, and what happens each second by the spec's.
+    const every = (intervalMs: number, callback: () => void): (() => void) => {
+      return intervalMs === 1_000 ? time.every(intervalMs, callback) : systemScheduler.every(intervalMs, callback);
+    };
+    const member = await open({ measureDisk, scheduler: { ...systemScheduler, every } });
+    await member.bootstrap(foundingOf(member));
+    const alarms = () => [...(member.replica?.status().alarms ?? []), ...member.alarms].join();
+    await until("it to be full", () => alarms() === "the disk is full");
+    free = 1_000;
+    time.advance(1_000);
+    await until("it to have room", () => alarms() === "");
+    free = -1;
+    time.advance(1_000);
+    await until("the failure", () => alarms() === "the room on the disk is not known: no such disk");
   });
 });

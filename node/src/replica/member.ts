@@ -1,24 +1,57 @@
 /**
  * One member of a cluster, from the moment its data directory is opened until it stops.
  *
- * An empty directory waits to be told to found a cluster; one with data serves it; one whose data is lost, damaged or
- * somebody else's reports what is wrong and serves nothing. No member founds a cluster by itself.
+ * An empty directory waits to be told to found a cluster, and asks the seeds for a slot meanwhile; one with data serves
+ * it; one whose data is removed, lost or somebody else's reports what is wrong and serves nothing. No member founds a
+ * cluster by itself, and none ever deletes its data.
  */
 
-import { CoordinationError, type Founding } from "../state/index.ts";
+import type { JoinAnswer, PeerLog, PeerTransportOptions } from "../peers/index.ts";
+import { CoordinationError, type Founding, type MemberAddress, readCluster } from "../state/index.ts";
 import {
   type DataDirectory,
   type DataDirectoryOptions,
+  type DiskRoom,
   type MemberData,
   openDataDirectory,
   StoreError,
   usageOf,
 } from "../storage/index.ts";
+import { Asking, type Worth } from "./asking.ts";
 import type { Clock, Scheduler } from "./clock.ts";
-import { Replica, type ReplicaLimits, type ReplicaOptions } from "./replica.ts";
+import { CLUSTER_VERSIONS } from "./join-answer.ts";
+import { type Accepted, Joining } from "./joining.ts";
+import { MemberDisk } from "./member-disk.ts";
+import { type Asker, MemberPeers } from "./member-peers.ts";
+import { LONE_TRANSPORT } from "./member-transport.ts";
+import { OwnAddress } from "./own-address.ts";
+import type { Told } from "./peer-directory.ts";
+import { Replica } from "./replica.ts";
+import type { ReplicaLimits, ReplicaOptions } from "./replica-options.ts";
 
 /** What a member is, for operators; the names of the wire contract. */
-export type MemberState = "EMPTY" | "RUNNING" | "MEMBER_DAMAGED" | "MEMBER_REFUSED";
+export type MemberState =
+  | "EMPTY"
+  | "JOINING"
+  | "RUNNING"
+  | "MEMBER_DATA_LOST"
+  | "MEMBER_REMOVED"
+  | "MEMBER_DAMAGED"
+  | "WRONG_CLUSTER"
+  | "MEMBER_REFUSED";
+
+/** Why a member serves no more although nobody stopped it. */
+export type MemberEnd = "removed" | "refused" | "too-old";
+
+/** How a member meets others. */
+export interface MemberPeering {
+  /** Peer endpoints of members that may know the cluster. */
+  readonly seeds: readonly string[];
+  readonly joinTokens: PeerTransportOptions["joinTokens"];
+  readonly tls: PeerTransportOptions["tls"];
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
 
 export interface MemberOptions extends DataDirectoryOptions {
   readonly clock: Clock;
@@ -26,51 +59,107 @@ export interface MemberOptions extends DataDirectoryOptions {
   readonly limits: ReplicaLimits;
   /** Version of the program. */
   readonly version: string;
+  /** Null for a member that has no connections to others, and stays alone. */
+  readonly peering: MemberPeering | null;
+  readonly log: PeerLog;
+  /** The room on the file system of a directory; rejects when it cannot be told. */
+  readonly measureDisk: (directory: string) => Promise<DiskRoom>;
+  /** Whether room on the disk is kept back for when it is full. */
+  readonly hasReserve: boolean;
   readonly onRole: ReplicaOptions["onRole"];
+  /** The member was removed, its data must not be used any more, or no other member works with this binary. */
+  readonly onEnd: (end: MemberEnd, reason: string) => void;
+  /** A write to the disk does not come back: nothing but the end of the process helps. */
+  readonly onDiskStuck: () => void;
 }
+
+/** The founding entry is the first of the log, and its index the id of the first member. */
+const FOUNDER_ID = 1;
+
+const WHAT_TO_DO = {
+  removed: "to use its name again, add it to the cluster and start it with an empty data directory",
+  refused: "remove the member from its cluster, and add it again with an empty data directory",
+} as const;
 
 export class Member {
   readonly #options: MemberOptions;
   readonly #startedMs: number;
+  readonly #peers: MemberPeers | null;
+  readonly #disk: MemberDisk;
   #directory: DataDirectory;
   #data: MemberData | null = null;
   #replica: Replica | null = null;
-  #state: MemberState;
+  #state: MemberState = "EMPTY";
+  #reason = "";
   #stateSinceMs: number;
+  #endpoints: MemberAddress | null = null;
+  #joining: Joining | null = null;
+  /** Asks who the other members are, while this one cannot know it from its log, and says where this one is. */
+  #inquiry: Asking | null = null;
+  #ownAddress: OwnAddress | null = null;
   #stopped: Promise<void> | null = null;
+  /** What happened to an empty directory: a founding or a slot. */
   #founding: { readonly clusterId: string; readonly result: Promise<number> } | null = null;
+  #entering: Promise<void> | null = null;
+  #isTooOld = false;
+  /** The end of the stores of a member that serves no more. */
+  #retired: Promise<void> | null = null;
 
-  private constructor(options: MemberOptions, directory: DataDirectory) {
+  private constructor(options: MemberOptions, directory: DataDirectory, peers: MemberPeers | null, disk: MemberDisk) {
     this.#options = options;
     this.#directory = directory;
+    this.#peers = peers;
+    this.#disk = disk;
     this.#startedMs = options.clock.monotonicMs();
     this.#stateSinceMs = this.#startedMs;
-    switch (directory.phase) {
-      case "empty":
-        this.#state = "EMPTY";
-        return;
-      case "refused":
-        this.#state = directory.state;
-        return;
-      case "member":
-        this.#state = "RUNNING";
-        this.#run(directory.data);
-        return;
-    }
   }
 
-  /** Opens the data directory and, if it holds a member's data, starts serving it. Raises a StoreError. */
+  /**
+   * Opens the data directory and, if it holds a member's data, starts serving it. Rejects with a StoreError, or with
+   * what is wrong with the certificates.
+   */
   static async open(options: MemberOptions): Promise<Member> {
-    return new Member(options, await openDataDirectory(options));
+    const { peering, clock, log } = options;
+    const peers =
+      peering === null
+        ? null
+        : await MemberPeers.open(clock, {
+            log,
+            joinTokens: peering.joinTokens,
+            tls: peering.tls,
+            random: peering.random,
+          });
+    let member: Member | null = null;
+    const disk = new MemberDisk({ ...options, onChange: (space) => member?.replica?.setDiskSpace(space) });
+    let directory: DataDirectory | null = null;
+    try {
+      await disk.makeRoom();
+      directory = await openDataDirectory(options);
+    } finally {
+      if (directory === null || directory.phase === "refused") {
+        await peers?.stop();
+      }
+      if (directory === null) {
+        await disk.stop();
+      }
+    }
+    member = new Member(options, directory, directory.phase === "refused" ? null : peers, disk);
+    member.#begin();
+    return member;
   }
 
   get state(): MemberState {
     return this.#state;
   }
 
-  /** Why the data is not served; "" if it is, or if there is none. */
+  /** Why the data is not served, or what an empty directory waits for; "" if there is nothing to say. */
   get reason(): string {
-    return this.#directory.phase === "refused" ? this.#directory.reason : "";
+    return this.#reason;
+  }
+
+  /** What is wrong with its disk and between this member and others, beside what `replica` says; for people. */
+  get alarms(): readonly string[] {
+    return [...this.#disk.alarms, ...(this.#peers?.alarms ?? [])];
   }
 
   /** Milliseconds since the state last changed. */
@@ -143,34 +232,66 @@ export class Member {
     if (this.#founding !== null && this.#founding.clusterId === founding.clusterId) {
       return this.#founding.result;
     }
-    if (this.#state === "RUNNING" && this.clusterId === founding.clusterId) {
+    if (this.#replica !== null && this.clusterId === founding.clusterId && this.memberId === FOUNDER_ID) {
       return this.memberId;
     }
     if (this.#stopped !== null) {
       throw new CoordinationError("SHUTTING_DOWN", "this member is shutting down");
     }
-    if (this.#directory.phase !== "empty" || this.#founding !== null) {
-      throw new CoordinationError(
-        "NOT_EMPTY",
-        `this member is ${this.#state} in cluster ${this.clusterId || "none"}; only an EMPTY member founds a cluster`,
-      );
-    }
-    const result = this.#found(this.#directory, founding);
+    this.#requireEmpty();
+    const result = this.#found(founding);
     this.#founding = { clusterId: founding.clusterId, result };
     return result;
   }
 
-  /** Stops serving and closes the stores, after a founding that runs. */
+  /**
+   * Accepts connections of other members; resolves with the port, or null if this member meets no others. Rejects if
+   * the port cannot be had.
+   */
+  async listenForPeers(host: string, port: number): Promise<number | null> {
+    return this.#peers === null ? null : this.#peers.listen(host, port);
+  }
+
+  /** Tells under which addresses this process is reached: it begins to dial other members, or to ask for a slot. */
+  introduce(endpoints: MemberAddress): void {
+    this.#endpoints = endpoints;
+    if (this.#directory.phase === "empty") {
+      this.#startJoining(this.#directory.identity.incarnation, endpoints);
+    } else if (this.#replica !== null) {
+      this.#meetOthers(this.#replica, null);
+    }
+  }
+
+  /** Gives a leadership away before the servers are drained; resolves when it is given, or after the limit. */
+  handOver(limitMs: number): Promise<void> {
+    const replica = this.#replica;
+    if (replica === null) {
+      return Promise.resolve();
+    }
+    return new Promise((resolve) => replica.handOver(limitMs, resolve));
+  }
+
+  /** Stops serving and closes the stores, after a founding or a joining that runs. */
   stop(): Promise<void> {
     this.#stopped ??= this.#stop();
     return this.#stopped;
   }
 
   async #stop(): Promise<void> {
+    await this.#disk.stop();
+    const joining = this.#joining?.stop();
+    // Questions that wait for an answer end with the connections.
+    await this.#peers?.stop();
+    await joining;
     // A founding that failed has been reported.
     await this.#founding?.result.catch(() => undefined);
-    this.#replica?.stop();
-    this.#replica = null;
+    await this.#entering;
+    await this.#inquiry?.stop();
+    this.#quit();
+    await this.#retired;
+    if (this.#retired !== null) {
+      return;
+    }
     if (this.#data !== null) {
       await this.#data.close();
     } else if (this.#directory.phase === "empty") {
@@ -182,19 +303,118 @@ export class Member {
     return this.#data?.identity ?? (this.#directory.phase === "member" ? null : this.#directory.identity);
   }
 
-  async #found(directory: DataDirectory & { readonly phase: "empty" }, founding: Founding): Promise<number> {
+  /** What the directory makes of this member. */
+  #begin(): void {
+    const directory = this.#directory;
+    void this.#disk.look();
+    switch (directory.phase) {
+      case "empty":
+        return;
+      case "refused":
+        this.#state = directory.state;
+        this.#reason = directory.reason;
+        return;
+      case "member":
+        this.#run(directory.data);
+        return;
+    }
+  }
+
+  /** Stops what runs beside the stores. */
+  #quit(): void {
+    this.#ownAddress?.stop();
+    this.#replica?.stop();
+    this.#replica = null;
+  }
+
+  #become(state: MemberState, reason: string): void {
+    if (state === this.#state && reason === this.#reason) {
+      return;
+    }
+    if (state !== this.#state) {
+      this.#stateSinceMs = this.#options.clock.monotonicMs();
+    }
+    this.#state = state;
+    this.#reason = reason;
+    this.#options.log.info({ state, reason }, "the state of this member has changed");
+  }
+
+  #requireEmpty(): void {
+    if (this.#state !== "EMPTY" || this.#founding !== null) {
+      const why = this.#reason === "" ? "" : ` (${this.#reason})`;
+      throw new CoordinationError(
+        "NOT_EMPTY",
+        `this member is ${this.#state} in cluster ${this.clusterId || "none"}${why}; only an EMPTY member founds a cluster`,
+      );
+    }
+  }
+
+  async #found(founding: Founding): Promise<number> {
+    const objection = this.#joining === null ? null : await this.#joining.objection();
+    const directory = this.#directory;
+    if (objection !== null || this.#stopped !== null || directory.phase !== "empty") {
+      this.#founding = null;
+      this.#joining?.start();
+      throw this.#stopped !== null
+        ? new CoordinationError("SHUTTING_DOWN", "this member is shutting down")
+        : new CoordinationError("NOT_EMPTY", `no cluster is founded: ${objection}`);
+    }
     const data = await this.#orFatal(directory.found(founding, { tickMs: 0, wallMs: this.#options.clock.wallMs() }));
-    this.#directory = { phase: "member", data };
-    this.#state = "RUNNING";
-    this.#stateSinceMs = this.#options.clock.monotonicMs();
-    this.#run(data);
+    this.#enter(data, null);
     return data.identity.memberId;
   }
 
-  /** Half a founding is completed by the next start, not by this process. */
-  async #orFatal<T>(founding: Promise<T>): Promise<T> {
+  #startJoining(incarnation: string, endpoints: MemberAddress): void {
+    const { name, clusterName, peering, scheduler, log } = this.#options;
+    const seeds = peering?.seeds.filter((seed) => seed !== endpoints.peerEndpoint) ?? [];
+    const peers = this.#peers;
+    if (peers === null || peering === null || seeds.length === 0) {
+      return;
+    }
+    const asker: Asker = { clusterName, clusterId: "", memberId: 0, name, incarnation, endpoints };
+    this.#joining = new Joining({
+      ...{ name, clusterName, seeds, scheduler, log, random: peering.random },
+      ask: (seed) => peers.ask(seed, asker),
+      onWaiting: (state, reason) => this.#become(state, reason),
+      onAccepted: (answer) => {
+        this.#entering = this.#join(answer);
+      },
+    });
+    this.#joining.start();
+  }
+
+  async #join(answer: Accepted): Promise<void> {
+    const directory = this.#directory;
+    if (directory.phase !== "empty" || this.#stopped !== null) {
+      return;
+    }
+    const { clusterId, memberId } = answer;
+    this.#become("JOINING", "");
+    this.#options.log.info({ clusterId, memberId }, "a slot was given to this member");
     try {
-      return await founding;
+      const data = await this.#orFatal(directory.join(clusterId, memberId));
+      this.#enter(data, { members: answer.directory, index: answer.index });
+    } catch (error) {
+      // What the store could not do has been reported as fatal.
+      if (!(error instanceof StoreError)) {
+        throw error;
+      }
+    }
+  }
+
+  /** The directory was empty, and is a member's now. `told` are the other members, if somebody has named them. */
+  #enter(data: MemberData, told: Told | null): void {
+    this.#directory = { phase: "member", data };
+    const replica = this.#run(data);
+    if (this.#endpoints !== null) {
+      this.#meetOthers(replica, told);
+    }
+  }
+
+  /** Half a founding is completed by the next start, not by this process. */
+  async #orFatal<T>(entering: Promise<T>): Promise<T> {
+    try {
+      return await entering;
     } catch (error) {
       if (error instanceof StoreError) {
         this.#options.onFatal(error);
@@ -203,11 +423,13 @@ export class Member {
     }
   }
 
-  #run(data: MemberData): void {
-    const { clock, scheduler, limits, onRole } = this.#options;
+  #run(data: MemberData): Replica {
+    const { clock, scheduler, limits, onRole, onDiskStuck } = this.#options;
     this.#data = data;
-    this.#replica = new Replica({
+    const replica = new Replica({
       memberId: data.identity.memberId,
+      clusterId: data.identity.clusterId,
+      clusterVersionMax: CLUSTER_VERSIONS.max,
       boot: data.boot,
       term: data.term,
       vote: data.vote,
@@ -219,7 +441,154 @@ export class Member {
       clock,
       scheduler,
       limits,
+      transport: this.#peers?.transport ?? LONE_TRANSPORT,
+      damaged: data.damaged,
       onRole,
+      onMembers: () => this.#onMembers(replica),
+      onLoss: (reason) => this.#retire("refused", reason),
+      onHealed: () => this.#onHealed(replica),
+      onDiskCritical: () => void this.#disk.release(),
+      onDiskStuck,
     });
+    this.#replica = replica;
+    replica.setDiskSpace(this.#disk.space);
+    const { clusterId, memberId, incarnation } = data.identity;
+    const self = { clusterId, memberId, incarnation, boot: data.boot, damaged: data.damaged };
+    this.#peers?.serve(self, replica, {
+      onRemoved: (peer) => this.#onRemoved(peer),
+      onStale: (peer) => this.#onStale(peer),
+      onTooOld: () => this.#onTooOld(),
+      onUnlisted: () => this.#inquiry?.start(),
+    });
+    const isJoining = !data.damaged && !this.#isListed(replica);
+    this.#become(data.damaged ? "MEMBER_DAMAGED" : isJoining ? "JOINING" : "RUNNING", "");
+    return replica;
+  }
+
+  /** Whether the log has made this process a member, as far as it is applied; the founder's log begins with that. */
+  #isListed(replica: Replica): boolean {
+    const isFounder = this.memberId === FOUNDER_ID && this.#data?.damaged === false;
+    const own = readCluster(replica.state)?.members.find(({ id }) => id === this.memberId);
+    return isFounder || own?.incarnation.toHex() === this.incarnation;
+  }
+
+  /** Whether there are members who cannot know where this one is, or whom this one cannot know. */
+  get #isAstray(): boolean {
+    return this.#peers?.hasUnlisted === true || this.#ownAddress?.isOutdated === true;
+  }
+
+  /** Dials the other members, and asks who they are if that is neither in the log nor told. */
+  #meetOthers(replica: Replica, told: Told | null): void {
+    const { memberId, incarnation } = this;
+    const { clock, scheduler, peering, log } = this.#options;
+    const address = this.#endpoints;
+    const peers = this.#peers;
+    if (address === null || this.#stopped !== null) {
+      return;
+    }
+    this.#ownAddress = new OwnAddress({ memberId, incarnation, address, replica, clock, scheduler });
+    this.#ownAddress.check();
+    if (peers === null || peering === null) {
+      return;
+    }
+    const { name, clusterName, clusterId } = this;
+    const asker: Asker = { clusterName, clusterId, memberId, name, incarnation, endpoints: address };
+    const isOther = (endpoint: string) => endpoint !== address.peerEndpoint;
+    this.#inquiry = new Asking({
+      ...{ scheduler, log, random: peering.random },
+      addresses: () => [...new Set([...peers.addresses, ...peering.seeds])].filter(isOther),
+      ask: (endpoint) => peers.ask(endpoint, asker),
+      onAnswer: (_endpoint, answer) => this.#onInquired(answer),
+    });
+    if (told !== null) {
+      peers.learn(told);
+    }
+    peers.dial();
+    if (told === null && (!this.#isListed(replica) || this.#isAstray)) {
+      this.#inquiry.start();
+    }
+  }
+
+  /** Another member has said who there is. */
+  #onInquired(answer: JoinAnswer): Worth {
+    if (answer.result === "REMOVED") {
+      this.#retire("removed", "a member of the cluster says that this one was removed from it");
+      return "enough";
+    }
+    if (answer.result !== "ACCEPTED") {
+      return "ask-next";
+    }
+    this.#peers?.learn({ members: answer.directory, index: answer.index });
+    // Who has moved tells all, until it is recorded: each member dials it where it is only by its own word.
+    return this.#isAstray ? "ask-next" : "enough";
+  }
+
+  #onMembers(replica: Replica): void {
+    if (this.#replica !== replica) {
+      return;
+    }
+    this.#peers?.onMembers();
+    this.#ownAddress?.check();
+    if (this.#isListed(replica)) {
+      if (this.#state === "JOINING") {
+        this.#become("RUNNING", "");
+      }
+      if (!this.#isAstray) {
+        void this.#inquiry?.stop();
+      }
+    }
+  }
+
+  #onHealed(replica: Replica): void {
+    if (this.#replica === replica) {
+      this.#peers?.onHealed();
+      this.#become("RUNNING", "");
+    }
+  }
+
+  #onRemoved(peer: number): void {
+    this.#retire("removed", `member ${peer} says that this member, ${this.memberId}, was removed from the cluster`);
+  }
+
+  #onStale(peer: number): void {
+    this.#retire(
+      "refused",
+      `member ${peer} has met a later start of this data directory than the present one: this is an old copy of it, ` +
+        "without votes and writes that the cluster relies on",
+    );
+  }
+
+  #onTooOld(): void {
+    if (!this.#isTooOld) {
+      this.#isTooOld = true;
+      this.#options.onEnd("too-old", "all other members refuse the version of this program");
+    }
+  }
+
+  /** Marks the data as not to be used any more, for good, and serves no more. */
+  #retire(end: "removed" | "refused", reason: string): void {
+    const data = this.#data;
+    if (data === null || this.#retired !== null || this.#stopped !== null) {
+      return;
+    }
+    this.#quit();
+    try {
+      data.retire(end, reason);
+    } catch (error) {
+      this.#options.onFatal(
+        new StoreError("io", `the data directory could not be given up: ${reason}`, { cause: error }),
+      );
+      return;
+    }
+    this.#become(end === "removed" ? "MEMBER_REMOVED" : "MEMBER_REFUSED", `${reason}; ${WHAT_TO_DO[end]}`);
+    this.#retired = this.#leave(data);
+    this.#options.onEnd(end, reason);
+  }
+
+  async #leave(data: MemberData): Promise<void> {
+    const inquiry = this.#inquiry?.stop();
+    await this.#peers?.stop();
+    await inquiry;
+    await data.close();
   }
 }

@@ -4,8 +4,8 @@
  * Reads that arrive while nobody leads are held for a bounded time. Applied is waited for, not committed (P11).
  */
 
-import type { CoordinationError } from "../state/index.ts";
-import { deadlineError, holdUntil } from "./waiters.ts";
+import { CoordinationError } from "../state/index.ts";
+import { holdUntil } from "./waiters.ts";
 
 export type ReadDone = (error: CoordinationError | null) => void;
 
@@ -93,7 +93,7 @@ export class PendingReads {
   expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): void {
     this.#unasked = this.#keep(this.#unasked, (read) => read.holdUntilMs < nextMs, heldReason);
     for (const batch of this.#batches) {
-      batch.reads = this.#keep(batch.reads, (read) => read.deadlineMs <= nowMs, deadlineError);
+      batch.reads = this.#keep(batch.reads, (read) => read.deadlineMs <= nowMs, readDeadlineError);
     }
   }
 
@@ -124,4 +124,11 @@ export class PendingReads {
     }
     return reads.filter((read) => !isOver(read));
   }
+}
+
+/** The contract calls every missed deadline unknown; a read has changed nothing all the same. */
+function readDeadlineError(): CoordinationError {
+  return new CoordinationError("DEADLINE", "the deadline ended before the read could be answered; ask again", {
+    outcome: "unknown",
+  });
 }

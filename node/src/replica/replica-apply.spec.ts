@@ -133,7 +133,7 @@ describe("Replica that applies", () => {
   });
 
   it("shortens the log only to where the state is durable", () => {
-    const compaction = { keptEntries: 10, keptBytes: 1e9, dueEntries: 10, dueBytes: 1e9 };
+    const compaction = { keptEntries: 10, keptBytes: 1e9, dueEntries: 10, dueBytes: 1e9, neededBytes: 0 };
     const driven = DrivenReplica.leading({ compaction, syncBytes: 1e9, syncMs: 1_000 });
     driven.state.isHeld = true;
     for (let at = 0; at < 100; at++) {

@@ -1,22 +1,24 @@
 /**
  * The driver of one member: feeds the consensus core, writes what it hands out, applies what is committed, answers.
  *
- * Everything happens in turns of the event loop. A turn takes what arrived since the last one (acknowledged writes,
- * due ticks, proposals, reads), drains the core once, and starts what follows from it; nothing in a turn waits, and no
- * promise is made per command. While one log write is in flight the next collects what arrives (group commit). Applying
- * goes on in slices of its own, bounded by count, bytes and time (S44).
+ * Everything happens in turns of the event loop. A turn takes what arrived since the last one (frames of other members,
+ * acknowledged writes, due ticks, proposals, reads), drains the core once, and starts what follows from it; nothing in
+ * a turn waits, and no promise is made per command. While one log write is in flight the next collects what arrives
+ * (group commit).
  *
- * The log, the state and the clocks are passed in, so the simulator can run this file unchanged.
+ * A member that does not lead hands its proposals to the leader and answers its own callers when it applies them:
+ * applying is deterministic, so the result is the same. The log, the state, the connections and the clocks are passed
+ * in, so that a simulator can run this file unchanged.
  */
 
 import { crc32 } from "node:zlib";
+import { encodeMessage, type Frame, type LinkKind, messageKind, messageType } from "../peers/index.ts";
 import {
-  type CoreLimits,
+  type AppendEffect,
+  type Effects,
   EntryType,
-  encodeEntry,
-  entryEnvelope,
-  entryIndex,
   invariant,
+  type Message,
   mark,
   NO_CONFIGURATION,
   RaftCore,
@@ -24,141 +26,84 @@ import {
 } from "../raft/index.ts";
 import {
   type ClientCommand,
-  type Command,
+  type ClusterOperation,
   CoordinationError,
+  clusterRow,
   encodeCommand,
-  type Outcome,
+  encodeMembershipEntry,
+  type MembershipEntry,
   readCluster,
-  type StateLimits,
-  StateMachine,
+  readProgress,
   type StateReader,
-  type StateStore,
 } from "../state/index.ts";
-import type { LogStore } from "../storage/index.ts";
-import type { Clock, Scheduler } from "./clock.ts";
+import { type AppliedEntry, ApplyLoop } from "./apply-loop.ts";
+import type { Clock } from "./clock.ts";
+import { ClusterSpace } from "./cluster-space.ts";
 import { ClusterTick } from "./cluster-tick.ts";
-import { Compaction, type CompactionLimits } from "./compaction.ts";
-import { dueMaintenance, type MaintenanceLimits } from "./maintenance.ts";
+import { CommitTimes } from "./commit-times.ts";
+import { Compaction } from "./compaction.ts";
+import { type DiskSpace, Fitness } from "./fitness.ts";
+import { Handover } from "./handover.ts";
+import { Healing } from "./healing.ts";
+import { type ArrivedFrame, IncomingFrames } from "./incoming-frames.ts";
+import { LeaderCalls } from "./leader-calls.ts";
+import { LeaderDuties } from "./leader-duties.ts";
+import type { MembershipViewDone, TransferDone } from "./membership-view.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
+import { Proposals } from "./proposals.ts";
 import { seededRandom } from "./random.ts";
-import { deadlineError, type ProposalDone, type Waiter, Waiters } from "./waiters.ts";
-
-export interface ReplicaLimits {
-  readonly core: CoreLimits;
-  readonly state: StateLimits;
-  readonly compaction: CompactionLimits;
-  readonly maintenance: MaintenanceLimits;
-  /** Calls that wait at this member, held ones included. */
-  readonly waitersMax: number;
-  /** Commands, and bytes of them, handed to the core in one turn. */
-  readonly proposalsPerTurn: number;
-  readonly proposalBytesPerTurn: number;
-  /** Bounds of one apply slice: entries, bytes of rows, milliseconds. */
-  readonly sliceEntries: number;
-  readonly sliceBytes: number;
-  readonly sliceMs: number;
-  /** The state is made durable after this many bytes applied, or milliseconds, whichever comes first. */
-  readonly syncBytes: number;
-  readonly syncMs: number;
-}
-
-/** The state store of a driver: one that can also say that a batch now would block. */
-export interface DriverStateStore extends StateStore {
-  readonly isStalled: boolean;
-}
-
-export interface ReplicaOptions {
-  readonly memberId: number;
-  /** Number of this start of the data directory. */
-  readonly boot: number;
-  readonly term: number;
-  readonly vote: number;
-  readonly commit: number;
-  readonly writeSeq: number;
-  readonly bounds: {
-    readonly first: number;
-    readonly prevTerm: number;
-    readonly last: number;
-    readonly lastTerm: number;
-  };
-  readonly log: LogStore;
-  readonly state: DriverStateStore;
-  readonly clock: Clock;
-  readonly scheduler: Scheduler;
-  readonly limits: ReplicaLimits;
-  /** Called in a turn of its own when role, term or leader changed. */
-  readonly onRole: (role: Role, term: number, leaderId: number) => void;
-}
-
-export interface ReplicaStatus {
-  readonly memberId: number;
-  readonly role: Role;
-  readonly term: number;
-  /** 0 if unknown. */
-  readonly leaderId: number;
-  readonly commitIndex: number;
-  readonly appliedIndex: number;
-  readonly firstIndex: number;
-  readonly lastIndex: number;
-  readonly revision: number;
-  /** Running digest of all applied changes. */
-  readonly digest: number;
-  /** Whether this member can answer linearizable reads now. */
-  readonly isServing: boolean;
-  /** Milliseconds that the event loop was late at the last tick. */
-  readonly loopLagMs: number;
-}
+import type { ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
+import { Snapshots } from "./snapshots.ts";
+import type { IncomingSnapshot } from "./transport.ts";
+import { deadlineError, type Proposal, type ProposalDone } from "./waiters.ts";
 
 /** Milliseconds between two ticks of the core. */
 const TICK_MS = 50;
 /** After a stall no more than this many ticks are made up for: fewer than an election timeout. */
 const CATCH_UP_TICKS_MAX = 19;
-/** How long a proposal of the leader itself may wait; it is proposed again when still due. */
-const MAINTENANCE_DEADLINE_MS = 60_000;
-
-interface Proposal {
-  readonly waiter: Waiter;
-  readonly command: Uint8Array;
-}
+/** A member that has heard no leader, or lagged behind in applying, for longer does not serve. */
+const CONTACT_MS_MAX = 5_000;
 
 export class Replica {
   readonly #options: ReplicaOptions;
   readonly #limits: ReplicaLimits;
   readonly #clock: Clock;
   readonly #core: RaftCore;
-  readonly #machine: StateMachine;
-  readonly #waiters = new Waiters();
-  readonly #reads: PendingReads;
+  readonly #fitness: Fitness;
+  readonly #frames: IncomingFrames;
+  readonly #proposals: Proposals;
+  readonly #reads = new PendingReads();
+  readonly #leaderCalls: LeaderCalls;
   readonly #tick: ClusterTick;
-  readonly #compaction: Compaction;
+  readonly #applyLoop: ApplyLoop;
+  readonly #snapshots: Snapshots;
+  readonly #commitTimes = new CommitTimes();
+  readonly #duties: LeaderDuties;
+  readonly #space: ClusterSpace;
   readonly #stopTimer: () => void;
+  #healing: Healing | null;
 
   #turnArmed = false;
-  #applyArmed = false;
   #stopped = false;
   #durableSeq = 0;
   #writing = false;
-  #proposals: Proposal[] = [];
+  /** Nothing is proposed or asked again before the next tick: the last try was refused. */
+  #isHolding = false;
+  #handover: Handover | null = null;
 
   #lastTickMs: number;
   #ticksDue = 0;
   #loopLagMs = 0;
-
-  /** Last index that may be applied. */
-  #applyTo: number;
-  #syncing = false;
-  #unsyncedBytes = 0;
-  #lastSyncMs: number;
-  #durableApplied: number;
-  #maintaining = false;
+  #clusterRow: Uint8Array | undefined;
+  /** The members have changed, or may have before this start, and that is not durable for certain. */
+  #hasNewMembers = false;
 
   constructor(options: ReplicaOptions) {
-    const { memberId, boot, state, limits, clock } = options;
+    const { memberId, boot, state, limits, clock, scheduler, log, transport } = options;
     this.#options = options;
     this.#limits = limits;
     this.#clock = clock;
-    this.#machine = new StateMachine(state, (previous, bytes) => crc32(bytes, previous), limits.state);
-    const { appliedIndex, tickMs } = this.#machine.progress;
+    const { appliedIndex, tickMs } = readProgress(state);
     const random = seededRandom(memberId * 0x10001 + boot);
     this.#core = new RaftCore({
       id: memberId,
@@ -172,19 +117,62 @@ export class Replica {
       writeSeq: options.writeSeq,
       limits: limits.core,
       random,
-      reader: options.log,
+      reader: log,
       checksum: crc32,
     });
-    this.#core.setFitness({ mayVote: true, mayLead: true, damaged: false, diskFull: false });
-    this.#reads = new PendingReads();
+    this.#fitness = new Fitness(options.damaged);
+    this.#healing = options.damaged ? new Healing(this.#core) : null;
+    this.#updateFitness();
+    this.#frames = new IncomingFrames(memberId);
     this.#tick = new ClusterTick(clock, tickMs);
-    this.#compaction = new Compaction(limits.compaction, options.bounds.first, appliedIndex, random(1000) / 1000);
-    this.#applyTo = appliedIndex;
-    // What was applied before this start is in a write-ahead log that the next state sync makes durable.
-    this.#durableApplied = options.bounds.first - 1;
+    const compaction = new Compaction(limits.compaction, options.bounds.first, appliedIndex, random(1000) / 1000);
+    const arm = () => this.#arm();
+    const shared = { memberId, boot, core: this.#core, state, log, transport, clock, scheduler, tick: this.#tick, arm };
+    this.#applyLoop = new ApplyLoop({
+      ...shared,
+      compaction,
+      stateLimits: limits.state,
+      limits,
+      // What was applied before this start is in a write-ahead log that the next state sync makes durable.
+      durableApplied: options.bounds.first - 1,
+      neededFrom: () => this.#snapshots.neededFrom,
+      onApplied: (entries) => this.#onApplied(entries),
+      onDurable: () => this.#onStateDurable(),
+      onRest: arm,
+    });
+    this.#space = new ClusterSpace({ ...shared, onCritical: options.onDiskCritical });
+    this.#proposals = new Proposals({
+      ...shared,
+      perTurn: limits.proposalsPerTurn,
+      bytesPerTurn: limits.proposalBytesPerTurn,
+      replayWindowMs: limits.state.replayWindowMs,
+      hasRoom: () => this.#space.hasRoom,
+      hold: () => this.#hold(),
+    });
+    this.#leaderCalls = new LeaderCalls({
+      ...shared,
+      commitTimes: this.#commitTimes,
+      tickMs: TICK_MS,
+      transferTicks: limits.core.transferTicks,
+      readBarrier: (deadlineMs, done) => this.readBarrier(deadlineMs, done),
+    });
+    this.#duties = new LeaderDuties({
+      ...shared,
+      progress: () => this.#applyLoop.progress,
+      proposals: this.#proposals,
+      limits: limits.maintenance,
+    });
+    const { clusterId, clusterVersionMax } = options;
+    const snapshotOptions = { ...shared, clusterId, clusterVersionMax, applyLoop: this.#applyLoop };
+    this.#snapshots = new Snapshots({ ...snapshotOptions, limits: limits.snapshots });
+    this.#clusterRow = clusterRow(state);
+    if (this.#clusterRow !== undefined) {
+      // Before the founding or the first entries are applied the log knows better.
+      log.setSole(this.#isSole());
+      this.#tellMembers();
+    }
     this.#lastTickMs = clock.monotonicMs();
-    this.#lastSyncMs = this.#lastTickMs;
-    this.#stopTimer = options.scheduler.every(TICK_MS, () => this.#onTimer());
+    this.#stopTimer = scheduler.every(TICK_MS, () => this.#onTimer());
     this.#arm();
   }
 
@@ -195,7 +183,7 @@ export class Replica {
 
   /** Revision of the state as of the last applied slice. */
   get revision(): number {
-    return this.#machine.progress.revision;
+    return this.#applyLoop.progress.revision;
   }
 
   /** The greatest cluster tick that this member knows, in milliseconds. */
@@ -205,10 +193,13 @@ export class Replica {
 
   status(): ReplicaStatus {
     const core = this.#core;
-    const { appliedIndex, revision, digest } = this.#machine.progress;
+    const { memberId } = this.#options;
+    const { appliedIndex, revision, digest } = this.#applyLoop.progress;
+    const { learners, learnersNext } = core.configuration;
     return {
-      memberId: this.#options.memberId,
+      memberId,
       role: core.role,
+      isLearner: learners.includes(memberId) || learnersNext.includes(memberId),
       term: core.term,
       leaderId: core.leader,
       commitIndex: core.commitIndex,
@@ -217,10 +208,13 @@ export class Replica {
       lastIndex: core.lastIndex,
       revision,
       digest,
-      isServing: !this.#stopped && core.isSettledLeader,
+      isServing: this.#isServing(),
       loopLagMs: this.#loopLagMs,
+      alarms: this.#fitness.alarms,
     };
   }
+
+  // ---- Calls ----
 
   /**
    * Logs the command and calls `done` with its outcome once it is applied, exactly once, never before this returns.
@@ -228,18 +222,30 @@ export class Replica {
    * outcome `not-executed` unless it says otherwise; DEADLINE_EXCEEDED, outcome `unknown`.
    */
   propose(command: ClientCommand, deadlineMs: number, done: ProposalDone): void {
-    const isLate = deadlineMs <= this.#clock.monotonicMs();
-    const refusal = this.#refusalNow() ?? (isLate ? deadlineError() : null);
-    if (refusal !== null) {
-      this.#options.scheduler.immediate(() => done(refusal, null));
-      return;
-    }
-    this.#enqueue(command, deadlineMs, done);
+    const stored = { subject: command.principal.subject, request: command.request };
+    this.#propose({ type: EntryType.Command, payload: encodeCommand(command), stored }, deadlineMs, done);
+  }
+
+  /**
+   * The same for a change of the membership, answered once no joint configuration is left of it. Refused as the
+   * contract says when it is not allowed; `unknown` if it has no request id and this member cannot see its outcome.
+   */
+  proposeMembership(entry: MembershipEntry, deadlineMs: number, done: ProposalDone): void {
+    const { subject, request, operation } = entry;
+    const type = operation.kind === "add-slot" ? EntryType.AddSlot : EntryType.Reconfigure;
+    const stored = request === null ? null : { subject, request };
+    this.#propose({ type, payload: encodeMembershipEntry(entry), stored }, deadlineMs, done);
+  }
+
+  /** The same for what a member asks about itself or for another process. */
+  proposeClusterOperation(operation: ClusterOperation, deadlineMs: number, done: ProposalDone): void {
+    const payload = encodeCommand({ principal: null, request: null, operation });
+    this.#propose({ type: EntryType.Command, payload, stored: null }, deadlineMs, done);
   }
 
   /**
    * Calls `done` once every write that was acknowledged anywhere before this call is in `state`; read in that same
-   * callback. Errors as for `propose`, all `not-executed`.
+   * callback. Errors as for `propose`; none of them means that anything was changed.
    */
   readBarrier(deadlineMs: number, done: ReadDone): void {
     const refusal = this.#refusalNow();
@@ -251,20 +257,114 @@ export class Replica {
     this.#arm();
   }
 
+  /** What the leader knows of the members, after a round to a majority. */
+  membershipView(deadlineMs: number, done: MembershipViewDone): void {
+    const refusal = this.#refusalNow();
+    if (refusal !== null) {
+      this.#options.scheduler.immediate(() => done(refusal, null));
+      return;
+    }
+    this.#leaderCalls.add({ kind: "membership", done }, deadlineMs);
+  }
+
+  /**
+   * Hands the leadership to the voter, 0 = to the one that is furthest, if the term is `ifTerm`, 0 = whatever it is.
+   * Done when another leader is heard; UNAVAILABLE when it was given up.
+   */
+  transferLeadership(target: number, ifTerm: number, deadlineMs: number, done: TransferDone): void {
+    const refusal = this.#refusalNow();
+    if (refusal !== null) {
+      this.#options.scheduler.immediate(() => done(refusal, null));
+      return;
+    }
+    this.#leaderCalls.add({ kind: "transfer", target, ifTerm, done }, deadlineMs);
+  }
+
+  /**
+   * This member is about to stop: gives the leadership away if it has it, and calls `done` when it does not lead any
+   * more, or after `limitMs`. What it is asked meanwhile goes to the new leader.
+   */
+  handOver(limitMs: number, done: () => void): void {
+    invariant(this.#handover === null, "a member hands over once");
+    const nowMs = this.#clock.monotonicMs();
+    this.#handover = new Handover(this.#core, nowMs + limitMs, () => this.#options.scheduler.immediate(done));
+    this.#proceedHandover(nowMs);
+  }
+
+  /** How much room the disk has. */
+  setDiskSpace(space: DiskSpace): void {
+    this.#fitness.onSpace(space);
+    this.#space.onOwnSpace(space);
+    this.#updateFitness();
+    this.#arm();
+  }
+
   /** Stops all work and answers who still waits. The stores may be closed afterwards. */
   stop(): void {
     this.#stopped = true;
     this.#stopTimer();
-    this.#proposals = [];
-    this.#waiters.refuseAll();
-    this.#reads.refuseAll(new CoordinationError("SHUTTING_DOWN", "this member is shutting down"));
+    this.#applyLoop.stop();
+    this.#duties.stop();
+    this.#snapshots.stop();
+    this.#proposals.refuseAll();
+    const error = new CoordinationError("SHUTTING_DOWN", "this member is shutting down");
+    this.#reads.refuseAll(error);
+    this.#leaderCalls.refuseAll(error);
+    this.#handover?.end();
+  }
+
+  // ---- What connections tell ----
+
+  /** A verified peer has sent a frame; it is looked at in a turn. Raises a FrameError if it is not of its form. */
+  onFrame(peer: number, kind: LinkKind, frame: Frame): void {
+    this.#frames.push(peer, kind, frame);
+    this.#arm();
+  }
+
+  /** A connection with this start of the peer is verified. */
+  onConnected(
+    peer: number,
+    connected: { readonly boot: number; readonly restarted: boolean; readonly damaged: boolean },
+  ): void {
+    this.#frames.onConnected(peer, connected.boot, connected.restarted);
+    this.#core.peerConnected(peer, connected);
+    this.#arm();
+  }
+
+  /** Frames to the peer were dropped, or the connection that carried them has ended. */
+  onUnreachable(peer: number): void {
+    this.#core.peerUnreachable(peer);
+    this.#leaderCalls.onUnreachable(peer);
+    this.#arm();
+  }
+
+  /** Frames that were taken and certainly never left. */
+  onUnsent(_peer: number, _kind: LinkKind, frames: readonly Frame[]): void {
+    this.#proposals.onUnsent(frames);
+  }
+
+  /** A verified peer sends a snapshot. */
+  onSnapshot(peer: number, incoming: IncomingSnapshot): void {
+    this.#snapshots.receive(peer, incoming);
+  }
+
+  // ---- Turns ----
+
+  #propose(proposal: Proposal, deadlineMs: number, done: ProposalDone): void {
+    const isLate = deadlineMs <= this.#clock.monotonicMs();
+    const refusal = this.#refusalNow() ?? (isLate ? deadlineError() : null);
+    if (refusal !== null) {
+      this.#options.scheduler.immediate(() => done(refusal, null));
+      return;
+    }
+    this.#proposals.add(proposal, deadlineMs, done);
   }
 
   #refusalNow(): CoordinationError | null {
     if (this.#stopped) {
       return new CoordinationError("SHUTTING_DOWN", "this member is shutting down");
     }
-    if (this.#waiters.size + this.#reads.size >= this.#limits.waitersMax) {
+    if (this.#proposals.size + this.#reads.size + this.#leaderCalls.size >= this.#limits.waitersMax) {
       return new CoordinationError(
         "OVERLOADED",
         `${this.#limits.waitersMax} calls wait at this member already; send fewer at once`,
@@ -273,10 +373,15 @@ export class Replica {
     return null;
   }
 
-  #enqueue(command: Command, deadlineMs: number, done: ProposalDone): void {
-    const waiter = this.#waiters.add(this.#clock.monotonicMs(), deadlineMs, done);
-    this.#proposals.push({ waiter, command: encodeCommand(command) });
-    this.#arm();
+  #isServing(): boolean {
+    const core = this.#core;
+    const isVoter = core.configuration.voters.includes(this.#options.memberId);
+    if (this.#stopped || !isVoter || core.leader === 0 || !this.#fitness.isFit || this.#snapshots.isCatchingUp) {
+      return false;
+    }
+    const isLed = core.role === "leader" ? core.isSettledLeader : core.role === "follower";
+    const lagMs = this.#commitTimes.lagMs(this.#applyLoop.progress.appliedIndex, this.#clock.monotonicMs());
+    return isLed && core.contactAgeTicks * TICK_MS <= CONTACT_MS_MAX && lagMs <= CONTACT_MS_MAX;
   }
 
   #arm(): void {
@@ -284,6 +389,11 @@ export class Replica {
       this.#turnArmed = true;
       this.#options.scheduler.immediate(() => this.#turn());
     }
+  }
+
+  /** Lets things rest until the next tick: what was just refused would be refused again at once. */
+  #hold(): void {
+    this.#isHolding = true;
   }
 
   #onTimer(): void {
@@ -302,6 +412,13 @@ export class Replica {
     if (this.#stopped) {
       return;
     }
+    // Everything that has arrived comes before time passes: a leader that was heard is not given up (P55).
+    for (const frame of this.#frames.take()) {
+      this.#step(frame);
+    }
+    if (this.#frames.hasMore) {
+      this.#arm();
+    }
     if (this.#durableSeq > 0) {
       const writeSeq = this.#durableSeq;
       this.#durableSeq = 0;
@@ -311,98 +428,165 @@ export class Replica {
     for (; this.#ticksDue > 0; this.#ticksDue--) {
       this.#core.tick();
     }
-    this.#proposeWaiting();
-    if (this.#core.role === "leader" && this.#reads.hasUnasked) {
-      this.#reads.asked(this.#core.readIndex());
+    this.#isHolding &&= !ticked;
+    if (!this.#isHolding) {
+      this.#proposals.handOut();
+      this.#askReads();
     }
+    this.#leaderCalls.proceed();
     if (ticked) {
       this.#afterTicks();
     }
+    this.#heal();
+    this.#snapshots.placeIfReady();
     this.#drain();
+    this.#options.transport.flush();
+  }
+
+  #step(frame: ArrivedFrame): void {
+    switch (frame.kind) {
+      case "message":
+        this.#core.step(frame.message);
+        return;
+      case "tick":
+        if (frame.peer === this.#core.leader && frame.tick.term === this.#core.term) {
+          this.#tick.observe(frame.tick.tickMs);
+        }
+        return;
+      case "disk":
+        this.#space.onReport(frame.peer, frame.report);
+        return;
+      case "question":
+        this.#leaderCalls.onQuestion(frame.peer, frame.question);
+        return;
+      case "reply":
+        this.#leaderCalls.onReply(frame.reply);
+        return;
+      case "forward":
+        this.#proposals.onForward(frame.peer, frame.boot, frame.forward);
+        return;
+      case "forwarded":
+        this.#proposals.onForwarded(frame.forwarded);
+        return;
+      case "refused":
+        this.#proposals.onForwardRefused(frame.refused);
+        return;
+    }
+  }
+
+  #updateFitness(): void {
+    this.#core.setFitness(this.#fitness.memberFitness(this.#isSole()));
+  }
+
+  #askReads(): void {
+    const { role, leader } = this.#core;
+    if (this.#reads.hasUnasked && (role === "leader" || (role === "follower" && leader !== 0))) {
+      this.#reads.asked(this.#core.readIndex());
+    }
   }
 
   /** What is due now and then; after the proposals, so that nobody is held who need not be. */
   #afterTicks(): void {
     const nowMs = this.#clock.monotonicMs();
-    this.#waiters.expire(nowMs, nowMs + TICK_MS, () => this.#heldReason());
-    this.#reads.expire(nowMs, nowMs + TICK_MS, () => this.#heldReason());
-    this.#proposals = this.#proposals.filter(({ waiter }) => this.#waiters.has(waiter));
-    this.#maintain();
-    this.#syncIfDue(nowMs);
-    this.#armApply();
+    const heldReason = () => this.#heldReason();
+    if (this.#fitness.isStuck(nowMs)) {
+      this.#options.onDiskStuck();
+      return;
+    }
+    this.#updateFitness();
+    this.#commitTimes.observe(this.#core.commitIndex, nowMs);
+    this.#proposals.expire(nowMs, nowMs + TICK_MS, heldReason);
+    this.#proposals.settle(nowMs);
+    this.#reads.expire(nowMs, nowMs + TICK_MS, heldReason);
+    this.#leaderCalls.onTick(nowMs, heldReason);
+    this.#snapshots.onTick(nowMs);
+    this.#applyLoop.onTick(nowMs);
+    this.#duties.onTick(nowMs);
+    this.#space.onTick(nowMs);
+    if (this.#handover !== null) {
+      this.#proceedHandover(nowMs);
+    }
   }
 
   /** Why calls are held back at the moment, as the refusal of those that have waited long enough. */
   #heldReason(): CoordinationError {
-    if (this.#core.role === "leader") {
+    const core = this.#core;
+    const hasQuorum = core.contactAgeTicks <= this.#limits.core.noQuorumTicks;
+    if (core.role === "leader" && hasQuorum && !core.isTransferring) {
       return new CoordinationError("OVERLOADED", "this member cannot keep up with the writes; try again later");
     }
     return new CoordinationError("NO_LEADER", "the cluster has no leader at the moment");
   }
 
-  #proposeWaiting(): void {
-    const { proposalsPerTurn, proposalBytesPerTurn } = this.#limits;
-    if (this.#proposals.length === 0 || this.#core.role !== "leader") {
-      return;
+  #proceedHandover(nowMs: number): void {
+    if (this.#handover?.proceed(nowMs, this.#isSole()) === true) {
+      // It would be elected again, being the one whose log is furthest.
+      this.#fitness.onLeaving();
+      this.#updateFitness();
     }
-    const envelopeTick = this.#tick.nowMs;
-    const wallMs = this.#clock.wallMs();
-    const { memberId, boot } = this.#options;
-    const rows: Uint8Array[] = [];
-    let bytes = 0;
-    let taken = 0;
-    for (const { waiter, command } of this.#proposals) {
-      if (taken === proposalsPerTurn || (rows.length > 0 && bytes + command.length > proposalBytesPerTurn)) {
-        break;
-      }
-      taken++;
-      if (this.#waiters.has(waiter)) {
-        const origin = { memberId, boot, seq: waiter.seq };
-        rows.push(encodeEntry(EntryType.Command, { tickMs: envelopeTick, wallMs, origin }, command));
-        bytes += command.length;
-      }
-    }
-    if (rows.length > 0) {
-      const accepted = this.#core.propose(rows);
-      if (typeof accepted === "string") {
-        // Nothing was appended; the calls stay where they are until there is room or their time is up.
-        mark("replica.propose.held");
-        return;
-      }
-    }
-    for (const { waiter } of this.#proposals.slice(0, taken)) {
-      waiter.handedOut = true;
-    }
-    this.#proposals = this.#proposals.slice(taken);
-    if (this.#proposals.length > 0) {
-      this.#arm();
-    }
+    this.#arm();
   }
 
+  // ---- Effects ----
+
   #drain(): void {
-    const effects = this.#core.drain(!this.#writing);
-    invariant(effects.messages.length === 0, "the only member has nobody to talk to");
+    // While a state is on its way into its place the log must not begin anew behind it.
+    const effects = this.#core.drain(!this.#writing && !this.#snapshots.isPlacing);
+    for (const message of effects.messages) {
+      this.#send(message);
+    }
     if (effects.append !== null) {
-      this.#writing = true;
-      this.#options.log.write(effects.append, (writeSeq) => {
-        this.#writing = false;
-        this.#durableSeq = writeSeq;
-        this.#arm();
-      });
+      this.#write(effects.append);
     }
     if (effects.apply !== null) {
-      this.#applyTo = effects.apply.to;
-      this.#armApply();
+      this.#applyLoop.applyUpTo(effects.apply.to);
     }
-    if (effects.readsLostUpTo > 0) {
-      this.#reads.lost(effects.readsLostUpTo);
+    this.#onReads(effects);
+    for (const peer of effects.snapshotsWanted) {
+      this.#snapshots.send(peer);
     }
-    if (effects.reads !== null) {
-      this.#reads.confirmed(effects.reads.position, effects.reads.index);
-      this.#reads.serve(this.#machine.progress.appliedIndex);
+    if (effects.installCancelled) {
+      this.#snapshots.cancelInstall();
+    }
+    if (effects.snapshotInstalled) {
+      this.#onSnapshotInstalled();
     }
     if (effects.role !== null) {
       this.#onRole(effects.role.role, effects.role.term, effects.role.leader);
+    }
+    if (effects.lossProven) {
+      this.#options.onLoss("the leader has seen this member acknowledge entries that its log does not hold");
+    }
+  }
+
+  #send(message: Message): void {
+    const { transport } = this.#options;
+    if (!transport.send(message.to, messageKind(message), messageType(message), encodeMessage(message))) {
+      this.#core.peerUnreachable(message.to);
+    }
+  }
+
+  #write(append: AppendEffect): void {
+    this.#writing = true;
+    this.#fitness.onWriteBegun(this.#clock.monotonicMs());
+    this.#options.log.write(append, (writeSeq) => {
+      this.#writing = false;
+      this.#fitness.onWritten();
+      this.#durableSeq = writeSeq;
+      this.#arm();
+    });
+  }
+
+  #onReads({ reads, readsLostUpTo }: Effects): void {
+    if (readsLostUpTo > 0) {
+      this.#reads.lost(readsLostUpTo);
+      this.#healing?.onReadsLost(readsLostUpTo);
+      this.#hold();
+    }
+    if (reads !== null) {
+      this.#reads.confirmed(reads.position, reads.index);
+      this.#healing?.onReads(reads.position, reads.index);
+      this.#reads.serve(this.#applyLoop.progress.appliedIndex);
     }
   }
 
@@ -411,123 +595,102 @@ export class Replica {
       this.#tick.start();
     } else {
       this.#tick.stop();
+      this.#commitTimes.clear();
       this.#campaignIfAlone();
+    }
+    if (leader !== 0) {
+      // What was held for want of a leader goes on at once.
+      this.#isHolding = false;
+      this.#arm();
     }
     this.#options.scheduler.immediate(() => this.#options.onRole(role, term, leader));
   }
 
   /** A sole voter has nobody to wait for: it is elected as soon as it has applied what it knows as committed. */
   #campaignIfAlone(): void {
-    const { voters } = this.#core.configuration;
-    const alone = voters.length === 1 && voters[0] === this.#options.memberId;
-    if (alone && this.#core.role === "follower" && this.#core.campaign()) {
+    if (this.#core.role === "follower" && this.#isSole() && this.#core.campaign()) {
       this.#arm();
     }
   }
 
-  #armApply(): void {
-    const isBehind = this.#machine.progress.appliedIndex < this.#applyTo;
-    if (isBehind && !this.#applyArmed && !this.#syncing && !this.#stopped) {
-      this.#applyArmed = true;
-      this.#options.scheduler.immediate(() => this.#applySlice());
-    }
+  /** Whether this member is the only voter, as far as it has applied. */
+  #isSole(): boolean {
+    const { voters, outgoing } = this.#core.configuration;
+    return voters.length === 1 && voters[0] === this.#options.memberId && outgoing.length === 0;
   }
 
-  #applySlice(): void {
-    this.#applyArmed = false;
-    if (this.#stopped || this.#syncing || this.#options.state.isStalled) {
-      // A stalled store would block the loop; the next tick looks again.
-      return;
+  #onApplied(entries: readonly AppliedEntry[]): void {
+    for (const { row, seq } of entries) {
+      this.#proposals.applied(row, seq);
     }
-    const { sliceEntries, sliceBytes, sliceMs } = this.#limits;
-    const startedMs = this.#clock.monotonicMs();
-    const from = this.#machine.progress.appliedIndex + 1;
-    const to = Math.min(this.#applyTo, from + sliceEntries - 1);
-    const answers: { readonly seq: number; readonly outcome: Outcome | null }[] = [];
-    let bytes = 0;
-    let applied = from - 1;
-    for (const row of this.#core.entries(from, to, sliceBytes)) {
-      const outcome = this.#applyRow(row);
-      const { origin, tickMs } = entryEnvelope(row);
-      this.#tick.observe(tickMs);
-      if (origin.memberId === this.#options.memberId && origin.boot === this.#options.boot) {
-        answers.push({ seq: origin.seq, outcome });
-      }
-      bytes += row.length;
-      applied++;
-      if (this.#clock.monotonicMs() - startedMs > sliceMs) {
-        break;
-      }
-    }
-    this.#machine.commit();
-    this.#core.onApplied(applied, bytes);
-    this.#compaction.onApplied(applied, bytes);
-    this.#unsyncedBytes += bytes;
+    this.#checkMembers();
     mark("replica.answers.before");
-    for (const { seq, outcome } of answers) {
-      this.#waiters.answer(seq, outcome);
+    for (const { seq, outcome } of entries) {
+      if (seq !== 0) {
+        this.#proposals.answer(seq, outcome);
+      }
     }
     mark("replica.answers.after");
-    this.#reads.serve(applied);
+    this.#proposals.settle(this.#clock.monotonicMs());
+    this.#reads.serve(this.#applyLoop.progress.appliedIndex);
     this.#campaignIfAlone();
-    this.#syncIfDue(this.#clock.monotonicMs());
-    this.#armApply();
     this.#arm();
   }
 
-  #applyRow(row: Uint8Array): Outcome | null {
-    return this.#machine.apply(row, (index, change, expectIndex) => {
-      invariant(index === entryIndex(row), "a configuration applies at its own entry");
-      return this.#core.applyConfiguration(index, change, expectIndex);
-    });
-  }
-
-  /** Makes the state durable now and then, so that the log can be shortened. Applying pauses meanwhile. */
-  #syncIfDue(nowMs: number): void {
-    const { syncBytes, syncMs } = this.#limits;
-    const isDue = this.#unsyncedBytes >= syncBytes || nowMs - this.#lastSyncMs >= syncMs;
-    if (!isDue || this.#unsyncedBytes === 0 || this.#syncing || this.#stopped) {
-      return;
-    }
-    const applied = this.#machine.progress.appliedIndex;
-    this.#syncing = true;
-    this.#unsyncedBytes = 0;
-    this.#options.state.sync(() => {
-      this.#syncing = false;
-      this.#lastSyncMs = this.#clock.monotonicMs();
-      this.#durableApplied = applied;
-      this.#compactIfDue();
-      this.#armApply();
-    });
-  }
-
-  #compactIfDue(): void {
-    const first = this.#compaction.due(this.#durableApplied);
-    if (first !== null) {
-      const prevTerm = this.#core.entryTerm(first - 1);
-      this.#core.onCompacted(first, prevTerm);
-      this.#options.log.compact(first, prevTerm);
-      mark("replica.compacted");
+  /** Tells when the record of the members is another one than before. */
+  #checkMembers(): void {
+    const row = clusterRow(this.#options.state);
+    const isSame =
+      row === this.#clusterRow ||
+      (row !== undefined && this.#clusterRow !== undefined && Buffer.compare(row, this.#clusterRow) === 0);
+    if (!isSame) {
+      this.#clusterRow = row;
+      this.#updateFitness();
+      this.#options.log.setSole(this.#isSole());
+      this.#tellMembers();
     }
   }
 
-  #maintain(): void {
-    if (this.#maintaining || !this.#core.isSettledLeader) {
+  /**
+   * Tells of the members once no power cut takes back what is known of them: who hears that it was removed is gone for
+   * good, also if the cluster turned out to need its vote to remove it.
+   */
+  #tellMembers(): void {
+    this.#hasNewMembers = true;
+    this.#applyLoop.makeDurable();
+  }
+
+  #onStateDurable(): void {
+    if (this.#hasNewMembers) {
+      this.#hasNewMembers = false;
+      this.#options.onMembers();
+    }
+  }
+
+  /** Works towards the vote of a member that has lost data. */
+  #heal(): void {
+    if (this.#healing?.proceed() !== true) {
       return;
     }
-    const { state } = this.#options;
-    const { progress } = this.#machine;
-    const operation = dueMaintenance(state, progress, this.#tick.nowMs, this.#limits.maintenance);
-    if (operation === null) {
-      return;
-    }
-    this.#maintaining = true;
-    const deadlineMs = this.#clock.monotonicMs() + MAINTENANCE_DEADLINE_MS;
-    this.#enqueue({ principal: null, request: null, operation }, deadlineMs, () => {
-      this.#maintaining = false;
-      if (!this.#stopped) {
-        this.#maintain();
-      }
+    this.#healing = null;
+    this.#options.log.heal(() => {
+      mark("replica.healed");
+      this.#fitness.onHealed();
+      this.#updateFitness();
+      this.#options.onHealed();
+      this.#arm();
     });
+  }
+
+  /** Goes on from the state that was received: log and state are those of the snapshot. */
+  #onSnapshotInstalled(): void {
+    const { index, term } = this.#snapshots.switchOver();
+    const cluster = readCluster(this.#options.state);
+    invariant(cluster !== undefined, "the state of a snapshot is that of a cluster");
+    this.#core.onSnapshotInstalled(cluster.configuration);
+    this.#proposals.onSnapshotInstalled(index, term);
+    this.#checkMembers();
+    this.#reads.serve(index);
+    this.#arm();
   }
 }

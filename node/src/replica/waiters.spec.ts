@@ -1,9 +1,11 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { EntryType } from "../raft/index.ts";
 import { CoordinationError, type Outcome } from "../state/index.ts";
-import { deadlineError, holdUntil, Waiters } from "./waiters.ts";
+import { deadlineError, holdUntil, type Proposal, type Waiter, Waiters } from "./waiters.ts";
 
 const OUTCOME: Outcome = { answer: { kind: "delete-key", previous: null, revision: 7 }, replayed: "no" };
+const PROPOSAL: Proposal = { type: EntryType.Command, payload: new Uint8Array(0), stored: null };
 const noLeader = (): CoordinationError => new CoordinationError("NO_LEADER", "no leader");
 
 describe("waiters", () => {
@@ -15,11 +17,29 @@ describe("waiters", () => {
   });
 
   function add(name: string, nowMs: number, deadlineMs: number) {
-    return waiters.add(nowMs, deadlineMs, (error, outcome) => {
+    return waiters.add(nowMs, deadlineMs, PROPOSAL, (error, outcome) => {
       const what = error === null ? `revision ${outcome === null ? "none" : "7"}` : `${error.reason} ${error.outcome}`;
       answers.push(`${name}: ${what}`);
     });
   }
+
+  /** A call whose attempt was handed to the leader of the term, which has said at which index, if it has. */
+  function handedOut(name: string, term: number, index = 0): Waiter {
+    const waiter = add(name, 0, 1_000);
+    waiters.handOut(waiter, term, 0);
+    if (index > 0) {
+      waiters.appended(waiter.seq, index);
+    }
+    return waiter;
+  }
+
+  function answer(seq: number, outcome: Outcome): void {
+    waiters.take(seq)?.done(null, outcome);
+  }
+
+  const names = (found: readonly Waiter[], all: ReadonlyMap<string, Waiter>): string[] => {
+    return [...all].filter(([, waiter]) => found.includes(waiter)).map(([name]) => name);
+  };
 
   it("S36: holds a call for at most 3 s, and never into the last tenth of its deadline, at least 50 ms", () => {
     const table: readonly (readonly [deadlineMs: number, heldMs: number])[] = [
@@ -47,16 +67,16 @@ describe("waiters", () => {
   it("P56: answers by the attempt's own number, once, and nobody else", () => {
     const [first, second] = [add("first", 0, 1_000), add("second", 0, 1_000)];
     expect(waiters.size).to.equal(2);
-    waiters.answer(second.seq + 1, OUTCOME);
+    answer(second.seq + 1, OUTCOME);
     expect(answers).to.deep.equal([]);
-    waiters.answer(second.seq, OUTCOME);
-    waiters.answer(second.seq, OUTCOME);
+    answer(second.seq, OUTCOME);
+    answer(second.seq, OUTCOME);
     expect(answers).to.deep.equal(["second: revision 7"]);
     expect([waiters.has(first), waiters.has(second), waiters.size]).to.deep.equal([true, false, 1]);
   });
 
   it("S12: says unknown once the entry was handed out, but only at the deadline", () => {
-    add("a", 0, 1_000).handedOut = true;
+    handedOut("a", 7);
     waiters.expire(999, 1_049, noLeader);
     expect(answers).to.deep.equal([]);
     waiters.expire(1_000, 1_050, noLeader);
@@ -76,7 +96,7 @@ describe("waiters", () => {
     const waiter = add("a", 0, 1_000);
     waiters.refuse(waiter, noLeader());
     waiters.refuse(waiter, noLeader());
-    waiters.answer(waiter.seq, OUTCOME);
+    answer(waiter.seq, OUTCOME);
     waiters.expire(2_000, 2_050, noLeader);
     waiters.refuseAll();
     expect(answers).to.deep.equal(["a: NO_LEADER not-executed"]);
@@ -84,15 +104,90 @@ describe("waiters", () => {
 
   it("tells all at the end whether they were executed, as far as it knows", () => {
     add("held", 0, 1_000);
-    add("handed out", 0, 1_000).handedOut = true;
+    handedOut("handed out", 7);
     waiters.refuseAll();
     expect(answers).to.deep.equal(["held: SHUTTING_DOWN not-executed", "handed out: SHUTTING_DOWN unknown"]);
     expect(waiters.size).to.equal(0);
   });
 
+  it("P56: is refuted by another entry at its index, never by the index alone, and by any entry of a later term", () => {
+    const all = new Map([
+      ["at 10", handedOut("at 10", 3, 10)],
+      ["at 11", handedOut("at 11", 3, 11)],
+      ["somewhere", handedOut("somewhere", 3)],
+      ["later", handedOut("later", 5)],
+      ["held", add("held", 0, 1_000)],
+    ]);
+    const refuted = (index: number, term: number, seq: number) => names(waiters.refutedBy(index, term, seq), all);
+    expect(refuted(9, 3, 0)).to.deep.equal([]);
+    expect(refuted(10, 3, all.get("at 10")?.seq ?? 0), "its own entry").to.deep.equal([]);
+    expect(refuted(11, 3, 0), "somebody else's entry").to.deep.equal(["at 11"]);
+    expect(refuted(12, 4, 0), "terms never fall along the log").to.deep.equal(["at 11", "somewhere"]);
+    expect(refuted(13, 4, 0), "said already").to.deep.equal([]);
+    expect(refuted(14, 6, all.get("later")?.seq ?? 0), "its own entry of a later term").to.not.include("later");
+  });
+
+  it("P56: is not refuted any more once its entry was applied, though its answer is still to come", () => {
+    const all = new Map([
+      ["known", handedOut("known", 3, 10)],
+      ["not known", handedOut("not known", 3)],
+      ["lost", handedOut("lost", 3)],
+    ]);
+    for (const [index, name] of [
+      [10, "known"],
+      [11, "not known"],
+    ] as const) {
+      expect(waiters.refutedBy(index, 3, all.get(name)?.seq ?? 0)).to.deep.equal([]);
+    }
+    expect(names(waiters.refutedBy(12, 4, 0), all)).to.deep.equal(["lost"]);
+  });
+
+  it("P56: goes on with a new attempt under another number, which old words do not concern", () => {
+    const waiter = handedOut("a", 3, 10);
+    const old = waiter.seq;
+    waiters.renew(waiter);
+    expect([waiter.seq > old, waiter.handedOutMs, waiter.term, waiter.index]).to.deep.equal([true, null, 0, 0]);
+    expect(waiters.get(old)).to.equal(undefined);
+    expect(waiters.refutedBy(10, 3, 0)).to.deep.equal([]);
+    answer(old, OUTCOME);
+    expect(answers).to.deep.equal([]);
+    answer(waiter.seq, OUTCOME);
+    expect(answers).to.deep.equal(["a: revision 7"]);
+  });
+
+  it("P56: finds what a snapshot may hold, and what is certain about it", () => {
+    const all = new Map([
+      ["term to come", handedOut("term to come", 8)],
+      ["behind it", handedOut("behind it", 5, 101)],
+      ["at its end", handedOut("at its end", 5, 100)],
+      ["same term", handedOut("same term", 5)],
+      ["term over", handedOut("term over", 4)],
+      ["held", add("held", 0, 1_000)],
+    ]);
+    const covered = waiters.coveredBy(100, 5);
+    const certain = covered.filter(({ isCertain }) => isCertain).map(({ waiter }) => waiter);
+    const open = covered.filter(({ isCertain }) => !isCertain).map(({ waiter }) => waiter);
+    expect(names(certain, all)).to.deep.equal(["at its end", "term over"]);
+    expect(names(open, all)).to.deep.equal(["same term"]);
+  });
+
+  it("P56: is refuted by the first entry behind a snapshot if its term was over with the snapshot", () => {
+    const all = new Map([
+      ["term over, behind it", handedOut("term over, behind it", 4, 105)],
+      ["same term", handedOut("same term", 5)],
+    ]);
+    expect(
+      names(
+        waiters.coveredBy(100, 5).map(({ waiter }) => waiter),
+        all,
+      ),
+    ).to.deep.equal(["same term"]);
+    expect(names(waiters.refutedBy(101, 5, 0), all)).to.deep.equal(["term over, behind it"]);
+  });
+
   it("lets an answer add and answer others", () => {
     const second = add("second", 0, 1_000);
-    const first = waiters.add(0, 1_000, () => {
+    const first = waiters.add(0, 1_000, PROPOSAL, () => {
       waiters.refuse(second, noLeader());
       add("third", 0, 500);
     });
@@ -108,7 +203,7 @@ describe("waiters", () => {
         const held = new Waiters();
         let refusedMs = Number.POSITIVE_INFINITY;
         let nowMs = 0;
-        held.add(0, timeoutMs, () => {
+        held.add(0, timeoutMs, PROPOSAL, () => {
           refusedMs = nowMs;
         });
         for (nowMs = offset; held.size > 0; nowMs += tickMs) {

@@ -1,25 +1,53 @@
 /**
- * Who waits for the result of an attempt to log a command.
+ * Who waits for the result of an attempt to log a command, and what is certain about it meanwhile.
  *
  * Every attempt has a sequence number that this process never uses twice; the entry carries it, and applying an entry
- * with a waiting attempt's origin answers that waiter and nobody else (P56). A call without a leader is held for a
- * bounded time and then refused as certainly not executed; once its entry was handed to the log, only applying it or
- * the deadline answers.
+ * with a waiting attempt's origin answers that waiter and nobody else (P56). An attempt is handed to the leader of one
+ * term and can only become an entry of exactly that term. So it is refuted, certainly never executed, by a refusal, by
+ * another entry at the index that it was given, by any applied entry of a later term, or by a snapshot that must hold
+ * it and has no answer stored for it; only then is a new attempt made. A lost connection, a new leader or stepping down
+ * prove nothing (P52).
  */
 
-import { CoordinationError, type Outcome } from "../state/index.ts";
+import type { EntryType } from "../raft/index.ts";
+import { CoordinationError, type Outcome, type RequestIdentity } from "../state/index.ts";
 
 export type ProposalDone = (error: CoordinationError | null, outcome: Outcome | null) => void;
 
-export interface Waiter {
-  readonly seq: number;
-  readonly deadlineMs: number;
-  /** Until when the call may be held back without being handed to the log. */
-  readonly holdUntilMs: number;
-  readonly done: ProposalDone;
-  /** Whether the attempt was handed to the log, so that its outcome is unknown until it is applied. */
-  handedOut: boolean;
+/** What is to be logged. */
+export interface Proposal {
+  readonly type: EntryType;
+  readonly payload: Uint8Array;
+  /** Under what its answer is stored when it is executed; null if none is. */
+  readonly stored: StoredUnder | null;
 }
+
+export interface StoredUnder {
+  readonly subject: string;
+  readonly request: RequestIdentity;
+}
+
+export interface Waiter {
+  readonly deadlineMs: number;
+  /** Until when the call may be held back without being handed to a log. */
+  readonly holdUntilMs: number;
+  readonly proposal: Proposal;
+  readonly done: ProposalDone;
+  /** Number of the present attempt. */
+  seq: number;
+  /** Not to be handed out before this time, and why it was refused last; null if it was not, or for nothing of its own. */
+  resting: { readonly untilMs: number; readonly refusal: CoordinationError } | null;
+  /** When the attempt was handed out, so that its outcome is unknown until it is applied or refuted; null before. */
+  handedOutMs: number | null;
+  /** Term in which it was handed out, and the index that it was given; 0 = not known. */
+  term: number;
+  index: number;
+  /** The entry of the attempt was applied here: nothing refutes it any more, and its answer follows. */
+  isApplied: boolean;
+}
+
+/** What a snapshot shows about a waiting attempt whose entry may be in it. */
+export type SnapshotVerdict = { readonly outcome: Outcome } | "refuted" | "wait" | "unknown";
 
 /** A member without a usable leader holds a call for at most this long (S36). */
 const HOLD_MS_MAX = 3_000;
@@ -35,62 +63,163 @@ export function holdUntil(nowMs: number, deadlineMs: number): number {
 
 export class Waiters {
   readonly #bySeq = new Map<number, Waiter>();
+  /** Those whose index is known. */
+  readonly #byIndex = new Map<number, Waiter>();
   #seq = 0;
+  /** Term of the last entry that was applied here. */
+  #appliedTerm = 0;
 
   get size(): number {
     return this.#bySeq.size;
   }
 
-  add(nowMs: number, deadlineMs: number, done: ProposalDone): Waiter {
+  add(nowMs: number, deadlineMs: number, proposal: Proposal, done: ProposalDone): Waiter {
     this.#seq++;
-    const holdUntilMs = holdUntil(nowMs, deadlineMs);
-    const waiter: Waiter = { seq: this.#seq, deadlineMs, holdUntilMs, done, handedOut: false };
+    const waiter: Waiter = {
+      deadlineMs,
+      holdUntilMs: holdUntil(nowMs, deadlineMs),
+      proposal,
+      done,
+      seq: this.#seq,
+      resting: null,
+      handedOutMs: null,
+      term: 0,
+      index: 0,
+      isApplied: false,
+    };
     this.#bySeq.set(waiter.seq, waiter);
     return waiter;
   }
 
-  /** Whether the attempt is still waited for. */
+  /** Whether it still waits. */
   has(waiter: Waiter): boolean {
-    return this.#bySeq.has(waiter.seq);
+    return this.#bySeq.get(waiter.seq) === waiter;
   }
 
-  /** Answers the waiter of an applied attempt, if it still waits. */
-  answer(seq: number, outcome: Outcome | null): void {
+  /** The waiter of this attempt, if it still waits. */
+  get(seq: number): Waiter | undefined {
+    return this.#bySeq.get(seq);
+  }
+
+  /** The attempt was handed to the leader of this term. */
+  handOut(waiter: Waiter, term: number, nowMs: number): void {
+    waiter.handedOutMs = nowMs;
+    waiter.term = term;
+  }
+
+  /** The leader has appended the attempt at this index. */
+  appended(seq: number, index: number): void {
     const waiter = this.#bySeq.get(seq);
-    if (waiter !== undefined) {
-      this.#bySeq.delete(seq);
-      waiter.done(null, outcome);
+    if (waiter !== undefined && waiter.index === 0) {
+      waiter.index = index;
+      this.#byIndex.set(index, waiter);
     }
   }
 
+  /**
+   * An entry was applied here; `seq` is its attempt if it is one of this process, else 0. Returns those that are refuted
+   * by it: whose index it has and whose attempt it is not, and whose term is over. Whoever it answers is noted, for
+   * further entries may be told before that answer is given.
+   */
+  refutedBy(index: number, term: number, seq: number): readonly Waiter[] {
+    const own = seq === 0 ? undefined : this.#bySeq.get(seq);
+    if (own !== undefined) {
+      own.isApplied = true;
+    }
+    const atIndex = this.#byIndex.get(index);
+    const isNewTerm = term > this.#appliedTerm;
+    if (atIndex === undefined && !isNewTerm) {
+      return NOBODY;
+    }
+    this.#appliedTerm = term;
+    const refuted: Waiter[] = [];
+    if (atIndex !== undefined && !atIndex.isApplied) {
+      refuted.push(atIndex);
+    }
+    if (isNewTerm) {
+      for (const waiter of this.#bySeq.values()) {
+        const isOver = waiter.handedOutMs !== null && waiter.term < term && !waiter.isApplied;
+        if (isOver && waiter !== atIndex) {
+          refuted.push(waiter);
+        }
+      }
+    }
+    return refuted;
+  }
+
+  /**
+   * The state was replaced by that of a snapshot of the entry (index, term): what was applied in between was not seen.
+   * Returns the attempts whose entry may be in it; `isCertain` is true for those that are in it or can never be.
+   */
+  coveredBy(index: number, term: number): { readonly waiter: Waiter; readonly isCertain: boolean }[] {
+    const covered: { readonly waiter: Waiter; readonly isCertain: boolean }[] = [];
+    for (const waiter of this.#bySeq.values()) {
+      const isBehind = waiter.index !== 0 && waiter.index > index;
+      if (waiter.handedOutMs !== null && term >= waiter.term && !isBehind) {
+        covered.push({ waiter, isCertain: waiter.index !== 0 || term > waiter.term });
+      }
+    }
+    return covered;
+  }
+
+  /** The present attempt can never be executed: the waiter goes on with a new one. */
+  renew(waiter: Waiter): void {
+    this.#forget(waiter);
+    this.#seq++;
+    waiter.seq = this.#seq;
+    waiter.handedOutMs = null;
+    waiter.term = 0;
+    waiter.index = 0;
+    this.#bySeq.set(waiter.seq, waiter);
+  }
+
+  /** Takes the waiter of an applied attempt out, if it still waits; its caller is to be answered. */
+  take(seq: number): Waiter | undefined {
+    const waiter = this.#bySeq.get(seq);
+    if (waiter !== undefined) {
+      this.#forget(waiter);
+    }
+    return waiter;
+  }
+
   refuse(waiter: Waiter, error: CoordinationError): void {
-    if (this.#bySeq.delete(waiter.seq)) {
+    if (this.has(waiter)) {
+      this.#forget(waiter);
       waiter.done(error, null);
     }
   }
 
   /**
    * Refuses whoever has waited too long. `nextMs` is when this is called again: who may not be held until then is
-   * refused now. `heldReason` says why calls are held back at the moment.
+   * refused now. `heldReason` says why calls are held back at the moment that have no reason of their own.
    */
   expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): void {
     for (const waiter of this.#bySeq.values()) {
-      if (waiter.handedOut && waiter.deadlineMs <= nowMs) {
+      if (waiter.handedOutMs !== null && waiter.deadlineMs <= nowMs) {
         this.refuse(waiter, deadlineError());
-      } else if (!waiter.handedOut && waiter.holdUntilMs < nextMs) {
-        this.refuse(waiter, heldReason());
+      } else if (waiter.handedOutMs === null && waiter.holdUntilMs < nextMs) {
+        this.refuse(waiter, waiter.resting?.refusal ?? heldReason());
       }
     }
   }
 
-  /** Ends all waiting: this process stops. */
+  /** Ends all waiting: this process stops. What was handed out may have been executed, or may be still. */
   refuseAll(): void {
     for (const waiter of this.#bySeq.values()) {
-      const outcome = waiter.handedOut ? "unknown" : "not-executed";
+      const outcome = waiter.handedOutMs !== null ? "unknown" : "not-executed";
       this.refuse(waiter, new CoordinationError("SHUTTING_DOWN", "this member is shutting down", { outcome }));
     }
   }
+
+  #forget(waiter: Waiter): void {
+    this.#bySeq.delete(waiter.seq);
+    if (waiter.index !== 0 && this.#byIndex.get(waiter.index) === waiter) {
+      this.#byIndex.delete(waiter.index);
+    }
+  }
 }
+
+const NOBODY: readonly Waiter[] = [];
 
 /** The deadline ended while the outcome was open (S12). */
 export function deadlineError(): CoordinationError {

@@ -42,6 +42,11 @@ export const CLUSTER_VERSION = 1;
 export const INCARNATION_BYTES = 16;
 const FORMAT = 1;
 
+/** The bytes of the record, by which a change of it is seen; undefined before the founding entry is applied. */
+export function clusterRow(reader: StateReader): Uint8Array | undefined {
+  return reader.get(CONFIGURATION_ROW);
+}
+
 /** The record, or undefined before the founding entry is applied. */
 export function readCluster(reader: StateReader): Cluster | undefined {
   const bytes = reader.get(CONFIGURATION_ROW);

@@ -93,6 +93,18 @@ export type Command =
   | ClientCommand
   | { readonly principal: null; readonly request: null; readonly operation: ClusterOperation };
 
+/** Whether the command may make the state larger: such commands are refused while the disk has little room (P45). */
+export function isGrowing({ operation }: Command): boolean {
+  switch (operation.kind) {
+    case "create-namespace":
+    case "put-key":
+    case "compare-and-swap":
+      return true;
+    default:
+      return false;
+  }
+}
+
 const FORMAT = 1;
 const KINDS = {
   "create-namespace": 1,

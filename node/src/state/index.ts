@@ -1,6 +1,7 @@
 export {
   type Cluster,
   type ClusterMember,
+  clusterRow,
   INCARNATION_BYTES,
   type MemberAddress,
   readCluster,
@@ -10,7 +11,9 @@ export {
   type ClientOperation,
   type ClusterOperation,
   type Command,
+  decodeCommand,
   encodeCommand,
+  isGrowing,
   type Principal,
   type RequestIdentity,
 } from "./command.ts";
@@ -20,6 +23,19 @@ export type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./keys
 export { expiredKeys, getKey, type KeyPage, listKeys, type PageBounds, type StoredKey } from "./keys.ts";
 export { DEFAULT_STATE_LIMITS, type StateLimits } from "./limits.ts";
 export { type Reconfigure, StateMachine } from "./machine.ts";
+export {
+  type ClaimSlot,
+  type ClaimSlotResult,
+  changeOf,
+  decodeMembershipEntry,
+  encodeMembershipEntry,
+  type MembershipEntry,
+  type MembershipOperation,
+  type MembershipResult,
+  refusalOfChange,
+  SLOTS_MAX,
+  type UpdateMember,
+} from "./membership.ts";
 export type { CreateNamespaceResult, Outcome, Replayed, Result } from "./outcome.ts";
 export {
   type Access,
@@ -39,8 +55,8 @@ export {
 } from "./principals.ts";
 export { type Progress, readProgress } from "./progress.ts";
 export { decodeText, encodeText } from "./record.ts";
-export { hasEndedReplays } from "./replays.ts";
-export { isHotRow } from "./rows.ts";
+export { hasEndedReplays, storedOutcome } from "./replays.ts";
+export { isHotRow, PROGRESS_ROW } from "./rows.ts";
 export { readPageTokenKey, readSigningKey, readSigningKeys, type SigningKey } from "./signing-keys.ts";
 export type { Change, Row, StateReader, StateStore } from "./store.ts";
 export { compareBytes, type Digest } from "./transaction.ts";

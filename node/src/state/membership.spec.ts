@@ -1,8 +1,14 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { AppliedLog, FOUNDING, requestOf } from "../../test/index.ts";
-import { type Configuration, EntryType, InvariantViolation, NO_CONFIGURATION } from "../raft/index.ts";
-import { readCluster } from "./cluster.ts";
+import {
+  type Configuration,
+  changeConfiguration,
+  EntryType,
+  InvariantViolation,
+  NO_CONFIGURATION,
+} from "../raft/index.ts";
+import { clusterRow, readCluster } from "./cluster.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import {
   changeOf,
@@ -13,6 +19,8 @@ import {
   refusalOfChange,
   SLOTS_MAX,
 } from "./membership.ts";
+import { readProgress } from "./progress.ts";
+import { CONFIGURATION_ROW, PROGRESS_ROW } from "./rows.ts";
 
 const ADDRESS = { peerEndpoint: "q-1:7402", grpcEndpoint: "q-1:7400", httpEndpoint: "q-1:7401" };
 const OTHER_ADDRESS = { ...ADDRESS, peerEndpoint: "elsewhere:7402" };
@@ -92,18 +100,26 @@ describe("the membership", () => {
 
   function change(
     operation: MembershipOperation,
-    configuration: Partial<Configuration>,
+    configuration: Partial<Configuration> | null = null,
     entry: Partial<MembershipEntry> = {},
   ) {
     const type = operation.kind === "add-slot" ? EntryType.AddSlot : EntryType.Reconfigure;
-    return log.append(type, encodeMembershipEntry(entryOf(operation, entry)), (index) => {
-      return { ...NO_CONFIGURATION, index, voters: [1], ...configuration };
+    return log.append(type, encodeMembershipEntry(entryOf(operation, entry)), (index, changed, expectIndex) => {
+      return configuration === null
+        ? changeConfiguration(cluster().configuration, index, changed, expectIndex)
+        : { ...NO_CONFIGURATION, index, voters: [1], ...configuration };
+    });
+  }
+
+  function leave() {
+    return log.append(EntryType.Leave, new Uint8Array(0), (index, change, expectIndex) => {
+      return changeConfiguration(cluster().configuration, index, change, expectIndex);
     });
   }
 
   function addedSlot(name: string): number {
     const index = log.progress.appliedIndex + 1;
-    const outcome = change(addSlot(name), { learners: [index] });
+    const outcome = change(addSlot(name));
     expect(outcome?.answer).to.deep.include({ kind: "membership", memberId: index, configIndex: index });
     return index;
   }
@@ -119,6 +135,24 @@ describe("the membership", () => {
       [1, FOUNDING.memberName, 16],
       [id, "q-1", 0],
     ]);
+  });
+
+  it("P24: has its record written with the applied index of its entry, in one batch", () => {
+    const batches: Uint8Array[][] = [];
+    const { store } = log;
+    const write = store.write.bind(store);
+    store.write = (changes) => {
+      batches.push(changes.map(({ key }) => key));
+      write(changes);
+    };
+    const before = clusterRow(store);
+    addedSlot("q-1");
+    expect(batches).to.have.lengthOf(1);
+    const names = batches[0]?.map((key) => Buffer.from(key).toString("hex"));
+    expect(names).to.include(Buffer.from(CONFIGURATION_ROW).toString("hex"));
+    expect(names).to.include(Buffer.from(PROGRESS_ROW).toString("hex"));
+    expect(clusterRow(store)).to.not.deep.equal(before);
+    expect(cluster().configuration.index).to.equal(readProgress(store).appliedIndex);
   });
 
   it("refuses a name that is taken, and more slots than there may be", () => {
@@ -159,6 +193,20 @@ describe("the membership", () => {
     expect(claim("q-1", OTHER_INCARNATION)).to.deep.include({ verdict: "accepted" });
   });
 
+  it("refuses to remove who is no member, before the configuration changes", () => {
+    const id = addedSlot("q-1");
+    const before = cluster();
+    const asked: number[] = [];
+    const entry = encodeMembershipEntry(entryOf(reconfigure({ remove: [id, 999] })));
+    const outcome = log.append(EntryType.Reconfigure, entry, (index) => {
+      asked.push(index);
+      return NO_CONFIGURATION;
+    });
+    expect(outcome?.answer).to.be.instanceOf(CoordinationError).with.property("reason", "MEMBER_NOT_FOUND");
+    expect(asked).to.deep.equal([]);
+    expect(cluster()).to.deep.equal(before);
+  });
+
   it("records a new address of the same directory alone", () => {
     const id = addedSlot("q-1");
     claim("q-1");
@@ -186,10 +234,21 @@ describe("the membership", () => {
 
   it("S12: answers a repeated request from its row, and adds no second slot", () => {
     const request = requestOf(1);
-    const first = change(addSlot("q-1"), {}, { request });
-    const again = change(addSlot("q-1"), {}, { request });
+    const first = change(addSlot("q-1"), null, { request });
+    const again = change(addSlot("q-1"), null, { request });
     expect(again).to.deep.equal({ answer: first?.answer, replayed: "yes" });
     expect(cluster().members).to.have.lengthOf(2);
+  });
+
+  it("keeps a voter that a joint change removes until that is over: its vote is needed to end it", () => {
+    const second = addedSlot("q-1");
+    change(reconfigure({ promote: [second] }));
+    const third = addedSlot("q-2");
+    change(reconfigure({ promote: [third], remove: [second] }));
+    expect(cluster().configuration).to.deep.include({ voters: [1, third], outgoing: [1, second] });
+    expect(cluster().members.map(({ id }) => id)).to.deep.equal([1, second, third]);
+    leave();
+    expect(cluster().members.map(({ id }) => id)).to.deep.equal([1, third]);
   });
 
   it("ends a joint configuration", () => {

@@ -7,7 +7,13 @@
  * the order of the log. Administrators are checked when they ask; what they may do rests on no replicated record.
  */
 
-import { type ChangeRefusal, invariant, type ProposedChange } from "../raft/index.ts";
+import {
+  type ChangeRefusal,
+  type Configuration,
+  invariant,
+  members as membersOf,
+  type ProposedChange,
+} from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import {
   type Cluster,
@@ -140,17 +146,22 @@ export function applyMembership(
   const { operation, expectIndex } = entry;
   if (operation.kind === "add-slot") {
     requireFreeName(cluster, operation.name);
+  } else {
+    requireMembers(cluster, operation.remove);
   }
   const configuration = reconfigure(context.index, changeOf(operation), expectIndex);
   if (typeof configuration === "string") {
     throw refusalOfChange(configuration, cluster);
   }
   const isAdded = operation.kind === "add-slot";
-  const kept = isAdded ? cluster.members : cluster.members.filter(({ id }) => !operation.remove.includes(id));
   const added = isAdded
     ? [{ id: context.index, name: operation.name, incarnation: NO_INCARNATION, address: NO_ADDRESS }]
     : [];
-  writeCluster(context.transaction, { ...cluster, configuration, members: [...kept, ...added] });
+  writeCluster(context.transaction, {
+    ...cluster,
+    configuration,
+    members: present([...cluster.members, ...added], configuration),
+  });
   return {
     kind: "membership",
     revision: context.revision,
@@ -164,7 +175,13 @@ export function applyLeave(context: ApplyContext, reconfigure: Reconfigure): voi
   const cluster = requireCluster(context);
   const configuration = reconfigure(context.index, { type: "leave" }, 0);
   invariant(typeof configuration !== "string", "a joint configuration can always be left", () => String(configuration));
-  writeCluster(context.transaction, { ...cluster, configuration });
+  writeCluster(context.transaction, { ...cluster, configuration, members: present(cluster.members, configuration) });
+}
+
+/** Those who have a part in the configuration: whoever votes until a joint one ends is a member until then. */
+function present(members: readonly ClusterMember[], configuration: Configuration): ClusterMember[] {
+  const ids = membersOf(configuration);
+  return members.filter(({ id }) => ids.includes(id));
 }
 
 /** Gives the slot of this name to the first data directory that asks for it, and to that one again. */
@@ -238,6 +255,13 @@ function requireFreeName(cluster: Cluster, name: string): void {
   }
   if (cluster.members.length >= SLOTS_MAX) {
     throw new CoordinationError("QUOTA", `a cluster has at most ${SLOTS_MAX} members; remove one first`);
+  }
+}
+
+/** The consensus core takes the removal of somebody who is no member for done; who asked for it may have mistyped. */
+function requireMembers(cluster: Cluster, ids: readonly number[]): void {
+  if (!ids.every((id) => cluster.members.some((member) => member.id === id))) {
+    throw refusalOfChange("unknown-member", cluster);
   }
 }
 

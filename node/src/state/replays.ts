@@ -27,12 +27,23 @@ interface StoredAnswer {
 
 /** The stored outcome of this request, REQUEST_ID_REUSED if its id came with another payload, or null if it is new. */
 export function replayOf(context: ApplyContext, principal: Principal, request: RequestIdentity): Outcome | null {
-  const bytes = context.transaction.get(replayRow(principal.subject, request.requestId));
+  const { transaction, tickMs, limits } = context;
+  return storedOutcome(transaction, principal.subject, request, tickMs - limits.replayWindowMs);
+}
+
+/** The same for whoever looks from outside of apply; answers from before the cluster tick `sinceMs` do not count. */
+export function storedOutcome(
+  reader: StateReader,
+  subject: string,
+  request: RequestIdentity,
+  sinceMs: number,
+): Outcome | null {
+  const bytes = reader.get(replayRow(subject, request.requestId));
   if (bytes === undefined) {
     return null;
   }
   const stored = decodeStoredAnswer(bytes);
-  if (context.tickMs - stored.tickMs > context.limits.replayWindowMs) {
+  if (stored.tickMs < sinceMs) {
     return null;
   }
   if (!stored.payloadHash.every((byte, at) => byte === request.payloadHash[at])) {

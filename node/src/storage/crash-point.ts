@@ -34,7 +34,37 @@ export const CRASH_POINTS = [
   "found.identity.after",
 ] as const;
 
-export type CrashPoint = (typeof CRASH_POINTS)[number];
+/** Those of a start that finds acknowledged data lost, in the order in which it passes them. */
+export const DAMAGE_CRASH_POINTS = [
+  "damage.mark.before",
+  "damage.mark.after",
+  "damage.move.before",
+  "damage.move.after",
+  "damage.moved",
+  "damage.made",
+  "damage.started",
+] as const;
+
+/** Those of taking over a snapshot, in the order in which one that nothing disturbs first passes them. */
+export const INSTALL_CRASH_POINTS = [
+  "install.begin.before",
+  "install.begin.after",
+  "install.rows.before",
+  "install.rows.after",
+  "install.finish.before",
+  "install.finish.after",
+  "install.place.before",
+  "install.place.after",
+  "install.switch.before",
+  "install.switch.after",
+  "install.delete.before",
+  "install.delete.after",
+] as const;
+
+export type CrashPoint =
+  | (typeof CRASH_POINTS)[number]
+  | (typeof DAMAGE_CRASH_POINTS)[number]
+  | (typeof INSTALL_CRASH_POINTS)[number];
 
 /** Passes the place; with a listener the process may end here. */
 export function crashPoint(point: CrashPoint): void {

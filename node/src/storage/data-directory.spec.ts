@@ -25,9 +25,10 @@ import {
   sealEntry,
 } from "../raft/index.ts";
 import { DEFAULT_STATE_LIMITS, encodeCommand, type Founding, readProgress, StateMachine } from "../state/index.ts";
-import { type DataDirectory, type DataDirectoryOptions, type MemberData, openDataDirectory } from "./data-directory.ts";
+import { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from "./data-directory.ts";
 import { encodeFence, FENCE_FILE, FENCE_SLOT_BYTES, type Fence, fenceOffset, readFence } from "./fence.ts";
 import { type Identity, mintIdentity, readIdentity, writeIdentity } from "./identity.ts";
+import type { MemberData } from "./member-data.ts";
 import { Rocks } from "./rocks.ts";
 import { entryKey, LOG_META_KEY } from "./rocks-log-store.ts";
 import { StoreError } from "./store-error.ts";
@@ -272,6 +273,7 @@ describe("data directory", () => {
       const { clusterId, incarnation } = data.identity;
       expect(readFence(fenceFile())).to.deep.equal({
         ...{ counter: 1, clusterId, memberId: 1, incarnation, boot: 1, writeSeq: 1, term: 1, vote: 1 },
+        ...{ damaged: false, sole: true },
       });
       expect(readdirSync(directory).sort()).to.deep.equal(["fence", "identity", "raft", "state", "state-1"]);
       for (const file of ["fence", "identity", "state"]) {

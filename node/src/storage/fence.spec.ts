@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import fc from "fast-check";
@@ -9,9 +9,11 @@ import {
   FENCE_SLOT_BYTES,
   type Fence,
   fenceOffset,
+  isFenceWhole,
   readFence,
   uuidBytes,
   uuidText,
+  writeFence,
 } from "./fence.ts";
 
 const FENCE: Fence = {
@@ -23,11 +25,14 @@ const FENCE: Fence = {
   writeSeq: Number.MAX_SAFE_INTEGER,
   term: 9,
   vote: 1,
+  damaged: false,
+  sole: true,
 };
 
+/** As it was written before anything was recorded about damage and other voters. */
 const GOLDEN =
   "0ae88ece" + // crc32
-  "01000000" + // format
+  "01000000" + // format, flags
   "0000000102030405" +
   "0000000000000001" +
   "0000000000000007" +
@@ -47,6 +52,8 @@ const fences: fc.Arbitrary<Fence> = fc.record({
   writeSeq: count,
   term: count,
   vote: count,
+  damaged: fc.boolean(),
+  sole: fc.boolean(),
 });
 
 function fileOf(...slots: readonly (Uint8Array | null)[]): Buffer {
@@ -73,6 +80,13 @@ describe("fence", () => {
     expect(slot.subarray(88).every((byte) => byte === 0)).to.equal(true);
     expect(slot.length).to.equal(512);
     expect(decodeFence(slot)).to.deep.equal(FENCE);
+  });
+
+  it("says by one byte each that the member is damaged, and that it is not the only voter", () => {
+    const flags = (fence: Partial<Fence>) => [...encodeFence({ ...FENCE, ...fence }).subarray(5, 8)];
+    expect(flags({ damaged: true })).to.deep.equal([1, 0, 0]);
+    expect(flags({ sole: false })).to.deep.equal([0, 1, 0]);
+    expect(flags({ damaged: true, sole: false })).to.deep.equal([1, 1, 0]);
   });
 
   it("reads back whatever was written", () => {
@@ -125,6 +139,41 @@ describe("fence", () => {
     expect(read(new Uint8Array(0))).to.equal(null);
     expect(read(fileOf(null, null))).to.equal(null);
     expect(read(fileOf(encodeFence(FENCE).fill(1, 20, 21), null))).to.equal(null);
+  });
+
+  it("is whole unless a slot has gone bad", () => {
+    const whole = (...slots: readonly (Uint8Array | null)[]): boolean => {
+      const path = join(directories.make(), "fence");
+      writeFileSync(path, fileOf(...slots));
+      return isFenceWhole(path);
+    };
+    const [first, second, third] = [1, 2, 3].map((counter) => encodeFence({ ...FENCE, counter })) as [
+      Uint8Array,
+      Uint8Array,
+      Uint8Array,
+    ];
+    const bad = (slot: Uint8Array) => slot.slice().fill(1, 20, 21);
+    expect(whole(null, first), "the first write").to.equal(true);
+    expect(whole(second, first)).to.equal(true);
+    expect(whole(second, third)).to.equal(true);
+    expect(whole(bad(second), first), "torn, or gone bad").to.equal(false);
+    expect(whole(second, bad(third))).to.equal(false);
+    expect(whole(second, null), "once written").to.equal(false);
+    expect(whole(null, null)).to.equal(false);
+    expect(isFenceWhole(join(directories.make(), "fence")), "no file").to.equal(false);
+  });
+
+  it("is written into the slot of its counter, and leaves the other one", () => {
+    const path = join(directories.make(), "fence");
+    const [older, newer] = [
+      { ...FENCE, counter: 8 },
+      { ...FENCE, counter: 9, damaged: true },
+    ];
+    writeFileSync(path, fileOf(encodeFence(older), null));
+    writeFence(path, newer);
+    expect(readFence(path)).to.deep.equal(newer);
+    expect(readFileSync(path)).to.deep.equal(fileOf(encodeFence(older), encodeFence(newer)));
+    expect(() => writeFence(join(directories.make(), "fence"), newer)).to.throw(/ENOENT/);
   });
 
   it("raises what goes wrong while reading: a directory in its place is no missing fence", () => {

@@ -6,13 +6,17 @@
  * never ahead of the store. Two slots are written in turn, so a torn write leaves the other; votes are exact in it,
  * because it is synced whenever term or vote changed. Compared is the write sequence, never (term, index) (P57).
  *
- * Slot, big-endian: crc32 (4) · format (1) · zero (3) · counter, member id, boot, writeSeq, term, vote
- * (8 each) · cluster id (16) · incarnation (16) · zeros up to 512.
+ * It also remembers two things that outlive the loss of both stores: that data was lost and is not back yet, and
+ * whether anybody else has the data.
+ *
+ * Slot, big-endian: crc32 (4) · format (1) · damaged (1) · others vote (1) · zero (1) · counter, member id, boot,
+ * writeSeq, term, vote (8 each) · cluster id (16) · incarnation (16) · zeros up to 512.
  */
 
-import { readFileSync } from "node:fs";
+import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { readUint32, readUint53, writeUint32, writeUint53 } from "../raft/index.ts";
+import { crashPoint } from "./crash-point.ts";
 
 export interface Fence {
   /** Counts the writes of the fence; its parity names the slot. */
@@ -24,6 +28,13 @@ export interface Fence {
   readonly writeSeq: number;
   readonly term: number;
   readonly vote: number;
+  /** Acknowledged data was lost and is not back yet: the member follows and neither votes nor leads (P46). */
+  readonly damaged: boolean;
+  /**
+   * The configuration that the member has applied has it as the only voter, so nobody can give lost data back. A fence
+   * that was written before this was recorded says so too: only single members were possible then.
+   */
+  readonly sole: boolean;
 }
 
 export const FENCE_FILE = "fence";
@@ -32,6 +43,8 @@ export const FENCE_SLOT_BYTES = 512;
 /** Slots lie in different blocks of a file system, so one bad block spares the other. */
 const SLOT_STRIDE_BYTES = 4096;
 const FORMAT = 1;
+const DAMAGED_OFFSET = 5;
+const OTHERS_VOTE_OFFSET = 6;
 
 /** Where in the file the fence with this counter is written. */
 export function fenceOffset(counter: number): number {
@@ -41,6 +54,8 @@ export function fenceOffset(counter: number): number {
 export function encodeFence(fence: Fence): Uint8Array {
   const slot = new Uint8Array(FENCE_SLOT_BYTES);
   slot[4] = FORMAT;
+  slot[DAMAGED_OFFSET] = fence.damaged ? 1 : 0;
+  slot[OTHERS_VOTE_OFFSET] = fence.sole ? 0 : 1;
   writeUint53(slot, 8, fence.counter);
   writeUint53(slot, 16, fence.memberId);
   writeUint53(slot, 24, fence.boot);
@@ -67,28 +82,66 @@ export function decodeFence(slot: Uint8Array): Fence | null {
     vote: readUint53(slot, 48),
     clusterId: uuidText(slot.subarray(56, 72)),
     incarnation: Buffer.from(slot.subarray(72, 88)).toString("hex"),
+    damaged: slot[DAMAGED_OFFSET] !== 0,
+    sole: slot[OTHERS_VOTE_OFFSET] === 0,
   };
 }
 
 /** The newer of the two slots of the file, or null if there is no file or both slots are bad. */
 export function readFence(path: string): Fence | null {
+  const [first, second] = readSlots(path).map(decodeFence);
+  if (!first || !second) {
+    return first ?? second ?? null;
+  }
+  return first.counter > second.counter ? first : second;
+}
+
+/**
+ * Whether no slot has gone bad. With a bad one the fence may be an older one, which suffices beside a log that is
+ * whole, because that holds the votes as well; beside a damaged log the last vote may be forgotten.
+ */
+export function isFenceWhole(path: string): boolean {
+  const slots = readSlots(path);
+  const fences = slots.map(decodeFence);
+  // Before its second write a fence has one slot, and the other one is a hole in the file.
+  return slots.every((slot, at) => {
+    return fences[at] !== null || (slot.every((byte) => byte === 0) && fences[1 - at]?.counter === 1);
+  });
+}
+
+/** Writes the fence into its slot of a file that is there; durable on return. Blocks the calling thread. */
+export function writeFence(path: string, fence: Fence): void {
+  const file = openSync(path, "r+");
+  try {
+    writeFenceSlot(file, encodeFence(fence), fenceOffset(fence.counter));
+    fdatasyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Writes a slot into the open file, not durably yet. One that does not fit on the disk as a whole is a failed write. */
+export function writeFenceSlot(file: number, slot: Uint8Array, offset: number): void {
+  crashPoint("fence.write.before");
+  const written = writeSync(file, slot, 0, slot.length, offset);
+  if (written !== slot.length) {
+    throw new Error(`only ${written} of ${slot.length} bytes of the fence were written`);
+  }
+  crashPoint("fence.write.after");
+}
+
+/** The bytes of both slots; none where there is no file, fewer where it is cut. */
+function readSlots(path: string): Buffer[] {
   let file: Buffer;
   try {
     file = readFileSync(path);
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
-      return null;
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) {
+      throw error;
     }
-    throw error;
+    file = Buffer.alloc(0);
   }
-  let newest: Fence | null = null;
-  for (const offset of [0, SLOT_STRIDE_BYTES]) {
-    const fence = decodeFence(file.subarray(offset, offset + FENCE_SLOT_BYTES));
-    if (fence !== null && (newest === null || fence.counter > newest.counter)) {
-      newest = fence;
-    }
-  }
-  return newest;
+  return [0, 1].map((parity) => file.subarray(fenceOffset(parity), fenceOffset(parity) + FENCE_SLOT_BYTES));
 }
 
 /** The 16 bytes of a UUID in text form. */

@@ -20,6 +20,7 @@ const MEMBER: Identity = {
   incarnation: "0f1e2d3c4b5a69788796a5b4c3d2e1f0",
   clusterId: "00112233-4455-6677-8899-aabbccddeeff",
   memberId: 1,
+  reason: "",
 };
 
 describe("identity", () => {
@@ -48,7 +49,7 @@ describe("identity", () => {
     expect(second.incarnation).not.to.equal(incarnation);
     expect(others).to.deep.equal({
       ...{ format: 1, phase: "empty", clusterName: "spec", name: "q-0" },
-      ...{ clusterId: "", memberId: 0 },
+      ...{ clusterId: "", memberId: 0, reason: "" },
     });
   });
 
@@ -62,6 +63,24 @@ describe("identity", () => {
     expect(readIdentity(directory)).to.deep.equal(MEMBER);
     expect(statSync(join(directory, "identity")).mode & 0o777).to.equal(0o600);
     expect(readdirSync(directory)).to.deep.equal(["identity"]);
+  });
+
+  it("is read from a file of a release that knew no reasons", () => {
+    const directory = directories.make();
+    const { reason, ...older } = MEMBER;
+    expect(reason).to.equal("");
+    writeFileSync(join(directory, "identity"), JSON.stringify(older));
+    expect(readIdentity(directory)).to.deep.equal(MEMBER);
+  });
+
+  it("says why a directory was given up", () => {
+    const directory = directories.make();
+    for (const phase of ["removed", "refused"] as const) {
+      const given = { ...MEMBER, phase, reason: 'entry 512 says "removed"' };
+      writeIdentity(directory, given);
+      expect(readIdentity(directory)).to.deep.equal(given);
+    }
+    expect(refusalOf(JSON.stringify({ ...MEMBER, phase: "removed", memberId: 0 })).kind).to.equal("corruption");
   });
 
   it("is made once: who comes second finds the first one's", () => {
@@ -92,17 +111,18 @@ describe("identity", () => {
   it("is corrupt when a field is missing or has a wrong value", () => {
     const fields = Object.entries(MEMBER);
     const contents: unknown[] = [null, 7, "identity", [], {}];
-    for (const [name] of fields) {
+    for (const [name] of fields.filter(([name]) => name !== "reason")) {
       contents.push(Object.fromEntries(fields.filter(([other]) => other !== name)));
     }
     const wrong: Partial<Record<keyof Identity, readonly unknown[]>> = {
       format: [2, "1"],
-      phase: ["removed", "", "Member"],
+      phase: ["damaged", "", "Member"],
       clusterName: [1, null],
       name: [1, null],
       incarnation: ["", MEMBER.incarnation.toUpperCase(), MEMBER.incarnation.slice(1), 5],
       clusterId: ["", "00112233-4455-6677-8899-aabbccddeefg", 5],
       memberId: [0, -1, 1.5, "1", null, 2 ** 53],
+      reason: [1, null, {}],
     };
     for (const [name, values] of Object.entries(wrong)) {
       contents.push(...values.map((value) => ({ ...MEMBER, [name]: value })));

@@ -2,7 +2,8 @@
  * Who this data directory belongs to: minted with it, before anything else, and never made anew for data that is there.
  *
  * The incarnation tells this directory from every other that ever had the same member name. A directory in phase
- * `empty` has no cluster yet; in phase `member` it holds a member's data.
+ * `empty` has no cluster yet; in phase `member` it holds a member's data; in phases `removed` and `refused` it holds
+ * data that must not be served any more, for the reason that is given.
  */
 
 import { randomBytes } from "node:crypto";
@@ -11,7 +12,9 @@ import { join } from "node:path";
 import { createFile, replaceFile } from "./durable-file.ts";
 import { StoreError } from "./store-error.ts";
 
-export type Phase = "empty" | "member";
+/** Of a directory whose data was served once and never will be again. */
+export type RetiredPhase = "removed" | "refused";
+export type Phase = "empty" | "member" | RetiredPhase;
 
 export interface Identity {
   readonly format: 1;
@@ -25,10 +28,13 @@ export interface Identity {
   readonly clusterId: string;
   /** Index of the entry that added the member; 0 in phase `empty`. */
   readonly memberId: number;
+  /** Why the data is not served any more; "" in phases `empty` and `member`, and in files from before there were others. */
+  readonly reason: string;
 }
 
 const FILE = "identity";
 const DRAFT_PATTERN = /^identity\.[0-9]+\.new$/;
+const PHASES = new Set<unknown>(["empty", "member", "removed", "refused"] satisfies Phase[]);
 const INCARNATION_BYTES = 16;
 const INCARNATION_PATTERN = /^[0-9a-f]{32}$/;
 const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -43,6 +49,7 @@ export function mintIdentity(clusterName: string, name: string): Identity {
     incarnation: randomBytes(INCARNATION_BYTES).toString("hex"),
     clusterId: "",
     memberId: 0,
+    reason: "",
   };
 }
 
@@ -66,7 +73,7 @@ export function readIdentity(directory: string): Identity | null {
   if (!isIdentity(parsed)) {
     throw new StoreError("corruption", `the identity of ${directory} lacks fields or has wrong ones`);
   }
-  return parsed;
+  return { ...parsed, reason: parsed.reason ?? "" };
 }
 
 /** Gives the directory this identity unless it has one already; whichever it has is durable on return. */
@@ -79,6 +86,11 @@ export function writeIdentity(directory: string, identity: Identity): void {
   replaceFile(join(directory, FILE), encodeIdentity(identity));
 }
 
+/** Whether the text is the id of a cluster: a UUID, in lower case. */
+export function isClusterId(text: string): boolean {
+  return UUID_PATTERN.test(text);
+}
+
 /** Whether a file of this name may be all that is left of a start that was cut short while it made the identity. */
 export function isIdentityDraft(name: string): boolean {
   return DRAFT_PATTERN.test(name);
@@ -88,7 +100,7 @@ function encodeIdentity(identity: Identity): string {
   return `${JSON.stringify(identity, null, 2)}\n`;
 }
 
-function isIdentity(value: unknown): value is Identity {
+function isIdentity(value: unknown): value is Omit<Identity, "reason"> & Partial<Identity> {
   if (typeof value !== "object" || value === null) {
     return false;
   }
@@ -97,12 +109,13 @@ function isIdentity(value: unknown): value is Identity {
   const founded = fields.get("clusterId") !== "";
   return (
     fields.get("format") === 1 &&
-    (phase === "empty" || phase === "member") &&
+    PHASES.has(phase) &&
     typeof fields.get("clusterName") === "string" &&
     typeof fields.get("name") === "string" &&
     INCARNATION_PATTERN.test(String(fields.get("incarnation"))) &&
-    (!founded || UUID_PATTERN.test(String(fields.get("clusterId")))) &&
+    (!founded || isClusterId(String(fields.get("clusterId")))) &&
     Number.isSafeInteger(fields.get("memberId")) &&
-    (phase !== "member" || (founded && Number(fields.get("memberId")) >= 1))
+    (phase === "empty" || (founded && Number(fields.get("memberId")) >= 1)) &&
+    ["string", "undefined"].includes(typeof fields.get("reason"))
   );
 }

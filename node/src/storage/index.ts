@@ -1,7 +1,11 @@
-export { CRASH_POINTS, type CrashPoint } from "./crash-point.ts";
-export { type DataDirectory, type DataDirectoryOptions, type MemberData, openDataDirectory } from "./data-directory.ts";
+export { CRASH_POINTS, type CrashPoint, DAMAGE_CRASH_POINTS, INSTALL_CRASH_POINTS } from "./crash-point.ts";
+export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from "./data-directory.ts";
+export { type DiskRoom, DiskSpace, measureDisk } from "./disk-space.ts";
 export { replaceFile } from "./durable-file.ts";
 export type { Identity } from "./identity.ts";
 export type { LogStore } from "./log-store.ts";
+export type { MemberData } from "./member-data.ts";
+export type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
+export { ReserveFile } from "./reserve-file.ts";
 export { StoreError, type StoreErrorKind } from "./store-error.ts";
 export { usageOf } from "./usage.ts";

@@ -29,6 +29,13 @@ export interface LogMeta {
   readonly lastTerm: number;
 }
 
+/** The row of a log that holds nothing and was never written. */
+export function emptyLogMeta(owner: Pick<LogMeta, "clusterId" | "incarnation" | "memberId">): LogMeta {
+  const { clusterId, incarnation, memberId } = owner;
+  const bounds = { commit: 0, first: 1, prevTerm: 0, last: 0, lastTerm: 0 };
+  return { clusterId, incarnation, memberId, boot: 0, writeSeq: 0, term: 0, vote: 0, ...bounds };
+}
+
 const FORMAT = 1;
 const NUMBERS_OFFSET = 40;
 const NUMBERS = [

@@ -5,12 +5,13 @@
  * first error is answered as fatal and latches: nothing is written after it (P32).
  */
 
-import { closeSync, constants, existsSync, fdatasyncSync, openSync, writeSync } from "node:fs";
+import { closeSync, constants, existsSync, fdatasyncSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 import { decodeChanges } from "./change-batch.ts";
 import { crashPoint } from "./crash-point.ts";
 import { syncDirectory } from "./durable-file.ts";
+import { writeFenceSlot } from "./fence.ts";
 import { Rocks } from "./rocks.ts";
 import type { ThreadReply } from "./store-thread.ts";
 
@@ -29,14 +30,19 @@ export type LogRequest =
       /** Whether the fence must be durable before the answer, else within a second. */
       readonly syncFence: boolean;
     }
+  /** Writes the fence alone, durably; only a healing is answered. */
+  | {
+      readonly kind: "fence";
+      readonly fence: Uint8Array;
+      readonly fenceOffset: number;
+      readonly isHealing: boolean;
+    }
   | { readonly kind: "clear"; readonly from: Uint8Array; readonly to: Uint8Array }
   | { readonly kind: "close" };
 
-export interface LogReply {
-  readonly kind: "written";
-  readonly writeSeq: number;
-  readonly durationMs: number;
-}
+export type LogReply =
+  | { readonly kind: "written"; readonly writeSeq: number; readonly durationMs: number }
+  | { readonly kind: "healed" };
 
 /** A fence without a change of term or vote may be this much behind after a power cut. */
 const FENCE_SYNC_DELAY_MS = 1000;
@@ -72,14 +78,6 @@ function syncFence(): void {
   crashPoint("fence.sync.after");
 }
 
-/** A slot that does not fit on the disk as a whole is a failed write. */
-function writeFence(slot: Uint8Array, offset: number): void {
-  const written = writeSync(fence, slot, 0, slot.length, offset);
-  if (written !== slot.length) {
-    throw new Error(`only ${written} of ${slot.length} bytes of the fence were written`);
-  }
-}
-
 function attempt(action: () => void): void {
   if (failed) {
     return;
@@ -104,9 +102,7 @@ port.on("message", (request: LogRequest) => {
         crashPoint("log.batch.before");
         rocks.write(decodeChanges(request.changes), true);
         crashPoint("log.batch.after");
-        crashPoint("fence.write.before");
-        writeFence(request.fence, request.fenceOffset);
-        crashPoint("fence.write.after");
+        writeFenceSlot(fence, request.fence, request.fenceOffset);
         if (request.syncFence) {
           syncFence();
         } else if (syncTimer === null) {
@@ -117,6 +113,13 @@ port.on("message", (request: LogRequest) => {
         crashPoint("log.ack.after");
         return;
       }
+      case "fence":
+        writeFenceSlot(fence, request.fence, request.fenceOffset);
+        syncFence();
+        if (request.isHealing) {
+          reply({ kind: "healed" });
+        }
+        return;
       case "clear":
         crashPoint("log.clear.before");
         rocks.clear(request.from, request.to, (error) => {

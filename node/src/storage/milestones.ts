@@ -12,11 +12,10 @@
 
 import { readUint53, writeUint53 } from "../raft/index.ts";
 import type { Change } from "../state/index.ts";
+import { MILESTONE_TABLE } from "./local-rows.ts";
 import type { Rocks } from "./rocks.ts";
 import { StoreError } from "./store-error.ts";
 
-/** Above all tables of the state. */
-const TABLE = 0x7a; // z
 const NUMBER_BYTES = 8;
 const EMPTY = new Uint8Array(0);
 
@@ -36,7 +35,7 @@ export class Milestones {
   /** Those of the store. Raises a StoreError of kind "corruption" if one that must be there is missing. */
   static read(rocks: Rocks): Milestones {
     const numbers: number[] = [];
-    rocks.scan(milestoneRow(0), new Uint8Array([TABLE + 1]), ({ key }) => {
+    rocks.scan(milestoneRow(0), new Uint8Array([MILESTONE_TABLE + 1]), ({ key }) => {
       numbers.push(readUint53(key, 1));
       return true;
     });
@@ -68,7 +67,7 @@ export class Milestones {
 
 function milestoneRow(number: number): Uint8Array {
   const key = new Uint8Array(1 + NUMBER_BYTES);
-  key[0] = TABLE;
+  key[0] = MILESTONE_TABLE;
   writeUint53(key, 1, number);
   return key;
 }

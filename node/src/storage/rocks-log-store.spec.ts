@@ -14,25 +14,19 @@ import {
   sealEntry,
 } from "../raft/index.ts";
 import { FENCE_FILE, readFence } from "./fence.ts";
-import { decodeLogMeta, type LogMeta } from "./log-meta.ts";
+import { decodeLogMeta, emptyLogMeta, type LogMeta } from "./log-meta.ts";
 import { Rocks } from "./rocks.ts";
-import { entryKey, LOG_META_KEY, RocksLogStore } from "./rocks-log-store.ts";
+import { entryKey, type FenceMarks, LOG_META_KEY, RocksLogStore } from "./rocks-log-store.ts";
 import { StoreError } from "./store-error.ts";
 
 const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const NOTHING: LogMeta = {
-  clusterId: "00112233-4455-6677-8899-aabbccddeeff",
-  incarnation: "0f1e2d3c4b5a69788796a5b4c3d2e1f0",
-  memberId: 1,
+  ...emptyLogMeta({
+    clusterId: "00112233-4455-6677-8899-aabbccddeeff",
+    incarnation: "0f1e2d3c4b5a69788796a5b4c3d2e1f0",
+    memberId: 1,
+  }),
   boot: 1,
-  writeSeq: 0,
-  term: 0,
-  vote: 0,
-  commit: 0,
-  first: 1,
-  prevTerm: 0,
-  last: 0,
-  lastTerm: 0,
 };
 
 function row(index: number, term: number, bytes = 100): Uint8Array {
@@ -66,8 +60,13 @@ describe("RocksLogStore", () => {
     directories.removeAll();
   });
 
-  function open(meta: LogMeta, fenceCounter = 0, fencePath = join(directory, FENCE_FILE)): RocksLogStore {
-    return new RocksLogStore({ rocks, fencePath, meta, fenceCounter, onFatal: (error) => fatal.push(error) });
+  function open(
+    meta: LogMeta,
+    marks: Partial<FenceMarks> = {},
+    fencePath = join(directory, FENCE_FILE),
+  ): RocksLogStore {
+    const fence = { counter: 0, damaged: false, sole: true, ...marks };
+    return new RocksLogStore({ rocks, fencePath, meta, fence, onFatal: (error) => fatal.push(error) });
   }
 
   const write = (effect: AppendEffect): Promise<number> => new Promise((resolve) => store.write(effect, resolve));
@@ -98,7 +97,7 @@ describe("RocksLogStore", () => {
     expect(storedIndexes()).to.deep.equal([1, 2, 3]);
     const { clusterId, memberId, incarnation, boot, writeSeq, term, vote } = expected;
     expect(readFence(join(directory, FENCE_FILE))).to.deep.equal({
-      ...{ counter: 1, clusterId, memberId, incarnation, boot, writeSeq, term, vote },
+      ...{ counter: 1, clusterId, memberId, incarnation, boot, writeSeq, term, vote, damaged: false, sole: true },
     });
     expect(statSync(join(directory, FENCE_FILE)).mode & 0o777).to.equal(0o600);
   });
@@ -144,9 +143,66 @@ describe("RocksLogStore", () => {
 
   it("makes a start durable in row `m` and in the fence", async () => {
     await write(append(1, 1, 1, 2));
-    await new Promise<void>((resolve) => store.writeBoot(9, { term: 4, vote: 1 }, resolve));
+    await new Promise<void>((resolve) => store.writeStart({ boot: 9, term: 4, vote: 1, resetTo: null }, resolve));
     expect(storedMeta()).to.include({ boot: 9, writeSeq: 2, term: 4, vote: 1, last: 2, lastTerm: 1 });
     expect(readFence(join(directory, FENCE_FILE))).to.include({ boot: 9, writeSeq: 2, term: 4, vote: 1 });
+  });
+
+  it("makes a start durable that begins the log anew behind the state, below what it held or above", async () => {
+    await write(append(1, 1, 1, 6));
+    const start = { term: 4, vote: 1 };
+    await new Promise<void>((resolve) => {
+      store.writeStart({ ...start, boot: 2, resetTo: { index: 4, term: 3 } }, resolve);
+    });
+    const behindFour = { first: 5, prevTerm: 3, last: 4, lastTerm: 3 };
+    expect(storedMeta()).to.include({ ...behindFour, boot: 2, writeSeq: 2, term: 4, vote: 1, commit: 4 });
+    expect(store.bounds).to.deep.equal(behindFour);
+    await until("the rows below first are cleared", () => storedIndexes().length === 0);
+    await new Promise<void>((resolve) => {
+      store.writeStart({ ...start, boot: 3, resetTo: { index: 90, term: 4 } }, resolve);
+    });
+    expect(store.bounds).to.deep.equal({ first: 91, prevTerm: 4, last: 90, lastTerm: 4 });
+    await write(append(4, 4, 91, 92));
+    expect(storedIndexes()).to.deep.equal([91, 92]);
+  });
+
+  it("keeps the mark of damage with each write until it is healed, after the write in flight", async () => {
+    await store.close();
+    store = open(NOTHING, { damaged: true, sole: false });
+    expect(store.isDamaged).to.equal(true);
+    await write(append(1, 1, 1, 2));
+    expect(readFence(join(directory, FENCE_FILE))).to.include({ counter: 1, writeSeq: 1, damaged: true, sole: false });
+    const order: string[] = [];
+    await new Promise<void>((resolve) => {
+      store.write(append(2, 1, 3, 3), () => order.push("written"));
+      store.heal(() => {
+        order.push("healed");
+        resolve();
+      });
+    });
+    expect(order).to.deep.equal(["written", "healed"]);
+    expect(readFence(join(directory, FENCE_FILE))).to.include({ counter: 3, writeSeq: 2, term: 1, damaged: false });
+    expect(store.isDamaged).to.equal(false);
+    await write(append(3, 1, 4, 4));
+    expect(readFence(join(directory, FENCE_FILE))).to.include({ counter: 4, writeSeq: 3, damaged: false });
+    expect(() => store.heal(() => undefined)).to.throw(InvariantViolation, "a damaged member heals once");
+  });
+
+  it("records whether the member is the only voter, also when nothing else is written", async () => {
+    const recorded = () => readFence(join(directory, FENCE_FILE));
+    await write(append(1, 1, 1, 1));
+    store.setSole(true);
+    expect(recorded(), "nothing new").to.include({ counter: 1, sole: true });
+    store.setSole(false);
+    await until("the fence says so", () => recorded()?.sole === false);
+    expect(recorded()).to.include({ counter: 2, writeSeq: 1, term: 1, damaged: false });
+    await write(append(2, 1, 2, 2));
+    expect(recorded()).to.include({ counter: 3, writeSeq: 2, sole: false });
+    const writing = write(append(3, 1, 3, 3));
+    store.setSole(true);
+    await writing;
+    await until("the fence says so", () => recorded()?.sole === true);
+    expect(recorded()).to.include({ counter: 5, writeSeq: 3 });
   });
 
   it("drops compacted entries with the next write, then clears their rows", async () => {
@@ -166,7 +222,7 @@ describe("RocksLogStore", () => {
   it("clears what a crash left below first together with the next compaction", async () => {
     await write(append(1, 1, 1, 6));
     await store.close();
-    store = open({ ...storedMeta(), first: 4, prevTerm: 1 }, 1);
+    store = open({ ...storedMeta(), first: 4, prevTerm: 1 }, { counter: 1 });
     store.compact(5, 1);
     await write(append(2, 1, 7, 7));
     await until("the rows below first are cleared", () => storedIndexes()[0] === 5);
@@ -211,6 +267,10 @@ describe("RocksLogStore", () => {
           .to.throw(StoreError, /^entry 3 of the Raft log (fails|is)/)
           .with.property("kind", "corruption");
       }
+      expect(
+        fatal.splice(0).map(({ kind }) => kind),
+        "it ends the member, whoever asked",
+      ).to.deep.equal(Array.from({ length: 3 }, () => "corruption"));
       expect(store.entries(1, 2, 10_000)).to.have.length(2);
       rocks.write([{ key: entryKey(3), value: whole }], false);
       expect(store.entries(1, 5, 10_000)).to.have.length(5);
@@ -261,7 +321,7 @@ describe("RocksLogStore", () => {
   it("reports a thread that cannot start, once, and can be closed all the same", async () => {
     const fencePath = join(directory, "folder");
     mkdirSync(fencePath);
-    const broken = open(NOTHING, 0, fencePath);
+    const broken = open(NOTHING, {}, fencePath);
     await until("the failure is reported", () => fatal.length > 0);
     await broken.close();
     expect(fatal).to.have.length(1);

@@ -14,6 +14,7 @@ import {
   invariant,
   isIntactEntry,
   type LogBounds,
+  type LogReset,
   writeUint53,
 } from "../raft/index.ts";
 import type { Change } from "../state/index.ts";
@@ -42,19 +43,33 @@ export interface RocksLogStoreOptions {
   readonly fencePath: string;
   /** What the store holds now. */
   readonly meta: LogMeta;
-  readonly fenceCounter: number;
-  /** Called once, when a write or the thread failed; nothing is called afterwards. */
+  /** What only the fence knows. */
+  readonly fence: FenceMarks;
+  /** Called when a write, a read or the thread failed; no write is acknowledged afterwards. */
   readonly onFatal: (error: StoreError) => void;
+}
+
+export type FenceMarks = Pick<Fence, "counter" | "damaged" | "sole">;
+
+/** A start of the directory: its number, and the hard state that it begins with. */
+export interface LogStart {
+  readonly boot: number;
+  readonly term: number;
+  readonly vote: number;
+  /** The log begins anew after this entry, whose effects are durable in the state; null = it goes on. */
+  readonly resetTo: LogReset | null;
 }
 
 export class RocksLogStore implements LogStore {
   readonly #rocks: Rocks;
   readonly #thread: StoreThread<LogRequest, LogReply>;
+  readonly #onFatal: (error: StoreError) => void;
   #meta: LogMeta;
-  #fenceCounter: number;
+  #fence: FenceMarks;
   #first: number;
   #prevTerm: number;
   #done: ((writeSeq: number, durationMs: number) => void) | null = null;
+  #healed: (() => void) | null = null;
   #clearBelow = 0;
 
   constructor(options: RocksLogStoreOptions) {
@@ -62,13 +77,16 @@ export class RocksLogStore implements LogStore {
     this.#meta = options.meta;
     this.#first = options.meta.first;
     this.#prevTerm = options.meta.prevTerm;
-    this.#fenceCounter = options.fenceCounter;
+    this.#onFatal = options.onFatal;
+    // Of these alone: a whole fence would overwrite what each write says of itself.
+    const { counter, damaged, sole } = options.fence;
+    this.#fence = { counter, damaged, sole };
     const data: LogThreadData = { handle: options.rocks.handle, fencePath: options.fencePath };
     this.#thread = new StoreThread(
       new URL("./log-thread.ts", import.meta.url),
       "log",
       data,
-      (reply: LogReply) => this.#onWritten(reply.writeSeq, reply.durationMs),
+      (reply: LogReply) => this.#onReply(reply),
       options.onFatal,
     );
   }
@@ -83,11 +101,15 @@ export class RocksLogStore implements LogStore {
     return this.#meta;
   }
 
+  /** Whether acknowledged data was lost and is not known to be back. */
+  get isDamaged(): boolean {
+    return this.#fence.damaged;
+  }
+
   write(append: AppendEffect, done: (writeSeq: number, durationMs: number) => void): void {
     if (append.resetTo !== null) {
       // The state has everything up to there: the log goes on behind it, whatever it held.
-      this.#first = append.resetTo.index + 1;
-      this.#prevTerm = append.resetTo.term;
+      this.#resetTo(append.resetTo);
       invariant(append.from === this.#first, "a log that starts anew starts behind what it is reset to");
     }
     const last = append.from + append.rows.length - 1;
@@ -113,34 +135,38 @@ export class RocksLogStore implements LogStore {
   }
 
   /** Makes a new start of the directory durable, in row `m` and in the fence, before anything else is written. */
-  writeBoot(boot: number, hardState: { readonly term: number; readonly vote: number }, done: () => void): void {
-    const writeSeq = this.#meta.writeSeq + 1;
-    this.#writeMeta({ ...this.#meta, ...hardState, boot, writeSeq }, null, done);
+  writeStart({ boot, term, vote, resetTo }: LogStart, done: () => void): void {
+    let meta = { ...this.#meta, boot, term, vote, writeSeq: this.#meta.writeSeq + 1 };
+    if (resetTo !== null) {
+      this.#resetTo(resetTo);
+      meta = { ...meta, commit: resetTo.index, last: resetTo.index, lastTerm: resetTo.term };
+    }
+    this.#writeMeta(meta, null, done);
+  }
+
+  heal(done: () => void): void {
+    invariant(this.#fence.damaged && this.#healed === null, "a damaged member heals once");
+    this.#healed = done;
+    this.#fence = { ...this.#fence, damaged: false };
+    this.#writeFence(true);
+  }
+
+  setSole(isSole: boolean): void {
+    if (isSole !== this.#fence.sole && !this.#thread.isClosing) {
+      this.#fence = { ...this.#fence, sole: isSole };
+      this.#writeFence(false);
+    }
   }
 
   term(index: number): number {
     if (index === this.#first - 1) {
       return this.#prevTerm;
     }
-    return entryTerm(this.#read(index));
+    return this.#orFatal(() => entryTerm(this.#read(index)));
   }
 
   entries(from: number, to: number, maxBytes: number): Uint8Array[] {
-    const rows: Uint8Array[] = [];
-    let bytes = 0;
-    this.#rocks.scan(entryKey(from), entryKey(to + 1), ({ value }) => {
-      bytes += value.length;
-      if (rows.length > 0 && bytes > maxBytes) {
-        return false;
-      }
-      this.#check(from + rows.length, value);
-      rows.push(value);
-      return bytes < maxBytes;
-    });
-    if (rows.length === 0) {
-      this.#damaged(from, "is missing");
-    }
-    return rows;
+    return this.#orFatal(() => this.#readRows(from, to, maxBytes));
   }
 
   compact(first: number, prevTerm: number): void {
@@ -172,21 +198,42 @@ export class RocksLogStore implements LogStore {
     }
     this.#meta = next;
     this.#done = done;
-    this.#fenceCounter++;
-    const fence: Fence = { ...next, counter: this.#fenceCounter };
     const encoded = encodeChanges(changes);
-    const syncFence = next.term !== before.term || next.vote !== before.vote || next.boot !== before.boot;
+    // The first write says whose directory it is; votes and starts must not be forgotten either.
+    const isFirst = before.writeSeq === 0;
+    const hasVoted = next.term !== before.term || next.vote !== before.vote;
+    const syncFence = isFirst || hasVoted || next.boot !== before.boot;
     this.#thread.post(
-      {
-        kind: "write",
-        writeSeq: next.writeSeq,
-        changes: encoded,
-        fence: encodeFence(fence),
-        fenceOffset: fenceOffset(this.#fenceCounter),
-        syncFence,
-      },
+      { kind: "write", writeSeq: next.writeSeq, changes: encoded, ...this.#nextFence(next), syncFence },
       [encoded],
     );
+  }
+
+  /** The fence alone. A write in flight is durable before it: the thread works in order. */
+  #writeFence(isHealing: boolean): void {
+    this.#thread.post({ kind: "fence", ...this.#nextFence(this.#meta), isHealing });
+  }
+
+  #nextFence(meta: LogMeta): { readonly fence: Uint8Array; readonly fenceOffset: number } {
+    const counter = this.#fence.counter + 1;
+    this.#fence = { ...this.#fence, counter };
+    return { fence: encodeFence({ ...meta, ...this.#fence }), fenceOffset: fenceOffset(counter) };
+  }
+
+  #resetTo({ index, term }: LogReset): void {
+    this.#first = index + 1;
+    this.#prevTerm = term;
+  }
+
+  #onReply(reply: LogReply): void {
+    if (reply.kind === "written") {
+      this.#onWritten(reply.writeSeq, reply.durationMs);
+    } else {
+      const healed = this.#healed;
+      invariant(healed !== null, "a healing is acknowledged when it was asked for");
+      this.#healed = null;
+      healed();
+    }
   }
 
   #onWritten(writeSeq: number, durationMs: number): void {
@@ -207,10 +254,28 @@ export class RocksLogStore implements LogStore {
     return index - 1 === this.#meta.last ? this.#meta.lastTerm : this.term(index - 1);
   }
 
+  #readRows(from: number, to: number, maxBytes: number): Uint8Array[] {
+    const rows: Uint8Array[] = [];
+    let bytes = 0;
+    this.#rocks.scan(entryKey(from), entryKey(to + 1), ({ value }) => {
+      bytes += value.length;
+      if (rows.length > 0 && bytes > maxBytes) {
+        return false;
+      }
+      this.#check(from + rows.length, value);
+      rows.push(value);
+      return bytes < maxBytes;
+    });
+    if (rows.length === 0) {
+      this.#corrupt(from, "is missing");
+    }
+    return rows;
+  }
+
   #read(index: number): Uint8Array {
     const row = this.#rocks.get(entryKey(index));
     if (row === undefined) {
-      this.#damaged(index, "is missing");
+      this.#corrupt(index, "is missing");
     }
     this.#check(index, row);
     return row;
@@ -218,14 +283,26 @@ export class RocksLogStore implements LogStore {
 
   #check(index: number, row: Uint8Array): void {
     if (!isIntactEntry(row, crc32)) {
-      this.#damaged(index, "fails its checksum");
+      this.#corrupt(index, "fails its checksum");
     }
     if (entryIndex(row) !== index) {
-      this.#damaged(index, `is not in its place, but entry ${entryIndex(row)} is`);
+      this.#corrupt(index, `is not in its place, but entry ${entryIndex(row)} is`);
     }
   }
 
-  #damaged(index: number, problem: string): never {
+  /** A log that cannot be read ends the member, whoever asked: it must not say less than it holds (P30). */
+  #orFatal<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof StoreError) {
+        this.#onFatal(error);
+      }
+      throw error;
+    }
+  }
+
+  #corrupt(index: number, problem: string): never {
     throw new StoreError("corruption", `entry ${index} of the Raft log ${problem}`);
   }
 }

@@ -1,5 +1,6 @@
+import { join } from "node:path";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../test/harness/index.ts";
+import { itIsAMemberStateStore, TemporaryDirectories } from "../../test/harness/index.ts";
 import { InvariantViolation, listenToMarks } from "../raft/index.ts";
 import { Rocks } from "./rocks.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
@@ -16,7 +17,7 @@ describe("RocksStateStore", () => {
 
   beforeEach(async () => {
     fatal = [];
-    rocks = await Rocks.open(directories.make(), OPTIONS);
+    rocks = await Rocks.open(join(directories.make(), "state-1"), OPTIONS);
     store = new RocksStateStore(rocks, (error) => fatal.push(error));
   });
   afterEach(async () => {
@@ -24,6 +25,11 @@ describe("RocksStateStore", () => {
     await store.close();
     await rocks.close();
     directories.removeAll();
+  });
+
+  describe("as any state store of a member", () => {
+    itIsAMemberStateStore(async () => ({ store, settle: () => undefined }));
+    afterEach(() => expect(fatal).to.deep.equal([]));
   });
 
   const sync = (): Promise<void> => new Promise((resolve) => store.sync(resolve));

@@ -7,6 +7,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { RocksLevel } from "rocksdb";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
+import { InvariantViolation } from "../raft/index.ts";
 import { type Change, compareBytes } from "../state/index.ts";
 import { Rocks } from "./rocks.ts";
 import { StoreError } from "./store-error.ts";
@@ -14,6 +15,7 @@ import { StoreError } from "./store-error.ts";
 const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const MODULE = fileURLToPath(new URL("./rocks.ts", import.meta.url));
 const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "hex"));
+const ALL_ROWS = { from: hex("00"), to: hex("ff") };
 const put = (key: string, value: string): Change => ({ key: hex(key), value: hex(value) });
 const del = (key: string): Change => ({ key: hex(key), value: null });
 
@@ -175,6 +177,59 @@ describe("Rocks", () => {
     expect(rocks.isStalled).to.equal(false);
   });
 
+  describe("a view", () => {
+    const texts = (rows: readonly { readonly key: Uint8Array; readonly value: Uint8Array }[]): string[] =>
+      rows.map(({ key, value }) => `${Buffer.from(key).toString("hex")}=${Buffer.from(value).toString("hex")}`);
+
+    it("shows the rows of its ranges as they were, in pieces of the size asked for", async () => {
+      const rocks = await open();
+      rocks.write([put("61", "0101"), put("62", "02"), put("6300", "03"), put("64", ""), put("65", "05")], false);
+      const view = rocks.view([
+        { from: hex("61"), to: hex("62") },
+        { from: hex("63"), to: hex("63") },
+        { from: hex("63"), to: hex("65") },
+      ]);
+      rocks.write([put("61", "ff"), del("6300"), put("6301", "ff")], true);
+      expect(texts(view.read(1)), "one row is read however large it is").to.deep.equal(["61=0101"]);
+      expect(texts(view.read(100))).to.deep.equal(["6300=03", "64="]);
+      expect(view.read(100)).to.deep.equal([]);
+      view.close();
+    });
+
+    it("never returns more than was asked for, and at most 1,024 rows", async () => {
+      const rocks = await open();
+      const rows = Array.from({ length: 3_000 }, (_, at) => put((0x100000 + at).toString(16), "01"));
+      rocks.write(rows, false);
+      const view = rocks.view([ALL_ROWS]);
+      expect(view.read(9), "two rows of four bytes").to.have.length(2);
+      const lengths = [0, 0, 0, 0].map(() => view.read(1_000_000).length);
+      expect(lengths).to.deep.equal([1024, 1024, 950, 0]);
+      view.close();
+    });
+
+    it("is not read once the store is closed, and can still be closed", async () => {
+      const rocks = await open();
+      rocks.write([put("61", "01")], false);
+      const view = rocks.view([ALL_ROWS]);
+      await rocks.close();
+      expect(() => view.read(1)).to.throw(StoreError, "the store is closed");
+      view.close();
+    });
+  });
+
+  it("opens another store like it, and no other thread's", async () => {
+    const rocks = await open();
+    const directory = join(directories.make(), "another");
+    const another = await rocks.openAnother(directory);
+    opened.push(another);
+    expect(another.directory).to.equal(directory);
+    another.write([put("61", "01")], false);
+    expect(rocks.get(hex("61"))).to.equal(undefined);
+    const shared = await Rocks.attach(rocks.handle);
+    expect(shared.directory).to.equal(rocks.directory);
+    expect(() => shared.openAnother(directory)).to.throw(InvariantViolation);
+  });
+
   it("shares one store by its handle: what one side writes the other reads", async () => {
     const rocks = await open();
     const shared = await Rocks.attach(rocks.handle);
@@ -216,6 +271,12 @@ describe("Rocks", () => {
     for (let round = 0; round < 500; round++) {
       rocks.write([put("61", "01")], false);
       rocks.scan(hex("00"), hex("ff"), () => true);
+      const [ended, left] = [rocks.view([ALL_ROWS, ALL_ROWS]), rocks.view([ALL_ROWS, ALL_ROWS])];
+      while (ended.read(1_000).length > 0) {
+        // To its end.
+      }
+      left.read(1);
+      left.close();
     }
     const [batches, iterators] = constructors.map((made) => queryObjects(made, { format: "count" }));
     expect(batches).to.be.lessThan(50);

@@ -10,8 +10,10 @@
  * has to be taken off the list here, or memory would grow with each write.
  */
 
-import { RocksLevel } from "rocksdb";
+import { type RocksIterator, RocksLevel } from "rocksdb";
+import { invariant } from "../raft/index.ts";
 import type { Change, Row } from "../state/index.ts";
+import type { KeyRange } from "./scan-floors.ts";
 import { StoreError } from "./store-error.ts";
 import { requireReadableLogs } from "./wal-framing.ts";
 
@@ -29,14 +31,19 @@ export interface RocksOptions {
 const SCAN_ROWS = 32;
 /** And bytes of them: with large rows, what is fetched and not looked at would stall the event loop (S44). */
 const SCAN_BYTES = 256 * 1024;
+/** Rows that one read of a view returns at most: bounds the work of a turn (S44) when they are small. */
+const VIEW_ROWS_MAX = 1024;
 const EMPTY = Buffer.alloc(0);
 
 export class Rocks {
   readonly #level: RocksLevel;
+  /** How it was opened; null where it is only attached to. */
+  readonly #options: RocksOptions | null;
   #closed = false;
 
-  private constructor(level: RocksLevel) {
+  private constructor(level: RocksLevel, options: RocksOptions | null) {
     this.#level = level;
+    this.#options = options;
   }
 
   /** Opens the store in this directory. Raises a StoreError. */
@@ -56,14 +63,25 @@ export class Rocks {
     } catch (error) {
       throw openError(directory, error);
     }
-    return new Rocks(level);
+    return new Rocks(level, options);
   }
 
   /** Shares the store that another thread has open, by its handle. It is not to be closed here. */
   static async attach(handle: bigint): Promise<Rocks> {
     const level = new RocksLevel(handle, { keyEncoding: "buffer", valueEncoding: "buffer" });
     await level.open({});
-    return new Rocks(level);
+    return new Rocks(level, null);
+  }
+
+  /** Opens a new store in this directory, made like this one. Raises a StoreError. */
+  openAnother(directory: string): Promise<Rocks> {
+    invariant(this.#options !== null, "the thread that opened a store opens others like it");
+    return Rocks.open(directory, { ...this.#options, createIfMissing: true });
+  }
+
+  /** Where the store lies. */
+  get directory(): string {
+    return this.#level.location;
   }
 
   /** For `attach` in a worker thread. */
@@ -78,14 +96,7 @@ export class Rocks {
 
   /** Calls `visit` for the rows with from ≤ key < to, ascending, until it returns false. */
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
-    const iterator = this.#guard("scan", () => {
-      return this.#level.iterator({
-        gte: asBuffer(from),
-        lt: asBuffer(to),
-        fillCache: true,
-        highWaterMarkBytes: SCAN_BYTES,
-      });
-    });
+    const iterator = this.#guard("scan", () => this.#iterator(from, to, true));
     try {
       for (;;) {
         const { rows, finished } = this.#guard("scan", () => iterator._nextvSync(SCAN_ROWS));
@@ -102,6 +113,22 @@ export class Rocks {
       iterator._closeSync();
       this.#level.detachResource(iterator);
     }
+  }
+
+  /**
+   * The rows of these ranges, one range after the other, as they are now. The view must be closed: until then it keeps
+   * the store from deleting files.
+   */
+  view(ranges: readonly KeyRange[]): RocksView {
+    return this.#guard("read", () => {
+      const iterators = ranges.map(({ from, to }) => this.#iterator(from, to, false));
+      return new RocksView(this.#level, iterators, (read) => this.#guard("read", read));
+    });
+  }
+
+  #iterator(from: Uint8Array, to: Uint8Array, fillCache: boolean): RocksIterator {
+    const bounds = { gte: asBuffer(from), lt: asBuffer(to) };
+    return this.#level.iterator({ ...bounds, fillCache, highWaterMarkBytes: SCAN_BYTES });
   }
 
   /** Writes all changes or none; with `sync` it returns only when they are on the disk. */
@@ -144,10 +171,14 @@ export class Rocks {
     );
   }
 
-  /** Closes the store for all threads; no other may use it any more. */
+  /** Closes the store for all threads; no other may use it any more. Raises a StoreError. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#level.close();
+    try {
+      await this.#level.close();
+    } catch (error) {
+      throw ioError("close", error);
+    }
   }
 
   #requireOpen(): void {
@@ -163,6 +194,74 @@ export class Rocks {
     } catch (error) {
       throw ioError(action, error);
     }
+  }
+}
+
+/** What a store held at some moment, read in pieces. */
+class RocksView {
+  readonly #level: RocksLevel;
+  /** What is left to read. Each of them was made at the moment of the view. */
+  readonly #iterators: RocksIterator[];
+  readonly #guard: <T>(read: () => T) => T;
+  /** Fetched and not handed out yet, the first ones last. */
+  #fetched: Row[] = [];
+
+  constructor(level: RocksLevel, iterators: readonly RocksIterator[], guard: <T>(read: () => T) => T) {
+    this.#level = level;
+    this.#iterators = [...iterators];
+    this.#guard = guard;
+  }
+
+  /** The next rows by key, of `maxBytes` together, or one that is larger; none at the end. Raises a StoreError. */
+  read(maxBytes: number): Row[] {
+    const rows: Row[] = [];
+    let bytes = 0;
+    while (rows.length < VIEW_ROWS_MAX) {
+      const row = this.#next();
+      if (row === null) {
+        break;
+      }
+      bytes += row.key.length + row.value.length;
+      if (bytes > maxBytes && rows.length > 0) {
+        this.#fetched.push(row);
+        break;
+      }
+      rows.push(row);
+    }
+    return rows;
+  }
+
+  close(): void {
+    this.#fetched = [];
+    for (const iterator of this.#iterators.splice(0)) {
+      this.#release(iterator);
+    }
+  }
+
+  #next(): Row | null {
+    for (;;) {
+      const row = this.#fetched.pop();
+      if (row !== undefined) {
+        return row;
+      }
+      const iterator = this.#iterators[0];
+      if (iterator === undefined) {
+        return null;
+      }
+      const { rows, finished } = this.#guard(() => iterator._nextvSync(SCAN_ROWS));
+      for (let at = rows.length - 2; at >= 0; at -= 2) {
+        this.#fetched.push({ key: rows[at] ?? EMPTY, value: rows[at + 1] ?? EMPTY });
+      }
+      if (finished || rows.length === 0) {
+        this.#iterators.shift();
+        this.#release(iterator);
+      }
+    }
+  }
+
+  #release(iterator: RocksIterator): void {
+    iterator._closeSync();
+    this.#level.detachResource(iterator);
   }
 }
 

@@ -19,6 +19,7 @@ declare module "rocksdb" {
       options: { readonly keyEncoding: "buffer"; readonly valueEncoding: "buffer" },
     );
     readonly handle: bigint;
+    readonly location: string;
     open(options: object): Promise<void>;
     close(): Promise<void>;
     batch(): RocksBatch;

@@ -86,6 +86,34 @@ describe("ScanFloors", () => {
     expect(scan(start("t"), start("u"))).to.deep.equal([5]);
   });
 
+  it("leaves the known gaps out of the ranges that hold all rows", () => {
+    write(put("d", 5), put("t", 5), put("t", 7));
+    scan(start("d"), start("e"));
+    scan(start("x"), start("y"));
+    scan(start("t"), start("u"));
+    write(del("t", 5));
+    scan(start("t"), start("u"));
+    const ranges = floors
+      .rangesWithin(Uint8Array.of(1), start("y"))
+      .map(({ from, to }) => [from, to].map((bound) => Buffer.from(bound).toString("latin1")));
+    expect(ranges).to.deep.equal([
+      ["\u0001", "d"],
+      ["d\u0005", "t"],
+      ["t\u0007", "x"],
+    ]);
+    expect(floors.rangesWithin(start("e"), start("t")), "no gap within").to.deep.equal([
+      { from: start("e"), to: start("t") },
+    ]);
+  });
+
+  it("learns nothing from scans over several tables, which see what is written into any of them", () => {
+    expect(scan(start("t"), start("y"))).to.deep.equal([]);
+    write(put("x", 1));
+    expect(scan(start("t"), start("y"))).to.deep.equal([1]);
+    expect(scan(Uint8Array.of(0xff), Uint8Array.of(0xff, 0xff))).to.deep.equal([]);
+    expect(floors.rangesWithin(start("a"), start("y"))).to.deep.equal([{ from: start("a"), to: start("y") }]);
+  });
+
   it("shows what a scan without it shows, after any writes and scans", () => {
     const change = fc.record({
       table: fc.constantFrom("t", "x"),

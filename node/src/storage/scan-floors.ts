@@ -9,16 +9,24 @@
 
 import { type Change, compareBytes, type Row } from "../state/index.ts";
 
+/** The keys with from ≤ key < to. */
+export interface KeyRange {
+  readonly from: Uint8Array;
+  readonly to: Uint8Array;
+}
+
 type Scan = (from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean) => void;
 
 export class ScanFloors {
   /** By the table's letter: no row of the table lies before this key. */
   readonly #floors = new Map<number, Uint8Array>();
 
-  /** Scans with `scan`, from the first row on if `from` is the beginning of a table, which is its letter alone. */
+  /**
+   * Scans with `scan`, from the first row on if the scan is of one table and `from` is its beginning, its letter alone.
+   */
   scan(scan: Scan, from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
     const table = from[0];
-    if (from.length !== 1 || table === undefined) {
+    if (from.length !== 1 || table === undefined || compareBytes(to, Uint8Array.of(table + 1)) > 0) {
       scan(from, to, visit);
       return;
     }
@@ -37,6 +45,21 @@ export class ScanFloors {
     if (isEmpty) {
       this.#floors.set(table, to);
     }
+  }
+
+  /** The ranges, ascending, that hold all rows with from ≤ key < to: what is left without the known gaps. */
+  rangesWithin(from: Uint8Array, to: Uint8Array): KeyRange[] {
+    const ranges: KeyRange[] = [];
+    let start = from;
+    for (const [table, floor] of [...this.#floors].sort(([a], [b]) => a - b)) {
+      const gapStart = Uint8Array.of(table);
+      if (compareBytes(gapStart, start) >= 0 && compareBytes(floor, to) <= 0) {
+        ranges.push({ from: start, to: gapStart });
+        start = floor;
+      }
+    }
+    ranges.push({ from: start, to });
+    return ranges.filter((range) => compareBytes(range.from, range.to) < 0);
   }
 
   /** The changes are being written. */

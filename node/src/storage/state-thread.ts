@@ -1,51 +1,125 @@
 /**
- * The state thread: makes the state store durable up to now, on request.
+ * The state thread: everything about the state store that waits for the disk, one request after the other.
  *
- * A synced write of one marker row makes every earlier batch of the same write-ahead log durable with it. It runs here
- * because a synced write blocks its thread for as long as the disk takes.
+ * It makes the live state durable up to now: a synced write of one marker row makes every earlier batch of the same
+ * write-ahead log durable with it. And it writes, completes and places the state that is received as a snapshot. A
+ * synced write blocks its thread for as long as the disk takes, and a piece of a snapshot for milliseconds: hence not
+ * in the main thread. Each request has one reply, in order.
  */
 
+import { dirname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
+import { invariant } from "../raft/index.ts";
+import { decodeChanges } from "./change-batch.ts";
 import { crashPoint } from "./crash-point.ts";
+import { replaceFile, syncDirectory } from "./durable-file.ts";
+import { IncomingState } from "./incoming-state.ts";
+import type { Installed } from "./installed.ts";
+import { SYNC_ROW } from "./local-rows.ts";
 import { Rocks } from "./rocks.ts";
+import { statePointerBeside, statePointerTo } from "./state-directory.ts";
 import type { ThreadReply } from "./store-thread.ts";
 
 export interface StateThreadData {
   readonly handle: bigint;
 }
 
-export type StateRequest = { readonly kind: "sync"; readonly marker: Uint8Array } | { readonly kind: "close" };
-export interface StateReply {
-  readonly kind: "synced";
-}
+export type StateRequest =
+  /** Makes the live state durable. */
+  | { readonly kind: "sync"; readonly marker: Uint8Array }
+  /** From here on the store of this handle is the replacement. */
+  | { readonly kind: "attach"; readonly handle: bigint }
+  /** Rows for the replacement. */
+  | { readonly kind: "rows"; readonly changes: ArrayBuffer }
+  | { readonly kind: "finish"; readonly installed: Installed }
+  | { readonly kind: "place" }
+  /** The replacement is the live state from here on. The former one is not used any more when this is answered. */
+  | { readonly kind: "switch" }
+  /** There is no replacement any more. Its store is not used any more when this is answered. */
+  | { readonly kind: "detach" }
+  | { readonly kind: "close" };
 
-/** The row of the marker; its value only has to change. */
-const SYNC_ROW = new Uint8Array([0x79]); // y
+export interface StateReply {
+  readonly kind: "done";
+}
 
 const port = parentPort;
 if (port === null) {
   throw new Error("state-thread.ts is the entry of a worker thread");
 }
-const rocks = await Rocks.attach((workerData as StateThreadData).handle);
+let live = await Rocks.attach((workerData as StateThreadData).handle);
+let replacement: IncomingState | null = null;
 let failed = false;
+/** Attaching takes turns, and the requests keep their order. */
+let served: Promise<void> = Promise.resolve();
 
 port.on("message", (request: StateRequest) => {
-  const reply = (message: StateReply | ThreadReply): void => port.postMessage(message);
+  served = served.then(() => serve(request));
+});
+
+async function serve(request: StateRequest): Promise<void> {
   if (request.kind === "close") {
-    // The store itself is closed by the thread that opened it.
-    port.close();
+    // The stores themselves are closed by the thread that opened them.
+    port?.close();
     return;
   }
   if (failed) {
     return;
   }
   try {
-    crashPoint("state.sync.before");
-    rocks.write([{ key: SYNC_ROW, value: request.marker }], true);
-    crashPoint("state.sync.after");
-    reply({ kind: "synced" });
+    await execute(request);
+    reply({ kind: "done" });
   } catch (error) {
     failed = true;
     reply({ kind: "fatal", message: error instanceof Error ? error.message : String(error) });
   }
-});
+}
+
+function reply(message: StateReply | ThreadReply): void {
+  port?.postMessage(message);
+}
+
+async function execute(request: Exclude<StateRequest, { readonly kind: "close" }>): Promise<void> {
+  switch (request.kind) {
+    case "sync":
+      crashPoint("state.sync.before");
+      live.write([{ key: SYNC_ROW, value: request.marker }], true);
+      crashPoint("state.sync.after");
+      return;
+    case "attach":
+      invariant(replacement === null, "one replacement of the state is under way at a time");
+      replacement = new IncomingState(await Rocks.attach(request.handle));
+      return;
+    case "rows":
+      crashPoint("install.rows.before");
+      present().write(decodeChanges(request.changes));
+      crashPoint("install.rows.after");
+      return;
+    case "finish":
+      crashPoint("install.finish.before");
+      present().finish(request.installed);
+      // The name of the store's directory, which was made for it.
+      syncDirectory(dirname(present().rocks.directory));
+      crashPoint("install.finish.after");
+      return;
+    case "place": {
+      const { directory } = present().rocks;
+      crashPoint("install.place.before");
+      replaceFile(statePointerBeside(directory), statePointerTo(directory));
+      crashPoint("install.place.after");
+      return;
+    }
+    case "switch":
+      live = present().rocks;
+      replacement = null;
+      return;
+    case "detach":
+      replacement = null;
+      return;
+  }
+}
+
+function present(): IncomingState {
+  invariant(replacement !== null, "a replacement of the state is under way");
+  return replacement;
+}

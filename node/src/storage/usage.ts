@@ -1,22 +1,27 @@
 /** How much of the disk a data directory takes, and how much is left. */
 
-import { readdirSync, statfsSync, statSync } from "node:fs";
+import { type Dirent, readdirSync, statfsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { RESERVE_FILE } from "./reserve-file.ts";
 
 interface Usage {
   readonly usedBytes: number;
   readonly freeBytes: number;
 }
 
-/** Bytes of the files below the directory, and bytes that this user may still write on its file system. */
+/**
+ * Bytes of the files below the directory, without the reserve file, and bytes that this user may still write on its
+ * file system.
+ */
 export function usageOf(directory: string): Usage {
   const { bavail, bsize } = statfsSync(directory);
-  return { usedBytes: bytesBelow(directory), freeBytes: bavail * bsize };
+  const reserve = statSync(join(directory, RESERVE_FILE), { throwIfNoEntry: false })?.size ?? 0;
+  return { usedBytes: Math.max(0, bytesBelow(directory) - reserve), freeBytes: bavail * bsize };
 }
 
 function bytesBelow(directory: string): number {
   let bytes = 0;
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
+  for (const entry of entriesOf(directory)) {
     const path = join(directory, entry.name);
     if (entry.isDirectory()) {
       bytes += bytesBelow(path);
@@ -26,4 +31,16 @@ function bytesBelow(directory: string): number {
     }
   }
   return bytes;
+}
+
+/** A directory that was replaced, or was only being received, is removed at any moment. */
+function entriesOf(directory: string): Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
+      return [];
+    }
+    throw error;
+  }
 }

@@ -7,7 +7,7 @@
 
 import { crc32 } from "node:zlib";
 import { EntryType, encodeEntry, invariant, NO_ORIGIN, sealEntry } from "../../src/raft/index.ts";
-import { DEFAULT_REPLICA_LIMITS, Replica, type ReplicaLimits } from "../../src/replica/index.ts";
+import { DEFAULT_REPLICA_LIMITS, Replica, type ReplicaLimits, type Transport } from "../../src/replica/index.ts";
 import {
   type ClientCommand,
   type ClientOperation,
@@ -48,6 +48,14 @@ export function resultOf({ answered, error, outcome }: DrivenCall): string {
 /** Far enough for everything that is to be answered. */
 const DEADLINE_MS = 30_000;
 
+/** The connections of a member that has no peers. */
+const NOBODY_ELSE: Transport = {
+  isConnected: () => false,
+  send: () => invariant(false, "the only member has nobody to talk to") as never,
+  flush: () => undefined,
+  openSnapshot: () => invariant(false, "the only member has nobody to send its state to") as never,
+};
+
 export class DrivenReplica {
   readonly time = new FakeTime();
   readonly log = new MemoryLogStore(this.time);
@@ -57,6 +65,8 @@ export class DrivenReplica {
   readonly roles: string[] = [];
   /** All calls that were answered, in that order. */
   readonly answered: DrivenCall[] = [];
+  /** How often the replica said that the process must end because a write does not. */
+  diskStuck = 0;
   replica: Replica;
   #boot = 0;
   #requests = 0x4000_0000;
@@ -190,7 +200,18 @@ export class DrivenReplica {
       clock: this.time,
       scheduler: this.time,
       limits: this.limits,
+      clusterId: FOUNDING.clusterId,
+      clusterVersionMax: 1,
+      damaged: false,
+      transport: NOBODY_ELSE,
       onRole: (role, term, leader) => this.roles.push(`${role} ${term} ${leader}`),
+      onMembers: () => undefined,
+      onLoss: (reason) => invariant(false, "a sole member loses nothing", () => reason),
+      onHealed: () => invariant(false, "a whole member has nothing to heal"),
+      onDiskCritical: () => undefined,
+      onDiskStuck: () => {
+        this.diskStuck++;
+      },
     });
   }
 }

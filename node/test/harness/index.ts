@@ -1,14 +1,33 @@
 export { freeBasePort } from "../../local/index.ts";
+export { ClusterMember } from "./cluster-member.ts";
+export { ClusterUnderTest } from "./cluster-under-test.ts";
+export type { ConcurrentLoad, LoadStatistics } from "./concurrent-load.ts";
 export { type DrivenCall, DrivenReplica, resultOf } from "./driven-replica.ts";
 export { FakeTime } from "./fake-time.ts";
 export { type Answer, type CallOptions, GrpcCaller } from "./grpc-caller.ts";
 export { GrpcPorts, type ReportedError } from "./grpc-ports.ts";
+export {
+  appendTo,
+  JOINED_MEMBER,
+  joinedEntry,
+  makeJoinedMember,
+  openJoined,
+  openJoinedMember,
+} from "./joined-member.ts";
 export { type Listening, MemberUnderTest } from "./member-process.ts";
+export { MemberSite, SITE_TOKEN } from "./member-site.ts";
 export { MemoryDriverState } from "./memory-driver-state.ts";
 export { type DurableLog, MemoryLogStore } from "./memory-log-store.ts";
+export { MemoryNetwork } from "./memory-network.ts";
+export { MemorySnapshot } from "./memory-snapshot.ts";
 export { type Ended, exists, type ProcessOptions, TestProcess } from "./process.ts";
 export { grpcFrame, type RawAnswer, rawGrpcCall } from "./raw-grpc-call.ts";
+export { type ClusterNode, putOf, ReplicaCluster } from "./replica-cluster.ts";
+export { follow, followingCore, leadingCore, settleCore } from "./scripted-core.ts";
+export { ScriptedLeader } from "./scripted-leader.ts";
+export { ScriptedTransport } from "./scripted-transport.ts";
 export { SingleMember } from "./single-member.ts";
 export { SingleReplica } from "./single-replica.ts";
+export { itIsAMemberStateStore } from "./state-store-conformance.ts";
 export { TemporaryDirectories } from "./temporary-directories.ts";
 export { pause, until } from "./until.ts";

@@ -9,7 +9,8 @@ import { generateApiKey } from "../../src/access/index.ts";
 import { type ProcessOptions, TestProcess } from "./process.ts";
 import { until } from "./until.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+/** The program that is a member. */
+export const MEMBER_PROGRAM = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 /** Where the running process listens, as host:port. */
 export interface Listening {
@@ -47,7 +48,7 @@ export class MemberUnderTest {
 
   /** Lets a process that ends in order keep what it compiled, so that later starts, which are killed, take less time. */
   async compile(): Promise<void> {
-    this.#process = new TestProcess(MAIN, ["--version"], this.#processOptions);
+    this.#process = new TestProcess(MEMBER_PROGRAM, ["--version"], this.#processOptions);
     await this.#process.ended;
   }
 
@@ -55,10 +56,18 @@ export class MemberUnderTest {
   spawn(): void {
     const any = "127.0.0.1:0";
     const args = [
-      ...["--name", "q-0", "--data-dir", this.dataDirectory, "--admin-token-file", this.#tokenFile],
+      ...[
+        "--name",
+        "q-0",
+        "--data-dir",
+        this.dataDirectory,
+        "--admin-token-file",
+        this.#tokenFile,
+        "--no-disk-reserve",
+      ],
       ...["--grpc", any, "--http", any, "--admin", any, "--health", any],
     ];
-    this.#process = new TestProcess(MAIN, args, this.#processOptions);
+    this.#process = new TestProcess(MEMBER_PROGRAM, args, this.#processOptions);
   }
 
   /** Starts the process, founds the cluster if it is new, and returns where it serves once it is ready. */

@@ -1,25 +1,36 @@
 /**
- * The state store of a driver, in memory: its syncs can be held, and it can say that it is stalled.
+ * The state store of a driver, in memory: its syncs and the steps of a replacement can be held, and it can say that it
+ * is stalled.
  *
- * Like the one on a disk it refuses batches during a sync. A process crash takes nothing away from it; a power cut would
- * take what was written since the last sync, which it counts.
+ * Like the one on a disk it refuses batches during a sync. A process crash takes nothing away from it but a replacement
+ * that was not placed; one that was placed is what the next start finds. A power cut would take what was written since
+ * the last sync, which it counts.
  */
 
 import { invariant } from "../../src/raft/index.ts";
-import type { DriverStateStore, Scheduler } from "../../src/replica/index.ts";
-import type { Change } from "../../src/state/index.ts";
+import type { Scheduler } from "../../src/replica/index.ts";
+import type { Change, Row } from "../../src/state/index.ts";
+import type { MemberStateStore, StateReplacement, StateView } from "../../src/storage/index.ts";
 import { MemoryStateStore } from "../index.ts";
+import { MemoryStateReplacement } from "./memory-state-replacement.ts";
 
-export class MemoryDriverState extends MemoryStateStore implements DriverStateStore {
+export class MemoryDriverState extends MemoryStateStore implements MemberStateStore {
   readonly #scheduler: Scheduler;
   /** Whether a batch now would block. */
   isStalled = false;
   /** Whether syncs wait for `finishSync`. */
   isHeld = false;
+  /** Whether the beginning and the steps of a replacement wait for `finishStep`. */
+  isReplacementHeld = false;
   /** Batches written, and syncs asked for, so far. */
   batches = 0;
   syncs = 0;
   #synced: (() => void) | null = null;
+  #openViews = 0;
+  #replacement: MemoryStateReplacement | null = null;
+  /** The step of a replacement that is in flight. */
+  #step: { readonly action: () => void; readonly done: () => void } | null = null;
+  #installed: MemoryStateReplacement["installed"] = null;
 
   constructor(scheduler: Scheduler) {
     super();
@@ -28,6 +39,20 @@ export class MemoryDriverState extends MemoryStateStore implements DriverStateSt
 
   get isSyncing(): boolean {
     return this.#synced !== null;
+  }
+
+  /** Whether a step of a replacement is in flight. */
+  get isReplacing(): boolean {
+    return this.#step !== null;
+  }
+
+  get openViews(): number {
+    return this.#openViews;
+  }
+
+  /** The snapshot that the state began as; null if it was never one. */
+  get installed(): { readonly index: number; readonly term: number } | null {
+    return this.#installed;
   }
 
   override write(changes: readonly Change[]): void {
@@ -53,10 +78,101 @@ export class MemoryDriverState extends MemoryStateStore implements DriverStateSt
     done?.();
   }
 
-  /** The process that was syncing is no more. */
+  openView(): StateView {
+    const rows = this.copy().reverse();
+    let isOpen = true;
+    this.#openViews++;
+    return {
+      read: (maxBytes) => {
+        invariant(isOpen, "a view is read before it is closed");
+        return takeRows(rows, maxBytes);
+      },
+      close: () => {
+        this.#openViews -= isOpen ? 1 : 0;
+        isOpen = false;
+      },
+    };
+  }
+
+  beginReplacement(done: (replacement: StateReplacement) => void): void {
+    this.#replacement?.abandon();
+    // One that is not begun yet gives way too.
+    this.#step = null;
+    const replacement = new MemoryStateReplacement(
+      (action, stepDone) => this.#startStep(action, stepDone),
+      () => {
+        this.#replacement = null;
+        this.#step = null;
+      },
+    );
+    this.#replacement = replacement;
+    this.#startStep(
+      () => undefined,
+      () => done(replacement),
+    );
+  }
+
+  switchTo(replacement: StateReplacement): void {
+    const next = this.#replacement;
+    invariant(next !== null && next === replacement && next.isPlaced, "the placed replacement is switched to");
+    invariant(this.#openViews === 0, "no view of the former state is open");
+    invariant(this.#synced === null, "no sync of the former state is in flight");
+    this.#adopt(next);
+  }
+
+  /** Lets the step of a replacement that is in flight be done, if there is one. */
+  finishStep(): void {
+    const step = this.#step;
+    this.#step = null;
+    step?.action();
+    step?.done();
+  }
+
+  /** The process is no more. */
   crash(): void {
     this.#synced = null;
+    this.#step = null;
+    this.#openViews = 0;
     this.isHeld = false;
+    this.isReplacementHeld = false;
     this.isStalled = false;
+    if (this.#replacement?.isPlaced) {
+      this.#adopt(this.#replacement);
+    }
+    this.#replacement = null;
   }
+
+  #adopt(replacement: MemoryStateReplacement): void {
+    this.become(replacement.rows);
+    this.#installed = replacement.installed;
+    this.#replacement = null;
+  }
+
+  #startStep(action: () => void, done: () => void): void {
+    invariant(this.#step === null, "one step of a replacement is in flight at a time");
+    const step = { action, done };
+    this.#step = step;
+    if (!this.isReplacementHeld) {
+      this.#scheduler.immediate(() => {
+        if (this.#step === step) {
+          this.finishStep();
+        }
+      });
+    }
+  }
+}
+
+/** Takes rows off the end: of `maxBytes` together, or one that is larger. */
+function takeRows(rows: Row[], maxBytes: number): Row[] {
+  const taken: Row[] = [];
+  let bytes = 0;
+  for (let row = rows.pop(); row !== undefined; row = rows.pop()) {
+    bytes += row.key.length + row.value.length;
+    if (bytes > maxBytes && taken.length > 0) {
+      rows.push(row);
+      break;
+    }
+    taken.push(row);
+  }
+  return taken;
 }

@@ -40,6 +40,7 @@ export class MemoryLogStore implements LogStore {
   #first = 1;
   #prevTerm = 0;
   #writing: Writing | null = null;
+  #healed: (() => void) | null = null;
   #writes: AppendEffect[] = [];
   /** Whether writes wait for `flush`. */
   isHeld = false;
@@ -62,16 +63,22 @@ export class MemoryLogStore implements LogStore {
   }
 
   write(append: AppendEffect, done: (writeSeq: number, durationMs: number) => void): void {
-    const { last, lastTerm } = this.#durable.bounds;
+    const { last } = this.#durable.bounds;
     invariant(this.#writing === null, "one log write is in flight at a time");
     invariant(append.writeSeq > this.#durable.writeSeq, "write sequences grow");
-    invariant(append.from <= last + 1, "the log is written densely");
+    if (append.resetTo !== null) {
+      this.#first = append.resetTo.index + 1;
+      this.#prevTerm = append.resetTo.term;
+      invariant(append.from === this.#first, "a log that starts anew starts behind what it is reset to");
+    }
+    invariant(append.rows.length === 0 || append.from >= this.#first, "entries are written within the log");
+    invariant(append.resetTo !== null || append.from <= last + 1, "the log is written densely");
     const newest = append.rows.at(-1);
     const bounds = {
       first: this.#first,
       prevTerm: this.#prevTerm,
       last: append.from + append.rows.length - 1,
-      lastTerm: newest === undefined ? lastTerm : entryTerm(newest),
+      lastTerm: newest === undefined ? this.term(append.from - 1) : entryTerm(newest),
     };
     invariant(append.commit <= bounds.last, "the log holds what is committed");
     this.#writing = { append, bounds, done };
@@ -81,14 +88,38 @@ export class MemoryLogStore implements LogStore {
     }
   }
 
-  /** Makes the write in flight durable, if there is one. */
-  flush(): void {
-    const writing = this.#writing;
-    if (writing === null) {
-      return;
+  /** Whether this member was damaged and is not any more. */
+  isHealed = false;
+  /** What the driver last said about who has this member's data. */
+  isSole = false;
+
+  heal(done: () => void): void {
+    invariant(!this.isHealed && this.#healed === null, "a member heals once");
+    this.#healed = done;
+    if (!this.isHeld) {
+      this.#scheduler.immediate(() => this.flush());
     }
+  }
+
+  setSole(isSole: boolean): void {
+    this.isSole = isSole;
+  }
+
+  /** Makes durable what is in flight, a write before the healing; if there is anything. */
+  flush(): void {
+    const [writing, healed] = [this.#writing, this.#healed];
     this.#writing = null;
-    const { append, bounds, done } = writing;
+    this.#healed = null;
+    if (writing !== null) {
+      this.#finish(writing);
+    }
+    if (healed !== null) {
+      this.isHealed = true;
+      healed();
+    }
+  }
+
+  #finish({ append, bounds, done }: Writing): void {
     for (const row of append.rows) {
       this.#rows.set(entryIndex(row), row.slice());
     }
@@ -105,6 +136,7 @@ export class MemoryLogStore implements LogStore {
   /** The process that was writing is no more; what it had not heard of did not happen. */
   crash(): void {
     this.#writing = null;
+    this.#healed = null;
     this.#writes = [];
     this.#first = this.#durable.bounds.first;
     this.#prevTerm = this.#durable.bounds.prevTerm;

@@ -10,7 +10,10 @@ export class SingleMember implements HostMember {
   readonly name = "member-0";
   readonly clusterName = "spec";
   readonly version = "0.0.0-spec";
-  readonly reason = "";
+  /** What is wrong with its data. */
+  reason = "";
+  /** What is wrong between it and others. */
+  alarms: readonly string[] = [];
   readonly stateForMs = 2_000;
   readonly uptimeMs = 3_000;
   readonly dbSizeBytes = 4_000;

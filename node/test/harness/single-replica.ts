@@ -1,17 +1,37 @@
 /**
- * A replica of a founded cluster of one without a log or a disk, for specs of what stands above it: each command goes
- * through the real encoding and the real state machine at once, and read barriers do what the spec tells them.
+ * A replica of a founded cluster without a log, a disk or peers, for specs of what stands above it: each entry goes
+ * through the real encoding, the real state machine and the real rules of configurations at once, and read barriers do
+ * what the spec tells them. What only a leader with peers can know or do, the spec says.
  */
 
 import { crc32 } from "node:zlib";
 import type { HostReplica } from "../../src/api/methods/index.ts";
-import { EntryType, encodeEntry, invariant, NO_ORIGIN, sealEntry } from "../../src/raft/index.ts";
-import type { ReadDone, ReplicaStatus } from "../../src/replica/index.ts";
+import {
+  type Configuration,
+  changeConfiguration,
+  EntryType,
+  encodeEntry,
+  invariant,
+  isJoint,
+  NO_CONFIGURATION,
+  NO_ORIGIN,
+  sealEntry,
+} from "../../src/raft/index.ts";
+import type {
+  MemberHealth,
+  MembershipViewDone,
+  ProposalDone,
+  ReadDone,
+  ReplicaStatus,
+  TransferDone,
+} from "../../src/replica/index.ts";
 import {
   type ClientCommand,
-  type CoordinationError,
+  type ClusterOperation,
   DEFAULT_STATE_LIMITS,
   encodeCommand,
+  encodeMembershipEntry,
+  type MembershipEntry,
   type Outcome,
   readCluster,
   StateMachine,
@@ -19,26 +39,59 @@ import {
 } from "../../src/state/index.ts";
 import type { FoundedCluster } from "../index.ts";
 
-type ProposalDone = (error: CoordinationError | null, outcome: Outcome | null) => void;
+/** Entries that change the configuration. */
+const CHANGE_TYPES = { "add-slot": EntryType.AddSlot, reconfigure: EntryType.Reconfigure } as const;
 
 export class SingleReplica implements HostReplica {
   readonly #cluster: FoundedCluster;
   readonly #machine: StateMachine;
+  readonly memberId: number;
   /** The cluster tick, which the spec moves. */
   tickMs = 1_000;
   /** 0 = this member hears no leader. */
-  leaderId = 1;
+  leaderId: number;
+  term = 1;
+  /** Whether this member has no vote. */
+  isLearner = false;
+  /** What is wrong with this member. */
+  alarms: readonly string[] = [];
+  /** What the leader knows of the members. */
+  health: readonly MemberHealth[] = [];
   /** Commands that were proposed, oldest first. */
   readonly proposed: ClientCommand[] = [];
+  /** Changes of the membership that were proposed, oldest first. */
+  readonly changes: MembershipEntry[] = [];
+  /** Transfers that were asked for, oldest first. */
+  readonly transfers: { readonly targetId: number; readonly ifTerm: number }[] = [];
   /** What becomes of a command, besides being noted: by default it is executed. */
   onPropose: (command: ClientCommand, done: ProposalDone) => void = (command, done) => {
     const outcome = this.execute(command);
     queueMicrotask(() => done(null, outcome));
   };
+  /** What becomes of a change of the membership, besides being noted: by default it is carried out. */
+  onProposeMembership: (entry: MembershipEntry, done: ProposalDone) => void = (entry, done) => {
+    const outcome = this.change(entry);
+    queueMicrotask(() => done(null, outcome));
+  };
+  /** How the question for the membership ends: by default with what is known. */
+  onMembershipView: (done: MembershipViewDone) => void = (done) => {
+    const { leaderId, term, commitIndex } = this.status();
+    const view = { leaderId, term, commitIndex, changing: isJoint(this.#configuration()), health: this.health };
+    queueMicrotask(() => done(null, view));
+  };
+  /** How a transfer ends, besides being noted: by default the target leads the next term. */
+  onTransfer: (targetId: number, done: TransferDone) => void = (targetId, done) => {
+    this.leaderId = targetId;
+    this.term++;
+    const leader = { id: this.leaderId, term: this.term };
+    queueMicrotask(() => done(null, leader));
+  };
 
   constructor(cluster: FoundedCluster) {
     this.#cluster = cluster;
     this.#machine = new StateMachine(cluster.state, (previous, bytes) => crc32(bytes, previous), DEFAULT_STATE_LIMITS);
+    this.memberId = readCluster(cluster.state)?.members[0]?.id ?? 0;
+    this.leaderId = this.memberId;
   }
 
   get state(): StateReader {
@@ -54,14 +107,39 @@ export class SingleReplica implements HostReplica {
     this.onPropose(command, done);
   }
 
+  proposeMembership(entry: MembershipEntry, _deadlineMs: number, done: ProposalDone): void {
+    this.changes.push(entry);
+    this.onProposeMembership(entry, done);
+  }
+
+  membershipView(_deadlineMs: number, done: MembershipViewDone): void {
+    this.onMembershipView(done);
+  }
+
+  transferLeadership(targetId: number, ifTerm: number, _deadlineMs: number, done: TransferDone): void {
+    this.transfers.push({ targetId, ifTerm });
+    this.onTransfer(targetId, done);
+  }
+
   /** Applies the command as the next entry and returns its outcome. */
   execute(command: ClientCommand): Outcome {
-    const envelope = { tickMs: this.tickMs, wallMs: this.#cluster.clock.wallMs(), origin: NO_ORIGIN };
-    const entry = encodeEntry(EntryType.Command, envelope, encodeCommand(command));
-    sealEntry(entry, 1, this.#machine.progress.appliedIndex + 1, (bytes) => crc32(bytes));
-    const outcome = this.#machine.apply(entry, () => invariant(false, "commands change no configuration") as never);
-    this.#machine.commit();
+    const outcome = this.#apply(EntryType.Command, encodeCommand(command));
     invariant(outcome !== null, "clients' commands have outcomes");
+    return outcome;
+  }
+
+  /** Applies what the cluster proposes by itself. */
+  lead(operation: ClusterOperation): Outcome | null {
+    return this.#apply(EntryType.Command, encodeCommand({ principal: null, request: null, operation }));
+  }
+
+  /** Applies the change as the next entry, ends a joint configuration, and returns the outcome of the change. */
+  change(entry: MembershipEntry): Outcome {
+    const outcome = this.#apply(CHANGE_TYPES[entry.operation.kind], encodeMembershipEntry(entry));
+    invariant(outcome !== null, "changes have outcomes");
+    if (isJoint(this.#configuration())) {
+      this.#apply(EntryType.Leave, new Uint8Array(0));
+    }
     return outcome;
   }
 
@@ -71,19 +149,33 @@ export class SingleReplica implements HostReplica {
 
   status(): ReplicaStatus {
     const { appliedIndex, revision, digest } = this.#machine.progress;
+    const { memberId, leaderId, term, isLearner, alarms } = this;
     return {
-      memberId: readCluster(this.state)?.members[0]?.id ?? 0,
-      role: this.leaderId === 0 ? "follower" : "leader",
-      term: 1,
-      leaderId: this.leaderId,
+      ...{ memberId, leaderId, term, isLearner, alarms },
+      role: leaderId === memberId ? "leader" : "follower",
       commitIndex: appliedIndex,
       appliedIndex,
       firstIndex: 1,
       lastIndex: appliedIndex,
       revision,
       digest,
-      isServing: this.leaderId !== 0,
+      isServing: leaderId !== 0,
       loopLagMs: 0,
     };
+  }
+
+  #configuration(): Configuration {
+    return readCluster(this.state)?.configuration ?? NO_CONFIGURATION;
+  }
+
+  #apply(type: EntryType, payload: Uint8Array): Outcome | null {
+    const envelope = { tickMs: this.tickMs, wallMs: this.#cluster.clock.wallMs(), origin: NO_ORIGIN };
+    const entry = encodeEntry(type, envelope, payload);
+    sealEntry(entry, 1, this.#machine.progress.appliedIndex + 1, (bytes) => crc32(bytes));
+    const outcome = this.#machine.apply(entry, (index, change, expectIndex) =>
+      changeConfiguration(this.#configuration(), index, change, expectIndex),
+    );
+    this.#machine.commit();
+    return outcome;
   }
 }

@@ -1,24 +1,51 @@
 /** `npm start` and the first commands of the README, as a newcomer runs them. */
 
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { exists, freeBasePort, TestProcess, until } from "../harness/index.ts";
 
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const LAUNCHER = fileURLToPath(new URL("../../local/main.ts", import.meta.url));
 const MEMBER = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const QUOINCTL = fileURLToPath(new URL("../../../client/bin/quoinctl.js", import.meta.url));
 const PRIVATE_FILE = 0o600;
 
+/** A row of the table of members. */
+interface Row {
+  readonly name: string;
+  readonly pid: number;
+  readonly grpc: string;
+  readonly state: string;
+}
+
+/** The table that a launcher has printed. */
+function membersOf({ stdout }: TestProcess): Row[] {
+  const rows = stdout.matchAll(/^ {2}(q-[0-9]) +([0-9]+) +(\S+) +http:\S+ +(.+)$/gm);
+  return [...rows].map(([, name = "", pid, grpc = "", state = ""]) => ({ name, pid: Number(pid), grpc, state }));
+}
+
+/** The arguments of a printed command, as a shell that it is pasted into reads them. */
+function argumentsOf(command: string): string[] {
+  const prefix = "npm start -- ";
+  expect(command.startsWith(prefix), command).to.equal(true);
+  const words = execFileSync("sh", ["-c", `printf '%s\\n' ${command.slice(prefix.length)}`], { encoding: "utf8" });
+  return words.trimEnd().split("\n");
+}
+
 describe("npm start", function () {
   this.timeout(120_000);
   let directory: string;
   let running: TestProcess[];
+  /** Environment of quoinctl. */
+  let surroundings: NodeJS.ProcessEnv;
 
   beforeEach(() => {
+    surroundings = {};
     directory = mkdtempSync(join(tmpdir(), "quoin-test-local-"));
     running = [];
   });
@@ -33,9 +60,12 @@ describe("npm start", function () {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  /** Process ids that the members have logged. */
+  /** Process ids of all members that launchers have named. */
   function memberPids(): number[] {
-    return running.flatMap(({ stdout }) => [...stdout.matchAll(/process ([0-9]+)/g)].map((match) => Number(match[1])));
+    return running.flatMap((child) => [
+      ...membersOf(child).map(({ pid }) => pid),
+      ...[...child.stdout.matchAll(/is process ([0-9]+)/g)].map((match) => Number(match[1])),
+    ]);
   }
 
   async function launch(...args: string[]): Promise<TestProcess> {
@@ -45,11 +75,28 @@ describe("npm start", function () {
     return child;
   }
 
-  async function quoinctl(args: string[], input?: string): Promise<TestProcess & { code: number | null }> {
-    const child = new TestProcess(QUOINCTL, args, { cwd: directory, ...(input === undefined ? {} : { input }) });
+  async function quoinctl(args: string[], env?: NodeJS.ProcessEnv): Promise<TestProcess & { code: number | null }> {
+    const child = new TestProcess(QUOINCTL, args, { cwd: directory, env: { ...process.env, ...surroundings, ...env } });
     running.push(child);
     const { code } = await child.ended;
     return Object.assign(child, { code });
+  }
+
+  /** What the member that listens there answers for the key, however long it needs to be reached. */
+  async function read(key: string, endpoint: string, token: string): Promise<string> {
+    const args = ["--endpoints", endpoint, "--timeout", "60s", "kv", "get", key];
+    const answer = await quoinctl(args, { QUOIN_TOKEN: token });
+    expect(answer.code, answer.stderr).to.equal(0);
+    return answer.stdout;
+  }
+
+  async function newToken(): Promise<string> {
+    return (await quoinctl(["token"])).stdout.trim();
+  }
+
+  async function write(key: string, value: string): Promise<void> {
+    const answer = await quoinctl(["kv", "put", key, value, "--timeout", "60s"]);
+    expect(answer.code, answer.stderr).to.equal(0);
   }
 
   function walFiles(store: string): Map<string, string> {
@@ -62,35 +109,126 @@ describe("npm start", function () {
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
   }
 
-  it("is ready, serves the README's first commands, stops on Ctrl-C and keeps everything", async () => {
-    const first = await launch();
+  it("serves the README's first commands with three members, goes on when one is killed, and keeps everything", async () => {
+    // A directory that a shell takes apart unless the printed commands quote it.
+    const data = join(directory, "it's data");
+    const base = String(await freeBasePort());
+    const first = await launch("--data-dir", data, "--base-port", base);
     await first.untilPrinted("Quoin is ready\n");
     expect(first.stdout.trimEnd().split("\n").at(-1)).to.equal("Quoin is ready");
+    const members = membersOf(first);
+    expect(members.map(({ name }) => name)).to.deep.equal(["q-0", "q-1", "q-2"]);
+    expect(members.map(({ state }) => state).sort()).to.deep.equal(["RUNNING", "RUNNING", "RUNNING, leader"]);
+    const endpointsFile = join(data, "endpoints.json");
+    surroundings = { QUOIN_ENDPOINTS_FILE: endpointsFile };
+    const token = await newToken();
+    await tryOut(members, token);
+    expectSecrets(first, endpointsFile);
 
-    const put = await quoinctl(["kv", "put", "default/greeting", "hello"]);
-    expect(put.code, put.stderr).to.equal(0);
-    const get = await quoinctl(["kv", "get", "default/greeting"]);
-    expect(get.stdout).to.equal("hello\n");
+    const leader = members.find(({ state }) => state === "RUNNING, leader");
+    if (leader === undefined) {
+      throw new Error("nobody leads");
+    }
+    process.kill(leader.pid, "SIGKILL");
+    await first.untilPrinted(`${leader.name} ended (SIGKILL)`);
+    await write("default/greeting", "still here");
+    const printed = [...first.stdout.matchAll(/^ {2}(npm start -- --member .+)$/gm)].map(([, command = ""]) => command);
+    expect(new Set(printed).size, "commands, in the greeting and now, for the same member").to.equal(1);
+    const again = new TestProcess(LAUNCHER, argumentsOf(printed[0] ?? ""), { cwd: ROOT });
+    running.push(again);
+    await again.untilPrinted(`${leader.name} is RUNNING, ready\n`);
+    expect(await read("default/greeting", leader.grpc, token)).to.equal("still here\n");
+    await expectRefusal(["--member", leader.name, "--data-dir", data], /does q-[0-9] run already/);
+    await expectRefusal(["--member", "q-7", "--data-dir", data], /no member q-7; it has q-0, q-1, q-2/);
+
+    await stop(first);
+    expect(await again.ended, "of the member that was started again").to.deep.equal({ code: 0, signal: null });
+    for (const pid of memberPids()) {
+      expect(exists(pid)).to.equal(false);
+    }
+    await expectRefusal(["--member", "q-1", "--data-dir", data], /no cluster runs/);
+    await expectRefusal(["--members", "1", "--data-dir", data, "--base-port", base], /q-1, q-2 .*--members 3/);
+    const elsewhere = String(await freeBasePort());
+    await expectRefusal(["--data-dir", data, "--base-port", elsewhere], new RegExp(`--base-port ${base}`));
+
+    rmSync(join(data, "q-1"), { recursive: true });
+    const second = await launch("--data-dir", data, "--base-port", base);
+    await second.untilPrinted("Quoin is ready\n");
+    expect(membersOf(second)[1]?.state, "with its directory gone").to.match(/MEMBER_DATA_LOST: .*remove member [0-9]+/);
+    expect(await read("default/greeting", members[2]?.grpc ?? "", token)).to.equal("still here\n");
+    for (const { name, pid } of membersOf(second)) {
+      process.kill(pid, "SIGKILL");
+      await second.untilPrinted(`${name} ended (SIGKILL)`);
+    }
+    await stop(second);
+  });
+
+  async function tryOut(members: readonly Row[], token: string): Promise<void> {
+    await write("default/greeting", "hello");
+    for (const { grpc } of members) {
+      expect(await read("default/greeting", grpc, token)).to.equal("hello\n");
+    }
     const swap = await quoinctl(["kv", "cas", "default/greeting", "--expect", "nobody", "x"]);
     expect(swap.code, "a compare that fails").to.equal(4);
     const status = await quoinctl(["status", "-o", "json"]);
-    expect(status.stdout).to.include("RUNNING").and.to.include("LEADER");
+    expect(status.stdout.match(/"RUNNING"/g)).to.have.lengthOf(3);
+    expect(status.stdout.match(/"LEADER"/g)).to.have.lengthOf(1);
+  }
 
-    const endpointsFile = join(directory, ".quoin", "endpoints.json");
-    expect(statSync(endpointsFile).mode & 0o777).to.equal(PRIVATE_FILE);
-    const endpoints = readFileSync(endpointsFile, "utf8");
-    const { apiKey, owner } = JSON.parse(endpoints);
-    expect(first.stdout).to.include(apiKey).and.to.include(owner.email).and.to.include(owner.password);
-    const log = readFileSync(join(directory, ".quoin", "q-0.log"), "utf8");
-    expect(log).to.not.include(apiKey);
-    expect(log).to.not.include(owner.password);
-    await stop(first);
+  function expectSecrets(launcher: TestProcess, endpointsFile: string): void {
+    const data = dirname(endpointsFile);
+    const { apiKey, owner } = JSON.parse(readFileSync(endpointsFile, "utf8"));
+    expect(launcher.stdout).to.include(apiKey).and.to.include(owner.email).and.to.include(owner.password);
+    const tokens = ["admin-token", "join-token"].map((name) => readFileSync(join(data, name), "utf8").trim());
+    for (const name of ["endpoints.json", "admin-token", "join-token"]) {
+      expect(statSync(join(data, name)).mode & 0o777, name).to.equal(PRIVATE_FILE);
+    }
+    for (const name of ["q-0.log", "q-1.log", "q-2.log"]) {
+      const log = readFileSync(join(data, name), "utf8");
+      for (const secret of [apiKey, owner.password, ...tokens]) {
+        expect(log.includes(secret), `a secret in ${name}`).to.equal(false);
+      }
+    }
+  }
 
-    const second = await launch();
-    await second.untilPrinted("Quoin is ready\n");
-    expect(JSON.parse(readFileSync(endpointsFile, "utf8")).apiKey).to.equal(apiKey);
-    expect((await quoinctl(["kv", "get", "default/greeting"])).stdout).to.equal("hello\n");
-    await stop(second);
+  async function expectRefusal(args: string[], message: RegExp): Promise<void> {
+    const child = new TestProcess(LAUNCHER, args, { cwd: directory });
+    running.push(child);
+    expect((await child.ended).code).to.equal(1);
+    expect(child.stderr).to.match(message);
+  }
+
+  it("grows a cluster of one to three, also when it is killed on the way", async () => {
+    const base = ["--base-port", String(await freeBasePort())];
+    const alone = await launch("--members", "1", ...base);
+    await alone.untilPrinted("Quoin is ready\n");
+    await write("default/greeting", "hello");
+    // As if the growth had been interrupted right after this.
+    expect((await quoinctl(["member", "add", "q-1"])).code).to.equal(0);
+    await stop(alone);
+
+    const killed = await launch("--members", "3", ...base);
+    const log = (name: string) => readFileSync(join(directory, ".quoin", `${name}.log`), "utf8");
+    await until("q-1 to claim its slot", () => {
+      expect(killed.hasEnded, killed.stderr).to.equal(false);
+      return readdirSync(join(directory, ".quoin")).includes("q-1.log") && log("q-1").includes("a slot was given");
+    });
+    killed.signal("SIGKILL");
+    await killed.ended;
+    for (const name of readdirSync(join(directory, ".quoin")).filter((file) => /^q-[0-9]$/.test(file))) {
+      await until(`the end of ${name}`, () => log(name).trimEnd().endsWith('"msg":"stopped"}'));
+    }
+
+    const grown = await launch("--members", "3", ...base);
+    await grown.untilPrinted("Quoin is ready\n");
+    const status = JSON.parse((await quoinctl(["member", "list", "-o", "json"])).stdout);
+    expect(status.members.map(({ name, voter }: { name: string; voter: boolean }) => [name, voter])).to.deep.equal([
+      ["q-0", true],
+      ["q-1", true],
+      ["q-2", true],
+    ]);
+    expect(await read("default/greeting", membersOf(grown)[1]?.grpc ?? "", await newToken())).to.equal("hello\n");
+    await stop(grown);
   });
 
   it("names the port that is in use", async () => {
@@ -107,9 +245,9 @@ describe("npm start", function () {
   });
 
   it("refuses a data directory that another cluster uses", async () => {
-    const first = await launch();
+    const first = await launch("--members", "1");
     await first.untilPrinted("Quoin is ready\n");
-    const second = await launch();
+    const second = await launch("--members", "1");
     expect((await second.ended).code).to.equal(1);
     expect(second.stderr).to.match(/another (process|cluster)/);
     expect((await quoinctl(["status"])).code, "the first still serves").to.equal(0);
@@ -117,7 +255,7 @@ describe("npm start", function () {
   });
 
   it("refuses a second process on the directory of a running member", async () => {
-    const first = await launch();
+    const first = await launch("--members", "1");
     await first.untilPrinted("Quoin is ready\n");
     const member = join(directory, ".quoin", "q-0");
     const second = new TestProcess(MEMBER, [
@@ -131,22 +269,22 @@ describe("npm start", function () {
   });
 
   it("reports data that is gone instead of founding anew (P47)", async () => {
-    const first = await launch();
+    const first = await launch("--members", "1");
     await first.untilPrinted("Quoin is ready\n");
     await stop(first);
     renameSync(join(directory, ".quoin", "q-0"), join(directory, "aside"));
-    const second = await launch();
+    const second = await launch("--members", "1");
     expect((await second.ended).code).to.equal(1);
     expect(second.stderr).to.match(/the data of cluster .* is gone/);
     rmSync(join(directory, ".quoin", "q-0"), { recursive: true });
     renameSync(join(directory, "aside"), join(directory, ".quoin", "q-0"));
-    const third = await launch();
+    const third = await launch("--members", "1");
     await third.untilPrinted("Quoin is ready\n");
     await stop(third);
   });
 
   it("reports a corrupt log, never opens it as if empty, and leaves it as it is", async () => {
-    const first = await launch();
+    const first = await launch("--members", "1");
     await first.untilPrinted("Quoin is ready\n");
     expect((await quoinctl(["kv", "put", "default/a", "1"])).code).to.equal(0);
     await stop(first);
@@ -159,18 +297,26 @@ describe("npm start", function () {
       writeFileSync(path, bytes);
     }
     const flipped = walFiles(raft);
-    const second = await launch();
+    const second = await launch("--members", "1");
     expect((await second.ended).code).to.equal(1);
     expect(second.stderr).to.include("MEMBER_DAMAGED").and.to.include("has lost acknowledged data");
     // RocksDB drops what follows the damage from its own files; a person still finds it beside them.
     expect(walFiles(`${raft}-before-recovery`)).to.deep.equal(flipped);
-    const third = await launch();
+    const third = await launch("--members", "1");
     expect((await third.ended).code, "and again").to.equal(1);
     expect(walFiles(`${raft}-before-recovery`)).to.deep.equal(flipped);
   });
 
+  it("ends with its only member", async () => {
+    const child = await launch("--members", "1");
+    await child.untilPrinted("Quoin is ready\n");
+    process.kill(membersOf(child)[0]?.pid ?? 0, "SIGKILL");
+    expect((await child.ended).code).to.equal(1);
+    expect(child.stderr).to.include("member q-0 ended (SIGKILL)");
+  });
+
   it("takes its member with it when it is killed", async () => {
-    const child = await launch();
+    const child = await launch("--members", "1");
     await child.untilPrinted("Quoin is ready\n");
     const pids = memberPids();
     expect(pids).to.have.lengthOf(1);

@@ -65,7 +65,7 @@ export class PeerMemberDouble implements PeerHandler {
   joinTokens: readonly string[] = [TOKEN];
   clusterId: string | null = CLUSTER_ID;
   clusterVersion = 1;
-  appliedIndex = 100;
+  certainIndex = 100;
   damaged = false;
   readonly boot: number;
   readonly incarnation: string;
@@ -150,7 +150,7 @@ export class PeerMemberDouble implements PeerHandler {
     return {
       clusterId: this.clusterId,
       clusterVersion: this.clusterVersion,
-      appliedIndex: this.appliedIndex,
+      certainIndex: this.certainIndex,
       self: {
         memberId: this.memberId,
         incarnation: this.incarnation,

@@ -1,6 +1,8 @@
 /** The program of one member: how it starts, what it says, how it ends. */
 
+import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
@@ -40,7 +42,10 @@ describe("the program of a member", function () {
   it("prints its flags and its version", async () => {
     const help = run("--help");
     expect((await help.ended).code).to.equal(0);
-    expect(help.stdout).to.include("--accept-missing-fence").and.to.include("--until-stdin-ends");
+    expect(help.stdout)
+      .to.include("--accept-missing-fence")
+      .and.to.include("--until-stdin-ends")
+      .and.to.include("--join-token-file");
     const version = run("--version");
     expect((await version.ended).code).to.equal(0);
     expect(version.stdout).to.match(/^\d+\.\d+\.\d+\n$/);
@@ -60,6 +65,66 @@ describe("the program of a member", function () {
     const child = run("--name", "q-0", "--data-dir", join(directory, "file", "data"), ...ANY_PORTS);
     expect(await child.ended).to.deep.equal({ code: 71, signal: null });
     expect(child.stdout).to.include(join(directory, "file"));
+  });
+
+  it("names the flag and the port that is in use, with exit code 76", async () => {
+    const directory = directories.make();
+    const tokens = join(directory, "tokens");
+    writeFileSync(tokens, "a token\n", { mode: 0o600 });
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    try {
+      const flags = ["--grpc", "--http", "--peer", "--admin", "--health"];
+      for (const used of flags) {
+        const ports = flags.flatMap((flag) => [flag, `127.0.0.1:${flag === used ? port : 0}`]);
+        const child = run(
+          ...["--name", "q-0", "--data-dir", join(directory, `data${used}`), ...ports],
+          ...["--admin-token-file", tokens, "--join-token-file", tokens],
+        );
+        expect(await child.ended, used).to.deep.equal({ code: 76, signal: null });
+        expect(child.stderr).to.include(used).and.to.include(`port ${port} is in use`);
+      }
+    } finally {
+      server.close();
+    }
+  });
+
+  it("names the file with join tokens or certificates that it cannot use, with exit code 76", async () => {
+    const directory = directories.make();
+    const tokens = join(directory, "tokens");
+    const flags = ["--name", "q-0", "--data-dir", join(directory, "data"), ...ANY_PORTS, "--peer", "127.0.0.1:0"];
+    const missing = run(...flags, "--join-token-file", tokens);
+    expect((await missing.ended).code).to.equal(76);
+    expect(missing.stderr).to.include(tokens);
+    writeFileSync(tokens, "\n", { mode: 0o600 });
+    const empty = run(...flags, "--join-token-file", tokens);
+    expect((await empty.ended).code).to.equal(76);
+    expect(empty.stderr).to.include(tokens).and.to.include("no join token");
+    writeFileSync(tokens, "the secret\n", { mode: 0o600 });
+    const certificate = ["--peer-cert", tokens, "--peer-key", tokens, "--peer-ca", tokens, "--peer-join-name", "q"];
+    const wrong = run(...flags, "--join-token-file", tokens, ...certificate);
+    expect((await wrong.ended).code).to.equal(76);
+    expect(wrong.stderr).to.include("certificate").and.to.not.include("secret");
+  });
+
+  it("warns when members would talk in plain text over a network, and not on this machine alone", async () => {
+    const directory = directories.make();
+    const tokens = join(directory, "tokens");
+    writeFileSync(tokens, "the secret\n", { mode: 0o600 });
+    for (const [host, warns] of [
+      ["0.0.0.0", true],
+      ["127.0.0.1", false],
+    ] as const) {
+      // The data is refused: the process ends before it listens anywhere.
+      const child = run(
+        ...["--name", "q-0", "--data-dir", directory, ...ANY_PORTS, "--join-token-file", tokens],
+        ...["--peer", `${host}:0`, "--advertise-peer", "127.0.0.1:7402"],
+      );
+      expect((await child.ended).code, child.stdout).to.equal(73);
+      expect(child.stdout.includes("plain text"), host).to.equal(warns);
+      expect(child.stdout).to.not.include("secret");
+    }
   });
 
   it("stays up with an admin port, unready, when its data is another member's", async () => {

@@ -13,6 +13,7 @@ import { createHash } from "node:crypto";
 import { writeSync } from "node:fs";
 import { DEFAULT_REPLICA_LIMITS, Member, type Replica, systemClock, systemScheduler } from "../../src/replica/index.ts";
 import { CoordinationError, listKeys, type RequestIdentity } from "../../src/state/index.ts";
+import { measureDisk } from "../../src/storage/index.ts";
 import { FOUNDING, OWNER } from "../index.ts";
 import type { FoundState, WriterState, WriterTask } from "./writer-task.ts";
 
@@ -21,7 +22,7 @@ const PAGE = { entriesMax: 1_000, bytesMax: Number.MAX_SAFE_INTEGER, keysOnly: f
 /** Small enough for every durable step to happen within a few writes. */
 const SMALL_LIMITS = {
   ...DEFAULT_REPLICA_LIMITS,
-  compaction: { keptEntries: 5, keptBytes: 2_000, dueEntries: 5, dueBytes: 1_000 },
+  compaction: { keptEntries: 5, keptBytes: 2_000, dueEntries: 5, dueBytes: 1_000, neededBytes: 0 },
   syncBytes: 2_000,
 };
 
@@ -103,6 +104,11 @@ async function write(replica: Replica, writer: number, { tried, acknowledged }: 
   }
 }
 
+function die(reason: string): never {
+  print(`fatal ${reason}`);
+  process.exit(71);
+}
+
 const member = await Member.open({
   directory: task.directory,
   clusterName: "spec",
@@ -112,11 +118,14 @@ const member = await Member.open({
   scheduler: systemScheduler,
   limits: task.isCompacting ? SMALL_LIMITS : DEFAULT_REPLICA_LIMITS,
   version: "0.0.0",
+  peering: null,
+  log: { info: () => undefined, warn: () => undefined },
+  measureDisk,
+  hasReserve: false,
   onRole: () => undefined,
-  onFatal: (error) => {
-    print(`fatal ${error.message}`);
-    process.exit(71);
-  },
+  onFatal: (error) => die(error.message),
+  onEnd: (_end, reason) => die(reason),
+  onDiskStuck: () => die("a write does not come back"),
 });
 print(`opened ${member.state} ${member.incarnation} ${member.reason}`);
 if (member.state === "EMPTY") {

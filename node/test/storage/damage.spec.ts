@@ -9,7 +9,16 @@ import { cpSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writ
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect } from "chai";
-import { TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { type MemberData, StoreError } from "../../src/storage/index.ts";
+import {
+  appendTo,
+  JOINED_MEMBER,
+  makeJoinedMember,
+  openJoined,
+  TemporaryDirectories,
+  TestProcess,
+} from "../harness/index.ts";
+import { rowsOf } from "./installed-snapshot.ts";
 import type { Told } from "./told.ts";
 import type { WriterTask } from "./writer-task.ts";
 
@@ -223,4 +232,89 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
       });
     });
   }
+
+  describe("of one member of several", () => {
+    const random = randomFrom(SEED);
+    let original: string;
+    let expected: readonly string[];
+
+    before(async () => {
+      original = join(directories.make(), "data");
+      await makeJoinedMember(original);
+      const directory = join(directories.make(), "data");
+      cpSync(original, directory, { recursive: true });
+      const opened = await openJoined(directory);
+      if (opened.phase !== "member") {
+        throw new Error(`the directory is ${opened.phase}`);
+      }
+      expected = contentOf(opened.data);
+      await opened.data.close();
+    });
+
+    /** Rows of the log and of the state, as text to compare. */
+    function contentOf(data: MemberData): string[] {
+      const { first, last } = data.bounds;
+      const entries = data.log.entries(first, last, Number.MAX_SAFE_INTEGER);
+      const rows = rowsOf(data.state).map(({ key, value }) => Buffer.concat([key, value]));
+      return [...entries, ...rows].map((bytes) => Buffer.from(bytes).toString("hex"));
+    }
+
+    /** Whole, or damaged with term and vote as they were. */
+    async function checkMember(data: MemberData, what: string): Promise<void> {
+      const { term, vote, applied, appliedTerm } = JOINED_MEMBER;
+      expect([data.term, data.vote], what).to.deep.equal([term, vote]);
+      if (!data.damaged) {
+        // What the state has lost at its end the log has.
+        await appendTo(data, data.bounds.last, term);
+        expect(contentOf(data), what).to.deep.equal(expected);
+        return;
+      }
+      const behindState = { first: applied + 1, prevTerm: appliedTerm, last: applied, lastTerm: appliedTerm };
+      const behindSynced = { first: 11, prevTerm: 1, last: 10, lastTerm: 1 };
+      const empty = { first: 1, prevTerm: 0, last: 0, lastTerm: 0 };
+      expect([behindState, behindSynced, empty], what).to.deep.include(data.bounds);
+    }
+
+    async function check({ what, directory }: Damage): Promise<string> {
+      let opened: Awaited<ReturnType<typeof openJoined>>;
+      try {
+        opened = await openJoined(directory);
+      } catch (error) {
+        expect(error, what).to.be.instanceOf(StoreError);
+        return "error";
+      }
+      switch (opened.phase) {
+        case "refused":
+          expect(["MEMBER_DAMAGED", "MEMBER_REFUSED"], what).to.include(opened.state);
+          expect(opened.reason.length, what).to.be.greaterThan(50);
+          return "refused";
+        case "empty":
+          await opened.close();
+          throw new Error(`${what}: it passes for empty`);
+        case "member":
+          try {
+            await checkMember(opened.data, what);
+            return opened.data.damaged ? "damaged" : "whole";
+          } finally {
+            await opened.data.close();
+          }
+      }
+    }
+
+    it("is never taken for less than it was, wherever a bit is flipped or an end is cut off (P33, P46)", async () => {
+      const counts = new Map<string, number>();
+      for (const file of filesOf(original)) {
+        const { size } = statSync(join(original, file));
+        const [bit, cut] = [random(size * 8), 1 + random(size)];
+        for (const done of [
+          damage(original, `bit ${bit} of ${file}`, (copy) => flipBit(join(copy, file), bit)),
+          damage(original, `${cut} bytes off ${file}`, (copy) => truncateSync(join(copy, file), size - cut)),
+        ]) {
+          const outcome = await check(done);
+          counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
+        }
+      }
+      expect(counts.get("damaged"), JSON.stringify([...counts])).to.be.greaterThan(2);
+    });
+  });
 });

@@ -8,7 +8,7 @@
 import { writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import { DEFAULT_REPLICA_LIMITS, Member, type Replica, systemClock, systemScheduler } from "../../src/replica/index.ts";
-import { StoreError } from "../../src/storage/index.ts";
+import { measureDisk, StoreError } from "../../src/storage/index.ts";
 import type { Told } from "./told.ts";
 
 const DEADLINE_MS = 60_000;
@@ -63,8 +63,14 @@ for (const directory of process.argv.slice(2)) {
     scheduler: systemScheduler,
     limits: DEFAULT_REPLICA_LIMITS,
     version: "0.0.0",
+    peering: null,
+    log: { info: () => undefined, warn: () => undefined },
+    measureDisk,
+    hasReserve: false,
     onRole: () => undefined,
     onFatal: endWith,
+    onEnd: (_end, reason) => endWith(new Error(reason)),
+    onDiskStuck: () => endWith(new Error("a write does not come back")),
   });
   if (member.replica === null) {
     tell({ kind: "refused", state: member.state, reason: member.reason });

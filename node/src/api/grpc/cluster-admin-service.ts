@@ -4,11 +4,15 @@
  */
 
 import {
+  AddMemberRequest,
   BootstrapRequest,
   GetStatusRequest,
   ListMembersRequest,
+  PromoteMembersRequest,
+  RemoveMembersRequest,
   type ServiceName,
   serviceDefinitions,
+  TransferLeadershipRequest,
 } from "@quoin/proto";
 import type { Principal } from "../../state/index.ts";
 import type { BootstrapMethod, ClusterAdminMethods } from "../methods/index.ts";
@@ -43,10 +47,26 @@ export function clusterAdminService<Caller extends { readonly principal: Princip
             codec: BootstrapRequest,
             handle: (call, request, reply) => bootstrap.bootstrap(call, request, reply),
           }),
-    addMember: notServed(later("AddMember")),
-    promoteMembers: notServed(later("PromoteMembers")),
-    removeMembers: notServed(later("RemoveMembers")),
-    transferLeadership: notServed(later("TransferLeadership")),
+    addMember: unary(port, {
+      path: DEFINITION.addMember.path,
+      codec: AddMemberRequest,
+      handle: (call, request, reply) => methods.addMember(call, request, reply),
+    }),
+    promoteMembers: unary(port, {
+      path: DEFINITION.promoteMembers.path,
+      codec: PromoteMembersRequest,
+      handle: (call, request, reply) => methods.promoteMembers(call, request, reply),
+    }),
+    removeMembers: unary(port, {
+      path: DEFINITION.removeMembers.path,
+      codec: RemoveMembersRequest,
+      handle: (call, request, reply) => methods.removeMembers(call, request, reply),
+    }),
+    transferLeadership: unary(port, {
+      path: DEFINITION.transferLeadership.path,
+      codec: TransferLeadershipRequest,
+      handle: (call, request, reply) => methods.transferLeadership(call, request, reply),
+    }),
     putSettings: notServed(later("PutSettings")),
     rotateKeys: notServed(later("RotateKeys")),
     snapshot: streamNotServed(later("Snapshot")),

@@ -83,8 +83,12 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     this.#port.access.recheck(this.#authenticated(), need);
   }
 
+  get hasRequestId(): boolean {
+    return this.#requestId !== undefined;
+  }
+
   identity(): RequestIdentity {
-    invariant(this.#requestId !== undefined, "a mutation has a request id");
+    invariant(this.#requestId !== undefined, "a mutation that is to be recognised has a request id");
     // The path ends at the first NUL, so no two methods and requests have the same bytes.
     const payloadHash = createHash("sha256").update(`${this.#method.path}\0`).update(this.#call.request).digest();
     return { requestId: requestIdBytes(this.#requestId), payloadHash };

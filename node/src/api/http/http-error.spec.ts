@@ -17,6 +17,7 @@ describe("HTTP errors", () => {
     ["KEY_NOT_FOUND", "not-executed", 404, "not_found"],
     ["NAMESPACE_EXISTS", "not-executed", 409, "already_exists"],
     ["QUOTA", "not-executed", 507, "storage_full"],
+    ["STORAGE_FULL", "not-executed", 507, "storage_full"],
     ["NO_LEADER", "not-executed", 503, "unavailable"],
     ["OVERLOADED", "not-executed", 503, "unavailable"],
     ["SHUTTING_DOWN", "not-executed", 503, "unavailable"],

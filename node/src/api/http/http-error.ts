@@ -92,6 +92,7 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
   REVISION_MISMATCH: null,
   NOT_EMPTY: null,
   QUOTA: "storage_full",
+  STORAGE_FULL: "storage_full",
   NOT_SERVED: null,
   NO_LEADER: "unavailable",
   LEADER_CHANGED: "unavailable",

@@ -16,7 +16,9 @@ export interface Call {
   authorize(need: Need | null): undefined | Promise<void>;
   /** The same decision at once, on the state as it is applied here: for reads, after their read barrier. */
   recheck(need: Need | null): void;
-  /** The request id and the hash of the request. Only for mutations, which always have both. */
+  /** Whether a retry can be recognised; only calls of the admin port may have no request id. */
+  readonly hasRequestId: boolean;
+  /** The request id and the hash of the request. Only for mutations that have a request id. */
   identity(): RequestIdentity;
 }
 

@@ -1,12 +1,21 @@
+import { randomUUID } from "node:crypto";
 import { GetStatusRequest, ListMembersRequest, MemberRole, MemberState, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
-import { GrpcPorts } from "../../../test/harness/index.ts";
+import { type Answer, type GrpcCaller, GrpcPorts, type SingleReplica } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
-import { CoordinationError } from "../../state/index.ts";
+import { CoordinationError, readCluster } from "../../state/index.ts";
+import type { HostMember } from "./host.ts";
 
-const { getStatus, listMembers } = serviceDefinitions.ClusterAdminService;
+const { getStatus, listMembers, addMember, promoteMembers, removeMembers, transferLeadership } =
+  serviceDefinitions.ClusterAdminService;
 const STATUS = GetStatusRequest.create();
 const MEMBERS = ListMembersRequest.create();
+const STATES: readonly HostMember["state"][] = [
+  ...(["EMPTY", "JOINING", "RUNNING", "MEMBER_DATA_LOST", "MEMBER_REMOVED", "MEMBER_DAMAGED"] as const),
+  ...(["WRONG_CLUSTER", "MEMBER_REFUSED"] as const),
+];
+const ADDRESS = { peerEndpoint: "q-1:7402", grpcEndpoint: "q-1:7400", httpEndpoint: "q-1:7401" };
+const INCARNATION = new Uint8Array(16).fill(9);
 
 describe("ClusterAdminService", () => {
   let secrets: FoundingSecrets;
@@ -34,23 +43,36 @@ describe("ClusterAdminService", () => {
     });
 
     it("answers GetStatus in every state", async () => {
-      for (const state of ["EMPTY", "RUNNING", "MEMBER_DAMAGED", "MEMBER_REFUSED"] as const) {
+      for (const state of STATES) {
         ports.member.state = state;
         expect((await ports.admin.call(getStatus, STATUS)).response?.status?.state).equal(MemberState[state]);
       }
     });
 
-    it("has no membership to list", async () => {
-      const answer = await ports.admin.call(listMembers, MEMBERS);
-      expect([answer.code, answer.reason]).deep.equal(["UNAVAILABLE", "NO_LEADER"]);
+    it("answers GetStatus with what is wrong with its data", async () => {
+      ports.member.reason = "the log ends too early";
+      const { response } = await ports.admin.call(getStatus, STATUS);
+      expect(response?.status?.alarms).deep.equal(["the log ends too early"]);
+    });
+
+    it("has no membership to list or to change", async () => {
+      for (const answer of [
+        await ports.admin.call(listMembers, MEMBERS),
+        await ports.admin.call(addMember, { name: "q-1", ifConfigIndex: 0n }),
+        await ports.admin.call(transferLeadership, { targetId: "", ifTerm: 0n }),
+      ]) {
+        expect(verdict(answer)).deep.equal(["UNAVAILABLE", "NO_LEADER"]);
+      }
     });
   });
 
   describe("of a running member", () => {
     let ports: GrpcPorts;
+    let replica: SingleReplica;
 
     beforeEach(async () => {
       ports = await GrpcPorts.founded(secrets);
+      replica = servedBy(ports);
     });
 
     afterEach(() => ports.close());
@@ -82,6 +104,62 @@ describe("ClusterAdminService", () => {
       }
     });
 
+    it("answers GetStatus as a learner that something is wrong with", async () => {
+      const id = await learner(ports, "q-1");
+      replica.alarms = ["DISK_LOW"];
+      ports.member.alarms = ["member 9 refuses this one"];
+      ports.member.reason = "also this";
+      replica.leaderId = id;
+      expect((await status()).role).equal(MemberRole.FOLLOWER);
+      replica.isLearner = true;
+      const { role, leaderId, alarms } = await status();
+      const others = ["DISK_LOW", "member 9 refuses this one"];
+      expect([role, leaderId, alarms]).deep.equal([MemberRole.LEARNER, String(id), [...others, "also this"]]);
+
+      async function status() {
+        const { response } = await ports.admin.call(getStatus, STATUS);
+        if (response?.status === undefined) {
+          throw new Error("the member has a status");
+        }
+        return response.status;
+      }
+    });
+
+    it("lists what the leader knows of the members, and in GetStatus only what is known here", async () => {
+      const id = await learner(ports, "q-1");
+      await ports.admin.call(addMember, { name: "q-2", ifConfigIndex: 0n });
+      replica.health = [
+        { id: 1, lagMs: 0, contactAgeMs: 0, promotable: false },
+        { id, lagMs: 1_234.5, contactAgeMs: 50, promotable: true },
+      ];
+      const { onMembershipView } = replica;
+      replica.onMembershipView = (done) => {
+        onMembershipView((error, view) => done(error, view && { ...view, term: 7, commitIndex: 99, changing: true }));
+      };
+      const { response } = await ports.admin.call(listMembers, MEMBERS);
+      expect(response).include({ term: 7n, commitIndex: 99n, changing: true, leaderId: "1" });
+      expect(response?.members.map(healthOf)).deep.equal([
+        ["member-0", true, 0n, 0n, false],
+        ["q-1", false, 1_235n, 50n, true],
+        ["q-2", false, 0n, 0n, false],
+      ]);
+      expect(response?.members[1]).include({ ...ADDRESS, id: String(id), incarnation: "09".repeat(16) });
+      expect(response?.members[2]).include({ peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "", incarnation: "" });
+      const { response: own } = await ports.admin.call(getStatus, STATUS);
+      expect(own?.known?.changing).equal(false);
+      expect(own?.known?.members.map(healthOf)).deep.equal([
+        ["member-0", true, 0n, 0n, false],
+        ["q-1", false, 0n, 0n, false],
+        ["q-2", false, 0n, 0n, false],
+      ]);
+    });
+
+    it("hands on why the leader cannot be asked", async () => {
+      replica.onMembershipView = (done) => done(new CoordinationError("NO_LEADER", "nobody leads"), null);
+      const answer = await ports.admin.call(listMembers, MEMBERS);
+      expect([...verdict(answer), answer.message]).deep.equal(["UNAVAILABLE", "NO_LEADER", "nobody leads"]);
+    });
+
     it("lists the members after a read barrier", async () => {
       const { cluster } = ports.member;
       for (const caller of [ports.admin, ports.caller(await ownerToken())]) {
@@ -109,10 +187,18 @@ describe("ClusterAdminService", () => {
       ] as const;
       for (const [role, namespaces, reason] of cases) {
         const caller = ports.caller(await ports.token(secrets, { role, namespaces }));
-        for (const answer of [await caller.call(getStatus, STATUS), await caller.call(listMembers, MEMBERS)]) {
-          expect([answer.code, answer.reason]).deep.equal(["PERMISSION_DENIED", reason]);
+        for (const answer of [
+          await caller.call(getStatus, STATUS),
+          await caller.call(listMembers, MEMBERS),
+          await caller.call(addMember, { name: "q-1", ifConfigIndex: 0n }),
+          await caller.call(promoteMembers, { ids: ["1"], ifConfigIndex: 0n }),
+          await caller.call(removeMembers, { ids: ["1"], ifConfigIndex: 0n }),
+          await caller.call(transferLeadership, { targetId: "", ifTerm: 0n }),
+        ]) {
+          expect(verdict(answer)).deep.equal(["PERMISSION_DENIED", reason]);
         }
       }
+      expect([replica.changes, replica.transfers]).deep.equal([[], []]);
       const admin = ports.caller(await ports.token(secrets, { role: "admin", namespaces: ["*"] }));
       expect((await admin.call(getStatus, STATUS)).code).equal("OK");
     });
@@ -127,4 +213,241 @@ describe("ClusterAdminService", () => {
       return token;
     }
   });
+
+  describe("changes of the membership", () => {
+    let ports: GrpcPorts;
+    let replica: SingleReplica;
+
+    beforeEach(async () => {
+      ports = await GrpcPorts.founded(secrets);
+      replica = servedBy(ports);
+    });
+
+    afterEach(() => ports.close());
+
+    const configIndex = () => BigInt(readCluster(replica.state)?.configuration.index ?? 0);
+    const names = () => readCluster(replica.state)?.members.map(({ name }) => name);
+
+    async function owner(): Promise<GrpcCaller> {
+      return ports.caller(await ports.token(secrets));
+    }
+
+    it("add an unclaimed learner, on both ports, and answer its place", async () => {
+      for (const [name, caller] of [
+        ["q-1", ports.admin],
+        ["q-2", await owner()],
+      ] as const) {
+        const { response } = await caller.call(addMember, { name, ifConfigIndex: 0n });
+        const id = String(readCluster(replica.state)?.members.at(-1)?.id);
+        expect(response).deep.equal({
+          configIndex: configIndex(),
+          member: {
+            ...{ id, name, peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "", voter: false, incarnation: "" },
+            ...{ lagMs: 0n, contactAgeMs: 0n, promotable: false },
+          },
+        });
+      }
+      expect(names()).deep.equal(["member-0", "q-1", "q-2"]);
+      expect(replica.changes.map(({ subject }) => subject)).deep.equal(["admin", ports.member.cluster.ownerId]);
+    });
+
+    it("promote and remove several members in one step, and answer the membership that it led to", async () => {
+      const ids = [await learner(ports, "q-1"), await learner(ports, "q-2")].map(String);
+      const promoted = await ports.admin.call(promoteMembers, { ids, ifConfigIndex: configIndex() });
+      expect(promoted.response).deep.equal({ configIndex: configIndex() });
+      const { configuration } = readCluster(replica.state) ?? {};
+      expect(configuration?.voters.map(String)).deep.equal(["1", ...ids]);
+      expect(configuration?.outgoing, "the joint configuration is left").deep.equal([]);
+      expect((await ports.admin.call(promoteMembers, { ids, ifConfigIndex: 0n })).code, "again").equal("OK");
+      const removed = await (await owner()).call(removeMembers, { ids, ifConfigIndex: 0n });
+      expect(removed.response).deep.equal({ configIndex: configIndex() });
+      expect(names()).deep.equal(["member-0"]);
+      expect(replica.changes.slice(2).map(({ operation }) => operation)).deep.equal([
+        { kind: "reconfigure", promote: ids.map(Number), demote: [], remove: [] },
+        { kind: "reconfigure", promote: ids.map(Number), demote: [], remove: [] },
+        { kind: "reconfigure", promote: [], demote: [], remove: ids.map(Number) },
+      ]);
+    });
+
+    it("S12: are answered again when they are asked for again with the same request id", async () => {
+      const caller = await owner();
+      const metadata = new Map([["request-id", randomUUID()]]);
+      const add = { name: "q-1", ifConfigIndex: configIndex() };
+      const first = await caller.call(addMember, add, { metadata });
+      expect([first.code, first.headers.get("replayed")]).deep.equal(["OK", []]);
+      const again = await caller.call(addMember, add, { metadata });
+      expect(again.response, "though the configuration has moved on").deep.equal(first.response);
+      expect(again.headers.get("replayed")).deep.equal(["true"]);
+      const reused = await caller.call(addMember, { ...add, name: "q-2" }, { metadata });
+      expect(verdict(reused)).deep.equal(["INVALID_ARGUMENT", "REQUEST_ID_REUSED"]);
+      const id = first.response?.member?.id ?? "";
+      await ports.admin.call(removeMembers, { ids: [id], ifConfigIndex: 0n });
+      const late = await caller.call(addMember, add, { metadata });
+      expect(late.response?.member, "though it was removed").include({ id, name: "q-1", incarnation: "" });
+      expect(names()).deep.equal(["member-0"]);
+      const others = await ports.admin.call(addMember, add, { metadata });
+      expect(others.reason, "rows are scoped by subject (S13)").equal("CONFIG_CHANGED");
+    });
+
+    it("are executed anew when the stored answer has had its time", async () => {
+      const metadata = new Map([["request-id", randomUUID()]]);
+      const add = { name: "q-1", ifConfigIndex: 0n };
+      expect((await ports.admin.call(addMember, add, { metadata })).code).equal("OK");
+      replica.tickMs += 300_001;
+      expect((await ports.admin.call(addMember, add, { metadata })).reason).equal("MEMBER_EXISTS");
+    });
+
+    it("need no request id on the admin port if their condition makes a repetition harmless", async () => {
+      const metadata = new Map([["request-id", null]]);
+      const withCondition = await ports.admin.call(
+        addMember,
+        { name: "q-1", ifConfigIndex: configIndex() },
+        { metadata },
+      );
+      expect(withCondition.code).equal("OK");
+      expect(replica.changes[0]?.request).equal(null);
+      const refused = [
+        await ports.admin.call(addMember, { name: "q-2", ifConfigIndex: 0n }, { metadata }),
+        await ports.admin.call(promoteMembers, { ids: ["1"], ifConfigIndex: 0n }, { metadata }),
+        await ports.admin.call(removeMembers, { ids: ["1"], ifConfigIndex: 0n }, { metadata }),
+        await ports.admin.call(transferLeadership, { targetId: "", ifTerm: 0n }, { metadata }),
+      ];
+      expect(refused.map((answer) => [...verdict(answer), fieldOf(answer)])).deep.equal([
+        ...Array(3).fill(["INVALID_ARGUMENT", "BAD_FIELD", "if_config_index"]),
+        ["INVALID_ARGUMENT", "BAD_FIELD", "if_term"],
+      ]);
+      expect(refused[0]?.message).include("request-id");
+      expect(replica.changes).have.length(1);
+      const transferred = await ports.admin.call(transferLeadership, { targetId: "1", ifTerm: 1n }, { metadata });
+      expect(transferred.code).equal("OK");
+      const publicly = await (await owner()).call(addMember, { name: "q-2", ifConfigIndex: 1n }, { metadata });
+      expect(verdict(publicly)).deep.equal(["INVALID_ARGUMENT", "BAD_METADATA"]);
+    });
+
+    it("check their fields first", async () => {
+      const ids = (...list: string[]) => ({ ids: list, ifConfigIndex: 0n });
+      const answers = [
+        await ports.admin.call(addMember, { name: "Q", ifConfigIndex: 0n }),
+        await ports.admin.call(addMember, { name: "q", ifConfigIndex: -1n }),
+        await ports.admin.call(promoteMembers, ids()),
+        await ports.admin.call(removeMembers, ids("1", "1")),
+        await ports.admin.call(removeMembers, ids("q-1")),
+        await ports.admin.call(transferLeadership, { targetId: "0", ifTerm: 0n }),
+        await ports.admin.call(transferLeadership, { targetId: "", ifTerm: -1n }),
+      ];
+      expect(answers.map(({ reason }) => reason)).deep.equal(Array(7).fill("BAD_FIELD"));
+      expect(answers.map(fieldOf)).deep.equal(["name", "if_config_index", "ids", "ids", "ids", "target_id", "if_term"]);
+      expect([replica.changes, replica.transfers, ports.member.cluster.barriers.length]).deep.equal([[], [], 0]);
+    });
+
+    it("are nobody's whose right was revoked before the call", async () => {
+      const caller = await owner();
+      const { cluster } = ports.member;
+      cluster.onBarrier = (done) => {
+        cluster.changeOwner({ status: "disabled" });
+        done(null);
+      };
+      for (const answer of [
+        await caller.call(addMember, { name: "q-1", ifConfigIndex: 0n }),
+        await caller.call(transferLeadership, { targetId: "1", ifTerm: 0n }),
+      ]) {
+        expect(verdict(answer)).deep.equal(["UNAUTHENTICATED", "TOKEN_REVOKED"]);
+      }
+      expect([replica.changes, replica.transfers]).deep.equal([[], []]);
+    });
+
+    it("are refused with the reason, whether in apply or by the leader, and name the members", async () => {
+      const id = String(await learner(ports, "q-1"));
+      await ports.admin.call(addMember, { name: "q-2", ifConfigIndex: 0n });
+      const taken = await ports.admin.call(addMember, { name: "q-1", ifConfigIndex: 0n });
+      expect(verdict(taken)).deep.equal(["ALREADY_EXISTS", "MEMBER_EXISTS"]);
+      const moved = await ports.admin.call(removeMembers, { ids: [id], ifConfigIndex: 1n });
+      expect(verdict(moved)).deep.equal(["FAILED_PRECONDITION", "CONFIG_CHANGED"]);
+      expect(moved.details?.metadata.get("config_index")).equal(String(configIndex()));
+      for (const method of [promoteMembers, removeMembers]) {
+        const unknown = await ports.admin.call(method, { ids: [id, "999"], ifConfigIndex: 0n });
+        expect(verdict(unknown)).deep.equal(["NOT_FOUND", "MEMBER_NOT_FOUND"]);
+        expect(unknown.message).equal("no member has the id 999");
+      }
+      const last = await ports.admin.call(removeMembers, { ids: ["1"], ifConfigIndex: 0n });
+      expect(verdict(last)).deep.equal(["FAILED_PRECONDITION", "LAST_VOTER"]);
+      replica.onProposeMembership = (_entry, done) => {
+        done(new CoordinationError("LEARNER_NOT_READY", "not ready"), null);
+      };
+      const notReady = await ports.admin.call(promoteMembers, { ids: [id], ifConfigIndex: 0n });
+      expect(verdict(notReady)).deep.equal(["FAILED_PRECONDITION", "LEARNER_NOT_READY"]);
+      expect(notReady.message).include(`q-1 (id ${id})`);
+    });
+
+    it("say that their outcome is unknown when it is", async () => {
+      replica.onProposeMembership = (_entry, done) => {
+        done(new CoordinationError("LEADER_CHANGED", "another leads", { outcome: "unknown" }), null);
+      };
+      const answer = await ports.admin.call(addMember, { name: "q-1", ifConfigIndex: 0n });
+      expect([...verdict(answer), answer.trailers.get("outcome")]).deep.equal([
+        ...["UNAVAILABLE", "LEADER_CHANGED"],
+        ["unknown"],
+      ]);
+    });
+
+    it("transfer the leadership to a certain member or to any, and answer who leads", async () => {
+      const id = await learner(ports, "q-1");
+      const certain = await ports.admin.call(transferLeadership, { targetId: String(id), ifTerm: 1n });
+      expect(certain.response).deep.equal({ leaderId: String(id), term: 2n });
+      replica.onTransfer = (_targetId, done) => done(null, { id: 1, term: 3 });
+      const any = await (await owner()).call(transferLeadership, { targetId: "", ifTerm: 0n });
+      expect(any.response).deep.equal({ leaderId: "1", term: 3n });
+      expect(replica.transfers).deep.equal([
+        { targetId: id, ifTerm: 1 },
+        { targetId: 0, ifTerm: 0 },
+      ]);
+    });
+
+    it("hand on why the leadership was not transferred", async () => {
+      const refusals = [
+        new CoordinationError("MEMBER_NOT_FOUND", "no member has the id 9"),
+        new CoordinationError("LEARNER_NOT_READY", "member 9 has no vote"),
+        new CoordinationError("NO_LEADER", "not in time", { outcome: "unknown" }),
+      ];
+      for (const refusal of refusals) {
+        replica.onTransfer = (_targetId, done) => done(refusal, null);
+        const answer = await ports.admin.call(transferLeadership, { targetId: "9", ifTerm: 0n });
+        expect([...verdict(answer), answer.message, answer.trailers.get("outcome")[0]]).deep.equal([
+          ...[refusal.code, refusal.reason, refusal.message, refusal.outcome],
+        ]);
+      }
+    });
+  });
 });
+
+function servedBy({ member }: GrpcPorts): SingleReplica {
+  if (member.replica === null) {
+    throw new Error("the member serves");
+  }
+  return member.replica;
+}
+
+/** Adds a learner that a process has claimed, and returns its id. */
+async function learner(ports: GrpcPorts, name: string): Promise<number> {
+  const { response } = await ports.admin.call(addMember, { name, ifConfigIndex: 0n });
+  servedBy(ports).lead({ kind: "claim-slot", name, incarnation: INCARNATION, address: ADDRESS });
+  return Number(response?.member?.id);
+}
+
+function verdict({ code, reason }: Answer<unknown>): string[] {
+  return [code, reason];
+}
+
+function fieldOf({ details }: Answer<unknown>): string | undefined {
+  return details?.metadata.get("field");
+}
+
+function healthOf(slot: {
+  readonly name: string;
+  readonly voter: boolean;
+  readonly lagMs: bigint;
+  readonly contactAgeMs: bigint;
+  readonly promotable: boolean;
+}): unknown[] {
+  return [slot.name, slot.voter, slot.lagMs, slot.contactAgeMs, slot.promotable];
+}

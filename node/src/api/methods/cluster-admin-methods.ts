@@ -1,34 +1,51 @@
-/** ClusterAdminService: the state of this member, and the membership. Needs an administrator of the whole cluster. */
+/**
+ * ClusterAdminService: the state of this member, the membership, and who leads. Needs an administrator of the whole
+ * cluster. Every member takes every call: what only the leader knows or may decide is asked of it by the driver.
+ */
 
 import {
+  type AddMemberRequest,
+  type AddMemberResponse,
   type GetStatusRequest,
   type GetStatusResponse,
   type ListMembersRequest,
   type ListMembersResponse,
-  MemberRole,
-  MemberState,
-  type MemberStatus,
+  MemberSlot,
+  type PromoteMembersRequest,
+  type PromoteMembersResponse,
   ReadConsistency,
+  type RemoveMembersRequest,
+  type RemoveMembersResponse,
+  type TransferLeadershipRequest,
+  type TransferLeadershipResponse,
 } from "@quoin/proto";
 import { invariant } from "../../raft/index.ts";
-import type { ReplicaStatus } from "../../replica/index.ts";
-import { type Cluster, type Need, readCluster } from "../../state/index.ts";
+import type { ProposalDone } from "../../replica/index.ts";
+import {
+  type Cluster,
+  CoordinationError,
+  DEFAULT_STATE_LIMITS,
+  type MembershipEntry,
+  type MembershipResult,
+  type Need,
+  type Outcome,
+  readCluster,
+  type StateReader,
+  storedOutcome,
+} from "../../state/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
-import { authorized, type Executor } from "./executor.ts";
+import { authorized, type Executor, noReplica, replyOutcome } from "./executor.ts";
+import { badField, conditionField, memberIdsField, memberNameField, targetIdField } from "./field-rules.ts";
 import type { HostMember, HostReplica } from "./host.ts";
+import { localKnowledge, memberIdText, memberSlot, memberStatus, membership } from "./member-messages.ts";
+import { explainedRefusal } from "./membership-refusal.ts";
 
 /** The access level `admin`, and a list of namespaces that holds "*" itself. */
 const NEED: Need = { access: "admin", namespace: "*" };
 
-/** The oldest release that can read what this one writes; to be raised with every change of a stored format. */
-const DOWNGRADE_FLOOR = "0.1.0";
-
-const ROLES = {
-  leader: MemberRole.LEADER,
-  follower: MemberRole.FOLLOWER,
-  candidate: MemberRole.CANDIDATE,
-} as const;
+/** What the members named in a request become. */
+type Reconfiguration = { readonly promote: readonly number[] } | { readonly remove: readonly number[] };
 
 export class ClusterAdminMethods {
   readonly #executor: Executor;
@@ -41,92 +58,166 @@ export class ClusterAdminMethods {
 
   /** Local, without a quorum, in every state of the member. */
   getStatus(call: Call, _request: GetStatusRequest, reply: Reply<GetStatusResponse>): void {
-    authorized(
-      call,
-      NEED,
-      () =>
-        reply(
-          attempt(() => this.#status()),
-          "no",
-        ),
-      reply,
-    );
+    const answer = () =>
+      reply(
+        attempt(() => this.#status()),
+        "no",
+      );
+    authorized(call, NEED, answer, reply);
   }
 
+  /** The members of the record, which is at least as new as what the leader says of them. */
   listMembers(call: Call, _request: ListMembersRequest, reply: Reply<ListMembersResponse>): void {
-    const query = () => ({ consistency: ReadConsistency.LINEARIZABLE });
-    this.#executor.read(call, NEED, query, (replica) => membership(requireCluster(replica), replica.status()), reply);
+    const { replica } = this.#member;
+    if (replica === null) {
+      reply(noReplica(), "no");
+      return;
+    }
+    const ask = (): void => {
+      replica.membershipView(call.deadlineMs, (error, view) => {
+        if (view === null) {
+          invariant(error !== null, "a view that cannot be had has a reason");
+          reply(error, "no");
+          return;
+        }
+        const query = () => ({ consistency: ReadConsistency.LINEARIZABLE });
+        this.#executor.read(call, NEED, query, ({ state }) => membership(requireCluster(state), view), reply);
+      });
+    };
+    authorized(call, NEED, ask, reply);
+  }
+
+  addMember(call: Call, request: AddMemberRequest, reply: Reply<AddMemberResponse>): void {
+    const entry = (): MembershipEntry => {
+      const name = memberNameField(request.name);
+      return { ...entryHead(call, request.ifConfigIndex), operation: { kind: "add-slot", name } };
+    };
+    const response = ({ memberId }: MembershipResult, cluster: Cluster): AddMemberResponse => {
+      const added = cluster.members.find(({ id }) => id === memberId);
+      // A retry may come after the member was removed again.
+      const member =
+        added === undefined
+          ? MemberSlot.fromPartial({ id: String(memberId), name: request.name })
+          : memberSlot(cluster, added);
+      return { member, configIndex: BigInt(cluster.configuration.index) };
+    };
+    this.#change(call, entry, response, [], reply);
+  }
+
+  promoteMembers(call: Call, request: PromoteMembersRequest, reply: Reply<PromoteMembersResponse>): void {
+    this.#reconfigure(call, request, (promote) => ({ promote }), reply);
+  }
+
+  removeMembers(call: Call, request: RemoveMembersRequest, reply: Reply<RemoveMembersResponse>): void {
+    this.#reconfigure(call, request, (remove) => ({ remove }), reply);
+  }
+
+  transferLeadership(call: Call, request: TransferLeadershipRequest, reply: Reply<TransferLeadershipResponse>): void {
+    const prepare = () => {
+      const targetId = targetIdField(request.targetId);
+      return { targetId, ifTerm: requireRecognisable(call, "if_term", conditionField("if_term", request.ifTerm)) };
+    };
+    const proceed = (replica: HostReplica, { targetId, ifTerm }: ReturnType<typeof prepare>): void => {
+      replica.transferLeadership(targetId, ifTerm, call.deadlineMs, (error, leader) => {
+        if (leader === null) {
+          invariant(error !== null, "a transfer that is not done has a reason");
+          reply(error, "no");
+          return;
+        }
+        reply({ leaderId: memberIdText(leader.id), term: BigInt(leader.term) }, "no");
+      });
+    };
+    this.#executor.administer(call, NEED, prepare, proceed, reply);
+  }
+
+  #reconfigure(
+    call: Call,
+    request: { readonly ids: readonly string[]; readonly ifConfigIndex: bigint },
+    change: (ids: readonly number[]) => Reconfiguration,
+    reply: Reply<{ configIndex: bigint }>,
+  ): void {
+    const entry = (): MembershipEntry => {
+      const ids = memberIdsField(request.ids);
+      const operation = { kind: "reconfigure", promote: [], demote: [], remove: [], ...change(ids) } as const;
+      return { ...entryHead(call, request.ifConfigIndex), operation };
+    };
+    const response = (_result: MembershipResult, { configuration }: Cluster) => ({
+      configIndex: BigInt(configuration.index),
+    });
+    this.#change(call, entry, response, request.ids, reply);
+  }
+
+  /**
+   * @param response makes the response from the record as it is when no change is under way any more.
+   * @param ids of the members that the request names.
+   */
+  #change<Response>(
+    call: Call,
+    entry: () => MembershipEntry,
+    response: (result: MembershipResult, cluster: Cluster) => Response,
+    ids: readonly string[],
+    reply: Reply<Response>,
+  ): void {
+    const proceed = (replica: HostReplica, proposed: MembershipEntry): void => {
+      const replyExplained: Reply<Response> = (answer, replayed) => {
+        const isFresh = answer instanceof CoordinationError && replayed === "no";
+        reply(isFresh ? attempt(() => explainedRefusal(answer, ids, requireCluster(replica.state))) : answer, replayed);
+      };
+      const done: ProposalDone = (error, outcome) => {
+        const make = (result: MembershipResult) => response(result, requireCluster(replica.state));
+        replyOutcome(error, outcome, "membership", make, replyExplained);
+      };
+      const stored = storedAnswer(replica, proposed);
+      if (stored === null) {
+        replica.proposeMembership(proposed, call.deadlineMs, done);
+      } else {
+        done(null, stored);
+      }
+    };
+    this.#executor.administer(call, NEED, entry, proceed, reply);
   }
 
   #status(): GetStatusResponse {
-    const member = this.#member;
-    const { replica } = member;
+    const { replica } = this.#member;
     const consensus = replica?.status();
     const cluster = replica === null ? undefined : readCluster(replica.state);
-    const status: MemberStatus = {
-      id: idText(member.memberId),
-      name: member.name,
-      state: MemberState[member.state],
-      stateForMs: BigInt(member.stateForMs),
-      role: consensus === undefined ? MemberRole.MEMBER_ROLE_UNSPECIFIED : ROLES[consensus.role],
-      term: BigInt(consensus?.term ?? 0),
-      leaderId: idText(consensus?.leaderId ?? 0),
-      commitIndex: BigInt(consensus?.commitIndex ?? 0),
-      appliedIndex: BigInt(consensus?.appliedIndex ?? 0),
-      firstIndex: BigInt(consensus?.firstIndex ?? 0),
-      lastIndex: BigInt(consensus?.lastIndex ?? 0),
-      revision: BigInt(consensus?.revision ?? 0),
-      dbSizeBytes: BigInt(member.dbSizeBytes),
-      diskFreeBytes: BigInt(member.diskFreeBytes),
-      version: member.version,
-      downgradeFloor: DOWNGRADE_FLOOR,
-      uptimeMs: BigInt(member.uptimeMs),
-      incarnation: member.incarnation,
-      clusterId: member.clusterId,
-      alarms: member.reason === "" ? [] : [member.reason],
-      stateHash: consensus === undefined ? "" : consensus.digest.toString(16).padStart(8, "0"),
-      stateHashIndex: BigInt(consensus?.appliedIndex ?? 0),
-      certificateSerial: "",
-      trustedCas: [],
-      settingsRevision: 0n,
+    const isKnown = cluster !== undefined && consensus !== undefined;
+    return {
+      status: memberStatus(this.#member, consensus),
+      known: isKnown ? membership(cluster, localKnowledge(consensus)) : undefined,
     };
-    const known = cluster === undefined || consensus === undefined ? undefined : membership(cluster, consensus);
-    return { status, known };
   }
 }
 
-function requireCluster(replica: HostReplica): Cluster {
-  const cluster = readCluster(replica.state);
+function requireCluster(state: StateReader): Cluster {
+  const cluster = readCluster(state);
   invariant(cluster !== undefined, "a replica that passes a read barrier is of a founded cluster");
   return cluster;
 }
 
-function membership(cluster: Cluster, consensus: ReplicaStatus): ListMembersResponse {
-  const { configuration } = cluster;
+/** Who asks, and on which condition. */
+function entryHead(call: Call, ifConfigIndex: bigint): Omit<MembershipEntry, "operation"> {
+  const expectIndex = conditionField("if_config_index", ifConfigIndex);
   return {
-    clusterId: cluster.clusterId,
-    term: BigInt(consensus.term),
-    configIndex: BigInt(configuration.index),
-    commitIndex: BigInt(consensus.commitIndex),
-    changing: false,
-    leaderId: idText(consensus.leaderId),
-    members: cluster.members.map(({ id, name, address, incarnation }) => ({
-      id: String(id),
-      name,
-      peerEndpoint: address.peerEndpoint,
-      grpcEndpoint: address.grpcEndpoint,
-      httpEndpoint: address.httpEndpoint,
-      voter: configuration.voters.includes(id),
-      incarnation: incarnation.toHex(),
-      // A sole member has nobody to lag behind and is always in contact with itself.
-      lagMs: 0n,
-      contactAgeMs: 0n,
-      promotable: false,
-    })),
+    subject: call.principal.subject,
+    request: call.hasRequestId ? call.identity() : null,
+    expectIndex: requireRecognisable(call, "if_config_index", expectIndex),
   };
 }
 
-/** Ids on the wire are texts; that nobody is named is the empty one. */
-function idText(id: number): string {
-  return id === 0 ? "" : String(id);
+/**
+ * The outcome of an earlier attempt, null if there was none: after a read barrier, every one that was answered is here.
+ * The leader would refuse the change before it looks, for it is not possible a second time.
+ */
+function storedAnswer({ state, tickMs }: HostReplica, { subject, request }: MembershipEntry): Outcome | null {
+  const sinceMs = tickMs - DEFAULT_STATE_LIMITS.replayWindowMs;
+  return request === null ? null : storedOutcome(state, subject, request, sinceMs);
+}
+
+/** A mutation that comes twice must do no harm: its request id makes a retry recognisable, or its condition fails it. */
+function requireRecognisable(call: Call, field: string, condition: number): number {
+  if (condition === 0 && !call.hasRequestId) {
+    throw badField(field, "must not be 0 in a call without a request-id, so that a repetition does nothing twice");
+  }
+  return condition;
 }

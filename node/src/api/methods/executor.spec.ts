@@ -29,6 +29,7 @@ describe("executor", () => {
       deadlineMs: 10_000,
       authorize,
       recheck: () => undefined,
+      hasRequestId: true,
       identity: () => ({ requestId: new Uint8Array(16), payloadHash: new Uint8Array(32) }),
     };
   }
@@ -107,6 +108,18 @@ describe("executor", () => {
     };
     expect(await read(executor, asked, ReadConsistency.LINEARIZABLE)).equal(revoked);
     expect(cluster.barriers).deep.equal([10_000]);
+  });
+
+  it("P12, P13, P14: skips the round to a majority for serializable reads alone, however fresh a leader is", async () => {
+    const executor = new Executor({ replica });
+    replica.leaderId = 1;
+    await read(executor, call(), ReadConsistency.SERIALIZABLE);
+    expect(cluster.barriers).deep.equal([]);
+    // Nothing rests on the time since a leader was heard: the next read asks again.
+    for (let asked = 1; asked <= 3; asked++) {
+      await read(executor, call(), ReadConsistency.LINEARIZABLE);
+      expect(cluster.barriers).lengthOf(asked);
+    }
   });
 
   it("hands on a bug as an error, wherever it comes up, and throws it at nobody", async () => {

@@ -12,6 +12,7 @@ import {
   type ClientOperation,
   CoordinationError,
   type Need,
+  type Outcome,
   type Result,
   type StateReader,
 } from "../../state/index.ts";
@@ -65,26 +66,52 @@ export class Executor {
         reply(command, "no");
         return;
       }
+      const { kind } = command.operation;
       replica.propose(command, call.deadlineMs, (error, outcome) => {
-        if (outcome === null) {
-          invariant(error !== null, "a proposal ends with an outcome or an error");
-          reply(error, "no");
-          return;
-        }
-        const { answer, replayed } = outcome;
-        if (answer instanceof CoordinationError) {
-          reply(answer, replayed);
-          return;
-        }
-        const { kind } = command.operation;
-        const made = attempt(() => {
-          invariant(answer.kind === kind, "a result is of its operation's kind", () => `${answer.kind} of ${kind}`);
-          return response(answer as ResultOf<Kind>, replica.tickMs);
-        });
-        reply(made, replayed);
+        replyOutcome(error, outcome, kind, (result) => response(result, replica.tickMs), reply);
       });
     };
     authorized(call, need, propose, reply);
+  }
+
+  /**
+   * Does what administrators of the whole cluster may do. Entries of theirs are not checked again in apply, so the
+   * caller is, after a read barrier: whose right was revoked before the call gets nothing done.
+   *
+   * @param prepare checks the fields of the request.
+   * @param proceed replies.
+   */
+  administer<Prepared, Response>(
+    call: Call,
+    need: Need,
+    prepare: () => Prepared,
+    proceed: (replica: HostReplica, prepared: Prepared) => void,
+    reply: Reply<Response>,
+  ): void {
+    const { replica } = this.#member;
+    if (replica === null) {
+      reply(noReplica(), "no");
+      return;
+    }
+    const check = (): void => {
+      const prepared = attempt(prepare);
+      if (prepared instanceof Error) {
+        reply(prepared, "no");
+        return;
+      }
+      replica.readBarrier(call.deadlineMs, (error) => {
+        const failed =
+          error ??
+          attempt(() => {
+            call.recheck(need);
+            proceed(replica, prepared);
+          });
+        if (failed !== undefined) {
+          reply(failed, "no");
+        }
+      });
+    };
+    authorized(call, need, check, reply);
   }
 
   /**
@@ -132,6 +159,31 @@ export class Executor {
     };
     authorized(call, need, look, reply);
   }
+}
+
+/** Replies with what became of a proposal; `response` makes the response of its result, which is of this kind. */
+export function replyOutcome<Kind extends Result["kind"], Response>(
+  error: CoordinationError | null,
+  outcome: Outcome | null,
+  kind: Kind,
+  response: (result: ResultOf<Kind>) => Response,
+  reply: Reply<Response>,
+): void {
+  if (outcome === null) {
+    invariant(error !== null, "a proposal ends with an outcome or an error");
+    reply(error, "no");
+    return;
+  }
+  const { answer, replayed } = outcome;
+  if (answer instanceof CoordinationError) {
+    reply(answer, replayed);
+    return;
+  }
+  const made = attempt(() => {
+    invariant(answer.kind === kind, "a result is of its operation's kind", () => `${answer.kind} of ${kind}`);
+    return response(answer as ResultOf<Kind>);
+  });
+  reply(made, replayed);
 }
 
 /** Goes on if the caller may do what is needed, at once if that is certain at once; else replies with the refusal. */

@@ -2,14 +2,18 @@ import type { ReadConsistency } from "@quoin/proto";
 import { expect } from "chai";
 import { CoordinationError } from "../../state/index.ts";
 import {
+  conditionField,
   consistencyField,
   expectedModRevisionField,
   incarnationField,
   keyField,
+  memberIdsField,
+  memberNameField,
   namespaceField,
   pageSizeField,
   prefixField,
   refuseGuard,
+  targetIdField,
   ttlField,
   valueField,
 } from "./field-rules.ts";
@@ -129,5 +133,44 @@ describe("field rules", () => {
         text,
       ).deep.equal(["BAD_FIELD", "incarnation", undefined]);
     }
+  });
+
+  it("takes names of members as in DNS, of 1 to 63 characters", () => {
+    for (const name of ["q", "0", "q-1", "q-1.zone-a", "constructor", "a".repeat(63)]) {
+      expect(memberNameField(name)).equal(name);
+    }
+    for (const name of ["", "a".repeat(64), "Q", "-a", "a-", ".a", "a.", "a_b", "__proto__", "a b", "a\n", "a/b"]) {
+      expect(
+        refusal(() => memberNameField(name)),
+        JSON.stringify(name),
+      ).deep.equal(["BAD_FIELD", "name", "63"]);
+    }
+  });
+
+  it("takes 1 to 16 ids of members, in decimal, none twice", () => {
+    expect(memberIdsField(["1", "9007199254740991"])).deep.equal([1, 9_007_199_254_740_991]);
+    const sixteen = Array.from({ length: 16 }, (_, index) => String(index + 1));
+    expect(memberIdsField(sixteen)).have.length(16);
+    expect(refusal(() => memberIdsField([]))).deep.equal(["BAD_FIELD", "ids", "16"]);
+    expect(refusal(() => memberIdsField([...sixteen, "17"]))).deep.equal(["BAD_FIELD", "ids", "16"]);
+    expect(refusal(() => memberIdsField(["1", "2", "1"]))).deep.equal(["BAD_FIELD", "ids", undefined]);
+    for (const id of ["", "0", "01", "+1", "-1", "1.0", "1e3", " 1", "0x1", "9007199254740992", "q-1"]) {
+      expect(
+        refusal(() => memberIdsField([id])),
+        id,
+      ).deep.equal(["BAD_FIELD", "ids", undefined]);
+      if (id !== "") {
+        expect(
+          refusal(() => targetIdField(id)),
+          id,
+        ).deep.equal(["BAD_FIELD", "target_id", undefined]);
+      }
+    }
+    expect([targetIdField(""), targetIdField("7")], "empty = any").deep.equal([0, 7]);
+  });
+
+  it("takes conditions of 0 and above", () => {
+    expect([conditionField("if_term", 0n), conditionField("if_term", 7n)]).deep.equal([0, 7]);
+    expect(refusal(() => conditionField("if_term", -1n))).deep.equal(["BAD_FIELD", "if_term", undefined]);
   });
 });

@@ -8,7 +8,7 @@
  */
 
 import { type Guard, ReadConsistency } from "@quoin/proto";
-import { CoordinationError, encodeText } from "../../state/index.ts";
+import { CoordinationError, encodeText, SLOTS_MAX } from "../../state/index.ts";
 
 /** Bytes of a key, in UTF-8. */
 const KEY_BYTES_MAX = 1024;
@@ -24,6 +24,9 @@ export const PAGE_BYTES_MAX = 1024 * 1024;
 
 const NAMESPACE_CHARACTERS_MAX = 63;
 const NAMESPACE_PATTERN = /^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$/;
+const MEMBER_NAME_CHARACTERS_MAX = 63;
+const MEMBER_NAME_PATTERN = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
+const MEMBER_ID_PATTERN = /^[1-9][0-9]*$/;
 const INCARNATION_PATTERN = /^[0-9a-f]{32}$/;
 
 /** The refusal of a field that breaks a rule; `limit` is the number in that rule, for programs. */
@@ -125,4 +128,46 @@ export function incarnationField(incarnation: string): Uint8Array {
     throw badField("incarnation", "must be 32 hexadecimal digits in lower case, as GetStatus answers them");
   }
   return Uint8Array.fromHex(incarnation);
+}
+
+/** The name of a member: a label or name as in DNS, for it may become part of a host name. */
+export function memberNameField(name: string): string {
+  if (!MEMBER_NAME_PATTERN.test(name)) {
+    const rule = `must have 1 to ${MEMBER_NAME_CHARACTERS_MAX} characters: a-z and 0-9, and between them also . -`;
+    throw badField("name", rule, MEMBER_NAME_CHARACTERS_MAX);
+  }
+  return name;
+}
+
+/** The ids of members: 1 to SLOTS_MAX of them, none twice. */
+export function memberIdsField(ids: readonly string[]): number[] {
+  if (ids.length === 0 || ids.length > SLOTS_MAX) {
+    throw badField("ids", `must name 1 to ${SLOTS_MAX} members`, SLOTS_MAX);
+  }
+  const numbers = ids.map((id) => memberId("ids", id));
+  if (new Set(numbers).size !== numbers.length) {
+    throw badField("ids", "must name no member twice");
+  }
+  return numbers;
+}
+
+/** The id of the member that is to lead; 0 = whoever can take over best. */
+export function targetIdField(targetId: string): number {
+  return targetId === "" ? 0 : memberId("target_id", targetId);
+}
+
+/** A number that something must still have: 0 = whatever it has. The decoder has checked that it is safe (S17). */
+export function conditionField(field: string, number: bigint): number {
+  if (number < 0n) {
+    throw badField(field, "must be 0 (unconditional) or above");
+  }
+  return Number(number);
+}
+
+function memberId(field: string, text: string): number {
+  const id = Number(text);
+  if (!MEMBER_ID_PATTERN.test(text) || !Number.isSafeInteger(id)) {
+    throw badField(field, "must be the id of a member: a decimal number from 1 to 2^53 - 1, as ListMembers answers it");
+  }
+  return id;
 }

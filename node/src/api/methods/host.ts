@@ -2,13 +2,25 @@
 
 import type { Member, Replica } from "../../replica/index.ts";
 
-export type HostReplica = Pick<Replica, "state" | "revision" | "tickMs" | "propose" | "readBarrier" | "status">;
+export type HostReplica = Pick<
+  Replica,
+  | "state"
+  | "revision"
+  | "tickMs"
+  | "status"
+  | "propose"
+  | "readBarrier"
+  | "proposeMembership"
+  | "membershipView"
+  | "transferLeadership"
+>;
 
 export interface HostMember
   extends Pick<
     Member,
     | "state"
     | "reason"
+    | "alarms"
     | "stateForMs"
     | "uptimeMs"
     | "name"

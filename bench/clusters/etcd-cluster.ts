@@ -1,0 +1,199 @@
+/** A new cluster of etcd on this machine, with nothing set but names and addresses, as something to measure. */
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Client, credentials, status as grpcStatus, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { freeBasePort } from "@quoin/node/local";
+import { connectionOptions } from "./connection-options.ts";
+import {
+  decodePutResponse,
+  decodeRangeResponse,
+  decodeStatusResponse,
+  encodePutRequest,
+  encodeRangeRequest,
+  encodeStatusRequest,
+  type Status,
+} from "./etcd-messages.ts";
+import { EtcdProcess } from "./etcd-process.ts";
+import type { Connection, MeasuredCluster, MeasuredMember } from "./measured-cluster.ts";
+
+const HOST = "127.0.0.1";
+/** freeBasePort finds so many free ports in a row. */
+const PORTS_IN_A_ROW = 5;
+const START_TIMEOUT_MS = 60_000;
+const POLL_MS = 50;
+
+export class EtcdCluster implements MeasuredCluster {
+  readonly name = "etcd";
+  readonly version: string;
+  readonly members: readonly MeasuredMember[];
+  readonly #processes: readonly EtcdProcess[];
+  readonly #connections: readonly EtcdConnection[];
+
+  private constructor(processes: readonly EtcdProcess[], connections: readonly EtcdConnection[], version: string) {
+    this.version = version;
+    this.members = processes.map(({ pid }, at) => ({ endpoint: (connections[at] as EtcdConnection).endpoint, pid }));
+    this.#processes = processes;
+    this.#connections = connections;
+  }
+
+  /**
+   * Starts that many members of the built program with their data below the directory, and returns when all of them
+   * follow one leader.
+   */
+  static async start(
+    program: string,
+    members: number,
+    directory: string,
+    interrupted: AbortSignal,
+  ): Promise<EtcdCluster> {
+    mkdirSync(directory, { recursive: true });
+    const processes: EtcdProcess[] = [];
+    const connections: EtcdConnection[] = [];
+    try {
+      const plans = await planMembers(members);
+      for (const { name, client, peer } of plans) {
+        const flags = {
+          name,
+          "data-dir": join(directory, name),
+          "listen-client-urls": `http://${client}`,
+          "advertise-client-urls": `http://${client}`,
+          "listen-peer-urls": `http://${peer}`,
+          "initial-advertise-peer-urls": `http://${peer}`,
+          "initial-cluster": plans.map((plan) => `${plan.name}=http://${plan.peer}`).join(","),
+        };
+        const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
+        processes.push(new EtcdProcess(program, args, join(directory, `${name}.log`)));
+        connections.push(new EtcdConnection(client));
+      }
+      const version = await untilServing(processes, connections, interrupted);
+      return new EtcdCluster(processes, connections, version);
+    } catch (error) {
+      await stopAll(processes, connections);
+      throw error;
+    }
+  }
+
+  async findLeader(): Promise<MeasuredMember | null> {
+    const answers = await Promise.all(this.#connections.map((connection) => connection.status()));
+    const leaders = this.members.filter((_, at) => answers[at]?.memberId === answers[at]?.leaderId);
+    return leaders.length === 1 ? (leaders[0] as MeasuredMember) : null;
+  }
+
+  async connect(member: MeasuredMember): Promise<Connection> {
+    return new EtcdConnection(member.endpoint);
+  }
+
+  async stop(): Promise<void> {
+    await stopAll(this.#processes, this.#connections);
+  }
+}
+
+class EtcdConnection implements Connection {
+  readonly endpoint: string;
+  readonly #client: Client;
+
+  constructor(endpoint: string) {
+    this.endpoint = endpoint;
+    this.#client = new Client(endpoint, credentials.createInsecure(), connectionOptions);
+  }
+
+  put(key: string, value: Buffer): Promise<bigint> {
+    return this.#call("/etcdserverpb.KV/Put", encodePutRequest(key, value), decodePutResponse);
+  }
+
+  async get(key: string): Promise<{ readonly value: Uint8Array; readonly revision: bigint }> {
+    const request = encodeRangeRequest(key);
+    const { value, revision } = await this.#call("/etcdserverpb.KV/Range", request, decodeRangeResponse);
+    if (value === null) {
+      throw new Error(`etcd has no key ${key}`);
+    }
+    return { value, revision };
+  }
+
+  status(): Promise<Status> {
+    return this.#call("/etcdserverpb.Maintenance/Status", encodeStatusRequest(), decodeStatusResponse);
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  #call<Response>(path: string, request: Buffer, decode: (message: Buffer) => Response): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      this.#client.makeUnaryRequest(path, asIs, decode, request, new Metadata(), (error, response) => {
+        if (error === null && response !== undefined) {
+          resolve(response);
+        } else {
+          reject(error ?? new Error(`${path} was answered with nothing`));
+        }
+      });
+    });
+  }
+}
+
+function asIs(message: Buffer): Buffer {
+  return message;
+}
+
+interface MemberPlan {
+  readonly name: string;
+  /** Addresses for clients and for the other members. */
+  readonly client: string;
+  readonly peer: string;
+}
+
+async function planMembers(members: number): Promise<MemberPlan[]> {
+  const ports: number[] = [];
+  while (ports.length < members) {
+    const port = await freeBasePort();
+    if (ports.every((other) => Math.abs(other - port) >= PORTS_IN_A_ROW)) {
+      ports.push(port);
+    }
+  }
+  return ports.map((port, at) => ({ name: `e-${at}`, client: `${HOST}:${port}`, peer: `${HOST}:${port + 1}` }));
+}
+
+/** Waits until every member answers and knows the same leader; returns their version. */
+async function untilServing(
+  processes: readonly EtcdProcess[],
+  connections: readonly EtcdConnection[],
+  interrupted: AbortSignal,
+): Promise<string> {
+  const deadlineMs = performance.now() + START_TIMEOUT_MS;
+  for (;;) {
+    for (const process of processes) {
+      process.assertRunning();
+    }
+    const answers = await Promise.all(connections.map(statusIfAny));
+    const first = answers[0];
+    const leaderId = first?.leaderId ?? 0n;
+    if (first && leaderId !== 0n && answers.every((answer) => answer?.leaderId === leaderId)) {
+      return first.version;
+    }
+    if (performance.now() > deadlineMs) {
+      throw new Error(`etcd did not become ready within ${START_TIMEOUT_MS} ms`);
+    }
+    await sleep(POLL_MS, undefined, { signal: interrupted });
+  }
+}
+
+/** The member's answer; null while it does not listen, or starts. */
+async function statusIfAny(connection: EtcdConnection): Promise<Status | null> {
+  try {
+    return await connection.status();
+  } catch (error) {
+    if ((error as ServiceError).code === grpcStatus.UNAVAILABLE) {
+      return null;
+    }
+    throw error;
+  }
+}
+
+async function stopAll(processes: readonly EtcdProcess[], connections: readonly EtcdConnection[]): Promise<void> {
+  for (const connection of connections) {
+    connection.close();
+  }
+  await Promise.all(processes.map((process) => process.stop()));
+}

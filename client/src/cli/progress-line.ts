@@ -1,0 +1,36 @@
+/** One line on the standard error that changes while a command waits; nothing at all unless that is a terminal. */
+
+import { escapeControls } from "./displayed-text.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Where the terminal does not say how wide it is. */
+const usualColumns = 80;
+
+/** Back to the first column, and erase what stands behind it (ECMA-48: CR, EL). */
+const eraseLine = "\r\u001b[K";
+
+/** A line that can be replaced. */
+export class ProgressLine {
+  readonly #stderr: Terminal["stderr"];
+  #isShown = false;
+
+  constructor({ stderr }: Pick<Terminal, "stderr">) {
+    this.#stderr = stderr;
+  }
+
+  /** Shows a text in place of the one before, cut to the width of the terminal. */
+  show(text: string): void {
+    if (this.#stderr.isTTY !== true) return;
+    const width = (this.#stderr.columns ?? usualColumns) - 1;
+    const characters = Array.from(escapeControls(text));
+    const shown = characters.length <= width ? characters : [...characters.slice(0, width - 1), "…"];
+    this.#stderr.write(`${eraseLine}${shown.join("")}`);
+    this.#isShown = true;
+  }
+
+  /** Takes the line away. */
+  clear(): void {
+    if (this.#isShown) this.#stderr.write(eraseLine);
+    this.#isShown = false;
+  }
+}

@@ -1,0 +1,56 @@
+/** Histories written by hand: operations with their times and answers, on one line each. */
+
+import type { KeyAnswer, KeyOperation, OperationOutcome, RecordedOperation } from "./history.ts";
+
+export const UNKNOWN: OperationOutcome = { kind: "unknown" };
+export const NOT_EXECUTED: OperationOutcome = { kind: "not-executed" };
+
+/** A line: what was asked for, start and end in milliseconds, and what came of it. */
+export type Line = readonly [KeyOperation, number, number, KeyAnswer | OperationOutcome];
+
+export function historyOf(...lines: readonly Line[]): RecordedOperation[] {
+  return lines.map(([operation, startMs, endMs, result], id) => {
+    const outcome: OperationOutcome =
+      result.kind === "unknown" || result.kind === "not-executed" || result.kind === "ok"
+        ? result
+        : { kind: "ok", answer: result };
+    return {
+      id,
+      client: `client-${id}`,
+      operation,
+      startMs,
+      endMs: outcome.kind === "unknown" ? Number.POSITIVE_INFINITY : endMs,
+      outcome,
+    };
+  });
+}
+
+export const get = (key = "k"): KeyOperation => ({ kind: "get", key });
+export const put = (value: string, key = "k"): KeyOperation => ({ kind: "put", key, value });
+export const remove = (key = "k"): KeyOperation => ({ kind: "delete", key });
+
+export function swap(
+  newValue: string,
+  expected: { readonly expectedValue?: string; readonly expectedModRevision?: number } = {},
+): KeyOperation {
+  return { kind: "compare-and-swap", key: "k", newValue, ...expected };
+}
+
+export const absent: KeyAnswer = { kind: "absent" };
+export const created = (revision: number): KeyAnswer => ({ kind: "put", created: true, revision });
+export const overwritten = (revision: number): KeyAnswer => ({ kind: "put", created: false, revision });
+export const deleted = (revision: number): KeyAnswer => ({ kind: "deleted", revision });
+export const swapped = (revision: number): KeyAnswer => ({ kind: "swapped", revision });
+
+/** What a get shows: value, the revisions that created and wrote it, its version; read at `revision`. */
+export function found(
+  value: string,
+  [createRevision, modRevision, version]: readonly [number, number, number],
+  revision = modRevision,
+): KeyAnswer {
+  return { kind: "found", value, createRevision, modRevision, version, revision };
+}
+
+export function notSwapped(value: string, modRevision: number, revision = modRevision): KeyAnswer {
+  return { kind: "not-swapped", current: { value, modRevision }, revision };
+}

@@ -1,0 +1,116 @@
+/**
+ * What clients did and what they were told: the evidence that an oracle judges.
+ *
+ * An operation spans the time from before its first attempt to after its last answer. What was refused for certain has
+ * no effect; what nobody knows the outcome of may take effect at any time after its start, for ever.
+ */
+
+/** What a client asked for. Values are distinct over a whole history, so that a value names its write. */
+export type KeyOperation =
+  | { readonly kind: "get"; readonly key: string }
+  | { readonly kind: "put"; readonly key: string; readonly value: string }
+  | { readonly kind: "delete"; readonly key: string }
+  | {
+      readonly kind: "compare-and-swap";
+      readonly key: string;
+      readonly newValue: string;
+      /** The key must exist with this value. With neither expectation it must not exist, with both, both must hold. */
+      readonly expectedValue?: string;
+      /** The revision that the key must have; 0 = it must not exist. */
+      readonly expectedModRevision?: number;
+    };
+
+/** What the service answered. `revision` is the revision of the cluster at which the answer is true. */
+export type KeyAnswer =
+  | {
+      /** A get found the key. */
+      readonly kind: "found";
+      readonly value: string;
+      readonly createRevision: number;
+      readonly modRevision: number;
+      readonly version: number;
+      readonly revision: number;
+    }
+  /** A get or delete found no key; the service tells no revision with it. */
+  | { readonly kind: "absent" }
+  /** A put was executed at the revision. */
+  | { readonly kind: "put"; readonly created: boolean; readonly revision: number }
+  /** A delete was executed at the revision. */
+  | { readonly kind: "deleted"; readonly revision: number }
+  /** A compare-and-swap wrote at the revision. */
+  | { readonly kind: "swapped"; readonly revision: number }
+  /** A compare-and-swap changed nothing. */
+  | {
+      readonly kind: "not-swapped";
+      /** What was there instead; null = no key. */
+      readonly current: { readonly value: string; readonly modRevision: number } | null;
+      readonly revision: number;
+    };
+
+/** What became of an operation. */
+export type OperationOutcome =
+  | { readonly kind: "ok"; readonly answer: KeyAnswer }
+  /** Certainly without effect. */
+  | { readonly kind: "not-executed" }
+  /** With or without effect, now or later. */
+  | { readonly kind: "unknown" };
+
+export interface RecordedOperation {
+  /** Position in the order of the starts, from 0. */
+  readonly id: number;
+  readonly client: string;
+  readonly operation: KeyOperation;
+  /** A time of the recorder's clock, in milliseconds. */
+  readonly startMs: number;
+  /** Infinity if the outcome is unknown. */
+  readonly endMs: number;
+  readonly outcome: OperationOutcome;
+}
+
+/** An operation under way; to be ended once. */
+export interface OpenOperation {
+  end(outcome: OperationOutcome): void;
+}
+
+/** Records operations as they start and end. */
+export class History {
+  readonly #nowMs: () => number;
+  readonly #operations: (RecordedOperation | null)[] = [];
+  readonly #open = new Map<number, Omit<RecordedOperation, "endMs" | "outcome">>();
+
+  /** @param nowMs a monotonic clock in milliseconds, the finer the better: it orders what did not overlap. */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** Notes that a client starts an operation; to be called before anything of it is sent. */
+  begin(client: string, operation: KeyOperation): OpenOperation {
+    const id = this.#operations.length;
+    this.#operations.push(null);
+    const started = { id, client, operation, startMs: this.#nowMs() };
+    this.#open.set(id, started);
+    return {
+      end: (outcome) => {
+        if (!this.#open.delete(id)) {
+          throw new Error(`operation ${id} has ended before`);
+        }
+        const endMs = outcome.kind === "unknown" ? Number.POSITIVE_INFINITY : this.#nowMs();
+        this.#operations[id] = { ...started, endMs, outcome };
+      },
+    };
+  }
+
+  /** All operations in the order of their starts; those that have not ended are of unknown outcome. */
+  get operations(): RecordedOperation[] {
+    return this.#operations.map((ended, id) => {
+      if (ended !== null) {
+        return ended;
+      }
+      const started = this.#open.get(id);
+      if (started === undefined) {
+        throw new Error(`operation ${id} has neither ended nor is it open`);
+      }
+      return { ...started, endMs: Number.POSITIVE_INFINITY, outcome: { kind: "unknown" } };
+    });
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * One key as the service promises it, one operation after the other: the definition that histories are compared with.
+ *
+ * It knows no time to live and no guards. It takes the revisions of writes from outside, because which revision a write
+ * gets depends on all other keys.
+ */
+
+import type { KeyAnswer, KeyOperation } from "./history.ts";
+
+/** A key that exists, or null. */
+export type KeyState = {
+  readonly value: string;
+  readonly createRevision: number;
+  readonly modRevision: number;
+  readonly version: number;
+} | null;
+
+/**
+ * The revision of a write that nobody was told the revision of: a name for it, below all real revisions, which equals
+ * only itself.
+ */
+export function unknownRevision(operationId: number): number {
+  return -1 - operationId;
+}
+
+/** The state after the operation was executed at this revision; the same object if it changed nothing. */
+export function execute(state: KeyState, operation: KeyOperation, revision: number): KeyState {
+  switch (operation.kind) {
+    case "get":
+      return state;
+    case "put":
+      return written(state, operation.value, revision);
+    case "delete":
+      return null;
+    case "compare-and-swap":
+      return matches(state, operation) ? written(state, operation.newValue, revision) : state;
+  }
+}
+
+/** Why the operation cannot have been answered like this in this state; null if it can. */
+export function contradiction(state: KeyState, operation: KeyOperation, answer: KeyAnswer): string | null {
+  switch (answer.kind) {
+    case "found":
+      return contradictionOfFound(state, answer);
+    case "absent":
+      return state === null ? null : "the key exists";
+    case "put":
+      if (answer.created === (state === null)) {
+        return null;
+      }
+      return answer.created ? "it was not created: it exists" : "it was created: it did not exist";
+    case "deleted":
+      return state === null ? "there is no key to delete" : null;
+    case "swapped":
+      return operation.kind === "compare-and-swap" && !matches(state, operation) ? "the comparison fails" : null;
+    case "not-swapped": {
+      if (operation.kind === "compare-and-swap" && matches(state, operation)) {
+        return "the comparison holds";
+      }
+      const { current } = answer;
+      if (current === null || state === null) {
+        return (current === null) === (state === null) ? null : "it says whether the key exists, and is wrong";
+      }
+      return contradictionOfContent(state, current);
+    }
+  }
+}
+
+function contradictionOfFound(state: KeyState, answer: KeyAnswer & { readonly kind: "found" }): string | null {
+  if (state === null) {
+    return "the key does not exist";
+  }
+  const wrongContent = contradictionOfContent(state, answer);
+  if (wrongContent !== null) {
+    return wrongContent;
+  }
+  if (answer.version !== state.version) {
+    return `the version is ${state.version}`;
+  }
+  // Who created it may be somebody who was never told at which revision.
+  const isKnown = state.createRevision >= 0;
+  return isKnown && answer.createRevision !== state.createRevision
+    ? `it was created at revision ${state.createRevision}`
+    : null;
+}
+
+function contradictionOfContent(
+  state: NonNullable<KeyState>,
+  content: { readonly value: string; readonly modRevision: number },
+): string | null {
+  if (content.value !== state.value) {
+    return `the value is ${state.value}`;
+  }
+  return content.modRevision === state.modRevision ? null : `it was written at revision ${state.modRevision}`;
+}
+
+function written(state: KeyState, value: string, revision: number): KeyState {
+  return {
+    value,
+    createRevision: state?.createRevision ?? revision,
+    modRevision: revision,
+    version: (state?.version ?? 0) + 1,
+  };
+}
+
+function matches(state: KeyState, operation: KeyOperation & { readonly kind: "compare-and-swap" }): boolean {
+  const { expectedValue, expectedModRevision } = operation;
+  if (expectedValue === undefined && expectedModRevision === undefined) {
+    return state === null;
+  }
+  if (expectedModRevision !== undefined && expectedModRevision !== (state?.modRevision ?? 0)) {
+    return false;
+  }
+  return expectedValue === undefined || state?.value === expectedValue;
+}

@@ -1,0 +1,293 @@
+/**
+ * One key's operations in the order of their revisions, replayed through the model.
+ *
+ * Writes of unknown outcome that nobody was told the revision of are hidden: one of them may explain an answer that does
+ * not fit otherwise, and then is used up. Which one is taken does not matter, for all of them may happen later as well.
+ */
+
+import type { KeyAnswer, RecordedOperation } from "./history.ts";
+import { contradiction, execute, type KeyState, unknownRevision } from "./key-model.ts";
+import { isWrite, type Revelations, shownBy, valueWrittenBy } from "./revelation.ts";
+import type { Violation } from "./verdict.ts";
+
+/** An operation, with the greatest revision that had been answered when it began. */
+interface Placed {
+  readonly recorded: RecordedOperation;
+  readonly floor: number;
+}
+
+/** An operation of known revision. */
+interface Step extends Placed {
+  readonly revision: number;
+  /** What it was answered, or must have been; null = a put of unknown outcome that was executed. */
+  readonly answer: KeyAnswer | null;
+}
+
+/** An answer without a revision. */
+interface Absence extends Placed {
+  /** The greatest revision at which it can stand. */
+  readonly ceiling: number;
+}
+
+/** The key from this revision on. */
+interface Period {
+  readonly revision: number;
+  readonly state: KeyState;
+  /** Nobody who ended before this time can have seen it: a hidden delete made it, and that began later. */
+  readonly fromMs: number;
+}
+
+/** What a hidden operation must have been to explain an answer. */
+interface Explanation {
+  readonly by: "a delete" | "a write";
+  /** What it must have written; null = anything. */
+  readonly value: string | null;
+  /** The state that it led to. */
+  readonly state: KeyState;
+}
+
+const ALWAYS = Number.NEGATIVE_INFINITY;
+/** Operations shown before the one that does not fit. */
+const SHOWN_BEFORE = 5;
+
+export class KeyReplay {
+  readonly #key: string;
+  readonly #steps: Step[] = [];
+  readonly #absences: Absence[] = [];
+  /** Those that explain nothing yet. */
+  readonly #hidden: Placed[] = [];
+  /** When the first hidden delete began. */
+  #hiddenFromMs = Number.POSITIVE_INFINITY;
+  readonly #periods: Period[] = [{ revision: 0, state: null, fromMs: ALWAYS }];
+  readonly #done: RecordedOperation[] = [];
+
+  constructor(key: string) {
+    this.#key = key;
+  }
+
+  /**
+   * Takes an operation in; all of them are to be taken in before the replay.
+   *
+   * @param floor the greatest revision that had been answered when it began.
+   * @param ceiling the greatest revision after which everything that began after its end can stand.
+   */
+  add(recorded: RecordedOperation, floor: number, ceiling: number, revelations: Revelations): void {
+    const { operation, outcome } = recorded;
+    if (outcome.kind === "ok") {
+      const { answer } = outcome;
+      if ("revision" in answer) {
+        this.#steps.push({ recorded, floor, revision: answer.revision, answer });
+      } else {
+        this.#absences.push({ recorded, floor, ceiling });
+      }
+      return;
+    }
+    const revision = revelations.revisionOf(operation);
+    if (revision !== undefined) {
+      const answer: KeyAnswer | null = operation.kind === "compare-and-swap" ? { kind: "swapped", revision } : null;
+      this.#steps.push({ recorded, floor, revision, answer });
+    } else if (operation.kind !== "get") {
+      this.#hidden.push({ recorded, floor });
+      if (operation.kind === "delete") {
+        this.#hiddenFromMs = Math.min(this.#hiddenFromMs, recorded.startMs);
+      }
+    }
+  }
+
+  /** The first thing that does not fit; null if everything does. */
+  run(): Violation | null {
+    // At one revision the write comes first: whoever was told that revision has seen it.
+    this.#steps.sort((a, b) => a.revision - b.revision || Number(writes(b)) - Number(writes(a)));
+    for (const step of this.#steps) {
+      const violation = this.#replay(step);
+      if (violation !== null) {
+        return violation;
+      }
+    }
+    // A hidden delete at the latest possible time explains as many of them as any.
+    this.#absences.sort((a, b) => a.ceiling - b.ceiling);
+    for (const absence of this.#absences) {
+      const violation = this.#checkAbsence(absence);
+      if (violation !== null) {
+        return violation;
+      }
+    }
+    return null;
+  }
+
+  #replay(step: Step): Violation | null {
+    const { recorded, floor, revision, answer } = step;
+    if (writes(step) && revision <= floor) {
+      const why = `its value was written at revision ${revision}; when it began, ${floor} had been answered`;
+      return this.#violation("a value is written after its write began", recorded, why);
+    }
+    const why = answer === null ? null : contradiction(this.#state, recorded.operation, answer);
+    if (answer !== null && why !== null) {
+      const explanation = explanationOf(this.#state, recorded, answer);
+      const versionMax = (this.#state?.version ?? 0) + this.#hiddenBefore(recorded, revision).length;
+      const isCounted = answer.kind !== "found" || answer.version <= versionMax;
+      if (explanation === null || !isCounted || !this.#takeHidden(explanation, recorded, revision)) {
+        return this.#violation("every answer follows from the writes before it", recorded, why);
+      }
+      if (explanation.by === "a delete" && answer.kind === "found") {
+        this.#insertAbsenceBefore(answer.createRevision);
+      }
+      // It may have been like that since the write before.
+      this.#periods.push({
+        revision: this.#last.revision,
+        state: explanation.state,
+        fromMs: explanation.by === "a delete" ? this.#hiddenFromMs : ALWAYS,
+      });
+    }
+    if (writes(step)) {
+      this.#periods.push({ revision, state: execute(this.#state, recorded.operation, revision), fromMs: ALWAYS });
+    }
+    this.#done.push(recorded);
+    return null;
+  }
+
+  #checkAbsence({ recorded, floor, ceiling }: Absence): Violation | null {
+    const last = this.#lastPeriodAt(ceiling);
+    for (let at = last; at >= 0; at--) {
+      const { state, fromMs } = this.#periods[at] as Period;
+      if (state === null && fromMs <= recorded.endMs) {
+        return null;
+      }
+      if (this.#isBefore(at, floor)) {
+        break;
+      }
+    }
+    if (this.#takeHidden({ by: "a delete", value: null, state: null }, recorded, ceiling)) {
+      const { revision } = this.#periods[last] as Period;
+      this.#periods.splice(last + 1, 0, { revision, state: null, fromMs: this.#hiddenFromMs });
+      return null;
+    }
+    const why = `the key exists at all revisions from ${floor} to ${ceiling}`;
+    const state = this.#periods[last]?.state ?? null;
+    const rule = "what is said to be absent is absent at some time between start and end";
+    return { rule, key: this.#key, before: [], state, impossible: [{ operation: recorded, why }] };
+  }
+
+  /** Position of the last period that begins at or before the revision. */
+  #lastPeriodAt(revision: number): number {
+    let low = 0;
+    let high = this.#periods.length - 1;
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if ((this.#periods[middle]?.revision ?? 0) <= revision) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return low;
+  }
+
+  /** Whether everything before this period was over at the revision. */
+  #isBefore(at: number, revision: number): boolean {
+    const begin = this.#periods[at]?.revision ?? 0;
+    // Periods that begin together cannot be told apart by a revision.
+    return begin <= revision && (this.#periods[at - 1]?.revision ?? -1) !== begin;
+  }
+
+  /** Uses up one hidden operation that the observer can have come after; false if there is none. */
+  #takeHidden(explanation: Explanation, observer: RecordedOperation, revision: number): boolean {
+    // The one that began last, because it is the one that explains least of what came earlier.
+    const [latest] = this.#hiddenBefore(observer, revision)
+      .filter(({ recorded }) => explains(recorded, explanation))
+      .sort((a, b) => b.floor - a.floor);
+    if (latest === undefined) {
+      return false;
+    }
+    this.#hidden.splice(this.#hidden.indexOf(latest), 1);
+    return true;
+  }
+
+  #hiddenBefore(observer: RecordedOperation, revision: number): Placed[] {
+    return this.#hidden.filter(({ recorded, floor }) => floor < revision && recorded.startMs <= observer.endMs);
+  }
+
+  /** Where the key came into being again at this revision, it was absent before, since the write before. */
+  #insertAbsenceBefore(createRevision: number): void {
+    const at = this.#periods.findIndex(({ revision }) => revision >= createRevision);
+    const { revision } = this.#periods[Math.max(0, at - 1)] as Period;
+    this.#periods.splice(Math.max(1, at), 0, { revision, state: null, fromMs: this.#hiddenFromMs });
+  }
+
+  get #last(): Period {
+    return this.#periods.at(-1) as Period;
+  }
+
+  get #state(): KeyState {
+    return this.#last.state;
+  }
+
+  #violation(rule: string, operation: RecordedOperation, why: string): Violation {
+    const before = this.#done.slice(-SHOWN_BEFORE);
+    return { rule, key: this.#key, before, state: this.#state, impossible: [{ operation, why }] };
+  }
+}
+
+function writes({ answer }: Step): boolean {
+  return answer === null || isWrite(answer);
+}
+
+function explains({ operation }: RecordedOperation, { by, value }: Explanation): boolean {
+  const isDelete = operation.kind === "delete";
+  return isDelete === (by === "a delete") && (value === null || valueWrittenBy(operation) === value);
+}
+
+/** What could have happened unseen so that an answer that contradicts the state is true; null if nothing could. */
+function explanationOf(state: KeyState, { id, operation }: RecordedOperation, answer: KeyAnswer): Explanation | null {
+  const removed: Explanation = { by: "a delete", value: null, state: null };
+  switch (answer.kind) {
+    case "found":
+    case "not-swapped": {
+      const shown = shownBy(answer);
+      if (shown === null) {
+        return state === null ? null : removed;
+      }
+      return answer.kind === "found" && state !== null ? explanationOfFound(state, answer) : null;
+    }
+    case "put":
+      return answer.created ? removed : { by: "a write", value: null, state: unseen("", id) };
+    case "deleted":
+      return { by: "a write", value: null, state: unseen("", id) };
+    case "swapped":
+      return operation.kind === "compare-and-swap" ? explanationOfSwap(operation, id) : null;
+    case "absent":
+      return null;
+  }
+}
+
+function explanationOfSwap(
+  { expectedValue, expectedModRevision }: RecordedOperation["operation"] & { readonly kind: "compare-and-swap" },
+  id: number,
+): Explanation | null {
+  if (expectedValue === undefined) {
+    const expectsAbsence = expectedModRevision === undefined || expectedModRevision === 0;
+    return expectsAbsence ? { by: "a delete", value: null, state: null } : null;
+  }
+  // A revision that the client knew is one that somebody was told.
+  return expectedModRevision === undefined
+    ? { by: "a write", value: expectedValue, state: unseen(expectedValue, id) }
+    : null;
+}
+
+/** Whoever wrote what was found is known, so nothing unseen came after it; but something may have come before. */
+function explanationOfFound(
+  state: NonNullable<KeyState>,
+  { value, createRevision, modRevision, version }: KeyAnswer & { readonly kind: "found" },
+): Explanation | null {
+  if (value !== state.value || modRevision !== state.modRevision) {
+    return null;
+  }
+  const isNewer = version < state.version || (state.createRevision >= 0 && createRevision > state.createRevision);
+  const content = { value, createRevision, modRevision, version };
+  return { by: isNewer ? "a delete" : "a write", value: null, state: content };
+}
+
+/** A key that a hidden write made. */
+function unseen(value: string, id: number): KeyState {
+  return { value, createRevision: unknownRevision(id), modRevision: unknownRevision(id), version: 1 };
+}

@@ -1,0 +1,222 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import type { KeyAnswer, RecordedOperation } from "./history.ts";
+import { contradiction, execute, type KeyState, unknownRevision } from "./key-model.ts";
+import { type RandomHistoryOptions, randomHistory } from "./random-history.ts";
+import { describeVerdict } from "./report.ts";
+import { Revelations, shownBy } from "./revelation.ts";
+import { SEARCH_LIMIT_MS, searchCheck } from "./search.ts";
+import type { Verdict } from "./verdict.ts";
+import { witnessCheck } from "./witness.ts";
+
+type Random = (bound: number) => number;
+/** A wrong history made of a right one; null if this one offers no place for it. */
+type Falsification = (operations: readonly RecordedOperation[], random: Random) => RecordedOperation[] | null;
+
+const SIZE: RandomHistoryOptions = { clients: 5, keys: 2, operationsPerClient: 20, unknownPercent: 8 };
+const TINY: RandomHistoryOptions = { clients: 3, keys: 1, operationsPerClient: 2, unknownPercent: 20 };
+
+/** fast-check gives the numbers, so that it can tell and shrink what failed. */
+const random = fc.infiniteStream(fc.nat({ max: 0xffff })).map((stream): Random => {
+  return (bound) => (stream.next().value as number) % bound;
+});
+
+function search(operations: readonly RecordedOperation[]): Verdict {
+  return searchCheck(operations, { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS });
+}
+
+describe("random histories", () => {
+  it("that were lived pass both checks", () => {
+    fc.assert(
+      fc.property(random, (next) => {
+        const history = randomHistory(next, SIZE);
+        for (const verdict of [witnessCheck(history), search(history)]) {
+          expect(verdict.kind, describeVerdict(verdict)).to.equal("correct");
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("with many unknown outcomes pass both checks", () => {
+    fc.assert(
+      fc.property(random, (next) => {
+        const history = randomHistory(next, { ...SIZE, operationsPerClient: 10, unknownPercent: 25 });
+        for (const verdict of [witnessCheck(history), search(history)]) {
+          expect(verdict.kind, describeVerdict(verdict)).to.equal("correct");
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  for (const [name, falsify] of falsifications()) {
+    it(`are found out with ${name}`, () => {
+      let falsified = 0;
+      fc.assert(
+        fc.property(random, (next) => {
+          const wrong = falsify(randomHistory(next, SIZE), next);
+          if (wrong !== null) {
+            falsified++;
+            expect(search(wrong).kind, "search check").to.equal("violation");
+            expect(witnessCheck(wrong).kind, "witness check").to.equal("violation");
+          }
+        }),
+        { numRuns: 60 },
+      );
+      expect(falsified, "histories that offered a place").to.be.above(20);
+    });
+  }
+
+  it("of a few operations are judged by the search as by trying all orders", () => {
+    const verdicts = new Map<boolean, number>();
+    fc.assert(
+      fc.property(random, (next) => {
+        const history = shuffleAnswers(randomHistory(next, TINY), next);
+        const expected = isLinearizable(history);
+        verdicts.set(expected, (verdicts.get(expected) ?? 0) + 1);
+        expect(search(history).kind).to.equal(expected ? "correct" : "violation");
+      }),
+      { numRuns: 1_000 },
+    );
+    expect(Math.min(verdicts.get(true) ?? 0, verdicts.get(false) ?? 0), "of either kind").to.be.above(50);
+  });
+});
+
+function falsifications(): Map<string, Falsification> {
+  return new Map([
+    ["a stale read", staleRead],
+    ["a lost write", lostWrite],
+    ["a value from nowhere", valueFromNowhere],
+    ["an effect of what was not executed", notExecutedTookEffect],
+    ["a write that is counted too often", executedTooOften],
+  ]);
+}
+
+function staleRead(operations: readonly RecordedOperation[], next: Random): RecordedOperation[] | null {
+  return alter(operations, next, (read) => {
+    const { key } = read.operation;
+    const puts = operations.filter(({ operation, outcome }) => {
+      return operation.kind === "put" && operation.key === key && outcome.kind === "ok";
+    });
+    for (const newer of puts.filter(({ endMs }) => endMs < read.startMs)) {
+      const older = puts.find(({ endMs }) => endMs < newer.startMs);
+      if (older?.operation.kind === "put" && older.outcome.kind === "ok" && older.outcome.answer.kind === "put") {
+        return { ...foundOf(read), value: older.operation.value, modRevision: older.outcome.answer.revision };
+      }
+    }
+    return null;
+  });
+}
+
+function lostWrite(operations: readonly RecordedOperation[], next: Random): RecordedOperation[] | null {
+  return alter(operations, next, (read) => {
+    const { key } = read.operation;
+    const ofKey = operations.filter(({ operation, outcome }) => {
+      return operation.key === key && outcome.kind !== "not-executed";
+    });
+    const deletes = ofKey.filter(({ operation }) => operation.kind === "delete");
+    const survives = ofKey.some(
+      (write) =>
+        write.operation.kind === "put" &&
+        write.endMs < read.startMs &&
+        deletes.every((remove) => remove.endMs < write.startMs || remove.startMs > read.endMs),
+    );
+    return survives ? { kind: "absent" } : null;
+  });
+}
+
+function valueFromNowhere(operations: readonly RecordedOperation[], next: Random): RecordedOperation[] | null {
+  return alter(operations, next, (read) => ({ ...foundOf(read), value: "nobody wrote this" }));
+}
+
+function executedTooOften(operations: readonly RecordedOperation[], next: Random): RecordedOperation[] | null {
+  return alter(operations, next, (read) => {
+    const found = foundOf(read);
+    return { ...found, version: found.version + operations.length };
+  });
+}
+
+function notExecutedTookEffect(operations: readonly RecordedOperation[], next: Random): RecordedOperation[] | null {
+  const shown = new Set(
+    operations.flatMap(({ outcome }) => (outcome.kind === "ok" ? (shownBy(outcome.answer)?.value ?? []) : [])),
+  );
+  const candidates = operations.filter(({ operation }) => operation.kind === "put" && shown.has(operation.value));
+  const refused = candidates[next(Math.max(1, candidates.length))];
+  return refused === undefined
+    ? null
+    : operations.map((recorded) =>
+        recorded === refused
+          ? { ...recorded, endMs: recorded.startMs + 1, outcome: { kind: "not-executed" } }
+          : recorded,
+      );
+}
+
+/** Replaces the answer of one read that found something, if the change can be made on any. */
+function alter(
+  operations: readonly RecordedOperation[],
+  next: Random,
+  change: (read: RecordedOperation) => KeyAnswer | null,
+): RecordedOperation[] | null {
+  const changes = operations.flatMap((recorded) => {
+    const { operation, outcome } = recorded;
+    const isRead = operation.kind === "get" && outcome.kind === "ok" && outcome.answer.kind === "found";
+    const answer = isRead ? change(recorded) : null;
+    return answer === null ? [] : [{ recorded, answer }];
+  });
+  const chosen = changes[next(Math.max(1, changes.length))];
+  return chosen === undefined
+    ? null
+    : operations.map((recorded) =>
+        recorded === chosen.recorded ? { ...recorded, outcome: { kind: "ok", answer: chosen.answer } } : recorded,
+      );
+}
+
+function foundOf({ outcome }: RecordedOperation): KeyAnswer & { readonly kind: "found" } {
+  if (outcome.kind !== "ok" || outcome.answer.kind !== "found") {
+    throw new Error("only reads that found something are altered");
+  }
+  return outcome.answer;
+}
+
+/** Lets operations of a kind swap their answers, which sometimes makes the history wrong. */
+function shuffleAnswers(operations: readonly RecordedOperation[], next: Random): RecordedOperation[] {
+  const outcomes = operations.map(({ outcome }) => outcome);
+  for (let at = outcomes.length - 1; at > 0; at--) {
+    const other = next(at + 1);
+    const isSameKind = operations[at]?.operation.kind === operations[other]?.operation.kind;
+    const [a, b] = [outcomes[at], outcomes[other]];
+    if (isSameKind && a?.kind === "ok" && b?.kind === "ok") {
+      outcomes[at] = b;
+      outcomes[other] = a;
+    }
+  }
+  return operations.map((recorded, at) => ({ ...recorded, outcome: outcomes[at] ?? recorded.outcome }));
+}
+
+/** The definition of linearizability, taken at its word. */
+function isLinearizable(operations: readonly RecordedOperation[]): boolean {
+  const revelations = new Revelations(operations);
+  const extend = (left: readonly RecordedOperation[], state: KeyState): boolean => {
+    if (left.every(({ outcome }) => outcome.kind !== "ok")) {
+      return true;
+    }
+    return left.some((recorded) => {
+      const { id, operation, outcome, startMs } = recorded;
+      if (left.some(({ endMs, outcome: other }) => other.kind === "ok" && endMs < startMs)) {
+        return false;
+      }
+      if (outcome.kind === "not-executed") {
+        return false;
+      }
+      if (outcome.kind === "ok" && contradiction(state, operation, outcome.answer) !== null) {
+        return false;
+      }
+      const answered = outcome.kind === "ok" && "revision" in outcome.answer ? outcome.answer.revision : undefined;
+      const revision = answered ?? revelations.revisionOf(operation) ?? unknownRevision(id);
+      const rest = left.filter((other) => other !== recorded);
+      return extend(rest, execute(state, operation, revision));
+    });
+  };
+  return extend(operations, null);
+}

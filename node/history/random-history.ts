@@ -1,0 +1,194 @@
+/**
+ * Random concurrent histories that are correct because they were lived: clients whose operations overlap, each executed
+ * on one real sequence of keys at a moment between its start and its end.
+ */
+
+import type { KeyAnswer, KeyOperation, OperationOutcome, RecordedOperation } from "./history.ts";
+import { execute, type KeyState } from "./key-model.ts";
+import { isWrite, shownBy } from "./revelation.ts";
+
+export interface RandomHistoryOptions {
+  readonly clients: number;
+  readonly keys: number;
+  readonly operationsPerClient: number;
+  /** Of 100 operations, how many nobody gets an answer to. */
+  readonly unknownPercent: number;
+}
+
+interface Planned {
+  readonly id: number;
+  readonly client: string;
+  readonly key: string;
+  readonly startMs: number;
+  /** When it is executed; infinity = never. */
+  readonly atMs: number;
+  readonly endMs: number;
+  readonly outcome: OperationOutcome["kind"];
+  operation: KeyOperation | null;
+  answer: KeyAnswer | null;
+}
+
+type Content = { readonly value: string; readonly modRevision: number };
+
+const NOT_EXECUTED_PERCENT = 3;
+/** Units of time that an operation may take, and that may lie between two of a client. */
+const DURATION_MAX = 40;
+const GAP_MAX = 10;
+/** How long after its start an operation of unknown outcome may be executed. */
+const LATE_MAX = 600;
+
+/** @param random whole numbers in [0, bound). */
+export function randomHistory(random: (bound: number) => number, options: RandomHistoryOptions): RecordedOperation[] {
+  const plans = plan(random, options);
+  const life = new Life(random);
+  const moments = plans.flatMap((planned) => [
+    { ms: planned.startMs, happen: () => life.start(planned) },
+    { ms: planned.atMs, happen: () => life.execute(planned) },
+    { ms: planned.endMs, happen: () => life.end(planned) },
+  ]);
+  moments.sort((a, b) => a.ms - b.ms);
+  for (const { ms, happen } of moments) {
+    if (Number.isFinite(ms)) {
+      happen();
+    }
+  }
+  return plans.map(({ id, client, startMs, endMs, outcome, operation, answer }) => ({
+    id,
+    client,
+    operation: operation as KeyOperation,
+    startMs,
+    endMs,
+    outcome: outcome === "ok" ? { kind: "ok", answer: answer as KeyAnswer } : { kind: outcome },
+  }));
+}
+
+function plan(random: (bound: number) => number, options: RandomHistoryOptions): Planned[] {
+  const plans: Omit<Planned, "id">[] = [];
+  for (let client = 0; client < options.clients; client++) {
+    let nowMs = random(GAP_MAX);
+    for (let count = 0; count < options.operationsPerClient; count++) {
+      const startMs = nowMs;
+      const durationMs = 2 + random(DURATION_MAX);
+      const dice = random(100);
+      const outcome =
+        dice < options.unknownPercent
+          ? "unknown"
+          : dice < options.unknownPercent + NOT_EXECUTED_PERCENT
+            ? "not-executed"
+            : "ok";
+      plans.push({
+        client: `client-${client}`,
+        key: `key-${random(options.keys)}`,
+        startMs,
+        atMs: momentOf(random, outcome, startMs, durationMs),
+        endMs: outcome === "unknown" ? Number.POSITIVE_INFINITY : startMs + durationMs,
+        outcome,
+        operation: null,
+        answer: null,
+      });
+      nowMs += durationMs + random(GAP_MAX);
+    }
+  }
+  // A moment is never shared, so that what happens first is certain.
+  return plans
+    .sort((a, b) => a.startMs - b.startMs)
+    .map((planned, id) => ({ ...planned, id, atMs: planned.atMs + (id + 1) / (plans.length + 2) }));
+}
+
+function momentOf(
+  random: (bound: number) => number,
+  outcome: OperationOutcome["kind"],
+  startMs: number,
+  durationMs: number,
+): number {
+  switch (outcome) {
+    case "ok":
+      return startMs + random(durationMs - 1);
+    case "not-executed":
+      return Number.POSITIVE_INFINITY;
+    case "unknown":
+      return random(2) === 0 ? Number.POSITIVE_INFINITY : startMs + random(LATE_MAX);
+  }
+}
+
+/** The keys themselves, and what the clients have learned of them. */
+class Life {
+  readonly #random: (bound: number) => number;
+  readonly #states = new Map<string, KeyState>();
+  readonly #learned = new Map<string, Content>();
+  #revision = 1;
+
+  constructor(random: (bound: number) => number) {
+    this.#random = random;
+  }
+
+  /** The client decides what it wants, by what is known then. */
+  start(planned: Planned): void {
+    const { key, id } = planned;
+    const value = `value-${id}`;
+    const dice = this.#random(10);
+    if (dice < 4) {
+      planned.operation = { kind: "get", key };
+    } else if (dice < 7) {
+      planned.operation = { kind: "put", key, value };
+    } else if (dice < 8) {
+      planned.operation = { kind: "delete", key };
+    } else {
+      planned.operation = { kind: "compare-and-swap", key, newValue: value, ...this.#expectation(key) };
+    }
+  }
+
+  execute(planned: Planned): void {
+    const operation = planned.operation as KeyOperation;
+    const before = this.#states.get(operation.key) ?? null;
+    const after = execute(before, operation, this.#revision + 1);
+    if (after !== before) {
+      this.#revision++;
+      this.#states.set(operation.key, after);
+    }
+    planned.answer = answerOf(operation, before, after, this.#revision);
+  }
+
+  end({ operation, answer, outcome }: Planned): void {
+    if (operation === null || answer === null || outcome !== "ok") {
+      return;
+    }
+    const shown = shownBy(answer);
+    if (shown !== null) {
+      this.#learned.set(operation.key, { value: shown.value, modRevision: shown.modRevision });
+    } else if (isWrite(answer) && "revision" in answer && operation.kind === "put") {
+      this.#learned.set(operation.key, { value: operation.value, modRevision: answer.revision });
+    }
+  }
+
+  #expectation(key: string): { readonly expectedValue?: string; readonly expectedModRevision?: number } {
+    const learned = this.#learned.get(key);
+    const dice = this.#random(4);
+    if (learned === undefined || dice === 0) {
+      return this.#random(2) === 0 ? {} : { expectedModRevision: 0 };
+    }
+    return dice === 1
+      ? { expectedValue: learned.value }
+      : dice === 2
+        ? { expectedModRevision: learned.modRevision }
+        : { expectedValue: learned.value, expectedModRevision: learned.modRevision };
+  }
+}
+
+function answerOf(operation: KeyOperation, before: KeyState, after: KeyState, revision: number): KeyAnswer {
+  switch (operation.kind) {
+    case "get":
+      return before === null ? { kind: "absent" } : { kind: "found", ...before, revision };
+    case "put":
+      return { kind: "put", created: before === null, revision };
+    case "delete":
+      return before === null ? { kind: "absent" } : { kind: "deleted", revision };
+    case "compare-and-swap": {
+      if (after !== before) {
+        return { kind: "swapped", revision };
+      }
+      const current = before === null ? null : { value: before.value, modRevision: before.modRevision };
+      return { kind: "not-swapped", current, revision };
+    }
+  }
+}

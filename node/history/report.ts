@@ -1,0 +1,83 @@
+/** Tells people what an oracle found: the few operations that contradict each other, and nothing of the rest. */
+
+import type { KeyAnswer, KeyOperation, RecordedOperation } from "./history.ts";
+import type { KeyState } from "./key-model.ts";
+import type { Verdict, Violation } from "./verdict.ts";
+
+/** The verdict in words, several lines for a violation. Times are milliseconds since the first operation shown. */
+export function describeVerdict(verdict: Verdict): string {
+  switch (verdict.kind) {
+    case "correct":
+      return "the history is correct";
+    case "undecided":
+      return `undecided in the time given: key ${verdict.key}, ${verdict.operations} operations were not ordered`;
+    case "violation":
+      return describeViolation(verdict.violation);
+  }
+}
+
+function describeViolation({ rule, key, before, state, impossible }: Violation): string {
+  const shown = [...before, ...impossible.map(({ operation }) => operation)];
+  const originMs = Math.min(...shown.map(({ startMs }) => startMs));
+  const lines = [`violated: ${rule}`, `key ${key}`];
+  for (const operation of before) {
+    lines.push(`  ${describeOperation(operation, originMs)}`);
+  }
+  lines.push(`then the key is ${describeState(state)}, and cannot go on with any of`);
+  for (const { operation, why } of impossible) {
+    lines.push(`  ${describeOperation(operation, originMs)}: ${why}`);
+  }
+  return lines.join("\n");
+}
+
+function describeOperation({ id, client, operation, startMs, endMs, outcome }: RecordedOperation, originMs: number) {
+  const end = Number.isFinite(endMs) ? (endMs - originMs).toFixed(3) : "?";
+  const result = outcome.kind === "ok" ? describeAnswer(outcome.answer) : outcome.kind;
+  return `#${id} ${client} [${(startMs - originMs).toFixed(3)}, ${end}] ${describeRequest(operation)} -> ${result}`;
+}
+
+function describeRequest(operation: KeyOperation): string {
+  switch (operation.kind) {
+    case "get":
+    case "delete":
+      return operation.kind;
+    case "put":
+      return `put ${operation.value}`;
+    case "compare-and-swap": {
+      const { expectedValue, expectedModRevision, newValue } = operation;
+      const value = expectedValue === undefined ? [] : [expectedValue];
+      const revision = expectedModRevision === undefined ? [] : [`revision ${expectedModRevision}`];
+      return `swap ${[...value, ...revision].join(" at ") || "absent"} for ${newValue}`;
+    }
+  }
+}
+
+function describeAnswer(answer: KeyAnswer): string {
+  switch (answer.kind) {
+    case "found": {
+      const { value, createRevision, modRevision, version, revision } = answer;
+      return `${describeState({ value, createRevision, modRevision, version })} (at revision ${revision})`;
+    }
+    case "absent":
+      return "absent";
+    case "put":
+      return `${answer.created ? "created" : "written"} at revision ${answer.revision}`;
+    case "deleted":
+    case "swapped":
+      return `${answer.kind} at revision ${answer.revision}`;
+    case "not-swapped": {
+      const { current, revision } = answer;
+      const there = current === null ? "absent" : `${current.value} of revision ${current.modRevision}`;
+      return `not swapped, it is ${there} (at revision ${revision})`;
+    }
+  }
+}
+
+function describeState(state: KeyState): string {
+  if (state === null) {
+    return "absent";
+  }
+  const at = (revision: number): string => (revision < 0 ? "an unknown revision" : `revision ${revision}`);
+  const { value, createRevision, modRevision, version } = state;
+  return `${value}, version ${version}, written at ${at(modRevision)}, created at ${at(createRevision)}`;
+}

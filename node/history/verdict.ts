@@ -1,0 +1,30 @@
+/** What an oracle says about a history. */
+
+import type { RecordedOperation } from "./history.ts";
+import type { KeyState } from "./key-model.ts";
+
+/** An operation that cannot come next, and why. */
+export interface Impossible {
+  readonly operation: RecordedOperation;
+  readonly why: string;
+}
+
+/** The part of a history in which a rule is broken. */
+export interface Violation {
+  /** The rule, in a few words. */
+  readonly rule: string;
+  readonly key: string;
+  /** What led to the state, the latest ones, in the order in which they were executed. */
+  readonly before: readonly RecordedOperation[];
+  /** The key where it cannot go on. */
+  readonly state: KeyState;
+  readonly impossible: readonly Impossible[];
+}
+
+export type Verdict =
+  | { readonly kind: "correct" }
+  | { readonly kind: "violation"; readonly violation: Violation }
+  /** The time for looking ran out. That is a failure: nothing was shown. */
+  | { readonly kind: "undecided"; readonly key: string; readonly operations: number };
+
+export const CORRECT: Verdict = { kind: "correct" };

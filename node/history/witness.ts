@@ -1,0 +1,124 @@
+/**
+ * The witness check: the answers say themselves in which order everything happened. Writes are ordered by the revision
+ * that they were told, reads stand at theirs; that order must keep to the times, and give every answer. It takes one
+ * pass, so it can judge a history of any length, and it sees across keys.
+ *
+ * Writes of unknown outcome of which nobody met the value have no revision. They may explain an answer that does not fit
+ * otherwise, each one of them; the search check is exact about them.
+ */
+
+import type { KeyAnswer, RecordedOperation } from "./history.ts";
+import { KeyReplay } from "./key-replay.ts";
+import { isWrite, Revelations } from "./revelation.ts";
+import { CORRECT, type Verdict, type Violation } from "./verdict.ts";
+
+/** Whether revisions keep to the times, and every answer follows from the writes before it. */
+export function witnessCheck(operations: readonly RecordedOperation[]): Verdict {
+  const relevant = operations.filter(({ outcome }) => outcome.kind !== "not-executed");
+  const floors = floorsOf(relevant);
+  const order = checkOrder(relevant, floors);
+  if (order !== null) {
+    return { kind: "violation", violation: order };
+  }
+  const ceilings = ceilingsOf(relevant);
+  const revelations = new Revelations(relevant);
+  const replays = new Map<string, KeyReplay>();
+  for (const recorded of relevant) {
+    const { key } = recorded.operation;
+    const replay = replays.get(key) ?? new KeyReplay(key);
+    replays.set(key, replay);
+    replay.add(recorded, floors.get(recorded) ?? 0, ceilings.get(recorded) ?? 0, revelations);
+  }
+  for (const replay of replays.values()) {
+    const violation = replay.run();
+    if (violation !== null) {
+      return { kind: "violation", violation };
+    }
+  }
+  return CORRECT;
+}
+
+function answerOf({ outcome }: RecordedOperation): KeyAnswer | null {
+  return outcome.kind === "ok" ? outcome.answer : null;
+}
+
+function revisionOf(recorded: RecordedOperation): number | null {
+  const answer = answerOf(recorded);
+  return answer !== null && "revision" in answer ? answer.revision : null;
+}
+
+/** For each operation the greatest revision that was answered before it began. */
+function floorsOf(operations: readonly RecordedOperation[]): Map<RecordedOperation, number> {
+  const byStart = [...operations].sort((a, b) => a.startMs - b.startMs);
+  const byEnd = [...operations].sort((a, b) => a.endMs - b.endMs);
+  const floors = new Map<RecordedOperation, number>();
+  let ended = 0;
+  let floor = 0;
+  for (const recorded of byStart) {
+    for (let next = byEnd[ended]; next !== undefined && next.endMs < recorded.startMs; next = byEnd[ended]) {
+      floor = Math.max(floor, revisionOf(next) ?? 0);
+      ended++;
+    }
+    floors.set(recorded, floor);
+  }
+  return floors;
+}
+
+/** For each operation the greatest revision at which everything that began after its end still comes after it. */
+function ceilingsOf(operations: readonly RecordedOperation[]): Map<RecordedOperation, number> {
+  const byStart = [...operations].sort((a, b) => b.startMs - a.startMs);
+  const byEnd = [...operations].sort((a, b) => b.endMs - a.endMs);
+  const ceilings = new Map<RecordedOperation, number>();
+  let begun = 0;
+  let ceiling = Number.POSITIVE_INFINITY;
+  for (const recorded of byEnd) {
+    for (let next = byStart[begun]; next !== undefined && next.startMs > recorded.endMs; next = byStart[begun]) {
+      const answer = answerOf(next);
+      const revision = revisionOf(next);
+      if (answer !== null && revision !== null) {
+        ceiling = Math.min(ceiling, isWrite(answer) ? revision - 1 : revision);
+      }
+      begun++;
+    }
+    ceilings.set(recorded, ceiling);
+  }
+  return ceilings;
+}
+
+/** Writes have revisions of their own, and nothing stands before what had ended when it began. */
+function checkOrder(
+  operations: readonly RecordedOperation[],
+  floors: ReadonlyMap<RecordedOperation, number>,
+): Violation | null {
+  const writes = new Map<number, RecordedOperation>();
+  for (const recorded of operations) {
+    const answer = answerOf(recorded);
+    const revision = revisionOf(recorded);
+    if (answer === null || revision === null) {
+      continue;
+    }
+    const { key } = recorded.operation;
+    const floor = floors.get(recorded) ?? 0;
+    const other = isWrite(answer) ? writes.get(revision) : undefined;
+    if (other !== undefined) {
+      const why = `revision ${revision} is that of operation ${other.id}`;
+      return {
+        rule: "a revision has one write",
+        key,
+        before: [other],
+        state: null,
+        impossible: [{ operation: recorded, why }],
+      };
+    }
+    if (revision < floor || (isWrite(answer) && revision === floor)) {
+      const rule = "revisions never go backwards";
+      const why = `when it began, revision ${floor} had been answered`;
+      const before = operations.filter((earlier) => earlier.endMs < recorded.startMs && revisionOf(earlier) === floor);
+      return { rule, key, before: before.slice(0, 1), state: null, impossible: [{ operation: recorded, why }] };
+    }
+    if (isWrite(answer)) {
+      writes.set(revision, recorded);
+    }
+  }
+  return null;
+}

@@ -1,0 +1,76 @@
+/** What the launcher tells people when the cluster runs: where it is, and what to try. */
+
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { LocalCluster, StartedMember } from "./local-cluster.ts";
+import type { LocalOptions } from "./options.ts";
+
+const PACKAGE_ROOT = fileURLToPath(new URL("../..", import.meta.url));
+/** Where quoinctl looks by itself. */
+const DATA_DIRECTORY_DEFAULT = ".quoin";
+/** What no shell reads in another way. */
+const PLAIN_WORD = /^[\w@%+=:,./-]+$/;
+
+export function greeting(cluster: LocalCluster, options: LocalOptions): string {
+  const { endpoints, endpointsFile, members } = cluster;
+  const { owner, apiKey } = endpoints;
+  return `
+${memberTable(members)}
+
+  Owner     ${owner.email}, password ${owner.password}
+  API key   ${apiKey}
+  (also in ${endpointsFile})
+
+Try, in another shell:
+${commands(cluster, options).join("\n")}
+
+Data is kept in ${options.dataDirectory}. Ctrl-C stops the cluster.
+`;
+}
+
+/** The command that starts a member again, from the folder of this repository. */
+export function restartCommand(name: string, dataDirectory: string): string {
+  const directory = resolve(dataDirectory);
+  const isDefault = directory === resolve(PACKAGE_ROOT, DATA_DIRECTORY_DEFAULT);
+  return `npm start -- --member ${name}${isDefault ? "" : ` --data-dir ${quoted(directory)}`}`;
+}
+
+function commands({ endpointsFile, members }: LocalCluster, options: LocalOptions): string[] {
+  const isDefault = options.dataDirectory === DATA_DIRECTORY_DEFAULT;
+  const quoinctl = `${isDefault ? "" : `QUOIN_ENDPOINTS_FILE=${quoted(endpointsFile)} `}npx quoinctl`;
+  const first = [`  ${quoinctl} kv put default/greeting hello`, `  ${quoinctl} kv get default/greeting`];
+  const leader = members.find(({ isLeader }) => isLeader);
+  const follower = members.find(({ isLeader, state }) => !isLeader && state === "RUNNING");
+  if (leader === undefined || follower === undefined) {
+    return [...first, `  ${quoinctl} status`];
+  }
+  return [
+    ...first,
+    `  QUOIN_TOKEN=$(${quoinctl} token) npx quoinctl --endpoints ${follower.grpc} kv get default/greeting`,
+    `  ${quoinctl} status`,
+    "",
+    `Kill ${leader.name}, which leads, see the others go on, and start it again in a shell of its own:`,
+    `  kill -9 ${leader.pid}`,
+    `  ${quoinctl} kv put default/greeting "still here"`,
+    `  ${restartCommand(leader.name, options.dataDirectory)}`,
+  ];
+}
+
+function memberTable(members: readonly StartedMember[]): string {
+  const rows = members.map(({ name, pid, grpc, http, state, isLeader }) => [
+    name,
+    String(pid),
+    grpc,
+    http,
+    isLeader ? `${state}, leader` : state,
+  ]);
+  const table = [["Member", "Process", "gRPC", "HTTP", "State"], ...rows];
+  const widths = table[0]?.map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0))) ?? [];
+  return table
+    .map((row) => `  ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd())
+    .join("\n");
+}
+
+function quoted(word: string): string {
+  return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,45 @@
+import { expect } from "chai";
+import { UsageError } from "../src/command-line/index.ts";
+import { memberCountFor, parseOptions } from "./options.ts";
+
+describe("options of npm start", () => {
+  const defaults = { members: 3, basePort: 7400, dataDirectory: ".quoin" };
+
+  it("are three members with the ports of the manual and data in .quoin, unless said otherwise", () => {
+    expect(parseOptions([])).to.deep.equal(defaults);
+    expect(parseOptions(["--members", "1"])).to.deep.equal({ ...defaults, members: 1 });
+    expect(parseOptions(["--members", "5", "--base-port", "1024", "--data-dir", "a b"])).to.deep.equal({
+      members: 5,
+      basePort: 1024,
+      dataDirectory: "a b",
+    });
+  });
+
+  it("name one member to be started again", () => {
+    expect(parseOptions(["--member", "q-1"])).to.deep.equal({ member: "q-1", dataDirectory: ".quoin" });
+    expect(parseOptions(["--member", "q-0", "--data-dir", "x"])).to.deep.equal({ member: "q-0", dataDirectory: "x" });
+  });
+
+  it("refuse what cannot be started, naming the option and what it may be", () => {
+    for (const [args, message] of [
+      [["--members", "0"], /--members.*1, 3 or 5/],
+      [["--members", "2"], /--members.*1, 3 or 5/],
+      [["--members", "03"], /--members.*1, 3 or 5/],
+      [["--members", "7"], /--members.*1, 3 or 5/],
+      [["--base-port", "80"], /--base-port.*from 1024 to 65485/],
+      [["--base-port", "65486"], /--base-port/],
+      [["--base-port", "7400x"], /--base-port/],
+      [["--member", ""], /--member needs a name/],
+      [["--member", "q-1", "--members", "3"], /--member .*cannot be used with.*--members/],
+      [["--member", "q-1", "--base-port", "7400"], /--member .*cannot be used with.*--base-port/],
+      [["--nonsense"], /nonsense/],
+      [["q-1"], /argument/],
+    ] as const) {
+      expect(() => parseOptions(args), args.join(" ")).to.throw(UsageError, message);
+    }
+  });
+
+  it("know with how many members a numbered one is started", () => {
+    expect([0, 1, 2, 3, 4, 5].map(memberCountFor)).to.deep.equal([1, 3, 3, 5, 5, null]);
+  });
+});

@@ -1,0 +1,295 @@
+/**
+ * Who changes the membership of a simulated cluster: adds members, whose processes ask for their slots, promotes them,
+ * removes, replaces and demotes others, and hands the leadership over; one change after the other, at any member.
+ */
+
+import { claimedMembers, type MembershipView, type Told } from "../src/replica/index.ts";
+import {
+  type ClaimSlotResult,
+  type CoordinationError,
+  type MembershipOperation,
+  type Outcome,
+  readCluster,
+} from "../src/state/index.ts";
+import type { Calls } from "./calls.ts";
+import type { EventHeap } from "./event-heap.ts";
+import type { ChangeKind } from "./plan.ts";
+import type { Process } from "./process.ts";
+import type { RandomStream } from "./random.ts";
+import type { Trace } from "./trace.ts";
+
+export interface AdministratorOptions {
+  readonly heap: EventHeap;
+  readonly random: RandomStream;
+  readonly trace: Trace;
+  readonly calls: Calls;
+  readonly processes: () => readonly Process[];
+  /** Members that were created so far, and how many may be. */
+  readonly created: () => number;
+  readonly createdMax: number;
+  /** A process was given a slot: it becomes a member. */
+  readonly join: (id: number, name: string, incarnation: Uint8Array, told: Told) => void;
+}
+
+type End = (isDone: boolean) => void;
+interface Answer {
+  readonly error: CoordinationError | null;
+  readonly outcome: Outcome | null;
+}
+/** A process without data that asks for the slot of its name. */
+interface Joiner {
+  readonly name: string;
+  readonly incarnation: Uint8Array;
+  attempts: number;
+}
+
+const CALL_MS = 5_000;
+const ATTEMPTS_MAX = 12;
+const PAUSE_MS = 300;
+
+export class Administrator {
+  readonly #options: AdministratorOptions;
+  #names = 1;
+  #done = 0;
+  #isStopped = false;
+
+  constructor(options: AdministratorOptions) {
+    this.#options = options;
+  }
+
+  /** Changes that were carried out. */
+  get done(): number {
+    return this.#done;
+  }
+
+  /** Tries nothing again from now on. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** Does one change, whatever comes of it. */
+  change(kind: ChangeKind, onEnd: End): void {
+    const end: End = (isDone) => {
+      this.#done += isDone ? 1 : 0;
+      onEnd(isDone);
+    };
+    this.#options.trace.say(0, "changes", [], () => kind);
+    switch (kind) {
+      case "add":
+        this.add(end);
+        return;
+      case "replace":
+        this.#replace(end);
+        return;
+      case "remove":
+        this.#remove("remove", end);
+        return;
+      case "demote":
+        this.#remove("demote", end);
+        return;
+      case "transfer":
+        this.#transfer(end);
+        return;
+    }
+  }
+
+  /** Adds a member and promotes it. */
+  add(onEnd: End): void {
+    this.#join((id) => {
+      if (id === null) {
+        onEnd(false);
+      } else {
+        this.#promote(id, [], ATTEMPTS_MAX, onEnd);
+      }
+    });
+  }
+
+  /** A new member takes the place of another one, in one joint change. */
+  #replace(onEnd: End): void {
+    this.#join((id) => {
+      if (id === null) {
+        onEnd(false);
+        return;
+      }
+      this.#view((view) => {
+        const voters = view === null ? [] : this.#voters().filter((voter) => voter !== view.leaderId && voter !== id);
+        const victim = this.#options.random.pick(voters);
+        this.#promote(id, victim === undefined ? [] : [victim], ATTEMPTS_MAX, onEnd);
+      });
+    });
+  }
+
+  #remove(how: "remove" | "demote", onEnd: End): void {
+    this.#view((view) => {
+      const voters = this.#voters().filter((id) => id !== view?.leaderId);
+      const victim = this.#options.random.pick(voters);
+      if (view === null || victim === undefined) {
+        onEnd(false);
+        return;
+      }
+      const none: number[] = [];
+      const change = how === "remove" ? { demote: none, remove: [victim] } : { demote: [victim], remove: none };
+      this.#propose({ kind: "reconfigure", promote: none, ...change }, (answer) => onEnd(answer?.outcome != null));
+    });
+  }
+
+  #transfer(onEnd: End): void {
+    const { random, calls } = this.#options;
+    const process = random.pick(this.#options.processes());
+    if (process === undefined) {
+      onEnd(false);
+      return;
+    }
+    const target = random.chance(0.5) ? 0 : (random.pick(this.#voters()) ?? 0);
+    calls.call<CoordinationError | "done">(
+      process,
+      `transfer to ${target}`,
+      CALL_MS,
+      (deadlineMs, done) => process.replica.transferLeadership(target, 0, deadlineMs, (error) => done(error ?? "done")),
+      (error) => onEnd(error === "done"),
+    );
+  }
+
+  /** The voters, as some member knows them. */
+  #voters(): readonly number[] {
+    const process = this.#options.random.pick(this.#options.processes());
+    return process === undefined ? [] : (readCluster(process.replica.state)?.configuration.voters ?? []);
+  }
+
+  #join(onEnd: (id: number | null) => void): void {
+    const { random, created, createdMax } = this.#options;
+    if (created() >= createdMax) {
+      onEnd(null);
+      return;
+    }
+    this.#names++;
+    const name = `member-${this.#names}`;
+    this.#propose({ kind: "add-slot", name }, (answer) => {
+      if (answer !== null && answer.error?.outcome === "not-executed") {
+        onEnd(null);
+        return;
+      }
+      // The slot may be there even if nobody has said so.
+      const joiner: Joiner = { name, incarnation: random.bytes(16), attempts: 0 };
+      if (random.chance(0.15)) {
+        this.#claim({ name, incarnation: random.bytes(16), attempts: 0 }, () => undefined);
+      }
+      this.#claim(joiner, onEnd);
+    });
+  }
+
+  #claim(joiner: Joiner, onEnd: (id: number | null) => void): void {
+    const { random, calls, heap } = this.#options;
+    const { name, incarnation } = joiner;
+    const process = random.pick(this.#options.processes());
+    const again = (): void => {
+      joiner.attempts++;
+      if (joiner.attempts > ATTEMPTS_MAX || this.#isStopped) {
+        onEnd(null);
+      } else {
+        heap.after(random.exponential(PAUSE_MS), () => this.#claim(joiner, onEnd));
+      }
+    };
+    if (process === undefined) {
+      again();
+      return;
+    }
+    const endpoint = `${incarnation.toHex().slice(0, 8)}.sim:1`;
+    const address = { peerEndpoint: endpoint, grpcEndpoint: endpoint, httpEndpoint: endpoint };
+    let told: Told | null = null;
+    calls.call<Answer>(
+      process,
+      `claim ${name}`,
+      CALL_MS,
+      (deadlineMs, done) => {
+        const operation = { kind: "claim-slot", name, incarnation, address } as const;
+        process.replica.proposeClusterOperation(operation, deadlineMs, (error, outcome) => {
+          told = {
+            members: claimedMembers(readCluster(process.replica.state)),
+            index: process.replica.status().appliedIndex,
+          };
+          done({ error, outcome });
+        });
+      },
+      (answer) => {
+        const claim = answer?.outcome?.answer as ClaimSlotResult | CoordinationError | undefined;
+        if (claim === undefined || !("verdict" in claim) || claim.verdict === "no-slot" || told === null) {
+          again();
+        } else if (claim.verdict === "slot-taken") {
+          onEnd(null);
+        } else {
+          this.#options.join(claim.memberId, name, incarnation, told);
+          onEnd(claim.memberId);
+        }
+      },
+    );
+  }
+
+  /** Promotes the learner as soon as it has caught up. */
+  #promote(id: number, remove: readonly number[], attempts: number, onEnd: End): void {
+    const { heap } = this.#options;
+    const again = (): void => {
+      if (attempts === 0 || this.#isStopped) {
+        onEnd(false);
+      } else {
+        heap.after(PAUSE_MS, () => this.#promote(id, remove, attempts - 1, onEnd));
+      }
+    };
+    this.#view((view) => {
+      if (view?.health.find((one) => one.id === id)?.promotable !== true) {
+        again();
+        return;
+      }
+      this.#propose({ kind: "reconfigure", promote: [id], demote: [], remove }, (answer) => {
+        const isDone = answer?.outcome != null && "kind" in answer.outcome.answer;
+        if (isDone) {
+          onEnd(true);
+        } else {
+          again();
+        }
+      });
+    });
+  }
+
+  #view(onEnd: (view: MembershipView | null) => void): void {
+    const { calls, random } = this.#options;
+    const process = random.pick(this.#options.processes());
+    if (process === undefined) {
+      onEnd(null);
+      return;
+    }
+    calls.call<{ readonly view: MembershipView | null }>(
+      process,
+      "membership",
+      CALL_MS,
+      (deadlineMs, done) => process.replica.membershipView(deadlineMs, (_error, view) => done({ view })),
+      (answer) => onEnd(answer?.view ?? null),
+    );
+  }
+
+  #propose(operation: MembershipOperation, onEnd: (answer: Answer | null) => void): void {
+    const { calls, random, trace } = this.#options;
+    const process = random.pick(this.#options.processes());
+    if (process === undefined) {
+      onEnd(null);
+      return;
+    }
+    const request = random.chance(0.5) ? { requestId: random.bytes(16), payloadHash: random.bytes(32) } : null;
+    const entry = { subject: "administrator", request, expectIndex: 0, operation };
+    calls.call<Answer>(
+      process,
+      `change ${JSON.stringify(operation)}`,
+      CALL_MS,
+      (deadlineMs, done) => {
+        process.replica.proposeMembership(entry, deadlineMs, (error, outcome) => done({ error, outcome }));
+      },
+      (answer) => {
+        trace.say(process.memberId, "has changed", [Number(answer?.outcome != null)], () => {
+          const { error, outcome } = answer ?? { error: null, outcome: null };
+          return `${JSON.stringify(operation)}: ${error?.reason ?? JSON.stringify(outcome?.answer ?? "lost")}`;
+        });
+        onEnd(answer);
+      },
+    );
+  }
+}

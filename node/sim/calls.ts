@@ -1,0 +1,100 @@
+/**
+ * Calls that wait at simulated members: who is told what, and that nobody waits for longer than agreed.
+ *
+ * A call ends once. If its process dies first, the caller has lost its connection and knows nothing.
+ */
+
+import type { EventHeap } from "./event-heap.ts";
+import type { Process } from "./process.ts";
+import { must } from "./rule-violation.ts";
+
+interface Call {
+  readonly process: Process;
+  readonly what: string;
+  readonly deadlineMs: number;
+  readonly lose: () => void;
+}
+
+/** How late an answer may be after the deadline: two ticks, a turn, and some air. */
+const LATE_MS_MAX = 400;
+
+export class Calls {
+  readonly #heap: EventHeap;
+  readonly #open = new Set<Call>();
+
+  constructor(heap: EventHeap) {
+    this.#heap = heap;
+  }
+
+  /** Calls that were not answered yet. */
+  get open(): number {
+    return this.#open.size;
+  }
+
+  /**
+   * Calls the process, which has `limitMs` of its own time to answer. `start` gets the deadline by its clock, and what
+   * is to be called with the answer. `onEnd` gets that, or null if the process is lost.
+   */
+  call<Answer>(
+    process: Process,
+    what: string,
+    limitMs: number,
+    start: (deadlineMs: number, done: (answer: Answer) => void) => void,
+    onEnd: (answer: Answer | null) => void,
+  ): void {
+    if (process.loop.isDead) {
+      this.#heap.after(1, () => onEnd(null));
+      return;
+    }
+    let isOver = false;
+    const call: Call = {
+      process,
+      what,
+      deadlineMs: process.loop.monotonicMs() + limitMs,
+      lose: () => {
+        if (!isOver) {
+          isOver = true;
+          this.#open.delete(call);
+          this.#heap.after(1, () => onEnd(null));
+        }
+      },
+    };
+    this.#open.add(call);
+    process.loop.arrive(() => {
+      start(call.deadlineMs, (answer) => {
+        must(!isOver || process.loop.isDead, "I16 a call is answered once", () => `m${process.memberId}: ${what}`);
+        if (isOver) {
+          return;
+        }
+        isOver = true;
+        this.#open.delete(call);
+        onEnd(answer);
+      });
+    });
+  }
+
+  /** The process is no more. */
+  onDeath(process: Process): void {
+    for (const call of [...this.#open]) {
+      if (call.process === process) {
+        call.lose();
+      }
+    }
+  }
+
+  /** Nobody waits for longer than until the deadline, but for what the process could not do. */
+  check(): void {
+    for (const { process, what, deadlineMs } of this.#open) {
+      const { loop } = process;
+      const lateMs = Math.min(loop.monotonicMs() - deadlineMs, loop.unhinderedMs);
+      must(lateMs <= LATE_MS_MAX, "I16 no call outlives its deadline", () => {
+        return `m${process.memberId}: ${what}, ${Math.round(lateMs)} ms late`;
+      });
+    }
+  }
+
+  /** What waits, in words. */
+  describe(): string {
+    return [...this.#open].map(({ process, what }) => `m${process.memberId}: ${what}`).join("; ");
+  }
+}

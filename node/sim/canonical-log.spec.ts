@@ -1,0 +1,55 @@
+import { crc32 } from "node:zlib";
+import { expect } from "chai";
+import { EntryType, encodeEntry, NO_ENVELOPE, type Origin, sealEntry } from "../src/raft/index.ts";
+import { CanonicalLog } from "./canonical-log.ts";
+
+function rowOf(index: number, term: number, payload = 0, origin: Origin | null = null): Uint8Array {
+  const envelope = origin === null ? NO_ENVELOPE : { ...NO_ENVELOPE, origin };
+  const row = encodeEntry(EntryType.Command, envelope, Uint8Array.of(payload));
+  sealEntry(row, term, index, crc32);
+  return row;
+}
+
+describe("the canonical log", () => {
+  let log: CanonicalLog;
+
+  beforeEach(() => {
+    log = new CanonicalLog();
+    log.wrote(1, [rowOf(1, 1), rowOf(2, 1)], 0);
+    log.committed(1, 1, rowOf(1, 1));
+    log.committed(1, 2, rowOf(2, 1));
+  });
+
+  it("takes the same from everybody", () => {
+    log.wrote(2, [rowOf(1, 1), rowOf(2, 1)], 0);
+    log.committed(2, 2, rowOf(2, 1));
+    log.applied(1, 2, 7);
+    log.applied(2, 2, 7);
+    log.snapshot(1, 2, 9);
+    log.snapshot(2, 2, 9);
+    expect(log.last).to.equal(2);
+  });
+
+  it("refuses other bytes at the same index and term, and another prefix", () => {
+    expect(() => log.wrote(2, [rowOf(2, 1, 5)], 1)).to.throw("I4 equal index and term mean equal bytes");
+    expect(() => log.wrote(2, [rowOf(2, 1)], 0)).to.throw("I4 equal index and term mean equal prefixes");
+  });
+
+  it("refuses that what is committed changes, or comes with a gap", () => {
+    expect(() => log.committed(2, 2, rowOf(2, 2))).to.throw("I6 the committed log never changes");
+    expect(() => log.committed(2, 4, rowOf(4, 2))).to.throw("I6 the committed log has no gaps");
+  });
+
+  it("refuses an attempt that is there twice", () => {
+    const origin = { memberId: 1, boot: 2, seq: 3 };
+    log.committed(1, 3, rowOf(3, 1, 0, origin));
+    expect(() => log.committed(1, 4, rowOf(4, 1, 0, origin))).to.throw("I14 no attempt is in the log twice");
+  });
+
+  it("refuses another state at the same index", () => {
+    log.applied(1, 2, 7);
+    expect(() => log.applied(2, 2, 8)).to.throw("I9 equal applied indexes mean equal states");
+    log.snapshot(1, 2, 9);
+    expect(() => log.snapshot(2, 2, 8)).to.throw("I20 a snapshot is the state at its index");
+  });
+});

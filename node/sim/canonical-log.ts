@@ -1,0 +1,103 @@
+/**
+ * The one log that all members agree on, as they reveal it: what is compared with it never changes.
+ *
+ * Rows come from members' logs when they write, commit or apply them; digests and snapshots from their states.
+ */
+
+import { entryEnvelope, entryIndex, entryTerm } from "../src/raft/index.ts";
+import { must } from "./rule-violation.ts";
+
+interface Known {
+  readonly row: Uint8Array;
+  readonly prevTerm: number;
+}
+
+export class CanonicalLog {
+  /** Every entry that was ever written anywhere, by index and term. */
+  readonly #written = new Map<string, Known>();
+  /** The committed log, from index 1 on. */
+  readonly #committed: Uint8Array[] = [];
+  readonly #origins = new Map<string, number>();
+  readonly #digests = new Map<number, number>();
+  readonly #snapshots = new Map<number, number>();
+
+  /** Index of the last entry that somebody has known as committed. */
+  get last(): number {
+    return this.#committed.length;
+  }
+
+  get rows(): readonly Uint8Array[] {
+    return this.#committed;
+  }
+
+  /** Sums of the rows of states that were sent or received, by index. */
+  get snapshots(): ReadonlyMap<number, number> {
+    return this.#snapshots;
+  }
+
+  /** The digest of the state after the entry, if somebody has applied up to just there. */
+  digestAt(index: number): number | undefined {
+    return this.#digests.get(index);
+  }
+
+  /** A member writes rows behind an entry of this term. */
+  wrote(member: number, rows: readonly Uint8Array[], prevTerm: number): void {
+    let before = prevTerm;
+    for (const row of rows) {
+      const [index, term] = [entryIndex(row), entryTerm(row)];
+      const key = `${index}/${term}`;
+      const known = this.#written.get(key);
+      if (known === undefined) {
+        this.#written.set(key, { row: row.slice(), prevTerm: before });
+      } else {
+        must(isSame(known.row, row), "I4 equal index and term mean equal bytes", () => `m${member}, ${key}`);
+        must(known.prevTerm === before, "I4 equal index and term mean equal prefixes", () => {
+          return `m${member}, ${key}: after ${before}, not ${known.prevTerm}`;
+        });
+      }
+      before = term;
+    }
+  }
+
+  /** A member knows its row at the index as committed. Rows come in the order of the log, but may come again. */
+  committed(member: number, index: number, row: Uint8Array): void {
+    const known = this.#committed[index - 1];
+    if (known !== undefined) {
+      must(isSame(known, row), "I6 the committed log never changes", () => {
+        return `m${member}, entry ${index}: term ${entryTerm(row)}, not ${entryTerm(known)}`;
+      });
+      return;
+    }
+    must(index === this.last + 1, "I6 the committed log has no gaps", () => `m${member}: ${index} after ${this.last}`);
+    const { memberId, boot, seq } = entryEnvelope(row).origin;
+    if (seq !== 0) {
+      const origin = `${memberId}.${boot}.${seq}`;
+      const before = this.#origins.get(origin);
+      must(before === undefined, "I14 no attempt is in the log twice", () => `${origin} at ${before} and ${index}`);
+      this.#origins.set(origin, index);
+    }
+    this.#committed.push(row.slice());
+  }
+
+  /** A member's state has come to the index with this digest. */
+  applied(member: number, index: number, digest: number): void {
+    const known = this.#digests.get(index);
+    must(known === undefined || known === digest, "I9 equal applied indexes mean equal states", () => {
+      return `m${member} at ${index}: digest ${digest}, not ${known}`;
+    });
+    this.#digests.set(index, digest);
+  }
+
+  /** A state of the index is sent, or received whole. */
+  snapshot(member: number, index: number, sum: number): void {
+    const known = this.#snapshots.get(index);
+    must(known === undefined || known === sum, "I20 a snapshot is the state at its index", () => {
+      return `m${member} at ${index}`;
+    });
+    this.#snapshots.set(index, sum);
+  }
+}
+
+function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return one === other || Buffer.compare(one, other) === 0;
+}

@@ -1,0 +1,308 @@
+/**
+ * Clients of a simulated cluster: each does one operation after the other at some member, with deadlines, and sends a
+ * request again under its id while its outcome is not known. Every value is written once in a run.
+ */
+
+import { createHash } from "node:crypto";
+import {
+  type ClientCommand,
+  type ClientOperation,
+  CoordinationError,
+  getKey,
+  type Outcome,
+  type Principal,
+} from "../src/state/index.ts";
+import { OWNER } from "../test/index.ts";
+import type { Calls } from "./calls.ts";
+import type { EventHeap } from "./event-heap.ts";
+import type { Plan } from "./plan.ts";
+import type { Process } from "./process.ts";
+import type { RandomStream } from "./random.ts";
+import type { Request, Requests } from "./requests.ts";
+import { must, RuleViolation } from "./rule-violation.ts";
+import type { Trace } from "./trace.ts";
+
+export interface ClientsOptions {
+  readonly heap: EventHeap;
+  readonly random: RandomStream;
+  readonly trace: Trace;
+  readonly calls: Calls;
+  readonly requests: Requests;
+  readonly plan: Plan;
+  /** Processes that are up. */
+  readonly processes: () => readonly Process[];
+}
+
+/** What a call of a client came to. */
+interface Answer {
+  readonly error: CoordinationError | null;
+  readonly outcome: Outcome | null;
+}
+
+interface Client {
+  readonly id: number;
+  home: Process | null;
+  /** What it has last seen of each key: a value, or undefined for none. */
+  readonly seen: Map<string, Uint8Array | undefined>;
+  values: number;
+}
+
+const PRINCIPAL: Principal = OWNER;
+const CALLS_MAX = 5;
+/** A request is sent again for this share of the time for which its answer is stored. */
+const RETRY_SHARE = 0.25;
+/** A deadline that nothing but a fault exceeds. */
+const AMPLE_MS = 20_000;
+
+export class Clients {
+  readonly #options: ClientsOptions;
+  #isStopped = false;
+  #failures = 0;
+
+  constructor(options: ClientsOptions) {
+    this.#options = options;
+  }
+
+  /** Calls that were not answered with a result. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  start(): void {
+    for (let id = 1; id <= this.#options.plan.clients; id++) {
+      this.#think({ id, home: null, seen: new Map(), values: 0 });
+    }
+  }
+
+  /** No operation begins any more. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** Writes something new through the process; false if that was refused or is not known. */
+  write(process: Process, key: string, value: string, onEnd: (isDone: boolean) => void): void {
+    const operation = putOf(key, Buffer.from(value));
+    const request = this.#begin(operation);
+    this.#send(process, request, AMPLE_MS, (answer) => onEnd(answer?.outcome != null));
+  }
+
+  /** Reads the key through the process; undefined if that was refused, null if there is none. */
+  read(process: Process, key: string, onEnd: (value: string | null | undefined) => void): void {
+    this.#read(process, key, AMPLE_MS, (isDone, value) => {
+      onEnd(isDone ? (value === undefined ? null : Buffer.from(value).toString()) : undefined);
+    });
+  }
+
+  #think(client: Client): void {
+    const { heap, random, plan } = this.#options;
+    heap.after(random.exponential(plan.pauseMs), () => {
+      if (!this.#isStopped) {
+        this.#act(client);
+      }
+    });
+  }
+
+  #act(client: Client): void {
+    const { random, plan } = this.#options;
+    const process = this.#processFor(client);
+    if (process === null) {
+      this.#think(client);
+      return;
+    }
+    const key = `key-${random.below(plan.keys)}`;
+    const limitMs = this.#limitMs();
+    if (random.chance(0.35)) {
+      this.#read(process, key, limitMs, (isDone, value) => {
+        if (isDone) {
+          client.seen.set(key, value);
+        } else {
+          client.home = null;
+        }
+        this.#think(client);
+      });
+      return;
+    }
+    const request = this.#begin(this.#draw(client, key));
+    this.#attempt(client, process, request, 1);
+  }
+
+  /** Most stay with a member as long as it answers. */
+  #processFor(client: Client): Process | null {
+    const { random, processes } = this.#options;
+    if (client.home === null || client.home.loop.isDead || random.chance(0.05)) {
+      client.home = random.pick(processes()) ?? null;
+    }
+    return client.home;
+  }
+
+  #limitMs(): number {
+    const { random, plan } = this.#options;
+    return plan.isSteady
+      ? AMPLE_MS
+      : (random.pick([120, 400, 1_500, 4_000, 10_000]) ?? 1_500) * random.between(0.7, 1.3);
+  }
+
+  #draw(client: Client, key: string): ClientOperation {
+    const { random, plan } = this.#options;
+    const value = (): Uint8Array => {
+      client.values++;
+      const text = `c${client.id}.${client.values}`;
+      return Buffer.from(text.padEnd(random.below(plan.valueBytesMax), "."));
+    };
+    const share = random.next();
+    if (share < 0.6) {
+      return putOf(key, value(), random.chance(0.03) ? random.whole(1, 5) : 0);
+    }
+    const shared = { namespace: "default", key: Buffer.from(key), expectedModRevision: undefined };
+    if (share < 0.75) {
+      return { ...shared, kind: "delete-key", returnPrevious: random.chance(0.5) };
+    }
+    return {
+      ...shared,
+      kind: "compare-and-swap",
+      expectedValue: client.seen.get(key),
+      newValue: value(),
+      ttlSeconds: 0,
+    };
+  }
+
+  #begin(operation: ClientOperation): Request {
+    const { heap, random, requests } = this.#options;
+    const requestId = random.bytes(16);
+    const payloadHash = createHash("sha256").update(requestId).digest();
+    return requests.begin({ requestId, payloadHash, operation, startMs: heap.nowMs });
+  }
+
+  /** Sends the request, again if its outcome is not known, and goes on after it. */
+  #attempt(client: Client, process: Process, request: Request, calls: number): void {
+    const { heap, random, plan } = this.#options;
+    this.#send(process, request, this.#limitMs(), (answer) => {
+      const isUnknown = answer === null || answer.error?.outcome === "unknown";
+      const isOld = heap.nowMs - request.startMs > plan.limits.state.replayWindowMs * RETRY_SHARE;
+      if (!isUnknown || isOld || calls >= CALLS_MAX || this.#isStopped) {
+        if (answer?.error != null) {
+          client.home = null;
+        }
+        this.#think(client);
+        return;
+      }
+      client.home = null;
+      heap.after(random.exponential(100), () => {
+        const next = this.#processFor(client);
+        if (next === null) {
+          this.#think(client);
+        } else {
+          this.#attempt(client, next, request, calls + 1);
+        }
+      });
+    });
+  }
+
+  #send(process: Process, request: Request, limitMs: number, onEnd: (answer: Answer | null) => void): void {
+    const { calls, requests, trace } = this.#options;
+    const { requestId, payloadHash, operation } = request;
+    const name = `${operation.kind} ${requestId.toHex().slice(0, 8)}`;
+    const command: ClientCommand = { principal: PRINCIPAL, request: { requestId, payloadHash }, operation };
+    trace.say(process.memberId, "is asked to", [Math.round(limitMs)], () => `${name} within ${Math.round(limitMs)} ms`);
+    calls.call<Answer>(
+      process,
+      name,
+      limitMs,
+      (deadlineMs, done) => {
+        process.replica.propose(command, deadlineMs, (error, outcome) => done({ error, outcome }));
+      },
+      (answer) => {
+        this.#note(process, name, request, answer);
+        if (answer?.outcome != null) {
+          requests.onAnswer(request, answer.outcome);
+        }
+        onEnd(answer);
+      },
+    );
+  }
+
+  #note(process: Process, name: string, request: Request, answer: Answer | null): void {
+    const { trace } = this.#options;
+    let word = "lost";
+    if (answer === null || answer.error?.outcome === "unknown") {
+      request.isUncertain = true;
+      word = answer?.error?.reason ?? word;
+    } else if (answer.error !== null) {
+      request.refusals++;
+      word = `${answer.error.reason} not-executed`;
+    } else {
+      const result = answer.outcome?.answer;
+      word = result instanceof CoordinationError ? result.reason : `done at ${result?.revision}`;
+    }
+    if (answer?.outcome == null) {
+      this.#failures++;
+    }
+    must(
+      answer === null || answer.error !== null || answer.outcome !== null,
+      "I12 commands of clients have outcomes",
+      () => {
+        return name;
+      },
+    );
+    trace.say(process.memberId, "has answered", [word.length], () => `${name}: ${word}`);
+  }
+
+  #read(
+    process: Process,
+    key: string,
+    limitMs: number,
+    onEnd: (isDone: boolean, value: Uint8Array | undefined) => void,
+  ): void {
+    const { calls, requests, trace } = this.#options;
+    const { floor } = requests;
+    const name = `get ${key}`;
+    let value: Uint8Array | undefined;
+    calls.call<CoordinationError | null | "done">(
+      process,
+      name,
+      limitMs,
+      (deadlineMs, done) => {
+        process.replica.readBarrier(deadlineMs, (error) => {
+          if (error === null) {
+            const { revision } = process.replica;
+            trace.say(process.memberId, "reads", [revision], () => `${name} at revision ${revision}`);
+            requests.onRead(`m${process.memberId}: ${name}`, floor, revision);
+            value = storedValue(process, key);
+          }
+          done(error ?? "done");
+        });
+      },
+      (error) => {
+        if (error !== "done") {
+          this.#failures++;
+        }
+        onEnd(error === "done", value);
+      },
+    );
+  }
+}
+
+function putOf(key: string, value: Uint8Array, ttlSeconds = 0): ClientOperation {
+  return {
+    kind: "put-key",
+    namespace: "default",
+    key: Buffer.from(key),
+    value,
+    ttlSeconds,
+    expectedModRevision: undefined,
+    returnPrevious: false,
+  };
+}
+
+function storedValue(process: Process, key: string): Uint8Array | undefined {
+  try {
+    return getKey(process.replica.state, "default", Buffer.from(key)).value;
+  } catch (error) {
+    if (error instanceof CoordinationError && error.reason === "KEY_NOT_FOUND") {
+      return undefined;
+    }
+    throw error instanceof CoordinationError
+      ? new RuleViolation("reads find the namespace", `m${process.memberId}: ${error.message}`)
+      : error;
+  }
+}

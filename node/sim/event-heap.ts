@@ -1,0 +1,95 @@
+/**
+ * The time of a run: events in the order of their times, and of their making where the times are equal.
+ *
+ * Nothing else moves time. An event that is not wanted any more is left where it is and does nothing.
+ */
+
+interface Event {
+  readonly atMs: number;
+  readonly seq: number;
+  readonly callback: () => void;
+}
+
+export class EventHeap {
+  readonly #events: Event[] = [];
+  #nowMs = 0;
+  #seq = 0;
+  #done = 0;
+
+  /** Milliseconds since the beginning of the run, with fractions. */
+  get nowMs(): number {
+    return this.#nowMs;
+  }
+
+  /** Events so far. */
+  get done(): number {
+    return this.#done;
+  }
+
+  after(delayMs: number, callback: () => void): void {
+    this.at(this.#nowMs + delayMs, callback);
+  }
+
+  /** Calls back at that time, or now if it is past. */
+  at(atMs: number, callback: () => void): void {
+    this.#seq++;
+    const event = { atMs: Math.max(atMs, this.#nowMs), seq: this.#seq, callback };
+    const events = this.#events;
+    let at = events.length;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!isBefore(event, events[parent] as Event)) {
+        break;
+      }
+      events[at] = events[parent] as Event;
+      at = parent;
+    }
+    events[at] = event;
+  }
+
+  /** Lets all events up to that time happen, as long as they are wanted. */
+  runUntil(endMs: number, isWanted: () => boolean = () => true): void {
+    for (;;) {
+      const next = this.#events[0];
+      if (next === undefined || next.atMs > endMs || !isWanted()) {
+        break;
+      }
+      this.#takeFirst();
+      this.#nowMs = next.atMs;
+      this.#done++;
+      next.callback();
+    }
+    if (isWanted()) {
+      this.#nowMs = Math.max(this.#nowMs, endMs);
+    }
+  }
+
+  #takeFirst(): void {
+    const events = this.#events;
+    const last = events.pop() as Event;
+    const count = events.length;
+    if (count === 0) {
+      return;
+    }
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= count) {
+        break;
+      }
+      if (child + 1 < count && isBefore(events[child + 1] as Event, events[child] as Event)) {
+        child++;
+      }
+      if (!isBefore(events[child] as Event, last)) {
+        break;
+      }
+      events[at] = events[child] as Event;
+      at = child;
+    }
+    events[at] = last;
+  }
+}
+
+function isBefore(one: Event, other: Event): boolean {
+  return one.atMs < other.atMs || (one.atMs === other.atMs && one.seq < other.seq);
+}

@@ -1,0 +1,232 @@
+/**
+ * What goes wrong in a run: each kind of fault by itself, at random times, until it is told to stop.
+ *
+ * Damage stays a minority of the voters of every configuration that may be in force; everything else may hit anybody.
+ */
+
+import { entryType, isConfigurationType, isJoint } from "../src/raft/index.ts";
+import { readCluster, readProgress } from "../src/state/index.ts";
+import type { EventHeap } from "./event-heap.ts";
+import type { Member } from "./member.ts";
+import type { Network } from "./network.ts";
+import type { FaultKind, Plan } from "./plan.ts";
+import type { Process } from "./process.ts";
+import type { RandomStream } from "./random.ts";
+import type { Trace } from "./trace.ts";
+
+export interface FaultsOptions {
+  readonly heap: EventHeap;
+  readonly random: RandomStream;
+  readonly trace: Trace;
+  readonly network: Network;
+  readonly plan: Plan;
+  readonly members: () => readonly Member[];
+  /** Whether a change of the membership is under way, or may be. */
+  readonly isChanging: () => boolean;
+}
+
+/** Points that a process passes at most before a crash that is to come in the midst of something. */
+const CRASH_POINTS_MAX = 400;
+const WALL_JUMP_MS = 3_600_000;
+/** A graceful stop gives the leadership away within so long. */
+const HAND_OVER_MS = 3_000;
+
+export class Faults {
+  readonly #options: FaultsOptions;
+  #isStopped = false;
+  #count = 0;
+  /** Processes that were told to stop. */
+  readonly #stopping = new WeakSet<Process>();
+
+  constructor(options: FaultsOptions) {
+    this.#options = options;
+  }
+
+  /** Faults so far. */
+  get count(): number {
+    return this.#count;
+  }
+
+  start(): void {
+    for (const [kind, meanMs] of this.#options.plan.faults) {
+      this.#next(kind, meanMs);
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  #next(kind: FaultKind, meanMs: number): void {
+    const { heap, random } = this.#options;
+    heap.after(random.exponential(meanMs), () => {
+      if (!this.#isStopped) {
+        this.#count++;
+        this.#happen(kind);
+        this.#next(kind, meanMs);
+      }
+    });
+  }
+
+  #happen(kind: FaultKind): void {
+    const { random, members, trace, network } = this.#options;
+    const member = random.pick(members().filter(({ isUp }) => isUp));
+    if (member === undefined) {
+      return;
+    }
+    trace.say(member.id, "fault", [], () => kind);
+    switch (kind) {
+      case "crash":
+        this.#crash(member);
+        return;
+      case "power":
+        member.crash("loses power", this.#downMs());
+        member.losePower();
+        return;
+      case "stop":
+        this.#stop(member);
+        return;
+      case "partition":
+        this.#partition();
+        return;
+      case "reset":
+        this.#reset(member);
+        return;
+      case "pause":
+        member.process?.loop.pause(this.#logUniform(10, 20_000));
+        return;
+      case "stall":
+        member.stallDisk(random.chance(0.03) ? 32_000 : this.#logUniform(5, 5_000));
+        return;
+      case "space":
+        this.#fill(member);
+        return;
+      case "clock":
+        member.process?.loop.jumpWall(Math.floor(random.between(-WALL_JUMP_MS, WALL_JUMP_MS)));
+        return;
+      case "damage":
+        this.#damage(member);
+        return;
+      case "stream":
+        random.pick(network.streams)?.breakOff("it was cut");
+        return;
+    }
+  }
+
+  #logUniform(from: number, to: number): number {
+    return Math.exp(this.#options.random.between(Math.log(from), Math.log(to)));
+  }
+
+  #downMs(): number {
+    return this.#logUniform(20, 8_000);
+  }
+
+  /** At once, or in the midst of what it does next. */
+  #crash(member: Member): void {
+    const { random } = this.#options;
+    if (random.chance(0.3)) {
+      member.crash("is killed", this.#downMs());
+    } else {
+      member.process?.loop.dieAfter(random.whole(1, CRASH_POINTS_MAX));
+    }
+  }
+
+  #stop(member: Member): void {
+    const { process } = member;
+    if (process === null || this.#stopping.has(process)) {
+      return;
+    }
+    this.#stopping.add(process);
+    process.loop.arrive(() => {
+      process.replica.handOver(HAND_OVER_MS, () => {
+        process.replica.stop();
+        process.die("stops");
+      });
+    });
+  }
+
+  #partition(): void {
+    const { random, members, network, heap, trace } = this.#options;
+    const ids = members().map(({ id }) => id);
+    const kind = random.pick(["halves", "leader", "one-way", "bridge"] as const) ?? "halves";
+    const leader = members().find(({ process }) => process?.replica.status().role === "leader")?.id;
+    const half = new Set(ids.filter(() => random.chance(0.5)));
+    const alone = leader !== undefined && random.chance(0.7) ? leader : (random.pick(ids) as number);
+    for (const from of ids) {
+      for (const to of ids) {
+        const isCut =
+          from !== to &&
+          ((kind === "halves" && half.has(from) !== half.has(to)) ||
+            (kind === "leader" && (from === alone || to === alone)) ||
+            (kind === "one-way" && (half.has(from) ? from === alone : to === alone)) ||
+            (kind === "bridge" && from !== alone && to !== alone && half.has(from) !== half.has(to)));
+        if (isCut) {
+          network.block(from, to);
+        }
+      }
+    }
+    trace.say(0, "partition", [alone], () => `${kind}, m${alone}, {${[...half].join()}}`);
+    heap.after(this.#logUniform(100, 10_000), () => network.unblockAll());
+  }
+
+  #reset({ id }: Member): void {
+    const { random, network } = this.#options;
+    const isPair = random.chance(0.5);
+    const own = network.connections.filter(({ from, to }) => from.memberId === id || to.memberId === id);
+    const chosen = random.pick(own);
+    for (const connection of own) {
+      const isSamePair =
+        chosen !== undefined &&
+        [connection.from, connection.to].every((side) => {
+          return side === chosen.from || side === chosen.to;
+        });
+      if (connection === chosen || (isPair && isSamePair)) {
+        connection.reset();
+      }
+    }
+  }
+
+  #fill(member: Member): void {
+    const { random, heap } = this.#options;
+    const { process } = member;
+    const space = random.chance(0.5) ? "low" : "full";
+    process?.loop.arrive(() => process.replica.setDiskSpace(space));
+    heap.after(this.#logUniform(100, 6_000), () => {
+      process?.loop.arrive(() => process.replica.setDiskSpace("ok"));
+    });
+  }
+
+  #damage(member: Member): void {
+    const { random, trace } = this.#options;
+    if (!this.#mayBeDamaged(member)) {
+      return;
+    }
+    const isStateLost = random.chance(0.4);
+    member.crash("crashes", this.#downMs());
+    member.loseData(isStateLost);
+    trace.say(member.id, "has lost its", [], () => (isStateLost ? "state and log" : "log"));
+  }
+
+  /** Whether the healthy voters stay a majority, whatever configuration is in force. */
+  #mayBeDamaged(member: Member): boolean {
+    const { members, isChanging } = this.#options;
+    const configurations = members().map(({ disk }) => readCluster(disk.state)?.configuration);
+    const known = configurations.filter((configuration) => configuration !== undefined);
+    const newest = known.reduce((one, other) => (one.index > other.index ? one : other));
+    if (isChanging() || isJoint(newest) || members().some((one) => holdsChange(one))) {
+      return false;
+    }
+    const damaged = members().filter(({ id, isDamaged }) => newest.voters.includes(id) && isDamaged);
+    const isCounted = newest.voters.includes(member.id) && !member.isDamaged;
+    return (
+      damaged.length + (isCounted ? 1 : 0) <= Math.floor((newest.voters.length - 1) / 2) && !member.disk.fence.sole
+    );
+  }
+}
+
+/** Whether the log has a change of the configuration that is not applied. */
+function holdsChange({ disk, process }: Member): boolean {
+  const { appliedIndex } = readProgress(disk.state);
+  const isInDisk = [...disk.rows].some(([index, row]) => index > appliedIndex && isConfigurationType(entryType(row)));
+  return isInDisk || process?.observed.log.isWriting === true;
+}

@@ -1,0 +1,2 @@
+export { describeRun } from "./report.ts";
+export { type RunResult, Simulation } from "./simulation.ts";

@@ -1,0 +1,127 @@
+/** One simulated member: its disk, its processes one after the other, and what befalls them. */
+
+import type { Told } from "../src/replica/index.ts";
+import type { Disk } from "./disk.ts";
+import { Process, type World } from "./process.ts";
+
+/** A log write that takes longer ends the process, as its disk may never answer. */
+export interface MemberOptions {
+  readonly world: World;
+  readonly id: number;
+  readonly name: string;
+  readonly incarnation: Uint8Array;
+  readonly disk: Disk;
+  /** The other members, as it was told when it was given its slot. */
+  readonly told: Told | null;
+  readonly onDeath: (process: Process) => void;
+}
+
+export class Member {
+  readonly id: number;
+  readonly name: string;
+  readonly incarnation: Uint8Array;
+  readonly disk: Disk;
+  readonly #options: MemberOptions;
+  #process: Process | null = null;
+  #stalledUntilMs = 0;
+  #isRemoved = false;
+  /** What is lost of its disk, until it is whole again. */
+  #isDamaged = false;
+  /** Counts its processes, so that what was meant for one does not happen to another. */
+  #starts = 0;
+
+  constructor(options: MemberOptions) {
+    this.id = options.id;
+    this.name = options.name;
+    this.incarnation = options.incarnation;
+    this.disk = options.disk;
+    this.#options = options;
+  }
+
+  /** Its process, if it is up. */
+  get process(): Process | null {
+    return this.#process;
+  }
+
+  get isUp(): boolean {
+    return this.#process !== null;
+  }
+
+  /** Others have told it that it is no member any more: it does not start again. */
+  get isRemoved(): boolean {
+    return this.#isRemoved;
+  }
+
+  get isDamaged(): boolean {
+    return this.#isDamaged || this.disk.fence.damaged;
+  }
+
+  start(): void {
+    if (this.#process !== null || this.#isRemoved) {
+      return;
+    }
+    this.#starts++;
+    const { world, told } = this.#options;
+    this.#process = new Process(
+      world,
+      {
+        id: this.id,
+        incarnation: this.incarnation.toHex(),
+        disk: this.disk,
+        stalledUntilMs: () => this.#stalledUntilMs,
+        onDeath: (process) => {
+          this.#process = null;
+          this.#options.onDeath(process);
+        },
+        onRemoved: () => {
+          this.#isRemoved = true;
+        },
+        onDiskStuck: () => this.#process?.die("ends, as its disk does not answer"),
+        onHealed: () => {
+          this.#isDamaged = false;
+        },
+      },
+      told,
+    );
+  }
+
+  /** It is killed and started again after a while. */
+  crash(how: string, downMs: number): void {
+    this.#process?.die(how);
+    this.startAfter(downMs);
+  }
+
+  /** It starts then, unless it is up. */
+  startAfter(downMs: number): void {
+    const starts = this.#starts;
+    this.#options.world.heap.after(downMs, () => {
+      if (this.#starts === starts) {
+        this.start();
+      }
+    });
+  }
+
+  /** The power is cut while it is down: what was not synced is gone, but for a prefix. */
+  losePower(): void {
+    this.disk.losePower(this.#options.world.disks.next());
+  }
+
+  stallDisk(durationMs: number): void {
+    this.#stalledUntilMs = Math.max(this.#stalledUntilMs, this.#options.world.heap.nowMs + durationMs);
+  }
+
+  /** The disk answers again. */
+  endStall(): void {
+    this.#stalledUntilMs = 0;
+  }
+
+  /** While it is down its log, or its whole data but the fence, is lost. */
+  loseData(isStateLost: boolean): void {
+    this.#isDamaged = true;
+    this.disk.isLogLost = true;
+    this.disk.isStateLost = isStateLost;
+    if (isStateLost) {
+      this.disk.placed = null;
+    }
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * Mutants: deliberate bugs that the tests must catch.
+ *
+ * A mutant is one piece of text in one file of the product, and what stands there instead while it is tried. It is put
+ * in as the module loads (`loader.ts`), so the product holds no switch and none can ship. What catches a mutant is kept
+ * apart from it, in the record (`record.ts`), because it is found anew from time to time.
+ */
+
+import { readFileSync } from "node:fs";
+import path from "node:path";
+
+/** The root folder of the repository. */
+export const repositoryRoot: string = path.resolve(import.meta.dirname, "../../..");
+
+/** Where the files of mutants lie, from the root of the repository. */
+export const SOURCE_FOLDER = "node/src";
+
+export interface Mutant {
+  /** What is wrong, in a few words with hyphens. Unique. */
+  readonly name: string;
+  /** The rule that it breaks, such as "P5". */
+  readonly pitfall: string;
+  /** Below node/src. */
+  readonly file: string;
+  /** Stands in the file exactly once. */
+  readonly find: string;
+  readonly replace: string;
+}
+
+/** The text that a mutant replaces is not there, or is there twice: the mutant says nothing any more. */
+export class StaleMutant extends Error {
+  constructor({ name, file }: Mutant, count: number) {
+    super(`stale mutant ${name}: what it replaces stands ${count} times in ${file} instead of once`);
+    this.name = "StaleMutant";
+  }
+}
+
+/** The source with the bug in it. Raises a StaleMutant. */
+export function mutated(source: string, mutant: Mutant): string {
+  const { find, replace } = mutant;
+  const [before, after, ...more] = source.split(find);
+  if (before === undefined || after === undefined || more.length > 0) {
+    throw new StaleMutant(mutant, source.split(find).length - 1);
+  }
+  return `${before}${replace}${after}`;
+}
+
+/** The file of a mutant, as it is on the disk. */
+export function pathOf({ file }: Mutant): string {
+  return path.join(repositoryRoot, SOURCE_FOLDER, file);
+}
+
+/** What stands in the file of a mutant now. */
+export function sourceOf(mutant: Mutant): string {
+  return readFileSync(pathOf(mutant), "utf8");
+}

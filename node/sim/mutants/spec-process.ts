@@ -1,0 +1,92 @@
+/**
+ * The process in which tests run against a mutant, or without one: the given spec files, one after the other, and of
+ * them the tests whose titles hold the text of `--grep`. Ends at the first failure that counts, and tells its parent.
+ *
+ * A failure counts if a test says what is wrong. A module that does not load, a name or a property that is not there,
+ * and a test that never ends show that something is broken, not that a test has noticed it.
+ */
+
+import path from "node:path";
+import { parseArgs } from "node:util";
+import Mocha from "mocha";
+import { repositoryRoot } from "./mutant.ts";
+import type { SpecReport } from "./spec-report.ts";
+
+/** Far above what any of these tests takes on a busy machine. */
+const TEST_LIMIT_MS = 20_000;
+const LINE_LENGTH_MAX = 160;
+const NO_VERDICT = new Set(["SyntaxError", "ReferenceError", "TypeError"]);
+
+const { values, positionals: files } = parseArgs({ allowPositionals: true, options: { grep: { type: "string" } } });
+
+let passed = 0;
+let doubtful: string | null = null;
+
+function tell(report: SpecReport): void {
+  process.send?.(report, () => process.exit(0));
+}
+
+/** The first line of what went wrong; of two texts, the first line in which they differ. */
+function firstLine(error: Error): string {
+  const { actual, expected } = error as { actual?: unknown; expected?: unknown };
+  if (typeof actual === "string" && typeof expected === "string" && expected.includes("\n")) {
+    const [ours, theirs] = [actual.split("\n"), expected.split("\n")];
+    const at = theirs.findIndex((line, index) => line !== ours[index]);
+    return `line ${at + 1} is "${ours[at] ?? ""}" instead of "${theirs[at] ?? ""}"`.slice(0, LINE_LENGTH_MAX);
+  }
+  const [line = ""] = error.message.split("\n");
+  return `${error.name}: ${line}`.slice(0, LINE_LENGTH_MAX);
+}
+
+function counts(error: Error): boolean {
+  return !NO_VERDICT.has(error.name) && (error as { code?: unknown }).code !== "ERR_MOCHA_TIMEOUT";
+}
+
+/** The test that failed, or for whose sake a hook ran. */
+function titleOf(runnable: Mocha.Runnable): string {
+  const test = (runnable as Mocha.Runnable & { ctx?: Mocha.Context }).ctx?.currentTest;
+  return (test ?? runnable).fullTitle();
+}
+
+async function runFile(file: string): Promise<boolean> {
+  const mocha = new Mocha({ timeout: TEST_LIMIT_MS, forbidOnly: true, reporter: Mocha.reporters.Base });
+  if (values.grep !== undefined) {
+    mocha.fgrep(values.grep);
+  }
+  mocha.addFile(path.join(repositoryRoot, file));
+  await mocha.loadFilesAsync();
+  const { EVENT_TEST_PASS, EVENT_TEST_FAIL } = Mocha.Runner.constants;
+  return await new Promise<boolean>((resolve) => {
+    const runner = mocha.run(() => resolve(false));
+    runner.on(EVENT_TEST_PASS, () => {
+      passed++;
+    });
+    runner.on(EVENT_TEST_FAIL, (test, error: Error) => {
+      if (counts(error)) {
+        tell({ kind: "failed", file, title: titleOf(test), rule: firstLine(error) });
+        resolve(true);
+      } else {
+        doubtful ??= firstLine(error);
+      }
+    });
+  });
+}
+
+async function main(): Promise<void> {
+  for (const file of files) {
+    if (await runFile(file)) {
+      return;
+    }
+  }
+  if (doubtful !== null) {
+    tell({ kind: "doubtful", why: doubtful });
+  } else {
+    tell(passed === 0 ? { kind: "doubtful", why: "no test ran" } : { kind: "passed" });
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  tell({ kind: "doubtful", why: error instanceof Error ? firstLine(error) : String(error) });
+}

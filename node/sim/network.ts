@@ -1,0 +1,165 @@
+/**
+ * The network between simulated processes: who reaches whom, and how long it takes.
+ *
+ * What is on its way through a blocked direction waits there, as TCP would send it again; where nothing gets through
+ * for as long as a connection may be silent, the side that hears nothing ends it.
+ */
+
+import type { Connection } from "./connection.ts";
+import type { EventHeap } from "./event-heap.ts";
+import type { RandomStream } from "./random.ts";
+import type { SimTransport } from "./sim-transport.ts";
+import type { SnapshotStream } from "./snapshot-stream.ts";
+import type { Trace } from "./trace.ts";
+
+export interface NetworkPlan {
+  /** Mean and minimum of the time that something takes, in milliseconds. */
+  readonly delayMs: number;
+  readonly delayMsMin: number;
+  /** The share of frames that take much longer, and how long. */
+  readonly slowShare: number;
+  readonly slowMs: number;
+  /** Bytes that a connection takes before it makes its sender wait. */
+  readonly socketBytes: number;
+}
+
+/** A connection on which nothing was heard for so long is dead, and how often that is looked at. */
+const DEAD_MS = 3_000;
+const LIVENESS_MS = 500;
+
+export class Network {
+  readonly heap: EventHeap;
+  readonly random: RandomStream;
+  readonly trace: Trace;
+  readonly #plan: NetworkPlan;
+  /** The process of each member that is up. */
+  readonly #processes = new Map<number, SimTransport>();
+  /** Directed pairs "from>to" through which nothing passes. */
+  readonly #blocked = new Set<string>();
+  readonly #connections = new Set<Connection>();
+  readonly #streams = new Set<SnapshotStream>();
+  #isCalm = false;
+
+  constructor(heap: EventHeap, random: RandomStream, trace: Trace, plan: NetworkPlan) {
+    this.heap = heap;
+    this.random = random;
+    this.trace = trace;
+    this.#plan = plan;
+    this.#lookAtConnections();
+  }
+
+  get socketBytes(): number {
+    return this.#plan.socketBytes;
+  }
+
+  get connections(): readonly Connection[] {
+    return [...this.#connections];
+  }
+
+  /** Whether the cluster is left in peace. */
+  get isCalm(): boolean {
+    return this.#isCalm;
+  }
+
+  /** From now on nothing takes long. */
+  calm(): void {
+    this.#isCalm = true;
+    this.unblockAll();
+  }
+
+  delayMs(): number {
+    const { delayMs, delayMsMin, slowShare, slowMs } = this.#plan;
+    if (this.#isCalm) {
+      return delayMsMin + this.random.exponential(Math.min(delayMs, 1));
+    }
+    const isSlow = this.random.chance(slowShare);
+    return delayMsMin + this.random.exponential(isSlow ? slowMs : delayMs);
+  }
+
+  /** Those that are up. */
+  get processes(): readonly SimTransport[] {
+    return [...this.#processes.values()];
+  }
+
+  processOf(memberId: number): SimTransport | undefined {
+    return this.#processes.get(memberId);
+  }
+
+  up(process: SimTransport): void {
+    this.#processes.set(process.memberId, process);
+  }
+
+  /** The process has ended, and its sockets with it. */
+  down(process: SimTransport): void {
+    this.#processes.delete(process.memberId);
+    for (const connection of this.connections) {
+      if (connection.from === process || connection.to === process) {
+        connection.closeBy(process, "its process has ended");
+      }
+    }
+    for (const stream of this.streams) {
+      if (stream.involves(process)) {
+        stream.breakOff("one of its processes has ended");
+      }
+    }
+  }
+
+  add(connection: Connection): void {
+    this.#connections.add(connection);
+  }
+
+  remove(connection: Connection): void {
+    this.#connections.delete(connection);
+  }
+
+  get streams(): readonly SnapshotStream[] {
+    return [...this.#streams];
+  }
+
+  addStream(stream: SnapshotStream): void {
+    this.#streams.add(stream);
+  }
+
+  removeStream(stream: SnapshotStream): void {
+    this.#streams.delete(stream);
+  }
+
+  isBlocked(from: number, to: number): boolean {
+    return this.#blocked.has(`${from}>${to}`);
+  }
+
+  block(from: number, to: number): void {
+    this.#blocked.add(`${from}>${to}`);
+  }
+
+  unblockAll(): void {
+    this.#blocked.clear();
+  }
+
+  get isPartitioned(): boolean {
+    return this.#blocked.size > 0;
+  }
+
+  /** Calls back when something from one member has reached the other, unless it never does; the time is in `waitMs`. */
+  pass(from: number, to: number, arrived: () => void, lost: () => void, waitMs = 0): void {
+    const delayMs = waitMs === 0 ? this.delayMs() : Math.min(LIVENESS_MS / 5, DEAD_MS);
+    this.heap.after(delayMs, () => {
+      if (!this.isBlocked(from, to)) {
+        arrived();
+      } else if (waitMs > DEAD_MS) {
+        lost();
+      } else {
+        this.pass(from, to, arrived, lost, waitMs + delayMs);
+      }
+    });
+  }
+
+  #lookAtConnections(): void {
+    this.heap.after(LIVENESS_MS, () => {
+      for (const connection of this.connections) {
+        connection.checkLiveness(DEAD_MS);
+      }
+      this.#lookAtConnections();
+    });
+  }
+}

@@ -1,0 +1,144 @@
+/** What a seed draws at its beginning: which faults there are and how often, how slow everything is, and the limits. */
+
+import { DEFAULT_CORE_LIMITS } from "../src/raft/index.ts";
+import { DEFAULT_REPLICA_LIMITS, type ReplicaLimits } from "../src/replica/index.ts";
+import type { NetworkPlan } from "./network.ts";
+import type { RandomStream } from "./random.ts";
+
+/** Kinds of faults. */
+export const FAULTS = [
+  "crash",
+  "power",
+  "stop",
+  "partition",
+  "reset",
+  "pause",
+  "stall",
+  "space",
+  "clock",
+  "damage",
+  "stream",
+] as const;
+export type FaultKind = (typeof FAULTS)[number];
+
+/** What an administrator does. */
+export const CHANGES = ["add", "remove", "replace", "demote", "transfer"] as const;
+export type ChangeKind = (typeof CHANGES)[number];
+
+export interface Plan {
+  /** Nothing goes wrong: there is one election, and every request is answered. */
+  readonly isSteady: boolean;
+  /** Voters before the faults begin. */
+  readonly members: number;
+  /** How long faults and changes last, in milliseconds. */
+  readonly durationMs: number;
+  /** Mean milliseconds between two faults of the kind; those that are not there do not happen. */
+  readonly faults: ReadonlyMap<FaultKind, number>;
+  readonly changes: ReadonlyMap<ChangeKind, number>;
+  readonly network: NetworkPlan;
+  /** Mean milliseconds of a log write, and of a sync of the state. */
+  readonly writeMs: number;
+  readonly syncMs: number;
+  /** Clients, their mean pause between two operations, and their keys. */
+  readonly clients: number;
+  readonly pauseMs: number;
+  readonly keys: number;
+  readonly valueBytesMax: number;
+  readonly isSmall: boolean;
+  readonly limits: ReplicaLimits;
+}
+
+/** One run in so many has no faults. */
+const STEADY_ONE_IN = 12;
+/** And lasts for this share of the time of others: a lot happens in it, and little that is new. */
+const STEADY_SHARE = 0.4;
+/** How long answers are stored where they are to be dropped within the run. */
+const SHORT_WINDOW_MS = 30_000;
+/** A fault or change is there in this share of the runs. */
+const PRESENCE = 0.6;
+
+export function drawPlan(random: RandomStream): Plan {
+  const isSteady = random.below(STEADY_ONE_IN) === 0;
+  const isSmall = random.below(3) === 0;
+  const rates = <Kind extends string>(kinds: readonly Kind[], fromMs: number, toMs: number): Map<Kind, number> => {
+    const present = kinds.map((kind) => [kind, random.chance(PRESENCE), random.between(fromMs, toMs)] as const);
+    return new Map(present.filter(([, isThere]) => isThere && !isSteady).map(([kind, , meanMs]) => [kind, meanMs]));
+  };
+  const isSlow = !isSteady && random.chance(0.3);
+  return {
+    isSteady,
+    isSmall,
+    members: random.pick([1, 3, 3, 3, 5, 5]) ?? 3,
+    durationMs: random.between(12_000, 40_000) * (isSteady ? STEADY_SHARE : 1),
+    faults: rates(FAULTS, 1_500, 12_000),
+    changes: rates(CHANGES, 3_000, 15_000),
+    network: {
+      delayMsMin: 0.05,
+      delayMs: isSlow ? random.between(1, 25) : random.between(0.1, 2),
+      slowShare: isSteady || random.chance(0.4) ? 0 : random.between(0, 0.05),
+      slowMs: random.between(20, 400),
+      socketBytes: random.pick([1, 1_000, 64 * 1024]) ?? 1,
+    },
+    writeMs: isSlow ? random.between(1, 20) : random.between(0.2, 3),
+    syncMs: isSlow ? random.between(5, 100) : random.between(0.5, 10),
+    clients: random.whole(2, 8),
+    pauseMs: random.between(isSteady ? 60 : 30, 250),
+    keys: random.whole(1, 8),
+    valueBytesMax: random.pick([8, 64, 600]) ?? 64,
+    limits: drawLimits(random, isSmall),
+  };
+}
+
+function drawLimits(random: RandomStream, isSmall: boolean): ReplicaLimits {
+  const isPruning = random.chance(0.3);
+  const replayWindowMs = isPruning ? SHORT_WINDOW_MS : DEFAULT_REPLICA_LIMITS.state.replayWindowMs;
+  const base: ReplicaLimits = {
+    ...DEFAULT_REPLICA_LIMITS,
+    state: { ...DEFAULT_REPLICA_LIMITS.state, replayWindowMs },
+    maintenance: { ...DEFAULT_REPLICA_LIMITS.maintenance, replayWindowMs },
+    // Logs are short in every run, so that snapshots are needed.
+    compaction: {
+      keptEntries: random.pick([0, 5, 50]) ?? 5,
+      keptBytes: DEFAULT_REPLICA_LIMITS.compaction.keptBytes,
+      dueEntries: random.whole(2, 60),
+      dueBytes: DEFAULT_REPLICA_LIMITS.compaction.dueBytes,
+      neededBytes: random.pick([1, 4_000, DEFAULT_REPLICA_LIMITS.compaction.neededBytes]) ?? 1,
+    },
+    snapshots: {
+      ...DEFAULT_REPLICA_LIMITS.snapshots,
+      chunkBytes: random.pick([64, 1_000, 20_000]) ?? 1_000,
+      streamMs: random.pick([20_000, DEFAULT_REPLICA_LIMITS.snapshots.streamMs]) ?? 20_000,
+    },
+    syncBytes: random.pick([300, 5_000, DEFAULT_REPLICA_LIMITS.syncBytes]) ?? 5_000,
+    syncMs: random.pick([100, 1_000, DEFAULT_REPLICA_LIMITS.syncMs]) ?? 1_000,
+  };
+  if (!isSmall) {
+    return base;
+  }
+  return {
+    ...base,
+    core: {
+      ...DEFAULT_CORE_LIMITS,
+      windowMessagesMax: random.whole(1, 4),
+      windowBytesMax: random.whole(1, 2_000),
+      messageBytesMax: random.whole(1, 1_000),
+      uncommittedBytesMax: random.whole(1, 4_000),
+      unappliedEntriesMax: random.whole(1, 30),
+      followerBytesMax: random.whole(1, 4_000),
+      tailBytesMax: random.pick([0, 500]) ?? 0,
+      readsMax: random.whole(1, 6),
+    },
+    // Small pieces take long.
+    snapshots: {
+      ...DEFAULT_REPLICA_LIMITS.snapshots,
+      chunkBytes: 64,
+      streamsMax: 1,
+      bytesPerSecond: random.whole(20_000, 200_000),
+    },
+    waitersMax: random.whole(4, 40),
+    proposalsPerTurn: random.whole(1, 4),
+    proposalBytesPerTurn: random.whole(1, 2_000),
+    sliceEntries: random.whole(1, 4),
+    sliceBytes: random.whole(1, 1_000),
+  };
+}

@@ -1,0 +1,243 @@
+/**
+ * The event loop of one simulated process, with its clocks.
+ *
+ * A round is what Node does: timers that are due, then what has arrived, then what asked for a turn of its own. While
+ * the process is paused or busy everything waits, and the order stays the same. A process can be made to die at any
+ * of its steps: the callbacks, and the points at which it touches the world.
+ */
+
+import { InvariantViolation } from "../src/raft/index.ts";
+import type { Clock, Scheduler } from "../src/replica/index.ts";
+import type { EventHeap } from "./event-heap.ts";
+import type { RandomStream } from "./random.ts";
+
+interface Timer {
+  readonly intervalMs: number;
+  readonly callback: () => void;
+  dueMs: number;
+}
+
+export interface ProcessLoopOptions {
+  readonly heap: EventHeap;
+  readonly random: RandomStream;
+  /** Milliseconds of its monotonic clock in one of the run. */
+  readonly rate: number;
+  /** What its wall clock shows at the beginning of the run. */
+  readonly wallStartMs: number;
+  /** The process dies here and now, in the midst of what it was doing. */
+  readonly onCrash: () => void;
+  /** A round is over. */
+  readonly onRound: () => void;
+}
+
+/** Ends everything that a process is doing when it dies. */
+class Death extends Error {}
+
+/** What a round takes, in milliseconds. */
+const ROUND_MS_MIN = 0.005;
+const ROUND_MS_MAX = 0.08;
+/** The monotonic clock of a process begins at a time that means nothing. */
+const MONOTONIC_START_MS = 5_000.25;
+
+let running: ProcessLoop | null = null;
+
+/** The process whose callback is running now passes a point at which it may be killed. */
+export function passPoint(): void {
+  running?.passPoint();
+}
+
+export class ProcessLoop implements Clock, Scheduler {
+  readonly #options: ProcessLoopOptions;
+  readonly #startedMs: number;
+  #wallJumpMs = 0;
+  #immediates: (() => void)[] = [];
+  #arrived: (() => void)[] = [];
+  #deferred: (() => void)[] = [];
+  readonly #timers = new Set<Timer>();
+  /** When the next round is due; infinity = none is. */
+  #armedMs = Number.POSITIVE_INFINITY;
+  #busyUntilMs: number;
+  /** The last time at which it could not do what was due. */
+  #hinderedMs = Number.NEGATIVE_INFINITY;
+  #isDead = false;
+  /** Points until it dies; infinity = it lives. */
+  #pointsLeft = Number.POSITIVE_INFINITY;
+
+  constructor(options: ProcessLoopOptions) {
+    this.#options = options;
+    this.#startedMs = options.heap.nowMs;
+    this.#busyUntilMs = options.heap.nowMs;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  /** Whether it does nothing at the moment. */
+  get isPaused(): boolean {
+    return this.#busyUntilMs > this.#options.heap.nowMs + ROUND_MS_MAX;
+  }
+
+  /** Milliseconds of the run since it could not do what was due. */
+  get unhinderedMs(): number {
+    return this.isPaused ? 0 : this.#options.heap.nowMs - this.#hinderedMs;
+  }
+
+  monotonicMs(): number {
+    const { heap, rate } = this.#options;
+    return MONOTONIC_START_MS + (heap.nowMs - this.#startedMs) * rate;
+  }
+
+  wallMs(): number {
+    const { heap, wallStartMs } = this.#options;
+    return Math.floor(wallStartMs + heap.nowMs + this.#wallJumpMs);
+  }
+
+  jumpWall(byMs: number): void {
+    this.#wallJumpMs += byMs;
+  }
+
+  immediate(callback: () => void): void {
+    if (!this.#isDead) {
+      this.#immediates.push(callback);
+      this.#arm(this.#options.heap.nowMs);
+    }
+  }
+
+  every(intervalMs: number, callback: () => void): () => void {
+    const { heap, rate } = this.#options;
+    const timer = { intervalMs: intervalMs / rate, callback, dueMs: heap.nowMs + intervalMs / rate };
+    this.#timers.add(timer);
+    this.#arm(timer.dueMs);
+    return () => this.#timers.delete(timer);
+  }
+
+  /** Something has come from outside: a frame, an acknowledgement. */
+  arrive(callback: () => void): void {
+    if (!this.#isDead) {
+      this.#arrived.push(callback);
+      this.#arm(this.#options.heap.nowMs);
+    }
+  }
+
+  /** Calls back as soon as the present callback is over. */
+  defer(callback: () => void): void {
+    if (running === this) {
+      this.#deferred.push(callback);
+    } else {
+      this.arrive(callback);
+    }
+  }
+
+  /** The process does nothing for so long. */
+  pause(durationMs: number): void {
+    this.#busyUntilMs = Math.max(this.#busyUntilMs, this.#options.heap.nowMs + durationMs);
+    this.#hinderedMs = this.#busyUntilMs;
+  }
+
+  /** It goes on at once. */
+  endPause(): void {
+    this.#busyUntilMs = this.#options.heap.nowMs;
+    this.#arm(this.#busyUntilMs);
+  }
+
+  /** It dies after passing so many points. */
+  dieAfter(points: number): void {
+    this.#pointsLeft = points;
+  }
+
+  passPoint(): void {
+    this.#pointsLeft--;
+    if (this.#pointsLeft <= 0) {
+      throw new Death();
+    }
+  }
+
+  /** Nothing happens in it any more. */
+  kill(): void {
+    this.#isDead = true;
+    this.#timers.clear();
+    this.#immediates = [];
+    this.#arrived = [];
+    this.#deferred = [];
+  }
+
+  /** Does something in the process at once, as a callback of its own. */
+  run(callback: () => void): void {
+    if (this.#isDead) {
+      return;
+    }
+    const outer = running;
+    running = this;
+    try {
+      this.passPoint();
+      callback();
+      while (this.#deferred.length > 0 && !this.#isDead) {
+        (this.#deferred.shift() as () => void)();
+      }
+    } catch (error) {
+      if (!(error instanceof Death)) {
+        throw error;
+      }
+      this.#options.onCrash();
+    } finally {
+      running = outer;
+    }
+  }
+
+  #arm(atMs: number): void {
+    const dueMs = Math.max(atMs, this.#busyUntilMs);
+    if (dueMs < this.#armedMs) {
+      this.#armedMs = dueMs;
+      this.#options.heap.at(dueMs, () => {
+        if (this.#armedMs === dueMs) {
+          this.#armedMs = Number.POSITIVE_INFINITY;
+          this.#round();
+        }
+      });
+    }
+  }
+
+  #round(): void {
+    const { heap, random, onRound } = this.#options;
+    if (this.#isDead) {
+      return;
+    }
+    if (heap.nowMs < this.#busyUntilMs) {
+      this.#arm(this.#busyUntilMs);
+      return;
+    }
+    this.#busyUntilMs = heap.nowMs + random.between(ROUND_MS_MIN, ROUND_MS_MAX);
+    for (const timer of [...this.#timers]) {
+      if (timer.dueMs <= heap.nowMs && this.#timers.has(timer)) {
+        timer.dueMs = heap.nowMs + timer.intervalMs;
+        this.run(timer.callback);
+      }
+    }
+    for (const callback of this.#arrived.splice(0)) {
+      this.run(callback);
+    }
+    for (const callback of this.#immediates.splice(0)) {
+      this.run(callback);
+    }
+    if (this.#isDead) {
+      return;
+    }
+    onRound();
+    if (this.#immediates.length + this.#arrived.length > 0) {
+      this.#arm(heap.nowMs);
+    }
+    for (const { dueMs } of this.#timers) {
+      this.#arm(dueMs);
+    }
+  }
+}
+
+/** What kind of failure of the program an error is, in words. */
+export function failureOf(error: unknown): { readonly rule: string; readonly details: string } {
+  if (error instanceof InvariantViolation) {
+    return { rule: `invariant: ${error.rule}`, details: `${error.details}\n${error.stack ?? ""}` };
+  }
+  const details = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { rule: "an error was raised", details };
+}

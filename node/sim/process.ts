@@ -1,0 +1,271 @@
+/** One start of a simulated member: the real driver over a simulated disk and network, until it dies. */
+
+import type { AcceptorView, Frame, IdentityRefusal } from "../src/peers/index.ts";
+import { NO_CONFIGURATION } from "../src/raft/index.ts";
+import { claimedMembers, PeerDirectory, Replica, type ReplicaLimits, type Told } from "../src/replica/index.ts";
+import { readCluster, readProgress } from "../src/state/index.ts";
+import type { Disk } from "./disk.ts";
+import type { EventHeap } from "./event-heap.ts";
+import type { Network } from "./network.ts";
+import type { Plan } from "./plan.ts";
+import { ProcessLoop } from "./process-loop.ts";
+import type { RandomStream } from "./random.ts";
+import { must } from "./rule-violation.ts";
+import type { Observed, Rules } from "./rules.ts";
+import { SimLog } from "./sim-log.ts";
+import { SimState } from "./sim-state.ts";
+import { SimTransport } from "./sim-transport.ts";
+import type { Trace } from "./trace.ts";
+
+/** What is the same for all processes of a run. */
+export interface World {
+  readonly heap: EventHeap;
+  readonly network: Network;
+  readonly trace: Trace;
+  readonly rules: Rules;
+  readonly plan: Plan;
+  readonly disks: RandomStream;
+  readonly processes: RandomStream;
+  readonly limits: ReplicaLimits;
+  readonly clusterId: string;
+}
+
+/** Whom the process belongs to, and what it tells of itself. */
+export interface ProcessUser {
+  readonly id: number;
+  /** 32 hexadecimal digits. */
+  readonly incarnation: string;
+  readonly disk: Disk;
+  readonly stalledUntilMs: () => number;
+  readonly onDeath: (process: Process) => void;
+  readonly onRemoved: () => void;
+  readonly onDiskStuck: () => void;
+  readonly onHealed: () => void;
+}
+
+const VERSIONS = { min: 1, max: 1 };
+/** Monotonic clocks run wrong by up to this share. */
+const DRIFT = 0.02;
+const WALL_START_MS = 1_750_000_000_000;
+const WALL_ERROR_MS = 3_600_000;
+/** What a disk takes at most, in the mean, when the cluster is left in peace. */
+const CALM_DISK_MS = 1;
+/** How long asking another member who there is takes at least, in milliseconds. */
+const INQUIRY_MS = 300;
+
+export class Process {
+  readonly memberId: number;
+  readonly loop: ProcessLoop;
+  readonly boot: number;
+  readonly replica: Replica;
+  readonly observed: Observed;
+  readonly #world: World;
+  readonly #user: ProcessUser;
+  readonly #transport: SimTransport;
+  readonly #log: SimLog;
+  readonly #directory: PeerDirectory;
+  #damaged: boolean;
+  #applied: number;
+  /** Members of whom it asks others. */
+  readonly #inquiries = new Set<number>();
+
+  /** `told` are the other members, for one that cannot know them yet. */
+  constructor(world: World, user: ProcessUser, told: Told | null) {
+    const { heap, network, plan, processes, disks, trace, rules, limits, clusterId } = world;
+    const { id, incarnation, disk, stalledUntilMs } = user;
+    this.#world = world;
+    this.#user = user;
+    this.memberId = id;
+    const beginning = disk.begin();
+    this.boot = beginning.boot;
+    this.#damaged = beginning.damaged;
+    rules.onStart(id, disk);
+    this.#applied = readProgress(disk.state).appliedIndex;
+    trace.say(id, "starts", [beginning.boot, beginning.term, beginning.vote, beginning.commit, this.#applied], () => {
+      const { first, last } = beginning.bounds;
+      const damaged = beginning.damaged ? " damaged" : "";
+      return `boot ${beginning.boot} term ${beginning.term} log ${first}..${last} applied ${this.#applied}${damaged}`;
+    });
+    this.loop = new ProcessLoop({
+      heap,
+      random: processes,
+      rate: plan.isSteady ? 1 : processes.between(1 - DRIFT, 1 + DRIFT),
+      wallStartMs: WALL_START_MS + Math.floor(processes.between(-WALL_ERROR_MS, WALL_ERROR_MS)),
+      onCrash: () => this.die("crashes in the midst of something"),
+      onRound: () => rules.onTurn(this.observed, this.replica.status()),
+    });
+    const device = { disk, heap, loop: this.loop, random: disks, stalledUntilMs };
+    this.#log = new SimLog({
+      ...device,
+      writeMs: () => (network.isCalm ? Math.min(plan.writeMs, CALM_DISK_MS) : plan.writeMs),
+      onWrite: (append, meta) => {
+        const { writeSeq, term, vote, commit, from, rows, resetTo } = append;
+        trace.say(id, "writes", [writeSeq, term, vote, commit, from, rows.length, resetTo?.index ?? 0], () => {
+          const reset = resetTo === null ? "" : ` reset to ${resetTo.index}/${resetTo.term}`;
+          return `${writeSeq}: term ${term} vote ${vote} commit ${commit} rows ${from}+${rows.length}${reset}`;
+        });
+        rules.onWrite(this.observed, append, meta);
+      },
+      onLanded: (meta) => rules.onLanded(this.observed, meta),
+      onDurable: (meta) => {
+        trace.say(id, "durable", [meta.writeSeq]);
+        rules.onDurable(this.observed, meta);
+      },
+      onHealed: () => this.#onHealedDurably(),
+    });
+    const state = new SimState({
+      ...device,
+      stepMs: () => (network.isCalm ? Math.min(plan.syncMs, CALM_DISK_MS) : plan.syncMs),
+      onApplied: () => this.#onApplied(),
+      onSnapshot: (index, sum) => {
+        trace.say(id, "snapshot", [index, sum]);
+        rules.log.snapshot(id, index, sum);
+      },
+      onSwitched: () => {
+        this.#applied = readProgress(disk.state).appliedIndex;
+        trace.say(id, "switches", [this.#applied]);
+      },
+    });
+    this.observed = { id, disk, log: this.#log, commit: 0, configuration: NO_CONFIGURATION };
+    this.#transport = new SimTransport(id, incarnation, this.loop, network, {
+      view: () => this.#view(),
+      replica: () => this.replica,
+      told: () => this.told,
+      onFrameSent: (to: number, frame: Frame) => rules.onFrameSent(this.observed, to, frame),
+      onConnected: (peer) => this.#onConnected(peer),
+      onRefused: (peer, refusal) => this.#onRefused(peer, refusal),
+    });
+    this.replica = new Replica({
+      ...beginning,
+      ...{ memberId: id, clusterId, clusterVersionMax: VERSIONS.max },
+      ...{ log: this.#log, state, transport: this.#transport, clock: this.loop, scheduler: this.loop, limits },
+      onRole: (role, term, leader) =>
+        trace.say(id, "is", [term, leader], () => `${role} in term ${term} of m${leader}`),
+      onMembers: () => this.#onMembers(),
+      onLoss: (reason) => must(false, "no loss is proven where nothing was lost", () => `m${id}: ${reason}`),
+      onHealed: () => this.#onHealed(),
+      onDiskCritical: () => undefined,
+      onDiskStuck: () => user.onDiskStuck(),
+    });
+    this.#directory = new PeerDirectory(this.replica);
+    if (told !== null) {
+      this.#directory.learn(told);
+    }
+    network.up(this.#transport);
+    this.loop.arrive(() => this.#transport.setPeers(this.#directory.dialed));
+  }
+
+  /** What it answers to who asks for the members; null if it knows no cluster. */
+  get told(): Told | null {
+    const cluster = readCluster(this.replica.state);
+    return cluster === undefined
+      ? null
+      : { members: claimedMembers(cluster), index: this.replica.status().appliedIndex };
+  }
+
+  /** It is killed; nothing of it happens any more. */
+  die(how: string): void {
+    if (this.loop.isDead) {
+      return;
+    }
+    const { trace, network, disks } = this.#world;
+    trace.say(this.memberId, how);
+    this.loop.kill();
+    network.down(this.#transport);
+    this.#log.crash(() => disks.chance(0.5));
+    this.#user.onDeath(this);
+  }
+
+  #view(): AcceptorView {
+    const { incarnation } = this.#user;
+    const { clusterId } = this.#world;
+    return {
+      clusterId,
+      self: { memberId: this.memberId, incarnation, boot: this.boot, damaged: this.#damaged, versions: VERSIONS },
+      certainIndex: this.#directory.certainIndex,
+      clusterVersion: this.#directory.cluster?.version ?? VERSIONS.min,
+      incarnationOf: (memberId) => this.#directory.incarnationOf(memberId),
+    };
+  }
+
+  #onApplied(): void {
+    const { rules, trace } = this.#world;
+    const before = this.#applied;
+    const { appliedIndex, digest } = readProgress(this.#user.disk.state);
+    this.#applied = appliedIndex;
+    trace.say(this.memberId, "applies", [before + 1, appliedIndex, digest]);
+    rules.onApplied(this.observed, before);
+  }
+
+  #onMembers(): void {
+    this.#directory.onRecordDurable();
+    this.#transport.setPeers(this.#directory.dialed);
+  }
+
+  /** Somebody is connected whom this member does not know: it asks others who there is, until it does. */
+  #onConnected(peer: number): void {
+    if (this.#isUnlisted(peer) && !this.#inquiries.has(peer)) {
+      this.#inquiries.add(peer);
+      this.#inquire(peer);
+    }
+  }
+
+  /** Whether somebody is not listed who may be a member by entries that are not applied here. */
+  #isUnlisted(peer: number): boolean {
+    const isListed = this.#directory.known.members.some(({ memberId }) => memberId === peer);
+    return !isListed && peer > this.#directory.certainIndex;
+  }
+
+  #inquire(peer: number): void {
+    const { network, heap, processes } = this.#world;
+    heap.after(INQUIRY_MS + network.delayMs(), () => {
+      this.loop.arrive(() => {
+        const asked = processes.pick(network.processes);
+        const isOpen =
+          asked !== undefined &&
+          !network.isBlocked(this.memberId, asked.memberId) &&
+          !network.isBlocked(asked.memberId, this.memberId);
+        const told = isOpen ? asked.told() : null;
+        if (told !== null) {
+          this.#directory.learn(told);
+          this.#transport.setPeers(this.#directory.dialed);
+        }
+        if (this.#isUnlisted(peer)) {
+          this.#inquire(peer);
+        } else {
+          this.#inquiries.delete(peer);
+        }
+      });
+    });
+  }
+
+  #onRefused(peer: number, refusal: IdentityRefusal): void {
+    if (refusal === "REMOVED") {
+      const isMember = readCluster(this.#user.disk.state)?.members.some(({ id }) => id === this.memberId) ?? false;
+      this.#world.trace.say(this.memberId, "is removed", [Number(isMember)]);
+      this.#user.onRemoved();
+      this.die("retires");
+      return;
+    }
+    must(
+      refusal !== "STALE" && refusal !== "WRONG_CLUSTER" && refusal !== "VERSION",
+      "I17 members are who they are",
+      () => {
+        return `m${peer} refuses m${this.memberId}: ${refusal}`;
+      },
+    );
+  }
+
+  #onHealedDurably(): void {
+    const { rules } = this.#world;
+    const { id, disk } = this.#user;
+    rules.onHealed(this.observed);
+    this.#world.trace.say(id, "is whole again", [disk.meta.last]);
+  }
+
+  #onHealed(): void {
+    this.#damaged = false;
+    this.#user.onHealed();
+    this.#transport.redial(this.#directory.dialed);
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * What clients asked for and what they were told, and the rules between the two.
+ *
+ * While a run lasts it is seen that time never runs backwards for anybody: whatever ended before an operation began is
+ * in what it sees. At the end everything is compared with the one log, replayed by a state machine of its own.
+ */
+
+import { isDeepStrictEqual } from "node:util";
+import { type ClientOperation, CoordinationError, type Outcome, type Result } from "../src/state/index.ts";
+import { must } from "./rule-violation.ts";
+
+/** A request, however often it was sent. */
+export interface Request {
+  readonly requestId: Uint8Array;
+  readonly payloadHash: Uint8Array;
+  readonly operation: ClientOperation;
+  /** When it was sent first. */
+  readonly startMs: number;
+  /** The greatest revision that anybody had been told when it began. */
+  readonly floor: number;
+  /** What it was answered; null = nothing yet. */
+  answer: Result | CoordinationError | null;
+  /** Whether a call of it may have been executed, for all that its client knows. */
+  isUncertain: boolean;
+  /** Calls of it that were certainly not executed. */
+  refusals: number;
+}
+
+/** An entry of the log that is the first execution of a request. */
+export interface Execution {
+  readonly index: number;
+  readonly answer: Result | CoordinationError;
+}
+
+export class Requests {
+  readonly #all: Request[] = [];
+  #floor = 0;
+  #reads = 0;
+
+  /** The greatest revision that anybody was told. */
+  get floor(): number {
+    return this.#floor;
+  }
+
+  get count(): number {
+    return this.#all.length;
+  }
+
+  get reads(): number {
+    return this.#reads;
+  }
+
+  get answered(): number {
+    return this.#all.filter(({ answer }) => answer !== null).length;
+  }
+
+  begin(request: Pick<Request, "requestId" | "payloadHash" | "operation" | "startMs">): Request {
+    const begun: Request = { ...request, floor: this.#floor, answer: null, isUncertain: false, refusals: 0 };
+    this.#all.push(begun);
+    return begun;
+  }
+
+  /** A call of the request was answered. */
+  onAnswer(request: Request, { answer }: Outcome): void {
+    must(request.answer === null || isSameAnswer(request.answer, answer), "I12 a request has one answer", () => {
+      return `${nameOf(request)}: ${describe(answer)}, not ${describe(request.answer)}`;
+    });
+    request.answer = answer;
+    if (answer instanceof CoordinationError) {
+      return;
+    }
+    // A compare-and-swap that changed nothing tells the revision that it saw.
+    must(answer.revision >= request.floor, "I13 an operation comes after all that ended before it began", () => {
+      return `${nameOf(request)} at revision ${answer.revision}, after ${request.floor}`;
+    });
+    this.#floor = Math.max(this.#floor, answer.revision);
+  }
+
+  /** A read that began at this floor has seen the state at the revision. */
+  onRead(what: string, floor: number, revision: number): void {
+    this.#reads++;
+    must(revision >= floor, "I13 a read shows all that ended before it began", () => {
+      return `${what} at revision ${revision}, after ${floor}`;
+    });
+    this.#floor = Math.max(this.#floor, revision);
+  }
+
+  /** Compares everything with what the log has executed, by request ids in hexadecimal digits. */
+  check(executions: ReadonlyMap<string, Execution>): void {
+    for (const request of this.#all) {
+      const execution = executions.get(request.requestId.toHex());
+      if (request.answer !== null) {
+        must(execution !== undefined, "I22 what was acknowledged is in the log", () => nameOf(request));
+        must(isSameAnswer(execution.answer, request.answer), "I12 answers are those of the log", () => {
+          return `${nameOf(request)}: ${describe(request.answer)}, not ${describe(execution.answer)}`;
+        });
+      } else if (request.refusals > 0 && !request.isUncertain) {
+        must(execution === undefined, "I12 what was certainly not executed is not in the log", () => {
+          return `${nameOf(request)} at ${execution?.index}`;
+        });
+      }
+    }
+  }
+}
+
+function nameOf({ requestId, operation }: Request): string {
+  return `${operation.kind} ${requestId.toHex().slice(0, 8)}`;
+}
+
+export function describe(answer: Result | CoordinationError | null): string {
+  if (answer instanceof CoordinationError) {
+    return `${answer.reason} ${answer.outcome}`;
+  }
+  return JSON.stringify(answer, (_, value) => (value instanceof Uint8Array ? Buffer.from(value).toString() : value));
+}
+
+function isSameAnswer(one: Result | CoordinationError, other: Result | CoordinationError): boolean {
+  if (one instanceof CoordinationError || other instanceof CoordinationError) {
+    return one instanceof CoordinationError && other instanceof CoordinationError && one.reason === other.reason;
+  }
+  return isDeepStrictEqual(plain(one), plain(other));
+}
+
+/** Buffers and other byte arrays are the same to whoever reads them. */
+function plain(answer: Result): unknown {
+  return JSON.parse(JSON.stringify(answer, (_, value) => (value instanceof Uint8Array ? value.toHex() : value)));
+}

@@ -1,0 +1,223 @@
+/**
+ * What must hold at every step of every member, as far as it shows outside of it: in what it writes, sends, and says
+ * of itself. Raises a RuleViolation that names the broken rule.
+ */
+
+import { decodeMessage, type Frame, isMessageType } from "../src/peers/index.ts";
+import { type AppendEffect, type Configuration, entryTerm, NO_CONFIGURATION } from "../src/raft/index.ts";
+import type { ReplicaStatus } from "../src/replica/index.ts";
+import { readCluster, readProgress } from "../src/state/index.ts";
+import { CanonicalLog } from "./canonical-log.ts";
+import type { Disk, LogMeta } from "./disk.ts";
+import { must } from "./rule-violation.ts";
+import type { SimLog } from "./sim-log.ts";
+
+/** A member, as the rules see it. */
+export interface Observed {
+  readonly id: number;
+  readonly disk: Disk;
+  readonly log: SimLog;
+  /** What its process has last said of its commit index. */
+  commit: number;
+  /** The configuration that it had applied then. */
+  configuration: Configuration;
+}
+
+export class Rules {
+  readonly #disks = new Map<number, Disk>();
+  /** What was committed when a damaged member began. */
+  readonly #lostAt = new Map<number, number>();
+  readonly log = new CanonicalLog();
+  readonly #leaders = new Map<number, number>();
+  /** Durable votes, by member and term. */
+  readonly #votes = new Map<string, number>();
+
+  /** The highest term that had a leader. */
+  get terms(): number {
+    return Math.max(0, ...this.#leaders.keys());
+  }
+
+  get leaders(): number {
+    return this.#leaders.size;
+  }
+
+  /** A process of the member begins. */
+  onStart(id: number, disk: Disk): void {
+    this.#disks.set(id, disk);
+    if (disk.fence.damaged) {
+      this.#lostAt.set(id, this.log.last);
+    }
+  }
+
+  /** A write is handed over, and not durable yet. */
+  onWrite({ id, disk, log }: Observed, append: AppendEffect, meta: LogMeta): void {
+    const { from, rows, commit, term } = append;
+    must(term >= disk.meta.term, "I2 terms never fall", () => `m${id}: ${term} after ${disk.meta.term}`);
+    must(commit >= disk.meta.commit, "I2 commit indexes never fall", () => {
+      return `m${id}: ${commit} after ${disk.meta.commit}`;
+    });
+    const before = from === meta.first ? undefined : log.row(from - 1);
+    this.log.wrote(id, rows, before === undefined ? meta.prevTerm : entryTerm(before));
+    for (let index = Math.max(from, 1); index <= Math.min(meta.last, this.log.last); index++) {
+      // What is committed may be missing here, but not be something else in a log that knows it as committed.
+      const row = rows[index - from];
+      if (row !== undefined && index <= commit) {
+        this.log.committed(id, index, row);
+      }
+    }
+  }
+
+  /** A write is on the disk. */
+  onLanded({ id }: Observed, { term, vote }: LogMeta): void {
+    if (vote !== 0) {
+      const key = `${id} in term ${term}`;
+      const known = this.#votes.get(key) ?? vote;
+      must(known === vote, "I3 one vote of a member in a term", () => `m${key}: ${known} and ${vote}`);
+      this.#votes.set(key, vote);
+    }
+  }
+
+  /** A write is acknowledged. */
+  onDurable({ id, disk }: Observed, meta: LogMeta): void {
+    for (let index = Math.max(meta.first, this.log.last); index <= meta.commit; index++) {
+      const row = disk.rows.get(index);
+      must(row !== undefined, "I8 the log holds what is committed", () => `m${id}: ${index}`);
+      this.log.committed(id, index, row);
+    }
+  }
+
+  /** A batch of the state is written. */
+  onApplied({ id, disk }: Observed, fromIndex: number): void {
+    const { appliedIndex, appliedTerm, digest } = readProgress(disk.state);
+    for (let index = fromIndex + 1; index <= appliedIndex; index++) {
+      const row = disk.rows.get(index);
+      must(row !== undefined, "I8 what is applied is durable in the log", () => `m${id}: ${index}`);
+      this.log.committed(id, index, row);
+    }
+    const row = disk.rows.get(appliedIndex);
+    must(row !== undefined && entryTerm(row) === appliedTerm, "I8 the state is where the log is", () => {
+      return `m${id} at ${appliedIndex}/${appliedTerm}`;
+    });
+    this.log.applied(id, appliedIndex, digest);
+  }
+
+  /** The member has had a turn. */
+  onTurn(observed: Observed, status: ReplicaStatus): void {
+    const { id } = observed;
+    const { role, term, commitIndex, appliedIndex, lastIndex } = status;
+    must(appliedIndex <= commitIndex, "I8 what is applied is committed", () => `m${id}: ${appliedIndex}`);
+    must(commitIndex <= lastIndex, "I8 what is committed is in the log", () => `m${id}: ${commitIndex}`);
+    must(commitIndex >= observed.commit, "I2 commit indexes never fall", () => {
+      return `m${id}: ${commitIndex} after ${observed.commit}`;
+    });
+    if (role === "leader" && commitIndex > observed.commit) {
+      this.#onCommit(observed, commitIndex);
+    }
+    observed.commit = commitIndex;
+    observed.configuration = readCluster(observed.disk.state)?.configuration ?? NO_CONFIGURATION;
+    if (role === "leader" && this.#leaders.get(term) !== id) {
+      this.#onLeader(observed, status);
+    }
+  }
+
+  /** A leader has moved its commit index: by the configuration that it had before, or that it has now. */
+  #onCommit({ id, log, disk, configuration: before }: Observed, index: number): void {
+    const row = log.row(index);
+    if (row === undefined || [...this.#disks.values()].some((one) => one.fence.damaged || one.isLogLost)) {
+      // Acknowledgements of what was lost count until the loss is known, and are made up for by other rules.
+      return;
+    }
+    const holders = new Set<number>();
+    for (const [holder, { rows, state }] of this.#disks) {
+      const held = rows.get(index);
+      const isHeld =
+        held === undefined ? readProgress(state).appliedIndex >= index : entryTerm(held) === entryTerm(row);
+      if (isHeld) {
+        holders.add(holder);
+      }
+    }
+    const after = readCluster(disk.state)?.configuration ?? NO_CONFIGURATION;
+    must(isQuorum(holders, before) || isQuorum(holders, after), "I7 what is committed is durable on a quorum", () => {
+      return `m${id} has committed ${index}, held by ${[...holders].join()}; voters ${after.voters.join()}`;
+    });
+  }
+
+  #onLeader({ id, log }: Observed, { term, lastIndex, firstIndex }: ReplicaStatus): void {
+    const leader = this.#leaders.get(term);
+    must(leader === undefined, "I1 one leader in a term", () => `term ${term}: m${leader} and m${id}`);
+    this.#leaders.set(term, id);
+    must(lastIndex >= this.log.last, "I5 a leader has all that is committed", () => {
+      return `m${id} in term ${term} ends at ${lastIndex}, committed ${this.log.last}`;
+    });
+    for (let index = firstIndex; index <= this.log.last; index++) {
+      const row = log.row(index);
+      if (row !== undefined) {
+        this.log.committed(id, index, row);
+      }
+    }
+  }
+
+  /** A damaged member takes itself for whole again. */
+  onHealed({ id, disk }: Observed): void {
+    const needed = this.#lostAt.get(id) ?? 0;
+    const { first, last } = disk.meta;
+    const applied = readProgress(disk.state).appliedIndex;
+    must(Math.max(last, applied) >= needed, "I18 a member is whole when it has all that was committed", () => {
+      return `m${id} ends at ${last}, committed ${needed} when it began`;
+    });
+    for (let index = first; index <= Math.min(last, needed); index++) {
+      this.log.committed(id, index, disk.rows.get(index) as Uint8Array);
+    }
+  }
+
+  /** A frame leaves the member. */
+  onFrameSent({ id, disk }: Observed, to: number, { type, body }: Frame): void {
+    if (!isMessageType(type)) {
+      return;
+    }
+    const message = decodeMessage(type, body, id, to);
+    const { damaged } = disk.fence;
+    const { meta } = disk;
+    switch (message.type) {
+      case "vote-reply":
+      case "pre-vote-reply":
+        must(!(message.granted && damaged), "I18 a damaged member grants no vote", () => `m${id} to m${to}`);
+        if (message.type === "vote-reply" && message.granted) {
+          must(meta.term >= message.term, "I11 votes are durable before they are sent", () => {
+            return `m${id} to m${to} in term ${message.term}, durable ${meta.term}`;
+          });
+          must(meta.term > message.term || meta.vote === to, "I11 votes are durable before they are sent", () => {
+            return `m${id} to m${to} in term ${message.term}, durable ${meta.vote}`;
+          });
+        }
+        return;
+      case "vote":
+      case "pre-vote":
+        must(!damaged, "I18 a damaged member asks for no vote", () => `m${id} in term ${message.term}`);
+        must(message.type === "pre-vote" || meta.term >= message.term, "I11 candidates have voted durably", () => {
+          return `m${id} in term ${message.term}, durable ${meta.term}`;
+        });
+        return;
+      case "append-reply": {
+        const { index, refused, busy } = message;
+        const isAcknowledged = !refused && busy === "no";
+        must(
+          !isAcknowledged || index <= Math.max(meta.last, readProgress(disk.state).appliedIndex),
+          "I11 what is acknowledged is durable",
+          () => {
+            return `m${id} to m${to}: ${index}, durable ${meta.last}`;
+          },
+        );
+        return;
+      }
+      default:
+        return;
+    }
+  }
+}
+
+function isQuorum(holders: ReadonlySet<number>, { voters, outgoing }: Configuration): boolean {
+  return [voters, outgoing].every((half) => {
+    return half.length === 0 || half.filter((id) => holders.has(id)).length > half.length / 2;
+  });
+}

@@ -1,0 +1,231 @@
+/**
+ * The state store of one simulated process: batches at once, everything else after some time.
+ *
+ * Views are copies. A state that is being received is gone with its process, unless it was put in its place.
+ */
+
+import { invariant } from "../src/raft/index.ts";
+import { type Change, compareBytes, type Row, readProgress } from "../src/state/index.ts";
+import type { MemberStateStore, StateReplacement, StateView } from "../src/storage/index.ts";
+import type { Disk } from "./disk.ts";
+import type { EventHeap } from "./event-heap.ts";
+import { type ProcessLoop, passPoint } from "./process-loop.ts";
+import type { RandomStream } from "./random.ts";
+import { fingerprintOf, StateRows } from "./state-rows.ts";
+
+export interface SimStateOptions {
+  readonly disk: Disk;
+  readonly heap: EventHeap;
+  readonly loop: ProcessLoop;
+  readonly random: RandomStream;
+  /** Mean of what a sync or a step of a replacement takes, in milliseconds. */
+  readonly stepMs: () => number;
+  /** Until when the disk does nothing at all. */
+  readonly stalledUntilMs: () => number;
+  readonly onApplied: () => void;
+  /** A state is read for another member, or is received whole. */
+  readonly onSnapshot: (index: number, sum: number) => void;
+  readonly onSwitched: () => void;
+}
+
+/** The first key that is a store's own, and no part of the replicated state. */
+const REPLICATED_ROWS_END = Uint8Array.of(0x79);
+
+export class SimState implements MemberStateStore {
+  readonly #options: SimStateOptions;
+  #isSyncing = false;
+  #openViews = 0;
+  #replacement: SimReplacement | null = null;
+
+  constructor(options: SimStateOptions) {
+    this.#options = options;
+  }
+
+  get #live(): StateRows {
+    return this.#options.disk.state;
+  }
+
+  get isStalled(): boolean {
+    return this.#options.stalledUntilMs() > this.#options.heap.nowMs;
+  }
+
+  /** Whether another state is in its place already, so that the log may begin behind this one. */
+  get isPlaced(): boolean {
+    return this.#options.disk.placed !== null;
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    return this.#live.get(key);
+  }
+
+  scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
+    this.#live.scan(from, to, visit);
+  }
+
+  write(changes: readonly Change[]): void {
+    invariant(!this.#isSyncing, "no batch is written during a sync");
+    invariant(!this.isStalled, "no batch is written while the store is stalled");
+    invariant(!this.isPlaced, "no batch is written to a state that is being replaced");
+    passPoint();
+    this.#live.write(changes);
+    this.#options.onApplied();
+    passPoint();
+  }
+
+  sync(done: () => void): void {
+    invariant(!this.#isSyncing, "one state sync is in flight at a time");
+    passPoint();
+    this.#isSyncing = true;
+    const live = this.#live;
+    this.#step(
+      () => {
+        live.markSynced();
+      },
+      () => {
+        this.#isSyncing = false;
+        done();
+      },
+    );
+  }
+
+  openView(): StateView {
+    passPoint();
+    const all = this.#live.all();
+    this.#options.onSnapshot(readProgress(this.#live).appliedIndex, fingerprintOf(all));
+    const rows = [...all].reverse();
+    let isOpen = true;
+    this.#openViews++;
+    return {
+      read: (maxBytes) => {
+        invariant(isOpen, "a view is read before it is closed");
+        return takeRows(rows, maxBytes);
+      },
+      close: () => {
+        this.#openViews -= isOpen ? 1 : 0;
+        isOpen = false;
+      },
+    };
+  }
+
+  beginReplacement(done: (replacement: StateReplacement) => void): void {
+    passPoint();
+    this.#replacement?.abandon();
+    const replacement = new SimReplacement((action, stepDone) => this.#step(action, stepDone), this.#options);
+    this.#replacement = replacement;
+    replacement.step(
+      () => undefined,
+      () => done(replacement),
+    );
+  }
+
+  switchTo(replacement: StateReplacement): void {
+    passPoint();
+    const { disk, onSwitched } = this.#options;
+    invariant(this.#replacement === replacement && disk.placed !== null, "the placed replacement is switched to");
+    invariant(this.#openViews === 0, "no view of the former state is open");
+    invariant(!this.#isSyncing, "no sync of the former state is in flight");
+    disk.state = disk.placed;
+    disk.placed = null;
+    this.#replacement = null;
+    onSwitched();
+  }
+
+  /** Something that the state thread does; told if the process still lives. */
+  #step(action: () => void, done: () => void): void {
+    const { heap, loop, random, stepMs, stalledUntilMs } = this.#options;
+    heap.at(Math.max(heap.nowMs, stalledUntilMs()) + random.exponential(stepMs()), () => {
+      if (!loop.isDead) {
+        action();
+        loop.arrive(done);
+      }
+    });
+  }
+}
+
+class SimReplacement implements StateReplacement {
+  readonly #rows = new StateRows();
+  readonly #request: (action: () => void, done: () => void) => void;
+  readonly #options: SimStateOptions;
+  #phase: "receiving" | "finished" | "placing" | "placed" | "abandoned" = "receiving";
+  #isBusy = false;
+
+  constructor(request: (action: () => void, done: () => void) => void, options: SimStateOptions) {
+    this.#request = request;
+    this.#options = options;
+  }
+
+  write(rows: readonly Row[], done: () => void): void {
+    passPoint();
+    invariant(this.#phase === "receiving", "rows are written before the state is finished", () => this.#phase);
+    for (const { key } of rows) {
+      invariant(compareBytes(key, REPLICATED_ROWS_END) < 0, "a snapshot holds rows of the replicated state alone");
+    }
+    this.#rows.write(rows);
+    this.step(() => undefined, done);
+  }
+
+  finish(index: number, term: number, done: () => void): void {
+    passPoint();
+    invariant(this.#phase === "receiving", "a state is finished once", () => this.#phase);
+    this.#phase = "finished";
+    this.step(() => {
+      const { appliedIndex, appliedTerm } = readProgress(this.#rows);
+      invariant(
+        appliedIndex === index && appliedTerm === term,
+        "a snapshot has come as far as it was announced",
+        () => `entry ${index} of term ${term}, but it holds ${appliedIndex} of ${appliedTerm}`,
+      );
+      this.#rows.installed = { index, term };
+      this.#rows.markSynced();
+      this.#options.onSnapshot(index, this.#rows.fingerprint().sum);
+    }, done);
+  }
+
+  place(done: () => void): void {
+    passPoint();
+    invariant(this.#phase === "finished", "a finished state is placed, once", () => this.#phase);
+    this.#phase = "placing";
+    this.step(() => {
+      this.#phase = "placed";
+      this.#options.disk.placed = this.#rows;
+    }, done);
+  }
+
+  abandon(): void {
+    invariant(this.#phase !== "placing" && this.#phase !== "placed", "a state that was placed is not abandoned");
+    this.#phase = "abandoned";
+  }
+
+  step(action: () => void, done: () => void): void {
+    invariant(!this.#isBusy, "one step of a replacement is in flight at a time");
+    this.#isBusy = true;
+    this.#request(
+      () => {
+        if (this.#phase !== "abandoned") {
+          action();
+        }
+      },
+      () => {
+        this.#isBusy = false;
+        if (this.#phase !== "abandoned") {
+          done();
+        }
+      },
+    );
+  }
+}
+
+/** Takes rows off the end: of `maxBytes` together, or one that is larger. */
+function takeRows(rows: Row[], maxBytes: number): Row[] {
+  const taken: Row[] = [];
+  let bytes = 0;
+  for (let row = rows.pop(); row !== undefined; row = rows.pop()) {
+    bytes += row.key.length + row.value.length;
+    if (bytes > maxBytes && taken.length > 0) {
+      rows.push(row);
+      break;
+    }
+    taken.push(row);
+  }
+  return taken;
+}

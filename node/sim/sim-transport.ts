@@ -1,0 +1,305 @@
+/**
+ * The connections of one simulated process, with the rules of the real ones: each member dials each other, a handshake
+ * is judged before anything else, a newer connection takes the place of an older one with all that is unread, and a
+ * higher boot ends everything of lower ones.
+ */
+
+import {
+  type AcceptorView,
+  decodeMessage,
+  type Frame,
+  FrameType,
+  type Hello,
+  type IdentityRefusal,
+  isMessageType,
+  judgeHello,
+  type LinkKind,
+  type PeerMember,
+} from "../src/peers/index.ts";
+import { invariant } from "../src/raft/index.ts";
+import type { OutgoingSnapshot, Replica, Told, Transport } from "../src/replica/index.ts";
+import type { Connection } from "./connection.ts";
+import { Link } from "./link.ts";
+import type { Network } from "./network.ts";
+import { type ProcessLoop, passPoint } from "./process-loop.ts";
+import { SnapshotStream } from "./snapshot-stream.ts";
+
+/** What the member behind it is told. Called in callbacks of its process. */
+export interface TransportUser {
+  view(): AcceptorView;
+  replica(): Replica;
+  onFrameSent(to: number, frame: Frame): void;
+  onConnected(peer: number): void;
+  /** Who there is, for members that ask. */
+  told(): Told | null;
+  onRefused(peer: number, refusal: IdentityRefusal): void;
+}
+
+/** A verified peer, as a handshake has told. */
+interface Accepted {
+  readonly incarnation: string;
+  readonly boot: number;
+  readonly damaged: boolean;
+}
+
+const LINK_KINDS: readonly LinkKind[] = ["control", "log"];
+const VERSIONS = { min: 1, max: 1 };
+/** Snapshots that a process takes in at a time. */
+const INCOMING_SNAPSHOTS_MAX = 2;
+/** Frames are described by the names of their types. */
+const TYPE_NAMES = new Map<number, string>(Object.entries(FrameType).map(([name, type]) => [type, name]));
+
+export class SimTransport implements Transport {
+  readonly memberId: number;
+  readonly incarnation: string;
+  readonly loop: ProcessLoop;
+  readonly #network: Network;
+  readonly #user: TransportUser;
+  readonly #links = new Map<number, Map<LinkKind, Link>>();
+  /** Accepted connections by incarnation and kind. */
+  readonly #incoming = new Map<string, { readonly connection: Connection; readonly hello: Hello }>();
+  readonly #snapshots = new Map<string, SnapshotStream>();
+  /** The highest boot seen of each incarnation. */
+  readonly #boots = new Map<string, number>();
+  readonly #unflushed = new Set<Connection>();
+  readonly #unreachable = new Set<number>();
+
+  constructor(memberId: number, incarnation: string, loop: ProcessLoop, network: Network, user: TransportUser) {
+    this.memberId = memberId;
+    this.incarnation = incarnation;
+    this.loop = loop;
+    this.#network = network;
+    this.#user = user;
+  }
+
+  // ---- For the driver ----
+
+  isConnected(peer: number, kind: LinkKind): boolean {
+    return this.#links.get(peer)?.get(kind)?.connection?.isOpenAtDialer === true;
+  }
+
+  send(peer: number, kind: LinkKind, type: number, body: Uint8Array): boolean {
+    passPoint();
+    const connection = this.#links.get(peer)?.get(kind)?.connection;
+    const frame = { type, body };
+    if (connection?.send(frame) === true) {
+      this.#unflushed.add(connection);
+      this.#user.onFrameSent(peer, frame);
+      return true;
+    }
+    if (connection?.isOpenAtDialer === true) {
+      this.tellUnreachable(peer);
+    }
+    return false;
+  }
+
+  flush(): void {
+    for (const connection of this.#unflushed) {
+      passPoint();
+      connection.flush();
+    }
+    this.#unflushed.clear();
+  }
+
+  openSnapshot(peer: number): OutgoingSnapshot {
+    const member = this.#links.get(peer)?.get("control")?.member;
+    return new SnapshotStream(this.#network, this, peer, member === undefined ? null : member.incarnation);
+  }
+
+  // ---- For the member ----
+
+  /** The members that there are now, as far as this one knows. */
+  setPeers(members: readonly PeerMember[]): void {
+    const others = new Map(members.filter(({ memberId }) => memberId !== this.memberId).map((m) => [m.memberId, m]));
+    for (const [id, links] of this.#links) {
+      if (others.get(id)?.incarnation !== links.get("control")?.member.incarnation) {
+        this.#links.delete(id);
+        for (const link of links.values()) {
+          link.close("the member is no longer listed");
+        }
+      }
+    }
+    for (const member of others.values()) {
+      if (!this.#links.has(member.memberId)) {
+        const links = LINK_KINDS.map((kind) => [kind, new Link(this.#network, this, member, kind)] as const);
+        this.#links.set(member.memberId, new Map(links));
+      }
+    }
+    for (const { connection, hello } of [...this.#incoming.values()]) {
+      if (this.#judge(hello) !== null) {
+        connection.closeBy(this, "its member does not belong here any more");
+      }
+    }
+  }
+
+  /** Ends all connections that were dialed, and dials anew. */
+  redial(members: readonly PeerMember[]): void {
+    this.setPeers([]);
+    this.setPeers(members);
+  }
+
+  /** What a frame to or from another member is, in words. */
+  describe(from: number, { type, body }: Frame): string {
+    const name = TYPE_NAMES.get(type) ?? String(type);
+    if (!isMessageType(type)) {
+      return `${name} of m${from}, ${body.length} bytes`;
+    }
+    const { from: _from, to: _to, type: _type, ...fields } = decodeMessage(type, body, from, this.memberId);
+    const words = Object.entries(fields).map(([key, value]) => {
+      return `${key}=${Array.isArray(value) ? `(${value.length})` : String(value)}`;
+    });
+    return `${name} of m${from} ${words.join(" ")}`;
+  }
+
+  // ---- Handshakes ----
+
+  hello(kind: Hello["kind"], target: { readonly memberId: number; readonly incarnation: string }): Hello {
+    const { clusterId, self } = this.#user.view();
+    invariant(clusterId !== null, "only members of a cluster have peers");
+    return { protocol: VERSIONS, kind, clusterId, source: self, target, joinToken: "" };
+  }
+
+  /** A handshake has arrived: why it is refused, or null. */
+  onHello(hello: Hello, connection: Connection): IdentityRefusal | null {
+    const refusal = this.#judge(hello);
+    if (refusal !== null) {
+      return refusal;
+    }
+    const { source, kind } = hello;
+    const key = `${source.incarnation} ${kind}`;
+    this.#incoming.get(key)?.connection.closeBy(this, "a newer connection took its place");
+    this.#incoming.set(key, { connection, hello });
+    const restarted = this.#meet(source.incarnation, source.boot);
+    this.#dialNow(source.memberId);
+    this.#tellConnected(source.memberId, { ...source, restarted });
+    return null;
+  }
+
+  /** The same for a snapshot; BUSY says nothing about who asked. */
+  onSnapshotHello(hello: Hello, stream: SnapshotStream): IdentityRefusal | "BUSY" | null {
+    const { source } = hello;
+    const before = this.#snapshots.get(source.incarnation);
+    const isFull = before === undefined && this.#snapshots.size >= INCOMING_SNAPSHOTS_MAX;
+    const refusal = this.#judge(hello) ?? (isFull ? "BUSY" : null);
+    if (refusal !== null) {
+      return refusal;
+    }
+    before?.breakOff("a newer one took its place");
+    this.#snapshots.set(source.incarnation, stream);
+    const restarted = this.#meet(source.incarnation, source.boot);
+    this.#dialNow(source.memberId);
+    if (restarted) {
+      this.#tellConnected(source.memberId, { ...source, restarted });
+    }
+    this.#user.replica().onSnapshot(source.memberId, stream.incoming);
+    return null;
+  }
+
+  onSnapshotOver(incarnation: string, stream: SnapshotStream): void {
+    if (this.#snapshots.get(incarnation) === stream) {
+      this.#snapshots.delete(incarnation);
+    }
+  }
+
+  /** Whether a member that was dialed and has accepted is not a former boot of it. */
+  isCurrent({ incarnation, boot }: Accepted): boolean {
+    return boot >= (this.#boots.get(incarnation) ?? 0);
+  }
+
+  onUsable(link: Link, accepted: Accepted): void {
+    const restarted = this.#meet(accepted.incarnation, accepted.boot);
+    this.#tellConnected(link.member.memberId, { ...accepted, restarted });
+  }
+
+  onRefused(peer: number, refusal: IdentityRefusal): void {
+    this.#network.trace.say(this.memberId, "is refused by", [peer], () => `m${peer}: ${refusal}`);
+    this.#user.onRefused(peer, refusal);
+  }
+
+  onFrame(peer: number, kind: LinkKind, frame: Frame): void {
+    this.#user.replica().onFrame(peer, kind, frame);
+  }
+
+  onLinkLost(link: Link, unsent: readonly Frame[]): void {
+    const { memberId } = link.member;
+    this.tellUnreachable(memberId);
+    if (unsent.length > 0) {
+      this.loop.defer(() => this.#user.replica().onUnsent(memberId, link.kind, unsent));
+    }
+  }
+
+  onIncomingLost(connection: Connection): void {
+    for (const [key, incoming] of this.#incoming) {
+      if (incoming.connection === connection) {
+        this.#incoming.delete(key);
+      }
+    }
+  }
+
+  tellUnreachable(peer: number): void {
+    if (!this.#unreachable.has(peer)) {
+      this.#unreachable.add(peer);
+      this.loop.defer(() => {
+        this.#unreachable.delete(peer);
+        this.#user.replica().onUnreachable(peer);
+      });
+    }
+  }
+
+  get boot(): number {
+    return this.#user.view().self.boot;
+  }
+
+  told(): Told | null {
+    return this.#user.told();
+  }
+
+  get isDamaged(): boolean {
+    return this.#user.view().self.damaged;
+  }
+
+  #judge(hello: Hello): IdentityRefusal | null {
+    return judgeHello(hello, this.#user.view(), this.#boots.get(hello.source.incarnation) ?? 0);
+  }
+
+  #dialNow(peer: number): void {
+    for (const link of this.#links.get(peer)?.values() ?? []) {
+      link.dialNow();
+    }
+  }
+
+  /** Takes note of a boot: everything of a lower one ends. Returns whether there was one. */
+  #meet(incarnation: string, boot: number): boolean {
+    const before = this.#boots.get(incarnation) ?? 0;
+    this.#boots.set(incarnation, Math.max(before, boot));
+    const restarted = before > 0 && boot > before;
+    if (restarted) {
+      for (const { connection, hello } of [...this.#incoming.values()]) {
+        if (hello.source.incarnation === incarnation && hello.source.boot < boot) {
+          connection.closeBy(this, "its member has restarted");
+        }
+      }
+      const snapshot = this.#snapshots.get(incarnation);
+      if (snapshot !== undefined && snapshot.boot < boot) {
+        snapshot.breakOff("its member has restarted");
+      }
+      for (const links of this.#links.values()) {
+        for (const link of links.values()) {
+          if (link.member.incarnation === incarnation) {
+            link.leaveBootsBelow(boot);
+          }
+        }
+      }
+    }
+    return restarted;
+  }
+
+  #tellConnected(peer: number, connected: Accepted & { readonly restarted: boolean }): void {
+    const { boot, restarted, damaged } = connected;
+    this.#network.trace.say(this.memberId, "meets", [peer, boot, Number(restarted), Number(damaged)], () => {
+      return `m${peer} boot ${boot}${restarted ? " restarted" : ""}${damaged ? " damaged" : ""}`;
+    });
+    this.#user.replica().onConnected(peer, { boot, restarted, damaged });
+    this.#user.onConnected(peer);
+  }
+}

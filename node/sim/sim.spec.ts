@@ -1,0 +1,29 @@
+import { expect } from "chai";
+import { describeRun, Simulation } from "./index.ts";
+
+/** Runs that everybody makes; longer ones are made with `npm run sim`. */
+const SEEDS = 40;
+
+describe("a simulated cluster", () => {
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    it(`keeps every rule with seed ${seed}`, () => {
+      const result = new Simulation(seed).run();
+      expect(result.failure, describeRun(result)).to.equal(null);
+    });
+  }
+
+  it("lives through what it is meant to live through", () => {
+    const counts = [2, 3, 10, 300].map((seed) => new Simulation(seed).run().counts);
+    const sum = (name: string): number => counts.reduce((total, one) => total + (one[name] ?? 0), 0);
+    for (const name of ["answered", "reads", "faults", "changes", "snapshots", "leaders"]) {
+      expect(sum(name), name).to.be.above(2);
+    }
+  });
+
+  it("is the same for the same seed, and another one for another", () => {
+    const [first, again, other] = [4, 4, 5].map((seed) => new Simulation(seed).run());
+    expect(again?.traceHash).to.equal(first?.traceHash);
+    expect(again?.counts).to.deep.equal(first?.counts);
+    expect(other?.traceHash).not.to.equal(first?.traceHash);
+  });
+});

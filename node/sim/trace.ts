@@ -1,0 +1,71 @@
+/**
+ * What has happened in a run: a hash over all of it, by which two runs are compared, and the last of it in words.
+ *
+ * Words are made only when they are asked for, because almost nobody asks.
+ */
+
+/** Lines that are kept. */
+const KEPT = 400;
+const FNV_PRIME = 0x01000193;
+
+interface Line {
+  readonly atMs: number;
+  readonly who: number;
+  readonly what: string;
+  readonly numbers: readonly number[];
+  readonly words: (() => string) | null;
+}
+
+export class Trace {
+  readonly #clock: () => number;
+  readonly #listener: ((line: string) => void) | null;
+  #lines: Line[] = [];
+  #high = 0x811c9dc5;
+  #low = 0x050c5d1f;
+
+  /** `listener` gets every line in words. */
+  constructor(clock: () => number, listener: ((line: string) => void) | null) {
+    this.#clock = clock;
+    this.#listener = listener;
+  }
+
+  /** 16 hexadecimal digits: equal runs have equal ones. */
+  get hash(): string {
+    return [this.#high, this.#low].map((part) => (part >>> 0).toString(16).padStart(8, "0")).join("");
+  }
+
+  /** Something happens to a member, 0 = to none in particular. Numbers count for the hash, words do not. */
+  say(who: number, what: string, numbers: readonly number[] = [], words: (() => string) | null = null): void {
+    const atMs = this.#clock();
+    this.#mix(Math.floor(atMs * 1000));
+    this.#mix(who);
+    for (let at = 0; at < what.length; at++) {
+      this.#mix(what.charCodeAt(at));
+    }
+    for (const number of numbers) {
+      this.#mix(number);
+    }
+    const line = { atMs, who, what, numbers, words };
+    this.#listener?.(inWords(line));
+    this.#lines.push(line);
+    if (this.#lines.length > 2 * KEPT) {
+      this.#lines = this.#lines.slice(-KEPT);
+    }
+  }
+
+  /** The last lines, oldest first. */
+  last(count: number): string[] {
+    return this.#lines.slice(-count).map(inWords);
+  }
+
+  #mix(number: number): void {
+    // The part above 32 bits counts as well.
+    this.#high = Math.imul(this.#high ^ (number | 0), FNV_PRIME);
+    this.#low = Math.imul(this.#low ^ Math.floor(number / 0x1_0000_0000) ^ this.#high ^ (this.#high >>> 15), FNV_PRIME);
+  }
+}
+
+function inWords({ atMs, who, what, numbers, words }: Line): string {
+  const tail = words === null ? numbers.join(" ") : words();
+  return `${(atMs / 1000).toFixed(6)}  ${who === 0 ? "  " : `m${who}`}  ${what} ${tail}`.trimEnd();
+}

@@ -1,0 +1,64 @@
+import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
+import { expect } from "chai";
+import { GrpcPorts, type SingleReplica } from "../../../test/harness/index.ts";
+import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { leaderEndpoint } from "./leader-endpoint.ts";
+
+const ADDRESS = { peerEndpoint: "q-1:7402", grpcEndpoint: "q-1.example:7400", httpEndpoint: "q-1:7401" };
+
+describe("the leader's endpoint", () => {
+  let secrets: FoundingSecrets;
+  let ports: GrpcPorts;
+  let replica: SingleReplica;
+
+  before(async () => {
+    secrets = await foundingSecrets();
+  });
+
+  beforeEach(async () => {
+    ports = await GrpcPorts.founded(secrets);
+    replica = ports.member.replica as SingleReplica;
+  });
+
+  afterEach(() => ports.close());
+
+  /** The leader becomes another member; returns its id. */
+  function follow(): number {
+    const operation = { kind: "add-slot", name: "q-1" } as const;
+    const { answer } = replica.change({ subject: "admin", request: null, expectIndex: 0, operation });
+    replica.leaderId = "memberId" in answer ? answer.memberId : 0;
+    return replica.leaderId;
+  }
+
+  it("is the one in the record of the cluster, on the leader and on the others", () => {
+    expect(leaderEndpoint(ports.member)).equal("127.0.0.1:7400");
+    const id = follow();
+    expect(leaderEndpoint(ports.member), "unclaimed").equal(null);
+    replica.lead({ kind: "claim-slot", name: "q-1", incarnation: new Uint8Array(16).fill(9), address: ADDRESS });
+    expect(leaderEndpoint(ports.member)).equal("q-1.example:7400");
+    const address = { ...ADDRESS, grpcEndpoint: "moved.example:7400" };
+    replica.lead({ kind: "update-member", id, incarnation: new Uint8Array(16).fill(9), address });
+    expect(leaderEndpoint(ports.member)).equal("moved.example:7400");
+  });
+
+  it("is not there while nobody leads, or no replica says who", () => {
+    replica.leaderId = 0;
+    expect(leaderEndpoint(ports.member)).equal(null);
+    ports.member.stopServing();
+    expect(leaderEndpoint(ports.member)).equal(null);
+  });
+
+  it("comes with the refusals of a follower, on both ports", async () => {
+    const owner = ports.caller(await ports.token(secrets));
+    follow();
+    replica.lead({ kind: "claim-slot", name: "q-1", incarnation: new Uint8Array(16).fill(9), address: ADDRESS });
+    const put = PutKeyRequest.fromPartial({ namespace: "default" });
+    const { promoteMembers } = serviceDefinitions.ClusterAdminService;
+    for (const { code, trailers } of [
+      await owner.call(serviceDefinitions.KeyValueService.putKey, put),
+      await ports.admin.call(promoteMembers, { ids: [], ifConfigIndex: 0n }),
+    ]) {
+      expect([code, trailers.get("leader-endpoint")]).deep.equal(["INVALID_ARGUMENT", ["q-1.example:7400"]]);
+    }
+  });
+});

@@ -1,0 +1,106 @@
+/** The messages about members: how this one is, and who belongs to the cluster. They say what they are given, and ask nobody. */
+
+import { type ListMembersResponse, MemberRole, type MemberSlot, MemberState, type MemberStatus } from "@quoin/proto";
+import { isJoint } from "../../raft/index.ts";
+import type { MemberHealth, ReplicaStatus } from "../../replica/index.ts";
+import type { Cluster, ClusterMember } from "../../state/index.ts";
+import type { HostMember } from "./host.ts";
+
+/** What the leader of a term knows of the members; a member alone knows less. */
+export interface MembershipKnowledge {
+  readonly term: number;
+  readonly leaderId: number;
+  readonly commitIndex: number;
+  readonly changing: boolean;
+  readonly health: readonly MemberHealth[];
+}
+
+/** The oldest release that can read what this one writes; to be raised with every change of a stored format. */
+const DOWNGRADE_FLOOR = "0.1.0";
+
+const ROLES = {
+  leader: MemberRole.LEADER,
+  follower: MemberRole.FOLLOWER,
+  candidate: MemberRole.CANDIDATE,
+} as const;
+
+/** What is certain here and now, without asking the leader: nothing of how the others are. */
+export function localKnowledge(status: ReplicaStatus): MembershipKnowledge {
+  return { ...status, changing: false, health: [] };
+}
+
+/** The state of the member; `consensus` is undefined while it serves nothing. */
+export function memberStatus(member: HostMember, consensus: ReplicaStatus | undefined): MemberStatus {
+  const reasons = member.reason === "" ? [] : [member.reason];
+  return {
+    id: memberIdText(member.memberId),
+    name: member.name,
+    state: MemberState[member.state],
+    stateForMs: BigInt(member.stateForMs),
+    role: consensus === undefined ? MemberRole.MEMBER_ROLE_UNSPECIFIED : roleOf(consensus),
+    term: BigInt(consensus?.term ?? 0),
+    leaderId: memberIdText(consensus?.leaderId ?? 0),
+    commitIndex: BigInt(consensus?.commitIndex ?? 0),
+    appliedIndex: BigInt(consensus?.appliedIndex ?? 0),
+    firstIndex: BigInt(consensus?.firstIndex ?? 0),
+    lastIndex: BigInt(consensus?.lastIndex ?? 0),
+    revision: BigInt(consensus?.revision ?? 0),
+    dbSizeBytes: BigInt(member.dbSizeBytes),
+    diskFreeBytes: BigInt(member.diskFreeBytes),
+    version: member.version,
+    downgradeFloor: DOWNGRADE_FLOOR,
+    uptimeMs: BigInt(member.uptimeMs),
+    incarnation: member.incarnation,
+    clusterId: member.clusterId,
+    alarms: [...(consensus?.alarms ?? []), ...member.alarms, ...reasons],
+    stateHash: consensus === undefined ? "" : consensus.digest.toString(16).padStart(8, "0"),
+    stateHashIndex: BigInt(consensus?.appliedIndex ?? 0),
+    certificateSerial: "",
+    trustedCas: [],
+    settingsRevision: 0n,
+  };
+}
+
+/** The members of the record, with what is known of them. */
+export function membership(cluster: Cluster, knowledge: MembershipKnowledge): ListMembersResponse {
+  const { configuration } = cluster;
+  const health = new Map(knowledge.health.map((known) => [known.id, known]));
+  return {
+    clusterId: cluster.clusterId,
+    term: BigInt(knowledge.term),
+    configIndex: BigInt(configuration.index),
+    commitIndex: BigInt(knowledge.commitIndex),
+    changing: knowledge.changing || isJoint(configuration),
+    leaderId: memberIdText(knowledge.leaderId),
+    members: cluster.members.map((member) => memberSlot(cluster, member, health.get(member.id))),
+  };
+}
+
+/** One member of the record; nothing is known of how a member is that nobody has talked to. */
+export function memberSlot(cluster: Cluster, member: ClusterMember, health?: MemberHealth): MemberSlot {
+  const { id, name, address, incarnation } = member;
+  return {
+    id: String(id),
+    name,
+    ...address,
+    voter: cluster.configuration.voters.includes(id),
+    incarnation: incarnation.toHex(),
+    lagMs: wholeMs(health?.lagMs),
+    contactAgeMs: wholeMs(health?.contactAgeMs),
+    promotable: health?.promotable ?? false,
+  };
+}
+
+/** Ids on the wire are texts; that nobody is named is the empty one. */
+export function memberIdText(id: number): string {
+  return id === 0 ? "" : String(id);
+}
+
+/** A candidate or leader has a vote; whoever only follows may be there to learn. */
+function roleOf({ role, isLearner }: ReplicaStatus): MemberRole {
+  return role === "follower" && isLearner ? MemberRole.LEARNER : ROLES[role];
+}
+
+function wholeMs(milliseconds = 0): bigint {
+  return BigInt(Math.round(milliseconds));
+}

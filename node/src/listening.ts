@@ -1,0 +1,47 @@
+/** Listening at the addresses that flags name: an address that cannot be had is an error that names its flag. */
+
+import { once } from "node:events";
+import type { RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { closeHttpServer, createHttpServer } from "./api/http/index.ts";
+import { UsageError } from "./command-line/index.ts";
+import { formatListen, type Listen } from "./configuration.ts";
+import { InvariantViolation } from "./raft/index.ts";
+
+export interface Stoppable {
+  /** Finishes what runs, for at most so many milliseconds. */
+  stop(graceMs: number): Promise<void>;
+}
+
+/** What `listen` resolves to. Rejects with a UsageError that names the flag and the port if it rejects. */
+export async function bound<T>(flag: string, at: Listen, listen: () => Promise<T>): Promise<T> {
+  try {
+    return await listen();
+  } catch (error) {
+    if (error instanceof InvariantViolation) {
+      throw error;
+    }
+    const message = error instanceof Error ? error.message : String(error);
+    // The gRPC library tells the cause in its message alone.
+    const problem = message.includes("EADDRINUSE") ? `port ${at.port} is in use already` : message;
+    throw new UsageError(`${flag} ${formatListen(at)}: ${problem}`, { cause: error });
+  }
+}
+
+/** Serves HTTP, and tells where. */
+export async function listenHttp(
+  application: RequestListener,
+  flag: string,
+  at: Listen,
+): Promise<Stoppable & { readonly address: string }> {
+  const server = createHttpServer(application);
+  await bound(flag, at, () => {
+    server.listen(at.port, at.host);
+    return once(server, "listening");
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    address: formatListen({ host: at.host, port }),
+    stop: (graceMs) => closeHttpServer(server, graceMs),
+  };
+}

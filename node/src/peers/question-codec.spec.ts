@@ -1,0 +1,57 @@
+import { expect } from "chai";
+import { FrameError } from "./frame.ts";
+import {
+  decodeLeaderTick,
+  decodeQuestion,
+  decodeReply,
+  encodeLeaderTick,
+  encodeQuestion,
+  encodeReply,
+  type Question,
+  type Reply,
+} from "./question-codec.ts";
+
+const QUESTIONS: readonly Question[] = [
+  { seq: 1, term: 2, kind: "membership" },
+  { seq: 3, term: 4, kind: "transfer", target: 5, ifTerm: 6 },
+];
+const REPLIES: readonly Reply[] = [
+  {
+    seq: 1,
+    term: 2,
+    kind: "membership",
+    commitIndex: 3,
+    changing: true,
+    health: [{ id: 4, lagMs: 5, contactAgeMs: 6, promotable: false }],
+  },
+  { seq: 7, term: 8, kind: "transfer" },
+  { seq: 9, term: 10, kind: "refused", reason: "behind" },
+];
+
+describe("question codec", () => {
+  it("returns questions, replies and ticks as they were", () => {
+    for (const question of QUESTIONS) {
+      expect(decodeQuestion(encodeQuestion(question))).to.deep.equal(question);
+    }
+    for (const reply of REPLIES) {
+      expect(decodeReply(encodeReply(reply))).to.deep.equal(reply);
+    }
+    const tick = { term: 3, tickMs: Number.MAX_SAFE_INTEGER };
+    expect(decodeLeaderTick(encodeLeaderTick(tick))).to.deep.equal(tick);
+  });
+
+  it("refuses what lacks a field or has another type", () => {
+    const bodies = [
+      '{"seq":1,"term":2,"kind":"other"}',
+      '{"seq":-1,"term":2,"kind":"membership"}',
+      '{"term":2,"kind":"membership"}',
+      '{"seq":1,"term":2,"kind":"transfer","target":"3","ifTerm":0}',
+      "[]",
+    ];
+    for (const body of bodies) {
+      expect(() => decodeQuestion(Buffer.from(body)), body).to.throw(FrameError);
+    }
+    expect(() => decodeReply(Buffer.from('{"seq":1,"term":2,"kind":"membership","health":[]}'))).to.throw(FrameError);
+    expect(() => decodeLeaderTick(encodeLeaderTick({ term: 1, tickMs: 2 }).subarray(1))).to.throw(FrameError);
+  });
+});

@@ -1,0 +1,190 @@
+import { expect } from "chai";
+import { FakeTime, leadingCore, MemoryDriverState, MemoryLogStore, settleCore } from "../../test/harness/index.ts";
+import { EntryType, encodeEntry, listenToMarks, type RaftCore } from "../raft/index.ts";
+import { DEFAULT_STATE_LIMITS, encodeCommand } from "../state/index.ts";
+import { type AppliedEntry, type ApplyLimits, ApplyLoop } from "./apply-loop.ts";
+import { ClusterTick } from "./cluster-tick.ts";
+import { Compaction, DEFAULT_COMPACTION_LIMITS } from "./compaction.ts";
+
+const TICK = encodeCommand({ principal: null, request: null, operation: { kind: "tick" } });
+const LIMITS: ApplyLimits = { sliceEntries: 512, sliceBytes: 1e6, sliceMs: 4, syncBytes: 1e6, syncMs: 5_000 };
+
+describe("ApplyLoop", () => {
+  let time: FakeTime;
+  let log: MemoryLogStore;
+  let core: RaftCore;
+  let state: MemoryDriverState;
+  let tick: ClusterTick;
+  let slices: (readonly AppliedEntry[])[];
+  let rests: number;
+  /** How often everything that was applied was durable. */
+  let durables: number;
+  let marks: string[];
+  beforeEach(() => {
+    time = new FakeTime();
+    log = new MemoryLogStore(time);
+    core = leadingCore(log);
+    state = new MemoryDriverState(time);
+    tick = new ClusterTick(time, 0);
+    slices = [];
+    rests = 0;
+    durables = 0;
+    marks = [];
+    listenToMarks((mark) => marks.push(mark));
+  });
+  afterEach(() => listenToMarks(null));
+
+  function newLoop(limits: Partial<ApplyLimits> = {}): ApplyLoop {
+    const compaction = { ...DEFAULT_COMPACTION_LIMITS, keptEntries: 0, dueEntries: 1 };
+    return new ApplyLoop({
+      memberId: 1,
+      boot: 3,
+      core,
+      log,
+      state,
+      stateLimits: DEFAULT_STATE_LIMITS,
+      limits: { ...LIMITS, ...limits },
+      tick,
+      compaction: new Compaction(compaction, 1, 0, 0.5),
+      clock: time,
+      scheduler: time,
+      durableApplied: 0,
+      neededFrom: () => Number.POSITIVE_INFINITY,
+      onApplied: (entries) => slices.push(entries),
+      onDurable: () => durables++,
+      onRest: () => rests++,
+    });
+  }
+
+  /** Commits so many entries, with these attempts in them, and lets them be applied. */
+  function commit(loop: ApplyLoop, origins: readonly { memberId: number; boot: number; seq: number }[]): void {
+    core.propose(origins.map((origin) => encodeEntry(EntryType.Command, { tickMs: 700, wallMs: 0, origin }, TICK)));
+    loop.applyUpTo(settleCore(core, log) || 1);
+  }
+
+  const attempts = (count: number) => Array.from({ length: count }, (_, at) => ({ memberId: 1, boot: 3, seq: at + 1 }));
+  const sizes = (): number[] => slices.map((entries) => entries.length);
+
+  it("P56: tells of each entry which attempt of this very process it is, if it is one", () => {
+    const loop = newLoop();
+    commit(loop, [
+      { memberId: 1, boot: 3, seq: 5 },
+      { memberId: 1, boot: 2, seq: 6 },
+      { memberId: 2, boot: 3, seq: 7 },
+    ]);
+    time.settle();
+    expect(slices.flat().map(({ seq }) => seq)).to.deep.equal([0, 5, 0, 0]);
+    expect(loop.progress.appliedIndex).to.equal(4);
+    expect(tick.nowMs, "ticks of entries are known").to.equal(700);
+  });
+
+  it("S44: applies in slices bounded by count and by bytes, one batch and one turn each", () => {
+    const loop = newLoop({ sliceEntries: 3 });
+    commit(loop, attempts(6));
+    time.turn();
+    expect(sizes()).to.deep.equal([3]);
+    time.settle();
+    expect([sizes(), state.batches]).to.deep.equal([[3, 3, 1], 3]);
+    const bytes = newLoop({ sliceBytes: 1 });
+    commit(bytes, attempts(2));
+    slices = [];
+    time.settle();
+    expect(sizes()).to.deep.equal([1, 1]);
+  });
+
+  it("P59: waits for a store that would block, and looks again with the next tick", () => {
+    const loop = newLoop();
+    state.isStalled = true;
+    commit(loop, attempts(2));
+    time.settle();
+    loop.onTick(time.monotonicMs());
+    time.settle();
+    expect(sizes()).to.deep.equal([]);
+    state.isStalled = false;
+    loop.onTick(time.monotonicMs());
+    time.settle();
+    expect(sizes()).to.deep.equal([3]);
+  });
+
+  it("§4.4: applies nothing while a sync is in flight, and shortens the log when it is done", () => {
+    const loop = newLoop({ syncBytes: 1 });
+    state.isHeld = true;
+    commit(loop, attempts(2));
+    time.settle();
+    expect([sizes(), state.isSyncing]).to.deep.equal([[3], true]);
+    commit(loop, attempts(2));
+    time.settle();
+    expect(sizes()).to.deep.equal([3]);
+    expect(core.firstIndex).to.equal(1);
+    state.isHeld = false;
+    state.finishSync();
+    time.settle();
+    expect(sizes()).to.deep.equal([3, 2]);
+    expect(core.firstIndex).to.equal(6);
+  });
+
+  it("§4.4: makes what little was applied durable after a while", () => {
+    const loop = newLoop();
+    commit(loop, attempts(1));
+    time.settle();
+    time.stall(4_999);
+    loop.onTick(time.monotonicMs());
+    expect(state.syncs).to.equal(0);
+    time.stall(1);
+    loop.onTick(time.monotonicMs());
+    time.settle();
+    expect(state.syncs).to.equal(1);
+    time.stall(10_000);
+    loop.onTick(time.monotonicMs());
+    expect(state.syncs, "nothing is new").to.equal(1);
+  });
+
+  it("§4.7: comes to rest when no sync is in flight, tells so, and goes on when it is resumed", () => {
+    const loop = newLoop({ syncBytes: 1 });
+    state.isHeld = true;
+    commit(loop, attempts(1));
+    time.settle();
+    loop.rest();
+    commit(loop, attempts(1));
+    expect([loop.isAtRest, rests]).to.deep.equal([false, 0]);
+    state.finishSync();
+    time.settle();
+    expect([loop.isAtRest, rests, sizes()]).to.deep.equal([true, 1, [2]]);
+    expect(core.firstIndex, "the log stays as it is").to.equal(1);
+    loop.resume();
+    time.settle();
+    expect([loop.isAtRest, sizes()]).to.deep.equal([false, [2, 1]]);
+  });
+
+  it("does nothing once it is stopped, also when a sync is done afterwards: the stores may be closed", () => {
+    const loop = newLoop({ syncBytes: 1 });
+    state.isHeld = true;
+    commit(loop, attempts(2));
+    time.settle();
+    loop.stop();
+    commit(loop, attempts(2));
+    state.finishSync();
+    time.settle();
+    expect(sizes()).to.deep.equal([3]);
+    expect(marks).to.not.include("replica.compacted");
+  });
+
+  it("makes the state durable when it is told to, and once more if it is told so meanwhile", () => {
+    const loop = newLoop({ syncBytes: 1e9, syncMs: 1e9 });
+    commit(loop, [{ memberId: 1, boot: 3, seq: 1 }]);
+    time.settle();
+    state.isHeld = true;
+    loop.makeDurable();
+    expect([state.syncs, durables]).to.deep.equal([1, 0]);
+    loop.makeDurable();
+    expect(state.syncs, "one at a time").to.equal(1);
+    state.finishSync();
+    expect(durables).to.equal(1);
+    loop.onTick(time.monotonicMs());
+    expect(state.syncs).to.equal(2);
+    state.finishSync();
+    expect(durables).to.equal(2);
+    loop.onTick(time.monotonicMs());
+    expect(state.syncs, "nothing is wanted any more").to.equal(2);
+  });
+});

@@ -1,0 +1,135 @@
+/**
+ * Asking other members, by their addresses, in turn and again, until one gives the answer that was wanted.
+ *
+ * There is one question at a time. A round goes through the addresses until an answer settles it; rounds are further
+ * and further apart, and each begins one address later, so that no single member decides what is believed.
+ */
+
+import { Backoff, ConnectionError, type JoinAnswer, type PeerLog } from "../peers/index.ts";
+import type { Scheduler } from "./clock.ts";
+
+/** What an answer is worth: the next address is asked; this round is over; nobody is asked any more. */
+export type Worth = "ask-next" | "ask-later" | "enough";
+
+export interface AskingOptions {
+  /** host:port of members that may know the cluster, looked up for each round. */
+  readonly addresses: () => readonly string[];
+  /** Rejects with a ConnectionError if there is no answer. */
+  readonly ask: (address: string) => Promise<JoinAnswer>;
+  readonly onAnswer: (address: string, answer: JoinAnswer) => Worth;
+  readonly scheduler: Scheduler;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly log: PeerLog;
+}
+
+/** Between rounds, in milliseconds, each ±50 %. */
+const PAUSE_MS_MIN = 500;
+const PAUSE_MS_MAX = 5_000;
+
+export class Asking {
+  readonly #options: AskingOptions;
+  readonly #backoff: Backoff;
+  /** What each address has said last, so that only news is logged. */
+  readonly #words = new Map<string, string>();
+  #round: Promise<void> | null = null;
+  #roundCount = 0;
+  #cancelPause: (() => void) | null = null;
+  #wanted = false;
+
+  constructor(options: AskingOptions) {
+    this.#options = options;
+    this.#backoff = new Backoff(PAUSE_MS_MIN, PAUSE_MS_MAX, options.random);
+  }
+
+  /** Begins to ask, or goes on to, unless it asks already. */
+  start(): void {
+    if (!this.#wanted) {
+      this.#wanted = true;
+      this.#backoff.reset();
+      if (this.#round === null) {
+        this.#startRound();
+      }
+    }
+  }
+
+  /** Asks nobody any more until `start`; resolves when the question that was under way is over, and its answer taken. */
+  async stop(): Promise<void> {
+    this.#wanted = false;
+    this.#cancelPause?.();
+    this.#cancelPause = null;
+    await this.#round;
+  }
+
+  /** Asks every address once and at the same time, beside the rounds; those that answered, with their answers. */
+  async askAll(): Promise<ReadonlyMap<string, JoinAnswer>> {
+    const answers = new Map<string, JoinAnswer>();
+    const askOne = async (address: string): Promise<void> => {
+      const answer = await this.#askOne(address);
+      if (answer !== null) {
+        answers.set(address, answer);
+      }
+    };
+    await Promise.all(this.#options.addresses().map(askOne));
+    return answers;
+  }
+
+  #startRound(): void {
+    this.#round = this.#askInTurn().then(() => {
+      this.#round = null;
+      if (this.#wanted) {
+        this.#pause();
+      }
+    });
+  }
+
+  async #askInTurn(): Promise<void> {
+    const addresses = this.#options.addresses();
+    const first = this.#roundCount++;
+    for (let at = 0; at < addresses.length && this.#wanted; at++) {
+      const address = addresses[(first + at) % addresses.length] ?? "";
+      const answer = await this.#askOne(address);
+      const worth = answer === null ? "ask-next" : this.#options.onAnswer(address, answer);
+      if (worth === "enough") {
+        this.#wanted = false;
+      }
+      if (worth !== "ask-next") {
+        return;
+      }
+    }
+  }
+
+  async #askOne(address: string): Promise<JoinAnswer | null> {
+    const { ask, log } = this.#options;
+    try {
+      const answer = await ask(address);
+      this.#note(address, answer.result, () =>
+        log.info({ seed: address, answer: answer.result }, "a seed has answered"),
+      );
+      return answer;
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) {
+        throw error;
+      }
+      const reason = error.message;
+      this.#note(address, reason, () => log.info({ seed: address, reason }, "a seed does not answer"));
+      return null;
+    }
+  }
+
+  #note(address: string, word: string, tell: () => void): void {
+    if (this.#words.get(address) !== word) {
+      this.#words.set(address, word);
+      tell();
+    }
+  }
+
+  #pause(): void {
+    const cancel = this.#options.scheduler.every(this.#backoff.next(), () => {
+      cancel();
+      this.#cancelPause = null;
+      this.#startRound();
+    });
+    this.#cancelPause = cancel;
+  }
+}

@@ -1,0 +1,103 @@
+import { expect } from "chai";
+import { type DiskReport, decodeDiskReport } from "../peers/index.ts";
+import type { RaftCore } from "../raft/index.ts";
+import { ClusterSpace } from "./cluster-space.ts";
+import type { Transport } from "./transport.ts";
+
+const VOTERS = [1, 3, 4];
+const report = (room: DiskReport["room"], isCritical = false): DiskReport => ({ room, isCritical });
+
+describe("ClusterSpace", () => {
+  let sent: { readonly to: number; readonly report: DiskReport }[];
+  let criticals: number;
+  let core: { role: "leader" | "follower"; leader: number };
+
+  /** The space of member 1 of three, whose core is as the spec says. */
+  function spaceOf(role: "leader" | "follower", leader: number): ClusterSpace {
+    core = { role, leader };
+    const configuration = { index: 9, voters: VOTERS, outgoing: [], learners: [], learnersNext: [], autoLeave: false };
+    const transport = {
+      isConnected: () => true,
+      send: (to: number, _kind: string, _type: number, body: Uint8Array) => {
+        sent.push({ to, report: decodeDiskReport(body) });
+        return true;
+      },
+    };
+    return new ClusterSpace({
+      memberId: 1,
+      // Only what is looked at: the rest of a core has nothing to do with disks.
+      core: Object.assign(core, { configuration }) as unknown as RaftCore,
+      transport: transport as unknown as Transport,
+      onCritical: () => {
+        criticals++;
+      },
+    });
+  }
+
+  beforeEach(() => {
+    sent = [];
+    criticals = 0;
+  });
+
+  it("P45: takes what grows unless the leader itself or most voters have little room", () => {
+    const space = spaceOf("leader", 1);
+    expect(space.hasRoom).to.equal(true);
+    space.onReport(3, report("full"));
+    expect(space.hasRoom, "one full member stops nobody").to.equal(true);
+    space.onReport(4, report("low"));
+    expect(space.hasRoom).to.equal(false);
+    space.onReport(4, report("ok"));
+    expect(space.hasRoom).to.equal(true);
+    space.onOwnSpace("low");
+    expect(space.hasRoom).to.equal(false);
+  });
+
+  it("P45: has the reserves given back when most voters have no room left, and not before", () => {
+    const space = spaceOf("leader", 1);
+    space.onReport(3, report("full"));
+    space.onTick(1_000);
+    expect([criticals, sent.length]).to.deep.equal([0, 0]);
+    space.onOwnSpace("full");
+    space.onTick(1_050);
+    expect(criticals).to.equal(1);
+    expect(sent.map(({ to, report: { isCritical } }) => [to, isCritical])).to.deep.equal([
+      [3, true],
+      [4, true],
+    ]);
+  });
+
+  it("tells the leader each second, and at once when it has changed", () => {
+    const space = spaceOf("follower", 3);
+    for (let nowMs = 0; nowMs <= 2_000; nowMs += 50) {
+      space.onTick(nowMs);
+    }
+    expect(sent.map(({ to, report: { room } }) => [to, room])).to.deep.equal([
+      [3, "ok"],
+      [3, "ok"],
+      [3, "ok"],
+    ]);
+    space.onOwnSpace("low");
+    space.onTick(2_050);
+    expect(sent.at(-1)).to.deep.equal({ to: 3, report: report("low") });
+  });
+
+  it("believes only the leader that most voters have no room left", () => {
+    const space = spaceOf("follower", 3);
+    space.onReport(4, report("full", true));
+    expect(criticals).to.equal(0);
+    space.onReport(3, report("full", true));
+    expect(criticals).to.equal(1);
+  });
+
+  it("forgets what it was told in an earlier leadership", () => {
+    const space = spaceOf("leader", 1);
+    space.onReport(3, report("low"));
+    space.onReport(4, report("low"));
+    core.role = "follower";
+    core.leader = 3;
+    space.onTick(1_000);
+    core.role = "leader";
+    core.leader = 1;
+    expect(space.hasRoom).to.equal(true);
+  });
+});

@@ -1,0 +1,149 @@
+/**
+ * What this member answers to a process that asks for a slot, or for the members there are.
+ *
+ * A slot is given by an entry of the log alone, and so to one data directory (P61). Whoever can be refused by what is
+ * applied here is told at once, without a majority; and whoever waits for a slot that is not there writes nothing.
+ */
+
+import type { JoinAnswer, JoinRequest, VersionRange } from "../peers/index.ts";
+import { invariant } from "../raft/index.ts";
+import { type Cluster, type ClusterMember, CoordinationError, type Outcome, readCluster } from "../state/index.ts";
+import type { Clock } from "./clock.ts";
+import { claimedMembers, type PeerDirectory } from "./peer-directory.ts";
+import type { Replica } from "./replica.ts";
+import type { ReplicaStatus } from "./replica-options.ts";
+
+/** Cluster versions that this release can run. */
+export const CLUSTER_VERSIONS: VersionRange = { min: 1, max: 1 };
+
+/** A claim is logged like any command; who asks waits at most this long for it, in milliseconds. */
+const CLAIM_MS_MAX = 5_000;
+
+interface AnsweringReplica extends Pick<Replica, "state" | "readBarrier" | "proposeClusterOperation"> {
+  status(): Pick<ReplicaStatus, "appliedIndex">;
+}
+
+/** The member that answers. */
+interface Answering {
+  readonly replica: AnsweringReplica;
+  readonly directory: Pick<PeerDirectory, "certainIndex" | "incarnationOf">;
+}
+
+/** Answers for a member that runs; never rejects for what a caller may do about by asking again. */
+export async function answerJoin(member: Answering, clock: Clock, request: JoinRequest): Promise<JoinAnswer> {
+  const { replica } = member;
+  const cluster = readCluster(replica.state);
+  if (cluster === undefined) {
+    return { result: "TRY_LATER" };
+  }
+  const isOtherId = request.clusterId !== null && request.clusterId !== cluster.clusterId;
+  if (isOtherId || request.clusterName !== cluster.name) {
+    return { result: "WRONG_CLUSTER" };
+  }
+  if (request.versions.min > cluster.version || request.versions.max < cluster.version) {
+    return { result: "VERSION" };
+  }
+  if (request.memberId !== 0) {
+    return answerMember(member, cluster, request);
+  }
+  const deadlineMs = clock.monotonicMs() + CLAIM_MS_MAX;
+  return answerClaimant(replica, cluster, request, deadlineMs);
+}
+
+/** To a member that has its slot already: who is there. */
+function answerMember({ replica, directory }: Answering, cluster: Cluster, request: JoinRequest): JoinAnswer {
+  const { memberId, incarnation } = request;
+  const slot = cluster.members.find(({ id }) => id === memberId);
+  if (slot?.incarnation.toHex() === incarnation) {
+    return accepted(replica, memberId);
+  }
+  // Only what no power cut takes back: a member that hears this gives its data up for good.
+  if (slot === undefined && memberId <= directory.certainIndex && directory.incarnationOf(memberId) === undefined) {
+    return { result: "REMOVED" };
+  }
+  // This member has not applied so much yet, or the slot is another directory's.
+  const isOthers = slot !== undefined && slot.incarnation.length > 0;
+  return isOthers ? { result: "SLOT_TAKEN", memberId } : { result: "TRY_LATER" };
+}
+
+async function answerClaimant(
+  replica: AnsweringReplica,
+  cluster: Cluster,
+  request: JoinRequest,
+  deadlineMs: number,
+): Promise<JoinAnswer> {
+  let slot = slotNamed(cluster, request.name);
+  if (slot === undefined) {
+    if (!(await isCurrent(replica, deadlineMs))) {
+      return { result: "TRY_LATER" };
+    }
+    const current = readCluster(replica.state);
+    invariant(current !== undefined, "a cluster stays founded");
+    slot = slotNamed(current, request.name);
+    if (slot === undefined) {
+      return { result: "NO_SLOT" };
+    }
+    return claim(replica, request, deadlineMs);
+  }
+  return isTaken(cluster, slot, request.incarnation)
+    ? { result: "SLOT_TAKEN", memberId: slot.id }
+    : claim(replica, request, deadlineMs);
+}
+
+/** Whether the directory that asks cannot get the slot any more, whatever else is in the log. */
+function isTaken(cluster: Cluster, slot: ClusterMember, incarnation: string): boolean {
+  if (slot.incarnation.length === 0) {
+    return false;
+  }
+  // A voter has acknowledged entries: a directory that is empty again has lost them (P46).
+  return slot.incarnation.toHex() !== incarnation || !cluster.configuration.learners.includes(slot.id);
+}
+
+async function claim(replica: AnsweringReplica, request: JoinRequest, deadlineMs: number): Promise<JoinAnswer> {
+  const { name, incarnation, endpoints } = request;
+  const operation = {
+    kind: "claim-slot",
+    name,
+    incarnation: Buffer.from(incarnation, "hex"),
+    address: endpoints,
+  } as const;
+  const outcome = await new Promise<Outcome | null>((resolve) => {
+    replica.proposeClusterOperation(operation, deadlineMs, (_error, applied) => resolve(applied));
+  });
+  if (outcome === null || outcome.answer instanceof CoordinationError) {
+    return { result: "TRY_LATER" };
+  }
+  invariant(outcome.answer.kind === "claim-slot", "a claim is answered as a claim");
+  const { verdict, memberId } = outcome.answer;
+  switch (verdict) {
+    case "accepted":
+      return accepted(replica, memberId);
+    case "no-slot":
+      return { result: "NO_SLOT" };
+    case "slot-taken":
+      return { result: "SLOT_TAKEN", memberId };
+  }
+}
+
+function accepted(replica: AnsweringReplica, memberId: number): JoinAnswer {
+  const cluster = readCluster(replica.state);
+  invariant(cluster !== undefined, "a cluster stays founded");
+  return {
+    result: "ACCEPTED",
+    clusterId: cluster.clusterId,
+    memberId,
+    directory: claimedMembers(cluster),
+    index: replica.status().appliedIndex,
+  };
+}
+
+/** Whether the applied state is known to be the newest one. */
+function isCurrent(replica: AnsweringReplica, deadlineMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    replica.readBarrier(deadlineMs, (error) => resolve(error === null));
+  });
+}
+
+function slotNamed(cluster: Cluster, name: string): ClusterMember | undefined {
+  return cluster.members.find((member) => member.name === name);
+}

@@ -1,0 +1,128 @@
+/**
+ * How an empty data directory comes to a cluster: it asks the seeds for the slot of its name until it is given.
+ *
+ * Until then it is told why not: there is no slot yet, the slot is of another data directory (so the data of this one
+ * is lost), or the seeds are of another cluster. It goes on asking in each case, so that whatever an administrator does
+ * about it takes effect without a restart.
+ */
+
+import type { JoinAnswer, PeerLog } from "../peers/index.ts";
+import { Asking, type Worth } from "./asking.ts";
+import type { Scheduler } from "./clock.ts";
+
+export type Accepted = JoinAnswer & { readonly result: "ACCEPTED" };
+
+/** What a process is that has no slot. */
+export type WaitingState = "EMPTY" | "MEMBER_DATA_LOST" | "WRONG_CLUSTER";
+
+export interface JoiningOptions {
+  readonly name: string;
+  readonly clusterName: string;
+  /** Peer endpoints of members that may know the cluster, without that of this process. */
+  readonly seeds: readonly string[];
+  /** Rejects with a ConnectionError if there is no answer. */
+  readonly ask: (address: string) => Promise<JoinAnswer>;
+  readonly scheduler: Scheduler;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly log: PeerLog;
+  /** Called when the seeds have said something else than before. */
+  readonly onWaiting: (state: WaitingState, reason: string) => void;
+  /** Called once: the slot is given. Nobody is asked any more. */
+  readonly onAccepted: (answer: Accepted) => void;
+}
+
+export class Joining {
+  readonly #options: JoiningOptions;
+  readonly #asking: Asking;
+  /** Seeds that have said something about the slot; the others are not of this cluster, or of another version. */
+  readonly #informed = new Set<string>();
+  #accepted = false;
+
+  constructor(options: JoiningOptions) {
+    this.#options = options;
+    const { seeds, ask, scheduler, random, log } = options;
+    this.#asking = new Asking({
+      ...{ ask, scheduler, random, log },
+      addresses: () => seeds,
+      onAnswer: (seed, answer) => this.#onAnswer(seed, answer),
+    });
+  }
+
+  start(): void {
+    if (!this.#accepted) {
+      this.#asking.start();
+    }
+  }
+
+  /** Asks nobody any more; resolves when no answer is awaited. */
+  stop(): Promise<void> {
+    return this.#asking.stop();
+  }
+
+  /**
+   * Why this process must not found a cluster: one of the seeds that answer belongs to one (P47). Null if none does;
+   * then nobody is asked any more, until `start`. The slot may be given on the way.
+   */
+  async objection(): Promise<string | null> {
+    // First what was asked before is answered: whichever began first wins.
+    await this.#asking.stop();
+    const answers = this.#accepted ? new Map<string, JoinAnswer>() : await this.#asking.askAll();
+    let objection: string | null = null;
+    for (const [seed, answer] of answers) {
+      if (answer.result !== "NO_CLUSTER") {
+        objection ??= `the seed ${seed} belongs to a cluster already (it answers ${answer.result})`;
+        this.#onAnswer(seed, answer);
+      }
+    }
+    return this.#accepted ? "this member has been given a slot of a cluster" : objection;
+  }
+
+  #onAnswer(seed: string, answer: JoinAnswer): Worth {
+    const { name, clusterName, onAccepted } = this.#options;
+    switch (answer.result) {
+      case "ACCEPTED":
+        if (!this.#accepted) {
+          this.#accepted = true;
+          onAccepted(answer);
+        }
+        return "enough";
+      case "NO_SLOT":
+        this.#tell(seed, "EMPTY", `waiting to be added: cluster "${clusterName}" has no slot named "${name}"`);
+        return "ask-later";
+      case "SLOT_TAKEN":
+        this.#tell(seed, "MEMBER_DATA_LOST", lossOf(name, answer.memberId));
+        return "ask-later";
+      case "WRONG_CLUSTER":
+        this.#tellUnlessInformed("WRONG_CLUSTER", `the seed ${seed} belongs to another cluster than "${clusterName}"`);
+        return "ask-next";
+      case "VERSION":
+        this.#tellUnlessInformed("EMPTY", `the seed ${seed} runs a version that does not work with this one`);
+        return "ask-next";
+      case "REMOVED":
+      case "NO_CLUSTER":
+      case "TRY_LATER":
+        return "ask-next";
+    }
+  }
+
+  #tell(seed: string, state: WaitingState, reason: string): void {
+    this.#informed.add(seed);
+    this.#options.onWaiting(state, reason);
+  }
+
+  /** A seed that knows nothing about the slot does not outweigh one that does. */
+  #tellUnlessInformed(state: WaitingState, reason: string): void {
+    if (this.#informed.size === 0) {
+      this.#options.onWaiting(state, reason);
+    }
+  }
+}
+
+function lossOf(name: string, memberId: number): string {
+  return (
+    `the slot "${name}" was given to another data directory, as member ${memberId}, and this one is empty. If the data ` +
+    `of member ${memberId} is lost, remove member ${memberId} and add "${name}" again: this process then joins with a ` +
+    "new id"
+  );
+}

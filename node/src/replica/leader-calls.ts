@@ -1,0 +1,332 @@
+/**
+ * What only the leader knows or does besides logging: how the members are, and handing the leadership over.
+ *
+ * Every member takes these calls and asks the leader on its connection. A question changes nothing that asking twice
+ * would double, so it is asked again when the leader changes or its connection is lost, until the deadline. Whether a
+ * transfer is done is seen here: another leader is heard.
+ */
+
+import { encodeQuestion, encodeReply, FrameType, type Question, type Reply } from "../peers/index.ts";
+import { isJoint, mark, type RaftCore, type TransferRefusal } from "../raft/index.ts";
+import { CoordinationError, readCluster, type StateReader } from "../state/index.ts";
+import type { Clock } from "./clock.ts";
+import type { CommitTimes } from "./commit-times.ts";
+import type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } from "./membership-view.ts";
+import type { ReadDone } from "./pending-reads.ts";
+import type { Transport } from "./transport.ts";
+import { deadlineError, holdUntil } from "./waiters.ts";
+
+export interface LeaderCallsOptions {
+  readonly memberId: number;
+  readonly core: RaftCore;
+  readonly state: StateReader;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly commitTimes: CommitTimes;
+  /** Milliseconds of a tick of the core. */
+  readonly tickMs: number;
+  /** A leader that hands over has this many ticks for it. */
+  readonly transferTicks: number;
+  readonly readBarrier: (deadlineMs: number, done: ReadDone) => void;
+  readonly arm: () => void;
+}
+
+type Ask =
+  | { readonly kind: "membership"; readonly done: MembershipViewDone }
+  | { readonly kind: "transfer"; readonly target: number; readonly ifTerm: number; readonly done: TransferDone };
+
+interface Call {
+  readonly ask: Ask;
+  readonly deadlineMs: number;
+  /** Until when it may wait for a leader. */
+  readonly holdUntilMs: number;
+  /** The leader that is asked, and its term; 0 = nobody yet, or nobody any more. */
+  leader: number;
+  term: number;
+  seq: number;
+  askedMs: number;
+  /** Who was asked last and has not refused: a transfer may have begun there unheard of. 0 = nobody. */
+  lastLeader: number;
+  lastTerm: number;
+  /** A transfer that has begun: when it is given up; null = it has not begun. */
+  untilMs: number | null;
+}
+
+/** Why a leader did not do what was asked. */
+type ReplyRefusal = TransferRefusal | "not-leader" | "term-changed" | "no-quorum";
+
+/** A question without an answer is asked again after so many milliseconds: it, or its answer, is lost. */
+const REPLY_MS = 1_000;
+/** Milliseconds that a peer has to answer a read barrier for a question. */
+const BARRIER_MS = 3_000;
+/** How much longer than the leader itself a transfer is waited for: it may be done and not heard of yet. */
+const TRANSFER_GRACE_MS = 500;
+
+export class LeaderCalls {
+  readonly #options: LeaderCallsOptions;
+  #calls: Call[] = [];
+  #seq = 0;
+  /** Somebody is to be asked; what was refused rests until the next tick. */
+  #isDue = false;
+
+  constructor(options: LeaderCallsOptions) {
+    this.#options = options;
+  }
+
+  get size(): number {
+    return this.#calls.length;
+  }
+
+  add(ask: Ask, deadlineMs: number): void {
+    const holdUntilMs = holdUntil(this.#options.clock.monotonicMs(), deadlineMs);
+    const nobody = { leader: 0, term: 0, seq: 0, askedMs: 0, lastLeader: 0, lastTerm: 0 };
+    this.#calls.push({ ask, deadlineMs, holdUntilMs, ...nobody, untilMs: null });
+    this.#isDue = true;
+    this.#options.arm();
+  }
+
+  /** Asks whom there is to ask, and sees whether transfers are done. */
+  proceed(): void {
+    if (!this.#isDue) {
+      return;
+    }
+    this.#isDue = false;
+    const { leader, term, role } = this.#options.core;
+    const isLed = leader !== 0 && role !== "candidate";
+    for (const call of this.#calls) {
+      const isBegun = call.untilMs !== null;
+      if (isBegun && isLed && term > call.term && leader !== call.leader) {
+        this.#finishTransfer(call, leader, term);
+      } else if (isLed && isDoneUnheard(call, leader, term)) {
+        mark("replica.transfer.done-unheard");
+        this.#finishTransfer(call, leader, term);
+      } else if (!isBegun && isLed && (call.leader !== leader || call.term !== term)) {
+        this.#askLeader(call, leader, term);
+      }
+    }
+  }
+
+  /** A tick has passed: refuses what has waited too long, and lets the rest be looked at again. */
+  onTick(nowMs: number, heldReason: () => CoordinationError): void {
+    this.#isDue = this.#calls.length > 0;
+    for (const call of this.#calls) {
+      if (call.untilMs !== null && call.untilMs <= nowMs) {
+        mark("replica.transfer.given-up");
+        const message = "the leadership was not taken over in time, and the leader goes on";
+        this.#end(call, new CoordinationError("NO_LEADER", message, { outcome: "unknown" }));
+      } else if (call.deadlineMs <= nowMs) {
+        this.#end(call, deadlineError());
+      } else if (call.leader === 0 && call.holdUntilMs <= nowMs) {
+        this.#end(call, mayHaveBegun(call) ? unheardError() : heldReason());
+      } else if (call.leader !== 0 && call.untilMs === null && nowMs - call.askedMs >= REPLY_MS) {
+        this.#askAgain(call);
+      }
+    }
+  }
+
+  refuseAll(error: CoordinationError): void {
+    for (const call of this.#calls) {
+      this.#end(call, error);
+    }
+  }
+
+  /** What was asked of the peer may be lost: it is asked again. */
+  onUnreachable(peer: number): void {
+    for (const call of this.#calls) {
+      if (call.leader === peer && call.untilMs === null) {
+        this.#askAgain(call);
+      }
+    }
+  }
+
+  /** Whoever leads is asked at the next occasion, as if nobody had been. */
+  #askAgain(call: Call): void {
+    call.leader = 0;
+    call.term = 0;
+  }
+
+  // ---- Answering ----
+
+  /** Answers a member that takes this one for the leader of that term. */
+  onQuestion(peer: number, question: Question): void {
+    this.#answer(question, (reply) => {
+      this.#options.transport.send(peer, "control", FrameType.Reply, encodeReply(reply));
+      this.#options.arm();
+    });
+  }
+
+  #answer(question: Question, reply: (reply: Reply) => void): void {
+    const { core } = this.#options;
+    const { seq, term, kind } = question;
+    const refuse = (reason: ReplyRefusal): void => reply({ seq, term, kind: "refused", reason });
+    if (core.role !== "leader" || core.term !== term) {
+      refuse("not-leader");
+      return;
+    }
+    if (kind === "membership") {
+      this.#options.readBarrier(this.#options.clock.monotonicMs() + BARRIER_MS, (error) => {
+        if (error !== null || core.role !== "leader" || core.term !== term) {
+          refuse(error === null ? "not-leader" : "no-quorum");
+          return;
+        }
+        reply({ seq, term, kind, ...this.#membership() });
+      });
+      return;
+    }
+    if (question.ifTerm !== 0 && question.ifTerm !== term) {
+      refuse("term-changed");
+      return;
+    }
+    const refusal = core.transfer(question.target);
+    if (refusal === null) {
+      reply({ seq, term, kind });
+    } else {
+      refuse(refusal);
+    }
+  }
+
+  /** What this leader knows of the members. */
+  #membership(): Pick<MembershipView, "commitIndex" | "changing" | "health"> {
+    const { core, memberId, clock, commitTimes, tickMs } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const members = readCluster(this.#options.state)?.members ?? [];
+    const health: MemberHealth[] = [];
+    for (const { id, incarnation } of members) {
+      const peer = core.peer(id);
+      if (id === memberId) {
+        health.push({ id, lagMs: 0, contactAgeMs: 0, promotable: false });
+      } else if (peer !== undefined && incarnation.length > 0) {
+        const contactAgeMs = Math.min(core.contactTicksOf(id) * tickMs, Number.MAX_SAFE_INTEGER);
+        health.push({
+          id,
+          lagMs: commitTimes.lagMs(peer.match, nowMs),
+          contactAgeMs,
+          promotable: core.isPromotable(id),
+        });
+      }
+    }
+    return { commitIndex: core.commitIndex, changing: isJoint(core.configuration), health };
+  }
+
+  // ---- Asking ----
+
+  #askLeader(call: Call, leader: number, term: number): void {
+    const { memberId, transport, clock } = this.#options;
+    this.#seq++;
+    Object.assign(call, { seq: this.#seq, leader, term, askedMs: clock.monotonicMs() });
+    const question = questionOf(call);
+    if (leader === memberId) {
+      this.#answer(question, (reply) => this.onReply(reply));
+    } else if (transport.send(leader, "control", FrameType.Question, encodeQuestion(question))) {
+      call.lastLeader = leader;
+      call.lastTerm = term;
+    } else {
+      this.#askAgain(call);
+    }
+  }
+
+  onReply(reply: Reply): void {
+    const call = this.#calls.find(({ seq, term }) => seq === reply.seq && term === reply.term);
+    if (call === undefined || call.untilMs !== null) {
+      return;
+    }
+    const { ask } = call;
+    if (reply.kind === "refused") {
+      this.#onRefused(call, reply.reason);
+    } else if (reply.kind === "membership" && ask.kind === "membership") {
+      this.#remove(call);
+      const { commitIndex, changing, health } = reply;
+      ask.done(null, { leaderId: call.leader, term: call.term, commitIndex, changing, health });
+    } else if (reply.kind === "transfer" && ask.kind === "transfer") {
+      const { clock, tickMs, transferTicks } = this.#options;
+      call.untilMs = clock.monotonicMs() + transferTicks * tickMs + TRANSFER_GRACE_MS;
+    }
+  }
+
+  #onRefused(call: Call, reason: string): void {
+    call.lastLeader = 0;
+    call.lastTerm = 0;
+    switch (reason) {
+      case "not-leader":
+      case "no-quorum":
+        // Another leader, or this one later: asked again with the next tick.
+        this.#askAgain(call);
+        return;
+      case "self":
+        this.#finishTransfer(call, call.leader, call.term);
+        return;
+      default:
+        this.#end(call, transferError(reason, call.term));
+    }
+  }
+
+  #finishTransfer(call: Call, leader: number, term: number): void {
+    const { ask } = call;
+    if (ask.kind !== "transfer") {
+      return;
+    }
+    if (ask.target !== 0 && ask.target !== leader) {
+      const message = `member ${leader} was elected instead of ${ask.target}`;
+      this.#end(call, new CoordinationError("LEADER_CHANGED", message, { outcome: "unknown" }));
+      return;
+    }
+    this.#remove(call);
+    ask.done(null, { id: leader, term });
+  }
+
+  #end(call: Call, error: CoordinationError): void {
+    if (this.#remove(call)) {
+      call.ask.done(error, null);
+    }
+  }
+
+  #remove(call: Call): boolean {
+    const before = this.#calls.length;
+    // A new array: the old one may be under iteration.
+    this.#calls = this.#calls.filter((one) => one !== call);
+    return this.#calls.length < before;
+  }
+}
+
+/** Whether a transfer may have begun at a leader whose answer was not heard. */
+function mayHaveBegun({ ask, lastTerm }: Call): boolean {
+  return ask.kind === "transfer" && lastTerm !== 0;
+}
+
+/** Whether what was asked of a leader has come true before its answer was heard. */
+function isDoneUnheard({ ask, untilMs, lastLeader, lastTerm }: Call, leader: number, term: number): boolean {
+  const isOther = lastTerm !== 0 && term > lastTerm && leader !== lastLeader;
+  return ask.kind === "transfer" && untilMs === null && isOther && (ask.target === 0 || ask.target === leader);
+}
+
+function unheardError(): CoordinationError {
+  const message = "the leader was asked to hand over and was not heard of again";
+  return new CoordinationError("NO_LEADER", message, { outcome: "unknown" });
+}
+
+function questionOf({ ask, seq, term }: Call): Question {
+  return ask.kind === "membership"
+    ? { seq, term, kind: "membership" }
+    : { seq, term, kind: "transfer", target: ask.target, ifTerm: ask.ifTerm };
+}
+
+function transferError(reason: string, term: number): CoordinationError {
+  switch (reason) {
+    case "unknown-member":
+      return new CoordinationError("MEMBER_NOT_FOUND", "target_id is not the id of a member");
+    case "not-voter":
+      return new CoordinationError("LEARNER_NOT_READY", "target_id is that of a learner; promote it first");
+    case "term-changed":
+      return new CoordinationError("CONFIG_CHANGED", `the term is ${term} now`, {
+        details: new Map([["term", String(term)]]),
+      });
+    case "damaged":
+      return new CoordinationError("QUORUM_UNSAFE", "target_id is that of a member that has lost data and is healing");
+    case "disk-full":
+      return new CoordinationError("QUORUM_UNSAFE", "target_id is that of a member whose disk is full");
+    case "behind":
+      return new CoordinationError("NO_LEADER", "the target is too far behind to take over; try again later");
+    default:
+      return new CoordinationError("NO_LEADER", "no other voter is in contact that could take over; try again later");
+  }
+}

@@ -1,0 +1,116 @@
+import { expect } from "chai";
+import {
+  FakeTime,
+  follow,
+  followingCore,
+  leadingCore,
+  putOf,
+  ReplicaCluster,
+  ScriptedTransport,
+  settleCore,
+} from "../../test/harness/index.ts";
+import { AppliedLog } from "../../test/index.ts";
+import { decodeLeaderTick, FrameType } from "../peers/index.ts";
+import { entryPayload, type RaftCore } from "../raft/index.ts";
+import { decodeCommand } from "../state/index.ts";
+import { ClusterTick } from "./cluster-tick.ts";
+import { LeaderDuties } from "./leader-duties.ts";
+import { DEFAULT_MAINTENANCE_LIMITS } from "./maintenance.ts";
+import { Proposals } from "./proposals.ts";
+
+describe("LeaderDuties", () => {
+  let time: FakeTime;
+  let transport: ScriptedTransport;
+  let applied: AppliedLog;
+  let tick: ClusterTick;
+  beforeEach(() => {
+    time = new FakeTime();
+    transport = new ScriptedTransport(time);
+    applied = new AppliedLog();
+    tick = new ClusterTick(time, applied.tickMs);
+  });
+
+  function over(core: RaftCore): { duties: LeaderDuties; proposals: Proposals } {
+    const shared = { memberId: core.id, core, state: applied.store, transport, clock: time, tick };
+    const proposals = new Proposals({
+      ...shared,
+      boot: 1,
+      perTurn: 100,
+      bytesPerTurn: 1e6,
+      replayWindowMs: 60_000,
+      hasRoom: () => true,
+      arm: () => undefined,
+      hold: () => undefined,
+    });
+    const limits = { ...DEFAULT_MAINTENANCE_LIMITS, replayWindowMs: 60_000 };
+    const duties = new LeaderDuties({ ...shared, progress: () => applied.progress, proposals, limits });
+    return { duties, proposals };
+  }
+
+  /** Something that runs out, and the cluster tick far behind its time. */
+  function letSomethingExpire(): void {
+    applied.execute({ ...putOf("k", "v"), ttlSeconds: 5 } as ReturnType<typeof putOf>);
+    tick.start();
+    time.stall(6_000);
+  }
+
+  it("S21: a leader tells its tick ten times a second to whoever is connected; a follower tells nobody", () => {
+    const cluster = ReplicaCluster.ledBy(1);
+    cluster.network.cutLink(1, 3, "control");
+    const before = cluster.network.frames.length;
+    cluster.advance(1_000);
+    const told = cluster.network.frames.slice(before).filter(({ frame }) => frame.type === FrameType.ClusterTick);
+    expect(new Set(told.map(({ from, to }) => `${from} to ${to}`))).to.deep.equal(new Set(["1 to 2"]));
+    expect(told.length).to.be.within(9, 11);
+    const ticks = told.map(({ frame }) => decodeLeaderTick(frame.body));
+    expect(new Set(ticks.map(({ term }) => term))).to.deep.equal(new Set([cluster.replica(1).status().term]));
+    expect(ticks.every(({ tickMs }, at) => at === 0 || tickMs - (ticks[at - 1]?.tickMs ?? 0) >= 99)).to.equal(true);
+  });
+
+  it("S22: proposes what is due, one command at a time", () => {
+    const core = leadingCore();
+    const { duties, proposals } = over(core);
+    letSomethingExpire();
+    duties.onTick(time.monotonicMs());
+    duties.onTick(time.monotonicMs());
+    expect(proposals.size).to.equal(1);
+    const before = core.lastIndex;
+    proposals.handOut();
+    duties.onTick(time.monotonicMs());
+    proposals.handOut();
+    expect(core.lastIndex).to.equal(before + 1);
+    proposals.answer(1, null);
+    proposals.handOut();
+    expect(core.lastIndex, "it is due still, as nothing was applied").to.equal(before + 2);
+  });
+
+  it("S22: names what has run out, and nothing else", () => {
+    const core = leadingCore();
+    const { duties, proposals } = over(core);
+    letSomethingExpire();
+    duties.onTick(time.monotonicMs());
+    proposals.handOut();
+    settleCore(core);
+    const [row] = core.entries(core.lastIndex, core.lastIndex, 1e6);
+    const { operation } = decodeCommand(entryPayload(row as Uint8Array));
+    expect(
+      operation.kind === "expire-keys" ? operation.keys.map(({ key }) => Buffer.from(key).toString()) : [],
+    ).to.deep.equal(["k"]);
+  });
+
+  it("S22: proposes nothing while it does not lead, nor once it has stopped", () => {
+    const core = followingCore();
+    const { duties, proposals } = over(core);
+    letSomethingExpire();
+    duties.onTick(time.monotonicMs());
+    follow(core, 3, 6);
+    duties.onTick(time.monotonicMs());
+    expect(proposals.size).to.equal(0);
+    const stopped = over(leadingCore());
+    stopped.duties.onTick(time.monotonicMs());
+    stopped.duties.stop();
+    stopped.proposals.refuseAll();
+    stopped.duties.onTick(time.monotonicMs());
+    expect(stopped.proposals.size).to.equal(0);
+  });
+});

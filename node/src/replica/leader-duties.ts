@@ -1,0 +1,84 @@
+/**
+ * What a leader does by itself as time passes: it proposes what is due, and tells the others the cluster tick.
+ *
+ * One maintenance command is under way at a time. Followers that know the tick go on from it when the leader is gone,
+ * so that what runs out keeps what was left of its time (S21).
+ */
+
+import { encodeLeaderTick, FrameType } from "../peers/index.ts";
+import { EntryType, members, type RaftCore } from "../raft/index.ts";
+import { encodeCommand, type Progress, type StateReader } from "../state/index.ts";
+import type { Clock } from "./clock.ts";
+import type { ClusterTick } from "./cluster-tick.ts";
+import { dueMaintenance, type MaintenanceLimits } from "./maintenance.ts";
+import type { Proposals } from "./proposals.ts";
+import type { Transport } from "./transport.ts";
+
+export interface LeaderDutiesOptions {
+  readonly memberId: number;
+  readonly core: RaftCore;
+  readonly state: StateReader;
+  readonly progress: () => Progress;
+  readonly proposals: Proposals;
+  readonly transport: Transport;
+  readonly tick: ClusterTick;
+  readonly clock: Clock;
+  readonly limits: MaintenanceLimits;
+}
+
+/** How long a maintenance command may wait; it is proposed again when still due. */
+const MAINTENANCE_DEADLINE_MS = 60_000;
+/** The tick is told that often, beside the heartbeats. */
+const TICK_INTERVAL_MS = 100;
+
+export class LeaderDuties {
+  readonly #options: LeaderDutiesOptions;
+  #isMaintaining = false;
+  #isStopped = false;
+  #tickToldMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: LeaderDutiesOptions) {
+    this.#options = options;
+  }
+
+  /** A tick has passed. */
+  onTick(nowMs: number): void {
+    this.#maintain();
+    if (this.#options.core.role === "leader" && nowMs - this.#tickToldMs >= TICK_INTERVAL_MS) {
+      this.#tickToldMs = nowMs;
+      this.#tellTick();
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  #maintain(): void {
+    const { core, state, progress, proposals, tick, clock, limits } = this.#options;
+    if (this.#isMaintaining || this.#isStopped || !core.isSettledLeader) {
+      return;
+    }
+    const operation = dueMaintenance(state, progress(), tick.nowMs, limits);
+    if (operation === null) {
+      return;
+    }
+    this.#isMaintaining = true;
+    const payload = encodeCommand({ principal: null, request: null, operation });
+    const deadlineMs = clock.monotonicMs() + MAINTENANCE_DEADLINE_MS;
+    proposals.add({ type: EntryType.Command, payload, stored: null }, deadlineMs, () => {
+      this.#isMaintaining = false;
+      this.#maintain();
+    });
+  }
+
+  #tellTick(): void {
+    const { memberId, core, transport, tick } = this.#options;
+    const body = encodeLeaderTick({ term: core.term, tickMs: tick.nowMs });
+    for (const id of members(core.configuration)) {
+      if (id !== memberId && transport.isConnected(id, "control")) {
+        transport.send(id, "control", FrameType.ClusterTick, body);
+      }
+    }
+  }
+}

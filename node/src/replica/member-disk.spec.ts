@@ -1,0 +1,81 @@
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { FakeTime, TemporaryDirectories } from "../../test/harness/index.ts";
+import type { DiskRoom } from "../storage/index.ts";
+import type { DiskSpace } from "./fitness.ts";
+import { MemberDisk } from "./member-disk.ts";
+
+const GIB = 1024 ** 3;
+const ROOMY: DiskRoom = { freeBytes: 50 * GIB, totalBytes: 100 * GIB };
+const FULL: DiskRoom = { freeBytes: 1, totalBytes: 100 * GIB };
+
+describe("MemberDisk", () => {
+  const directories = new TemporaryDirectories();
+  let directory: string;
+  let time: FakeTime;
+  let room: DiskRoom | Error;
+  let changes: DiskSpace[];
+
+  beforeEach(() => {
+    directory = join(directories.make(), "data");
+    time = new FakeTime();
+    room = ROOMY;
+    changes = [];
+  });
+  afterEach(() => directories.removeAll());
+
+  function diskOf(hasReserve: boolean): MemberDisk {
+    const measureDisk = async () => {
+      if (room instanceof Error) {
+        throw room;
+      }
+      return room;
+    };
+    const onChange = (space: DiskSpace) => changes.push(space);
+    return new MemberDisk({ directory, scheduler: time, measureDisk, hasReserve, onChange });
+  }
+
+  it("P45: gives its reserve back before a start on a full disk, and only then", async () => {
+    mkdirSync(directory);
+    const reserve = join(directory, "reserve");
+    writeFileSync(reserve, "room");
+    const roomy = diskOf(true);
+    await roomy.makeRoom();
+    expect(existsSync(reserve)).to.equal(true);
+    await roomy.stop();
+    room = FULL;
+    const full = diskOf(true);
+    await full.makeRoom();
+    expect(existsSync(reserve)).to.equal(false);
+    expect(full.space).to.equal("full");
+    await full.stop();
+  });
+
+  it("P45: gives its reserve back when it is told to, and says how the disk is then", async () => {
+    mkdirSync(directory);
+    const reserve = join(directory, "reserve");
+    writeFileSync(reserve, "room");
+    const disk = diskOf(true);
+    room = FULL;
+    await disk.look();
+    expect(existsSync(reserve)).to.equal(true);
+    room = ROOMY;
+    await disk.release();
+    expect(changes).to.deep.equal(["full", "ok"]);
+    await disk.stop();
+  });
+
+  it("keeps nothing back where it is told not to, and starts where there is no directory yet", async () => {
+    room = new Error("ENOENT");
+    const disk = diskOf(false);
+    await disk.makeRoom();
+    expect(disk.alarms).to.deep.equal(["the room on the disk is not known: ENOENT"]);
+    mkdirSync(directory);
+    room = ROOMY;
+    await disk.look();
+    expect(disk.alarms).to.deep.equal([]);
+    await disk.stop();
+    expect(existsSync(join(directory, "reserve"))).to.equal(false);
+  });
+});

@@ -1,0 +1,188 @@
+/**
+ * Sending the state to members that need more than the log still has.
+ *
+ * A stream reads a consistent view of the state, a chunk in a turn of its own, at the pace of the receiver and never
+ * faster than a bound that leaves room for everything else. The view holds on to files, so a stream has an end.
+ */
+
+import { createHash, type Hash } from "node:crypto";
+import { encodeChunk, encodeManifest, encodeTrailer, FrameType, type SnapshotManifest } from "../peers/index.ts";
+import { mark, type RaftCore } from "../raft/index.ts";
+import type { MemberStateStore, StateView } from "../storage/index.ts";
+import type { Clock, Scheduler } from "./clock.ts";
+import type { OutgoingSnapshot, Transport } from "./transport.ts";
+
+export interface SnapshotLimits {
+  /** Bytes of rows in one chunk, about. */
+  readonly chunkBytes: number;
+  /** Streams at a time, and bytes of all of them in a second. */
+  readonly streamsMax: number;
+  readonly bytesPerSecond: number;
+  /** Milliseconds that a stream may take. */
+  readonly streamMs: number;
+}
+
+export const DEFAULT_SNAPSHOT_LIMITS: SnapshotLimits = {
+  chunkBytes: 1024 * 1024,
+  streamsMax: 2,
+  bytesPerSecond: 64 * 1024 * 1024,
+  streamMs: 30 * 60_000,
+};
+
+/** The form of manifests, chunks and trailers of this release. */
+export const SNAPSHOT_FORMAT = 1;
+
+export interface OutgoingSnapshotsOptions {
+  readonly core: RaftCore;
+  readonly state: MemberStateStore;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly limits: SnapshotLimits;
+  /** Asks for a turn: the core has heard something. */
+  readonly arm: () => void;
+}
+
+interface Stream {
+  readonly peer: number;
+  readonly index: number;
+  readonly view: StateView;
+  readonly out: OutgoingSnapshot;
+  readonly digest: Hash;
+  readonly endsMs: number;
+  chunks: number;
+  rows: number;
+  /** Waits until more bytes may be sent. */
+  isPaused: boolean;
+}
+
+export class OutgoingSnapshots {
+  readonly #options: OutgoingSnapshotsOptions;
+  readonly #streams = new Map<number, Stream>();
+  /** Bytes that may be sent until more time has passed. */
+  #allowance: number;
+  #allowedMs: number;
+
+  constructor(options: OutgoingSnapshotsOptions) {
+    this.#options = options;
+    this.#allowance = options.limits.bytesPerSecond;
+    this.#allowedMs = options.clock.monotonicMs();
+  }
+
+  /** The first entry that receivers need once they have what they are being sent; infinity if there are none. */
+  get neededFrom(): number {
+    return Math.min(...[...this.#streams.values()].map(({ index }) => index + 1));
+  }
+
+  /** Sends the state as it is now to the peer, unless that happens already, or it cannot be done at the moment. */
+  start(peer: number, about: Omit<SnapshotManifest, "format">): void {
+    const { core, state, transport, clock, limits } = this.#options;
+    // Trying to reach a member that is away would count as a failure, and delay its snapshot once it is back.
+    const isReachable = transport.isConnected(peer, "control");
+    if (!isReachable || this.#streams.has(peer) || this.#streams.size >= limits.streamsMax) {
+      return;
+    }
+    mark("replica.snapshot.started");
+    const stream: Stream = {
+      peer,
+      index: about.index,
+      view: state.openView(),
+      out: transport.openSnapshot(peer),
+      digest: createHash("sha256"),
+      endsMs: clock.monotonicMs() + limits.streamMs,
+      chunks: 0,
+      rows: 0,
+      isPaused: false,
+    };
+    this.#streams.set(peer, stream);
+    core.onSnapshotStarted(peer, about.index);
+    const manifest = encodeManifest({ ...about, format: SNAPSHOT_FORMAT });
+    stream.out.write(FrameType.SnapshotManifest, manifest, (error) => this.#onWritten(stream, error));
+  }
+
+  /** A tick has passed: streams that waited for their share go on, those that are of no use end. */
+  onTick(nowMs: number): void {
+    const { core, limits } = this.#options;
+    const grown = ((nowMs - this.#allowedMs) * limits.bytesPerSecond) / 1000;
+    this.#allowance = Math.min(limits.bytesPerSecond, this.#allowance + grown);
+    this.#allowedMs = nowMs;
+    for (const stream of this.#streams.values()) {
+      if (core.role !== "leader" || core.peer(stream.peer) === undefined || nowMs > stream.endsMs) {
+        this.#end(stream, false);
+      } else if (stream.isPaused && this.#allowance > 0) {
+        stream.isPaused = false;
+        this.#sendChunk(stream);
+      }
+    }
+  }
+
+  /** Ends all streams: the state that they read is no more. */
+  abort(): void {
+    for (const stream of this.#streams.values()) {
+      this.#end(stream, false);
+    }
+  }
+
+  #onWritten(stream: Stream, error: Error | null): void {
+    if (!this.#isOpen(stream)) {
+      return;
+    }
+    if (error !== null) {
+      this.#end(stream, false);
+      return;
+    }
+    if (this.#allowance <= 0) {
+      stream.isPaused = true;
+      return;
+    }
+    // A turn of its own, after the sockets were polled: reading a chunk takes milliseconds (S44).
+    this.#options.scheduler.immediate(() => this.#sendChunk(stream));
+  }
+
+  #sendChunk(stream: Stream): void {
+    if (!this.#isOpen(stream)) {
+      return;
+    }
+    const rows = stream.view.read(this.#options.limits.chunkBytes);
+    if (rows.length === 0) {
+      this.#sendTrailer(stream);
+      return;
+    }
+    const body = encodeChunk(stream.chunks, rows);
+    stream.digest.update(body);
+    stream.chunks++;
+    stream.rows += rows.length;
+    this.#allowance -= body.length;
+    stream.out.write(FrameType.SnapshotChunk, body, (error) => this.#onWritten(stream, error));
+  }
+
+  #sendTrailer(stream: Stream): void {
+    const { chunks, rows, out } = stream;
+    const trailer = encodeTrailer({ chunks, rows, sha256: stream.digest.digest("hex") });
+    out.write(FrameType.SnapshotTrailer, trailer, (error) => {
+      if (error !== null) {
+        this.#end(stream, false);
+        return;
+      }
+      out.end((endError) => this.#end(stream, endError === null));
+    });
+  }
+
+  #isOpen(stream: Stream): boolean {
+    return this.#streams.get(stream.peer) === stream;
+  }
+
+  #end(stream: Stream, ok: boolean): void {
+    if (!this.#isOpen(stream)) {
+      return;
+    }
+    mark(ok ? "replica.snapshot.sent" : "replica.snapshot.failed");
+    this.#streams.delete(stream.peer);
+    stream.view.close();
+    if (!ok) {
+      stream.out.abort();
+    }
+    this.#options.core.onSnapshotEnded(stream.peer, ok);
+    this.#options.arm();
+  }
+}

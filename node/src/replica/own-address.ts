@@ -1,0 +1,77 @@
+/**
+ * Keeps the address of this member in the cluster's record the one under which it is reached, so that others find it
+ * after a restart elsewhere.
+ */
+
+import { type MemberAddress, readCluster } from "../state/index.ts";
+import type { Clock, Scheduler } from "./clock.ts";
+import type { Replica } from "./replica.ts";
+
+export interface OwnAddressOptions {
+  readonly memberId: number;
+  /** 32 hexadecimal digits. */
+  readonly incarnation: string;
+  readonly address: MemberAddress;
+  readonly replica: Pick<Replica, "state" | "proposeClusterOperation">;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+}
+
+const PROPOSAL_MS_MAX = 5_000;
+/** Between two attempts, in milliseconds. */
+const PAUSE_MS = 1_000;
+
+export class OwnAddress {
+  readonly #options: OwnAddressOptions;
+  #isBusy = false;
+  #cancelPause: (() => void) | null = null;
+  #stopped = false;
+
+  constructor(options: OwnAddressOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the record names this member, and another address. */
+  get isOutdated(): boolean {
+    const { memberId, incarnation, address, replica } = this.#options;
+    const own = readCluster(replica.state)?.members.find(({ id }) => id === memberId);
+    if (own?.incarnation.toHex() !== incarnation) {
+      return false;
+    }
+    const { peerEndpoint, grpcEndpoint, httpEndpoint } = own.address;
+    return (
+      peerEndpoint !== address.peerEndpoint ||
+      grpcEndpoint !== address.grpcEndpoint ||
+      httpEndpoint !== address.httpEndpoint
+    );
+  }
+
+  /** Has the address recorded if the record has another one; tries again until it is. */
+  check(): void {
+    if (this.#stopped || this.#isBusy || !this.isOutdated) {
+      return;
+    }
+    this.#isBusy = true;
+    const { memberId: id, incarnation, address, replica, clock } = this.#options;
+    const operation = { kind: "update-member", id, incarnation: Buffer.from(incarnation, "hex"), address } as const;
+    replica.proposeClusterOperation(operation, clock.monotonicMs() + PROPOSAL_MS_MAX, () => this.#pause());
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancelPause?.();
+  }
+
+  #pause(): void {
+    if (this.#stopped) {
+      return;
+    }
+    const cancel = this.#options.scheduler.every(PAUSE_MS, () => {
+      cancel();
+      this.#cancelPause = null;
+      this.#isBusy = false;
+      this.check();
+    });
+    this.#cancelPause = cancel;
+  }
+}

@@ -1,0 +1,478 @@
+import { expect } from "chai";
+import {
+  FakeTime,
+  follow,
+  followingCore,
+  leadingCore,
+  putOf,
+  ScriptedTransport,
+  settleCore,
+} from "../../test/harness/index.ts";
+import { AppliedLog, OWNER, requestOf } from "../../test/index.ts";
+import { decodeForward, decodeForwarded, decodeForwardRefused, FrameType } from "../peers/index.ts";
+import { EntryType, encodeEntry, entryEnvelope, NO_ENVELOPE, type RaftCore, sealEntry } from "../raft/index.ts";
+import {
+  CoordinationError,
+  encodeCommand,
+  encodeMembershipEntry,
+  type MembershipOperation,
+  type Outcome,
+  type RequestIdentity,
+} from "../state/index.ts";
+import { ClusterTick } from "./cluster-tick.ts";
+import { Proposals } from "./proposals.ts";
+import type { Proposal } from "./waiters.ts";
+
+const WINDOW_MS = 60_000;
+const noLeader = (): CoordinationError => new CoordinationError("NO_LEADER", "no leader");
+
+describe("Proposals", () => {
+  let time: FakeTime;
+  let transport: ScriptedTransport;
+  let applied: AppliedLog;
+  let answers: string[];
+  let hasRoom: boolean;
+  let holds: number;
+  beforeEach(() => {
+    time = new FakeTime();
+    transport = new ScriptedTransport(time);
+    applied = new AppliedLog();
+    answers = [];
+    hasRoom = true;
+    holds = 0;
+  });
+
+  function over(core: RaftCore, limits: { perTurn?: number; bytesPerTurn?: number } = {}): Proposals {
+    return new Proposals({
+      memberId: core.id,
+      boot: 1,
+      core,
+      state: applied.store,
+      transport,
+      clock: time,
+      tick: new ClusterTick(time, applied.tickMs),
+      perTurn: limits.perTurn ?? 100,
+      bytesPerTurn: limits.bytesPerTurn ?? 1e6,
+      replayWindowMs: WINDOW_MS,
+      hasRoom: () => hasRoom,
+      arm: () => undefined,
+      hold: () => {
+        holds++;
+      },
+    });
+  }
+
+  function add(proposals: Proposals, name: string, proposal: Proposal, timeoutMs = 10_000): void {
+    proposals.add(proposal, time.monotonicMs() + timeoutMs, (error, outcome) => {
+      answers.push(`${name}: ${error === null ? wordOf(outcome) : `${error.reason} ${error.outcome}`}`);
+    });
+  }
+
+  function wordOf(outcome: Outcome | null): string {
+    const answer = outcome?.answer;
+    return answer instanceof CoordinationError ? answer.reason : (answer?.kind ?? "none");
+  }
+
+  function putting(request: RequestIdentity, key = "k"): Proposal {
+    const payload = encodeCommand({ principal: OWNER, request, operation: putOf(key, "v") });
+    return { type: EntryType.Command, payload, stored: { subject: OWNER.subject, request } };
+  }
+
+  function changing(operation: MembershipOperation): Proposal {
+    const type = operation.kind === "add-slot" ? EntryType.AddSlot : EntryType.Reconfigure;
+    const payload = encodeMembershipEntry({ subject: "spec", request: null, expectIndex: 0, operation });
+    return { type, payload, stored: null };
+  }
+
+  /** Attempts that were forwarded since the last look. */
+  function forwarded(): { readonly term: number; readonly seqs: readonly number[] }[] {
+    return transport.take(FrameType.Forward).map((body) => {
+      const { term, attempts } = decodeForward(body);
+      return { term, seqs: attempts.map(({ seq }) => seq) };
+    });
+  }
+
+  /** An entry, with the attempt of member 2 in it if `seq` is not 0. */
+  function entry(index: number, term: number): Uint8Array {
+    const row = encodeEntry(EntryType.Empty, NO_ENVELOPE, new Uint8Array(0));
+    sealEntry(row, term, index, () => 0);
+    return row;
+  }
+
+  describe("at a follower", () => {
+    it("S36: names the term of the leader that an attempt is meant for, and sends it once", () => {
+      const proposals = over(followingCore());
+      add(proposals, "a", putting(requestOf(1)));
+      add(proposals, "b", putting(requestOf(2)));
+      proposals.handOut();
+      proposals.handOut();
+      expect(forwarded()).to.deep.equal([{ term: 5, seqs: [1, 2] }]);
+    });
+
+    it("§3.3: hands out no more than a turn may, in order, and one that is larger alone", () => {
+      const proposals = over(followingCore(), { perTurn: 2, bytesPerTurn: 300 });
+      for (let at = 1; at <= 3; at++) {
+        add(proposals, `${at}`, putting(requestOf(at)));
+      }
+      add(proposals, "large", putting(requestOf(4), "k".repeat(400)));
+      add(proposals, "last", putting(requestOf(5)));
+      for (let turns = 0; turns < 5; turns++) {
+        proposals.handOut();
+      }
+      expect(forwarded().map(({ seqs }) => seqs)).to.deep.equal([[1, 2], [3], [4], [5]]);
+    });
+
+    it("S36: holds what no connection takes, and what has no leader, and hands it out later under the same number", () => {
+      const core = followingCore();
+      const proposals = over(core);
+      transport.away.add(1);
+      add(proposals, "a", putting(requestOf(1)));
+      proposals.handOut();
+      expect([holds, answers, proposals.size]).to.deep.equal([1, [], 1]);
+      transport.away.clear();
+      proposals.handOut();
+      expect(forwarded()).to.deep.equal([{ term: 5, seqs: [1] }]);
+      const led = over(followingCore(0));
+      add(led, "b", putting(requestOf(1)));
+      led.handOut();
+      expect(forwarded()).to.deep.equal([]);
+    });
+
+    it("§3.3: REFUSED makes a new attempt under a new number, whatever passes by itself", () => {
+      for (const reason of ["not-leader", "transferring", "no-quorum", "overloaded", "a word of later releases"]) {
+        const proposals = over(followingCore());
+        add(proposals, reason, putting(requestOf(1)));
+        proposals.handOut();
+        proposals.onForwardRefused({ seqs: [1], reason, leader: 0, term: 5 });
+        expect(answers).to.deep.equal([]);
+        proposals.handOut();
+        expect(forwarded(), reason).to.deep.equal([
+          { term: 5, seqs: [1] },
+          { term: 5, seqs: [2] },
+        ]);
+        proposals.onForwardRefused({ seqs: [1], reason, leader: 0, term: 5 });
+        proposals.handOut();
+        expect(forwarded(), "said of the former attempt").to.deep.equal([]);
+      }
+      expect(holds, "the next attempt waits for a tick").to.be.greaterThan(0);
+    });
+
+    it("S36: a call that is refused again and again is held to the end of its time, and not executed", () => {
+      const proposals = over(followingCore());
+      add(proposals, "a", putting(requestOf(1)), 1_000);
+      for (let at = 1; answers.length === 0; at++) {
+        proposals.handOut();
+        proposals.onForwardRefused({ seqs: [at], reason: "no-quorum", leader: 1, term: 5 });
+        proposals.expire(time.monotonicMs(), time.monotonicMs() + 50, noLeader);
+        time.stall(50);
+        expect(at).to.be.lessThan(20);
+      }
+      expect(answers).to.deep.equal(["a: NO_LEADER not-executed"]);
+    });
+
+    it("a change that waits for another one holds nobody else up, and says in the end what it waited for", () => {
+      const proposals = over(followingCore());
+      add(proposals, "change", changing({ kind: "reconfigure", promote: [], demote: [], remove: [3] }), 1_000);
+      proposals.handOut();
+      expect(forwarded()).to.have.length(1);
+      proposals.onForwardRefused({ seqs: [1], reason: "change-in-progress", leader: 1, term: 5 });
+      add(proposals, "put", putting(requestOf(1)), 1_000);
+      proposals.handOut();
+      expect(forwarded(), "the put alone").to.have.length(1);
+      expect(holds).to.equal(0);
+      time.stall(50);
+      proposals.handOut();
+      expect(forwarded(), "the change again").to.have.length(1);
+      proposals.onForwardRefused({ seqs: [3], reason: "change-in-progress", leader: 1, term: 5 });
+      proposals.expire(time.monotonicMs() + 860, time.monotonicMs() + 910, noLeader);
+      expect(answers).to.include("change: CONFIG_CHANGE_IN_PROGRESS not-executed");
+    });
+
+    it("P45: a leader without room refuses a call for good", () => {
+      const proposals = over(followingCore());
+      add(proposals, "a", putting(requestOf(1)));
+      proposals.handOut();
+      proposals.onForwardRefused({ seqs: [1], reason: "storage-full", leader: 1, term: 5 });
+      expect(answers).to.deep.equal(["a: STORAGE_FULL not-executed"]);
+    });
+
+    it("§2.8: a change of the membership hears why it is not allowed, and is held for what passes by itself", () => {
+      const results = new Map<string, string>();
+      const changes = ["change-in-progress", "config-changed", "is-leader", "learner-not-ready", "quorum-unsafe"];
+      for (const reason of [...changes, "last-voter", "unknown-member", "no-quorum", "transferring"]) {
+        const proposals = over(followingCore());
+        answers = [];
+        add(proposals, "change", changing({ kind: "reconfigure", promote: [], demote: [], remove: [3] }));
+        proposals.handOut();
+        proposals.onForwardRefused({ seqs: [1], reason, leader: 1, term: 5 });
+        results.set(reason, answers[0]?.replace("change: ", "") ?? "held");
+      }
+      expect(Object.fromEntries(results)).to.deep.equal({
+        "change-in-progress": "held",
+        "config-changed": "CONFIG_CHANGED not-executed",
+        "is-leader": "IS_LEADER not-executed",
+        "learner-not-ready": "LEARNER_NOT_READY not-executed",
+        "quorum-unsafe": "QUORUM_UNSAFE not-executed",
+        "last-voter": "LAST_VOTER not-executed",
+        "unknown-member": "MEMBER_NOT_FOUND not-executed",
+        "no-quorum": "held",
+        transferring: "held",
+      });
+    });
+
+    it("§3.3: frames that never left make new attempts of all that are in them", () => {
+      const proposals = over(followingCore());
+      add(proposals, "a", putting(requestOf(1)));
+      add(proposals, "b", putting(requestOf(2)));
+      proposals.handOut();
+      const frames = transport.sent.splice(0).map(({ frame }) => frame);
+      proposals.onUnsent([{ type: FrameType.AppendReply, body: new Uint8Array(1) }, ...frames]);
+      proposals.handOut();
+      expect(forwarded()).to.deep.equal([{ term: 5, seqs: [3, 4] }]);
+    });
+
+    it("P52: a new leader, and nobody leading, prove nothing", () => {
+      const core = followingCore();
+      const proposals = over(core);
+      add(proposals, "a", putting(requestOf(1)));
+      proposals.handOut();
+      forwarded();
+      follow(core, 3, 6);
+      proposals.handOut();
+      proposals.expire(time.monotonicMs(), time.monotonicMs() + 50, noLeader);
+      expect([forwarded(), answers]).to.deep.equal([[], []]);
+    });
+
+    it("P56: an entry of a later term refutes it, another at its index too; an index alone answers nobody", () => {
+      for (const [name, row, isRefuted] of [
+        ["before it, in its term", entry(8, 5), false],
+        ["at its index, in its term", entry(9, 5), true],
+        ["before it, in a later term", entry(8, 6), true],
+        ["behind it, in its term", entry(10, 5), false],
+      ] as const) {
+        const proposals = over(followingCore());
+        add(proposals, name, putting(requestOf(1)));
+        proposals.handOut();
+        proposals.onForwarded({ term: 5, appended: [{ seq: 1, index: 9 }] });
+        forwarded();
+        proposals.applied(row, 0);
+        proposals.handOut();
+        expect([forwarded().length, answers.length], name).to.deep.equal([isRefuted ? 1 : 0, 0]);
+      }
+    });
+
+    it("P56: what a leader of another term says of an index does not count", () => {
+      const proposals = over(followingCore());
+      add(proposals, "a", putting(requestOf(1)));
+      proposals.handOut();
+      forwarded();
+      proposals.onForwarded({ term: 4, appended: [{ seq: 1, index: 9 }] });
+      proposals.applied(entry(9, 5), 0);
+      proposals.handOut();
+      expect(forwarded()).to.deep.equal([]);
+    });
+  });
+
+  describe("when a snapshot takes the place of the state (consensus §3.3)", () => {
+    const S = 20;
+    /** Whether an answer is stored: of this request, of its id with another payload, or none. */
+    type Stored = "its own" | "another payload" | "none";
+    const table: readonly {
+      readonly name: string;
+      readonly index?: number;
+      readonly snapshotTerm: number;
+      readonly stored?: Stored;
+      readonly kind?: "leaves no answer";
+      readonly ageMs?: number;
+      readonly becomes: string;
+    }[] = [
+      { name: "of an earlier term than the attempt", snapshotTerm: 4, becomes: "waits" },
+      { name: "of an earlier term, index known", index: S, snapshotTerm: 4, becomes: "waits" },
+      { name: "that ends before its index", index: S + 1, snapshotTerm: 5, becomes: "waits" },
+      {
+        name: "that ends at its index, answer stored",
+        index: S,
+        snapshotTerm: 5,
+        stored: "its own",
+        becomes: "put-key",
+      },
+      { name: "behind its index, answer stored", index: 3, snapshotTerm: 6, stored: "its own", becomes: "put-key" },
+      { name: "behind its index, no answer", index: S, snapshotTerm: 5, becomes: "made anew" },
+      { name: "of a later term, answer stored", snapshotTerm: 6, stored: "its own", becomes: "put-key" },
+      { name: "of a later term, no answer", snapshotTerm: 6, becomes: "made anew" },
+      { name: "of its term, answer stored", snapshotTerm: 5, stored: "its own", becomes: "put-key" },
+      { name: "of its term, no answer", snapshotTerm: 5, becomes: "waits" },
+      {
+        name: "with the answer of another request of that id",
+        snapshotTerm: 6,
+        stored: "another payload",
+        becomes: "REQUEST_ID_REUSED",
+      },
+      {
+        name: "behind its index",
+        index: S,
+        snapshotTerm: 5,
+        kind: "leaves no answer",
+        becomes: "LEADER_CHANGED unknown",
+      },
+      { name: "of a later term", snapshotTerm: 6, kind: "leaves no answer", becomes: "LEADER_CHANGED unknown" },
+      { name: "of its term", snapshotTerm: 5, kind: "leaves no answer", becomes: "LEADER_CHANGED unknown" },
+      { name: "of an earlier term", snapshotTerm: 4, kind: "leaves no answer", becomes: "waits" },
+      {
+        name: "of a later term, attempt old",
+        snapshotTerm: 6,
+        ageMs: WINDOW_MS / 2 + 1,
+        becomes: "LEADER_CHANGED unknown",
+      },
+      { name: "of a later term, attempt not so old", snapshotTerm: 6, ageMs: WINDOW_MS / 2, becomes: "made anew" },
+    ];
+    for (const { name, index, snapshotTerm, stored = "none", kind, ageMs = 0, becomes } of table) {
+      it(`P56: ${kind ?? "a command"}, snapshot ${name}: ${becomes}`, () => {
+        const proposals = over(followingCore());
+        const request = requestOf(7);
+        if (stored !== "none") {
+          applied.execute(putOf("k", "v"), { request: stored === "its own" ? request : requestOf(7, 8) });
+        }
+        const proposal = putting(request);
+        add(proposals, "call", kind === undefined ? proposal : { ...proposal, stored: null }, 10 * WINDOW_MS);
+        proposals.handOut();
+        if (index !== undefined) {
+          proposals.onForwarded({ term: 5, appended: [{ seq: 1, index }] });
+        }
+        forwarded();
+        time.stall(ageMs);
+        proposals.onSnapshotInstalled(S, snapshotTerm);
+        proposals.handOut();
+        const isAnew = forwarded().length > 0;
+        expect(answers[0]?.replace("call: ", "") ?? (isAnew ? "made anew" : "waits")).to.equal(becomes);
+        expect(proposals.size).to.equal(answers.length === 0 ? 1 : 0);
+      });
+    }
+
+    it("§3.3: a call that was not handed out is not concerned", () => {
+      const proposals = over(followingCore());
+      add(proposals, "a", putting(requestOf(1)));
+      proposals.onSnapshotInstalled(S, 9);
+      proposals.handOut();
+      expect(forwarded()).to.deep.equal([{ term: 5, seqs: [1] }]);
+    });
+  });
+
+  describe("at the leader", () => {
+    function refusals(): { reason: string; seqs: readonly number[]; leader: number; term: number }[] {
+      return transport
+        .take(FrameType.Refused)
+        .map(decodeForwardRefused)
+        .map((one) => ({ ...one }));
+    }
+    const attempt = (seq: number, proposal: Proposal) => ({ seq, kind: proposal.type, row: proposal.payload });
+
+    it("S36: appends forwarded attempts under the origin of who forwards them, and says where they stand", () => {
+      const core = leadingCore();
+      const proposals = over(core);
+      const last = core.lastIndex;
+      proposals.onForward(2, 7, { term: 5, attempts: [8, 9].map((seq) => attempt(seq, putting(requestOf(seq)))) });
+      expect(transport.take(FrameType.Forwarded).map(decodeForwarded)).to.deep.equal([
+        {
+          term: 5,
+          appended: [
+            { seq: 8, index: last + 1 },
+            { seq: 9, index: last + 2 },
+          ],
+        },
+      ]);
+      settleCore(core);
+      const origins = core.entries(last + 1, last + 2, 1e6).map((row) => entryEnvelope(row).origin);
+      expect(origins).to.deep.equal([8, 9].map((seq) => ({ memberId: 2, boot: 7, seq })));
+    });
+
+    it("P56: refuses what was meant for the leader of another term, also if it leads now", () => {
+      const core = leadingCore();
+      const { lastIndex } = core;
+      for (const term of [4, 6]) {
+        over(core).onForward(2, 7, { term, attempts: [attempt(8, putting(requestOf(8)))] });
+        expect(refusals()).to.deep.equal([{ seqs: [8], reason: "not-leader", leader: 1, term: 5 }]);
+      }
+      expect(core.lastIndex).to.equal(lastIndex);
+    });
+
+    it("S36: never passes on what was forwarded", () => {
+      const core = followingCore();
+      over(core).onForward(3, 7, { term: 5, attempts: [attempt(8, putting(requestOf(8)))] });
+      expect(forwarded()).to.deep.equal([]);
+      expect(refusals()).to.deep.equal([{ seqs: [8], reason: "not-leader", leader: 1, term: 5 }]);
+    });
+
+    it("P45: without room refuses of one frame what grows, and takes the rest", () => {
+      hasRoom = false;
+      const remove = encodeCommand({
+        principal: OWNER,
+        request: requestOf(9),
+        operation: {
+          kind: "delete-key",
+          namespace: "default",
+          key: Buffer.from("k"),
+          expectedModRevision: undefined,
+          returnPrevious: false,
+        },
+      });
+      over(leadingCore()).onForward(2, 7, {
+        term: 5,
+        attempts: [attempt(8, putting(requestOf(8))), { seq: 9, kind: EntryType.Command, row: remove }],
+      });
+      expect(refusals().map(({ seqs, reason }) => ({ seqs, reason }))).to.deep.equal([
+        { seqs: [8], reason: "storage-full" },
+      ]);
+      const [answer] = transport.take(FrameType.Forwarded).map(decodeForwarded);
+      expect(answer?.appended.map(({ seq }) => seq)).to.deep.equal([9]);
+    });
+
+    it("§2.8: answers each of several changes by itself", () => {
+      const core = leadingCore();
+      const add1 = changing({ kind: "add-slot", name: "x" });
+      const proposals = over(core);
+      proposals.onForward(2, 7, { term: 5, attempts: [attempt(1, add1), attempt(2, add1)] });
+      expect(refusals().map(({ seqs, reason }) => ({ seqs, reason }))).to.deep.equal([
+        { seqs: [1, 2], reason: "change-in-progress" },
+      ]);
+    });
+
+    it("S36: its own calls are attempts like all others, answered by their origin alone", () => {
+      const core = leadingCore();
+      const proposals = over(core);
+      add(proposals, "a", putting(requestOf(1)));
+      add(proposals, "b", putting(requestOf(2)));
+      const last = core.lastIndex;
+      proposals.handOut();
+      expect(core.lastIndex).to.equal(last + 2);
+      expect(forwarded()).to.deep.equal([]);
+      const outcome: Outcome = { answer: { kind: "delete-key", previous: null, revision: 7 }, replayed: "no" };
+      proposals.answer(2, outcome);
+      proposals.answer(2, outcome);
+      expect(answers).to.deep.equal(["b: delete-key"]);
+    });
+
+    it("P45: without room refuses what grows of its own calls, and logs the rest", () => {
+      hasRoom = false;
+      const core = leadingCore();
+      const proposals = over(core);
+      add(proposals, "grows", putting(requestOf(1)));
+      const tick = encodeCommand({ principal: null, request: null, operation: { kind: "tick" } });
+      add(proposals, "tick", { type: EntryType.Command, payload: tick, stored: null });
+      const last = core.lastIndex;
+      proposals.handOut();
+      expect(answers).to.deep.equal(["grows: STORAGE_FULL not-executed"]);
+      expect(core.lastIndex).to.equal(last + 1);
+    });
+
+    it("S47: at the end says unknown of what was handed out and not-executed of the rest", () => {
+      const proposals = over(leadingCore(), { perTurn: 1 });
+      add(proposals, "out", putting(requestOf(1)));
+      add(proposals, "held", putting(requestOf(2)));
+      proposals.handOut();
+      proposals.refuseAll();
+      expect(answers).to.deep.equal(["out: SHUTTING_DOWN unknown", "held: SHUTTING_DOWN not-executed"]);
+      expect(proposals.size).to.equal(0);
+    });
+  });
+});

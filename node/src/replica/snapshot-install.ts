@@ -1,0 +1,259 @@
+/**
+ * Receiving the state of the leader in place of the own one.
+ *
+ * Rows are written beside the live state, which goes on, until all of them are there and verified. Then applying rests,
+ * the other state is put in its place, the log begins anew behind it, and the driver goes on from there. Before that
+ * point the consensus core may call it off; a newer offer takes the place of an older one (P28).
+ */
+
+import { createHash, type Hash } from "node:crypto";
+import {
+  decodeChunk,
+  decodeManifest,
+  decodeTrailer,
+  type Frame,
+  FrameError,
+  FrameType,
+  type SnapshotManifest,
+} from "../peers/index.ts";
+import { invariant, mark, type RaftCore } from "../raft/index.ts";
+import type { MemberStateStore, StateReplacement } from "../storage/index.ts";
+import { SNAPSHOT_FORMAT } from "./outgoing-snapshots.ts";
+import type { IncomingSnapshot } from "./transport.ts";
+
+export interface SnapshotInstallOptions {
+  readonly core: RaftCore;
+  readonly state: MemberStateStore;
+  readonly clusterId: string;
+  /** The newest cluster version that this release can run. */
+  readonly clusterVersionMax: number;
+  /** Asks for a turn: the core has heard something, or the state is ready to be placed. */
+  readonly arm: () => void;
+}
+
+interface Receiving {
+  readonly manifest: SnapshotManifest;
+  readonly incoming: IncomingSnapshot;
+  readonly digest: Hash;
+  chunks: number;
+  rows: number;
+  replacement: StateReplacement | null;
+  /** All rows are durable: the state can be put in its place. */
+  isReady: boolean;
+}
+
+export class SnapshotInstall {
+  readonly #options: SnapshotInstallOptions;
+  #receiving: Receiving | null = null;
+  /** In its place, or on the way there: nothing calls it off any more. */
+  #placed: { readonly manifest: SnapshotManifest; readonly replacement: StateReplacement } | null = null;
+  #isPlacing = false;
+  #isStopped = false;
+
+  constructor(options: SnapshotInstallOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a state is being received or put in place: the own one is far behind. */
+  get isUnderWay(): boolean {
+    return this.#receiving !== null || this.#placed !== null;
+  }
+
+  /** Whether all rows are there, so that applying is to rest and `place` is to be called. */
+  get isReady(): boolean {
+    return this.#receiving?.isReady === true;
+  }
+
+  /** Whether a state takes the place of the live one, which must not change any more. */
+  get isPlaced(): boolean {
+    return this.#placed !== null;
+  }
+
+  /** Whether the log must not begin anew yet: the next start would still open the former state. */
+  get isPlacing(): boolean {
+    return this.#isPlacing;
+  }
+
+  /** A verified peer sends a snapshot. */
+  onSnapshot(peer: number, incoming: IncomingSnapshot): void {
+    incoming.read((error, frame) => {
+      const manifest = error === null ? this.#manifestOf(frame) : null;
+      if (manifest === null || this.#isStopped) {
+        incoming.close();
+        return;
+      }
+      const { term, index, entryTerm } = manifest;
+      const verdict = this.#options.core.offerSnapshot({ from: peer, term, index, entryTerm });
+      this.#options.arm();
+      if (verdict !== "install") {
+        incoming.close();
+        return;
+      }
+      // Whatever was received before is of no use beside a newer one (P28).
+      this.#drop();
+      this.#receive(manifest, incoming);
+    });
+  }
+
+  /** The core wants no snapshot any more. */
+  cancel(): void {
+    mark("replica.install.cancelled");
+    this.#drop();
+  }
+
+  /** Puts the state in its place, if the core still wants it. Nothing may be applying, and no sync in flight. */
+  place(): void {
+    const receiving = this.#receiving;
+    invariant(receiving?.isReady === true && receiving.replacement !== null, "a whole state is put in place");
+    const { manifest, replacement } = receiving;
+    if (!this.#options.core.beginInstall(manifest.index, manifest.entryTerm)) {
+      this.#drop();
+      return;
+    }
+    this.#receiving = null;
+    this.#placed = { manifest, replacement };
+    this.#isPlacing = true;
+    replacement.place(() => {
+      mark("replica.install.placed");
+      this.#isPlacing = false;
+      this.#options.arm();
+    });
+  }
+
+  /** The log has durably followed: reads and writes go to the new state from here on. Returns its last entry. */
+  switchOver(): { readonly index: number; readonly term: number } {
+    const placed = this.#placed;
+    invariant(placed !== null && !this.#isPlacing, "a state that is in its place is switched to");
+    this.#placed = null;
+    this.#options.state.switchTo(placed.replacement);
+    mark("replica.install.switched");
+    return { index: placed.manifest.index, term: placed.manifest.entryTerm };
+  }
+
+  /** This member stops: what is being received is of no use, what is in its place is found by the next start. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#drop();
+  }
+
+  #manifestOf(frame: Frame | null): SnapshotManifest | null {
+    const manifest = frame?.type === FrameType.SnapshotManifest ? decoded(() => decodeManifest(frame.body)) : null;
+    const { clusterId, clusterVersionMax } = this.#options;
+    const isUsable =
+      manifest !== null &&
+      manifest.format === SNAPSHOT_FORMAT &&
+      manifest.clusterId === clusterId &&
+      manifest.clusterVersion <= clusterVersionMax;
+    return isUsable ? manifest : null;
+  }
+
+  #receive(manifest: SnapshotManifest, incoming: IncomingSnapshot): void {
+    const digest = createHash("sha256");
+    const receiving: Receiving = {
+      manifest,
+      incoming,
+      digest,
+      chunks: 0,
+      rows: 0,
+      replacement: null,
+      isReady: false,
+    };
+    this.#receiving = receiving;
+    mark("replica.install.begun");
+    this.#options.state.beginReplacement((replacement) => {
+      if (this.#receiving !== receiving) {
+        replacement.abandon();
+        return;
+      }
+      receiving.replacement = replacement;
+      this.#next(receiving, replacement);
+    });
+  }
+
+  #next(receiving: Receiving, replacement: StateReplacement): void {
+    receiving.incoming.read((error, frame) => {
+      if (this.#receiving !== receiving) {
+        return;
+      }
+      if (error !== null || frame === null) {
+        this.#fail();
+      } else if (frame.type === FrameType.SnapshotChunk) {
+        this.#onChunk(receiving, replacement, frame.body);
+      } else {
+        this.#onTrailer(receiving, replacement, frame);
+      }
+    });
+  }
+
+  #onChunk(receiving: Receiving, replacement: StateReplacement, body: Uint8Array): void {
+    const chunk = decoded(() => decodeChunk(body));
+    if (chunk === null || chunk.number !== receiving.chunks) {
+      this.#fail();
+      return;
+    }
+    receiving.digest.update(body);
+    receiving.chunks++;
+    receiving.rows += chunk.rows.length;
+    replacement.write(chunk.rows, () => {
+      if (this.#receiving === receiving) {
+        this.#next(receiving, replacement);
+      }
+    });
+  }
+
+  #onTrailer(receiving: Receiving, replacement: StateReplacement, { type, body }: Frame): void {
+    const trailer = type === FrameType.SnapshotTrailer ? decoded(() => decodeTrailer(body)) : null;
+    const isWhole =
+      trailer !== null &&
+      trailer.chunks === receiving.chunks &&
+      trailer.rows === receiving.rows &&
+      trailer.sha256 === receiving.digest.digest("hex");
+    if (!isWhole) {
+      this.#fail();
+      return;
+    }
+    receiving.incoming.read((error, frame) => {
+      if (this.#receiving !== receiving) {
+        return;
+      }
+      if (error !== null || frame !== null) {
+        this.#fail();
+        return;
+      }
+      const { index, entryTerm } = receiving.manifest;
+      replacement.finish(index, entryTerm, () => {
+        if (this.#receiving === receiving) {
+          receiving.isReady = true;
+          this.#options.arm();
+        }
+      });
+    });
+  }
+
+  /** The stream broke or is not what it should be: the core may be offered another. */
+  #fail(): void {
+    mark("replica.install.failed");
+    this.#drop();
+    this.#options.core.abandonInstall();
+    this.#options.arm();
+  }
+
+  #drop(): void {
+    const receiving = this.#receiving;
+    this.#receiving = null;
+    receiving?.incoming.close();
+    receiving?.replacement?.abandon();
+  }
+}
+
+/** What a body holds, or null if it is not of its form. */
+function decoded<T>(decode: () => T): T | null {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof FrameError) {
+      return null;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * The mark of a state that began as a snapshot: the last entry whose effects the snapshot held.
+ *
+ * Between placing such a state and beginning the log anew behind it, the log knows nothing of that entry. A start that
+ * finds the two apart accepts it only where this row explains it (rule 7 of the start).
+ */
+
+import { readUint53, writeUint53 } from "../raft/index.ts";
+import type { StateReader } from "../state/index.ts";
+import { INSTALLED_ROW } from "./local-rows.ts";
+import { StoreError } from "./store-error.ts";
+
+/** An entry of the log. */
+export interface Installed {
+  readonly index: number;
+  readonly term: number;
+}
+
+const TERM_OFFSET = 8;
+const VALUE_BYTES = 16;
+
+/** Value of the row: index and term, eight bytes each, big-endian. */
+export function encodeInstalled(installed: Installed): Uint8Array {
+  const value = new Uint8Array(VALUE_BYTES);
+  writeUint53(value, 0, installed.index);
+  writeUint53(value, TERM_OFFSET, installed.term);
+  return value;
+}
+
+/** What the state began as; null if it was never a snapshot. Raises a StoreError of kind "corruption". */
+export function readInstalled(state: Pick<StateReader, "get">): Installed | null {
+  const value = state.get(INSTALLED_ROW);
+  if (value === undefined) {
+    return null;
+  }
+  if (value.length !== VALUE_BYTES) {
+    throw new StoreError("corruption", "the state does not say which snapshot it began as");
+  }
+  return { index: readUint53(value, 0), term: readUint53(value, TERM_OFFSET) };
+}

@@ -1,0 +1,281 @@
+/**
+ * What a start makes of the data that it finds: what is lost, whether it can come back, and where everything goes on.
+ *
+ * Nothing is changed here. What was acknowledged and is not there is lost: a sole voter is refused then, because nobody
+ * else has its data, and so is a member whose votes may be forgotten. A write-ahead log that RocksDB cuts off at damage
+ * in its middle looks like one whose end was never written; it is told from that by the fence (P33).
+ */
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { entryIndex, entryTerm, invariant, isIntactEntry, type LogReset } from "../raft/index.ts";
+import { readProgress } from "../state/index.ts";
+import { type LostStore, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
+import { FENCE_FILE, type Fence, isFenceWhole, readFence } from "./fence.ts";
+import type { Identity } from "./identity.ts";
+import { type Installed, readInstalled } from "./installed.ts";
+import { decodeLogMeta, emptyLogMeta, type LogMeta } from "./log-meta.ts";
+import { Milestones } from "./milestones.ts";
+import { fenceMissing, lostForGood, Refused, votesUnknown } from "./refusal.ts";
+import type { Rocks } from "./rocks.ts";
+import { entryKey, LOG_META_KEY } from "./rocks-log-store.ts";
+import { StoreError } from "./store-error.ts";
+
+/** Whose data is judged, and by what rule. */
+export interface Case {
+  readonly directory: string;
+  readonly identity: Identity;
+  /**
+   * What a fence that is not there is taken to have said of other voters; null if a start without a fence is refused.
+   */
+  readonly soleWithoutFence: boolean | null;
+}
+
+/** Something that a start looks for, or the damage that it finds instead, in words. */
+export type Finding<T> =
+  | { readonly value: T; readonly damage: null }
+  | { readonly value: null; readonly damage: string };
+
+interface HardState {
+  readonly term: number;
+  readonly vote: number;
+}
+
+/** How far the state has come. */
+interface StatePosition {
+  readonly appliedIndex: number;
+  readonly appliedTerm: number;
+  readonly installed: Installed | null;
+}
+
+/** What is lost, of which store at least, and why it is held to be. */
+interface Loss {
+  readonly store: LostStore;
+  readonly problem: string;
+}
+
+/** Where a start begins, whatever of it has to be made first. */
+export interface Beginning {
+  readonly loss: Loss | null;
+  readonly fence: Fence;
+  readonly meta: LogMeta;
+  readonly position: StatePosition;
+  readonly hardState: HardState;
+  readonly resetTo: LogReset | null;
+}
+
+const NOTHING_APPLIED: StatePosition = { appliedIndex: 0, appliedTerm: 0, installed: null };
+
+/** Looks at everything. Raises Refused. */
+export async function judge(start: Case, raft: Finding<Rocks>, state: Finding<Rocks>): Promise<Beginning> {
+  const { directory, identity } = start;
+  const row = await within(raft, readMeta);
+  const fence = findFence(start, row);
+  requireOneOwner(directory, [identity, fence, row.value ?? fence]);
+  const log = await within(raft, (rocks) => readLog(directory, rocks, fence));
+  const applied = await within(state, (rocks) => readPosition(directory, rocks, row.value));
+
+  const loss = lossOf(log, applied);
+  if (loss !== null) {
+    requireHealable(directory, fence, loss.problem);
+  }
+  const position = applied.value ?? NOTHING_APPLIED;
+  const meta = (loss === null ? log.value : null) ?? logOfFence(fence);
+  const newer = newerHardState(meta, fence);
+  const resetTo = isInLog(position, meta, loss === null ? raft.value : null)
+    ? null
+    : resetBehind(directory, position, { meta, term: newer.term, fence, isDamaged: fence.damaged || loss !== null });
+  // No vote was ever sent in a term that is not durable (P1).
+  const hardState = position.appliedTerm > newer.term ? { term: position.appliedTerm, vote: 0 } : newer;
+  return { loss, fence, meta, position, hardState, resetTo };
+}
+
+/** Looks for something in a store, which may be lost itself. */
+async function within<T>(store: Finding<Rocks>, read: (rocks: Rocks) => T): Promise<Finding<T>> {
+  const { value: rocks } = store;
+  return rocks === null ? store : lookFor(() => read(rocks));
+}
+
+function findFence(start: Case, row: Finding<LogMeta>): Fence {
+  const { directory, soleWithoutFence } = start;
+  const fence = readFence(join(directory, FENCE_FILE));
+  if (fence !== null) {
+    return fence;
+  }
+  if (soleWithoutFence === null) {
+    throw fenceMissing(directory);
+  }
+  if (row.value === null) {
+    throw lostForGood(directory, row.damage);
+  }
+  return { ...row.value, counter: 0, damaged: false, sole: soleWithoutFence };
+}
+
+function requireOneOwner(
+  directory: string,
+  [identity, fence, log]: readonly [Identity, Fence, Pick<LogMeta, "clusterId" | "memberId" | "incarnation">],
+): void {
+  for (const part of [identity, fence]) {
+    if (part.clusterId !== log.clusterId || part.memberId !== log.memberId || part.incarnation !== log.incarnation) {
+      throw new Refused(
+        "MEMBER_REFUSED",
+        `the files of ${directory} belong to different members: the log to member ${log.memberId} of cluster ` +
+          `${log.clusterId}, identity or fence to member ${part.memberId} of ${part.clusterId}`,
+      );
+    }
+  }
+}
+
+/** Row `m`, if the log holds everything that was acknowledged. Reads every row. Raises a StoreError. */
+function readLog(directory: string, raft: Rocks, fence: Fence): LogMeta {
+  const meta = readMeta(raft);
+  // Never by index or term: a log may rightly get shorter, and its last term lower (P57).
+  if (meta.writeSeq < fence.writeSeq) {
+    throw new StoreError(
+      "corruption",
+      `the log ends at write ${meta.writeSeq}, but write ${fence.writeSeq} was acknowledged`,
+    );
+  }
+  requireDense(raft, meta);
+  requireUnsuspected(directory, SUSPECT_LOG, "the Raft log");
+  return meta;
+}
+
+/** Dense from first to last, intact, and nothing above. */
+function requireDense(raft: Rocks, meta: LogMeta): void {
+  let next = meta.first;
+  let term = meta.prevTerm;
+  raft.scan(entryKey(meta.first), entryKey(Number.MAX_SAFE_INTEGER), ({ value }) => {
+    const intact = isIntactEntry(value, crc32) && entryIndex(value) === next && entryTerm(value) >= term;
+    if (!intact || next > meta.last) {
+      throw new StoreError("corruption", `entry ${next} of the Raft log is missing or damaged`);
+    }
+    term = entryTerm(value);
+    next++;
+    return true;
+  });
+  if (next !== meta.last + 1) {
+    throw new StoreError("corruption", `the Raft log ends at ${next - 1} instead of ${meta.last}`);
+  }
+}
+
+/** How far the state has come, if it is whole and begins before the log ends it. Raises a StoreError. */
+function readPosition(directory: string, state: Rocks, log: LogMeta | null): StatePosition {
+  Milestones.read(state);
+  const { appliedIndex, appliedTerm } = readProgress(state);
+  if (log !== null && appliedIndex + 1 < log.first) {
+    throw new StoreError("corruption", apart(appliedIndex, appliedTerm, log));
+  }
+  requireUnsuspected(directory, SUSPECT_STATE, "the state");
+  return { appliedIndex, appliedTerm, installed: readInstalled(state) };
+}
+
+function requireUnsuspected(directory: string, file: string, what: string): void {
+  if (existsSync(join(directory, file))) {
+    throw new StoreError(
+      "corruption",
+      `${what} could not be read while the member was running, as the file \`${file}\` says; where the disk was at ` +
+        "fault and the store is whole, deleting that file takes the word back",
+    );
+  }
+}
+
+/** Without its state a log is of no use: the member takes both from the others. */
+function lossOf(log: Finding<LogMeta>, state: Finding<StatePosition>): Loss | null {
+  if (log.damage === null && state.damage === null) {
+    return null;
+  }
+  const problems = [log.damage, state.damage].filter((damage) => damage !== null);
+  return { store: state.damage === null ? "log" : "state", problem: problems.join("; ") };
+}
+
+/** What is lost can come back if others have it, and if no vote of this member may be forgotten. */
+function requireHealable(directory: string, fence: Fence, problem: string): void {
+  if (fence.sole) {
+    throw lostForGood(directory, problem);
+  }
+  if (!isFenceWhole(join(directory, FENCE_FILE))) {
+    throw votesUnknown(directory, `${problem}; and of the two copies of its fence one is unreadable`);
+  }
+}
+
+/** An empty log that goes on where the fence says that the lost one was. */
+function logOfFence(fence: Fence): LogMeta {
+  const { boot, writeSeq, term, vote } = fence;
+  return { ...emptyLogMeta(fence), boot, writeSeq, term, vote };
+}
+
+/** Term and vote of the higher term; in the same term, of whichever has voted. */
+function newerHardState(meta: LogMeta, fence: Fence): HardState {
+  const [fromLog, fromFence] = [meta, fence].map(({ term, vote }) => ({ term, vote })) as [HardState, HardState];
+  if (fromLog.term !== fromFence.term) {
+    return fromLog.term > fromFence.term ? fromLog : fromFence;
+  }
+  invariant(meta.vote === fence.vote || meta.vote === 0 || fence.vote === 0, "a member votes once in a term", () => {
+    return `term ${meta.term}: ${meta.vote} and ${fence.vote}`;
+  });
+  return meta.vote !== 0 ? fromLog : fromFence;
+}
+
+/** Whether the log holds the last entry applied, or begins right after it. `raft` is null if the log is yet to be made. */
+function isInLog(position: StatePosition, meta: LogMeta, raft: Rocks | null): boolean {
+  const { appliedIndex: index, appliedTerm } = position;
+  if (index === meta.first - 1) {
+    return appliedTerm === meta.prevTerm;
+  }
+  const row = index >= meta.first && index <= meta.last ? raft?.get(entryKey(index)) : undefined;
+  return row !== undefined && entryTerm(row) === appliedTerm;
+}
+
+/**
+ * The state is ahead of the log, or of another one. If a snapshot was placed and the log did not follow any more, or the
+ * log was lost, the log goes on behind the state: what is applied was committed (P58).
+ *
+ * Otherwise the fence did not notice the loss. A log is durable before anything of it is applied, and the fence is told
+ * of each term before its entries are acknowledged, so fence and log are both older than the state, and a vote may be
+ * forgotten. That is what an old copy of the two looks like; no bug of this process is needed for it, so it is refused
+ * with words and not a broken invariant, and it cannot heal.
+ */
+function resetBehind(
+  directory: string,
+  position: StatePosition,
+  found: { readonly meta: LogMeta; readonly fence: Fence; readonly term: number; readonly isDamaged: boolean },
+): LogReset {
+  const { appliedIndex, appliedTerm, installed } = position;
+  const isInstalled = installed?.index === appliedIndex && installed.term === appliedTerm;
+  if (isInstalled || (found.isDamaged && appliedTerm <= found.term)) {
+    return { index: appliedIndex, term: appliedTerm };
+  }
+  const problem = apart(appliedIndex, appliedTerm, found.meta);
+  throw found.fence.sole ? lostForGood(directory, problem) : votesUnknown(directory, problem);
+}
+
+function apart(appliedIndex: number, appliedTerm: number, log: LogMeta): string {
+  return (
+    `the state has applied entry ${appliedIndex} of term ${appliedTerm}, but the log holds ${log.first}..${log.last} ` +
+    `as of term ${log.term}`
+  );
+}
+
+/** Runs the action; damage that it raises is what is found. Any other error ends the start. */
+export async function lookFor<T>(action: () => T | Promise<T>): Promise<Finding<T>> {
+  try {
+    return { value: await action(), damage: null };
+  } catch (error) {
+    if (error instanceof StoreError && (error.kind === "corruption" || error.kind === "missing")) {
+      return { value: null, damage: error.message };
+    }
+    throw error;
+  }
+}
+
+/** Row `m` of the log. Raises a StoreError of kind "corruption" if it is not whole. */
+export function readMeta(raft: Rocks): LogMeta {
+  const bytes = raft.get(LOG_META_KEY);
+  const meta = bytes === undefined ? null : decodeLogMeta(bytes);
+  if (meta === null) {
+    throw new StoreError("corruption", "the Raft log has lost the row that says how far it goes");
+  }
+  return meta;
+}

@@ -1,0 +1,109 @@
+/**
+ * How an empty directory becomes a member's: as the first of a new cluster, or as one that was added.
+ *
+ * The log comes first, with the fence, then the state, then the identity that says so. A crash before the log is there
+ * leaves the directory empty; after one that comes later the next start completes the rest. Nothing was acknowledged, and
+ * no peer was spoken to, before the identity is there.
+ */
+
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { EntryType, encodeEntry, NO_ORIGIN, sealEntry } from "../raft/index.ts";
+import { encodeFounding, type Founding } from "../state/index.ts";
+import { crashPoint } from "./crash-point.ts";
+import { noteCorruption, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
+import { FENCE_FILE, readFence } from "./fence.ts";
+import { type Identity, isClusterId, writeIdentity } from "./identity.ts";
+import { emptyLogMeta, type LogMeta } from "./log-meta.ts";
+import { type MemberData, memberData } from "./member-data.ts";
+import { makeFirstState, openState, tidyStores } from "./member-stores.ts";
+import type { Rocks } from "./rocks.ts";
+import { RocksLogStore } from "./rocks-log-store.ts";
+import { RocksStateStore } from "./rocks-state-store.ts";
+import type { StoreError } from "./store-error.ts";
+
+/** An empty directory, with the log's store open. */
+export interface EmptyDirectory {
+  readonly directory: string;
+  readonly identity: Identity;
+  readonly raft: Rocks;
+  readonly onFatal: (error: StoreError) => void;
+}
+
+/** What a new member is, and what its log begins with. */
+interface Birth {
+  readonly clusterId: string;
+  readonly memberId: number;
+  /** Term of the first entry, which the member has voted for; 0 without entries. */
+  readonly term: number;
+  readonly rows: readonly Uint8Array[];
+}
+
+/** Makes the directory the first member of a new cluster. Raises a StoreError, or what the file system raises. */
+export function foundCluster(
+  empty: EmptyDirectory,
+  founding: Founding,
+  now: { readonly tickMs: number; readonly wallMs: number },
+): Promise<MemberData> {
+  const [memberId, term, index] = [1, 1, 1];
+  const envelope = { tickMs: now.tickMs, wallMs: now.wallMs, origin: NO_ORIGIN };
+  const entry = encodeEntry(EntryType.Bootstrap, envelope, encodeFounding(founding));
+  sealEntry(entry, term, index, crc32);
+  return bear(empty, { clusterId: founding.clusterId, memberId, term, rows: [entry] });
+}
+
+/**
+ * Makes the directory a member that a cluster has added, with nothing yet. Raises what the founding raises, and a
+ * RangeError if the cluster id is no UUID or the member id cannot be one: both come from another process.
+ */
+export async function joinCluster(empty: EmptyDirectory, clusterId: string, memberId: number): Promise<MemberData> {
+  if (!isClusterId(clusterId) || !Number.isSafeInteger(memberId) || memberId < 1) {
+    throw new RangeError(`member ${memberId} of cluster "${clusterId}" cannot be`);
+  }
+  return bear(empty, { clusterId, memberId, term: 0, rows: [] });
+}
+
+/** Whether the log of a directory that is not a member's yet is that of a founding: a joining one holds nothing. */
+export function isFounding(meta: LogMeta): boolean {
+  return meta.last > 0;
+}
+
+async function bear(empty: EmptyDirectory, birth: Birth): Promise<MemberData> {
+  const { directory, identity, raft, onFatal } = empty;
+  const { clusterId, memberId, term, rows } = birth;
+  const fencePath = join(directory, FENCE_FILE);
+  crashPoint("found.log.before");
+  const log = new RocksLogStore({
+    rocks: raft,
+    fencePath,
+    meta: { ...emptyLogMeta({ clusterId, memberId, incarnation: identity.incarnation }), boot: 1 },
+    // An earlier attempt that lost its log may have left a fence, which this one must outdo.
+    fence: { counter: readFence(fencePath)?.counter ?? 0, damaged: false, sole: rows.length > 0 },
+    onFatal: noteCorruption(directory, SUSPECT_LOG, onFatal),
+  });
+  try {
+    const vote = term > 0 ? memberId : 0;
+    await new Promise<void>((resolve) => {
+      log.write({ writeSeq: 1, term, vote, commit: rows.length, from: 1, rows, resetTo: null }, () => resolve());
+    });
+    crashPoint("found.log.after");
+    const member = await completeBirth(directory, identity, log.meta);
+    const stateRocks = await openState(directory);
+    tidyStores(directory);
+    const state = new RocksStateStore(stateRocks, noteCorruption(directory, SUSPECT_STATE, onFatal));
+    return memberData(directory, member, { raft, log, state, commit: log.meta.commit });
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+}
+
+/** What comes after the log: an empty state, and the identity. Returns the identity. */
+export async function completeBirth(directory: string, identity: Identity, meta: LogMeta): Promise<Identity> {
+  await makeFirstState(directory);
+  crashPoint("found.state.after");
+  const member: Identity = { ...identity, phase: "member", clusterId: meta.clusterId, memberId: meta.memberId };
+  writeIdentity(directory, member);
+  crashPoint("found.identity.after");
+  return member;
+}

@@ -1,0 +1,64 @@
+/**
+ * The stores of a running member, and where they stood when it started.
+ */
+
+import type { LogBounds } from "../raft/index.ts";
+import { type Identity, type RetiredPhase, writeIdentity } from "./identity.ts";
+import type { Rocks } from "./rocks.ts";
+import type { RocksLogStore } from "./rocks-log-store.ts";
+import type { RocksStateStore } from "./rocks-state-store.ts";
+
+export interface MemberData {
+  readonly identity: Identity;
+  readonly log: RocksLogStore;
+  readonly state: RocksStateStore;
+  readonly term: number;
+  readonly vote: number;
+  readonly commit: number;
+  readonly bounds: LogBounds;
+  readonly writeSeq: number;
+  /** Number of this start of the directory, durable already. */
+  readonly boot: number;
+  /**
+   * Acknowledged data was lost, now or before, and is not known to be back: the member may neither vote nor lead until
+   * `log.heal` (P46).
+   */
+  readonly damaged: boolean;
+  /**
+   * No start serves this data again: it only reports the reason. Durable on return; blocks the calling thread. The stores
+   * stay as they are and are still to be closed. Raises what the file system raises.
+   */
+  retire(phase: RetiredPhase, reason: string): void;
+  close(): Promise<void>;
+}
+
+export function memberData(
+  directory: string,
+  identity: Identity,
+  parts: {
+    readonly raft: Rocks;
+    readonly log: RocksLogStore;
+    readonly state: RocksStateStore;
+    readonly commit: number;
+  },
+): MemberData {
+  const { raft, log, state, commit } = parts;
+  const { term, vote, writeSeq, boot } = log.meta;
+  return {
+    identity,
+    log,
+    state,
+    term,
+    vote,
+    commit,
+    bounds: log.bounds,
+    writeSeq,
+    boot,
+    damaged: log.isDamaged,
+    retire: (phase, reason) => writeIdentity(directory, { ...identity, phase, reason }),
+    close: async () => {
+      await Promise.all([log.close(), state.close()]);
+      await raft.close();
+    },
+  };
+}

@@ -1,0 +1,94 @@
+/**
+ * The start of a member from its data.
+ *
+ * First both stores are opened and judged, and nothing is changed. If acknowledged data is lost that others have, the
+ * member is damaged (P46): the fence says so before anything else changes, what is lost is put aside, and the member
+ * starts with the term and the vote of its fence, neither voting nor leading until it has everything again.
+ */
+
+import { join } from "node:path";
+import { invariant } from "../raft/index.ts";
+import { crashPoint } from "./crash-point.ts";
+import { markDamaged, noteCorruption, putAside, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
+import { FENCE_FILE, type Fence } from "./fence.ts";
+import { type Beginning, type Case, type Finding, judge, lookFor } from "./judgement.ts";
+import { type MemberData, memberData } from "./member-data.ts";
+import { makeFirstState, openRaft, openState, tidyStores } from "./member-stores.ts";
+import type { Rocks } from "./rocks.ts";
+import { RocksLogStore } from "./rocks-log-store.ts";
+import { RocksStateStore } from "./rocks-state-store.ts";
+import type { StoreError } from "./store-error.ts";
+
+export interface MemberStart extends Case {
+  readonly onFatal: (error: StoreError) => void;
+}
+
+/**
+ * Starts the member. What it opens it adds to `opened`, for the caller to close should the start fail. Raises Refused,
+ * having changed nothing that matters, a StoreError, or what the file system raises.
+ */
+export async function startMember(start: MemberStart, raft: Finding<Rocks>, opened: Rocks[]): Promise<MemberData> {
+  const { directory, identity, onFatal } = start;
+  const stateRocks = await lookFor(() => openState(directory));
+  if (stateRocks.value !== null) {
+    // Its lock keeps others out even where the log is not there to be locked.
+    opened.push(stateRocks.value);
+  }
+  const beginning = await judge(start, raft, stateRocks);
+  const { meta, position, hardState, resetTo } = beginning;
+  const stores = await replaceLost(directory, beginning, { raft: raft.value, state: stateRocks.value }, opened);
+  tidyStores(directory);
+
+  const state = new RocksStateStore(stores.state, noteCorruption(directory, SUSPECT_STATE, onFatal));
+  if (resetTo !== null) {
+    // From here on only the state has what the log lets go of.
+    await new Promise<void>((resolve) => state.sync(resolve));
+  }
+  const log = new RocksLogStore({
+    rocks: stores.raft,
+    fencePath: join(directory, FENCE_FILE),
+    meta,
+    fence: stores.fence,
+    onFatal: noteCorruption(directory, SUSPECT_LOG, onFatal),
+  });
+  const boot = Math.max(meta.boot, stores.fence.boot) + 1;
+  await new Promise<void>((resolve) => log.writeStart({ boot, ...hardState, resetTo }, resolve));
+  if (beginning.loss !== null) {
+    crashPoint("damage.started");
+  }
+  const commit = Math.max(position.appliedIndex, log.meta.commit);
+  return memberData(directory, identity, { raft: stores.raft, log, state, commit });
+}
+
+/** Puts aside what is lost and makes it anew, empty; the fence says so first. */
+async function replaceLost(
+  directory: string,
+  { loss, fence }: Beginning,
+  found: { readonly raft: Rocks | null; readonly state: Rocks | null },
+  opened: Rocks[],
+): Promise<{ readonly raft: Rocks; readonly state: Rocks; readonly fence: Fence }> {
+  let { raft, state } = found;
+  if (loss === null) {
+    invariant(raft !== null && state !== null, "a store that does not open is lost");
+    return { raft, state, fence };
+  }
+  const marked = fence.damaged ? fence : markDamaged(join(directory, FENCE_FILE), fence);
+  const isStateLost = loss.store === "state";
+  await raft?.close();
+  if (isStateLost) {
+    await state?.close();
+    state = null;
+  }
+  putAside(directory, isStateLost ? ["state", "log"] : ["log"], loss.problem);
+  if (isStateLost) {
+    await makeFirstState(directory);
+  }
+  raft = await openRaft(directory, true);
+  opened.push(raft);
+  if (state === null) {
+    state = await openState(directory);
+    opened.push(state);
+  }
+  crashPoint("damage.made");
+  return { raft, state, fence: marked };
+}

@@ -1,0 +1,99 @@
+/**
+ * The two stores of a member in its data directory: where they lie, how they are opened and made, and what is tidied up
+ * once they are known to be whole.
+ */
+
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { replaceFile, syncDirectory } from "./durable-file.ts";
+import { dropKeptFiles, keepFiles } from "./kept-files.ts";
+import { Rocks, type RocksOptions } from "./rocks.ts";
+import { statePointerBeside, statePointerTo } from "./state-directory.ts";
+import { StoreError } from "./store-error.ts";
+
+export const RAFT_DIRECTORY = "raft";
+const FIRST_STATE_DIRECTORY = "state-1";
+const STATE_DIRECTORY_PATTERN = /^state-[1-9][0-9]*$/;
+/** Only the owner may enter: the stores hold signing keys and password hashes. */
+export const DIRECTORY_MODE = 0o700;
+
+const RAFT_OPTIONS: Omit<RocksOptions, "createIfMissing"> = {
+  compression: false,
+  memtableBytes: 64 * 1024 * 1024,
+  cacheBytes: 8 * 1024 * 1024,
+};
+const STATE_OPTIONS: Omit<RocksOptions, "createIfMissing"> = {
+  compression: true,
+  memtableBytes: 128 * 1024 * 1024,
+  cacheBytes: 128 * 1024 * 1024,
+};
+
+/** Opens the log's store, or makes it if it `isNew` and not there. Raises a StoreError. */
+export async function openRaft(directory: string, isNew: boolean): Promise<Rocks> {
+  const path = join(directory, RAFT_DIRECTORY);
+  if (isNew) {
+    makeDirectory(directory, RAFT_DIRECTORY);
+  }
+  const kept = !isNew && keepFiles(path);
+  try {
+    return await Rocks.open(path, { ...RAFT_OPTIONS, createIfMissing: isNew });
+  } catch (error) {
+    if (kept && error instanceof StoreError && error.kind === "locked") {
+      // These are the files of a running member, which change; nothing was recovered.
+      dropKeptFiles(path);
+    }
+    throw error;
+  }
+}
+
+/** Opens the live state. Raises a StoreError, of kind "missing" or "corruption" if there is none. */
+export async function openState(directory: string): Promise<Rocks> {
+  const path = join(directory, liveState(directory));
+  keepFiles(path);
+  return Rocks.open(path, { ...STATE_OPTIONS, createIfMissing: false });
+}
+
+/** Makes an empty state and the file that names it. Raises a StoreError. */
+export async function makeFirstState(directory: string): Promise<void> {
+  const path = makeDirectory(directory, FIRST_STATE_DIRECTORY);
+  const state = await Rocks.open(path, { ...STATE_OPTIONS, createIfMissing: true });
+  await state.close();
+  replaceFile(statePointerBeside(path), statePointerTo(path));
+}
+
+/** Both stores are whole and fit each other: deletes what was kept of them, and every state but the live one. */
+export function tidyStores(directory: string): void {
+  const live = liveState(directory);
+  for (const name of readdirSync(directory)) {
+    const isState = STATE_DIRECTORY_PATTERN.test(name);
+    if (isState && name !== live) {
+      rmSync(join(directory, name), { recursive: true, force: true });
+    }
+    if (isState || name === RAFT_DIRECTORY) {
+      dropKeptFiles(join(directory, name));
+    }
+  }
+}
+
+/** Name of the directory of the live state. */
+function liveState(directory: string): string {
+  let name: string;
+  try {
+    name = readFileSync(statePointerBeside(join(directory, FIRST_STATE_DIRECTORY)), "utf8").trim();
+  } catch (error) {
+    throw new StoreError("missing", "the file `state`, which names the live state directory, cannot be read", {
+      cause: error,
+    });
+  }
+  if (!STATE_DIRECTORY_PATTERN.test(name)) {
+    throw new StoreError("corruption", "the file `state` does not name a state directory");
+  }
+  return name;
+}
+
+function makeDirectory(parent: string, name: string): string {
+  const path = join(parent, name);
+  mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE });
+  syncDirectory(parent);
+  return path;
+}

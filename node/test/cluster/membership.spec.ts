@@ -1,0 +1,68 @@
+import { randomInt } from "node:crypto";
+import { expect } from "chai";
+import { ClusterUnderTest, type ConcurrentLoad, until } from "../harness/index.ts";
+import { requireCorrect } from "./correctness.ts";
+
+const SEED_MAX = 0x1_0000_0000;
+const WRITES = 100;
+
+/** Takes members out of the cluster; clients leave them before, and leadership goes to one that stays. */
+async function shrink(cluster: ClusterUnderTest, load: ConcurrentLoad, ...leaving: readonly string[]): Promise<void> {
+  const staying = cluster.members.filter(({ name }) => !leaving.includes(name));
+  load.connectTo(staying.map(({ grpc }) => grpc));
+  if (leaving.includes((await cluster.leader()).name)) {
+    await cluster.transfer(staying[0]?.name ?? "");
+  }
+  await cluster.remove(...leaving);
+  await Promise.all(leaving.map((name) => untilRemoved(cluster, name)));
+  for (const name of leaving) {
+    await cluster.forget(name);
+  }
+  await load.untilAcknowledged(WRITES);
+}
+
+/** A removed member ends, and says so for ever when it is started again. */
+async function untilRemoved(cluster: ClusterUnderTest, name: string): Promise<void> {
+  const member = cluster.member(name);
+  await until(`${name} to notice that it was removed`, async () => {
+    return !member.isAlive || (await member.status())?.state === "MEMBER_REMOVED";
+  });
+  await member.restart();
+  const { alarms } = await member.untilState("MEMBER_REMOVED");
+  expect(alarms.join()).to.not.equal("");
+}
+
+describe("the membership under load", () => {
+  it("goes from one to three to five to three to one, and every history stays correct (P16 to P22)", async () => {
+    await ClusterUnderTest.with(1, async (cluster) => {
+      const seed = randomInt(SEED_MAX);
+      console.log(`      seed ${seed}`);
+      const load = cluster.load({ clients: 4, keys: 5, seed });
+      const startMs = performance.now();
+      load.start();
+      for (const names of [
+        ["q-1", "q-2"],
+        ["q-3", "q-4"],
+      ]) {
+        await load.untilAcknowledged(WRITES);
+        await cluster.add(...names);
+        await cluster.promote(...names);
+        await cluster.untilReady();
+        load.connectTo(cluster.endpoints);
+        load.renewKeys();
+        await load.untilAcknowledged(WRITES);
+      }
+      // A member that stays leads, so that not only the founder's removal of others is seen.
+      await cluster.transfer("q-3");
+      await shrink(cluster, load, "q-0", "q-4");
+      load.renewKeys();
+      await cluster.transfer("q-2");
+      await shrink(cluster, load, "q-2", "q-3");
+      await load.stop();
+      const { acknowledgedWrites, failed, unknown, failures } = load.statistics(startMs, performance.now());
+      console.log(`      ${acknowledgedWrites} acknowledged writes, ${failed} failed, ${unknown} unknown`, failures);
+      requireCorrect(load.history);
+      expect(cluster.members.map(({ name }) => name)).to.deep.equal(["q-1"]);
+    });
+  });
+});

@@ -1,0 +1,224 @@
+/** One member of a ClusterUnderTest: its process, its data directory, and the ports that it keeps. */
+
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { type AdminClient, createAdminClient, type MemberStatus, QuoinError, type StatusResult } from "@quoin/client";
+import { MEMBER_PROGRAM } from "./member-process.ts";
+import { type Ended, TestProcess } from "./process.ts";
+import type { StablePorts } from "./stable-ports.ts";
+import { until } from "./until.ts";
+
+export interface ClusterMemberOptions {
+  readonly name: string;
+  /** Holds the data directory. */
+  readonly directory: string;
+  readonly ports: StablePorts;
+  readonly adminToken: string;
+  readonly adminTokenFile: string;
+  readonly joinTokenFile: string;
+  /** Peer endpoints of the other members, asked for at each start. */
+  readonly seeds: () => readonly string[];
+}
+
+const HOST = "127.0.0.1";
+const LOG_TAIL_LINES = 30;
+const STATUS_TIMEOUT_MS = 3_000;
+
+export class ClusterMember {
+  readonly name: string;
+  readonly ports: StablePorts;
+  readonly admin: AdminClient;
+  readonly #options: ClusterMemberOptions;
+  #process: TestProcess | null = null;
+  #isPaused = false;
+  /** What earlier processes of this member logged last. */
+  #earlier = "";
+
+  constructor(options: ClusterMemberOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.ports = options.ports;
+    this.admin = createAdminClient({
+      endpoint: `${HOST}:${options.ports.admin}`,
+      credentials: { token: options.adminToken },
+    });
+  }
+
+  get dataDirectory(): string {
+    return join(this.#options.directory, this.name);
+  }
+
+  get grpc(): string {
+    return `${HOST}:${this.ports.grpc}`;
+  }
+
+  get peer(): string {
+    return `${HOST}:${this.ports.peer}`;
+  }
+
+  /** Whether its process runs or is stopped by a signal. */
+  get isAlive(): boolean {
+    return this.#process !== null && !this.#process.hasEnded;
+  }
+
+  get pid(): number {
+    return this.#running.pid;
+  }
+
+  /** Starts a process on the data directory as it is, without waiting for anything. */
+  start(): void {
+    if (this.isAlive) {
+      throw new Error(`${this.name} runs already`);
+    }
+    this.#earlier = this.logTail();
+    const { adminTokenFile, joinTokenFile, seeds } = this.#options;
+    const at = (port: number): string => `${HOST}:${port}`;
+    const { grpc, http, peer, admin, health } = this.ports;
+    const args = [
+      ...["--name", this.name, "--cluster-name", "under-test", "--data-dir", this.dataDirectory],
+      ...["--grpc", at(grpc), "--http", at(http), "--peer", at(peer), "--admin", at(admin), "--health", at(health)],
+      ...["--advertise-grpc", at(grpc), "--advertise-http", at(http), "--advertise-peer", at(peer)],
+      ...["--admin-token-file", adminTokenFile, "--join-token-file", joinTokenFile, "--no-disk-reserve"],
+      ...seeds().flatMap((seed) => ["--seed", seed]),
+    ];
+    this.#process = new TestProcess(MEMBER_PROGRAM, args);
+    this.#isPaused = false;
+  }
+
+  /** Ends the process at once, as a crash would. */
+  async kill(): Promise<void> {
+    await this.#process?.dispose();
+  }
+
+  /** Asks the process to end in order, and waits for that. */
+  async stop(): Promise<Ended> {
+    this.#running.signal("SIGTERM");
+    return this.#running.ended;
+  }
+
+  /** Stops the process where it is, with all its connections open. */
+  pause(): void {
+    this.#running.signal("SIGSTOP");
+    this.#isPaused = true;
+  }
+
+  /** Lets a paused process go on. */
+  resume(): void {
+    this.#running.signal("SIGCONT");
+    this.#isPaused = false;
+  }
+
+  /** Kills the process if it runs, and starts another. */
+  async restart(): Promise<void> {
+    await this.kill();
+    this.start();
+  }
+
+  /** Removes all data of a member that does not run. */
+  wipe(): void {
+    if (this.isAlive) {
+      throw new Error(`${this.name} runs: its data is not removed`);
+    }
+    rmSync(this.dataDirectory, { recursive: true, force: true });
+  }
+
+  /** What the member says about itself; null if nothing answers. */
+  async status(): Promise<MemberStatus | null> {
+    return (await this.report())?.status ?? null;
+  }
+
+  /** What the member says about itself and the cluster; null if nothing answers. */
+  async report(): Promise<StatusResult | null> {
+    if (!this.isAlive || this.#isPaused) {
+      return null;
+    }
+    try {
+      return await this.admin.getStatus({ timeoutMs: STATUS_TIMEOUT_MS });
+    } catch (error) {
+      if (error instanceof QuoinError && (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED")) {
+        return null;
+      }
+      throw error;
+    }
+  }
+
+  /** Waits until the member is in a state, and returns its status. Rejects if its process ends before. */
+  async untilState(state: string, limitMs?: number): Promise<MemberStatus> {
+    return until(
+      `${this.name} to be ${state}`,
+      async () => {
+        this.#requireAlive();
+        const status = await this.status();
+        return status?.state === state ? status : null;
+      },
+      limitMs,
+    );
+  }
+
+  /** Whether the member says that it can serve clients. */
+  async isReady(): Promise<boolean> {
+    if (!this.isAlive || this.#isPaused) {
+      return false;
+    }
+    try {
+      return (await fetch(`http://${HOST}:${this.ports.health}/readyz`)).ok;
+    } catch (error) {
+      if (error instanceof TypeError) {
+        // Nothing listens there yet.
+        return false;
+      }
+      throw error;
+    }
+  }
+
+  /** Waits until the member can serve clients. Rejects if its process ends before. */
+  async untilReady(): Promise<void> {
+    await until(`${this.name} to be ready`, () => {
+      this.#requireAlive();
+      return this.isReady();
+    });
+  }
+
+  /** Memory of the process that is not shared or swapped out, in bytes; as Linux counts it. */
+  rssBytes(): number {
+    const line = /^VmRSS:\s+([0-9]+) kB$/m.exec(readFileSync(`/proc/${this.pid}/status`, "utf8"));
+    return Number(line?.[1] ?? 0) * 1024;
+  }
+
+  /** The last lines that the member's processes printed. */
+  logTail(): string {
+    if (this.#process === null) {
+      return this.#earlier;
+    }
+    const { stdout, stderr } = this.#process;
+    const lines = `${stdout}${stderr}`.trimEnd().split("\n");
+    return `${this.#earlier}\n${lines.slice(-LOG_TAIL_LINES).join("\n")}`.trimStart();
+  }
+
+  /** Everything that the present process printed. */
+  get output(): string {
+    return this.#process === null ? "" : `${this.#process.stdout}${this.#process.stderr}`;
+  }
+
+  /** Ends the process, whatever state it is in, and closes the connection to it. */
+  async dispose(): Promise<void> {
+    this.admin.close();
+    if (this.isAlive && this.#isPaused) {
+      this.resume();
+    }
+    await this.kill();
+  }
+
+  #requireAlive(): void {
+    if (!this.isAlive) {
+      throw new Error(`the process of ${this.name} has ended:\n${this.logTail()}`);
+    }
+  }
+
+  get #running(): TestProcess {
+    if (this.#process === null) {
+      throw new Error(`${this.name} was not started`);
+    }
+    return this.#process;
+  }
+}

@@ -1,0 +1,322 @@
+/**
+ * A cluster of real processes on this machine: founded, grown, hurt and healed as a test wishes, and gone afterwards.
+ *
+ * Members are named q-0, q-1 and so on; q-0 founds. Administration goes through the SDK, as an operator's would.
+ */
+
+import { randomBytes, randomUUID } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type AdminClient,
+  type Client,
+  createClient,
+  createTokenSource,
+  QuoinError,
+  type TokenSource,
+} from "@quoin/client";
+import { generateApiKey } from "../../src/access/index.ts";
+import { ClusterMember } from "./cluster-member.ts";
+import { ConcurrentLoad, type LoadOptions } from "./concurrent-load.ts";
+import { stablePorts } from "./stable-ports.ts";
+import { TemporaryDirectories } from "./temporary-directories.ts";
+import { until } from "./until.ts";
+
+/** Reasons for which a change of the membership is tried again until it is possible. */
+const PASSING_REASONS: ReadonlySet<string> = new Set([
+  "CONFIG_CHANGE_IN_PROGRESS",
+  "LEARNER_NOT_READY",
+  "QUORUM_UNSAFE",
+  "NO_LEADER",
+  "LEADER_CHANGED",
+]);
+const INTERRUPTIONS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+const CHANGE_TIMEOUT_MS = 10_000;
+
+export class ClusterUnderTest {
+  readonly #directories = new TemporaryDirectories();
+  readonly #directory: string;
+  readonly #adminToken = randomBytes(16).toString("hex");
+  readonly #apiKey = generateApiKey();
+  readonly #members = new Map<string, ClusterMember>();
+  readonly #clients: Client[] = [];
+  readonly #loads: ConcurrentLoad[] = [];
+  #tokens: TokenSource | null = null;
+
+  private constructor() {
+    this.#directory = this.#directories.make();
+    mkdirSync(this.#directory, { recursive: true });
+    writeFileSync(this.#adminTokenFile, `${this.#adminToken}\n`, { mode: 0o600 });
+    writeFileSync(this.#joinTokenFile, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600 });
+  }
+
+  /** A cluster of so many voters, ready for clients. Nothing is left behind if that fails. */
+  static async start(members: number): Promise<ClusterUnderTest> {
+    const cluster = new ClusterUnderTest();
+    try {
+      await cluster.#found();
+      const added = Array.from({ length: members - 1 }, (_, at) => `q-${at + 1}`);
+      if (added.length > 0) {
+        await cluster.add(...added);
+        await cluster.promote(...added);
+      }
+      await cluster.untilReady();
+      return cluster;
+    } catch (error) {
+      throw await cluster.#failed(error);
+    }
+  }
+
+  /** Runs a test on a new cluster of so many voters, and removes it afterwards; a failure comes with the logs. */
+  static async with(members: number, test: (cluster: ClusterUnderTest) => Promise<void>): Promise<void> {
+    const cluster = await ClusterUnderTest.start(members);
+    // Members are in groups of their own, which a signal to this process does not reach.
+    const interrupt = (signal: NodeJS.Signals): void => {
+      void cluster.dispose().finally(() => process.kill(process.pid, signal));
+    };
+    for (const signal of INTERRUPTIONS) {
+      process.once(signal, interrupt);
+    }
+    try {
+      await test(cluster);
+      await cluster.dispose();
+    } catch (error) {
+      throw await cluster.#failed(error);
+    } finally {
+      for (const signal of INTERRUPTIONS) {
+        process.removeListener(signal, interrupt);
+      }
+    }
+  }
+
+  /** All members that were started and not forgotten, in the order of their names. */
+  get members(): ClusterMember[] {
+    return [...this.#members.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  member(name: string): ClusterMember {
+    const member = this.#members.get(name);
+    if (member === undefined) {
+      throw new Error(`there is no member ${name}`);
+    }
+    return member;
+  }
+
+  /** gRPC endpoints of all members, for clients. */
+  get endpoints(): string[] {
+    return this.members.map(({ grpc }) => grpc);
+  }
+
+  /** A source of access tokens of the owner, to be shared by clients. */
+  get tokens(): TokenSource {
+    const httpEndpoints = this.members.map(({ ports }) => `http://127.0.0.1:${ports.http}`);
+    this.#tokens ??= createTokenSource({ apiKey: this.#apiKey, httpEndpoints }, undefined);
+    return this.#tokens;
+  }
+
+  /** A client of these endpoints, or of all; closed with the cluster. */
+  client(endpoints: readonly string[] = this.endpoints): Client {
+    const client = createClient({ endpoints, credentials: this.tokens });
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** A load on all members, or on these endpoints; it has to be started, and ends with the cluster. */
+  load(
+    options: Omit<LoadOptions, "tokens" | "endpoints"> & { readonly endpoints?: readonly string[] },
+  ): ConcurrentLoad {
+    const load = new ConcurrentLoad({ endpoints: this.endpoints, ...options, tokens: this.tokens });
+    this.#loads.push(load);
+    return load;
+  }
+
+  /** The member that leads, once all members that answer agree on it. */
+  async leader(): Promise<ClusterMember> {
+    return until("a leader that all members know", async () => {
+      const reports = await Promise.all(
+        this.members.map(async (member) => ({ member, status: await member.status() })),
+      );
+      const running = reports.filter(({ status }) => status !== null && status.state === "RUNNING");
+      const leaders = running.filter(({ status }) => status?.role === "LEADER");
+      const [leader] = leaders;
+      if (leader === undefined || leaders.length > 1) {
+        return null;
+      }
+      const isKnown = running.every(({ status }) => status?.leaderId === leader.status?.id);
+      return isKnown ? leader.member : null;
+    });
+  }
+
+  /** The first member that does not lead. */
+  async follower(): Promise<ClusterMember> {
+    const leader = await this.leader();
+    const follower = this.members.find((member) => member !== leader && member.isAlive);
+    if (follower === undefined) {
+      throw new Error("the leader is alone");
+    }
+    return follower;
+  }
+
+  /** Adds slots of these names and starts processes for those that have none; waits until all have joined. */
+  async add(...names: readonly string[]): Promise<void> {
+    const members: ClusterMember[] = [];
+    for (const name of names) {
+      await this.change((admin) => admin.addMember(name, { timeoutMs: CHANGE_TIMEOUT_MS }));
+      const member = this.#members.get(name) ?? (await this.#make(name));
+      if (!member.isAlive) {
+        member.start();
+      }
+      members.push(member);
+    }
+    const ids = await this.idsOf(names);
+    await until(`${names} to join`, async () => {
+      const statuses = await Promise.all(members.map((member) => member.status()));
+      return statuses.every((status, at) => status?.id === ids[at]);
+    });
+  }
+
+  /** Gives these members a vote, as soon as they have caught up. */
+  async promote(...names: readonly string[]): Promise<void> {
+    const ids = await this.idsOf(names);
+    await this.change((admin) => admin.promoteMembers(ids, { timeoutMs: CHANGE_TIMEOUT_MS }));
+  }
+
+  /** Removes these members from the cluster; their processes are not touched. */
+  async remove(...names: readonly string[]): Promise<void> {
+    const ids = await this.idsOf(names);
+    await this.change((admin) => admin.removeMembers(ids, { timeoutMs: CHANGE_TIMEOUT_MS }));
+  }
+
+  /** Forgets a member: its process is ended, its endpoints are no longer given to clients. */
+  async forget(name: string): Promise<void> {
+    await this.member(name).dispose();
+    this.#members.delete(name);
+  }
+
+  /** Makes this member the leader. */
+  async transfer(name: string): Promise<void> {
+    const [targetId] = await this.idsOf([name]);
+    await this.change((admin) => admin.transferLeadership({ targetId, timeoutMs: CHANGE_TIMEOUT_MS }));
+  }
+
+  /** Ids of the present slots of these names. */
+  async idsOf(names: readonly string[]): Promise<string[]> {
+    const { members } = await this.change((admin) => admin.listMembers({ timeoutMs: CHANGE_TIMEOUT_MS }));
+    return names.map((name) => {
+      const slot = members.find((candidate) => candidate.name === name);
+      if (slot === undefined) {
+        throw new Error(`the cluster has no member ${name}, only ${members.map((member) => member.name)}`);
+      }
+      return slot.id;
+    });
+  }
+
+  /** Does something through the admin port of the leader; again while the cluster says that it cannot yet. */
+  async change<T>(attempt: (admin: AdminClient) => Promise<T>): Promise<T> {
+    let last = "nothing was tried";
+    const result = until("a change to be made", async () => {
+      const { admin } = await this.leader();
+      try {
+        return { value: await attempt(admin) };
+      } catch (error) {
+        if (!(error instanceof QuoinError) || !(PASSING_REASONS.has(error.reason) || error.code === "UNAVAILABLE")) {
+          throw error;
+        }
+        last = `${error.reason}: ${error.message}`;
+        return null;
+      }
+    });
+    try {
+      return (await result).value;
+    } catch (error) {
+      throw new Error(`the last answer was ${last}`, { cause: error });
+    }
+  }
+
+  /** Waits until each member that runs can serve clients. */
+  async untilReady(): Promise<void> {
+    await Promise.all(this.members.filter(({ isAlive }) => isAlive).map((member) => member.untilReady()));
+  }
+
+  /** Waits until a member has applied what was committed when this was called. */
+  async untilCaughtUp(name: string): Promise<void> {
+    const commitIndex = (await (await this.leader()).status())?.commitIndex ?? 0;
+    const member = this.member(name);
+    await until(`${name} to apply ${commitIndex}`, async () => {
+      return ((await member.status())?.appliedIndex ?? 0) >= commitIndex;
+    });
+  }
+
+  /** Waits until one leads, no change of the membership is under way, and all that run have applied the same. */
+  async untilSettled(): Promise<void> {
+    await this.leader();
+    await until("all members to be equal", async () => {
+      const reports = await Promise.all(this.members.filter(({ isAlive }) => isAlive).map((member) => member.report()));
+      const applied = new Set(reports.map((report) => report?.status.appliedIndex));
+      return applied.size === 1 && reports.every((report) => report?.known !== undefined && !report.known.changing);
+    });
+  }
+
+  /** States and last log lines of all members, for people who wonder why a test failed. */
+  async describe(): Promise<string> {
+    const states = await Promise.all(
+      this.members.map(async (member) => {
+        const status = member.isAlive ? JSON.stringify(await member.status()) : "not running";
+        return `--- ${member.name} ${status}\n${member.logTail()}`;
+      }),
+    );
+    return states.join("\n");
+  }
+
+  /** Ends all loads, clients and processes, and removes all files. */
+  async dispose(): Promise<void> {
+    for (const load of this.#loads) {
+      load.abandon();
+    }
+    await Promise.all(this.members.map((member) => member.dispose()));
+    await Promise.all(this.#loads.map((load) => load.ended));
+    for (const client of this.#clients) {
+      client.close();
+    }
+    this.#directories.removeAll();
+  }
+
+  async #found(): Promise<void> {
+    const founder = await this.#make("q-0");
+    founder.start();
+    const { incarnation } = await founder.untilState("EMPTY");
+    const owner = { email: "owner@quoin.test", password: "a long password", apiKey: this.#apiKey };
+    await founder.admin.bootstrap({ clusterId: randomUUID(), incarnation, owner, timeoutMs: 30_000 });
+    await founder.untilReady();
+  }
+
+  async #make(name: string): Promise<ClusterMember> {
+    const member: ClusterMember = new ClusterMember({
+      name,
+      directory: this.#directory,
+      ports: await stablePorts(),
+      adminToken: this.#adminToken,
+      adminTokenFile: this.#adminTokenFile,
+      joinTokenFile: this.#joinTokenFile,
+      seeds: () => this.members.filter((other) => other.name !== name).map(({ peer }) => peer),
+    });
+    this.#members.set(name, member);
+    return member;
+  }
+
+  /** The error with the states and logs of all members, after everything was removed. */
+  async #failed(error: unknown): Promise<Error> {
+    const states = await this.describe();
+    await this.dispose();
+    const message = error instanceof Error ? error.message : String(error);
+    return new Error(`${message}\n${states}`, { cause: error });
+  }
+
+  get #adminTokenFile(): string {
+    return join(this.#directory, "admin-token");
+  }
+
+  get #joinTokenFile(): string {
+    return join(this.#directory, "join-token");
+  }
+}

@@ -1,0 +1,306 @@
+/**
+ * Clients that put, get, delete and swap a few keys at the same time, and write down what they did and were told.
+ *
+ * They use the SDK as an application would. Its attempts share one request id and one recorded operation, which spans
+ * all of them, so the history is true whatever happened in between; and its outcome is that of all attempts together.
+ * Every value is written once.
+ */
+
+import { type Client, createClient, QuoinError, type TokenSource } from "@quoin/client";
+import { History, type KeyAnswer, type KeyOperation, type OperationOutcome } from "../../history/index.ts";
+import { seededRandom } from "../../src/replica/index.ts";
+import { until } from "./until.ts";
+
+export interface LoadOptions {
+  readonly tokens: TokenSource;
+  readonly endpoints: readonly string[];
+  readonly clients: number;
+  /** Keys that are used at a time. */
+  readonly keys: number;
+  readonly seed: number;
+  /** Whether each client stays with one endpoint, in turn. By default any of them may use any. */
+  readonly isPinned?: boolean;
+  /** Deadline of each operation. A short one makes unknown outcomes of what a longer one would see through. */
+  readonly timeoutMs?: number;
+}
+
+/** What happened in a span of time. */
+export interface LoadStatistics {
+  /** Writes that were acknowledged. */
+  readonly acknowledgedWrites: number;
+  /** Operations that were certainly not executed, or reads that failed. */
+  readonly failed: number;
+  readonly unknown: number;
+  /** Longest time without an acknowledged write, the ends of the span included. */
+  readonly writeGapMs: number;
+  /** Of all operations that were answered. */
+  readonly latencyMsP50: number;
+  readonly latencyMsP99: number;
+  /** How often operations failed, by code and reason. */
+  readonly failures: ReadonlyMap<string, number>;
+}
+
+interface Finished {
+  readonly endMs: number;
+  readonly durationMs: number;
+  readonly outcome: OperationOutcome["kind"];
+  readonly isWrite: boolean;
+  /** Code and reason; "" without failure. */
+  readonly failure: string;
+}
+
+const NAMESPACE = "default";
+const TIMEOUT_MS_DEFAULT = 5_000;
+/** A member or the way to it was lost; anything else would be a bug of the service or of this load. */
+const EXPECTED_CODES: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"]);
+
+export class ConcurrentLoad {
+  readonly #options: LoadOptions;
+  readonly #random: (bound: number) => number;
+  readonly #finished: Finished[] = [];
+  readonly history = new History(() => performance.now());
+  #endpoints: readonly string[];
+  #generation = 0;
+  #isStopping = false;
+  #workers: Promise<unknown> = Promise.resolve();
+  #failure: unknown;
+  #values = 0;
+
+  constructor(options: LoadOptions) {
+    this.#options = options;
+    this.#random = seededRandom(options.seed);
+    this.#endpoints = options.endpoints;
+  }
+
+  /** Lets the clients begin. They go on until `stop`. */
+  start(): void {
+    const work = async (client: number): Promise<void> => {
+      try {
+        await this.#work(client);
+      } catch (error) {
+        this.#failure ??= error;
+        this.#isStopping = true;
+      }
+    };
+    this.#workers = Promise.all(Array.from({ length: this.#options.clients }, (_, at) => work(at)));
+  }
+
+  /** Lets every client finish its operation and end. Rejects if one met an error that no fault explains. */
+  async stop(): Promise<void> {
+    this.abandon();
+    await this.ended;
+    if (this.#failure !== undefined) {
+      throw this.#failure;
+    }
+  }
+
+  /** Lets every client end after its operation, without waiting for that. */
+  abandon(): void {
+    this.#isStopping = true;
+  }
+
+  /** Fulfilled when all clients have ended. */
+  get ended(): Promise<unknown> {
+    return this.#workers;
+  }
+
+  /** From its next operation on, each client uses these endpoints, by new connections. */
+  connectTo(endpoints: readonly string[]): void {
+    this.#endpoints = endpoints;
+  }
+
+  /** From their next operations on, the clients use new keys: a long history stays easy to judge. */
+  renewKeys(): void {
+    this.#generation++;
+  }
+
+  /** Writes acknowledged so far. */
+  get acknowledgedWrites(): number {
+    return this.#finished.filter(isAcknowledgedWrite).length;
+  }
+
+  /** Waits until so many more writes were acknowledged. Rejects if the load has ended. */
+  async untilAcknowledged(more: number): Promise<void> {
+    const enough = this.acknowledgedWrites + more;
+    await until(`${more} more acknowledged writes`, () => {
+      if (this.#failure !== undefined) {
+        throw this.#failure;
+      }
+      return this.acknowledgedWrites >= enough;
+    });
+  }
+
+  /** What happened between two times of `performance.now()`. */
+  statistics(fromMs: number, toMs: number): LoadStatistics {
+    const finished = this.#finished.filter(({ endMs }) => endMs >= fromMs && endMs <= toMs);
+    const writeTimes = finished.filter(isAcknowledgedWrite).map(({ endMs }) => endMs);
+    const times = [fromMs, ...writeTimes, toMs];
+    const latencies = finished
+      .filter(({ outcome }) => outcome === "ok")
+      .map(({ durationMs }) => durationMs)
+      .sort((a, b) => a - b);
+    const failures = new Map<string, number>();
+    for (const { failure } of finished) {
+      if (failure !== "") {
+        failures.set(failure, (failures.get(failure) ?? 0) + 1);
+      }
+    }
+    return {
+      acknowledgedWrites: writeTimes.length,
+      failed: finished.filter(({ outcome }) => outcome === "not-executed").length,
+      unknown: finished.filter(({ outcome }) => outcome === "unknown").length,
+      writeGapMs: times.reduce((longest, ms, at) => Math.max(longest, ms - (times[at - 1] ?? ms)), 0),
+      latencyMsP50: latencies[Math.floor(latencies.length * 0.5)] ?? 0,
+      latencyMsP99: latencies[Math.floor(latencies.length * 0.99)] ?? 0,
+      failures,
+    };
+  }
+
+  async #work(position: number): Promise<void> {
+    let endpoints: readonly string[] = [];
+    let client: Client | null = null;
+    const known = new Map<string, Content>();
+    try {
+      while (!this.#isStopping) {
+        if (client === null || endpoints !== this.#endpoints) {
+          client?.close();
+          endpoints = this.#endpoints;
+          client = this.#connect(position);
+        }
+        await this.#operate(`client-${position}`, client, known);
+      }
+    } finally {
+      client?.close();
+    }
+  }
+
+  #connect(position: number): Client {
+    const { isPinned = false, timeoutMs = TIMEOUT_MS_DEFAULT, tokens } = this.#options;
+    const all = this.#endpoints;
+    const endpoints = isPinned ? [all[position % all.length] as string] : all;
+    return createClient({ endpoints, credentials: tokens, timeoutMs });
+  }
+
+  async #operate(name: string, client: Client, known: Map<string, Content>): Promise<void> {
+    const operation = this.#next(known);
+    const open = this.history.begin(name, operation);
+    const startMs = performance.now();
+    let outcome: OperationOutcome;
+    let failure = "";
+    try {
+      outcome = { kind: "ok", answer: await perform(client, operation) };
+      learn(known, operation, outcome.answer);
+    } catch (thrown) {
+      const error = QuoinError.from(thrown);
+      if (!EXPECTED_CODES.has(error.code)) {
+        open.end({ kind: "unknown" });
+        throw error;
+      }
+      // A read has no effect, whatever became of it.
+      outcome = { kind: operation.kind === "get" ? "not-executed" : error.outcome };
+      failure = `${error.code} ${error.reason} ${error.message}`;
+    }
+    open.end(outcome);
+    const endMs = performance.now();
+    const isWrite = operation.kind !== "get";
+    this.#finished.push({ endMs, durationMs: endMs - startMs, outcome: outcome.kind, isWrite, failure });
+  }
+
+  #next(known: ReadonlyMap<string, Content>): KeyOperation {
+    const key = `key-${this.#generation}-${this.#random(this.#options.keys)}`;
+    this.#values++;
+    const value = `value-${this.#values}`;
+    const dice = this.#random(100);
+    if (dice < 40) {
+      return { kind: "put", key, value };
+    }
+    if (dice < 75) {
+      return { kind: "get", key };
+    }
+    if (dice < 82) {
+      return { kind: "delete", key };
+    }
+    return { kind: "compare-and-swap", key, newValue: value, ...this.#expectation(known.get(key)) };
+  }
+
+  #expectation(content: Content | undefined): {
+    readonly expectedValue?: string;
+    readonly expectedModRevision?: number;
+  } {
+    if (content === undefined) {
+      return {};
+    }
+    return this.#random(2) === 0 ? { expectedValue: content.value } : { expectedModRevision: content.modRevision };
+  }
+}
+
+/** What a client last saw under a key. */
+interface Content {
+  readonly value: string;
+  readonly modRevision: number;
+}
+
+function isAcknowledgedWrite({ outcome, isWrite }: Finished): boolean {
+  return isWrite && outcome === "ok";
+}
+
+async function perform(client: Client, operation: KeyOperation): Promise<KeyAnswer> {
+  const { key } = operation;
+  const { keyValue } = client;
+  switch (operation.kind) {
+    case "get":
+      return orAbsent(async () => {
+        const { value, createRevision, modRevision, version, revision } = await keyValue.get(NAMESPACE, key);
+        return { kind: "found", value: textOf(value), createRevision, modRevision, version, revision };
+      });
+    case "put": {
+      const { created, modRevision: revision } = await keyValue.put(NAMESPACE, key, operation.value);
+      return { kind: "put", created, revision };
+    }
+    case "delete":
+      return orAbsent(async () => {
+        const { revision } = await keyValue.delete(NAMESPACE, key);
+        return { kind: "deleted", revision };
+      });
+    case "compare-and-swap": {
+      const { expectedValue, expectedModRevision } = operation;
+      const result = await keyValue.compareAndSwap(NAMESPACE, key, operation.newValue, {
+        expectedValue,
+        expectedModRevision,
+      });
+      const { success, currentExists, currentValue, modRevision, revision } = result;
+      if (success) {
+        return { kind: "swapped", revision };
+      }
+      const current = currentExists ? { value: textOf(currentValue ?? new Uint8Array(0)), modRevision } : null;
+      return { kind: "not-swapped", current, revision };
+    }
+  }
+}
+
+async function orAbsent(ask: () => Promise<KeyAnswer>): Promise<KeyAnswer> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof QuoinError && error.reason === "KEY_NOT_FOUND" && error.outcome === "not-executed") {
+      return { kind: "absent" };
+    }
+    throw error;
+  }
+}
+
+function learn(known: Map<string, Content>, operation: KeyOperation, answer: KeyAnswer): void {
+  if (answer.kind === "found") {
+    known.set(operation.key, { value: answer.value, modRevision: answer.modRevision });
+  } else if (answer.kind === "put" && operation.kind === "put") {
+    known.set(operation.key, { value: operation.value, modRevision: answer.revision });
+  } else if (answer.kind === "not-swapped" && answer.current !== null) {
+    known.set(operation.key, answer.current);
+  } else if (answer.kind === "absent" || answer.kind === "deleted") {
+    known.delete(operation.key);
+  }
+}
+
+function textOf(value: Uint8Array): string {
+  return Buffer.from(value).toString();
+}

@@ -1,0 +1,87 @@
+/**
+ * A real consensus core in a role that a spec needs, without a driver: its writes are durable at once and its messages
+ * go nowhere.
+ */
+
+import { crc32 } from "node:zlib";
+import { DEFAULT_CORE_LIMITS, invariant, type LogReader, NO_CONFIGURATION, RaftCore } from "../../src/raft/index.ts";
+import type { MemoryLogStore } from "./memory-log-store.ts";
+
+const FIT = { mayVote: true, mayLead: true, damaged: false, diskFull: false };
+/** Nothing is read back that was written: everything stays in the memory of the core. */
+const UNREAD: LogReader = {
+  term: (index) => invariant(false, "the log stays in memory", () => String(index)) as never,
+  entries: (from) => invariant(false, "the log stays in memory", () => String(from)) as never,
+};
+
+function newCore(id: number, voters: readonly number[]): RaftCore {
+  const core = new RaftCore({
+    id,
+    boot: 1,
+    term: 4,
+    vote: 0,
+    commit: 0,
+    log: { first: 1, prevTerm: 0, last: 0, lastTerm: 0 },
+    configuration: { ...NO_CONFIGURATION, voters },
+    applied: 0,
+    writeSeq: 1,
+    limits: DEFAULT_CORE_LIMITS,
+    random: () => 0,
+    reader: UNREAD,
+    checksum: crc32,
+  });
+  core.setFitness(FIT);
+  return core;
+}
+
+/**
+ * Lets the core do what follows from what it was told, its writes being durable, in the log if there is one; returns
+ * what may be applied, or 0.
+ */
+export function settleCore(core: RaftCore, log: MemoryLogStore | null = null): number {
+  let applyTo = 0;
+  for (let isDone = false; !isDone; ) {
+    const { append, apply } = core.drain(true);
+    applyTo = apply?.to ?? applyTo;
+    isDone = append === null;
+    if (append !== null) {
+      log?.write(append, () => undefined);
+      log?.flush();
+      core.onAppendDurable(append.writeSeq);
+    }
+  }
+  return applyTo;
+}
+
+/** Member 2 of three in term 5, that follows member 1; or nobody, with leader 0. */
+export function followingCore(leader = 1): RaftCore {
+  const core = newCore(2, [1, 2, 3]);
+  follow(core, leader === 0 ? 3 : leader, 5);
+  if (leader === 0) {
+    core.step({ type: "vote", from: 1, to: 2, term: 6, lastIndex: 0, lastTerm: 0, transfer: true });
+    settleCore(core);
+  }
+  return core;
+}
+
+/** The member follows this leader of the term from now on. */
+export function follow(core: RaftCore, leader: number, term: number): void {
+  core.step({ type: "heartbeat", from: leader, to: core.id, term, commit: 0, readPosition: 0 });
+  settleCore(core);
+}
+
+/** Member 1, the sole voter or elected by all others, that leads term 5; alone it has committed its first entry. */
+export function leadingCore(log: MemoryLogStore | null = null, voters: readonly number[] = [1]): RaftCore {
+  const core = newCore(1, voters);
+  const answer = { to: 1, term: 5, granted: true, commit: 0, commitTerm: 0 };
+  core.campaign();
+  for (const type of ["pre-vote-reply", "vote-reply"] as const) {
+    settleCore(core, log);
+    for (const from of voters.filter((id) => id !== 1 && core.role !== "leader")) {
+      core.step({ type, from, ...answer });
+    }
+  }
+  settleCore(core, log);
+  invariant(core.role === "leader" && core.term === 5, "whom all vote for is elected");
+  return core;
+}

@@ -1,0 +1,54 @@
+/**
+ * The connections of one part of a driver under test: notes what is sent, and refuses what the spec says.
+ */
+
+import type { Frame, FrameType, LinkKind } from "../../src/peers/index.ts";
+import type { OutgoingSnapshot, Scheduler, Transport } from "../../src/replica/index.ts";
+import { MemorySnapshot } from "./memory-snapshot.ts";
+
+export class ScriptedTransport implements Transport {
+  readonly #scheduler: Scheduler;
+  /** Frames that were taken, oldest first. */
+  readonly sent: { readonly peer: number; readonly kind: LinkKind; readonly frame: Frame }[] = [];
+  /** Snapshots that were opened, oldest first. */
+  readonly snapshots: MemorySnapshot[] = [];
+  /** Peers that are not connected. */
+  readonly away = new Set<number>();
+  /** Whether frames are refused though the peer is connected, as by a full queue. */
+  isFull = false;
+
+  constructor(scheduler: Scheduler) {
+    this.#scheduler = scheduler;
+  }
+
+  isConnected(peer: number): boolean {
+    return !this.away.has(peer);
+  }
+
+  send(peer: number, kind: LinkKind, type: number, body: Uint8Array): boolean {
+    const isTaken = !this.isFull && this.isConnected(peer);
+    if (isTaken) {
+      this.sent.push({ peer, kind, frame: { type, body } });
+    }
+    return isTaken;
+  }
+
+  flush(): void {
+    // Everything has left already.
+  }
+
+  openSnapshot(peer: number): OutgoingSnapshot {
+    const snapshot = new MemorySnapshot(this.#scheduler, 1, peer);
+    this.snapshots.push(snapshot);
+    return snapshot.outgoing;
+  }
+
+  /** Bodies of the frames of this type, oldest first, taken out. */
+  take(type: (typeof FrameType)[keyof typeof FrameType]): Uint8Array[] {
+    const taken = this.sent.filter(({ frame }) => frame.type === type);
+    for (const one of taken) {
+      this.sent.splice(this.sent.indexOf(one), 1);
+    }
+    return taken.map(({ frame }) => frame.body);
+  }
+}

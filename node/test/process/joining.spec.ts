@@ -1,0 +1,112 @@
+/** The program of a member that joins a cluster: what it says, and how it ends when it does not belong there any more. */
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import { MemberSite, SITE_TOKEN, TemporaryDirectories, TestProcess, until } from "../harness/index.ts";
+import { TestAuthority, whyNoCertificates } from "../peers/index.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+const ANY = "127.0.0.1:0";
+
+describe("the program of a member that joins", function () {
+  this.timeout(120_000);
+  const directories = new TemporaryDirectories();
+  let directory: string;
+  let tokens: string;
+  let founder: MemberSite;
+  let running: TestProcess[];
+
+  beforeEach(async () => {
+    running = [];
+    directory = directories.make();
+    tokens = join(directory, "tokens");
+    writeFileSync(tokens, `${SITE_TOKEN}\n`, { mode: 0o600 });
+    founder = new MemberSite("q-0", join(directory, "founder"));
+    await founder.start([]);
+    await founder.found();
+  });
+
+  afterEach(async () => {
+    await Promise.all(running.map((child) => child.dispose()));
+    await founder.stop();
+    directories.removeAll();
+  });
+
+  function run(dataDirectory: string, ...args: string[]): TestProcess {
+    const child = new TestProcess(MAIN, [
+      ...["--name", "q-1", "--cluster-name", "spec", "--data-dir", join(directory, dataDirectory)],
+      ...["--grpc", ANY, "--http", ANY, "--peer", ANY, "--join-token-file", tokens, "--seed", founder.endpoint],
+      ...args,
+    ]);
+    running.push(child);
+    return child;
+  }
+
+  it("claims the slot that is added for it, and ends with exit code 74 when it is removed, now and at each start", async () => {
+    const child = run("data");
+    await child.untilPrinted("waiting to be added");
+    const id = await founder.change({ kind: "add-slot", name: "q-1" });
+    await child.untilPrinted('"state":"RUNNING"');
+    await founder.change({ kind: "reconfigure", promote: [], demote: [], remove: [id] });
+    expect(await child.ended).to.deep.equal({ code: 74, signal: null });
+    const again = run("data");
+    expect(await again.ended).to.deep.equal({ code: 74, signal: null });
+    expect(again.stdout).to.include("MEMBER_REMOVED").and.to.include("empty directory");
+    expect(child.stdout + again.stdout).to.not.include(SITE_TOKEN);
+  });
+
+  it("P46: stays up, unready, with an empty directory in place of the one that was given its slot", async () => {
+    const id = await founder.change({ kind: "add-slot", name: "q-1" });
+    const first = run("data");
+    await first.untilPrinted('"state":"RUNNING"');
+    first.signal("SIGTERM");
+    expect(await first.ended).to.deep.equal({ code: 0, signal: null });
+    const wiped = run("other", "--health", ANY);
+    await wiped.untilPrinted("MEMBER_DATA_LOST");
+    expect(wiped.stdout).to.include(`remove member ${id}`);
+    const line = wiped.stdout.split("\n").find((text) => text.includes('"msg":"listening"')) ?? "";
+    const ready = await fetch(`http://${JSON.parse(line).health}/readyz?verbose`);
+    expect([ready.status, await ready.text()].join(" ")).to.match(/^503 .*MEMBER_DATA_LOST/s);
+    await founder.change({ kind: "reconfigure", promote: [], demote: [], remove: [id] });
+    await founder.change({ kind: "add-slot", name: "q-1" });
+    await wiped.untilPrinted('"state":"RUNNING"');
+  });
+
+  it("stays up with an admin port when it is removed, and reports it", async () => {
+    const id = await founder.change({ kind: "add-slot", name: "q-1" });
+    const child = run("data", "--admin", ANY, "--admin-token-file", tokens, "--health", ANY);
+    await child.untilPrinted('"state":"RUNNING"');
+    await founder.change({ kind: "reconfigure", promote: [], demote: [], remove: [id] });
+    await child.untilPrinted("MEMBER_REMOVED");
+    const line = child.stdout.split("\n").find((text) => text.includes('"msg":"listening"')) ?? "";
+    const ready = await until("its health", () => fetch(`http://${JSON.parse(line).health}/readyz?verbose`));
+    expect([ready.status, await ready.text()].join(" ")).to.match(/^503 .*MEMBER_REMOVED/s);
+    child.signal("SIGTERM");
+    expect(await child.ended).to.deep.equal({ code: 0, signal: null });
+  });
+
+  it("joins with certificates, and without one is not let in", async function () {
+    const reason = whyNoCertificates();
+    if (reason !== null) {
+      this.skip();
+    }
+    const authority = new TestAuthority(directory, "authority");
+    const certificate = (name: string) => authority.issue(name, ["IP:127.0.0.1"]);
+    await founder.stop();
+    const tls = { files: certificate("q-0"), joinNamePattern: "127.0.0.1" };
+    await founder.start([], { peering: { seeds: [], joinTokens: () => [SITE_TOKEN], tls, random: Math.random } });
+    await until("the founder to lead again", () => founder.replica.status().isServing);
+    await founder.change({ kind: "add-slot", name: "q-1" });
+    const plain = run("plain");
+    await plain.untilPrinted("a seed does not answer");
+    await plain.dispose();
+    const { certificate: cert, key, authorities } = certificate("q-1");
+    const secure = run(
+      ...(["data", "--peer-cert", cert, "--peer-key", key, "--peer-ca", authorities] as const),
+      ...["--peer-join-name", "127.0.0.1"],
+    );
+    await secure.untilPrinted('"state":"RUNNING"');
+  });
+});

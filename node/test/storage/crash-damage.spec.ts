@@ -1,0 +1,199 @@
+/**
+ * A process is killed at every step of joining, of a start that finds data lost, and of healing. The next one must
+ * complete what was begun: never a member without its fence, never lost data that passes for none, and never a second
+ * vote.
+ */
+
+import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { expect } from "chai";
+import { DAMAGE_CRASH_POINTS } from "../../src/storage/index.ts";
+import { JOINED_MEMBER, makeJoinedMember, TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import type { StartedMember } from "./started-member.ts";
+
+const JOINER = fileURLToPath(new URL("./crash-joiner.ts", import.meta.url));
+const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
+const EMPTY = { first: 1, prevTerm: 0, last: 0, lastTerm: 0 };
+const { applied, appliedTerm, term, vote } = JOINED_MEMBER;
+const BEHIND_STATE = { first: applied + 1, prevTerm: appliedTerm, last: applied, lastTerm: appliedTerm };
+
+/** The places that joining passes, and how often. */
+const JOINING = [
+  ["file.write.before", 3],
+  ["file.link.before", 1],
+  ["file.link.after", 1],
+  ["file.rename.before", 2],
+  ["file.rename.after", 2],
+  ["file.directory-sync.after", 2],
+  ["found.log.before", 1],
+  ["log.batch.before", 1],
+  ["log.batch.after", 1],
+  ["fence.write.before", 1],
+  ["fence.write.after", 1],
+  ["fence.sync.before", 1],
+  ["fence.sync.after", 1],
+  ["found.log.after", 1],
+  ["found.state.after", 1],
+  ["found.identity.after", 1],
+] as const;
+const DAMAGED = DAMAGE_CRASH_POINTS.map((mark) => [mark, 1] as const);
+/** What each such start passes beyond that: files that it writes, and its first write of the log. */
+const WRITING = [
+  ["file.rename.before", 1],
+  ["file.rename.after", 1],
+  ["log.batch.before", 1],
+  ["log.batch.after", 1],
+  ["fence.write.before", 1],
+  ["fence.write.after", 1],
+  ["log.ack.after", 1],
+] as const;
+/** The first write of the log is that of the start, the fence of which the healing takes the mark is the second. */
+const HEALING = [
+  ["fence.write.before", 2, true],
+  ["fence.write.after", 2, false],
+  ["fence.sync.after", 2, false],
+] as const;
+const LOSSES = [
+  { what: "the log was", names: ["raft"], marks: [...DAMAGED, ...WRITING], bounds: BEHIND_STATE, position: applied },
+  {
+    what: "the state was",
+    names: ["state-1"],
+    marks: [...DAMAGED, ["damage.move.before", 2], ["damage.move.before", 3]],
+    bounds: EMPTY,
+    position: 0,
+  },
+  {
+    what: "both stores were",
+    names: ["raft", "state", "state-1"],
+    marks: [
+      ["damage.mark.before", 1],
+      ["damage.moved", 1],
+    ],
+    bounds: EMPTY,
+    position: 0,
+  },
+] as const;
+
+interface Run {
+  readonly signal: NodeJS.Signals | null;
+  readonly lines: readonly string[];
+  readonly output: string;
+}
+
+describe("crash points of a member of several", function () {
+  this.timeout(120_000);
+  const directories = new TemporaryDirectories();
+  const running: TestProcess[] = [];
+  let cache: string;
+  let original: string;
+  let directory: string;
+
+  before(async () => {
+    // What one process compiles the next ones find.
+    cache = directories.make();
+    original = join(directories.make(), "data");
+    await makeJoinedMember(original);
+  });
+  beforeEach(() => {
+    directory = join(directories.make(), "data");
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((child) => child.dispose()));
+  });
+  after(() => directories.removeAll());
+
+  async function run(kill?: { readonly mark: string; readonly passing: number }): Promise<Run> {
+    const killing =
+      kill === undefined ? {} : { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: `${kill.mark}:${kill.passing}` };
+    const env = { ...process.env, NODE_COMPILE_CACHE: cache, ...killing };
+    const child = new TestProcess(JOINER, [directory], { env });
+    running.push(child);
+    const { signal } = await child.ended;
+    const lines = child.stdout.split("\n").filter((line) => line !== "");
+    return { signal, lines, output: `${child.stdout}\n${child.stderr}` };
+  }
+
+  async function killAt(mark: string, passing: number): Promise<Run> {
+    const killed = await run({ mark, passing });
+    expect(killed.signal, `${mark} was not passed ${passing} times:\n${killed.output}`).to.equal("SIGKILL");
+    return killed;
+  }
+
+  /** A process that nobody kills; what it says that it started with, if it did not join. */
+  async function finish(): Promise<StartedMember | null> {
+    const { signal, lines, output } = await run();
+    expect([signal, lines.at(-1)], output).to.deep.equal([null, "done"]);
+    const started = lines.find((line) => line.startsWith("started "))?.slice("started ".length);
+    return started === undefined ? null : (JSON.parse(started) as StartedMember);
+  }
+
+  function lose(names: readonly string[]): void {
+    for (const name of names) {
+      rmSync(join(directory, name), { recursive: true });
+    }
+  }
+
+  for (const [mark, passings] of JOINING) {
+    it(`${mark}: joining is completed, or can be repeated`, async () => {
+      for (let passing = 1; passing <= passings; passing++) {
+        directory = join(directories.make(), "data");
+        const { lines } = await killAt(mark, passing);
+        const next = (await finish()) ?? (await finish());
+        expect(next).to.deep.include({ memberId: JOINED_MEMBER.memberId, term: 0, vote: 0, damaged: false });
+        expect(next).to.deep.include({ bounds: EMPTY, applied: 0 });
+        expect(lines, "nobody is told before the end").not.to.include("joined");
+        expect(existsSync(join(directory, "fence"))).to.equal(true);
+      }
+    });
+  }
+
+  for (const { what, names, marks, bounds, position } of LOSSES) {
+    describe(`of which ${what} lost (P46, P58)`, () => {
+      beforeEach(() => {
+        cpSync(original, directory, { recursive: true });
+        lose(names);
+      });
+
+      for (const [mark, passing] of marks) {
+        it(`${mark}, ${passing}: the next start is damaged all the same, with its term and its vote`, async () => {
+          await killAt(mark, passing);
+          expect(await finish()).to.deep.include({ term, vote, damaged: true, bounds, applied: position });
+        });
+      }
+    });
+  }
+
+  it("is damaged again where what it had begun anew is lost as well, between any two steps", async () => {
+    cpSync(original, directory, { recursive: true });
+    for (const mark of DAMAGE_CRASH_POINTS) {
+      rmSync(join(directory, "raft"), { recursive: true, force: true });
+      await run({ mark, passing: 1 });
+    }
+    lose(readdirSync(directory).filter((name) => name === "raft"));
+    expect(await finish()).to.deep.include({ term, vote, damaged: true, bounds: BEHIND_STATE, applied });
+  });
+
+  it("which suspected its state does not believe it again, between any two files that are put aside", async () => {
+    // The pointer, the state, the log, what was kept of both, and the note.
+    const files = 6;
+    for (let passing = 1; passing <= files; passing++) {
+      directory = join(directories.make(), "data");
+      cpSync(original, directory, { recursive: true });
+      writeFileSync(join(directory, "suspect-state"), "the store failed to read\n");
+      await killAt("damage.move.after", passing);
+      expect(await finish()).to.deep.include({ term, vote, damaged: true, bounds: EMPTY, applied: 0 });
+      expect(existsSync(join(directory, "suspect-state"))).to.equal(false);
+    }
+  });
+
+  for (const [mark, passing, isDamaged] of HEALING) {
+    it(`${mark} of the healing: the mark of damage is ${isDamaged ? "there" : "gone"}`, async () => {
+      cpSync(original, directory, { recursive: true });
+      lose(["raft"]);
+      const { lines } = await killAt(mark, passing);
+      expect(lines, "it is not said before it is durable").not.to.include("healed");
+      expect(await finish()).to.deep.include({ term, vote, damaged: isDamaged, bounds: BEHIND_STATE });
+    });
+  }
+});

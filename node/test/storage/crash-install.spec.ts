@@ -1,0 +1,130 @@
+/**
+ * A process that takes over a snapshot is killed at every step, and the next one must find the state from before or the
+ * whole one from after, never anything in between, with a log that fits it and nothing left of the other.
+ */
+
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { expect } from "chai";
+import { INSTALL_CRASH_POINTS, type MemberData, openDataDirectory } from "../../src/storage/index.ts";
+import { TemporaryDirectories, TestProcess } from "../harness/index.ts";
+import { FOUNDING } from "../index.ts";
+import { type KnownState, rowsOf, stateAfter, stateBefore } from "./installed-snapshot.ts";
+
+const INSTALLER = fileURLToPath(new URL("./crash-installer.ts", import.meta.url));
+const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
+/** The places of an install beyond its own, and how often a process passes them before. */
+const OTHER_POINTS = [
+  ["install.rows.before", 3],
+  ["install.rows.after", 3],
+  // The pointer is the one file that is replaced.
+  ["file.write.before", 1],
+  ["file.rename.before", 1],
+  ["file.rename.after", 1],
+  ["file.directory-sync.after", 1],
+  // The first write of the log is that of the start, the second one lets it follow the state.
+  ["log.batch.before", 2],
+  ["log.batch.after", 2],
+  ["fence.write.after", 2],
+  ["log.ack.after", 2],
+] as const;
+/** From the moment that the pointer names it, the new state is the one. */
+const PLACED = /^file\.(?:rename\.after|directory)|^log|^fence|^install\.(?:place\.after|switch|delete)/;
+
+describe("crash points of an install", function () {
+  this.timeout(120_000);
+  const directories = new TemporaryDirectories();
+  const running: TestProcess[] = [];
+  const [former, latter] = [stateBefore(), stateAfter()];
+  let cache: string;
+  let directory: string;
+
+  before(() => {
+    // What one process compiles the next ones find.
+    cache = directories.make();
+  });
+  beforeEach(async () => {
+    directory = join(directories.make(), "data");
+    await found();
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((child) => child.dispose()));
+  });
+  after(() => directories.removeAll());
+
+  async function open(): Promise<MemberData> {
+    const opened = await openDataDirectory({
+      directory,
+      clusterName: "spec",
+      name: "q-0",
+      acceptMissingFence: false,
+      onFatal: (error) => {
+        throw error;
+      },
+    });
+    if (opened.phase === "member") {
+      return opened.data;
+    }
+    if (opened.phase === "refused") {
+      throw new Error(opened.reason);
+    }
+    return opened.found(
+      { ...FOUNDING, incarnation: Buffer.from(opened.identity.incarnation, "hex") },
+      { tickMs: 0, wallMs: 0 },
+    );
+  }
+
+  /** Makes a member that has applied its founding. */
+  async function found(): Promise<void> {
+    const data = await open();
+    data.state.write(former.rows);
+    await data.close();
+  }
+
+  async function run(kill?: { readonly mark: string; readonly passing: number }) {
+    const killing =
+      kill === undefined ? {} : { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: `${kill.mark}:${kill.passing}` };
+    const env = { ...process.env, NODE_COMPILE_CACHE: cache, ...killing };
+    const child = new TestProcess(INSTALLER, [directory], { env });
+    running.push(child);
+    const { signal } = await child.ended;
+    return { signal, lines: child.stdout.split("\n"), output: `${child.stdout}\n${child.stderr}` };
+  }
+
+  /** The next start finds exactly this state, a log that fits it, and no other state. */
+  async function expectState(expected: KnownState): Promise<void> {
+    const data = await open();
+    try {
+      const texts = (state: KnownState["rows"]) => state.map(({ key }) => Buffer.from(key).toString("latin1"));
+      const rows = rowsOf(data.state);
+      expect(texts(rows)).to.deep.equal(texts(expected.rows));
+      for (const [at, row] of rows.entries()) {
+        expect(Buffer.compare(row.value, expected.rows[at]?.value as Uint8Array)).to.equal(0);
+      }
+      expect(data.commit).to.equal(expected.index);
+      expect([data.bounds.last, data.bounds.lastTerm]).to.deep.equal([expected.index, expected.term]);
+      expect(data.damaged).to.equal(false);
+      expect(readdirSync(directory).filter((name) => name.startsWith("state-"))).to.have.length(1);
+    } finally {
+      await data.close();
+    }
+  }
+
+  const points = [...INSTALL_CRASH_POINTS.map((mark) => [mark, 1] as const), ...OTHER_POINTS];
+  for (const [mark, passing] of points) {
+    const isPlaced = PLACED.test(mark);
+    it(`${mark}, ${passing}: the state from ${isPlaced ? "after" : "before"}, whole, and nothing in the way of going on`, async () => {
+      const { signal, lines, output } = await run({ mark, passing });
+      expect(signal, output).to.equal("SIGKILL");
+      expect(lines).to.include(`opened ${former.index}`);
+      expect(lines.includes("placed") && !isPlaced, "what was told is true").to.equal(false);
+      await expectState(isPlaced ? latter : former);
+      if (!isPlaced) {
+        const again = await run();
+        expect(again.lines, again.output).to.include("done");
+        await expectState(latter);
+      }
+    });
+  }
+});

@@ -1,0 +1,67 @@
+/**
+ * A member that takes over a snapshot until it is killed. A program, started by crash-install.spec.ts.
+ *
+ *     node crash-installer.ts <directory>
+ *
+ * It goes through the steps of an install as the driver does: rows, finish, place, log anew behind them, switch. Standard
+ * output tells, line by line and at once: `opened` and how far the state has come, `placed`, `switched`, `deleted`,
+ * `done`.
+ */
+
+import { readdirSync, writeSync } from "node:fs";
+import { readProgress } from "../../src/state/index.ts";
+import { type MemberData, openDataDirectory, type StateReplacement } from "../../src/storage/index.ts";
+import { until } from "../harness/index.ts";
+import { stateAfter } from "./installed-snapshot.ts";
+
+const ROWS_PER_PIECE = 10;
+
+const directory = process.argv[2] ?? "";
+
+function print(line: string): void {
+  writeSync(process.stdout.fd, `${line}\n`);
+}
+
+async function install({ log, state, term, vote, writeSeq }: MemberData): Promise<void> {
+  const snapshot = stateAfter();
+  const replacement = await new Promise<StateReplacement>((resolve) => state.beginReplacement(resolve));
+  for (let at = 0; at < snapshot.rows.length; at += ROWS_PER_PIECE) {
+    const piece = snapshot.rows.slice(at, at + ROWS_PER_PIECE);
+    await new Promise<void>((resolve) => replacement.write(piece, resolve));
+  }
+  await new Promise<void>((resolve) => replacement.finish(snapshot.index, snapshot.term, resolve));
+  await new Promise<void>((resolve) => replacement.place(resolve));
+  print("placed");
+  const resetTo = { index: snapshot.index, term: snapshot.term };
+  await new Promise<void>((resolve) => {
+    const behind = { commit: snapshot.index, from: snapshot.index + 1, rows: [], resetTo };
+    log.write({ writeSeq: writeSeq + 1, term, vote, ...behind }, () => resolve());
+  });
+  state.switchTo(replacement);
+  print("switched");
+  await until("the former state is deleted", () => {
+    return readdirSync(directory).filter((name) => name.startsWith("state-")).length === 1;
+  });
+  print("deleted");
+}
+
+const opened = await openDataDirectory({
+  directory,
+  clusterName: "spec",
+  name: "q-0",
+  acceptMissingFence: false,
+  onFatal: (error) => {
+    print(`fatal ${error.message}`);
+    process.exit(71);
+  },
+});
+if (opened.phase !== "member") {
+  throw new Error(`the directory is ${opened.phase}`);
+}
+const { appliedIndex } = readProgress(opened.data.state);
+print(`opened ${appliedIndex}`);
+if (appliedIndex < stateAfter().index) {
+  await install(opened.data);
+}
+await opened.data.close();
+print("done");

@@ -28,6 +28,10 @@ export interface FaultsOptions {
 /** Points that a process passes at most before a crash that is to come in the midst of something. */
 const CRASH_POINTS_MAX = 400;
 const WALL_JUMP_MS = 3_600_000;
+/** A fault hits a leader in this share of the cases at least. */
+const LEADER_SHARE = 0.4;
+/** How long a process that was paused may be out of reach when it goes on, in milliseconds. */
+const ALONE_MS = 1_500;
 /** A graceful stop gives the leadership away within so long. */
 const HAND_OVER_MS = 3_000;
 
@@ -69,8 +73,8 @@ export class Faults {
   }
 
   #happen(kind: FaultKind): void {
-    const { random, members, trace, network } = this.#options;
-    const member = random.pick(members().filter(({ isUp }) => isUp));
+    const { random, trace, network } = this.#options;
+    const member = this.#victim();
     if (member === undefined) {
       return;
     }
@@ -93,7 +97,7 @@ export class Faults {
         this.#reset(member);
         return;
       case "pause":
-        member.process?.loop.pause(this.#logUniform(10, 20_000));
+        this.#pause(member);
         return;
       case "stall":
         member.stallDisk(random.chance(0.03) ? 32_000 : this.#logUniform(5, 5_000));
@@ -110,6 +114,26 @@ export class Faults {
       case "stream":
         random.pick(network.streams)?.breakOff("it was cut");
         return;
+    }
+  }
+
+  /** Somebody, and often the leader: there is more to go wrong. */
+  #victim(): Member | undefined {
+    const { random, members } = this.#options;
+    const up = members().filter(({ isUp }) => isUp);
+    const leaders = up.filter(({ process }) => process?.replica.status().role === "leader");
+    return random.pick(random.chance(LEADER_SHARE) && leaders.length > 0 ? leaders : up);
+  }
+
+  /** A process does nothing for a while; nobody reaches it, perhaps, until it has gone on for a moment. */
+  #pause(member: Member): void {
+    const { random, network, members } = this.#options;
+    const durationMs = this.#logUniform(10, 20_000);
+    member.process?.loop.pause(durationMs);
+    if (random.chance(0.5)) {
+      const ids = members().map(({ id }) => id);
+      const aloneMs = durationMs + random.between(0, ALONE_MS);
+      network.cut(ids, aloneMs, (from, to) => from === member.id || to === member.id);
     }
   }
 
@@ -146,27 +170,26 @@ export class Faults {
   }
 
   #partition(): void {
-    const { random, members, network, heap, trace } = this.#options;
+    const { random, members, network, trace } = this.#options;
     const ids = members().map(({ id }) => id);
     const kind = random.pick(["halves", "leader", "one-way", "bridge"] as const) ?? "halves";
     const leader = members().find(({ process }) => process?.replica.status().role === "leader")?.id;
     const half = new Set(ids.filter(() => random.chance(0.5)));
     const alone = leader !== undefined && random.chance(0.7) ? leader : (random.pick(ids) as number);
-    for (const from of ids) {
-      for (const to of ids) {
-        const isCut =
-          from !== to &&
-          ((kind === "halves" && half.has(from) !== half.has(to)) ||
-            (kind === "leader" && (from === alone || to === alone)) ||
-            (kind === "one-way" && (half.has(from) ? from === alone : to === alone)) ||
-            (kind === "bridge" && from !== alone && to !== alone && half.has(from) !== half.has(to)));
-        if (isCut) {
-          network.block(from, to);
-        }
+    network.cut(ids, this.#logUniform(100, 10_000), (from, to) => {
+      const isAcross = half.has(from) !== half.has(to);
+      switch (kind) {
+        case "halves":
+          return isAcross;
+        case "leader":
+          return from === alone || to === alone;
+        case "one-way":
+          return half.has(from) ? from === alone : to === alone;
+        case "bridge":
+          return isAcross && from !== alone && to !== alone;
       }
-    }
+    });
     trace.say(0, "partition", [alone], () => `${kind}, m${alone}, {${[...half].join()}}`);
-    heap.after(this.#logUniform(100, 10_000), () => network.unblockAll());
   }
 
   #reset({ id }: Member): void {

@@ -34,8 +34,8 @@ export class Network {
   readonly #plan: NetworkPlan;
   /** The process of each member that is up. */
   readonly #processes = new Map<number, SimTransport>();
-  /** Directed pairs "from>to" through which nothing passes. */
-  readonly #blocked = new Set<string>();
+  /** Directed pairs "from>to" through which nothing passes, by what has cut them. */
+  #cuts: { readonly pairs: ReadonlySet<string> }[] = [];
   readonly #connections = new Set<Connection>();
   readonly #streams = new Set<SnapshotStream>();
   #isCalm = false;
@@ -64,7 +64,7 @@ export class Network {
   /** From now on nothing takes long. */
   calm(): void {
     this.#isCalm = true;
-    this.unblockAll();
+    this.#cuts = [];
   }
 
   delayMs(): number {
@@ -125,19 +125,24 @@ export class Network {
   }
 
   isBlocked(from: number, to: number): boolean {
-    return this.#blocked.has(`${from}>${to}`);
+    return this.#cuts.some(({ pairs }) => pairs.has(`${from}>${to}`));
   }
 
-  block(from: number, to: number): void {
-    this.#blocked.add(`${from}>${to}`);
-  }
-
-  unblockAll(): void {
-    this.#blocked.clear();
-  }
-
-  get isPartitioned(): boolean {
-    return this.#blocked.size > 0;
+  /** Cuts all directions for which that holds, among these members, for so long. */
+  cut(ids: readonly number[], durationMs: number, isCut: (from: number, to: number) => boolean): void {
+    const pairs = new Set<string>();
+    for (const from of ids) {
+      for (const to of ids) {
+        if (from !== to && isCut(from, to)) {
+          pairs.add(`${from}>${to}`);
+        }
+      }
+    }
+    const cut = { pairs };
+    this.#cuts.push(cut);
+    this.heap.after(durationMs, () => {
+      this.#cuts = this.#cuts.filter((one) => one !== cut);
+    });
   }
 
   /** Calls back when something from one member has reached the other, unless it never does; the time is in `waitMs`. */

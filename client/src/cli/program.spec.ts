@@ -1,36 +1,19 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { PassThrough, Readable, Writable } from "node:stream";
 import type { ListKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
 import { parse } from "yaml";
 import {
   FakeRuntime,
+  type ProgramInput,
+  type ProgramRun,
   refuse,
+  runProgram,
   ScriptedMember,
   ScriptedTokenEndpoint,
   withTemporaryDirectory,
 } from "../../test/index.ts";
 import { run } from "./program.ts";
-
-/** Collects what is written. */
-class Sink extends Writable {
-  readonly chunks: Buffer[] = [];
-  isTTY = false;
-
-  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    this.chunks.push(chunk);
-    done();
-  }
-
-  get bytes(): Buffer {
-    return Buffer.concat(this.chunks);
-  }
-
-  get text(): string {
-    return this.bytes.toString();
-  }
-}
 
 const entry = {
   key: "k",
@@ -58,37 +41,10 @@ describe("quoinctl, the program", () => {
     await tokens.stop();
   });
 
-  interface Run {
-    readonly code: number;
-    readonly out: string;
-    readonly bytes: Buffer;
-    readonly err: string;
-  }
-
   /** Runs a command in this process against the scripted member. */
-  async function quoinctl(
-    parameters: readonly string[],
-    {
-      input = "",
-      isTTY = false,
-      environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t" },
-      directory = "/nonexistent",
-    }: { input?: string; isTTY?: boolean; environment?: Record<string, string>; directory?: string } = {},
-  ): Promise<Run> {
-    const stdout = new Sink();
-    const stderr = new Sink();
-    stdout.isTTY = isTTY;
-    stderr.isTTY = isTTY;
-    const code = await run(parameters, {
-      stdin: input === "" ? new PassThrough() : Readable.from([Buffer.from(input)]),
-      stdout,
-      stderr,
-      environment,
-      workingDirectory: directory,
-      homeDirectory: "/nonexistent",
-      runtime,
-    });
-    return { code, out: stdout.text, bytes: stdout.bytes, err: stderr.text };
+  function quoinctl(parameters: readonly string[], input: ProgramInput = {}): Promise<ProgramRun> {
+    const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t" };
+    return runProgram(run, runtime, parameters, { environment, ...input });
   }
 
   function request(): unknown {
@@ -370,194 +326,6 @@ describe("quoinctl, the program", () => {
         expect((await quoinctl(["kv", "cas", "n/k", "new", ...options])).code, options.join(" ")).to.equal(2);
       }
       expect(member.calls).to.have.length(0);
-    });
-  });
-
-  describe("member and leader", () => {
-    const slots = [
-      {
-        ...{ id: "1", name: "q-0", peerEndpoint: "h0:7402", grpcEndpoint: "h0:7400", httpEndpoint: "h0:7401" },
-        ...{ voter: true, incarnation: "aa", contactAgeMs: 0n },
-      },
-      {
-        ...{ id: "5", name: "q-1", peerEndpoint: "h1:7402", grpcEndpoint: "h1:7400", httpEndpoint: "h1:7401" },
-        ...{ voter: true, incarnation: "bb", lagMs: 1_234n, contactAgeMs: 80n },
-      },
-      {
-        ...{ id: "7", name: "q-2", peerEndpoint: "h2:7402", grpcEndpoint: "h2:7400", httpEndpoint: "h2:7401" },
-        ...{ incarnation: "cc", contactAgeMs: BigInt(Number.MAX_SAFE_INTEGER), promotable: true },
-      },
-      { id: "9", name: "q-3" },
-    ];
-
-    beforeEach(() => {
-      member.scripts.listMembers = () => ({
-        ...{ clusterId: "c", term: 3n, configIndex: 9n, commitIndex: 20n, leaderId: "1", members: slots },
-      });
-    });
-
-    function cells(out: string): string[][] {
-      return out
-        .trimEnd()
-        .split("\n")
-        .map((line) => line.split(/ {2,}/));
-    }
-
-    it("lists the members as a table", async () => {
-      const { code, out, err } = await quoinctl(["member", "list"]);
-      expect([code, err]).to.deep.equal([0, ""]);
-      expect(cells(out)).to.deep.equal([
-        ["ID", "NAME", "ROLE", "PEER", "GRPC", "HTTP", "LAG", "CONTACT", "PROMOTABLE"],
-        ["1", "q-0", "leader", "h0:7402", "h0:7400", "h0:7401", "0ms", "0ms", "-"],
-        ["5", "q-1", "voter", "h1:7402", "h1:7400", "h1:7401", "1.2s", "80ms", "-"],
-        ["7", "q-2", "learner", "h2:7402", "h2:7400", "h2:7401", "0ms", "never", "yes"],
-        ["9", "q-3", "unclaimed", "-", "-", "-", "-", "-", "no"],
-      ]);
-    });
-
-    it("lists the members as JSON and YAML, and says that a change is under way", async () => {
-      member.scripts.listMembers = () => ({
-        clusterId: "c",
-        changing: true,
-        configIndex: 9n,
-        members: slots.slice(1, 2),
-      });
-      const document = {
-        ...{ cluster_id: "c", term: 0, config_index: 9, commit_index: 0, changing: true, leader_id: null },
-        members: [
-          {
-            ...{ id: "5", name: "q-1", role: "voter", peer_endpoint: "h1:7402", grpc_endpoint: "h1:7400" },
-            ...{ http_endpoint: "h1:7401", voter: true, incarnation: "bb", lag_ms: 1_234, contact_age_ms: 80 },
-            promotable: false,
-          },
-        ],
-      };
-      const json = await quoinctl(["member", "list", "-o", "json"]);
-      expect([JSON.parse(json.out), json.err]).to.deep.equal([document, ""]);
-      expect(parse((await quoinctl(["member", "list", "-o", "yaml"])).out)).to.deep.equal(document);
-      expect((await quoinctl(["member", "list"])).err).to.equal("a change of the membership is under way\n");
-    });
-
-    it("adds a member, and says what comes next", async () => {
-      member.scripts.addMember = ({ name }) => ({ member: { id: "11", name }, configIndex: 11n });
-      const { code, out, err } = await quoinctl(["member", "add", "q-4", "--if-config-index", "9"]);
-      expect(code).to.equal(0);
-      expect(cells(out)).to.deep.equal([
-        ["ID", "NAME", "CONFIG INDEX"],
-        ["11", "q-4", "11"],
-      ]);
-      expect(err).to.match(/^next: start a member named q-4 .* quoinctl member promote q-4\n$/);
-      expect(request()).to.deep.equal({ name: "q-4", ifConfigIndex: 9n });
-      const json = await quoinctl(["member", "add", "q-4", "-o", "json"]);
-      expect([JSON.parse(json.out), json.err]).to.deep.equal([{ id: "11", name: "q-4", config_index: 11 }, ""]);
-    });
-
-    it("promotes and removes members by id and by name", async () => {
-      for (const [command, method] of [
-        ["promote", "promoteMembers"],
-        ["remove", "removeMembers"],
-      ] as const) {
-        member.scripts[method] = () => ({ configIndex: 12n });
-        const { code, out, err } = await quoinctl(["member", command, "q-2", "9"]);
-        expect([code, err]).to.deep.equal([0, ""]);
-        expect(cells(out)).to.deep.equal([
-          ["ID", "NAME", "CONFIG INDEX"],
-          ["7", "q-2", "12"],
-          ["9", "q-3", "12"],
-        ]);
-        expect(request()).to.deep.equal({ ids: ["7", "9"], ifConfigIndex: 0n });
-        const json = await quoinctl(["member", command, "7", "--if-config-index", "9", "-o", "json"]);
-        expect(JSON.parse(json.out)).to.deep.equal({ members: [{ id: "7", name: "q-2" }], config_index: 12 });
-        expect(request()).to.deep.equal({ ids: ["7"], ifConfigIndex: 9n });
-      }
-    });
-
-    const notReady = {
-      code: "FAILED_PRECONDITION",
-      reason: "LEARNER_NOT_READY",
-      message: "q-2 has not caught up",
-    } as const;
-
-    it("waits for members that are not ready, and says so at a terminal", async () => {
-      let attempts = 0;
-      member.scripts.promoteMembers = () => {
-        attempts += 1;
-        return attempts < 4 ? refuse(notReady) : { configIndex: 12n };
-      };
-      expect(await quoinctl(["member", "promote", "q-2"])).to.include({ code: 0, err: "" });
-      expect(runtime.pausesMs).to.deep.equal([500, 500, 500]);
-      const requestIds = member.callsOf("promoteMembers").map((call) => String(call.requestId));
-      expect(new Set(requestIds), "each is a question of its own").to.have.property("size", 4);
-      attempts = 2;
-      const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t", NO_COLOR: "1" };
-      const { code, err } = await quoinctl(["member", "promote", "q-2"], { isTTY: true, environment });
-      expect(code).to.equal(0);
-      expect(err).to.equal("\r\u001b[Kwaiting, 60s left: q-2 has not caught up\r\u001b[K");
-    });
-
-    it("waits no longer than --wait, and not at all for anything else", async () => {
-      member.scripts.promoteMembers = () => refuse(notReady);
-      for (const [wait, attempts] of [
-        ["2s", 5],
-        ["0", 1],
-      ] as const) {
-        member.calls.length = 0;
-        const { code, out, err } = await quoinctl(["member", "promote", "q-2", "--wait", wait]);
-        expect([code, out]).to.deep.equal([1, ""]);
-        expect(err).to.match(/^quoinctl: q-2 has not caught up \(LEARNER_NOT_READY\)\nhint: .*quoinctl member list\n$/);
-        expect(member.callsOf("promoteMembers")).to.have.length(attempts);
-      }
-      member.calls.length = 0;
-      member.scripts.promoteMembers = () => refuse({ code: "FAILED_PRECONDITION", reason: "QUORUM_UNSAFE" });
-      expect((await quoinctl(["member", "promote", "q-2"])).code).to.equal(1);
-      expect(member.callsOf("promoteMembers")).to.have.length(1);
-    });
-
-    it("refuses members that are not there, and asks for no change", async () => {
-      for (const command of [
-        ["member", "promote"],
-        ["member", "remove", "q-2"],
-        ["leader", "transfer"],
-      ]) {
-        const { code, err } = await quoinctl([...command, "q-9"]);
-        expect([code, err]).to.deep.equal([
-          1,
-          'quoinctl: no member has the id or name "q-9" (MEMBER_NOT_FOUND)\n' +
-            "hint: list the members with: quoinctl member list\n",
-        ]);
-      }
-      expect(member.calls.map(({ method }) => method)).to.deep.equal(Array(3).fill("listMembers"));
-    });
-
-    it("ends with 4 when the membership is not the expected one, and with 1 and a hint when the leader is to go", async () => {
-      member.scripts.removeMembers = () => refuse({ code: "FAILED_PRECONDITION", reason: "CONFIG_CHANGED" });
-      expect((await quoinctl(["member", "remove", "q-2", "--if-config-index", "8"])).code).to.equal(4);
-      member.scripts.removeMembers = () => refuse({ code: "FAILED_PRECONDITION", reason: "IS_LEADER" });
-      const { code, err } = await quoinctl(["member", "remove", "q-0"]);
-      expect(code).to.equal(1);
-      expect(err).to.include("hint: let another member lead first: quoinctl leader transfer\n");
-    });
-
-    it("transfers the leadership, to a certain member or to any", async () => {
-      member.scripts.transferLeadership = ({ targetId }) => ({ leaderId: targetId || "7", term: 4n });
-      const { code, out } = await quoinctl(["leader", "transfer", "q-1", "--if-term", "3"]);
-      expect(code).to.equal(0);
-      expect(cells(out)).to.deep.equal([
-        ["LEADER ID", "NAME", "TERM"],
-        ["5", "q-1", "4"],
-      ]);
-      expect(request()).to.deep.equal({ targetId: "5", ifTerm: 3n });
-      const json = await quoinctl(["leader", "transfer", "-o", "json"]);
-      expect(JSON.parse(json.out)).to.deep.equal({ leader_id: "7", leader_name: "q-2", term: 4 });
-      expect(request()).to.deep.equal({ targetId: "", ifTerm: 0n });
-    });
-
-    it("ends with 3 when the leadership was not taken over in time", async () => {
-      member.scripts.transferLeadership = () =>
-        refuse({ code: "UNAVAILABLE", reason: "NO_LEADER", outcome: "not-executed", message: "not in time" });
-      const { code, err } = await quoinctl(["leader", "transfer", "q-1"]);
-      expect(code).to.equal(3);
-      expect(err).to.include("not in time (NO_LEADER)");
     });
   });
 

@@ -1,6 +1,6 @@
 /**
  * The process in which tests run against a mutant, or without one: the given spec files, one after the other, and of
- * them the tests whose titles hold the text of `--grep`. Ends at the first failure that counts, and tells its parent.
+ * them the tests whose titles hold the text of `--grep`, or match `--pattern`. Ends at the first failure that counts, and tells its parent.
  *
  * A failure counts if a test says what is wrong. A module that does not load, a name or a property that is not there,
  * and a test that never ends show that something is broken, not that a test has noticed it.
@@ -17,7 +17,10 @@ const TEST_LIMIT_MS = 20_000;
 const LINE_LENGTH_MAX = 160;
 const NO_VERDICT = new Set(["SyntaxError", "ReferenceError", "TypeError"]);
 
-const { values, positionals: files } = parseArgs({ allowPositionals: true, options: { grep: { type: "string" } } });
+const { values, positionals: files } = parseArgs({
+  allowPositionals: true,
+  options: { grep: { type: "string" }, pattern: { type: "string" } },
+});
 
 let passed = 0;
 let doubtful: string | null = null;
@@ -52,6 +55,8 @@ async function runFile(file: string): Promise<boolean> {
   const mocha = new Mocha({ timeout: TEST_LIMIT_MS, forbidOnly: true, reporter: Mocha.reporters.Base });
   if (values.grep !== undefined) {
     mocha.fgrep(values.grep);
+  } else if (values.pattern !== undefined) {
+    mocha.grep(new RegExp(values.pattern));
   }
   mocha.addFile(path.join(repositoryRoot, file));
   await mocha.loadFilesAsync();

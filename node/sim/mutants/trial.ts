@@ -24,7 +24,8 @@ const LOADER = pathToFileURL(path.join(import.meta.dirname, "loader.ts")).href;
 /** Room for the explanation of a failed seed, which comes at the end. */
 const OUTPUT_MAX = 400;
 
-const running = new Set<ChildProcess>();
+/** What runs, with its folder for temporary files. */
+const running = new Map<ChildProcess, string>();
 
 /** Runs the killer, with the mutant in place or, null, without one. */
 export function tryKiller(killer: Killer, mutant: Mutant | null, limitMs: number): Promise<Verdict> {
@@ -33,20 +34,26 @@ export function tryKiller(killer: Killer, mutant: Mutant | null, limitMs: number
     return trySeeds(first, count, mutant, limitMs);
   }
   return "scenario" in killer
-    ? trySpecs([SCENARIOS_SPEC], titleOfScenario(killer.scenario), mutant, limitMs)
-    : trySpecs([killer.spec], killer.grep, mutant, limitMs);
+    ? trySpecs([SCENARIOS_SPEC], { grep: titleOfScenario(killer.scenario) }, mutant, limitMs)
+    : trySpecs([killer.spec], killer.grep === undefined ? {} : { grep: killer.grep }, mutant, limitMs);
+}
+
+/** Which tests of spec files run: those whose titles hold the text, or match the expression, or all. */
+export interface TestFilter {
+  readonly grep?: string;
+  readonly pattern?: string;
 }
 
 /** Runs spec files up to the first test that fails. */
 export async function trySpecs(
   files: readonly string[],
-  grep: string | undefined,
+  filter: TestFilter,
   mutant: Mutant | null,
   limitMs: number,
 ): Promise<Verdict> {
-  const filter = grep === undefined ? [] : [`--grep=${grep}`];
+  const filters = Object.entries(filter).map(([name, value]) => `--${name}=${value}`);
   let report: SpecReport | null = null;
-  const ended = await run([SPEC_PROCESS, ...filter, "--", ...files], mutant, limitMs, (message) => {
+  const ended = await run([SPEC_PROCESS, ...filters, "--", ...files], mutant, limitMs, (message) => {
     report ??= message;
   });
   return { ...(report ?? { kind: "doubtful", why: ended.why }), ...about(ended) };
@@ -95,7 +102,7 @@ async function run(
     env: { ...process.env, TMPDIR: temporary, NODE_DISABLE_COMPILE_CACHE: "1", ...environmentOf(mutant) },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
-  running.add(child);
+  running.set(child, temporary);
   child.on("message", (message) => onReport(message as SpecReport));
   let isLate = false;
   const limit = setTimeout(() => {
@@ -143,8 +150,9 @@ function killGroup({ pid }: ChildProcess): void {
 export function stopOnSignals(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.once(signal, () => {
-      for (const child of running) {
+      for (const [child, temporary] of running) {
         killGroup(child);
+        rmSync(temporary, { recursive: true, force: true });
       }
       process.exit(128 + constants.signals[signal]);
     });

@@ -8,10 +8,12 @@
 import { BodyReader, BodyWriter, NUMBER_BYTES } from "./body-codec.ts";
 import { encodeJson, JsonFields } from "./json-fields.ts";
 
-/** The cluster tick of the leader of a term, in milliseconds. */
+/** The cluster tick of the leader of a term, in milliseconds, and how far it knows the log as committed. */
 export interface LeaderTick {
   readonly term: number;
   readonly tickMs: number;
+  /** Not what the receiver holds: it only tells how far that is behind. */
+  readonly commitIndex: number;
 }
 
 export type Question = {
@@ -49,14 +51,14 @@ export type Reply = {
   | { readonly kind: "refused"; readonly reason: string }
 );
 
-export function encodeLeaderTick({ term, tickMs }: LeaderTick): Uint8Array {
-  return new BodyWriter(2 * NUMBER_BYTES).number(term).number(tickMs).finish();
+export function encodeLeaderTick({ term, tickMs, commitIndex }: LeaderTick): Uint8Array {
+  return new BodyWriter(3 * NUMBER_BYTES).number(term).number(tickMs).number(commitIndex).finish();
 }
 
 /** Raises a FrameError unless the body is a whole tick. */
 export function decodeLeaderTick(body: Uint8Array): LeaderTick {
   const read = new BodyReader(body);
-  const tick = { term: read.number(), tickMs: read.number() };
+  const tick = { term: read.number(), tickMs: read.number(), commitIndex: read.number() };
   read.end();
   return tick;
 }

@@ -1,6 +1,15 @@
+import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { type DrivenCall, ReplicaCluster, resultOf, ScriptedLeader } from "../../test/harness/index.ts";
-import { listenToMarks } from "../raft/index.ts";
+import {
+  type DrivenCall,
+  followingCore,
+  ReplicaCluster,
+  resultOf,
+  ScriptedLeader,
+  settleCore,
+} from "../../test/harness/index.ts";
+import { EntryType, encodeEntry, listenToMarks, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
+import { Healing } from "./healing.ts";
 
 const DAMAGED = "acknowledged data was lost: this member follows without a vote until it has it again";
 
@@ -123,6 +132,27 @@ describe("a member that has lost acknowledged data", () => {
     cluster.time.settle();
     cluster.advance(100);
     expect(marks.filter((mark) => mark === "replica.healing.asked")).to.have.length(2);
+  });
+
+  it("P46: needs what was committed when it asked both as committed and as durable", () => {
+    for (const isCommittedFirst of [true, false]) {
+      const core = followingCore();
+      const healing = new Healing(core);
+      expect(healing.proceed()).to.equal(false);
+      core.step({ type: "read-reply", from: 1, to: 2, term: 5, boot: 1, position: 1, index: 1 });
+      const { reads } = core.drain(true);
+      healing.onReads(reads?.position ?? 0, reads?.index ?? 0);
+      expect(healing.proceed(), "it has nothing").to.equal(false);
+      const row = encodeEntry(EntryType.Empty, NO_ENVELOPE, new Uint8Array(0));
+      sealEntry(row, 5, 1, crc32);
+      const commit = isCommittedFirst ? 1 : 0;
+      core.step({ type: "append", from: 1, to: 2, term: 5, prevIndex: 0, prevTerm: 0, commit, rows: [row] });
+      expect([core.commitIndex, core.stableIndex, healing.proceed()]).to.deep.equal([commit, 0, false]);
+      settleCore(core);
+      expect([core.stableIndex, healing.proceed()]).to.deep.equal([1, isCommittedFirst]);
+      core.step({ type: "heartbeat", from: 1, to: 2, term: 5, commit: 1, readPosition: 0 });
+      expect(healing.proceed()).to.equal(true);
+    }
   });
 
   it("P57: is told of no loss by heartbeats that commit more than it has: it knows", () => {

@@ -47,7 +47,10 @@ describe("frames of other members", () => {
       body: encodeForwarded({ term: 5, appended: [{ seq: 1, index: 2 }] }),
     });
     frames.push(1, "control", messageFrame(HEARTBEAT));
-    frames.push(1, "control", { type: FrameType.ClusterTick, body: encodeLeaderTick({ term: 5, tickMs: 7 }) });
+    frames.push(1, "control", {
+      type: FrameType.ClusterTick,
+      body: encodeLeaderTick({ term: 5, tickMs: 7, commitIndex: 1 }),
+    });
     frames.push(1, "control", {
       type: FrameType.Question,
       body: encodeQuestion({ seq: 1, term: 5, kind: "membership" }),

@@ -74,7 +74,7 @@ export class LeaderDuties {
 
   #tellTick(): void {
     const { memberId, core, transport, tick } = this.#options;
-    const body = encodeLeaderTick({ term: core.term, tickMs: tick.nowMs });
+    const body = encodeLeaderTick({ term: core.term, tickMs: tick.nowMs, commitIndex: core.commitIndex });
     for (const id of members(core.configuration)) {
       if (id !== memberId && transport.isConnected(id, "control")) {
         transport.send(id, "control", FrameType.ClusterTick, body);

@@ -183,7 +183,7 @@ describe("Proposals", () => {
       time.stall(50);
       proposals.handOut();
       expect(forwarded(), "the change again").to.have.length(1);
-      proposals.onForwardRefused({ seqs: [3], reason: "change-in-progress", leader: 1, term: 5 });
+      proposals.onForwardRefused({ seqs: [2], reason: "change-in-progress", leader: 1, term: 5 });
       proposals.expire(time.monotonicMs() + 860, time.monotonicMs() + 910, noLeader);
       expect(answers).to.include("change: CONFIG_CHANGE_IN_PROGRESS not-executed");
     });

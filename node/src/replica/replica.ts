@@ -43,6 +43,7 @@ import { ClusterTick } from "./cluster-tick.ts";
 import { CommitTimes } from "./commit-times.ts";
 import { Compaction } from "./compaction.ts";
 import { type DiskSpace, Fitness } from "./fitness.ts";
+import { Freshness } from "./freshness.ts";
 import { Handover } from "./handover.ts";
 import { Healing } from "./healing.ts";
 import { type ArrivedFrame, IncomingFrames } from "./incoming-frames.ts";
@@ -61,8 +62,6 @@ import { deadlineError, type Proposal, type ProposalDone } from "./waiters.ts";
 const TICK_MS = 50;
 /** After a stall no more than this many ticks are made up for: fewer than an election timeout. */
 const CATCH_UP_TICKS_MAX = 19;
-/** A member that has heard no leader, or lagged behind in applying, for longer does not serve. */
-const CONTACT_MS_MAX = 5_000;
 
 export class Replica {
   readonly #options: ReplicaOptions;
@@ -78,6 +77,7 @@ export class Replica {
   readonly #applyLoop: ApplyLoop;
   readonly #snapshots: Snapshots;
   readonly #commitTimes = new CommitTimes();
+  readonly #freshness: Freshness;
   readonly #duties: LeaderDuties;
   readonly #space: ClusterSpace;
   readonly #stopTimer: () => void;
@@ -120,6 +120,7 @@ export class Replica {
       reader: log,
       checksum: crc32,
     });
+    this.#freshness = new Freshness(this.#core, this.#commitTimes, limits.core, TICK_MS);
     this.#fitness = new Fitness(options.damaged);
     this.#healing = options.damaged ? new Healing(this.#core) : null;
     this.#updateFitness();
@@ -201,7 +202,7 @@ export class Replica {
       role: core.role,
       isLearner: learners.includes(memberId) || learnersNext.includes(memberId),
       term: core.term,
-      leaderId: core.leader,
+      leaderId: this.#freshness.leader,
       commitIndex: core.commitIndex,
       appliedIndex,
       firstIndex: core.firstIndex,
@@ -374,14 +375,9 @@ export class Replica {
   }
 
   #isServing(): boolean {
-    const core = this.#core;
-    const isVoter = core.configuration.voters.includes(this.#options.memberId);
-    if (this.#stopped || !isVoter || core.leader === 0 || !this.#fitness.isFit || this.#snapshots.isCatchingUp) {
-      return false;
-    }
-    const isLed = core.role === "leader" ? core.isSettledLeader : core.role === "follower";
-    const lagMs = this.#commitTimes.lagMs(this.#applyLoop.progress.appliedIndex, this.#clock.monotonicMs());
-    return isLed && core.contactAgeTicks * TICK_MS <= CONTACT_MS_MAX && lagMs <= CONTACT_MS_MAX;
+    const isVoter = this.#core.configuration.voters.includes(this.#options.memberId);
+    const isAble = isVoter && this.#fitness.isFit && !this.#snapshots.isCatchingUp && !this.#stopped;
+    return isAble && this.#freshness.isFresh(this.#applyLoop.progress.appliedIndex, this.#clock.monotonicMs());
   }
 
   #arm(): void {
@@ -451,6 +447,7 @@ export class Replica {
       case "tick":
         if (frame.peer === this.#core.leader && frame.tick.term === this.#core.term) {
           this.#tick.observe(frame.tick.tickMs);
+          this.#freshness.onLeaderCommit(frame.tick.commitIndex, this.#clock.monotonicMs());
         }
         return;
       case "disk":
@@ -479,8 +476,9 @@ export class Replica {
   }
 
   #askReads(): void {
-    const { role, leader } = this.#core;
-    if (this.#reads.hasUnasked && (role === "leader" || (role === "follower" && leader !== 0))) {
+    const { role } = this.#core;
+    const isLed = role === "follower" && this.#freshness.leader !== 0;
+    if (this.#reads.hasUnasked && (role === "leader" || isLed)) {
       this.#reads.asked(this.#core.readIndex());
     }
   }

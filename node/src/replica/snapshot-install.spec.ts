@@ -176,6 +176,16 @@ describe("a member that receives a snapshot", () => {
     expect(own().appliedIndex).to.equal(lastIndex + 1);
   });
 
+  it("§2.5: does not stand for election meanwhile, and does so again when the snapshot will not be had", () => {
+    receiving();
+    const snapshot = leader.send(frames.slice(0, 3), false);
+    cluster.advance(3_000);
+    expect(own().role).to.equal("follower");
+    snapshot.break(new Error("the connection is lost"));
+    cluster.advance(3_000);
+    expect(own().role).to.equal("candidate");
+  });
+
   it("does not begin once this member has stopped", () => {
     receiving();
     leader.send(frames.slice(0, 2), false);

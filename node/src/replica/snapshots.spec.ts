@@ -85,23 +85,25 @@ describe("snapshots", () => {
     const compaction = { ...SHORT.compaction, neededBytes: 64 * 1024 * 1024 };
     const cluster = ReplicaCluster.ledBy(1, { ...SHORT, compaction });
     cluster.network.isolate(2);
-    putMany(cluster, 1, 12);
-    // Nothing is kept for a member that was not heard for long.
-    cluster.advance(11_000);
-    putMany(cluster, 1, 12);
+    // A new leader does not know what member 2 has.
+    cluster.transfer(1, 3);
+    cluster.until("another leader", () => cluster.leader === 3);
+    const transfer = cluster.transfer(3, 1);
+    cluster.until("the first again", () => transfer.leader !== null);
+    putMany(cluster, 1, 24);
     cluster.network.areSnapshotsHeld = true;
     cluster.network.rejoin(2);
     cluster.until("a stream", () => cluster.network.snapshots.length === 1);
     const index = cluster.replica(1).status().appliedIndex;
     putMany(cluster, 1, 30);
     expect(cluster.replica(1).status().firstIndex).to.be.at.most(index + 1);
-    cluster.node(2).state.isReplacementHeld = true;
+    cluster.node(2).log.isHeld = true;
     cluster.network.snapshots[0]?.release();
-    cluster.advance(200);
+    cluster.until("all is sent", () => count("replica.snapshot.sent") === 1);
     putMany(cluster, 1, 30);
     expect(cluster.replica(1).status().firstIndex, "it is not acknowledged yet").to.be.at.most(index + 1);
-    cluster.node(2).state.isReplacementHeld = false;
-    cluster.node(2).state.finishStep();
+    cluster.node(2).log.isHeld = false;
+    cluster.node(2).log.flush();
     cluster.until("it is caught up", () => isCaughtUp(cluster, 2));
     expect(count("replica.snapshot.started")).to.equal(1);
     putMany(cluster, 1, 12);
@@ -200,6 +202,7 @@ describe("snapshots", () => {
         (frame) => (frame.type === FrameType.SnapshotManifest ? ofAnotherCluster(frame) : frame),
       ],
       ["are of a later form", (frame) => (frame.type === FrameType.SnapshotManifest ? ofLaterForm(frame) : frame)],
+      ["are of a later cluster version", (frame, at) => (at === 0 ? ofLaterVersion(frame) : frame)],
       ["miss a chunk", (frame, at) => (at === 2 ? renumbered(frame, 2) : frame)],
       ["have a row that was changed", (frame, at) => (at === 2 ? changed(frame) : frame)],
       ["end before their trailer", (frame, at) => (at === 2 ? { ...frame, type: FrameType.SnapshotTrailer } : frame)],
@@ -258,6 +261,7 @@ function manifestOf(frames: readonly Frame[], changes: object): Frame {
 
 const ofAnotherCluster = (frame: Frame): Frame =>
   manifestOf([frame], { clusterId: "11111111-6e0e-4f0f-9b7a-3a1d6d0f2a11" });
+const ofLaterVersion = (frame: Frame): Frame => manifestOf([frame], { clusterVersion: 2 });
 const ofLaterForm = (frame: Frame): Frame => manifestOf([frame], { format: 2 });
 
 function renumbered(frame: Frame, number: number): Frame {

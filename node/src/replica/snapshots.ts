@@ -53,8 +53,10 @@ export class Snapshots {
       if (peer === undefined || this.#core.contactTicksOf(id) > NEEDED_TICKS) {
         continue;
       }
-      const has = peer.snapshotIndex > 0 ? peer.snapshotIndex : peer.match;
-      if (has > 0) {
+      // What it has committed it holds, though it may not have acknowledged it to this leader yet.
+      const has = peer.snapshotIndex > 0 ? peer.snapshotIndex : Math.max(peer.match, peer.commit);
+      // One that lies before the log is helped by a snapshot alone, which is of the time at which it is sent.
+      if (has >= this.#core.firstIndex - 1) {
         needed = Math.min(needed, has + 1);
       }
     }

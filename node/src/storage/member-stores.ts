@@ -11,7 +11,7 @@ import { Rocks, type RocksOptions } from "./rocks.ts";
 import { statePointerBeside, statePointerTo } from "./state-directory.ts";
 import { StoreError } from "./store-error.ts";
 
-export const RAFT_DIRECTORY = "raft";
+const RAFT_DIRECTORY = "raft";
 const FIRST_STATE_DIRECTORY = "state-1";
 const STATE_DIRECTORY_PATTERN = /^state-[1-9][0-9]*$/;
 /** Only the owner may enter: the stores hold signing keys and password hashes. */

@@ -25,8 +25,10 @@ describe("a follower that was down past the start of the log", () => {
       });
       expect(isCompacted, `the log reaches back to ${lastIndex} after ${WRITES_MAX} MiB`).to.equal(true);
 
+      const committed = (await leader.status())?.commitIndex ?? 0;
       follower.start();
       await follower.untilReady();
+      expect((await follower.status())?.appliedIndex, "ready only with all of it").to.be.at.least(committed);
       await cluster.untilSettled();
       const after = await follower.status();
       expect(after?.firstIndex, "the log after a snapshot begins behind it").to.be.above(lastIndex + 1);

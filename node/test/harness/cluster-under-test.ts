@@ -5,7 +5,7 @@
  */
 
 import { randomBytes, randomUUID } from "node:crypto";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   type AdminClient,
@@ -45,7 +45,6 @@ export class ClusterUnderTest {
 
   private constructor() {
     this.#directory = this.#directories.make();
-    mkdirSync(this.#directory, { recursive: true });
     writeFileSync(this.#adminTokenFile, `${this.#adminToken}\n`, { mode: 0o600 });
     writeFileSync(this.#joinTokenFile, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600 });
   }
@@ -219,10 +218,13 @@ export class ClusterUnderTest {
       try {
         return { value: await attempt(admin) };
       } catch (error) {
-        if (!(error instanceof QuoinError) || !(PASSING_REASONS.has(error.reason) || error.code === "UNAVAILABLE")) {
+        if (!(error instanceof QuoinError)) {
           throw error;
         }
-        last = `${error.reason}: ${error.message}`;
+        last = `${error.code} ${error.reason}: ${error.message}`;
+        if (!PASSING_REASONS.has(error.reason) && error.code !== "UNAVAILABLE") {
+          throw error;
+        }
         return null;
       }
     });

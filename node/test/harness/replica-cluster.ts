@@ -52,7 +52,7 @@ interface Directory {
 }
 
 /** A process of a member, which runs or has run last. */
-export interface ClusterNode {
+interface ClusterNode {
   readonly id: number;
   readonly log: MemoryLogStore;
   readonly state: MemoryDriverState;
@@ -63,13 +63,13 @@ export interface ClusterNode {
 }
 
 /** A question for the members, and what became of it. */
-export interface ViewCall {
+interface ViewCall {
   error: CoordinationError | null;
   view: MembershipView | null;
 }
 
 /** A transfer that was asked for, and what became of it. */
-export interface TransferCall {
+interface TransferCall {
   error: CoordinationError | null;
   leader: { readonly id: number; readonly term: number } | null;
 }

@@ -1,0 +1,75 @@
+/** Runs the command line in this process, as a shell would, and keeps what it writes. */
+
+import { PassThrough, Readable, Writable } from "node:stream";
+import type { FakeRuntime } from "./fake-runtime.ts";
+
+/** Collects what is written. */
+class Sink extends Writable {
+  readonly chunks: Buffer[] = [];
+  isTTY = false;
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.chunks.push(chunk);
+    done();
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.chunks);
+  }
+
+  get text(): string {
+    return this.bytes.toString();
+  }
+}
+
+export interface ProgramRun {
+  readonly code: number;
+  readonly out: string;
+  readonly bytes: Buffer;
+  readonly err: string;
+}
+
+export interface ProgramInput {
+  readonly input?: string;
+  /** Whether somebody looks at a terminal. */
+  readonly isTTY?: boolean;
+  readonly environment?: Record<string, string>;
+  readonly directory?: string;
+}
+
+/** The program, with everything that a process gives it. */
+type Program = (
+  parameters: readonly string[],
+  surroundings: {
+    stdin: Readable;
+    stdout: Writable & { isTTY: boolean };
+    stderr: Writable & { isTTY: boolean };
+    environment: Record<string, string>;
+    workingDirectory: string;
+    homeDirectory: string;
+    runtime: FakeRuntime;
+  },
+) => Promise<number>;
+
+/** Runs the program with these arguments until it ends. */
+export async function runProgram(
+  program: Program,
+  runtime: FakeRuntime,
+  parameters: readonly string[],
+  { input = "", isTTY = false, environment = {}, directory = "/nonexistent" }: ProgramInput,
+): Promise<ProgramRun> {
+  const stdout = new Sink();
+  const stderr = new Sink();
+  stdout.isTTY = isTTY;
+  stderr.isTTY = isTTY;
+  const code = await program(parameters, {
+    stdin: input === "" ? new PassThrough() : Readable.from([Buffer.from(input)]),
+    stdout,
+    stderr,
+    environment,
+    workingDirectory: directory,
+    homeDirectory: "/nonexistent",
+    runtime,
+  });
+  return { code, out: stdout.text, bytes: stdout.bytes, err: stderr.text };
+}

@@ -1,0 +1,29 @@
+/** All mutants. */
+
+import type { Mutant } from "./mutant.ts";
+import { PEER_MUTANTS } from "./peers.ts";
+import { ELECTION_MUTANTS } from "./raft-elections.ts";
+import { LEADERSHIP_MUTANTS } from "./raft-leadership.ts";
+import { LOG_MUTANTS } from "./raft-log.ts";
+import { REPLICA_MUTANTS } from "./replica.ts";
+import { STATE_MUTANTS } from "./state.ts";
+import { STORAGE_MUTANTS } from "./storage.ts";
+
+export const MUTANTS: readonly Mutant[] = [
+  ...ELECTION_MUTANTS,
+  ...LOG_MUTANTS,
+  ...LEADERSHIP_MUTANTS,
+  ...STORAGE_MUTANTS,
+  ...REPLICA_MUTANTS,
+  ...STATE_MUTANTS,
+  ...PEER_MUTANTS,
+];
+
+/** Raises an error if there is none of the name. */
+export function mutantNamed(name: string): Mutant {
+  const mutant = MUTANTS.find((one) => one.name === name);
+  if (mutant === undefined) {
+    throw new Error(`there is no mutant named "${name}"`);
+  }
+  return mutant;
+}

@@ -1,0 +1,76 @@
+/** Whether mutants are caught by what the record names, and whether that passes without them. */
+
+import { describeKiller, type Killer } from "./killer.ts";
+import { type Mutant, mutated, sourceOf, StaleMutant } from "./mutant.ts";
+import type { Found } from "./record.ts";
+import { tryKiller, type Verdict } from "./trial.ts";
+
+/** What became of a mutant. */
+export interface Judgement {
+  readonly mutant: Mutant;
+  readonly isKilled: boolean;
+  readonly killer: string;
+  /** The rule that caught it, or why it counts as a failure of the suite. */
+  readonly line: string;
+  readonly durationMs: number;
+}
+
+/** Far above what a recorded killer takes on a busy machine. */
+const KILLER_LIMIT_MS = 180_000;
+
+export class Judge {
+  readonly #record: ReadonlyMap<string, Found>;
+  /** What each killer says about the product as it is. */
+  readonly #unmutated = new Map<string, Promise<Verdict>>();
+
+  constructor(record: ReadonlyMap<string, Found>) {
+    this.#record = record;
+  }
+
+  async judge(mutant: Mutant): Promise<Judgement> {
+    const killer = this.#record.get(mutant.name)?.killer ?? null;
+    const startedMs = performance.now();
+    const told = (isKilled: boolean, line: string): Judgement => ({
+      mutant,
+      isKilled,
+      killer: killer === null ? "" : describeKiller(killer),
+      line,
+      durationMs: performance.now() - startedMs,
+    });
+    const stale = staleness(mutant);
+    if (stale !== null) {
+      return told(false, stale);
+    }
+    if (killer === null) {
+      return told(false, "nothing is known to catch it: look for a killer with --search");
+    }
+    const verdict = await tryKiller(killer, mutant, KILLER_LIMIT_MS);
+    if (verdict.kind !== "failed") {
+      return told(false, verdict.kind === "passed" ? "SURVIVED" : `no verdict: ${verdict.why}`);
+    }
+    const unmutated = await this.#without(killer);
+    return unmutated.kind === "passed"
+      ? told(true, verdict.rule)
+      : told(false, `its killer fails without it: ${unmutated.kind === "failed" ? unmutated.rule : unmutated.why}`);
+  }
+
+  #without(killer: Killer): Promise<Verdict> {
+    const key = JSON.stringify(killer);
+    const verdict = this.#unmutated.get(key) ?? tryKiller(killer, null, KILLER_LIMIT_MS);
+    this.#unmutated.set(key, verdict);
+    return verdict;
+  }
+}
+
+/** Why the mutant says nothing any more, or null. */
+export function staleness(mutant: Mutant): string | null {
+  try {
+    mutated(sourceOf(mutant), mutant);
+    return null;
+  } catch (error) {
+    if (error instanceof StaleMutant) {
+      return error.message;
+    }
+    throw error;
+  }
+}

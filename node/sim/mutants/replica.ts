@@ -1,0 +1,285 @@
+/** Bugs in the driver: turns, waiters, snapshots, room on the disk, healing, joining. */
+
+import type { Mutant } from "./mutant.ts";
+
+export const REPLICA_MUTANTS: readonly Mutant[] = [
+  {
+    name: "handed-out-call-said-not-executed",
+    pitfall: "P52",
+    file: "replica/waiters.ts",
+    find: "        this.refuse(waiter, deadlineError());",
+    replace: "        this.refuse(waiter, heldReason());",
+  },
+  {
+    name: "shutdown-says-not-executed",
+    pitfall: "P52",
+    file: "replica/waiters.ts",
+    find: 'const outcome = waiter.handedOutMs !== null ? "unknown" : "not-executed";',
+    replace: 'const outcome = "not-executed";',
+  },
+  {
+    name: "waiters-fail-at-step-down",
+    pitfall: "P52",
+    file: "replica/replica.ts",
+    find: `      this.#tick.stop();
+      this.#commitTimes.clear();`,
+    replace: `      this.#tick.stop();
+      this.#commitTimes.clear();
+      this.#proposals.expire(0, 0, () => this.#heldReason());
+      this.#proposals.refuseAll();`,
+  },
+  {
+    name: "new-attempt-when-the-connection-is-lost",
+    pitfall: "P56",
+    file: "replica/replica.ts",
+    find: `    this.#core.peerUnreachable(peer);
+    this.#leaderCalls.onUnreachable(peer);`,
+    replace: `    this.#core.peerUnreachable(peer);
+    this.#leaderCalls.onUnreachable(peer);
+    const seqs = Array.from({ length: 1_000 }, (_, seq) => seq + 1);
+    this.#proposals.onForwardRefused({ seqs, reason: "not-leader", leader: 0, term: 0 });`,
+  },
+  {
+    name: "former-boot-answers-the-waiter",
+    pitfall: "P56",
+    file: "replica/apply-loop.ts",
+    find: "const isOwn = origin.memberId === memberId && origin.boot === boot;",
+    replace: "const isOwn = origin.memberId === memberId;",
+  },
+  {
+    name: "foreign-origin-answers-the-waiter",
+    pitfall: "P56",
+    file: "replica/apply-loop.ts",
+    find: "const isOwn = origin.memberId === memberId && origin.boot === boot;",
+    replace: "const isOwn = origin.boot === boot;",
+  },
+  {
+    name: "term-barrier-one-too-early",
+    pitfall: "P56",
+    file: "replica/waiters.ts",
+    find: "waiter.handedOutMs !== null && waiter.term < term && !waiter.isApplied",
+    replace: "waiter.handedOutMs !== null && waiter.term <= term && !waiter.isApplied",
+  },
+  {
+    name: "waiters-ignore-snapshots",
+    pitfall: "P56",
+    file: "replica/replica.ts",
+    find: "    this.#proposals.onSnapshotInstalled(index, term);",
+    replace: "",
+  },
+  {
+    name: "snapshot-of-the-same-term-refutes",
+    pitfall: "P56",
+    file: "replica/waiters.ts",
+    find: "isCertain: waiter.index !== 0 || term > waiter.term",
+    replace: "isCertain: waiter.index !== 0 || term >= waiter.term",
+  },
+  {
+    name: "forward-of-another-term-appended",
+    pitfall: "P56",
+    file: "replica/proposals.ts",
+    find: 'if (core.role !== "leader" || core.term !== term) {',
+    replace: 'if (core.role !== "leader") {',
+  },
+  {
+    name: "forwarded-index-answers",
+    pitfall: "P56",
+    file: "replica/waiters.ts",
+    find: "if (atIndex !== undefined && !atIndex.isApplied) {",
+    replace: "if (atIndex !== undefined && !atIndex.isApplied && term > atIndex.term) {",
+  },
+  {
+    name: "ticks-before-frames",
+    pitfall: "P55",
+    file: "replica/replica.ts",
+    find: "    for (const frame of this.#frames.take()) {",
+    replace: `    for (; this.#ticksDue > 1; this.#ticksDue--) {
+      this.#core.tick();
+    }
+    for (const frame of this.#frames.take()) {`,
+  },
+  {
+    name: "ticks-in-the-timer",
+    pitfall: "P55",
+    file: "replica/replica.ts",
+    find: "    this.#ticksDue = Math.min(this.#ticksDue + ticks, CATCH_UP_TICKS_MAX);",
+    replace: `    for (let due = Math.min(ticks, CATCH_UP_TICKS_MAX); due > 1; due--) {
+      this.#core.tick();
+    }
+    this.#ticksDue = Math.min(this.#ticksDue + 1, CATCH_UP_TICKS_MAX);`,
+  },
+  {
+    name: "stall-made-up-for-wholly",
+    pitfall: "P55",
+    file: "replica/replica.ts",
+    find: "Math.min(this.#ticksDue + ticks, CATCH_UP_TICKS_MAX)",
+    replace: "this.#ticksDue + ticks",
+  },
+  {
+    name: "one-seed-for-all-members",
+    pitfall: "P36",
+    file: "replica/replica.ts",
+    find: "seededRandom(memberId * 0x10001 + boot)",
+    replace: "seededRandom(1)",
+  },
+  {
+    name: "applied-before-the-read-index",
+    pitfall: "P11",
+    file: "replica/pending-reads.ts",
+    find: "if (batch.index === null || batch.index > appliedIndex) {",
+    replace: "if (batch.index === null) {",
+  },
+  {
+    name: "lost-read-keeps-its-position",
+    pitfall: "P9",
+    file: "replica/pending-reads.ts",
+    find: "        this.#unasked.push(...batch.reads);",
+    replace: "        kept.push(batch);",
+  },
+  {
+    name: "compaction-ignores-streams",
+    pitfall: "P27",
+    file: "replica/snapshots.ts",
+    find: "let needed = this.#outgoing.neededFrom;",
+    replace: "let needed = Number.POSITIVE_INFINITY;",
+  },
+  {
+    name: "compaction-ignores-followers",
+    pitfall: "P27",
+    file: "replica/compaction.ts",
+    find: "const needed = Math.max(neededFrom - 1, this.#lastBehind(neededBytes));",
+    replace: "const needed = Math.max(neededFrom, this.#applied);",
+  },
+  {
+    name: "compaction-beyond-the-durable-state",
+    pitfall: "P42",
+    file: "replica/compaction.ts",
+    find: "const drop = Math.min(durable, kept, needed);",
+    replace: "const drop = Math.min(this.#applied, kept, needed);",
+  },
+  {
+    name: "older-install-goes-on",
+    pitfall: "P28",
+    file: "replica/snapshot-install.ts",
+    find: `      this.#drop();
+      this.#receive(manifest, incoming);`,
+    replace: "      this.#receive(manifest, incoming);",
+  },
+  {
+    name: "chunks-in-any-order",
+    pitfall: "P28",
+    file: "replica/snapshot-install.ts",
+    find: "if (chunk === null || chunk.number !== receiving.chunks) {",
+    replace: "if (chunk === null) {",
+  },
+  {
+    name: "cut-snapshot-installed",
+    pitfall: "P28",
+    file: "replica/snapshot-install.ts",
+    find: "      trailer.rows === receiving.rows &&\n      trailer.sha256 === receiving.digest.digest(\"hex\");",
+    replace: "      trailer.rows >= receiving.rows;",
+  },
+  {
+    name: "log-reset-before-the-state-is-placed",
+    pitfall: "P58",
+    file: "replica/replica.ts",
+    find: "this.#core.drain(!this.#writing && !this.#snapshots.isPlacing)",
+    replace: "this.#core.drain(!this.#writing)",
+  },
+  {
+    name: "applying-goes-on-beside-an-install",
+    pitfall: "P58",
+    file: "replica/snapshots.ts",
+    find: "    if (this.#applyLoop.isAtRest) {",
+    replace: "    if (this.#install.isReady) {",
+  },
+  {
+    name: "one-full-member-stops-all",
+    pitfall: "P45",
+    file: "replica/cluster-space.ts",
+    find: "return such.length * 2 > voters.length;",
+    replace: "return such.length > 0;",
+  },
+  {
+    name: "deleting-needs-room",
+    pitfall: "P45",
+    file: "replica/proposals.ts",
+    find: "if (this.#options.hasRoom() || !isGrowing(decodeCommand(waiter.proposal.payload))) {",
+    replace: "if (this.#options.hasRoom()) {",
+  },
+  {
+    name: "full-leader-leads-on",
+    pitfall: "P45",
+    file: "replica/fitness.ts",
+    find: "const isHindered = this.#isStalled || diskFull || this.#isLeaving;",
+    replace: "const isHindered = this.#isStalled || this.#isLeaving;",
+  },
+  {
+    name: "healed-without-a-read-point",
+    pitfall: "P46",
+    file: "replica/healing.ts",
+    find: "return this.#core.commitIndex >= this.#readIndex && this.#core.stableIndex >= this.#readIndex;",
+    replace: "return this.#core.commitIndex >= 0;",
+  },
+  {
+    name: "healed-before-it-is-durable",
+    pitfall: "P46",
+    file: "replica/healing.ts",
+    find: "return this.#core.commitIndex >= this.#readIndex && this.#core.stableIndex >= this.#readIndex;",
+    replace: "return this.#core.commitIndex >= this.#readIndex;",
+  },
+  {
+    name: "damage-forgotten-by-the-next-write",
+    pitfall: "P46",
+    file: "replica/fitness.ts",
+    find: `    this.#writingSinceMs = null;
+    this.#isStalled = false;`,
+    replace: `    this.#writingSinceMs = null;
+    this.#isStalled = false;
+    this.#damaged = false;`,
+  },
+  {
+    name: "seeds-not-asked",
+    pitfall: "P47",
+    file: "replica/joining.ts",
+    find: "const answers = this.#accepted ? new Map<string, JoinAnswer>() : await this.#asking.askAll();",
+    replace: "const answers = new Map<string, JoinAnswer>();",
+  },
+  {
+    name: "empty-directory-under-its-old-id",
+    pitfall: "P46",
+    file: "replica/join-answer.ts",
+    find: "return slot.incarnation.toHex() !== incarnation || !cluster.configuration.learners.includes(slot.id);",
+    replace: "return slot.incarnation.toHex() !== incarnation;",
+  },
+  {
+    name: "frames-of-a-former-boot-kept",
+    pitfall: "P34",
+    file: "replica/incoming-frames.ts",
+    find: `      this.#control = this.#control.filter((frame) => frame.peer !== peer);
+      this.#log = this.#log.filter((frame) => frame.peer !== peer);`,
+    replace: "",
+  },
+  {
+    name: "ttl-by-the-wall-clock",
+    pitfall: "TTL",
+    file: "replica/proposals.ts",
+    find: "    const tickMs = tick.nowMs;",
+    replace: "    const tickMs = clock.wallMs();",
+  },
+  {
+    name: "cluster-tick-starts-anew",
+    pitfall: "TTL",
+    file: "replica/cluster-tick.ts",
+    find: "    this.#baseMs = this.nowMs;",
+    replace: "",
+  },
+  {
+    name: "cluster-tick-goes-on-without-a-leader",
+    pitfall: "TTL",
+    file: "replica/cluster-tick.ts",
+    find: `    this.#baseMs = this.nowMs;
+    this.#startedMs = null;`,
+    replace: "    this.#baseMs = this.nowMs;",
+  },
+];

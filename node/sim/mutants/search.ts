@@ -1,0 +1,107 @@
+/**
+ * Finds what catches a mutant. First, of its folder, the tests that name its pitfall, for they say best what is wrong;
+ * then all others: of the spec beside its file, scenarios if it is of the consensus core, other specs of the folder; at
+ * last seeds of the simulator. What is found catches the mutant twice, and passes without it.
+ */
+
+import { globSync, readFileSync } from "node:fs";
+import path from "node:path/posix";
+import { type Killer, killerOf, SCENARIOS_SPEC, titleOfScenario } from "./killer.ts";
+import { type Mutant, repositoryRoot, SOURCE_FOLDER } from "./mutant.ts";
+import type { Found } from "./record.ts";
+import { type TestFilter, tryKiller, trySpecs, type Verdict } from "./trial.ts";
+
+/** All specs of a folder may take so long on a busy machine, and so may all seeds. */
+const SPECS_LIMIT_MS = 400_000;
+const SEEDS_LIMIT_MS = 600_000;
+const FIRST_SEED = 1;
+/** Killers that do not hold what they promise are left out; more than so many say that something else is wrong. */
+const ATTEMPTS_MAX = 4;
+
+/** What catches the mutant, and what the simulator says within so many seeds. */
+export async function search(mutant: Mutant, seeds: number): Promise<Found> {
+  const bySpecs = await searchSpecs(mutant);
+  const simulated = await simulate(mutant, seeds);
+  if (bySpecs !== null) {
+    return { ...bySpecs, simulator: simulated.simulator };
+  }
+  return simulated;
+}
+
+/** The same, of the specs and scenarios alone. */
+export async function searchSpecs(mutant: Mutant): Promise<Pick<Found, "killer" | "rule"> | null> {
+  for (const { files, filter } of specsFor(mutant)) {
+    const found = await searchIn(files, filter, mutant);
+    if (found !== null) {
+      return found;
+    }
+  }
+  return null;
+}
+
+/** The same, of the simulator alone. */
+export async function simulate(mutant: Mutant, seeds: number): Promise<Found> {
+  const first = await tryKiller({ seeds: [FIRST_SEED, 1] }, mutant, SEEDS_LIMIT_MS);
+  if (!first.isInPlace) {
+    return { killer: null, rule: "", simulator: "does not run this file" };
+  }
+  const verdict = first.kind === "passed" ? await tryKiller({ seeds: [FIRST_SEED + 1, seeds - 1] }, mutant, SEEDS_LIMIT_MS) : first;
+  if (verdict.kind !== "failed") {
+    const simulator = verdict.kind === "passed" ? `survives ${seeds} seeds` : `no verdict: ${verdict.why}`;
+    return { killer: null, rule: "", simulator };
+  }
+  const killer: Killer = { seeds: [Number(verdict.title), 1] };
+  return { killer, rule: verdict.rule, simulator: `seed ${verdict.title}: ${verdict.rule}` };
+}
+
+async function searchIn(
+  files: readonly string[],
+  filter: TestFilter,
+  mutant: Mutant,
+): Promise<Pick<Found, "killer" | "rule"> | null> {
+  let left = files;
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && left.length > 0; attempt++) {
+    const verdict = await trySpecs(left, filter, mutant, SPECS_LIMIT_MS);
+    if (verdict.kind !== "failed") {
+      return null;
+    }
+    const killer = killerOf(verdict.file, verdict.title);
+    if (await holds(killer, mutant)) {
+      return { killer, rule: verdict.rule };
+    }
+    left = left.filter((file) => file !== verdict.file);
+  }
+  return null;
+}
+
+/** Whether the killer fails with the mutant again, and passes without it. */
+async function holds(killer: Killer, mutant: Mutant): Promise<boolean> {
+  const again: Verdict = await tryKiller(killer, mutant, SPECS_LIMIT_MS);
+  const without: Verdict = await tryKiller(killer, null, SPECS_LIMIT_MS);
+  return again.kind === "failed" && without.kind === "passed";
+}
+
+/** Spec files from the root of the repository, in groups that are run one after the other, and which tests of them. */
+function specsFor({ file, pitfall }: Mutant): { readonly files: string[]; readonly filter: TestFilter }[] {
+  const folder = path.join(SOURCE_FOLDER, path.dirname(file));
+  const beside = path.join(SOURCE_FOLDER, file.replace(/\.ts$/, ".spec.ts"));
+  const all = globSync(`${folder}/*.spec.ts`, { cwd: repositoryRoot }).sort();
+  const isCore = path.dirname(SCENARIOS_SPEC).startsWith(`${folder}/`);
+  const scenarios = isCore ? [SCENARIOS_SPEC] : [];
+  const named = `\\b${pitfall}\\b`;
+  const pattern = isCore ? [named, ...scenariosAbout(new RegExp(named)).map(titleOfScenario)].join("|") : named;
+  return [
+    { files: [...scenarios, ...all], filter: { pattern } },
+    { files: all.filter((spec) => spec === beside), filter: {} },
+    { files: scenarios, filter: {} },
+    { files: all.filter((spec) => spec !== beside), filter: {} },
+  ].filter(({ files }) => files.length > 0);
+}
+
+/** Names of the scenarios whose text says that they are about it. */
+function scenariosAbout(about: RegExp): string[] {
+  const folder = path.join(repositoryRoot, path.dirname(SCENARIOS_SPEC));
+  return globSync("*.txt", { cwd: folder })
+    .filter((name) => about.test(readFileSync(path.join(folder, name), "utf8")))
+    .map((name) => name.replace(/\.txt$/, ""));
+}

@@ -1,0 +1,173 @@
+/** Bugs in what is on the disk, and in what a start makes of it. */
+
+import type { Mutant } from "./mutant.ts";
+
+export const STORAGE_MUTANTS: readonly Mutant[] = [
+  {
+    name: "write-acknowledged-before-it-is-synced",
+    pitfall: "P2",
+    file: "storage/log-thread.ts",
+    find: "rocks.write(decodeChanges(request.changes), true);",
+    replace: "rocks.write(decodeChanges(request.changes), false);",
+  },
+  {
+    name: "acknowledged-before-the-fence",
+    pitfall: "P2",
+    file: "storage/log-thread.ts",
+    find: `        crashPoint("log.batch.after");
+        writeFenceSlot(`,
+    replace: `        crashPoint("log.batch.after");
+        reply({ kind: "written", writeSeq: request.writeSeq, durationMs: performance.now() - started });
+        crashPoint("log.ack.after");
+        if (started > 0) {
+          return;
+        }
+        writeFenceSlot(`,
+  },
+  {
+    name: "term-and-vote-by-a-second-write",
+    pitfall: "P3",
+    file: "storage/log-thread.ts",
+    find: "        rocks.write(decodeChanges(request.changes), true);",
+    replace: `        const [meta, ...rows] = decodeChanges(request.changes);
+        rocks.write(rows, true);
+        setImmediate(() => rocks.write(meta === undefined ? [] : [meta], true));`,
+  },
+  {
+    name: "failed-write-tried-again",
+    pitfall: "P32",
+    file: "storage/log-thread.ts",
+    find: `function fail(error: unknown): void {
+  failed = true;`,
+    replace: "function fail(error: unknown): void {",
+  },
+  {
+    name: "failed-thread-heard-again",
+    pitfall: "P32",
+    file: "storage/store-thread.ts",
+    find: `      if (this.#failed) {
+        return;
+      }
+      if (isThreadReply(reply)) {`,
+    replace: "      if (isThreadReply(reply)) {",
+  },
+  {
+    name: "fence-ignored",
+    pitfall: "P33",
+    file: "storage/judgement.ts",
+    find: "if (meta.writeSeq < fence.writeSeq) {",
+    replace: "if (meta.writeSeq < 0) {",
+  },
+  {
+    name: "fence-judged-by-term",
+    pitfall: "P57",
+    file: "storage/judgement.ts",
+    find: "if (meta.writeSeq < fence.writeSeq) {",
+    replace: "if (meta.term < fence.term) {",
+  },
+  {
+    name: "fence-judged-by-the-last-index",
+    pitfall: "P57",
+    file: "storage/judgement.ts",
+    find: "if (meta.writeSeq < fence.writeSeq) {",
+    replace: "if (meta.writeSeq < fence.writeSeq || meta.last < meta.commit + fence.counter) {",
+  },
+  {
+    name: "holes-in-the-log-unnoticed",
+    pitfall: "P33",
+    file: "storage/judgement.ts",
+    find: `  requireDense(raft, meta);
+  requireUnsuspected(`,
+    replace: "  requireUnsuspected(",
+  },
+  {
+    name: "no-log-reset-behind-the-state",
+    pitfall: "P58",
+    file: "storage/judgement.ts",
+    find: "if (isInstalled || (found.isDamaged && appliedTerm <= found.term)) {",
+    replace: "if (found.isDamaged && appliedTerm <= found.term) {",
+  },
+  {
+    name: "no-log-reset-after-a-loss",
+    pitfall: "P58",
+    file: "storage/judgement.ts",
+    find: "if (isInstalled || (found.isDamaged && appliedTerm <= found.term)) {",
+    replace: "if (isInstalled) {",
+  },
+  {
+    name: "vote-of-the-log-alone",
+    pitfall: "P46",
+    file: "storage/judgement.ts",
+    find: `  if (fromLog.term !== fromFence.term) {
+    return fromLog.term > fromFence.term ? fromLog : fromFence;
+  }`,
+    replace: `  if (fromLog.term !== fromFence.term) {
+    return fromLog;
+  }`,
+  },
+  {
+    name: "damage-not-in-the-fence",
+    pitfall: "P46",
+    file: "storage/member-start.ts",
+    find: "const marked = fence.damaged ? fence : markDamaged(join(directory, FENCE_FILE), fence);",
+    replace: "const marked = fence;",
+  },
+  {
+    name: "sole-voter-starts-without-its-data",
+    pitfall: "P47",
+    file: "storage/judgement.ts",
+    find: "  if (fence.sole) {",
+    replace: "  if (fence.sole && fence.damaged) {",
+  },
+  {
+    name: "commit-not-restored",
+    pitfall: "P15",
+    file: "storage/member-start.ts",
+    find: "const commit = Math.max(position.appliedIndex, log.meta.commit);",
+    replace: "const commit = position.appliedIndex;",
+  },
+  {
+    name: "boot-counted-in-memory",
+    pitfall: "P34",
+    file: "storage/member-start.ts",
+    find: "const boot = Math.max(meta.boot, stores.fence.boot) + 1;",
+    replace: "const boot = Math.max(meta.boot, stores.fence.boot);",
+  },
+  {
+    name: "missing-entry-read-as-nothing",
+    pitfall: "P30",
+    file: "storage/rocks-log-store.ts",
+    find: `    if (rows.length === 0) {
+      this.#corrupt(from, "is missing");
+    }`,
+    replace: "",
+  },
+  {
+    name: "entry-read-without-its-checksum",
+    pitfall: "P30",
+    file: "storage/rocks-log-store.ts",
+    find: "      this.#check(from + rows.length, value);",
+    replace: "",
+  },
+  {
+    name: "replaced-entries-stay-above-the-last",
+    pitfall: "P3",
+    file: "storage/rocks-log-store.ts",
+    find: "for (let index = next.last + 1; index <= before.last; index++) {",
+    replace: "for (let index = next.last + 1; index < before.last; index++) {",
+  },
+  {
+    name: "vote-not-synced-in-the-fence",
+    pitfall: "P1",
+    file: "storage/rocks-log-store.ts",
+    find: "const syncFence = isFirst || hasVoted || next.boot !== before.boot;",
+    replace: "const syncFence = isFirst || next.boot !== before.boot;",
+  },
+  {
+    name: "replacement-placed-before-it-is-whole",
+    pitfall: "P28",
+    file: "storage/state-replacement.ts",
+    find: `    invariant(this.#phase === "finished", "a finished state is placed, once", () => this.#phase);`,
+    replace: "",
+  },
+];

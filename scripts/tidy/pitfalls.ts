@@ -1,0 +1,30 @@
+/**
+ * The known ways in which such a system loses data or hangs are numbered, and each is shown not to happen by a test that
+ * names its number: a spec, or a scenario of the consensus core.
+ */
+import { type Finding, isSpec, type SourceFile } from "./source-tree.ts";
+
+const CONSENSUS = "node/src/raft/";
+const PITFALLS = 61;
+/** What cannot go wrong yet, because there is no such thing. */
+const NOT_YET = new Map([[53, "there are no locks yet"]]);
+
+/** @returns the numbers of pitfalls that no test names, if this is the tree of the service */
+export function checkPitfalls(files: readonly SourceFile[]): Finding[] {
+  if (!files.some((file) => file.path === `${CONSENSUS}core.ts`)) {
+    return [];
+  }
+  const tests = files.filter((file) => isSpec(file) || (file.path.startsWith(CONSENSUS) && file.path.endsWith(".txt")));
+  const named = new Set(
+    tests.flatMap((file) => [...file.text.matchAll(/\bP([0-9]+)\b/g)].map((match) => Number(match[1]))),
+  );
+  const missing = Array.from({ length: PITFALLS }, (_, at) => at + 1).filter((number) => !named.has(number));
+  return [
+    ...missing
+      .filter((number) => !NOT_YET.has(number))
+      .map((number) => ({ path: CONSENSUS, message: `no test names pitfall P${number}` })),
+    ...[...NOT_YET.keys()]
+      .filter((number) => named.has(number))
+      .map((number) => ({ path: "scripts/tidy/pitfalls.ts", message: `P${number} is named by a test by now` })),
+  ];
+}

@@ -30,6 +30,7 @@ export const surroundings: readonly [Surroundings, Surroundings] = [
 export function findLayers(): TestLayer[] {
   const crash = find(["node/test/crash/**/*.spec.ts", "node/test/storage/**/*.spec.ts"]);
   const cluster = find(["node/test/cluster/**/*.spec.ts"]);
+  const mutants = find(["node/sim/mutants/**/*.spec.ts"]);
   return [
     // Several members as real processes, under load.
     { name: "cluster", files: cluster, timeoutMs: 180_000 },
@@ -45,9 +46,11 @@ export function findLayers(): TestLayer[] {
         "node/local/**/*.spec.ts",
         "node/history/**/*.spec.ts",
         "node/sim/**/*.spec.ts",
-      ]),
+      ]).filter((file) => !mutants.includes(file)),
       timeoutMs: 10_000,
     },
+    // Deliberate bugs, each against what is to catch it, in processes of their own.
+    { name: "mutants", files: mutants, timeoutMs: 240_000 },
     // Real processes as a user runs them.
     {
       name: "process",

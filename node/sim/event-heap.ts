@@ -4,17 +4,26 @@
  * Nothing else moves time. An event that is not wanted any more is left where it is and does nothing.
  */
 
+import { must } from "./rule-violation.ts";
+
 interface Event {
   readonly atMs: number;
   readonly seq: number;
   readonly callback: () => void;
 }
 
+/** So many events within so many milliseconds are too many for the work of a few processes. */
+const AT_ONCE_MAX = 20_000;
+const MOMENT_MS = 1;
+
 export class EventHeap {
   readonly #events: Event[] = [];
   #nowMs = 0;
   #seq = 0;
   #done = 0;
+  /** Events since that time, which is a moment ago at most. */
+  #atOnce = 0;
+  #sinceMs = 0;
 
   /** Milliseconds since the beginning of the run, with fractions. */
   get nowMs(): number {
@@ -55,6 +64,7 @@ export class EventHeap {
         break;
       }
       this.#takeFirst();
+      this.#countAtOnce(next.atMs);
       this.#nowMs = next.atMs;
       this.#done++;
       next.callback();
@@ -62,6 +72,16 @@ export class EventHeap {
     if (isWanted()) {
       this.#nowMs = Math.max(this.#nowMs, endMs);
     }
+  }
+
+  /** Something that calls itself without end would let no time pass any more. */
+  #countAtOnce(atMs: number): void {
+    if (atMs > this.#sinceMs + MOMENT_MS) {
+      this.#sinceMs = atMs;
+      this.#atOnce = 0;
+    }
+    this.#atOnce++;
+    must(this.#atOnce <= AT_ONCE_MAX, "liveness: time goes on", () => `${AT_ONCE_MAX} events at ${atMs} ms`);
   }
 
   #takeFirst(): void {

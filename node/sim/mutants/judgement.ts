@@ -1,7 +1,7 @@
 /** Whether mutants are caught by what the record names, and whether that passes without them. */
 
 import { describeKiller, type Killer } from "./killer.ts";
-import { type Mutant, mutated, sourceOf, StaleMutant } from "./mutant.ts";
+import { type Mutant, mutated, StaleMutant, sourceOf } from "./mutant.ts";
 import type { Found } from "./record.ts";
 import { tryKiller, type Verdict } from "./trial.ts";
 

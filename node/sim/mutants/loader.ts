@@ -6,7 +6,7 @@
  * that never loads the module shows nothing about it.
  */
 
-import { writeSync } from "node:fs";
+import fs from "node:fs";
 import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
 import { mutantNamed } from "./catalogue.ts";
@@ -14,6 +14,8 @@ import { mutated, pathOf } from "./mutant.ts";
 import { IN_PLACE, MUTANT_VARIABLE } from "./place.ts";
 
 const STANDARD_ERROR = 2;
+// As it is now: what is loaded later may watch what the program writes.
+const { writeSync } = fs;
 
 const name = process.env[MUTANT_VARIABLE];
 if (name === undefined) {

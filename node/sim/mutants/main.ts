@@ -15,11 +15,11 @@ import { parseArgs } from "node:util";
 import { MUTANTS, mutantNamed } from "./catalogue.ts";
 import { choose } from "./choice.ts";
 import { Judge, type Judgement, staleness } from "./judgement.ts";
+import { describeKiller } from "./killer.ts";
 import type { Mutant } from "./mutant.ts";
 import { type Found, readRecord, writeRecord } from "./record.ts";
 import { search, searchSpecs, simulate } from "./search.ts";
 import { stopOnSignals } from "./trial.ts";
-import { describeKiller } from "./killer.ts";
 import { twoAtATime } from "./two-at-a-time.ts";
 
 const { values } = parseArgs({

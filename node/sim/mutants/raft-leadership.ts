@@ -160,7 +160,7 @@ export const LEADERSHIP_MUTANTS: readonly Mutant[] = [
     pitfall: "P22",
     file: "raft/configuration.ts",
     find: "    return { ...before, index };",
-    replace: '    return checked({ ...before, index, voters: [] });',
+    replace: "    return checked({ ...before, index, voters: [] });",
   },
   {
     name: "configuration-of-a-snapshot-ignored",

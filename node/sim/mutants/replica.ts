@@ -176,7 +176,7 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     name: "cut-snapshot-installed",
     pitfall: "P28",
     file: "replica/snapshot-install.ts",
-    find: "      trailer.rows === receiving.rows &&\n      trailer.sha256 === receiving.digest.digest(\"hex\");",
+    find: '      trailer.rows === receiving.rows &&\n      trailer.sha256 === receiving.digest.digest("hex");',
     replace: "      trailer.rows >= receiving.rows;",
   },
   {

@@ -45,7 +45,8 @@ export async function simulate(mutant: Mutant, seeds: number): Promise<Found> {
   if (!first.isInPlace) {
     return { killer: null, rule: "", simulator: "does not run this file" };
   }
-  const verdict = first.kind === "passed" ? await tryKiller({ seeds: [FIRST_SEED + 1, seeds - 1] }, mutant, SEEDS_LIMIT_MS) : first;
+  const verdict =
+    first.kind === "passed" ? await tryKiller({ seeds: [FIRST_SEED + 1, seeds - 1] }, mutant, SEEDS_LIMIT_MS) : first;
   if (verdict.kind !== "failed") {
     const simulator = verdict.kind === "passed" ? `survives ${seeds} seeds` : `no verdict: ${verdict.why}`;
     return { killer: null, rule: "", simulator };

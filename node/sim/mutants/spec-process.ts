@@ -6,6 +6,7 @@
  * and a test that never ends show that something is broken, not that a test has noticed it.
  */
 
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
 import Mocha from "mocha";
@@ -37,7 +38,7 @@ function firstLine(error: Error): string {
     const at = theirs.findIndex((line, index) => line !== ours[index]);
     return `line ${at + 1} is "${ours[at] ?? ""}" instead of "${theirs[at] ?? ""}"`.slice(0, LINE_LENGTH_MAX);
   }
-  const [line = ""] = error.message.split("\n");
+  const [line = ""] = error.message.replaceAll(tmpdir(), "(temporary)").split("\n");
   return `${error.name}: ${line}`.slice(0, LINE_LENGTH_MAX);
 }
 

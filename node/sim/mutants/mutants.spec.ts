@@ -1,0 +1,70 @@
+import { execFileSync } from "node:child_process";
+import { stripTypeScriptTypes } from "node:module";
+import { expect } from "chai";
+import { MUTANTS } from "./catalogue.ts";
+import { choose } from "./choice.ts";
+import { Judge, staleness } from "./judgement.ts";
+import { mutated, repositoryRoot, sourceOf } from "./mutant.ts";
+import { MARKED_PITFALLS, NOT_APPLICABLE } from "./pitfalls.ts";
+import { readRecord } from "./record.ts";
+
+/** With every commit another share, so that all have their turn; `npm run mutants` runs all of them. */
+const SHARE = 12;
+const mutants = new Map(MUTANTS.map((mutant) => [mutant.name, mutant]));
+const record = readRecord();
+
+/** The commit that is checked out; always the same text where there is no version control. */
+function commit(): string {
+  try {
+    return execFileSync("git", ["rev-parse", "HEAD"], { cwd: repositoryRoot, encoding: "utf8", stdio: "pipe" }).trim();
+  } catch {
+    return "no commit";
+  }
+}
+
+describe("mutants", () => {
+  it("have names of their own", () => {
+    expect(mutants.size).to.equal(MUTANTS.length);
+  });
+
+  it("are not stale: what they replace stands once in its file, and what they make of it is TypeScript", () => {
+    for (const mutant of MUTANTS) {
+      expect(staleness(mutant), mutant.name).to.equal(null);
+      expect(() => stripTypeScriptTypes(mutated(sourceOf(mutant), mutant)), mutant.name).not.to.throw();
+    }
+  });
+
+  it("are stale when what they replace is gone, or is there twice", () => {
+    const mutant = { name: "one", pitfall: "P1", file: "raft/votes.ts", find: "a", replace: "b" };
+    expect(mutated("-a-", mutant)).to.equal("-b-");
+    expect(() => mutated("--", mutant)).to.throw("stale mutant one: what it replaces stands 0 times in raft/votes.ts");
+    expect(() => mutated("-a-a-", mutant)).to.throw("stands 2 times");
+  });
+
+  it("exist for every pitfall that the simulator must catch, unless there is no way into it yet", () => {
+    const covered = new Set(MUTANTS.map(({ pitfall }) => pitfall));
+    const missing = MARKED_PITFALLS.filter((pitfall) => !covered.has(pitfall));
+    expect(missing).to.deep.equal([...NOT_APPLICABLE.keys()]);
+  });
+
+  it("have a killer in the record, which knows of no others", () => {
+    expect([...record.keys()]).to.have.members([...mutants.keys()]);
+    expect([...record].filter(([, { killer }]) => killer === null).map(([name]) => name)).to.deep.equal([]);
+  });
+
+  it("are chosen by the commit, another dozen with each", () => {
+    const names = (by: string): string[] => choose(MUTANTS, SHARE, by).map(({ name }) => name);
+    expect(names("one")).to.have.length(SHARE).and.to.deep.equal(names("one"));
+    expect(names("one")).not.to.deep.equal(names("two"));
+  });
+
+  describe("of this commit's share", () => {
+    const judge = new Judge(record);
+    for (const mutant of choose(MUTANTS, SHARE, commit())) {
+      it(`${mutant.pitfall}: ${mutant.name} is caught`, async () => {
+        const { isKilled, killer, line } = await judge.judge(mutant);
+        expect(isKilled, `${killer}: ${line}`).to.equal(true);
+      });
+    }
+  });
+});

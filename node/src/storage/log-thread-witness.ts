@@ -1,0 +1,59 @@
+/**
+ * Tells what the log thread asks of the disk, and lets a write fail. Its spec loads it into the thread before the thread
+ * itself, by `--import`; the product never does.
+ *
+ * What a crash of the process leaves is the same whether a write was synced or not, so this is how a spec sees it.
+ */
+
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { parentPort, workerData } from "node:worker_threads";
+import { RocksLevel } from "rocksdb";
+
+/** Number of the batch that fails, from 1 on; 0 = none. */
+const { failingBatch } = workerData as { readonly failingBatch: number };
+let batches = 0;
+
+function tell(what: string): void {
+  parentPort?.postMessage({ kind: "seen", what });
+}
+
+const makeBatch = RocksLevel.prototype.batch;
+RocksLevel.prototype.batch = function (this: RocksLevel) {
+  const batch = makeBatch.call(this);
+  const write = batch._writeSync;
+  batch._writeSync = (options) => {
+    batches++;
+    tell(options.sync ? "synced batch" : "batch");
+    if (batches === failingBatch) {
+      throw new Error("the disk has failed");
+    }
+    write.call(batch, options);
+  };
+  return batch;
+};
+
+// A question that the witness answers by itself, after everything that the thread was asked before.
+const listen = parentPort?.on.bind(parentPort);
+if (parentPort !== null && listen !== undefined) {
+  parentPort.on = ((event: "message", listener: (request: { readonly kind: string }) => void) => {
+    return listen(event, (request: { readonly kind: string }) => {
+      if (request.kind === "ping") {
+        tell("pong");
+      } else {
+        listener(request);
+      }
+    });
+  }) as typeof parentPort.on;
+}
+
+const { fdatasyncSync, writeSync } = fs;
+fs.fdatasyncSync = (file) => {
+  tell("synced fence");
+  fdatasyncSync(file);
+};
+fs.writeSync = ((...args: Parameters<typeof writeSync>) => {
+  tell("fence");
+  return writeSync(...args);
+}) as typeof writeSync;
+syncBuiltinESMExports();

@@ -63,9 +63,9 @@ export function createRecord(directory: string, founderIncarnation: string): Clu
   return record;
 }
 
-/** The owner's credentials of the last run, or null at the first. */
-export function readCredentials(directory: string): OwnerCredentials | null {
-  return readJson(join(directory, ENDPOINTS_FILE), ["owner", "apiKey"]) as OwnerCredentials | null;
+/** What the last run wrote, or null at the first; without addresses if it had not got so far. */
+export function readEndpoints(directory: string): Endpoints | null {
+  return readJson(join(directory, ENDPOINTS_FILE), ["grpc", "owner", "apiKey"]) as Endpoints | null;
 }
 
 /** Credentials for the owner of a cluster that is about to be founded. */

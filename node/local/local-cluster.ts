@@ -10,7 +10,7 @@ import {
   type Endpoints,
   isRunning,
   type OwnerCredentials,
-  readCredentials,
+  readEndpoints,
   readRecord,
   retractLauncher,
   writeEndpoints,
@@ -65,8 +65,8 @@ export class LocalCluster {
     for (const { ports } of layouts) {
       await requireFree(ports, PORTS_ADVICE);
     }
+    const credentials = requireCredentials(directory, layouts);
     const fleet = new Fleet(layouts, writeTokens(directory));
-    const credentials = requireCredentials(directory);
     try {
       const observed = await assemble(directory, fleet, credentials, interrupted);
       const cluster = new LocalCluster(directory, fleet, observed, endpointsOf(layouts, credentials));
@@ -143,10 +143,15 @@ function endpointsOf(layouts: readonly MemberLayout[], { owner, apiKey }: OwnerC
   };
 }
 
-/** Credentials are made once and written down before the cluster that knows their hashes exists. */
-function requireCredentials(directory: string): OwnerCredentials {
-  const known = readCredentials(directory);
+/**
+ * Credentials are made once and written down before the cluster that knows their hashes exists, and so are addresses:
+ * members of a cluster of several find each other where they were. Raises StartError for other addresses, before any
+ * process could tell the others where it is now.
+ */
+function requireCredentials(directory: string, layouts: readonly MemberLayout[]): OwnerCredentials {
+  const known = readEndpoints(directory);
   if (known !== null) {
+    refuseMove(known, layouts, readRecord(directory) !== null);
     return known;
   }
   if (readRecord(directory) !== null) {
@@ -156,6 +161,16 @@ function requireCredentials(directory: string): OwnerCredentials {
     );
   }
   const credentials = createCredentials();
-  writeEndpoints(directory, { grpc: [], http: [], admin: [], ...credentials });
+  writeEndpoints(directory, endpointsOf(layouts, credentials));
   return credentials;
+}
+
+function refuseMove(known: Endpoints, layouts: readonly MemberLayout[], isFounded: boolean): void {
+  const [before] = known.grpc;
+  const now = layouts[0] === undefined ? undefined : addressOf(layouts[0].ports.grpc);
+  if (isFounded && known.grpc.length > 1 && before !== now) {
+    throw new StartError(
+      `the members know each other by other ports: start the cluster with --base-port ${before?.split(":").at(-1)}`,
+    );
+  }
 }

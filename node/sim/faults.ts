@@ -84,8 +84,7 @@ export class Faults {
         this.#crash(member);
         return;
       case "power":
-        member.crash("loses power", this.#downMs());
-        member.losePower();
+        this.#cutPower(member);
         return;
       case "stop":
         this.#stop(member);
@@ -129,7 +128,11 @@ export class Faults {
   #pause(member: Member): void {
     const { random, network, members } = this.#options;
     const durationMs = this.#logUniform(10, 20_000);
-    member.process?.loop.pause(durationMs);
+    if (random.chance(0.3)) {
+      member.process?.loop.pauseInRound(durationMs);
+    } else {
+      member.process?.loop.pause(durationMs);
+    }
     if (random.chance(0.5)) {
       const ids = members().map(({ id }) => id);
       const aloneMs = durationMs + random.between(0, ALONE_MS);
@@ -152,6 +155,16 @@ export class Faults {
       member.crash("is killed", this.#downMs());
     } else {
       member.process?.loop.dieAfter(random.whole(1, CRASH_POINTS_MAX));
+    }
+  }
+
+  /** Of one, or of all. */
+  #cutPower(member: Member): void {
+    const { random, members } = this.#options;
+    const isOfAll = random.chance(0.25);
+    for (const one of isOfAll ? members().filter(({ isUp }) => isUp) : [member]) {
+      one.crash("loses power", this.#downMs());
+      one.losePower();
     }
   }
 

@@ -26,6 +26,8 @@ export interface NetworkPlan {
 /** A connection on which nothing was heard for so long is dead, and how often that is looked at. */
 const DEAD_MS = 3_000;
 const LIVENESS_MS = 500;
+/** What cannot pass tries again after so long. */
+const BLOCKED_MS = 100;
 
 export class Network {
   readonly heap: EventHeap;
@@ -145,9 +147,12 @@ export class Network {
     });
   }
 
-  /** Calls back when something from one member has reached the other, unless it never does; the time is in `waitMs`. */
+  /**
+   * Calls back when something from one member has reached the other, or that it never will. `waitMs`: how long it has
+   * waited already.
+   */
   pass(from: number, to: number, arrived: () => void, lost: () => void, waitMs = 0): void {
-    const delayMs = waitMs === 0 ? this.delayMs() : Math.min(LIVENESS_MS / 5, DEAD_MS);
+    const delayMs = waitMs === 0 ? this.delayMs() : BLOCKED_MS;
     this.heap.after(delayMs, () => {
       if (!this.isBlocked(from, to)) {
         arrived();

@@ -35,6 +35,20 @@ describe("the event loop of a simulated process", () => {
     expect(log).to.deep.equal(["timer", "frame", "turn"]);
   });
 
+  it("can stop between what has arrived and the turn that follows from it", () => {
+    loop.every(50, () => log.push("timer"));
+    loop.pauseInRound(100);
+    loop.arrive(() => {
+      log.push("frame");
+      loop.immediate(() => log.push("turn"));
+    });
+    heap.at(10, () => loop.arrive(() => log.push("late frame")));
+    heap.runUntil(90);
+    expect(log).to.deep.equal(["frame"]);
+    heap.runUntil(110);
+    expect(log).to.deep.equal(["frame", "turn", "timer", "late frame"]);
+  });
+
   it("dies in the midst of a callback, and does nothing afterwards", () => {
     loop.immediate(() => {
       log.push("before");

@@ -59,6 +59,10 @@ export class ProcessLoop implements Clock, Scheduler {
   #busyUntilMs: number;
   /** The last time at which it could not do what was due. */
   #hinderedMs = Number.NEGATIVE_INFINITY;
+  /** It stops for so long in its next round. */
+  #roundPauseMs = 0;
+  /** The round that has begun is not over. */
+  #isInRound = false;
   #isDead = false;
   /** Points until it dies; infinity = it lives. */
   #pointsLeft = Number.POSITIVE_INFINITY;
@@ -135,8 +139,14 @@ export class ProcessLoop implements Clock, Scheduler {
     this.#hinderedMs = this.#busyUntilMs;
   }
 
+  /** The same in the midst of its next round, before what asked for a turn. */
+  pauseInRound(durationMs: number): void {
+    this.#roundPauseMs = durationMs;
+  }
+
   /** It goes on at once. */
   endPause(): void {
+    this.#roundPauseMs = 0;
     this.#busyUntilMs = this.#options.heap.nowMs;
     this.#arm(this.#busyUntilMs);
   }
@@ -208,15 +218,17 @@ export class ProcessLoop implements Clock, Scheduler {
       return;
     }
     this.#busyUntilMs = heap.nowMs + random.between(ROUND_MS_MIN, ROUND_MS_MAX);
-    for (const timer of [...this.#timers]) {
-      if (timer.dueMs <= heap.nowMs && this.#timers.has(timer)) {
-        timer.dueMs = heap.nowMs + timer.intervalMs;
-        this.run(timer.callback);
-      }
+    if (!this.#isInRound) {
+      this.#beginRound();
     }
-    for (const callback of this.#arrived.splice(0)) {
-      this.run(callback);
+    if (this.#roundPauseMs > 0 && !this.#isDead) {
+      this.#isInRound = true;
+      this.pause(this.#roundPauseMs);
+      this.#roundPauseMs = 0;
+      this.#arm(this.#busyUntilMs);
+      return;
     }
+    this.#isInRound = false;
     for (const callback of this.#immediates.splice(0)) {
       this.run(callback);
     }
@@ -229,6 +241,20 @@ export class ProcessLoop implements Clock, Scheduler {
     }
     for (const { dueMs } of this.#timers) {
       this.#arm(dueMs);
+    }
+  }
+
+  /** Timers that are due, then what has arrived. */
+  #beginRound(): void {
+    const { heap } = this.#options;
+    for (const timer of [...this.#timers]) {
+      if (timer.dueMs <= heap.nowMs && this.#timers.has(timer)) {
+        timer.dueMs = heap.nowMs + timer.intervalMs;
+        this.run(timer.callback);
+      }
+    }
+    for (const callback of this.#arrived.splice(0)) {
+      this.run(callback);
     }
   }
 }

@@ -19,7 +19,7 @@ export interface Observed {
   readonly log: SimLog;
   /** What its process has last said of its commit index. */
   commit: number;
-  /** The configuration that it had applied then. */
+  /** The configuration that it had applied then, if it was leading. */
   configuration: Configuration;
 }
 
@@ -114,8 +114,11 @@ export class Rules {
       this.#onCommit(observed, commitIndex);
     }
     observed.commit = commitIndex;
+    if (role !== "leader") {
+      return;
+    }
     observed.configuration = readCluster(observed.disk.state)?.configuration ?? NO_CONFIGURATION;
-    if (role === "leader" && this.#leaders.get(term) !== id) {
+    if (this.#leaders.get(term) !== id) {
       this.#onLeader(observed, status);
     }
   }
@@ -217,7 +220,8 @@ export class Rules {
 }
 
 function isQuorum(holders: ReadonlySet<number>, { voters, outgoing }: Configuration): boolean {
-  return [voters, outgoing].every((half) => {
-    return half.length === 0 || half.filter((id) => holders.has(id)).length > half.length / 2;
-  });
+  const hasMajorityOf = (half: readonly number[]): boolean => {
+    return half.filter((id) => holders.has(id)).length > half.length / 2;
+  };
+  return hasMajorityOf(voters) && (outgoing.length === 0 || hasMajorityOf(outgoing));
 }

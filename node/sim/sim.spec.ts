@@ -4,7 +4,10 @@ import { describeRun, Simulation } from "./index.ts";
 /** Runs that everybody makes; longer ones are made with `npm run sim`. */
 const SEEDS = 40;
 
-describe("a simulated cluster", () => {
+describe("a simulated cluster", function () {
+  // A run takes a second or two of a processor, of which there may be little.
+  this.timeout(60_000);
+
   for (let seed = 1; seed <= SEEDS; seed++) {
     it(`keeps every rule with seed ${seed}`, () => {
       const result = new Simulation(seed).run();

@@ -5,8 +5,9 @@
  *     npm run mutants -- --only NAME                    one; may be repeated
  *     npm run mutants -- --choose 12 --by TEXT          so many, chosen by the text
  *     npm run mutants -- --search                       looks for killers anew and rewrites the record; with --only,
- *                                                       of those alone; --seeds N bounds the simulator's part
- *     npm run mutants -- --search specs                 only among specs and scenarios, or only `simulator`
+ *                                                       of those; with --unknown, of those that have none
+ *     npm run mutants -- --search --among specs         only among specs and scenarios, or only in the `simulator`
+ *     npm run mutants -- --search --seeds 2000          seeds that the simulator tries, instead of 60
  *
  * Ends with the exit code 1 if a mutant survives or is stale, or if its killer fails without it.
  */
@@ -35,7 +36,9 @@ const { values } = parseArgs({
 });
 
 function selected(): readonly Mutant[] {
-  const named = values.only?.map(mutantNamed) ?? MUTANTS;
+  const known = values.unknown ? readRecord() : new Map<string, Found>();
+  const all = values.only?.map(mutantNamed) ?? MUTANTS;
+  const named = all.filter(({ name }) => !known.get(name)?.killer);
   return values.choose === undefined ? named : choose(named, Number(values.choose), values.by);
 }
 

@@ -166,13 +166,6 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     replace: "      this.#receive(manifest, incoming);",
   },
   {
-    name: "chunks-in-any-order",
-    pitfall: "P28",
-    file: "replica/snapshot-install.ts",
-    find: "if (chunk === null || chunk.number !== receiving.chunks) {",
-    replace: "if (chunk === null) {",
-  },
-  {
     name: "cut-snapshot-installed",
     pitfall: "P28",
     file: "replica/snapshot-install.ts",
@@ -244,13 +237,6 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     file: "replica/joining.ts",
     find: "const answers = this.#accepted ? new Map<string, JoinAnswer>() : await this.#asking.askAll();",
     replace: "const answers = new Map<string, JoinAnswer>();",
-  },
-  {
-    name: "empty-directory-under-its-old-id",
-    pitfall: "P46",
-    file: "replica/join-answer.ts",
-    find: "return slot.incarnation.toHex() !== incarnation || !cluster.configuration.learners.includes(slot.id);",
-    replace: "return slot.incarnation.toHex() !== incarnation;",
   },
   {
     name: "frames-of-a-former-boot-kept",

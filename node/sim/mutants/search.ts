@@ -45,14 +45,22 @@ export async function simulate(mutant: Mutant, seeds: number): Promise<Found> {
   if (!first.isInPlace) {
     return { killer: null, rule: "", simulator: "does not run this file" };
   }
-  const verdict =
-    first.kind === "passed" ? await tryKiller({ seeds: [FIRST_SEED + 1, seeds - 1] }, mutant, SEEDS_LIMIT_MS) : first;
-  if (verdict.kind !== "failed") {
-    const simulator = verdict.kind === "passed" ? `survives ${seeds} seeds` : `no verdict: ${verdict.why}`;
-    return { killer: null, rule: "", simulator };
+  for (let seed = first.kind === "passed" ? FIRST_SEED + 1 : FIRST_SEED; seed < FIRST_SEED + seeds; ) {
+    const verdict = await tryKiller({ seeds: [seed, FIRST_SEED + seeds - seed] }, mutant, SEEDS_LIMIT_MS);
+    if (verdict.kind === "passed") {
+      break;
+    }
+    if (verdict.kind === "doubtful") {
+      return { killer: null, rule: "", simulator: `no verdict: ${verdict.why}` };
+    }
+    const killer: Killer = { seeds: [Number(verdict.title), 1] };
+    if ((await tryKiller(killer, null, SEEDS_LIMIT_MS)).kind === "passed") {
+      return { killer, rule: verdict.rule, simulator: `seed ${verdict.title}: ${verdict.rule}` };
+    }
+    // A seed that fails without the mutant says nothing about it.
+    seed = Number(verdict.title) + 1;
   }
-  const killer: Killer = { seeds: [Number(verdict.title), 1] };
-  return { killer, rule: verdict.rule, simulator: `seed ${verdict.title}: ${verdict.rule}` };
+  return { killer: null, rule: "", simulator: `survives ${seeds} seeds` };
 }
 
 async function searchIn(

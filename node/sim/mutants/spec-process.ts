@@ -1,9 +1,10 @@
 /**
  * The process in which tests run against a mutant, or without one: the given spec files, one after the other, and of
- * them the tests whose titles hold the text of `--grep`, or match `--pattern`. Ends at the first failure that counts, and tells its parent.
+ * them the tests whose titles hold the text of `--grep`, or match `--pattern`. Ends at the first failure that counts,
+ * and tells its parent.
  *
- * A failure counts if a test says what is wrong. A module that does not load, a name or a property that is not there,
- * and a test that never ends show that something is broken, not that a test has noticed it.
+ * A failure counts if a test says what is wrong. A module that does not load, a name or a property that is not there
+ * show that something is broken, not that a test has noticed it. A test that never ends counts if none says more.
  */
 
 import { tmpdir } from "node:os";
@@ -25,9 +26,19 @@ const { values, positionals: files } = parseArgs({
 
 let passed = 0;
 let doubtful: string | null = null;
+/** The first test that did not end. */
+let unended: SpecReport | null = null;
 
 function tell(report: SpecReport): void {
   process.send?.(report, () => process.exit(0));
+}
+
+/** The text without what is another one in each run, or on each machine. */
+function withoutPlaces(text: string): string {
+  return text
+    .replaceAll(`${tmpdir()}/`, "")
+    .replaceAll(`${repositoryRoot}/`, "")
+    .replaceAll(/(quoin-[a-z-]+-)\w{6}/g, "$1…");
 }
 
 /** The first line of what went wrong; of two texts, the first line in which they differ. */
@@ -38,12 +49,12 @@ function firstLine(error: Error): string {
     const at = theirs.findIndex((line, index) => line !== ours[index]);
     return `line ${at + 1} is "${ours[at] ?? ""}" instead of "${theirs[at] ?? ""}"`.slice(0, LINE_LENGTH_MAX);
   }
-  const [line = ""] = error.message.replaceAll(tmpdir(), "(temporary)").split("\n");
-  return `${error.name}: ${line}`.slice(0, LINE_LENGTH_MAX);
+  const [line = ""] = error.message.split("\n");
+  return withoutPlaces(`${error.name}: ${line}`).slice(0, LINE_LENGTH_MAX);
 }
 
-function counts(error: Error): boolean {
-  return !NO_VERDICT.has(error.name) && (error as { code?: unknown }).code !== "ERR_MOCHA_TIMEOUT";
+function isLimitExceeded(error: Error): boolean {
+  return (error as { code?: unknown }).code === "ERR_MOCHA_TIMEOUT";
 }
 
 /** The test that failed, or for whose sake a hook ran. */
@@ -68,11 +79,14 @@ async function runFile(file: string): Promise<boolean> {
       passed++;
     });
     runner.on(EVENT_TEST_FAIL, (test, error: Error) => {
-      if (counts(error)) {
-        tell({ kind: "failed", file, title: titleOf(test), rule: firstLine(error) });
-        resolve(true);
+      const report: SpecReport = { kind: "failed", file, title: titleOf(test), rule: firstLine(error) };
+      if (isLimitExceeded(error)) {
+        unended ??= report;
+      } else if (NO_VERDICT.has(error.name)) {
+        doubtful ??= report.rule;
       } else {
-        doubtful ??= firstLine(error);
+        tell(report);
+        resolve(true);
       }
     });
   });
@@ -84,7 +98,9 @@ async function main(): Promise<void> {
       return;
     }
   }
-  if (doubtful !== null) {
+  if (unended !== null) {
+    tell(unended);
+  } else if (doubtful !== null) {
     tell({ kind: "doubtful", why: doubtful });
   } else {
     tell(passed === 0 ? { kind: "doubtful", why: "no test ran" } : { kind: "passed" });

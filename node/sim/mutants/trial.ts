@@ -113,12 +113,12 @@ async function run(
     child.once("error", (error) => resolve(error.message));
     child.once("exit", (code, signal) => resolve(signal === null ? `exit code ${code}` : `ended by ${signal}`));
   });
-  const outputs = Promise.all([text(child.stdout), text(child.stderr)]);
+  const outputs = Promise.all([child.stdout, child.stderr].map((stream) => (stream === null ? "" : text(stream))));
   const how = await ended;
   clearTimeout(limit);
   // Whatever the tests have left runs in the group, and holds the outputs open.
   killGroup(child);
-  const [output, errors] = await outputs;
+  const [output = "", errors = ""] = await outputs;
   running.delete(child);
   rmSync(temporary, { recursive: true, force: true });
   const why = isLate ? `not done after ${limitMs / 1000} s` : `${how}: ${(errors || output).slice(-OUTPUT_MAX)}`;
@@ -127,7 +127,7 @@ async function run(
 
 /** With a mutant every process and thread below loads it; without one, none does. */
 function environmentOf(mutant: Mutant | null): Record<string, string> {
-  const options = process.env["NODE_OPTIONS"] ?? "";
+  const options = process.env.NODE_OPTIONS ?? "";
   return mutant === null
     ? {}
     : { NODE_OPTIONS: `${options} --import=${LOADER}`.trim(), [MUTANT_VARIABLE]: mutant.name };

@@ -287,6 +287,23 @@ describe("PeerTransport", () => {
       expect(await stale.answer()).to.equal(6);
     });
 
+    it("tell both sides of damage, whoever of them has dialed (P46)", async () => {
+      const one = await start(1);
+      const two = await start(2);
+      two.damaged = true;
+      one.directory.set(2, two.incarnation);
+      two.knows(one.listed);
+      await two.reaches(1);
+      await until("the connection at who was dialed", () => one.connected.length > 0);
+      expect(one.connected.at(-1)).to.include({ peer: 2, damaged: true });
+      expect(two.connected.at(-1)).to.include({ peer: 1, damaged: false });
+      two.directory.set(1, one.incarnation);
+      const dialed = one.connected.length;
+      one.knows(two.listed);
+      await one.reaches(2);
+      expect(one.connected.slice(dialed).every(({ damaged }) => damaged)).to.equal(true);
+    });
+
     it("to a restarted member are left at once when it connects", async () => {
       const one = await start(1);
       const two = await start(2);

@@ -19,6 +19,9 @@ describe("the fitness of a member", () => {
       expect(damaged.memberFitness(isSole)).to.deep.equal({ ...FIT, mayVote: false, mayLead: false, damaged: true });
     }
     expect([damaged.isFit, damaged.alarms.length]).to.deep.equal([false, 1]);
+    damaged.onWriteBegun(0);
+    damaged.onWritten();
+    expect(damaged.memberFitness(false), "a write heals nothing").to.include({ mayVote: false, damaged: true });
     damaged.onHealed();
     expect([damaged.memberFitness(false), damaged.isFit, damaged.alarms]).to.deep.equal([FIT, true, []]);
   });

@@ -1,5 +1,6 @@
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import { TemporaryDirectories, until } from "../../test/harness/index.ts";
@@ -108,6 +109,25 @@ describe("RocksLogStore", () => {
       expect(readFence(join(directory, FENCE_FILE))).to.include({ counter: at, writeSeq: at });
     }
     expect(statSync(join(directory, FENCE_FILE)).size).to.equal(4096 + 512);
+  });
+
+  it("P1: has the fence synced with every other term and vote, and not with entries alone", async () => {
+    const synced: unknown[] = [];
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (request: { readonly syncFence?: boolean }, ...rest) {
+      synced.push(request.syncFence);
+      post.call(this, request, ...rest);
+    };
+    try {
+      await write({ ...append(1, 1, 1, 1), vote: 0 });
+      await write({ ...append(2, 1, 2, 2), vote: 0 });
+      await write(append(3, 1, 3, 3));
+      await write(append(4, 2, 4, 4));
+      await write(append(5, 2, 5, 5));
+    } finally {
+      Worker.prototype.postMessage = post;
+    }
+    expect(synced).to.deep.equal([true, false, true, true, false]);
   });
 
   it("writes a hard state without entries, and keeps the log as it is", async () => {

@@ -268,7 +268,7 @@ describe("Rocks", () => {
     batch._closeSync();
     iterator._closeSync();
     await probe.close();
-    for (let round = 0; round < 500; round++) {
+    for (let round = 0; round < 150; round++) {
       rocks.write([put("61", "01")], false);
       rocks.scan(hex("00"), hex("ff"), () => true);
       const [ended, left] = [rocks.view([ALL_ROWS, ALL_ROWS]), rocks.view([ALL_ROWS, ALL_ROWS])];

@@ -27,6 +27,9 @@ export interface Fitness {
 /** A pre-candidate is a candidate that has not entered the term yet that it wants to lead. */
 type Phase = "follower" | "pre-candidate" | "candidate" | "leader";
 
+/** A pre-candidate that has no answer yet asks again after so many ticks. */
+const PRE_VOTE_TICKS = 4;
+
 export class Election {
   readonly #state: CoreState;
   readonly #install: Install;
@@ -96,6 +99,9 @@ export class Election {
     this.#elapsedTicks++;
     if (this.#elapsedTicks >= this.#timeoutTicks) {
       this.campaign();
+    } else if (this.#phase === "pre-candidate" && this.#elapsedTicks % PRE_VOTE_TICKS === 0) {
+      // Who has heard the leader a moment longer says nothing yet: asking changes nothing, and waiting costs a timeout.
+      this.#askForPreVotes();
     }
   }
 
@@ -135,11 +141,15 @@ export class Election {
     this.#stand("pre-candidate", 0);
     this.#votes = new Votes();
     this.#votes.record(this.#state.id, true);
+    this.#askForPreVotes();
+    this.#conclude();
+    return true;
+  }
+
+  #askForPreVotes(): void {
     for (const to of this.#state.otherVoters) {
       this.#state.send({ type: "pre-vote", ...this.#candidacy(to), term: this.#state.term + 1 });
     }
-    this.#conclude();
-    return true;
   }
 
   /** The write is durable; if it holds the vote for oneself, that counts from now on (P4). */

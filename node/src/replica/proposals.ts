@@ -46,7 +46,14 @@ import {
 import type { Clock } from "./clock.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
 import type { Transport } from "./transport.ts";
-import { type Proposal, type ProposalDone, type SnapshotVerdict, type Waiter, Waiters } from "./waiters.ts";
+import {
+  deadlineError,
+  type Proposal,
+  type ProposalDone,
+  type SnapshotVerdict,
+  type Waiter,
+  Waiters,
+} from "./waiters.ts";
 
 export interface ProposalsOptions {
   readonly memberId: number;
@@ -116,17 +123,20 @@ export class Proposals {
     }
   }
 
-  /** Answers changes of the membership of which no joint configuration is left, or whose time is up. */
+  /** Answers changes of the membership of which no joint configuration is left, and those whose time is up. */
   settle(nowMs: number): void {
     if (this.#settling.length === 0) {
       return;
     }
     const isSettled = !isJoint(this.#options.core.configuration);
-    const settling = this.#settling;
-    this.#settling = settling.filter(({ deadlineMs }) => !isSettled && deadlineMs > nowMs);
-    for (const one of settling) {
-      if (!this.#settling.includes(one)) {
+    for (const one of this.#settling.splice(0)) {
+      if (isSettled) {
         one.done(null, one.outcome);
+      } else if (one.deadlineMs > nowMs) {
+        this.#settling.push(one);
+      } else {
+        // It is under way, and both majorities are still needed: that is not what was asked for.
+        one.done(deadlineError(), null);
       }
     }
   }
@@ -182,8 +192,9 @@ export class Proposals {
   refuseAll(): void {
     this.#waiting = [];
     this.#waiters.refuseAll();
-    for (const { done, outcome } of this.#settling.splice(0)) {
-      done(null, outcome);
+    for (const { done } of this.#settling.splice(0)) {
+      const message = "this member is shutting down while the change is under way";
+      done(new CoordinationError("SHUTTING_DOWN", message, { outcome: "unknown" }), null);
     }
   }
 

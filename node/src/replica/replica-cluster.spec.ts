@@ -513,6 +513,18 @@ describe("three replicas", () => {
       expect(readCluster(cluster.replica(2).state)?.configuration.outgoing).to.deep.equal([]);
     });
 
+    it("S12: are not said to be done at the deadline while both majorities are needed", () => {
+      const cluster = ReplicaCluster.ledBy(1);
+      const call = cluster.change(2, { kind: "reconfigure", ...NOTHING, demote: [2, 3] });
+      const isJoint = () => (readCluster(cluster.replica(2).state)?.configuration.outgoing.length ?? 0) > 0;
+      while (!isJoint()) {
+        cluster.time.turn();
+      }
+      cluster.kill(1);
+      expect(resultAfter(cluster, call)).to.equal("DEADLINE unknown");
+      expect(isJoint()).to.equal(true);
+    });
+
     it("tells on every member how the others are, as the leader knows it", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.kill(3);

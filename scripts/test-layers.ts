@@ -47,7 +47,8 @@ export function findLayers(): TestLayer[] {
         "node/history/**/*.spec.ts",
         "node/sim/**/*.spec.ts",
       ]).filter((file) => !mutants.includes(file)),
-      timeoutMs: 10_000,
+      // Twenty times what the slowest of them, on a real disk, takes on an idle machine.
+      timeoutMs: 30_000,
     },
     // Deliberate bugs, each against what is to catch it, in processes of their own.
     { name: "mutants", files: mutants, timeoutMs: 240_000 },

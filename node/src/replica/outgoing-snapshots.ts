@@ -23,11 +23,14 @@ export interface SnapshotLimits {
 }
 
 export const DEFAULT_SNAPSHOT_LIMITS: SnapshotLimits = {
-  chunkBytes: 1024 * 1024,
+  chunkBytes: 256 * 1024,
   streamsMax: 2,
-  bytesPerSecond: 64 * 1024 * 1024,
+  bytesPerSecond: 32 * 1024 * 1024,
   streamMs: 30 * 60_000,
 };
+
+/** A turn that comes this much later than asked for, in milliseconds, shows that there is much else to do. */
+const BUSY_MS = 2;
 
 /** The form of manifests, chunks and trailers of this release. */
 export const SNAPSHOT_FORMAT = 1;
@@ -136,7 +139,16 @@ export class OutgoingSnapshots {
       return;
     }
     // A turn of its own, after the sockets were polled: reading a chunk takes milliseconds (S44).
-    this.#options.scheduler.immediate(() => this.#sendChunk(stream));
+    const { clock, scheduler } = this.#options;
+    const askedMs = clock.monotonicMs();
+    scheduler.immediate(() => {
+      if (clock.monotonicMs() - askedMs <= BUSY_MS) {
+        this.#sendChunk(stream);
+      } else {
+        // The event loop has much to do: clients come first, and the stream goes on with the next tick.
+        stream.isPaused = true;
+      }
+    });
   }
 
   #sendChunk(stream: Stream): void {

@@ -104,6 +104,9 @@ async function searchAll(mutants: readonly Mutant[]): Promise<number> {
   return failures;
 }
 
+if (!["all", "specs", "simulator"].includes(values.among)) {
+  throw new Error(`--among says all, specs or simulator, not "${values.among}"`);
+}
 stopOnSignals();
 const failures = values.search ? await searchAll(selected()) : await runAll(selected());
 process.exitCode = failures > 0 ? 1 : 0;

@@ -29,8 +29,8 @@ export interface DialPlan {
 export interface DialUser {
   /** Called once, with a connection of which the answer is the first frame. May raise a FrameError. */
   onAnswer(connection: FrameConnection, body: Uint8Array): void;
-  /** Called once: no answer came, or a wrong one. */
-  onFailed(reason: string): void;
+  /** Called once: no answer came, or a wrong one. `isRefused`: nothing listens at the address. */
+  onFailed(reason: string, isRefused: boolean): void;
 }
 
 export class Dial {
@@ -38,6 +38,7 @@ export class Dial {
   readonly #cancelTimer: () => void;
   #connection: FrameConnection | null = null;
   #over = false;
+  #isRefused = false;
 
   constructor(environment: PeerEnvironment, plan: DialPlan, user: DialUser) {
     this.#user = user;
@@ -51,7 +52,11 @@ export class Dial {
       return;
     }
     const first = { types: [plan.answerType], bodyBytesMax: plan.answerBytesMax };
-    const connection = new FrameConnection(open(environment, target), environment.clock, environment.limits, first, {
+    const socket = open(environment, target);
+    socket.once("error", (error: NodeJS.ErrnoException) => {
+      this.#isRefused = error.code === "ECONNREFUSED";
+    });
+    const connection = new FrameConnection(socket, environment.clock, environment.limits, first, {
       onFrame: (frame) => this.#onAnswer(connection, frame),
       onEnded: (reason) => this.#fail(reason),
     });
@@ -86,7 +91,7 @@ export class Dial {
       this.#user.onAnswer(connection, frame.body);
     } catch (error) {
       if (error instanceof FrameError) {
-        this.#user.onFailed(error.message);
+        this.#user.onFailed(error.message, false);
       }
       throw error;
     }
@@ -95,7 +100,7 @@ export class Dial {
   #fail(reason: string): void {
     if (this.#finish()) {
       this.#connection?.end(reason);
-      this.#user.onFailed(reason);
+      this.#user.onFailed(reason, this.#isRefused);
     }
   }
 

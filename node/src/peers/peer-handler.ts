@@ -34,6 +34,8 @@ export interface PeerHandler {
   onConnected(peer: number, connected: ConnectedPeer): void;
   /** Frames to the peer were dropped, or the connection that carried them has ended. */
   onUnreachable(peer: number): void;
+  /** Nothing listens where the peer should: its process is not there, as far as one can know. */
+  onGone(peer: number): void;
   /** Frames that `send` took and that were certainly never handed to a socket, in their order; they are dropped. */
   onUnsent(peer: number, kind: LinkKind, frames: readonly Frame[]): void;
   /**

@@ -30,8 +30,8 @@ export interface LinkUser {
   onRefused(link: PeerLink, refusal: HelloRefusal): void;
   /** The verified connection has ended and left these frames unsent. */
   onLost(link: PeerLink, unsent: readonly Frame[], reason: string): void;
-  /** A dial has failed. */
-  onFailed(link: PeerLink, reason: string): void;
+  /** A dial has failed. `isRefused`: nothing listens where the peer should. */
+  onFailed(link: PeerLink, reason: string, isRefused: boolean): void;
 }
 
 /** A connection is dialed anew before this share of the lives of both certificates is over (P50). */
@@ -137,8 +137,8 @@ export class PeerLink {
     };
     this.#dial = new Dial(this.#environment, plan, {
       onAnswer: (connection, body) => this.#onAnswer(connection, decodeAnswer(body)),
-      onFailed: (reason) => {
-        this.#user.onFailed(this, reason);
+      onFailed: (reason, isRefused) => {
+        this.#user.onFailed(this, reason, isRefused);
         // An older connection that sends nothing more, and that the other side does not close, is of no use.
         if (!this.isUsable) {
           this.#connection?.end("it could not be renewed");

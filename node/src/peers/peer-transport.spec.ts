@@ -102,6 +102,17 @@ describe("PeerTransport", () => {
       await until("the frame", () => two.frames.length === 3);
     });
 
+    it("is told from others that the process of a member is not there: its port refuses connections", async () => {
+      const [one, two] = (await cluster(2)) as [PeerMemberDouble, PeerMemberDouble];
+      await two.transport.stop();
+      await until("the end of the connection", () => one.unreachable.includes(2));
+      expect(one.events).to.not.include("gone 2");
+      await until("a dial in vain", () => {
+        one.clock.advance(50);
+        return one.events.includes("gone 2");
+      });
+    });
+
     it("may be larger than the queue if they are alone in it", async () => {
       const [one, two] = (await cluster(2)) as [PeerMemberDouble, PeerMemberDouble];
       const large = "x".repeat(12 * 1024 * 1024);

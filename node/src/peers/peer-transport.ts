@@ -264,7 +264,12 @@ export class PeerTransport {
           this.#later(() => handler.onUnsent(link.member.memberId, link.kind, unsent));
         }
       },
-      onFailed: (link, reason) => log.info({ ...fields(link), reason }, "a member could not be reached"),
+      onFailed: (link, reason, isRefused) => {
+        log.info({ ...fields(link), reason }, "a member could not be reached");
+        if (isRefused && link.kind === "control") {
+          this.#later(() => handler.onGone(link.member.memberId));
+        }
+      },
     };
   }
 

@@ -421,6 +421,12 @@ export class RaftCore {
     this.peer(id)?.disconnected();
   }
 
+  /** The process of the peer is certainly not there at the moment: its port refuses connections. */
+  peerGone(id: number): void {
+    this.peer(id)?.disconnected();
+    this.#election.peerGone(id);
+  }
+
   // ---- Snapshots ----
 
   /** A snapshot at the index is being sent to the peer. */

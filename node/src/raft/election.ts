@@ -27,6 +27,8 @@ export interface Fitness {
 /** A pre-candidate is a candidate that has not entered the term yet that it wants to lead. */
 type Phase = "follower" | "pre-candidate" | "candidate" | "leader";
 
+/** Who knows that the leader's process is gone stands after one of so many ticks, drawn anew, so that few stand at once. */
+const GONE_TICKS = 6;
 /** A pre-candidate that has no answer yet asks again after so many ticks. */
 const PRE_VOTE_TICKS = 4;
 
@@ -45,6 +47,8 @@ export class Election {
   #votes = new Votes();
   #elapsedTicks = 0;
   #timeoutTicks: number;
+  /** Timeout once the process of the leader is known not to be there; infinity while it may be. */
+  #goneTimeoutTicks = Number.POSITIVE_INFINITY;
   #leaderHeardTick = Number.NEGATIVE_INFINITY;
   #hasChanged = true;
 
@@ -97,11 +101,23 @@ export class Election {
       return;
     }
     this.#elapsedTicks++;
-    if (this.#elapsedTicks >= this.#timeoutTicks) {
+    if (this.#elapsedTicks >= Math.min(this.#timeoutTicks, this.#goneTimeoutTicks)) {
       this.campaign();
     } else if (this.#phase === "pre-candidate" && this.#elapsedTicks % PRE_VOTE_TICKS === 0) {
       // Who has heard the leader a moment longer says nothing yet: asking changes nothing, and waiting costs a timeout.
       this.#askForPreVotes();
+    }
+  }
+
+  /**
+   * The process of the peer is not there. If it leads, it is not waited for any longer than it takes to stand one after
+   * the other; should it be there all the same, its next word takes this back, and nobody who hears it votes.
+   */
+  peerGone(id: number): void {
+    if (this.#phase === "follower" && this.#leader === id && this.#goneTimeoutTicks === Number.POSITIVE_INFINITY) {
+      mark("raft.leader-gone");
+      this.#leaderHeardTick = Number.NEGATIVE_INFINITY;
+      this.#goneTimeoutTicks = this.#elapsedTicks + 1 + this.#random(GONE_TICKS);
     }
   }
 
@@ -255,6 +271,7 @@ export class Election {
     this.#install.cancelUnlessFrom(leader);
     this.#leaderHeardTick = this.#state.tick;
     this.#elapsedTicks = 0;
+    this.#goneTimeoutTicks = Number.POSITIVE_INFINITY;
   }
 
   // ---- Messages ----
@@ -429,6 +446,7 @@ export class Election {
   #restartTimer(): void {
     this.#elapsedTicks = 0;
     this.#timeoutTicks = this.#drawTimeout();
+    this.#goneTimeoutTicks = Number.POSITIVE_INFINITY;
   }
 
   #drawTimeout(): number {

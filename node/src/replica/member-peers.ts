@@ -200,6 +200,10 @@ export class MemberPeers implements PeerHandler {
     this.#serving?.replica.onUnreachable(peer);
   }
 
+  onGone(peer: number): void {
+    this.#serving?.replica.onGone(peer);
+  }
+
   onUnsent(peer: number, kind: LinkKind, frames: readonly Frame[]): void {
     this.#serving?.replica.onUnsent(peer, kind, frames);
   }

@@ -339,6 +339,12 @@ export class Replica {
     this.#arm();
   }
 
+  /** The process of the peer is not there. */
+  onGone(peer: number): void {
+    this.#core.peerGone(peer);
+    this.#arm();
+  }
+
   /** Frames that were taken and certainly never left. */
   onUnsent(_peer: number, _kind: LinkKind, frames: readonly Frame[]): void {
     this.#proposals.onUnsent(frames);

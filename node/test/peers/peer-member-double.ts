@@ -172,6 +172,10 @@ export class PeerMemberDouble implements PeerHandler {
     this.events.push(`unreachable ${peer}`);
   }
 
+  onGone(peer: number): void {
+    this.events.push(`gone ${peer}`);
+  }
+
   onUnsent(peer: number, kind: LinkKind, frames: readonly Frame[]): void {
     this.unsent.push({ peer, kind, texts: frames.map(({ body }) => Buffer.from(body).toString()) });
   }

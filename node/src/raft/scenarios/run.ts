@@ -17,7 +17,7 @@
  *     durable N | apply N [INDEX] | compact N FIRST
  *     stabilize [N…]   durable, apply and deliver among these until nothing moves; messages to others stay
  *     snapshot A>B start|offer|sent|failed|abandon|place|durable|finish|all [name=NAME]
- *     connect A>B [restarted] [damaged] | unreachable A>B   what A's core is told about B
+ *     connect A>B [restarted] [damaged] | unreachable A>B | gone A>B   what A's core is told about B
  *     crash N [written] | restart N [damaged] [log=TERM,…] [term=T] [vote=V] [commit=C] [applied=I]
  *         [reverted=INDEX] [changes=ROLE:ID,…|…]
  *     disk N ok|stall|slow|full|fail | fitness N [vote] [lead]
@@ -241,6 +241,11 @@ class ScenarioCluster {
       case "unreachable": {
         const [from, to] = pair(words.at(1));
         this.#input(from, ({ running }) => running.peerUnreachable(to));
+        return;
+      }
+      case "gone": {
+        const [from, to] = pair(words.at(1));
+        this.#input(from, ({ running }) => running.peerGone(to));
         return;
       }
       case "crash":

@@ -60,7 +60,7 @@ describe("each of three members", () => {
   it("answers its share of a concurrent load as one single copy would (G2)", async () => {
     const seed = randomInt(SEED_MAX);
     console.log(`      seed ${seed}`);
-    const load = cluster.load({ isPinned: true, clients: 6, keys: 3, seed });
+    const load = cluster.load({ pinned: 6, clients: 6, keys: 3, seed });
     load.start();
     await load.untilAcknowledged(WRITES);
     await load.stop();

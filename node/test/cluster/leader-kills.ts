@@ -24,7 +24,9 @@ await ClusterUnderTest.with(Number(values.members), async (cluster) => {
   });
   await load.stop();
   const { acknowledgedWrites, failed, unknown, failures } = load.statistics(startMs, performance.now());
-  console.log(`${acknowledgedWrites} acknowledged writes, ${failed} failed, ${unknown} unknown`, failures);
+  console.log(
+    `${acknowledgedWrites} acknowledged writes, ${failed} failed, ${unknown} unknown ${[...failures.keys()].join("; ")}`.trimEnd(),
+  );
   requireCorrect(load.history);
   const sorted = gapsMs.sort((a, b) => a - b);
   const p50 = sorted[Math.floor(sorted.length / 2)] ?? 0;

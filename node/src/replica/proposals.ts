@@ -45,6 +45,7 @@ import {
 } from "../state/index.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
+import { ToldRefusals } from "./told-refusals.ts";
 import type { Transport } from "./transport.ts";
 import {
   deadlineError,
@@ -92,6 +93,8 @@ export class Proposals {
   /** Calls whose present attempt is not handed out, in the order of their arrival. */
   #waiting: Waiter[] = [];
   #settling: Settling[] = [];
+  /** What others were refused here. */
+  readonly #told = new ToldRefusals();
 
   constructor(options: ProposalsOptions) {
     this.#options = options;
@@ -371,10 +374,19 @@ export class Proposals {
       transport.send(peer, "log", FrameType.Forwarded, encodeForwarded({ term, appended }));
     }
     for (const [reason, seqs] of refused) {
-      const { leader } = core;
-      const body = encodeForwardRefused({ seqs, reason, leader, term: core.term });
-      // An answer that is lost leaves the attempts to the proofs of the log.
-      transport.send(peer, "log", FrameType.Refused, body);
+      const answer = { seqs, reason, leader: core.leader, term: core.term };
+      this.#told.add(peer, boot, answer, this.#options.clock.monotonicMs());
+      transport.send(peer, "log", FrameType.Refused, encodeForwardRefused(answer));
+    }
+  }
+
+  /** A connection with this start of the peer is new: what it was refused may be lost with the last one. */
+  onConnected(peer: number, boot: number): void {
+    const { clock, transport } = this.#options;
+    if (transport.isConnected(peer, "log")) {
+      for (const answer of this.#told.of(peer, boot, clock.monotonicMs())) {
+        transport.send(peer, "log", FrameType.Refused, encodeForwardRefused(answer));
+      }
     }
   }
 

@@ -57,6 +57,20 @@ describe("three replicas", () => {
       }
     });
 
+    it("S36: a refusal that is lost with its connection is said again when there is another", () => {
+      const cluster = ReplicaCluster.ledBy(1);
+      cluster.replica(1).setDiskSpace("low");
+      cluster.network.hold(1, 2, "log");
+      const call = cluster.put(2, "k");
+      cluster.advance(100);
+      cluster.network.cut(1, 2);
+      cluster.advance(20);
+      expect(resultOf(call), "it was not heard").to.equal("open");
+      cluster.network.connect(1, 2);
+      cluster.advance(100);
+      expect(resultOf(call)).to.equal("STORAGE_FULL not-executed");
+    });
+
     it("S36: REFUSED by a member that does not lead that term any more leads to a new attempt at the new leader", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.network.hold(2, 1, "log");

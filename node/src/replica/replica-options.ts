@@ -84,3 +84,11 @@ export interface ReplicaStatus {
   /** What is wrong with this member; empty if nothing is. */
   readonly alarms: readonly string[];
 }
+
+/** The start of a peer with which a connection is verified. */
+export interface ConnectedStart {
+  readonly boot: number;
+  /** An earlier start of it was connected before. */
+  readonly restarted: boolean;
+  readonly damaged: boolean;
+}

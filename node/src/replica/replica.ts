@@ -53,7 +53,7 @@ import type { MembershipViewDone, TransferDone } from "./membership-view.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
 import { Proposals } from "./proposals.ts";
 import { seededRandom } from "./random.ts";
-import type { ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
+import type { ConnectedStart, ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
 import { Snapshots } from "./snapshots.ts";
 import type { IncomingSnapshot } from "./transport.ts";
 import { deadlineError, type Proposal, type ProposalDone } from "./waiters.ts";
@@ -323,12 +323,10 @@ export class Replica {
   }
 
   /** A connection with this start of the peer is verified. */
-  onConnected(
-    peer: number,
-    connected: { readonly boot: number; readonly restarted: boolean; readonly damaged: boolean },
-  ): void {
+  onConnected(peer: number, connected: ConnectedStart): void {
     this.#frames.onConnected(peer, connected.boot, connected.restarted);
     this.#core.peerConnected(peer, connected);
+    this.#proposals.onConnected(peer, connected.boot);
     this.#arm();
   }
 

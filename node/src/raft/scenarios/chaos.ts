@@ -508,7 +508,11 @@ export class Chaos {
     ] as const) {
       const member = this.#member(at);
       if (member.isUp) {
-        this.#input(member, `loses ${peer}`, () => member.running.peerUnreachable(peer));
+        // Now and then its process is said to be gone, which may be wrong.
+        const isGone = this.#random(3) === 0;
+        this.#input(member, isGone ? `misses ${peer}` : `loses ${peer}`, () => {
+          return isGone ? member.running.peerGone(peer) : member.running.peerUnreachable(peer);
+        });
       }
     }
     this.#streams.endBetween(one, other);

@@ -16,7 +16,7 @@ describe("cluster tick", () => {
 
   it("S21: goes on from the greatest logged tick, so a restart keeps what was left of a TTL", () => {
     expect(tick.nowMs).to.equal(5_000);
-    tick.start();
+    tick.start(2);
     expect(tick.nowMs).to.equal(5_000);
     time.advance(1_234.9);
     expect(tick.nowMs).to.equal(6_234);
@@ -25,18 +25,18 @@ describe("cluster tick", () => {
   it("stands still while nobody leads", () => {
     time.advance(10_000);
     expect(tick.nowMs).to.equal(5_000);
-    tick.start();
+    tick.start(2);
     time.advance(100);
     tick.stop();
     time.advance(10_000);
     expect(tick.nowMs).to.equal(5_100);
-    tick.start();
+    tick.start(2);
     time.advance(1);
     expect(tick.nowMs).to.equal(5_101);
   });
 
   it("S20: knows nothing of the wall clock: its jumps change nothing", () => {
-    tick.start();
+    tick.start(2);
     time.wallClockMs += 3_600_000;
     time.advance(10);
     expect(tick.nowMs).to.equal(5_010);
@@ -44,8 +44,30 @@ describe("cluster tick", () => {
     expect(tick.nowMs).to.equal(5_010);
   });
 
+  it("S21: goes on from what a leader has told, but not if another one has led since who may not have known it", () => {
+    tick.hear(2, 9_000);
+    tick.follow(2);
+    expect(tick.nowMs).to.equal(9_000);
+    tick.follow(3);
+    expect(tick.nowMs).to.equal(5_000);
+    tick.hear(3, 5_500);
+    tick.start(4);
+    time.advance(10);
+    expect(tick.nowMs).to.equal(5_510);
+  });
+
+  it("S21: what it counted while it led in vain is no time for what another leader has logged meanwhile", () => {
+    tick.start(2);
+    time.advance(20_000);
+    tick.stop();
+    tick.follow(3);
+    tick.observe(6_000);
+    tick.start(4);
+    expect(tick.nowMs).to.equal(6_000);
+  });
+
   it("takes a greater tick from the log, and never goes back for a smaller one", () => {
-    tick.start();
+    tick.start(2);
     time.advance(100);
     tick.observe(5_099);
     expect(tick.nowMs).to.equal(5_100);
@@ -59,9 +81,9 @@ describe("cluster tick", () => {
   });
 
   it("runs on when it is started again while it runs, as a change of the configuration does", () => {
-    tick.start();
+    tick.start(2);
     time.advance(1_000);
-    tick.start();
+    tick.start(2);
     expect(tick.nowMs).to.equal(6_000);
     time.advance(5);
     expect(tick.nowMs).to.equal(6_005);
@@ -88,7 +110,7 @@ describe("cluster tick", () => {
             // What this cluster has logged is at most the time that has passed.
             running.observe(Math.floor(5_000 + (clock.monotonicMs() - startedMs) / 2));
           } else {
-            running[kind]();
+            running[kind](2);
           }
           expect(running.nowMs).to.be.at.least(before);
           expect(running.nowMs - 5_000).to.be.at.most(clock.monotonicMs() - startedMs + ROUNDING_MS);

@@ -50,7 +50,7 @@ describe("LeaderDuties", () => {
   /** Something that runs out, and the cluster tick far behind its time. */
   function letSomethingExpire(): void {
     applied.execute({ ...putOf("k", "v"), ttlSeconds: 5 } as ReturnType<typeof putOf>);
-    tick.start();
+    tick.start(2);
     time.stall(6_000);
   }
 

@@ -450,7 +450,7 @@ export class Replica {
         return;
       case "tick":
         if (frame.peer === this.#core.leader && frame.tick.term === this.#core.term) {
-          this.#tick.observe(frame.tick.tickMs);
+          this.#tick.hear(frame.tick.term, frame.tick.tickMs);
           this.#freshness.onLeaderCommit(frame.tick.commitIndex, this.#clock.monotonicMs());
         }
         return;
@@ -481,8 +481,7 @@ export class Replica {
 
   #askReads(): void {
     const { role } = this.#core;
-    const isLed = role === "follower" && this.#freshness.leader !== 0;
-    if (this.#reads.hasUnasked && (role === "leader" || isLed)) {
+    if (this.#reads.hasUnasked && (role === "leader" || (role === "follower" && this.#freshness.leader !== 0))) {
       this.#reads.asked(this.#core.readIndex());
     }
   }
@@ -534,6 +533,9 @@ export class Replica {
   #drain(): void {
     // While a state is on its way into its place the log must not begin anew behind it.
     const effects = this.#core.drain(!this.#writing && !this.#snapshots.isPlacing);
+    if (this.#core.role !== "leader") {
+      this.#tick.follow(this.#core.lastTerm);
+    }
     for (const message of effects.messages) {
       this.#send(message);
     }
@@ -594,7 +596,7 @@ export class Replica {
 
   #onRole(role: Role, term: number, leader: number): void {
     if (role === "leader") {
-      this.#tick.start();
+      this.#tick.start(term);
     } else {
       this.#tick.stop();
       this.#commitTimes.clear();

@@ -13,13 +13,15 @@ import {
 } from "../src/state/index.ts";
 import type { Calls } from "./calls.ts";
 import type { EventHeap } from "./event-heap.ts";
+import type { Member } from "./member.ts";
 import type { ChangeKind } from "./plan.ts";
 import type { Process } from "./process.ts";
-import type { RandomStream } from "./random.ts";
+import { type RandomStream, streamOf } from "./random.ts";
 import type { Trace } from "./trace.ts";
 
 export interface AdministratorOptions {
   readonly heap: EventHeap;
+  /** For what the script does not decide. */
   readonly random: RandomStream;
   readonly trace: Trace;
   readonly calls: Calls;
@@ -49,12 +51,15 @@ const PAUSE_MS = 300;
 
 export class Administrator {
   readonly #options: AdministratorOptions;
+  /** Of the change that is under way. */
+  #random: RandomStream;
   #names = 1;
   #done = 0;
   #isStopped = false;
 
   constructor(options: AdministratorOptions) {
     this.#options = options;
+    this.#random = options.random;
   }
 
   /** Changes that were carried out. */
@@ -67,8 +72,9 @@ export class Administrator {
     this.#isStopped = true;
   }
 
-  /** Does one change, whatever comes of it. */
-  change(kind: ChangeKind, onEnd: End): void {
+  /** Does one change, whatever comes of it; `draw` decides how. */
+  change(kind: ChangeKind, draw: number, onEnd: End): void {
+    this.#random = streamOf(draw);
     const end: End = (isDone) => {
       this.#done += isDone ? 1 : 0;
       onEnd(isDone);
@@ -95,7 +101,35 @@ export class Administrator {
 
   /** Adds a member and promotes it. */
   add(onEnd: End): void {
-    this.#join((id) => {
+    this.#names++;
+    this.#join(`member-${this.#names}`, (id) => {
+      if (id === null) {
+        onEnd(false);
+      } else {
+        this.#promote(id, [], ATTEMPTS_MAX, onEnd);
+      }
+    });
+  }
+
+  /**
+   * The directory of the member is gone. Its process asks for the slot of its name, as it knows nothing of having one,
+   * under a new incarnation or, if that was kept elsewhere, the former one; then the member is removed.
+   */
+  expel({ id, name, incarnation: former }: Pick<Member, "id" | "name" | "incarnation">, onEnd: End): void {
+    this.#random = this.#options.random;
+    const incarnation = this.#random.chance(0.5) ? former : this.#random.bytes(former.length);
+    this.#claim({ name, incarnation, attempts: ATTEMPTS_MAX }, () => {
+      const none: number[] = [];
+      this.#propose({ kind: "reconfigure", promote: none, demote: none, remove: [id] }, (answer) => {
+        onEnd(answer?.outcome != null && "kind" in answer.outcome.answer);
+      });
+    });
+  }
+
+  /** A member of this name, which nobody has now, joins and votes. */
+  rejoin(name: string, onEnd: End): void {
+    this.#random = this.#options.random;
+    this.#join(name, (id) => {
       if (id === null) {
         onEnd(false);
       } else {
@@ -106,14 +140,15 @@ export class Administrator {
 
   /** A new member takes the place of another one, in one joint change. */
   #replace(onEnd: End): void {
-    this.#join((id) => {
+    this.#names++;
+    this.#join(`member-${this.#names}`, (id) => {
       if (id === null) {
         onEnd(false);
         return;
       }
       this.#view((view) => {
         const voters = view === null ? [] : this.#voters().filter((voter) => voter !== view.leaderId && voter !== id);
-        const victim = this.#options.random.pick(voters);
+        const victim = this.#random.pick(voters);
         this.#promote(id, victim === undefined ? [] : [victim], ATTEMPTS_MAX, onEnd);
       });
     });
@@ -122,7 +157,7 @@ export class Administrator {
   #remove(how: "remove" | "demote", onEnd: End): void {
     this.#view((view) => {
       const voters = this.#voters().filter((id) => id !== view?.leaderId);
-      const victim = this.#options.random.pick(voters);
+      const victim = this.#random.pick(voters);
       if (view === null || victim === undefined) {
         onEnd(false);
         return;
@@ -134,7 +169,8 @@ export class Administrator {
   }
 
   #transfer(onEnd: End): void {
-    const { random, calls } = this.#options;
+    const { calls } = this.#options;
+    const random = this.#random;
     const process = random.pick(this.#options.processes());
     if (process === undefined) {
       onEnd(false);
@@ -152,18 +188,17 @@ export class Administrator {
 
   /** The voters, as some member knows them. */
   #voters(): readonly number[] {
-    const process = this.#options.random.pick(this.#options.processes());
+    const process = this.#random.pick(this.#options.processes());
     return process === undefined ? [] : (readCluster(process.replica.state)?.configuration.voters ?? []);
   }
 
-  #join(onEnd: (id: number | null) => void): void {
-    const { random, created, createdMax } = this.#options;
+  #join(name: string, onEnd: (id: number | null) => void): void {
+    const { created, createdMax } = this.#options;
+    const random = this.#random;
     if (created() >= createdMax) {
       onEnd(null);
       return;
     }
-    this.#names++;
-    const name = `member-${this.#names}`;
     this.#propose({ kind: "add-slot", name }, (answer) => {
       if (answer !== null && answer.error?.outcome === "not-executed") {
         onEnd(null);
@@ -179,7 +214,8 @@ export class Administrator {
   }
 
   #claim(joiner: Joiner, onEnd: (id: number | null) => void): void {
-    const { random, calls, heap } = this.#options;
+    const { calls, heap } = this.#options;
+    const random = this.#random;
     const { name, incarnation } = joiner;
     const process = random.pick(this.#options.processes());
     const again = (): void => {
@@ -252,7 +288,8 @@ export class Administrator {
   }
 
   #view(onEnd: (view: MembershipView | null) => void): void {
-    const { calls, random } = this.#options;
+    const { calls } = this.#options;
+    const random = this.#random;
     const process = random.pick(this.#options.processes());
     if (process === undefined) {
       onEnd(null);
@@ -268,7 +305,8 @@ export class Administrator {
   }
 
   #propose(operation: MembershipOperation, onEnd: (answer: Answer | null) => void): void {
-    const { calls, random, trace } = this.#options;
+    const { calls, trace } = this.#options;
+    const random = this.#random;
     const process = random.pick(this.#options.processes());
     if (process === undefined) {
       onEnd(null);

@@ -5,11 +5,14 @@
  */
 
 import type { EventHeap } from "./event-heap.ts";
+import type { LimitRules } from "./limit-rules.ts";
 import type { Process } from "./process.ts";
 import { must } from "./rule-violation.ts";
 
 interface Call {
   readonly process: Process;
+  /** The process has been asked. */
+  isSeen: boolean;
   readonly what: string;
   readonly deadlineMs: number;
   readonly lose: () => void;
@@ -49,6 +52,7 @@ export class Calls {
     let isOver = false;
     const call: Call = {
       process,
+      isSeen: false,
       what,
       deadlineMs: process.loop.monotonicMs() + limitMs,
       lose: () => {
@@ -61,6 +65,7 @@ export class Calls {
     };
     this.#open.add(call);
     process.loop.arrive(() => {
+      call.isSeen = true;
       start(call.deadlineMs, (answer) => {
         must(!isOver || process.loop.isDead, "I16 a call is answered once", () => `m${process.memberId}: ${what}`);
         if (isOver) {
@@ -90,6 +95,17 @@ export class Calls {
       must(lateMs <= LATE_MS_MAX, "I16 no call outlives its deadline", () => {
         return `m${process.memberId}: ${what}, ${Math.round(lateMs)} ms late`;
       });
+    }
+  }
+
+  /** Nobody has more callers waiting than agreed, but for those whose refusal is on its way. */
+  checkLimits(limits: LimitRules): void {
+    const counts = new Map<Process, number>();
+    for (const { process, isSeen } of this.#open) {
+      counts.set(process, (counts.get(process) ?? 0) + Number(isSeen));
+    }
+    for (const [{ memberId, loop }, count] of counts) {
+      limits.onWaiting(memberId, count, loop.waiting);
     }
   }
 

@@ -14,7 +14,7 @@ describe("the canonical log", () => {
   let log: CanonicalLog;
 
   beforeEach(() => {
-    log = new CanonicalLog();
+    log = new CanonicalLog(() => 0);
     log.wrote(1, [rowOf(1, 1), rowOf(2, 1)], 0);
     log.committed(1, 1, rowOf(1, 1));
     log.committed(1, 2, rowOf(2, 1));

@@ -10,9 +10,12 @@ import { must } from "./rule-violation.ts";
 interface Known {
   readonly row: Uint8Array;
   readonly prevTerm: number;
+  /** When somebody wrote it first. */
+  readonly atMs: number;
 }
 
 export class CanonicalLog {
+  readonly #nowMs: () => number;
   /** Every entry that was ever written anywhere, by index and term. */
   readonly #written = new Map<string, Known>();
   /** The committed log, from index 1 on. */
@@ -20,6 +23,12 @@ export class CanonicalLog {
   readonly #origins = new Map<string, number>();
   readonly #digests = new Map<number, number>();
   readonly #snapshots = new Map<number, number>();
+  /** When a state came to each index first, from index 1 on. */
+  readonly #appliedMs: number[] = [];
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
 
   /** Index of the last entry that somebody has known as committed. */
   get last(): number {
@@ -40,6 +49,13 @@ export class CanonicalLog {
     return this.#digests.get(index);
   }
 
+  /** When the committed entry was first written, and when its effects were first there to be seen, in milliseconds. */
+  timesOf(index: number): { readonly writtenMs: number; readonly appliedMs: number } {
+    const row = this.#committed[index - 1] as Uint8Array;
+    const { atMs } = this.#written.get(`${index}/${entryTerm(row)}`) as Known;
+    return { writtenMs: atMs, appliedMs: this.#appliedMs[index - 1] ?? Number.POSITIVE_INFINITY };
+  }
+
   /** A member writes rows behind an entry of this term. */
   wrote(member: number, rows: readonly Uint8Array[], prevTerm: number): void {
     let before = prevTerm;
@@ -48,7 +64,7 @@ export class CanonicalLog {
       const key = `${index}/${term}`;
       const known = this.#written.get(key);
       if (known === undefined) {
-        this.#written.set(key, { row: row.slice(), prevTerm: before });
+        this.#written.set(key, { row: row.slice(), prevTerm: before, atMs: this.#nowMs() });
       } else {
         must(isSame(known.row, row), "I4 equal index and term mean equal bytes", () => `m${member}, ${key}`);
         must(known.prevTerm === before, "I4 equal index and term mean equal prefixes", () => {
@@ -86,6 +102,9 @@ export class CanonicalLog {
       return `m${member} at ${index}: digest ${digest}, not ${known}`;
     });
     this.#digests.set(index, digest);
+    while (this.#appliedMs.length < index) {
+      this.#appliedMs.push(this.#nowMs());
+    }
   }
 
   /** A state of the index is sent, or received whole. */

@@ -1,9 +1,13 @@
 /**
  * Clients of a simulated cluster: each does one operation after the other at some member, with deadlines, and sends a
  * request again under its id while its outcome is not known. Every value is written once in a run.
+ *
+ * What a client does next is an item of the script; one that comes while it is still busy is left out. All that it is
+ * told goes into the history of the keys.
  */
 
 import { createHash } from "node:crypto";
+import type { OpenOperation, OperationOutcome } from "../history/index.ts";
 import {
   type ClientCommand,
   type ClientOperation,
@@ -11,20 +15,24 @@ import {
   getKey,
   type Outcome,
   type Principal,
+  type StoredKey,
 } from "../src/state/index.ts";
 import { OWNER } from "../test/index.ts";
 import type { Calls } from "./calls.ts";
 import type { EventHeap } from "./event-heap.ts";
+import { foundAnswer, type KeyHistory, keyAnswerOf } from "./key-history.ts";
 import type { Plan } from "./plan.ts";
 import type { Process } from "./process.ts";
-import type { RandomStream } from "./random.ts";
+import { type RandomStream, streamOf } from "./random.ts";
 import type { Request, Requests } from "./requests.ts";
 import { must, RuleViolation } from "./rule-violation.ts";
 import type { Trace } from "./trace.ts";
 
 export interface ClientsOptions {
   readonly heap: EventHeap;
+  /** For request ids. */
   readonly random: RandomStream;
+  readonly history: KeyHistory;
   readonly trace: Trace;
   readonly calls: Calls;
   readonly requests: Requests;
@@ -41,6 +49,9 @@ interface Answer {
 
 interface Client {
   readonly id: number;
+  /** What the present operation decides by. */
+  random: RandomStream;
+  isBusy: boolean;
   home: Process | null;
   /** What it has last seen of each key: a value, or undefined for none. */
   readonly seen: Map<string, Uint8Array | undefined>;
@@ -49,6 +60,7 @@ interface Client {
 
 const PRINCIPAL: Principal = OWNER;
 const CALLS_MAX = 5;
+const TTL_SECONDS_MAX = 4;
 /** A request is sent again for this share of the time for which its answer is stored. */
 const RETRY_SHARE = 0.25;
 /** A deadline that nothing but a fault exceeds. */
@@ -56,6 +68,7 @@ const AMPLE_MS = 20_000;
 
 export class Clients {
   readonly #options: ClientsOptions;
+  readonly #clients = new Map<number, Client>();
   #isStopped = false;
   #failures = 0;
 
@@ -68,10 +81,15 @@ export class Clients {
     return this.#failures;
   }
 
-  start(): void {
-    for (let id = 1; id <= this.#options.plan.clients; id++) {
-      this.#think({ id, home: null, seen: new Map(), values: 0 });
+  /** The client is to do something now, unless it is still busy. */
+  act(id: number, draw: number): void {
+    const client = this.#clientOf(id);
+    if (this.#isStopped || client.isBusy) {
+      return;
     }
+    client.isBusy = true;
+    client.random = streamOf(draw);
+    this.#act(client);
   }
 
   /** No operation begins any more. */
@@ -79,71 +97,99 @@ export class Clients {
     this.#isStopped = true;
   }
 
-  /** Writes something new through the process; false if that was refused or is not known. */
+  /** Writes something new through the process, however often that takes; false if it was refused. */
   write(process: Process, key: string, value: string, onEnd: (isDone: boolean) => void): void {
     const operation = putOf(key, Buffer.from(value));
     const request = this.#begin(operation);
-    this.#send(process, request, AMPLE_MS, (answer) => onEnd(answer?.outcome != null));
-  }
-
-  /** Reads the key through the process; undefined if that was refused, null if there is none. */
-  read(process: Process, key: string, onEnd: (value: string | null | undefined) => void): void {
-    this.#read(process, key, AMPLE_MS, (isDone, value) => {
-      onEnd(isDone ? (value === undefined ? null : Buffer.from(value).toString()) : undefined);
+    const open = this.#options.history.begin("rest", operation);
+    this.#insist(process, request, 1, (isDone) => {
+      endOperation(open, request);
+      onEnd(isDone);
     });
   }
 
-  #think(client: Client): void {
-    const { heap, random, plan } = this.#options;
-    heap.after(random.exponential(plan.pauseMs), () => {
-      if (!this.#isStopped) {
-        this.#act(client);
+  /** A call that got lost is of unknown outcome: its request is sent again until there is an answer. */
+  #insist(process: Process, request: Request, calls: number, onEnd: (isDone: boolean) => void): void {
+    this.#send(process, request, AMPLE_MS, (answer) => {
+      if (answer?.error?.outcome === "unknown" && calls < CALLS_MAX) {
+        this.#insist(process, request, calls + 1, onEnd);
+      } else {
+        onEnd(answer?.outcome != null);
       }
     });
   }
 
+  /** Reads the key through the process; undefined if that was refused, null if there is none. */
+  read(process: Process, key: string, onEnd: (value: string | null | undefined) => void): void {
+    this.#read("rest", process, key, AMPLE_MS, (isDone, value) => {
+      onEnd(isDone ? (value === undefined ? null : Buffer.from(value).toString()) : undefined);
+    });
+  }
+
+  #clientOf(id: number): Client {
+    const client = this.#clients.get(id) ?? {
+      id,
+      random: streamOf(id),
+      isBusy: false,
+      home: null,
+      seen: new Map(),
+      values: 0,
+    };
+    this.#clients.set(id, client);
+    return client;
+  }
+
   #act(client: Client): void {
-    const { random, plan } = this.#options;
+    const { plan } = this.#options;
+    const { random } = client;
     const process = this.#processFor(client);
     if (process === null) {
-      this.#think(client);
+      client.isBusy = false;
       return;
     }
     const key = `key-${random.below(plan.keys)}`;
-    const limitMs = this.#limitMs();
+    const limitMs = this.#limitMs(random);
     if (random.chance(0.35)) {
-      this.#read(process, key, limitMs, (isDone, value) => {
+      this.#read(nameOf(client), process, key, limitMs, (isDone, value) => {
         if (isDone) {
           client.seen.set(key, value);
         } else {
           client.home = null;
         }
-        this.#think(client);
+        client.isBusy = false;
       });
       return;
     }
-    const request = this.#begin(this.#draw(client, key));
-    this.#attempt(client, process, request, 1);
+    const operation = this.#draw(client, key);
+    const request = this.#begin(operation);
+    const open = this.#options.history.begin(nameOf(client), operation);
+    this.#attempt(client, process, request, 1, () => {
+      endOperation(open, request);
+      client.isBusy = false;
+    });
   }
 
   /** Most stay with a member as long as it answers. */
   #processFor(client: Client): Process | null {
-    const { random, processes } = this.#options;
+    const { processes } = this.#options;
+    const { random } = client;
     if (client.home === null || client.home.loop.isDead || random.chance(0.05)) {
       client.home = random.pick(processes()) ?? null;
     }
     return client.home;
   }
 
-  #limitMs(): number {
-    const { random, plan } = this.#options;
+  #limitMs(random: RandomStream): number {
+    const { plan } = this.#options;
     return plan.isSteady
       ? AMPLE_MS
       : (random.pick([120, 400, 1_500, 4_000, 10_000]) ?? 1_500) * random.between(0.7, 1.3);
   }
 
   #draw(client: Client, key: string): ClientOperation {
-    const { random, plan } = this.#options;
+    const { plan } = this.#options;
+    const { random } = client;
+    const ttlSeconds = random.chance(plan.ttlShare) ? random.whole(1, TTL_SECONDS_MAX) : 0;
     const value = (): Uint8Array => {
       client.values++;
       const text = `c${client.id}.${client.values}`;
@@ -151,7 +197,7 @@ export class Clients {
     };
     const share = random.next();
     if (share < 0.6) {
-      return putOf(key, value(), random.chance(0.03) ? random.whole(1, 5) : 0);
+      return putOf(key, value(), ttlSeconds);
     }
     const shared = { namespace: "default", key: Buffer.from(key), expectedModRevision: undefined };
     if (share < 0.75) {
@@ -162,7 +208,7 @@ export class Clients {
       kind: "compare-and-swap",
       expectedValue: client.seen.get(key),
       newValue: value(),
-      ttlSeconds: 0,
+      ttlSeconds,
     };
   }
 
@@ -173,26 +219,27 @@ export class Clients {
     return requests.begin({ requestId, payloadHash, operation, startMs: heap.nowMs });
   }
 
-  /** Sends the request, again if its outcome is not known, and goes on after it. */
-  #attempt(client: Client, process: Process, request: Request, calls: number): void {
-    const { heap, random, plan } = this.#options;
-    this.#send(process, request, this.#limitMs(), (answer) => {
+  /** Sends the request, again if its outcome is not known. */
+  #attempt(client: Client, process: Process, request: Request, calls: number, onEnd: () => void): void {
+    const { heap, plan } = this.#options;
+    const { random } = client;
+    this.#send(process, request, this.#limitMs(random), (answer) => {
       const isUnknown = answer === null || answer.error?.outcome === "unknown";
       const isOld = heap.nowMs - request.startMs > plan.limits.state.replayWindowMs * RETRY_SHARE;
       if (!isUnknown || isOld || calls >= CALLS_MAX || this.#isStopped) {
         if (answer?.error != null) {
           client.home = null;
         }
-        this.#think(client);
+        onEnd();
         return;
       }
       client.home = null;
       heap.after(random.exponential(100), () => {
         const next = this.#processFor(client);
         if (next === null) {
-          this.#think(client);
+          onEnd();
         } else {
-          this.#attempt(client, next, request, calls + 1);
+          this.#attempt(client, next, request, calls + 1, onEnd);
         }
       });
     });
@@ -248,15 +295,18 @@ export class Clients {
   }
 
   #read(
+    client: string,
     process: Process,
     key: string,
     limitMs: number,
     onEnd: (isDone: boolean, value: Uint8Array | undefined) => void,
   ): void {
-    const { calls, requests, trace } = this.#options;
+    const { calls, history, requests, trace } = this.#options;
     const { floor } = requests;
     const name = `get ${key}`;
-    let value: Uint8Array | undefined;
+    const open = history.beginGet(client, key);
+    let stored: StoredKey | undefined;
+    let outcome: OperationOutcome = { kind: "not-executed" };
     calls.call<CoordinationError | null | "done">(
       process,
       name,
@@ -267,7 +317,8 @@ export class Clients {
             const { revision } = process.replica;
             trace.say(process.memberId, "reads", [revision], () => `${name} at revision ${revision}`);
             requests.onRead(`m${process.memberId}: ${name}`, floor, revision);
-            value = storedValue(process, key);
+            stored = storedKey(process, key);
+            outcome = { kind: "ok", answer: foundAnswer(stored, revision) };
           }
           done(error ?? "done");
         });
@@ -276,10 +327,28 @@ export class Clients {
         if (error !== "done") {
           this.#failures++;
         }
-        onEnd(error === "done", value);
+        open.end(error === "done" ? outcome : { kind: "not-executed" });
+        onEnd(error === "done", stored?.value);
       },
     );
   }
+}
+
+/** What the client knows of its request in the end. */
+function endOperation(open: OpenOperation | null, { answer, isUncertain }: Request): void {
+  if (open === null) {
+    return;
+  }
+  if (answer !== null) {
+    const told = keyAnswerOf(answer);
+    open.end(told === null ? { kind: "not-executed" } : { kind: "ok", answer: told });
+  } else {
+    open.end({ kind: isUncertain ? "unknown" : "not-executed" });
+  }
+}
+
+function nameOf({ id }: Client): string {
+  return `c${id}`;
 }
 
 function putOf(key: string, value: Uint8Array, ttlSeconds = 0): ClientOperation {
@@ -294,9 +363,9 @@ function putOf(key: string, value: Uint8Array, ttlSeconds = 0): ClientOperation 
   };
 }
 
-function storedValue(process: Process, key: string): Uint8Array | undefined {
+function storedKey(process: Process, key: string): StoredKey | undefined {
   try {
-    return getKey(process.replica.state, "default", Buffer.from(key)).value;
+    return getKey(process.replica.state, "default", Buffer.from(key));
   } catch (error) {
     if (error instanceof CoordinationError && error.reason === "KEY_NOT_FOUND") {
       return undefined;

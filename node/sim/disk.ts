@@ -99,6 +99,23 @@ export class Disk {
     this.fence = this.syncedFence;
   }
 
+  /** Nothing of it is left, and what was acknowledged from it is not there. */
+  wipe(): void {
+    this.meta = EMPTY_LOG;
+    this.rows.clear();
+    this.state = new StateRows();
+    this.placed = null;
+    this.isLogLost = true;
+    this.isStateLost = true;
+  }
+
+  /** A sync of the state has failed: of what was not synced a part may be gone. */
+  failSync(keptShare: number): void {
+    if (this.placed === null) {
+      this.state.losePower(keptShare);
+    }
+  }
+
   /** Everything that a start does before there is a process. */
   begin(): Beginning {
     if (this.placed !== null) {

@@ -1,5 +1,5 @@
 /**
- * What goes wrong in a run: each kind of fault by itself, at random times, until it is told to stop.
+ * What goes wrong in a run, as its script says. What a fault hits follows from its item alone and from how things are.
  *
  * Damage stays a minority of the voters of every configuration that may be in force; everything else may hit anybody.
  */
@@ -9,35 +9,40 @@ import { readCluster, readProgress } from "../src/state/index.ts";
 import type { EventHeap } from "./event-heap.ts";
 import type { Member } from "./member.ts";
 import type { Network } from "./network.ts";
-import type { FaultKind, Plan } from "./plan.ts";
+import type { FaultKind } from "./plan.ts";
 import type { Process } from "./process.ts";
-import type { RandomStream } from "./random.ts";
+import { type RandomStream, streamOf } from "./random.ts";
 import type { Trace } from "./trace.ts";
 
 export interface FaultsOptions {
   readonly heap: EventHeap;
-  readonly random: RandomStream;
   readonly trace: Trace;
   readonly network: Network;
-  readonly plan: Plan;
   readonly members: () => readonly Member[];
   /** Whether a change of the membership is under way, or may be. */
   readonly isChanging: () => boolean;
 }
 
+/** Longer than any process waits for its disk. */
+const HANG_MS = 45_000;
 /** Points that a process passes at most before a crash that is to come in the midst of something. */
 const CRASH_POINTS_MAX = 400;
 const WALL_JUMP_MS = 3_600_000;
 /** A fault hits a leader in this share of the cases at least. */
 const LEADER_SHARE = 0.4;
+/** Pauses that take as long as members wait for their leader, and less than a connection may be silent. */
+const ABOUT_A_TIMEOUT_MS = [900, 2_600] as const;
 /** How long a process that was paused may be out of reach when it goes on, in milliseconds. */
 const ALONE_MS = 1_500;
+/** The share of resets after which a process is taken for gone that is there. */
+const WRONG_SHARE = 0.25;
 /** A graceful stop gives the leadership away within so long. */
 const HAND_OVER_MS = 3_000;
 
 export class Faults {
   readonly #options: FaultsOptions;
-  #isStopped = false;
+  /** Of the fault that happens now. */
+  #random: RandomStream = streamOf(0);
   #count = 0;
   /** Processes that were told to stop. */
   readonly #stopping = new WeakSet<Process>();
@@ -51,33 +56,17 @@ export class Faults {
     return this.#count;
   }
 
-  start(): void {
-    for (const [kind, meanMs] of this.#options.plan.faults) {
-      this.#next(kind, meanMs);
-    }
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-  }
-
-  #next(kind: FaultKind, meanMs: number): void {
-    const { heap, random } = this.#options;
-    heap.after(random.exponential(meanMs), () => {
-      if (!this.#isStopped) {
-        this.#count++;
-        this.#happen(kind);
-        this.#next(kind, meanMs);
-      }
-    });
-  }
-
-  #happen(kind: FaultKind): void {
-    const { random, trace, network } = this.#options;
-    const member = this.#victim();
+  /** `draw`: what decides whom it hits, and how hard. */
+  happen(kind: FaultKind, draw: number): void {
+    const random = streamOf(draw);
+    this.#random = random;
+    const { trace, network } = this.#options;
+    const isLoss = kind === "damage" || kind === "wipe";
+    const member = this.#victim((one) => !isLoss || this.#mayBeDamaged(one));
     if (member === undefined) {
       return;
     }
+    this.#count++;
     trace.say(member.id, "fault", [], () => kind);
     switch (kind) {
       case "crash":
@@ -99,7 +88,13 @@ export class Faults {
         this.#pause(member);
         return;
       case "stall":
-        member.stallDisk(random.chance(0.03) ? 32_000 : this.#logUniform(5, 5_000));
+        member.stallDisk(this.#logUniform(5, 5_000));
+        return;
+      case "hang":
+        member.stallDisk(HANG_MS);
+        return;
+      case "failure":
+        member.failDisk(random.chance(0.6) ? "log" : "state");
         return;
       case "space":
         this.#fill(member);
@@ -110,24 +105,32 @@ export class Faults {
       case "damage":
         this.#damage(member);
         return;
+      case "wipe":
+        member.wipe();
+        return;
       case "stream":
         random.pick(network.streams)?.breakOff("it was cut");
+        return;
+      case "spoil":
+        network.spoil(random.next(), random.pick(network.streams));
         return;
     }
   }
 
   /** Somebody, and often the leader: there is more to go wrong. */
-  #victim(): Member | undefined {
-    const { random, members } = this.#options;
-    const up = members().filter(({ isUp }) => isUp);
+  #victim(isPossible: (member: Member) => boolean): Member | undefined {
+    const { members } = this.#options;
+    const random = this.#random;
+    const up = members().filter((member) => member.isUp && isPossible(member));
     const leaders = up.filter(({ process }) => process?.replica.status().role === "leader");
     return random.pick(random.chance(LEADER_SHARE) && leaders.length > 0 ? leaders : up);
   }
 
   /** A process does nothing for a while; nobody reaches it, perhaps, until it has gone on for a moment. */
   #pause(member: Member): void {
-    const { random, network, members } = this.#options;
-    const durationMs = this.#logUniform(10, 20_000);
+    const { network, members } = this.#options;
+    const random = this.#random;
+    const durationMs = random.chance(0.4) ? random.between(...ABOUT_A_TIMEOUT_MS) : this.#logUniform(10, 20_000);
     if (random.chance(0.3)) {
       member.process?.loop.pauseInRound(durationMs);
     } else {
@@ -141,7 +144,7 @@ export class Faults {
   }
 
   #logUniform(from: number, to: number): number {
-    return Math.exp(this.#options.random.between(Math.log(from), Math.log(to)));
+    return Math.exp(this.#random.between(Math.log(from), Math.log(to)));
   }
 
   #downMs(): number {
@@ -150,7 +153,7 @@ export class Faults {
 
   /** At once, or in the midst of what it does next. */
   #crash(member: Member): void {
-    const { random } = this.#options;
+    const random = this.#random;
     if (random.chance(0.3)) {
       member.crash("is killed", this.#downMs());
     } else {
@@ -160,7 +163,8 @@ export class Faults {
 
   /** Of one, or of all. */
   #cutPower(member: Member): void {
-    const { random, members } = this.#options;
+    const { members } = this.#options;
+    const random = this.#random;
     const isOfAll = random.chance(0.25);
     for (const one of isOfAll ? members().filter(({ isUp }) => isUp) : [member]) {
       one.crash("loses power", this.#downMs());
@@ -183,7 +187,8 @@ export class Faults {
   }
 
   #partition(): void {
-    const { random, members, network, trace } = this.#options;
+    const { members, network, trace } = this.#options;
+    const random = this.#random;
     const ids = members().map(({ id }) => id);
     const kind = random.pick(["halves", "leader", "one-way", "bridge"] as const) ?? "halves";
     const leader = members().find(({ process }) => process?.replica.status().role === "leader")?.id;
@@ -206,7 +211,8 @@ export class Faults {
   }
 
   #reset({ id }: Member): void {
-    const { random, network } = this.#options;
+    const { network } = this.#options;
+    const random = this.#random;
     const isPair = random.chance(0.5);
     const own = network.connections.filter(({ from, to }) => from.memberId === id || to.memberId === id);
     const chosen = random.pick(own);
@@ -217,13 +223,19 @@ export class Faults {
           return side === chosen.from || side === chosen.to;
         });
       if (connection === chosen || (isPair && isSamePair)) {
+        const { from, to } = connection;
         connection.reset();
+        if (random.chance(WRONG_SHARE)) {
+          // As if it had asked in the moment in which an address was nobody's.
+          from.loop.arrive(() => from.tellGone(to.memberId));
+        }
       }
     }
   }
 
   #fill(member: Member): void {
-    const { random, heap } = this.#options;
+    const { heap } = this.#options;
+    const random = this.#random;
     const { process } = member;
     const space = random.chance(0.5) ? "low" : "full";
     process?.loop.arrive(() => process.replica.setDiskSpace(space));
@@ -233,10 +245,8 @@ export class Faults {
   }
 
   #damage(member: Member): void {
-    const { random, trace } = this.#options;
-    if (!this.#mayBeDamaged(member)) {
-      return;
-    }
+    const { trace } = this.#options;
+    const random = this.#random;
     const isStateLost = random.chance(0.4);
     member.crash("crashes", this.#downMs());
     member.loseData(isStateLost);

@@ -1,2 +1,3 @@
 export { describeRun } from "./report.ts";
+export { drawScript, type Script } from "./script.ts";
 export { type RunResult, Simulation } from "./simulation.ts";

@@ -95,7 +95,12 @@ export class Link {
       const target = this.#network.processOf(memberId);
       if (target === undefined || target.loop.isDead) {
         // Nobody listens there, which is told at once.
-        answer(() => this.#retry());
+        answer(() => {
+          if (this.kind === "control") {
+            owner.tellGone(memberId);
+          }
+          this.#retry();
+        });
         return;
       }
       const connection: Connection = new Connection(

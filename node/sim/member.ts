@@ -27,6 +27,9 @@ export class Member {
   #isRemoved = false;
   /** What is lost of its disk, until it is whole again. */
   #isDamaged = false;
+  #isWiped = false;
+  /** The store whose next write fails. */
+  #failing: "log" | "state" | null = null;
   /** Counts its processes, so that what was meant for one does not happen to another. */
   #starts = 0;
 
@@ -53,11 +56,16 @@ export class Member {
   }
 
   get isDamaged(): boolean {
-    return this.#isDamaged || this.disk.fence.damaged;
+    return this.#isWiped || this.#isDamaged || this.disk.fence.damaged;
+  }
+
+  /** Its directory is gone for good. */
+  get isWiped(): boolean {
+    return this.#isWiped;
   }
 
   start(): void {
-    if (this.#process !== null || this.#isRemoved) {
+    if (this.#process !== null || this.#isRemoved || this.#isWiped) {
       return;
     }
     this.#starts++;
@@ -69,6 +77,11 @@ export class Member {
         incarnation: this.incarnation.toHex(),
         disk: this.disk,
         stalledUntilMs: () => this.#stalledUntilMs,
+        takeFailure: (store) => {
+          const isFailing = this.#failing === store;
+          this.#failing = isFailing ? null : this.#failing;
+          return isFailing;
+        },
         onDeath: (process) => {
           this.#process = null;
           this.#options.onDeath(process);
@@ -76,7 +89,10 @@ export class Member {
         onRemoved: () => {
           this.#isRemoved = true;
         },
-        onDiskStuck: () => this.#process?.die("ends, as its disk does not answer"),
+        onDiskStuck: () => {
+          this.endStall();
+          this.#process?.die("ends, as its disk does not answer");
+        },
         onHealed: () => {
           this.#isDamaged = false;
         },
@@ -110,9 +126,31 @@ export class Member {
     this.#stalledUntilMs = Math.max(this.#stalledUntilMs, this.#options.world.heap.nowMs + durationMs);
   }
 
+  /** The next write of the store fails: nobody knows what of it is on the disk. */
+  failDisk(store: "log" | "state"): void {
+    this.#failing = store;
+  }
+
+  /** No write fails any more. */
+  mendDisk(): void {
+    this.#failing = null;
+  }
+
   /** The disk answers again. */
   endStall(): void {
     this.#stalledUntilMs = 0;
+  }
+
+  /** Its directory is gone, and its process with it. */
+  wipe(): void {
+    this.#isWiped = true;
+    this.#process?.die("loses its directory");
+    this.disk.wipe();
+  }
+
+  /** It is no member any more, and nobody has anything of it. */
+  retire(): void {
+    this.#isRemoved = true;
   }
 
   /** While it is down its log, or its whole data but the fence, is lost. */

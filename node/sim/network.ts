@@ -41,6 +41,8 @@ export class Network {
   readonly #connections = new Set<Connection>();
   readonly #streams = new Set<SnapshotStream>();
   #isCalm = false;
+  /** Where the next snapshot is spoilt. */
+  #spoilt: number | null = null;
 
   constructor(heap: EventHeap, random: RandomStream, trace: Trace, plan: NetworkPlan) {
     this.heap = heap;
@@ -67,6 +69,7 @@ export class Network {
   calm(): void {
     this.#isCalm = true;
     this.#cuts = [];
+    this.#spoilt = null;
   }
 
   delayMs(): number {
@@ -120,6 +123,19 @@ export class Network {
 
   addStream(stream: SnapshotStream): void {
     this.#streams.add(stream);
+    if (this.#spoilt !== null) {
+      stream.spoil(this.#spoilt);
+      this.#spoilt = null;
+    }
+  }
+
+  /** A bit of the stream is turned over; if there is none, of the next one. */
+  spoil(place: number, stream: SnapshotStream | undefined): void {
+    if (stream === undefined) {
+      this.#spoilt = place;
+    } else {
+      stream.spoil(place);
+    }
   }
 
   removeStream(stream: SnapshotStream): void {

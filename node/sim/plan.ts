@@ -14,10 +14,14 @@ export const FAULTS = [
   "reset",
   "pause",
   "stall",
+  "hang",
+  "failure",
   "space",
   "clock",
   "damage",
+  "wipe",
   "stream",
+  "spoil",
 ] as const;
 export type FaultKind = (typeof FAULTS)[number];
 
@@ -44,6 +48,8 @@ export interface Plan {
   readonly pauseMs: number;
   readonly keys: number;
   readonly valueBytesMax: number;
+  /** The share of writes that last for a few seconds only. */
+  readonly ttlShare: number;
   readonly isSmall: boolean;
   readonly limits: ReplicaLimits;
 }
@@ -54,6 +60,8 @@ const STEADY_ONE_IN = 12;
 const STEADY_SHARE = 0.4;
 /** How long answers are stored where they are to be dropped within the run. */
 const SHORT_WINDOW_MS = 30_000;
+/** So many times rarer are hanging disks than other faults: it takes half a minute to get over one. */
+const HANGS_ONE_IN = 5;
 /** A fault or change is there in this share of the runs. */
 const PRESENCE = 0.6;
 
@@ -61,7 +69,10 @@ export function drawPlan(random: RandomStream): Plan {
   const isSteady = random.below(STEADY_ONE_IN) === 0;
   const isSmall = random.below(3) === 0;
   const rates = <Kind extends string>(kinds: readonly Kind[], fromMs: number, toMs: number): Map<Kind, number> => {
-    const present = kinds.map((kind) => [kind, random.chance(PRESENCE), random.between(fromMs, toMs)] as const);
+    const present = kinds.map(
+      (kind) =>
+        [kind, random.chance(PRESENCE), random.between(fromMs, toMs) * (kind === "hang" ? HANGS_ONE_IN : 1)] as const,
+    );
     return new Map(present.filter(([, isThere]) => isThere && !isSteady).map(([kind, , meanMs]) => [kind, meanMs]));
   };
   const isSlow = !isSteady && random.chance(0.3);
@@ -70,7 +81,7 @@ export function drawPlan(random: RandomStream): Plan {
     isSmall,
     members: random.pick([1, 3, 3, 3, 5, 5]) ?? 3,
     durationMs: random.between(12_000, 40_000) * (isSteady ? STEADY_SHARE : 1),
-    faults: rates(FAULTS, 1_500, 12_000),
+    faults: rates(FAULTS, 2_500, 20_000),
     changes: rates(CHANGES, 3_000, 15_000),
     network: {
       delayMsMin: 0.05,
@@ -85,6 +96,7 @@ export function drawPlan(random: RandomStream): Plan {
     pauseMs: random.between(isSteady ? 60 : 30, 250),
     keys: random.whole(1, 8),
     valueBytesMax: random.pick([8, 64, 600]) ?? 64,
+    ttlShare: random.pick([0, 0.1, 0.5]) ?? 0,
     limits: drawLimits(random, isSmall),
   };
 }

@@ -21,6 +21,7 @@ describe("the event loop of a simulated process", () => {
         loop.kill();
       },
       onRound: () => undefined,
+      onMark: () => undefined,
     });
   });
 

@@ -28,6 +28,8 @@ export interface ProcessLoopOptions {
   readonly onCrash: () => void;
   /** A round is over. */
   readonly onRound: () => void;
+  /** The program has passed a mark. */
+  readonly onMark: (name: string) => void;
 }
 
 /** Ends everything that a process is doing when it dies. */
@@ -44,6 +46,16 @@ let running: ProcessLoop | null = null;
 /** The process whose callback is running now passes a point at which it may be killed. */
 export function passPoint(): void {
   running?.passPoint();
+}
+
+/** The process whose callback is running now ends here, because it cannot go on. */
+export function die(): never {
+  throw new Death();
+}
+
+/** The program has passed a mark: that of the process whose callback is running now. */
+export function passMark(name: string): void {
+  running?.passMark(name);
 }
 
 export class ProcessLoop implements Clock, Scheduler {
@@ -80,6 +92,11 @@ export class ProcessLoop implements Clock, Scheduler {
   /** Whether it does nothing at the moment. */
   get isPaused(): boolean {
     return this.#busyUntilMs > this.#options.heap.nowMs + ROUND_MS_MAX;
+  }
+
+  /** Callbacks that wait for their turn. */
+  get waiting(): number {
+    return this.#immediates.length + this.#arrived.length + this.#deferred.length;
   }
 
   /** Milliseconds of the run since it could not do what was due. */
@@ -154,6 +171,11 @@ export class ProcessLoop implements Clock, Scheduler {
   /** It dies after passing so many points. */
   dieAfter(points: number): void {
     this.#pointsLeft = points;
+  }
+
+  passMark(name: string): void {
+    this.#options.onMark(name);
+    this.passPoint();
   }
 
   passPoint(): void {

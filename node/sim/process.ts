@@ -1,7 +1,14 @@
 /** One start of a simulated member: the real driver over a simulated disk and network, until it dies. */
 
-import type { AcceptorView, Frame, IdentityRefusal } from "../src/peers/index.ts";
-import { NO_CONFIGURATION } from "../src/raft/index.ts";
+import {
+  type AcceptorView,
+  decodeMessage,
+  type Frame,
+  FrameType,
+  type Hello,
+  type IdentityRefusal,
+} from "../src/peers/index.ts";
+import { NO_CONFIGURATION, type Role } from "../src/raft/index.ts";
 import { claimedMembers, PeerDirectory, Replica, type ReplicaLimits, type Told } from "../src/replica/index.ts";
 import { readCluster, readProgress } from "../src/state/index.ts";
 import type { Disk } from "./disk.ts";
@@ -10,11 +17,12 @@ import type { Network } from "./network.ts";
 import type { Plan } from "./plan.ts";
 import { ProcessLoop } from "./process-loop.ts";
 import type { RandomStream } from "./random.ts";
+import type { Reach } from "./reach.ts";
 import { must } from "./rule-violation.ts";
 import type { Observed, Rules } from "./rules.ts";
 import { SimLog } from "./sim-log.ts";
 import { SimState } from "./sim-state.ts";
-import { SimTransport } from "./sim-transport.ts";
+import { nameOfType, SimTransport } from "./sim-transport.ts";
 import type { Trace } from "./trace.ts";
 
 /** What is the same for all processes of a run. */
@@ -28,6 +36,7 @@ export interface World {
   readonly processes: RandomStream;
   readonly limits: ReplicaLimits;
   readonly clusterId: string;
+  readonly reach: Reach;
 }
 
 /** Whom the process belongs to, and what it tells of itself. */
@@ -37,6 +46,8 @@ export interface ProcessUser {
   readonly incarnation: string;
   readonly disk: Disk;
   readonly stalledUntilMs: () => number;
+  /** Whether the next write of the store fails; asked when it is about to happen. */
+  readonly takeFailure: (store: "log" | "state") => boolean;
   readonly onDeath: (process: Process) => void;
   readonly onRemoved: () => void;
   readonly onDiskStuck: () => void;
@@ -45,11 +56,13 @@ export interface ProcessUser {
 
 const VERSIONS = { min: 1, max: 1 };
 /** Monotonic clocks run wrong by up to this share. */
-const DRIFT = 0.02;
+export const DRIFT = 0.05;
 const WALL_START_MS = 1_750_000_000_000;
 const WALL_ERROR_MS = 3_600_000;
 /** What a disk takes at most, in the mean, when the cluster is left in peace. */
 const CALM_DISK_MS = 1;
+/** The mark that is passed when a member gives its leader up. */
+const CAMPAIGN = "raft.pre-campaign";
 /** How long asking another member who there is takes at least, in milliseconds. */
 const INQUIRY_MS = 300;
 
@@ -68,18 +81,26 @@ export class Process {
   #applied: number;
   /** Members of whom it asks others. */
   readonly #inquiries = new Set<number>();
+  /** Its role after its last turn. */
+  #role: Role = "follower";
+  /** The highest term of a leader of whom something was read since the last turn; 0 = nothing was. */
+  #heardTerm = 0;
+  /** That leader. */
+  #heardOf = 0;
+  /** It was asked to campaign since the last turn. */
+  #isAsked = false;
 
   /** `told` are the other members, for one that cannot know them yet. */
   constructor(world: World, user: ProcessUser, told: Told | null) {
     const { heap, network, plan, processes, disks, trace, rules, limits, clusterId } = world;
-    const { id, incarnation, disk, stalledUntilMs } = user;
+    const { id, incarnation, disk, stalledUntilMs, takeFailure } = user;
     this.#world = world;
     this.#user = user;
     this.memberId = id;
     const beginning = disk.begin();
     this.boot = beginning.boot;
     this.#damaged = beginning.damaged;
-    rules.onStart(id, disk);
+    rules.onStart(id, incarnation, disk);
     this.#applied = readProgress(disk.state).appliedIndex;
     trace.say(id, "starts", [beginning.boot, beginning.term, beginning.vote, beginning.commit, this.#applied], () => {
       const { first, last } = beginning.bounds;
@@ -92,9 +113,11 @@ export class Process {
       rate: plan.isSteady ? 1 : processes.between(1 - DRIFT, 1 + DRIFT),
       wallStartMs: WALL_START_MS + Math.floor(processes.between(-WALL_ERROR_MS, WALL_ERROR_MS)),
       onCrash: () => this.die("crashes in the midst of something"),
-      onRound: () => rules.onTurn(this.observed, this.replica.status()),
+      onRound: () => this.#onRound(),
+      onMark: (name) => this.#onMark(name),
     });
-    const device = { disk, heap, loop: this.loop, random: disks, stalledUntilMs };
+    const onFailed = (): void => this.die("ends, as its disk has failed");
+    const device = { disk, heap, loop: this.loop, random: disks, stalledUntilMs, onFailed };
     this.#log = new SimLog({
       ...device,
       writeMs: () => (network.isCalm ? Math.min(plan.writeMs, CALM_DISK_MS) : plan.writeMs),
@@ -112,6 +135,7 @@ export class Process {
         rules.onDurable(this.observed, meta);
       },
       onHealed: () => this.#onHealedDurably(),
+      takeFailure: () => takeFailure("log"),
     });
     const state = new SimState({
       ...device,
@@ -125,14 +149,16 @@ export class Process {
         this.#applied = readProgress(disk.state).appliedIndex;
         trace.say(id, "switches", [this.#applied]);
       },
+      takeFailure: () => takeFailure("state"),
     });
-    this.observed = { id, disk, log: this.#log, commit: 0, configuration: NO_CONFIGURATION };
+    this.observed = { id, incarnation, disk, log: this.#log, commit: 0, configuration: NO_CONFIGURATION };
     this.#transport = new SimTransport(id, incarnation, this.loop, network, {
       view: () => this.#view(),
       replica: () => this.replica,
       told: () => this.told,
       onFrameSent: (to: number, frame: Frame) => rules.onFrameSent(this.observed, to, frame),
-      onConnected: (peer) => this.#onConnected(peer),
+      onFrame: (from, frame) => this.#onFrame(from, frame),
+      onConnected: (peer, restarted) => this.#onConnected(peer, restarted),
       onRefused: (peer, refusal) => this.#onRefused(peer, refusal),
     });
     this.replica = new Replica({
@@ -176,6 +202,56 @@ export class Process {
     this.#user.onDeath(this);
   }
 
+  /** Whether a process of another directory would be let in under the id. */
+  admits(id: number, incarnation: string): boolean {
+    const source = { ...this.#view().self, memberId: id, incarnation, boot: 1, damaged: false };
+    const hello: Hello = { ...this.#transport.hello("control", this.#view().self), source };
+    return this.#transport.judge(hello) === null;
+  }
+
+  /** What it knows of an id: its incarnation, "" if nobody has claimed it, undefined if it is nobody's. */
+  incarnationOf(id: number): string | undefined {
+    return this.#directory.incarnationOf(id);
+  }
+
+  /** Snapshots under way from here. */
+  get streams(): number {
+    return this.#world.network.streams.filter((stream) => stream.isFrom(this.#transport)).length;
+  }
+
+  #onRound(): void {
+    const status = this.replica.status();
+    this.#role = status.role;
+    this.#heardTerm = 0;
+    this.#isAsked = false;
+    this.#world.rules.onTurn(this.observed, status);
+  }
+
+  #onMark(name: string): void {
+    this.#world.reach.onMark(name);
+    if (name === CAMPAIGN) {
+      const { term } = this.replica.status();
+      // A sole voter has nobody to wait for.
+      const isAlone = readCluster(this.#user.disk.state)?.configuration.voters.length === 1;
+      const isHeard = this.#heardTerm >= term && !this.#isAsked && !isAlone;
+      must(!isHeard, "I24 nobody campaigns before it has read what a leader sent", () => {
+        return `m${this.memberId} in term ${term}: a leader of term ${this.#heardTerm} was heard`;
+      });
+    }
+  }
+
+  #onFrame(from: number, { type, body }: Frame): void {
+    this.#world.reach.onFrame(this.#role, nameOfType(type));
+    if (type === FrameType.Heartbeat) {
+      const { term } = decodeMessage(type, body, from, this.memberId);
+      if (term >= this.#heardTerm) {
+        this.#heardTerm = term;
+        this.#heardOf = from;
+      }
+    }
+    this.#isAsked ||= type === FrameType.TimeoutNow;
+  }
+
   #view(): AcceptorView {
     const { incarnation } = this.#user;
     const { clusterId } = this.#world;
@@ -203,7 +279,11 @@ export class Process {
   }
 
   /** Somebody is connected whom this member does not know: it asks others who there is, until it does. */
-  #onConnected(peer: number): void {
+  #onConnected(peer: number, restarted: boolean): void {
+    if (restarted && this.#heardOf === peer) {
+      // What a former start of it has sent counts for nothing.
+      this.#heardTerm = 0;
+    }
     if (this.#isUnlisted(peer) && !this.#inquiries.has(peer)) {
       this.#inquiries.add(peer);
       this.#inquire(peer);

@@ -48,6 +48,11 @@ export class RandomStream {
     return from + this.below(to - from + 1);
   }
 
+  /** A number from which a stream of its own can be made. */
+  word(): number {
+    return this.below(TWO_POW_32);
+  }
+
   chance(share: number): boolean {
     return this.next() < share;
   }
@@ -69,18 +74,27 @@ export class RandomStream {
 
 /** The streams of a seed. */
 export function streamsOf(seed: number): Record<Concern, RandomStream> {
+  const word = wordsOf(seed);
+  const streams = CONCERNS.map((concern) => {
+    return [concern, new RandomStream(Uint32Array.from({ length: 4 }, word))] as const;
+  });
+  return Object.fromEntries(streams) as Record<Concern, RandomStream>;
+}
+
+/** A stream of its own that follows from a number alone. */
+export function streamOf(seed: number): RandomStream {
+  return new RandomStream(Uint32Array.from({ length: 4 }, wordsOf(seed)));
+}
+
+function wordsOf(seed: number): () => number {
   let state = seed >>> 0;
-  const word = (): number => {
+  return () => {
     state = (state + GOLDEN) >>> 0;
     let mixed = state;
     mixed = Math.imul(mixed ^ (mixed >>> 16), 0x21f0aaad);
     mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
     return (mixed ^ (mixed >>> 15)) >>> 0;
   };
-  const streams = CONCERNS.map((concern) => {
-    return [concern, new RandomStream(Uint32Array.from({ length: 4 }, word))] as const;
-  });
-  return Object.fromEntries(streams) as Record<Concern, RandomStream>;
 }
 
 function rotate(value: number, by: number): number {

@@ -85,6 +85,11 @@ export class Requests {
     this.#floor = Math.max(this.#floor, revision);
   }
 
+  /** When the request was sent first, by its id in hexadecimal digits; undefined if nobody has made it. */
+  startOf(requestId: string): number | undefined {
+    return this.#all.find((request) => request.requestId.toHex() === requestId)?.startMs;
+  }
+
   /** Compares everything with what the log has executed, by request ids in hexadecimal digits. */
   check(executions: ReadonlyMap<string, Execution>): void {
     for (const request of this.#all) {

@@ -5,16 +5,20 @@
 
 import { decodeMessage, type Frame, isMessageType } from "../src/peers/index.ts";
 import { type AppendEffect, type Configuration, entryTerm, NO_CONFIGURATION } from "../src/raft/index.ts";
-import type { ReplicaStatus } from "../src/replica/index.ts";
+import type { ReplicaLimits, ReplicaStatus } from "../src/replica/index.ts";
 import { readCluster, readProgress } from "../src/state/index.ts";
 import { CanonicalLog } from "./canonical-log.ts";
 import type { Disk, LogMeta } from "./disk.ts";
+import { LimitRules } from "./limit-rules.ts";
+import { isQuorum, MembershipRules } from "./membership-rules.ts";
 import { must } from "./rule-violation.ts";
 import type { SimLog } from "./sim-log.ts";
 
 /** A member, as the rules see it. */
 export interface Observed {
   readonly id: number;
+  /** 32 hexadecimal digits. */
+  readonly incarnation: string;
   readonly disk: Disk;
   readonly log: SimLog;
   /** What its process has last said of its commit index. */
@@ -27,10 +31,18 @@ export class Rules {
   readonly #disks = new Map<number, Disk>();
   /** What was committed when a damaged member began. */
   readonly #lostAt = new Map<number, number>();
-  readonly log = new CanonicalLog();
+  readonly log: CanonicalLog;
+  readonly membership: MembershipRules;
+  readonly limits: LimitRules;
   readonly #leaders = new Map<number, number>();
   /** Durable votes, by member and term. */
   readonly #votes = new Map<string, number>();
+
+  constructor(nowMs: () => number, clusterId: string, limits: ReplicaLimits) {
+    this.log = new CanonicalLog(nowMs);
+    this.membership = new MembershipRules(clusterId);
+    this.limits = new LimitRules(limits);
+  }
 
   /** The highest term that had a leader. */
   get terms(): number {
@@ -42,11 +54,17 @@ export class Rules {
   }
 
   /** A process of the member begins. */
-  onStart(id: number, disk: Disk): void {
+  onStart(id: number, incarnation: string, disk: Disk): void {
+    this.membership.onIdentity(id, incarnation);
     this.#disks.set(id, disk);
     if (disk.fence.damaged) {
       this.#lostAt.set(id, this.log.last);
     }
+  }
+
+  /** The member is none any more: what it had counts for nothing. */
+  onRetired(id: number): void {
+    this.#disks.delete(id);
   }
 
   /** A write is handed over, and not durable yet. */
@@ -57,6 +75,7 @@ export class Rules {
       return `m${id}: ${commit} after ${disk.meta.commit}`;
     });
     const before = from === meta.first ? undefined : log.row(from - 1);
+    this.membership.onRows(id, rows, commit, meta.last, (index) => rows[index - from] ?? log.row(index));
     this.log.wrote(id, rows, before === undefined ? meta.prevTerm : entryTerm(before));
     for (let index = Math.max(from, 1); index <= Math.min(meta.last, this.log.last); index++) {
       // What is committed may be missing here, but not be something else in a log that knows it as committed.
@@ -98,6 +117,7 @@ export class Rules {
     must(row !== undefined && entryTerm(row) === appliedTerm, "I8 the state is where the log is", () => {
       return `m${id} at ${appliedIndex}/${appliedTerm}`;
     });
+    this.limits.onApplied(id, appliedIndex - fromIndex);
     this.log.applied(id, appliedIndex, digest);
   }
 
@@ -174,13 +194,16 @@ export class Rules {
   }
 
   /** A frame leaves the member. */
-  onFrameSent({ id, disk }: Observed, to: number, { type, body }: Frame): void {
+  onFrameSent({ id, incarnation, disk }: Observed, to: number, frame: Frame): void {
+    const { type, body } = frame;
+    this.limits.onFrameSent(id, to, frame);
     if (!isMessageType(type)) {
       return;
     }
     const message = decodeMessage(type, body, id, to);
     const { damaged } = disk.fence;
     const { meta } = disk;
+    this.membership.onIdentity(id, incarnation);
     switch (message.type) {
       case "vote-reply":
       case "pre-vote-reply":
@@ -217,11 +240,4 @@ export class Rules {
         return;
     }
   }
-}
-
-function isQuorum(holders: ReadonlySet<number>, { voters, outgoing }: Configuration): boolean {
-  const hasMajorityOf = (half: readonly number[]): boolean => {
-    return half.filter((id) => holders.has(id)).length > half.length / 2;
-  };
-  return hasMajorityOf(voters) && (outgoing.length === 0 || hasMajorityOf(outgoing));
 }

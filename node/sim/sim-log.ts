@@ -28,6 +28,10 @@ export interface SimLogOptions {
   /** A write is acknowledged. */
   readonly onDurable: (meta: LogMeta) => void;
   readonly onHealed: () => void;
+  /** Whether the write that would land now fails. */
+  readonly takeFailure: () => boolean;
+  /** A write has failed. */
+  readonly onFailed: () => void;
 }
 
 interface Writing {
@@ -180,7 +184,7 @@ export class SimLog implements LogStore {
   }
 
   #schedule(writing: Writing, done: (writeSeq: number, durationMs: number) => void): void {
-    const { heap, loop, random, writeMs, onDurable } = this.#options;
+    const { heap, loop, random, writeMs, onDurable, takeFailure, onFailed } = this.#options;
     const startMs = heap.nowMs;
     const landsMs = this.#begins() + random.exponential(writeMs());
     this.#freeMs = landsMs + 2 * STEP_MS;
@@ -192,7 +196,14 @@ export class SimLog implements LogStore {
         }
       });
     };
-    step(landsMs, () => this.#land(writing));
+    step(landsMs, () => {
+      if (takeFailure()) {
+        // The process ends, and what has become of the write is settled as in any other end.
+        onFailed();
+      } else {
+        this.#land(writing);
+      }
+    });
     step(landsMs + STEP_MS, () => this.#fence(writing));
     step(this.#freeMs, () => {
       this.#writing = null;

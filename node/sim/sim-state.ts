@@ -9,7 +9,7 @@ import { type Change, compareBytes, type Row, readProgress } from "../src/state/
 import type { MemberStateStore, StateReplacement, StateView } from "../src/storage/index.ts";
 import type { Disk } from "./disk.ts";
 import type { EventHeap } from "./event-heap.ts";
-import { type ProcessLoop, passPoint } from "./process-loop.ts";
+import { die, type ProcessLoop, passPoint } from "./process-loop.ts";
 import type { RandomStream } from "./random.ts";
 import { fingerprintOf, StateRows } from "./state-rows.ts";
 
@@ -26,6 +26,10 @@ export interface SimStateOptions {
   /** A state is read for another member, or is received whole. */
   readonly onSnapshot: (index: number, sum: number) => void;
   readonly onSwitched: () => void;
+  /** Whether what would be done now fails. */
+  readonly takeFailure: () => boolean;
+  /** A sync has failed. */
+  readonly onFailed: () => void;
 }
 
 /** The first key that is a store's own, and no part of the replicated state. */
@@ -67,6 +71,9 @@ export class SimState implements MemberStateStore {
     invariant(!this.isStalled, "no batch is written while the store is stalled");
     invariant(!this.isPlaced, "no batch is written to a state that is being replaced");
     passPoint();
+    if (this.#options.takeFailure()) {
+      die();
+    }
     this.#live.write(changes);
     this.#options.onApplied();
     passPoint();
@@ -77,9 +84,15 @@ export class SimState implements MemberStateStore {
     passPoint();
     this.#isSyncing = true;
     const live = this.#live;
+    const { disk, random, takeFailure, onFailed } = this.#options;
     this.#step(
       () => {
-        live.markSynced();
+        if (takeFailure()) {
+          onFailed();
+          disk.failSync(random.next());
+        } else {
+          live.markSynced();
+        }
       },
       () => {
         this.#isSyncing = false;

@@ -29,7 +29,9 @@ export interface TransportUser {
   view(): AcceptorView;
   replica(): Replica;
   onFrameSent(to: number, frame: Frame): void;
-  onConnected(peer: number): void;
+  /** A frame is about to be handed to the driver. */
+  onFrame(from: number, frame: Frame): void;
+  onConnected(peer: number, restarted: boolean): void;
   /** Who there is, for members that ask. */
   told(): Told | null;
   onRefused(peer: number, refusal: IdentityRefusal): void;
@@ -46,6 +48,11 @@ const LINK_KINDS: readonly LinkKind[] = ["control", "log"];
 const VERSIONS = { min: 1, max: 1 };
 /** Snapshots that a process takes in at a time. */
 const INCOMING_SNAPSHOTS_MAX = 2;
+/** The name of a type of frames. */
+export function nameOfType(type: number): string {
+  return TYPE_NAMES.get(type) ?? String(type);
+}
+
 /** Frames are described by the names of their types. */
 const TYPE_NAMES = new Map<number, string>(Object.entries(FrameType).map(([name, type]) => [type, name]));
 
@@ -140,7 +147,7 @@ export class SimTransport implements Transport {
 
   /** What a frame to or from another member is, in words. */
   describe(from: number, { type, body }: Frame): string {
-    const name = TYPE_NAMES.get(type) ?? String(type);
+    const name = nameOfType(type);
     if (!isMessageType(type)) {
       return `${name} of m${from}, ${body.length} bytes`;
     }
@@ -217,6 +224,7 @@ export class SimTransport implements Transport {
   }
 
   onFrame(peer: number, kind: LinkKind, frame: Frame): void {
+    this.#user.onFrame(peer, frame);
     this.#user.replica().onFrame(peer, kind, frame);
   }
 
@@ -246,6 +254,12 @@ export class SimTransport implements Transport {
     }
   }
 
+  /** Nothing listens where the peer should. */
+  tellGone(peer: number): void {
+    this.#network.trace.say(this.memberId, "finds nobody at", [peer], () => `m${peer}`);
+    this.loop.defer(() => this.#user.replica().onGone(peer));
+  }
+
   get boot(): number {
     return this.#user.view().self.boot;
   }
@@ -256,6 +270,11 @@ export class SimTransport implements Transport {
 
   get isDamaged(): boolean {
     return this.#user.view().self.damaged;
+  }
+
+  /** Why somebody who says this would be refused, or null. */
+  judge(hello: Hello): IdentityRefusal | null {
+    return this.#judge(hello);
   }
 
   #judge(hello: Hello): IdentityRefusal | null {
@@ -300,6 +319,6 @@ export class SimTransport implements Transport {
       return `m${peer} boot ${boot}${restarted ? " restarted" : ""}${damaged ? " damaged" : ""}`;
     });
     this.#user.replica().onConnected(peer, { boot, restarted, damaged });
-    this.#user.onConnected(peer);
+    this.#user.onConnected(peer, restarted);
   }
 }

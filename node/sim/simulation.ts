@@ -5,11 +5,10 @@
 
 import { crc32 } from "node:zlib";
 import {
-  changeConfiguration,
   EntryType,
   encodeEntry,
-  entryPayload,
-  entryType,
+  entryEnvelope,
+  entryTerm,
   isJoint,
   listenToMarks,
   members as membersOf,
@@ -18,37 +17,55 @@ import {
   sealEntry,
 } from "../src/raft/index.ts";
 import type { Told } from "../src/replica/index.ts";
-import { decodeCommand, encodeFounding, readCluster, StateMachine } from "../src/state/index.ts";
+import { encodeFounding, readCluster } from "../src/state/index.ts";
 import { FOUNDING } from "../test/index.ts";
 import { Administrator } from "./administrator.ts";
 import { Calls } from "./calls.ts";
+import { replay } from "./canonical-replay.ts";
 import { Clients } from "./clients.ts";
 import { Disk } from "./disk.ts";
 import { EventHeap } from "./event-heap.ts";
 import { Faults } from "./faults.ts";
+import { type Expiry, KeyHistory } from "./key-history.ts";
+import type { Ending } from "./key-lifetimes.ts";
 import { Member } from "./member.ts";
 import { Network } from "./network.ts";
-import { type ChangeKind, drawPlan, type Plan } from "./plan.ts";
-import type { Process, World } from "./process.ts";
-import { failureOf, passPoint } from "./process-loop.ts";
+import { DRIFT, type Process, type World } from "./process.ts";
+import { failureOf, passMark } from "./process-loop.ts";
 import { type Concern, type RandomStream, streamsOf } from "./random.ts";
+import { Reach } from "./reach.ts";
 import { type Execution, Requests } from "./requests.ts";
 import { must, RuleViolation } from "./rule-violation.ts";
 import { Rules } from "./rules.ts";
-import { fingerprintOf, StateRows } from "./state-rows.ts";
-import { Trace } from "./trace.ts";
+import type { Script, ScriptItem } from "./script.ts";
+import { fingerprintOf } from "./state-rows.ts";
+import { Trace, type TraceLine } from "./trace.ts";
 
 /** What a run came to. */
 export interface RunResult {
-  readonly seed: number;
+  readonly script: Script;
   /** Null if every rule held. */
-  readonly failure: { readonly rule: string; readonly details: string } | null;
+  readonly failure: Failure | null;
   readonly traceHash: string;
+  /** The hash after each thousand lines of the trace, by which the first difference of two runs is found. */
+  readonly checkpoints: readonly string[];
   readonly nowMs: number;
+  /** How much of that lies before the first item of the script, in milliseconds. */
+  readonly grownMs: number;
   readonly events: number;
-  readonly plan: Plan;
-  readonly lines: readonly string[];
+  /** The last that happened, if a rule was broken. */
+  readonly lines: readonly TraceLine[];
+  /** Members as they are in the end, if a rule was broken. */
+  readonly states: string;
+  /** Marks and pairs of roles and frames, with how often they were reached. */
+  readonly reached: ReadonlyMap<string, number>;
   readonly counts: Readonly<Record<string, number>>;
+}
+
+/** A rule that was broken. */
+export interface Failure {
+  readonly rule: string;
+  readonly details: string;
 }
 
 /** Members that a run creates at most, those that are removed again among them. */
@@ -61,12 +78,13 @@ const LOOK_MS = 100;
 const TRACE_LINES = 200;
 
 export class Simulation {
-  readonly #seed: number;
+  readonly #script: Script;
   readonly #streams: Record<Concern, RandomStream>;
-  readonly #plan: Plan;
   readonly #heap = new EventHeap();
   readonly #trace: Trace;
-  readonly #rules = new Rules();
+  readonly #rules: Rules;
+  readonly #history: KeyHistory;
+  readonly #reach = new Reach();
   readonly #calls: Calls;
   readonly #requests = new Requests();
   readonly #network: Network;
@@ -75,24 +93,27 @@ export class Simulation {
   readonly #administrator: Administrator;
   readonly #faults: Faults;
   readonly #world: World;
-  readonly #marks = new Map<string, number>();
   #isChanging = false;
   #isQuiet = false;
+  #grownMs = 0;
+  /** Keys whose time was up; known at the end. */
+  #expired = 0;
 
   /** `listener` gets every line of the trace. */
-  constructor(seed: number, listener: ((line: string) => void) | null = null) {
-    this.#seed = seed;
+  constructor(script: Script, listener: ((line: TraceLine) => void) | null = null) {
+    const { seed, plan } = script;
+    this.#script = script;
     this.#streams = streamsOf(seed);
-    const { plan: draws, network, disk: disks, process: processes, clients, membership, faults } = this.#streams;
-    const plan = drawPlan(draws);
+    const { network, disk: disks, process: processes, clients, membership } = this.#streams;
     const heap = this.#heap;
     const trace = new Trace(() => heap.nowMs, listener);
-    this.#plan = plan;
     this.#trace = trace;
+    this.#history = new KeyHistory(() => heap.nowMs);
     this.#calls = new Calls(heap);
     this.#network = new Network(heap, network, trace, plan.network);
     const { limits } = plan;
     const { clusterId } = FOUNDING;
+    this.#rules = new Rules(() => heap.nowMs, clusterId, limits);
     this.#world = {
       heap,
       network: this.#network,
@@ -103,9 +124,15 @@ export class Simulation {
       processes,
       limits,
       clusterId,
+      reach: this.#reach,
     };
     const shared = { heap, trace, calls: this.#calls, plan, processes: () => this.#processes() };
-    this.#clients = new Clients({ ...shared, random: clients, requests: this.#requests });
+    this.#clients = new Clients({
+      ...shared,
+      random: clients,
+      requests: this.#requests,
+      history: this.#history,
+    });
     this.#administrator = new Administrator({
       ...shared,
       random: membership,
@@ -114,7 +141,7 @@ export class Simulation {
       join: (id, name, incarnation, told) => this.#join(id, name, incarnation, told),
     });
     this.#faults = new Faults({
-      ...{ heap, random: faults, trace, network: this.#network, plan },
+      ...{ heap, trace, network: this.#network },
       members: () => [...this.#members.values()].filter(({ isRemoved }) => !isRemoved),
       isChanging: () => this.#isChanging,
     });
@@ -122,10 +149,7 @@ export class Simulation {
 
   /** Lives through all of it. */
   run(): RunResult {
-    listenToMarks((name) => {
-      this.#marks.set(name, (this.#marks.get(name) ?? 0) + 1);
-      passPoint();
-    });
+    listenToMarks(passMark);
     let failure: RunResult["failure"] = null;
     try {
       this.#found();
@@ -139,18 +163,12 @@ export class Simulation {
       listenToMarks(null);
     }
     return {
-      ...{ seed: this.#seed, failure, plan: this.#plan },
-      traceHash: this.#trace.hash,
-      nowMs: this.#heap.nowMs,
-      events: this.#heap.done,
+      ...{ script: this.#script, failure, traceHash: this.#trace.hash, checkpoints: this.#trace.checkpoints },
+      ...{ nowMs: this.#heap.nowMs, grownMs: this.#grownMs, events: this.#heap.done },
       lines: failure === null ? [] : this.#trace.last(TRACE_LINES),
-      counts: this.#counts(),
+      states: failure === null ? "" : this.#describe(),
+      ...{ reached: this.#reach.counts, counts: this.#counts() },
     };
-  }
-
-  /** How often each mark of the program was passed. */
-  get marks(): ReadonlyMap<string, number> {
-    return this.#marks;
   }
 
   // ---- Phases ----
@@ -166,26 +184,25 @@ export class Simulation {
 
   #grow(): void {
     const addOne = (): void => {
-      if (this.#voters() < this.#plan.members) {
+      if (this.#voters() < this.#script.plan.members) {
         this.#administrator.add(addOne);
       }
     };
     this.#heap.after(LOOK_MS, addOne);
-    this.#until(GROWTH_MS, () => this.#voters() >= this.#plan.members, "a healthy cluster grows");
+    this.#until(GROWTH_MS, () => this.#voters() >= this.#script.plan.members, "a healthy cluster grows");
   }
 
   #live(): void {
-    const { isSteady, durationMs, changes } = this.#plan;
+    const { plan, items } = this.#script;
+    const { isSteady, durationMs } = plan;
     const { terms } = this.#rules;
-    this.#clients.start();
-    this.#faults.start();
-    for (const [kind, meanMs] of changes) {
-      this.#changeNow(kind, meanMs);
+    this.#grownMs = this.#heap.nowMs;
+    for (const item of items) {
+      this.#heap.at(this.#grownMs + item.atMs, () => this.#happen(item));
     }
-    this.#heap.runUntil(this.#heap.nowMs + durationMs);
+    this.#heap.runUntil(this.#grownMs + durationMs);
     this.#isQuiet = true;
     this.#clients.stop();
-    this.#faults.stop();
     this.#administrator.stop();
     if (isSteady) {
       must(this.#rules.terms === terms, "a cluster that is left in peace elects nobody", () => {
@@ -197,21 +214,54 @@ export class Simulation {
     }
   }
 
-  #changeNow(kind: ChangeKind, meanMs: number): void {
-    this.#heap.after(this.#streams.membership.exponential(meanMs), () => {
-      if (this.#isQuiet) {
+  #happen(item: ScriptItem): void {
+    if (this.#isQuiet) {
+      return;
+    }
+    switch (item.what) {
+      case "operation":
+        this.#clients.act(item.client, item.draw);
         return;
-      }
-      if (this.#isChanging || [...this.#members.values()].some(({ isDamaged }) => isDamaged)) {
-        this.#changeNow(kind, meanMs);
+      case "fault":
+        this.#faults.happen(item.kind, item.draw);
         return;
-      }
-      this.#isChanging = true;
-      this.#administrator.change(kind, () => {
-        this.#isChanging = false;
-        this.#changeNow(kind, meanMs);
-      });
-    });
+      case "change":
+        if (this.#isChanging || [...this.#members.values()].some(({ isDamaged }) => isDamaged)) {
+          this.#heap.after(LOOK_MS, () => this.#happen(item));
+          return;
+        }
+        this.#isChanging = true;
+        this.#administrator.change(item.kind, item.draw, () => {
+          this.#isChanging = false;
+        });
+        return;
+    }
+  }
+
+  /** Removes a member whose directory is gone, which nobody can start any more; another one comes in its place. */
+  #expel(): void {
+    const now = this.#membersNow();
+    const wiped = [...this.#members.values()].find(({ isWiped, isRemoved }) => isWiped && !isRemoved);
+    if (wiped === undefined || this.#isChanging) {
+      return;
+    }
+    const { id, name } = wiped;
+    this.#isChanging = true;
+    const end = (): void => {
+      this.#isChanging = false;
+    };
+    if (now.includes(wiped)) {
+      this.#administrator.expel(wiped, end);
+      return;
+    }
+    this.#trace.say(id, "is expelled");
+    wiped.retire();
+    this.#rules.onRetired(id);
+    if (this.#isQuiet) {
+      end();
+    } else {
+      this.#administrator.rejoin(name, end);
+    }
   }
 
   #rest(): void {
@@ -219,6 +269,7 @@ export class Simulation {
     this.#network.calm();
     for (const member of this.#members.values()) {
       member.endStall();
+      member.mendDisk();
       const { process } = member;
       process?.loop.dieAfter(Number.POSITIVE_INFINITY);
       process?.loop.endPause();
@@ -249,53 +300,46 @@ export class Simulation {
     }
   }
 
-  /** The log, replayed by a machine of its own, agrees with all that was seen of it. */
+  /** The log, replayed by a machine of its own, and the history of the clients agree with all that was seen. */
   #checkHistory(): void {
-    const store = new StateRows();
-    const machine = new StateMachine(store, (previous, bytes) => crc32(bytes, previous), this.#plan.limits.state);
-    const executions = new Map<string, Execution>();
-    for (const [at, row] of this.#rules.log.rows.entries()) {
-      const index = at + 1;
-      const outcome = machine.apply(row, (entry, change, expectIndex) => {
-        const before = readCluster(store)?.configuration ?? NO_CONFIGURATION;
-        return changeConfiguration(before, entry, change, expectIndex);
-      });
-      machine.commit();
-      const command = entryType(row) === EntryType.Command ? decodeCommand(entryPayload(row)) : null;
-      if (outcome !== null && command?.request != null) {
-        const requestId = command.request.requestId.toHex();
-        const isRepeated = executions.has(requestId);
-        must(isRepeated === (outcome.replayed !== "no"), "a request is executed once", () => {
-          return `${command.operation.kind} ${requestId.slice(0, 8)} at ${index}`;
-        });
-        if (!isRepeated) {
-          executions.set(requestId, { index, answer: outcome.answer });
-        }
-      }
-      const digest = this.#rules.log.digestAt(index);
-      must(digest === undefined || digest === machine.progress.digest, "I9 states are those of the log", () => {
-        return `entry ${index}`;
-      });
-      const sum = this.#rules.log.snapshots.get(index);
-      must(sum === undefined || sum === fingerprintOf(store.all()), "I20 a snapshot is the state of the log", () => {
-        return `entry ${index}`;
-      });
-    }
+    const { log, membership } = this.#rules;
+    const { executions, endings, fingerprint } = replay(log, this.#script.plan.limits.state, membership);
     for (const { id, disk } of this.#membersNow()) {
-      must(
-        fingerprintOf(disk.state.all()) === fingerprintOf(store.all()),
-        "I9 members end with the state of the log",
-        () => {
-          return `m${id}`;
-        },
-      );
+      must(fingerprintOf(disk.state.all()) === fingerprint, "I9 members end with the state of the log", () => {
+        return `m${id}`;
+      });
     }
     this.#requests.check(executions);
+    this.#expired = endings.length;
+    this.#checkEndings(endings, executions);
+    this.#history.check(endings.map((ending) => this.#expiryOf(ending)));
+  }
+
+  /** Clocks that run fast by what they may are the most that a key can lose of its time. */
+  #checkEndings(endings: readonly Ending[], executions: ReadonlyMap<string, Execution>): void {
+    const requests = new Map([...executions].map(([requestId, { index }]) => [index, requestId]));
+    for (const { key, index, setIndex, ttlMs } of endings) {
+      const startMs = this.#requests.startOf(requests.get(setIndex) ?? "");
+      const lifeMs = this.#rules.log.timesOf(index).writtenMs - (startMs ?? Number.NEGATIVE_INFINITY);
+      must(lifeMs >= ttlMs / (1 + DRIFT) - 1, "I23 a key lives for its time", () => {
+        const [set, ended] = [setIndex, index].map((at) => {
+          const row = this.#rules.log.rows[at - 1] as Uint8Array;
+          return `entry ${at} of term ${entryTerm(row)} at tick ${entryEnvelope(row).tickMs}`;
+        });
+        return `${key}, set by ${set} for ${ttlMs} ms, was ended by ${ended} after ${Math.round(lifeMs)} ms`;
+      });
+    }
+  }
+
+  #expiryOf({ key, index, revision }: Ending): Expiry {
+    const { writtenMs, appliedMs } = this.#rules.log.timesOf(index);
+    return { key, revision, notBeforeMs: writtenMs, notAfterMs: appliedMs };
   }
 
   // ---- Members ----
 
   #join(id: number, name: string, incarnation: Uint8Array, told: Told): void {
+    this.#rules.membership.onIdentity(id, incarnation.toHex());
     if (!this.#members.has(id)) {
       this.#add(id, name, incarnation, Disk.joined(), told);
     }
@@ -306,12 +350,26 @@ export class Simulation {
       ...{ world: this.#world, id, name, incarnation, disk, told },
       onDeath: (process) => {
         this.#calls.onDeath(process);
+        if (member.isWiped) {
+          this.#tryOldId(member);
+        }
         // Whatever it died of, it comes back, unless somebody has other plans for it.
         member.startAfter(this.#isQuiet ? 100 : this.#streams.process.exponential(1_500));
       },
     });
     this.#members.set(id, member);
     member.start();
+  }
+
+  /** Whoever knows the member lets in nobody else under its id. */
+  #tryOldId({ id, incarnation }: Member): void {
+    const other = this.#streams.process.bytes(incarnation.length).toHex();
+    for (const process of this.#processes()) {
+      const isKnown = process.incarnationOf(id) === incarnation.toHex();
+      must(!(isKnown && process.admits(id, other)), "I17 nobody is let in under the id of another", () => {
+        return `m${process.memberId} lets ${other} in as m${id}`;
+      });
+    }
   }
 
   #processes(): Process[] {
@@ -368,6 +426,11 @@ export class Simulation {
 
   #look(): void {
     this.#calls.check();
+    this.#calls.checkLimits(this.#rules.limits);
+    for (const { memberId, streams } of this.#processes()) {
+      this.#rules.limits.onStreams(memberId, streams);
+    }
+    this.#expel();
     this.#heap.after(LOOK_MS, () => this.#look());
   }
 
@@ -397,7 +460,9 @@ export class Simulation {
       faults: this.#faults.count,
       changes: this.#administrator.done,
       members: this.#members.size,
-      snapshots: this.#marks.get("replica.install.switched") ?? 0,
+      wiped: [...this.#members.values()].filter(({ isWiped }) => isWiped).length,
+      expired: this.#expired,
+      snapshots: this.#reach.counts.get("replica.install.switched") ?? 0,
     };
   }
 }

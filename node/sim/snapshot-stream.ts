@@ -16,6 +16,8 @@ type ReadDone = (error: Error | null, frame: Frame | null) => void;
 
 /** Frames that are unread before the sender waits; one more is on its way. */
 const UNREAD_MAX = 2;
+/** The bit that is turned over in a spoilt byte. */
+const SPOILT_BIT = 0x10;
 
 export class SnapshotStream implements OutgoingSnapshot {
   readonly boot: number;
@@ -33,6 +35,8 @@ export class SnapshotStream implements OutgoingSnapshot {
   #isReleased = false;
   #isAborted = false;
   #brokenBy: ConnectionError | null = null;
+  /** Where the next frame is spoilt, as a share of its length. */
+  #spoiltAt: number | null = null;
 
   /** `incarnation` is that of the peer, null if it is not listed any more. */
   constructor(network: Network, from: SimTransport, peer: number, incarnation: string | null) {
@@ -90,7 +94,7 @@ export class SnapshotStream implements OutgoingSnapshot {
 
   write(type: number, body: Uint8Array, done: Done): void {
     passPoint();
-    this.#written = { frame: { type, body }, done };
+    this.#written = { frame: { type, body: this.#onTheWire(body) }, done };
     this.#transmit();
   }
 
@@ -104,6 +108,15 @@ export class SnapshotStream implements OutgoingSnapshot {
   abort(): void {
     this.#isAborted = true;
     this.breakOff("it was given up");
+  }
+
+  isFrom(process: SimTransport): boolean {
+    return this.#from === process;
+  }
+
+  /** A bit of the next frame that is written is turned over; the place is a share of its length. */
+  spoil(place: number): void {
+    this.#spoiltAt = place;
   }
 
   involves(process: SimTransport): boolean {
@@ -164,6 +177,19 @@ export class SnapshotStream implements OutgoingSnapshot {
       () => this.breakOff("nothing was heard"),
     );
     this.#inSender(() => written.done(null));
+  }
+
+  #onTheWire(body: Uint8Array): Uint8Array {
+    const place = this.#spoiltAt;
+    if (place === null || body.length === 0) {
+      return body;
+    }
+    this.#spoiltAt = null;
+    const spoilt = new Uint8Array(body);
+    const at = Math.floor(place * body.length);
+    spoilt[at] = (spoilt[at] as number) ^ SPOILT_BIT;
+    this.#network.trace.say(this.#from.memberId, "has a snapshot spoilt", [at, body.length]);
+    return spoilt;
   }
 
   #handOver(): void {

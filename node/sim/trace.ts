@@ -16,15 +16,28 @@ interface Line {
   readonly words: (() => string) | null;
 }
 
+/** Something that has happened, in words. */
+export interface TraceLine {
+  readonly atMs: number;
+  /** Id of the member, 0 = none in particular. */
+  readonly who: number;
+  readonly words: string;
+}
+
+/** Lines between two checkpoints. */
+const CHECKPOINT_LINES = 1_000;
+
 export class Trace {
   readonly #clock: () => number;
-  readonly #listener: ((line: string) => void) | null;
+  readonly #listener: ((line: TraceLine) => void) | null;
+  readonly #checkpoints: string[] = [];
+  #count = 0;
   #lines: Line[] = [];
   #high = 0x811c9dc5;
   #low = 0x050c5d1f;
 
   /** `listener` gets every line in words. */
-  constructor(clock: () => number, listener: ((line: string) => void) | null) {
+  constructor(clock: () => number, listener: ((line: TraceLine) => void) | null) {
     this.#clock = clock;
     this.#listener = listener;
   }
@@ -32,6 +45,11 @@ export class Trace {
   /** 16 hexadecimal digits: equal runs have equal ones. */
   get hash(): string {
     return [this.#high, this.#low].map((part) => (part >>> 0).toString(16).padStart(8, "0")).join("");
+  }
+
+  /** The hash after each thousand lines. */
+  get checkpoints(): readonly string[] {
+    return this.#checkpoints;
   }
 
   /** Something happens to a member, 0 = to none in particular. Numbers count for the hash, words do not. */
@@ -45,6 +63,10 @@ export class Trace {
     for (const number of numbers) {
       this.#mix(number);
     }
+    this.#count++;
+    if (this.#count % CHECKPOINT_LINES === 0) {
+      this.#checkpoints.push(this.hash);
+    }
     const line = { atMs, who, what, numbers, words };
     this.#listener?.(inWords(line));
     this.#lines.push(line);
@@ -54,7 +76,7 @@ export class Trace {
   }
 
   /** The last lines, oldest first. */
-  last(count: number): string[] {
+  last(count: number): TraceLine[] {
     return this.#lines.slice(-count).map(inWords);
   }
 
@@ -65,7 +87,7 @@ export class Trace {
   }
 }
 
-function inWords({ atMs, who, what, numbers, words }: Line): string {
+function inWords({ atMs, who, what, numbers, words }: Line): TraceLine {
   const tail = words === null ? numbers.join(" ") : words();
-  return `${(atMs / 1000).toFixed(6)}  ${who === 0 ? "  " : `m${who}`}  ${what} ${tail}`.trimEnd();
+  return { atMs, who, words: `${what} ${tail}`.trimEnd() };
 }

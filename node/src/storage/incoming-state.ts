@@ -12,8 +12,12 @@ import { INSTALLED_ROW, LOCAL_ROWS_FROM } from "./local-rows.ts";
 import { Milestones } from "./milestones.ts";
 import type { Rocks } from "./rocks.ts";
 
+/** Rows are made durable after so many bytes, so that the disk gets them in small portions and others need not wait. */
+const SYNC_BYTES = 8 * 1024 * 1024;
+
 export class IncomingState {
   readonly rocks: Rocks;
+  #unsyncedBytes = 0;
   readonly #milestones: Milestones;
   #progress: Uint8Array | null = null;
 
@@ -23,7 +27,7 @@ export class IncomingState {
     this.#milestones = Milestones.read(rocks);
   }
 
-  /** Adds rows of the replicated state, not durable yet. Raises a StoreError. */
+  /** Adds rows of the replicated state, not durable for certain yet. Raises a StoreError. */
   write(rows: readonly Change[]): void {
     const changes: Change[] = [];
     for (const change of rows) {
@@ -34,9 +38,14 @@ export class IncomingState {
         this.#progress = change.value.slice();
       } else {
         changes.push(change);
+        this.#unsyncedBytes += change.key.length + change.value.length;
       }
     }
-    this.rocks.write(this.#milestones.mark(changes), false);
+    const isSyncDue = this.#unsyncedBytes >= SYNC_BYTES;
+    this.rocks.write(this.#milestones.mark(changes), isSyncDue);
+    if (isSyncDue) {
+      this.#unsyncedBytes = 0;
+    }
   }
 
   /** Completes the state and makes all of it durable; returns when it is. Raises a StoreError. */

@@ -1,0 +1,125 @@
+/**
+ * The one log, executed once more by a state machine of its own, and compared with all that was seen of it: digests,
+ * snapshots, configurations, and when keys came to their end.
+ */
+
+import { crc32 } from "node:zlib";
+import {
+  type Configuration,
+  changeConfiguration,
+  EntryType,
+  entryPayload,
+  entryType,
+  NO_CONFIGURATION,
+} from "../src/raft/index.ts";
+import {
+  CoordinationError,
+  decodeCommand,
+  getKey,
+  type Outcome,
+  type Result,
+  readCluster,
+  readProgress,
+  type StateLimits,
+  StateMachine,
+} from "../src/state/index.ts";
+import type { CanonicalLog } from "./canonical-log.ts";
+import { type Ending, KeyLifetimes } from "./key-lifetimes.ts";
+import { checkNeighbours, type MembershipRules } from "./membership-rules.ts";
+import type { Execution } from "./requests.ts";
+import { must } from "./rule-violation.ts";
+import { fingerprintOf, StateRows } from "./state-rows.ts";
+
+export interface Replay {
+  /** First executions, by request ids in hexadecimal digits. */
+  readonly executions: ReadonlyMap<string, Execution>;
+  /** Ends of keys whose time was up. */
+  readonly endings: readonly Ending[];
+  /** Sum of the rows of the state at the end. */
+  readonly fingerprint: number;
+}
+
+/** Raises a RuleViolation. */
+export function replay(log: CanonicalLog, limits: StateLimits, membership: MembershipRules): Replay {
+  const store = new StateRows();
+  const machine = new StateMachine(store, (previous, bytes) => crc32(bytes, previous), limits);
+  const executions = new Map<string, Execution>();
+  const lifetimes = new KeyLifetimes();
+  for (const [at, row] of log.rows.entries()) {
+    const index = at + 1;
+    const before = readCluster(store)?.configuration ?? NO_CONFIGURATION;
+    const { revision } = readProgress(store);
+    const outcome = machine.apply(row, (entry, change, expectIndex) => {
+      return changeConfiguration(before, entry, change, expectIndex);
+    });
+    machine.commit();
+    const after = readCluster(store);
+    if (after !== undefined) {
+      membership.onCluster(after);
+      if (after.configuration.index !== before.index) {
+        checkNeighbours(before, after.configuration);
+      }
+    }
+    if (entryType(row) === EntryType.Command) {
+      const { operation, request } = decodeCommand(entryPayload(row));
+      if (outcome === null || outcome.replayed === "no") {
+        const { tickMs } = readProgress(store);
+        const executed = { index, tickMs, revision, operation, answer: outcome?.answer ?? null };
+        checkClaim(before, executed.answer, index);
+        lifetimes.executed(executed, (key) => hasKey(store, key));
+      }
+      if (outcome !== null && request !== null) {
+        noteExecution(executions, request.requestId.toHex(), outcome, index);
+      }
+    }
+    checkState(log, index, machine.progress.digest, store);
+  }
+  return { executions, endings: lifetimes.endings, fingerprint: fingerprintOf(store.all()) };
+}
+
+/** Whoever asks for the slot of a voter has an empty directory, whatever it says of itself: it must not have a vote. */
+function checkClaim(
+  { voters, outgoing }: Configuration,
+  answer: Result | CoordinationError | null,
+  index: number,
+): void {
+  const isGiven = answer !== null && "kind" in answer && answer.kind === "claim-slot" && answer.verdict === "accepted";
+  const isOfVoter = isGiven && (voters.includes(answer.memberId) || outgoing.includes(answer.memberId));
+  must(!isOfVoter, "I17 the slot of a voter is not given to an empty directory", () => `entry ${index}`);
+}
+
+function noteExecution(
+  executions: Map<string, Execution>,
+  requestId: string,
+  { answer, replayed }: Outcome,
+  index: number,
+): void {
+  const isRepeated = executions.has(requestId);
+  must(isRepeated === (replayed !== "no"), "a request is executed once", () => {
+    return `${requestId.slice(0, 8)} at ${index}`;
+  });
+  if (!isRepeated) {
+    executions.set(requestId, { index, answer });
+  }
+}
+
+function checkState(log: CanonicalLog, index: number, digest: number, store: StateRows): void {
+  const seen = log.digestAt(index);
+  must(seen === undefined || seen === digest, "I9 states are those of the log", () => `entry ${index}`);
+  const sum = log.snapshots.get(index);
+  must(sum === undefined || sum === fingerprintOf(store.all()), "I20 a snapshot is the state of the log", () => {
+    return `entry ${index}`;
+  });
+}
+
+function hasKey(store: StateRows, key: Uint8Array): boolean {
+  try {
+    getKey(store, "default", key);
+    return true;
+  } catch (error) {
+    if (error instanceof CoordinationError && error.reason === "KEY_NOT_FOUND") {
+      return false;
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * What the clients of a run did with keys, for the oracles that judge histories: every operation with the simulated
+ * times of its first call and its last answer, and the ends of keys whose time was up as deletions of the cluster.
+ */
+
+import {
+  describeVerdict,
+  History,
+  type KeyAnswer,
+  type KeyOperation,
+  type OpenOperation,
+  type RecordedOperation,
+  searchCheck,
+  type Verdict,
+  witnessCheck,
+} from "../history/index.ts";
+import { type ClientOperation, CoordinationError, type Result, type StoredKey } from "../src/state/index.ts";
+import { must } from "./rule-violation.ts";
+
+/** A key that came to its end because its time was up, some time between the two. */
+export interface Expiry {
+  readonly key: string;
+  readonly revision: number;
+  readonly notBeforeMs: number;
+  readonly notAfterMs: number;
+}
+
+/**
+ * How often a search may look at its clock, which is not one of time: nothing but the history decides what comes of it.
+ * About a million steps.
+ */
+const LOOKS_MAX = 4_000;
+
+export class KeyHistory {
+  readonly #history: History;
+
+  constructor(nowMs: () => number) {
+    this.#history = new History(nowMs);
+  }
+
+  /** A client begins something; null if it is nothing about a key. */
+  begin(client: string, operation: ClientOperation): OpenOperation | null {
+    const asked = keyOperationOf(operation);
+    return asked === null ? null : this.#history.begin(client, asked);
+  }
+
+  beginGet(client: string, key: string): OpenOperation {
+    return this.#history.begin(client, { kind: "get", key });
+  }
+
+  /** Raises a RuleViolation if the clients were told what no single copy of the keys could have told them. */
+  check(expiries: readonly Expiry[]): void {
+    const operations = [...this.#history.operations];
+    for (const { key, revision, notBeforeMs, notAfterMs } of expiries) {
+      operations.push({
+        id: operations.length,
+        client: "expiry",
+        operation: { kind: "delete", key },
+        startMs: notBeforeMs,
+        endMs: notAfterMs,
+        outcome: { kind: "ok", answer: { kind: "deleted", revision } },
+      });
+    }
+    judge("history: answers follow from the revisions that they tell", witnessCheck(operations));
+    judge("history: one copy of the keys could have answered so", search(operations));
+  }
+}
+
+/** What a get has found, at the revision. */
+export function foundAnswer(stored: StoredKey | undefined, revision: number): KeyAnswer {
+  if (stored === undefined) {
+    return { kind: "absent" };
+  }
+  const { value, createRevision, modRevision, version } = stored;
+  return { kind: "found", value: textOf(value), createRevision, modRevision, version, revision };
+}
+
+/** The answer in the words of a history; null if the command was executed and came to nothing. */
+export function keyAnswerOf(answer: Result | CoordinationError): KeyAnswer | null {
+  if (answer instanceof CoordinationError) {
+    return answer.reason === "KEY_NOT_FOUND" ? { kind: "absent" } : null;
+  }
+  switch (answer.kind) {
+    case "put-key":
+      return { kind: "put", created: answer.created, revision: answer.revision };
+    case "delete-key":
+      return { kind: "deleted", revision: answer.revision };
+    case "compare-and-swap": {
+      const { success, currentExists, currentValue, modRevision, revision } = answer;
+      if (success) {
+        return { kind: "swapped", revision };
+      }
+      const current = currentExists ? { value: textOf(currentValue), modRevision } : null;
+      return { kind: "not-swapped", current, revision };
+    }
+    default:
+      return null;
+  }
+}
+
+function keyOperationOf(operation: ClientOperation): KeyOperation | null {
+  switch (operation.kind) {
+    case "put-key":
+      return { kind: "put", key: textOf(operation.key), value: textOf(operation.value) };
+    case "delete-key":
+      return { kind: "delete", key: textOf(operation.key) };
+    case "compare-and-swap": {
+      const { expectedValue } = operation;
+      const expected = expectedValue === undefined ? {} : { expectedValue: textOf(expectedValue) };
+      return {
+        kind: "compare-and-swap",
+        key: textOf(operation.key),
+        newValue: textOf(operation.newValue),
+        ...expected,
+      };
+    }
+    default:
+      return null;
+  }
+}
+
+function search(operations: readonly RecordedOperation[]): Verdict {
+  let looks = 0;
+  const nowMs = (): number => {
+    looks++;
+    return looks;
+  };
+  return searchCheck(operations, { nowMs, limitMs: LOOKS_MAX });
+}
+
+function judge(rule: string, verdict: Verdict): void {
+  must(verdict.kind === "correct", rule, () => describeVerdict(verdict));
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString();
+}

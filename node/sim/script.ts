@@ -1,0 +1,93 @@
+/**
+ * The script of a run: everything that is done to a cluster, each item with its time and with a number from which all
+ * of its own decisions follow. So items can be left out without changing what the others decide, and a script that was
+ * written down means the same when the way in which scripts are drawn has changed.
+ */
+
+import { DEFAULT_REPLICA_LIMITS, type ReplicaLimits } from "../src/replica/index.ts";
+import { CHANGES, type ChangeKind, drawPlan, FAULTS, type FaultKind, type Plan } from "./plan.ts";
+import { type RandomStream, streamsOf } from "./random.ts";
+
+/** `atMs`: milliseconds after the cluster has grown to its first size. `draw`: what its decisions follow from. */
+export type ScriptItem = { readonly atMs: number; readonly draw: number } & (
+  | { readonly what: "fault"; readonly kind: FaultKind }
+  | { readonly what: "change"; readonly kind: ChangeKind }
+  | { readonly what: "operation"; readonly client: number }
+);
+
+export interface Script {
+  readonly seed: number;
+  readonly plan: Plan;
+  /** Ascending by time. */
+  readonly items: readonly ScriptItem[];
+}
+
+/** The script of a seed. */
+export function drawScript(seed: number): Script {
+  const { plan: draws, faults, membership, clients } = streamsOf(seed);
+  const plan = drawPlan(draws);
+  const { durationMs } = plan;
+  const items: ScriptItem[] = [];
+  for (const kind of FAULTS) {
+    for (const atMs of timesOf(faults, plan.faults.get(kind), durationMs)) {
+      items.push({ what: "fault", kind, atMs, draw: faults.word() });
+    }
+  }
+  for (const kind of CHANGES) {
+    for (const atMs of timesOf(membership, plan.changes.get(kind), durationMs)) {
+      items.push({ what: "change", kind, atMs, draw: membership.word() });
+    }
+  }
+  for (let client = 1; client <= plan.clients; client++) {
+    for (const atMs of timesOf(clients, plan.pauseMs, durationMs)) {
+      items.push({ what: "operation", client, atMs, draw: clients.word() });
+    }
+  }
+  return { seed, plan, items: items.sort((one, other) => one.atMs - other.atMs) };
+}
+
+function timesOf(random: RandomStream, meanMs: number | undefined, untilMs: number): number[] {
+  const times: number[] = [];
+  if (meanMs !== undefined) {
+    for (let atMs = random.exponential(meanMs); atMs < untilMs; atMs += random.exponential(meanMs)) {
+      times.push(Math.round(atMs * 1000) / 1000);
+    }
+  }
+  return times;
+}
+
+/** A script that was written down, with the rule that it has broken. */
+export interface WrittenScript {
+  readonly rule: string;
+  /** The mutant of the program that has broken it; null if the program itself did. */
+  readonly mutant: string | null;
+  readonly script: Script;
+}
+
+/** As text, indented, as the formatter has it. */
+export function encodeScript({ rule, mutant, script }: WrittenScript): string {
+  const { seed, plan, items } = script;
+  const [faults, changes] = [Object.fromEntries(plan.faults), Object.fromEntries(plan.changes)];
+  return `${JSON.stringify({ rule, mutant, seed, plan: { ...plan, faults, changes }, items }, null, 2)}\n`;
+}
+
+/** Limits that were not there when the script was written are the usual ones. */
+export function decodeScript(text: string): WrittenScript {
+  const { rule, mutant, seed, plan, items } = JSON.parse(text);
+  const faults = new Map(Object.entries(plan.faults)) as Plan["faults"];
+  const changes = new Map(Object.entries(plan.changes)) as Plan["changes"];
+  const limits = withDefaults(plan.limits);
+  return { rule, mutant, script: { seed, plan: { ...plan, faults, changes, limits }, items } };
+}
+
+function withDefaults(written: ReplicaLimits): ReplicaLimits {
+  const usual = DEFAULT_REPLICA_LIMITS;
+  return {
+    ...{ ...usual, ...written },
+    core: { ...usual.core, ...written.core },
+    state: { ...usual.state, ...written.state },
+    compaction: { ...usual.compaction, ...written.compaction },
+    maintenance: { ...usual.maintenance, ...written.maintenance },
+    snapshots: { ...usual.snapshots, ...written.snapshots },
+  };
+}

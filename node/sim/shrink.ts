@@ -1,0 +1,111 @@
+/**
+ * Makes the script of a failed run as short as it gets: everything goes that the broken rule does not need.
+ *
+ * First what comes after the failure, then ever smaller parts of the items (ddmin; Zeller, Hildebrandt 2002), then
+ * members and time. A shorter script counts only if it breaks the same rule.
+ */
+
+import type { Script, ScriptItem } from "./script.ts";
+import { type RunResult, Simulation } from "./simulation.ts";
+
+export interface Shrunk {
+  readonly result: RunResult;
+  /** How many runs it took. */
+  readonly runs: number;
+}
+
+const RUNS_MAX = 200;
+/** Milliseconds that are tried between the last item and the end. */
+const AIR_MS = [0, 1_000, 5_000];
+
+type Simulate = (script: Script) => RunResult;
+
+/** The failed run of a shorter script; of the given one if none is shorter. */
+export function shrink(failed: RunResult, simulate: Simulate = simulateOnce, runsMax = RUNS_MAX): Shrunk {
+  const shrinking = new Shrinking(failed, simulate, runsMax);
+  shrinking.run();
+  return { result: shrinking.result, runs: shrinking.runs };
+}
+
+function simulateOnce(script: Script): RunResult {
+  return new Simulation(script).run();
+}
+
+class Shrinking {
+  readonly #rule: string;
+  readonly #simulate: Simulate;
+  readonly #runsMax: number;
+  /** Of the shortest script so far. */
+  result: RunResult;
+  runs = 0;
+
+  constructor(failed: RunResult, simulate: Simulate, runsMax: number) {
+    this.#simulate = simulate;
+    this.#rule = failed.failure?.rule ?? "";
+    this.#runsMax = runsMax;
+    this.result = failed;
+  }
+
+  run(): void {
+    const { nowMs, grownMs, script } = this.result;
+    this.#tryItems(script.items.filter(({ atMs }) => atMs <= nowMs - grownMs));
+    for (const what of ["change", "operation", "fault"] as const) {
+      this.#tryItems(this.result.script.items.filter((item) => item.what !== what));
+    }
+    this.#shrinkItems();
+    for (const members of [1, 3]) {
+      const { plan } = this.result.script;
+      if (members < plan.members) {
+        this.#try({ ...this.result.script, plan: { ...plan, members } });
+      }
+    }
+    this.#shrinkTime();
+  }
+
+  #shrinkItems(): void {
+    let parts = 2;
+    while (this.result.script.items.length > 0 && this.runs < this.#runsMax) {
+      const { items } = this.result.script;
+      const size = Math.ceil(items.length / parts);
+      let isShorter = false;
+      for (let from = 0; from < items.length && !isShorter; from += size) {
+        isShorter = this.#tryItems([...items.slice(0, from), ...items.slice(from + size)]);
+      }
+      if (isShorter) {
+        parts = Math.max(parts - 1, 2);
+      } else if (size === 1) {
+        return;
+      } else {
+        parts = Math.min(2 * parts, items.length);
+      }
+    }
+  }
+
+  /** The cluster is left in peace right after the last item, or a little later. */
+  #shrinkTime(): void {
+    const { plan, items } = this.result.script;
+    const endMs = items.at(-1)?.atMs ?? 0;
+    for (const airMs of AIR_MS) {
+      const isShorter = endMs + airMs < plan.durationMs;
+      if (isShorter && this.#try({ ...this.result.script, plan: { ...plan, durationMs: endMs + airMs } })) {
+        return;
+      }
+    }
+  }
+
+  #tryItems(items: readonly ScriptItem[]): boolean {
+    return items.length < this.result.script.items.length && this.#try({ ...this.result.script, items });
+  }
+
+  /** Takes the script if it breaks the same rule. */
+  #try(script: Script): boolean {
+    if (this.runs >= this.#runsMax) {
+      return false;
+    }
+    this.runs++;
+    const result = this.#simulate(script);
+    const isKept = result.failure?.rule === this.#rule;
+    this.result = isKept ? result : this.result;
+    return isKept;
+  }
+}

@@ -29,7 +29,7 @@ export const surroundings: readonly [Surroundings, Surroundings] = [
 /** @returns all layers, the longest first */
 export function findLayers(): TestLayer[] {
   const crash = find(["node/test/crash/**/*.spec.ts", "node/test/storage/**/*.spec.ts"]);
-  const cluster = find(["node/test/cluster/**/*.spec.ts"]);
+  const cluster = find(["node/test/cluster/**/*.spec.ts", "node/nemesis/nemesis.spec.ts"]);
   const mutants = find(["node/sim/mutants/**/*.spec.ts"]);
   return [
     // Several members as real processes, under load.
@@ -46,7 +46,8 @@ export function findLayers(): TestLayer[] {
         "node/local/**/*.spec.ts",
         "node/history/**/*.spec.ts",
         "node/sim/**/*.spec.ts",
-      ]).filter((file) => !mutants.includes(file)),
+        "node/nemesis/**/*.spec.ts",
+      ]).filter((file) => ![...mutants, ...cluster].includes(file)),
       // Twenty times what the slowest of them, on a real disk, takes on an idle machine.
       timeoutMs: 30_000,
     },

@@ -8,10 +8,25 @@ import { type Ended, TestProcess } from "./process.ts";
 import type { StablePorts } from "./stable-ports.ts";
 import { until } from "./until.ts";
 
+/** Where a member runs. Nothing given: on this machine's loopback, like everybody else. */
+export interface MemberPlace {
+  /** Address at which it listens and is dialed. */
+  readonly host?: string;
+  /** A command that puts the program there, see ProcessOptions. */
+  readonly through?: readonly string[];
+  /** Holds the data directory, instead of the one that the cluster has for all. */
+  readonly directory?: string;
+  /** Gets a copy of what its processes print. */
+  readonly logFile?: string;
+  /** Added to the environment. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 export interface ClusterMemberOptions {
   readonly name: string;
   /** Holds the data directory. */
   readonly directory: string;
+  readonly place?: MemberPlace;
   readonly ports: StablePorts;
   readonly adminToken: string;
   readonly adminTokenFile: string;
@@ -20,40 +35,44 @@ export interface ClusterMemberOptions {
   readonly seeds: () => readonly string[];
 }
 
-const HOST = "127.0.0.1";
+const LOOPBACK = "127.0.0.1";
 const LOG_TAIL_LINES = 30;
 const STATUS_TIMEOUT_MS = 3_000;
 
 export class ClusterMember {
   readonly name: string;
+  /** Address at which it listens. */
+  readonly host: string;
   readonly ports: StablePorts;
   readonly admin: AdminClient;
   readonly #options: ClusterMemberOptions;
   #process: TestProcess | null = null;
   #isPaused = false;
+  #isKilled = false;
   /** What earlier processes of this member logged last. */
   #earlier = "";
 
   constructor(options: ClusterMemberOptions) {
     this.#options = options;
     this.name = options.name;
+    this.host = options.place?.host ?? LOOPBACK;
     this.ports = options.ports;
     this.admin = createAdminClient({
-      endpoint: `${HOST}:${options.ports.admin}`,
+      endpoint: `${this.host}:${options.ports.admin}`,
       credentials: { token: options.adminToken },
     });
   }
 
   get dataDirectory(): string {
-    return join(this.#options.directory, this.name);
+    return join(this.#options.place?.directory ?? this.#options.directory, this.name);
   }
 
   get grpc(): string {
-    return `${HOST}:${this.ports.grpc}`;
+    return `${this.host}:${this.ports.grpc}`;
   }
 
   get peer(): string {
-    return `${HOST}:${this.ports.peer}`;
+    return `${this.host}:${this.ports.peer}`;
   }
 
   /** Whether its process runs or is stopped by a signal. */
@@ -65,6 +84,16 @@ export class ClusterMember {
     return this.#running.pid;
   }
 
+  /** Whether `kill` has ended the present process; if not, and it was killed, somebody else has done it. */
+  get isKilled(): boolean {
+    return this.#isKilled;
+  }
+
+  /** How the present process ends. */
+  get ended(): Promise<Ended> {
+    return this.#running.ended;
+  }
+
   /** Starts a process on the data directory as it is, without waiting for anything. */
   start(): void {
     if (this.isAlive) {
@@ -72,7 +101,7 @@ export class ClusterMember {
     }
     this.#earlier = this.logTail();
     const { adminTokenFile, joinTokenFile, seeds } = this.#options;
-    const at = (port: number): string => `${HOST}:${port}`;
+    const at = (port: number): string => `${this.host}:${port}`;
     const { grpc, http, peer, admin, health } = this.ports;
     const args = [
       ...["--name", this.name, "--cluster-name", "under-test", "--data-dir", this.dataDirectory],
@@ -81,12 +110,16 @@ export class ClusterMember {
       ...["--admin-token-file", adminTokenFile, "--join-token-file", joinTokenFile, "--no-disk-reserve"],
       ...seeds().flatMap((seed) => ["--seed", seed]),
     ];
-    this.#process = new TestProcess(MEMBER_PROGRAM, args);
+    const { through = [], logFile, environment = {} } = this.#options.place ?? {};
+    const log = logFile === undefined ? {} : { logFile };
+    this.#process = new TestProcess(MEMBER_PROGRAM, args, { env: { ...process.env, ...environment }, through, ...log });
     this.#isPaused = false;
+    this.#isKilled = false;
   }
 
   /** Ends the process at once, as a crash would. */
   async kill(): Promise<void> {
+    this.#isKilled ||= this.isAlive;
     await this.#process?.dispose();
   }
 
@@ -161,7 +194,7 @@ export class ClusterMember {
       return false;
     }
     try {
-      return (await fetch(`http://${HOST}:${this.ports.health}/readyz`)).ok;
+      return (await fetch(`http://${this.host}:${this.ports.health}/readyz`)).ok;
     } catch (error) {
       if (error instanceof TypeError) {
         // Nothing listens there yet.

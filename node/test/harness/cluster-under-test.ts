@@ -16,7 +16,7 @@ import {
   type TokenSource,
 } from "@quoin/client";
 import { generateApiKey } from "../../src/access/index.ts";
-import { ClusterMember } from "./cluster-member.ts";
+import { ClusterMember, type MemberPlace } from "./cluster-member.ts";
 import { ConcurrentLoad, type LoadOptions } from "./concurrent-load.ts";
 import { stablePorts } from "./stable-ports.ts";
 import { TemporaryDirectories } from "./temporary-directories.ts";
@@ -33,6 +33,13 @@ const PASSING_REASONS: ReadonlySet<string> = new Set([
 const INTERRUPTIONS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const CHANGE_TIMEOUT_MS = 10_000;
 
+export interface ClusterOptions {
+  /** Where a member of this name is to run; asked for once, before its first start. By default on loopback. */
+  readonly placeOf?: (name: string) => Promise<MemberPlace>;
+  /** An empty directory for all files, which stays. By default there is a new one, removed with the cluster. */
+  readonly directory?: string;
+}
+
 export class ClusterUnderTest {
   readonly #directories = new TemporaryDirectories();
   readonly #directory: string;
@@ -41,17 +48,19 @@ export class ClusterUnderTest {
   readonly #members = new Map<string, ClusterMember>();
   readonly #clients: Client[] = [];
   readonly #loads: ConcurrentLoad[] = [];
+  readonly #options: ClusterOptions;
   #tokens: TokenSource | null = null;
 
-  private constructor() {
-    this.#directory = this.#directories.make();
+  private constructor(options: ClusterOptions) {
+    this.#options = options;
+    this.#directory = options.directory ?? this.#directories.make();
     writeFileSync(this.#adminTokenFile, `${this.#adminToken}\n`, { mode: 0o600 });
     writeFileSync(this.#joinTokenFile, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600 });
   }
 
   /** A cluster of so many voters, ready for clients. Nothing is left behind if that fails. */
-  static async start(members: number): Promise<ClusterUnderTest> {
-    const cluster = new ClusterUnderTest();
+  static async start(members: number, options: ClusterOptions = {}): Promise<ClusterUnderTest> {
+    const cluster = new ClusterUnderTest(options);
     try {
       await cluster.#found();
       const added = Array.from({ length: members - 1 }, (_, at) => `q-${at + 1}`);
@@ -108,7 +117,7 @@ export class ClusterUnderTest {
 
   /** A source of access tokens of the owner, to be shared by clients. */
   get tokens(): TokenSource {
-    const httpEndpoints = this.members.map(({ ports }) => `http://127.0.0.1:${ports.http}`);
+    const httpEndpoints = this.members.map(({ host, ports }) => `http://${host}:${ports.http}`);
     this.#tokens ??= createTokenSource({ apiKey: this.#apiKey, httpEndpoints }, undefined);
     return this.#tokens;
   }
@@ -161,7 +170,7 @@ export class ClusterUnderTest {
     const members: ClusterMember[] = [];
     for (const name of names) {
       await this.change((admin) => admin.addMember(name, { timeoutMs: CHANGE_TIMEOUT_MS }));
-      const member = this.#members.get(name) ?? (await this.#make(name));
+      const member = await this.prepare(name);
       if (!member.isAlive) {
         member.start();
       }
@@ -172,6 +181,11 @@ export class ClusterUnderTest {
       const statuses = await Promise.all(members.map((member) => member.status()));
       return statuses.every((status, at) => status?.id === ids[at]);
     });
+  }
+
+  /** The member of this name, which need not be in the cluster; a new one does not run yet. */
+  async prepare(name: string): Promise<ClusterMember> {
+    return this.#members.get(name) ?? (await this.#make(name));
   }
 
   /** Gives these members a vote, as soon as they have caught up. */
@@ -293,8 +307,10 @@ export class ClusterUnderTest {
   }
 
   async #make(name: string): Promise<ClusterMember> {
+    const place = (await this.#options.placeOf?.(name)) ?? {};
     const member: ClusterMember = new ClusterMember({
       name,
+      place,
       directory: this.#directory,
       ports: await stablePorts(),
       adminToken: this.#adminToken,

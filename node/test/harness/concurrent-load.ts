@@ -9,7 +9,7 @@
 import { type Client, createClient, QuoinError, type TokenSource } from "@quoin/client";
 import { History, type KeyAnswer, type KeyOperation, type OperationOutcome } from "../../history/index.ts";
 import { seededRandom } from "../../src/replica/index.ts";
-import { until } from "./until.ts";
+import { pause, until } from "./until.ts";
 
 export interface LoadOptions {
   readonly tokens: TokenSource;
@@ -18,10 +18,14 @@ export interface LoadOptions {
   /** Keys that are used at a time. */
   readonly keys: number;
   readonly seed: number;
-  /** Whether each client stays with one endpoint, in turn. By default any of them may use any. */
-  readonly isPinned?: boolean;
+  /** So many of the clients stay with one endpoint each, in turn. By default none: any of them may use any. */
+  readonly pinned?: number;
   /** Deadline of each operation. A short one makes unknown outcomes of what a longer one would see through. */
   readonly timeoutMs?: number;
+  /** How long each client rests between two operations. */
+  readonly restMs?: number;
+  /** Codes of failures that a fault of this test explains, besides those of a member that is lost. */
+  readonly alsoExpected?: readonly string[];
 }
 
 /** What happened in a span of time. */
@@ -51,6 +55,7 @@ interface Finished {
 
 const NAMESPACE = "default";
 const TIMEOUT_MS_DEFAULT = 5_000;
+const TIMEOUT_MS_LAST_READ = 30_000;
 /** A member or the way to it was lost; anything else would be a bug of the service or of this load. */
 const EXPECTED_CODES: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"]);
 
@@ -65,6 +70,7 @@ export class ConcurrentLoad {
   #workers: Promise<unknown> = Promise.resolve();
   #failure: unknown;
   #values = 0;
+  #unknown = 0;
 
   constructor(options: LoadOptions) {
     this.#options = options;
@@ -114,6 +120,36 @@ export class ConcurrentLoad {
     this.#generation++;
   }
 
+  /**
+   * Reads each key that was ever used once more, to be called after `stop`: the history then shows what has become of
+   * every write. Rejects if a key cannot be read.
+   */
+  async readAll(): Promise<void> {
+    const keys = new Set(this.history.operations.map(({ operation }) => operation.key));
+    const { tokens } = this.#options;
+    const client = createClient({ endpoints: this.#endpoints, credentials: tokens, timeoutMs: TIMEOUT_MS_LAST_READ });
+    try {
+      for (const key of keys) {
+        const outcome = await this.#operate("last-reader", client, { kind: "get", key }, new Map());
+        if (outcome.kind !== "ok") {
+          throw new Error(`${key} cannot be read: ${this.#finished.at(-1)?.failure}`);
+        }
+      }
+    } finally {
+      client.close();
+    }
+  }
+
+  /** What has ended so far: all operations, and those of unknown outcome. */
+  get progress(): { readonly operations: number; readonly unknown: number } {
+    return { operations: this.#finished.length, unknown: this.#unknown };
+  }
+
+  /** The error that ended the load, which no fault explains; undefined if there is none. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
   /** Writes acknowledged so far. */
   get acknowledgedWrites(): number {
     return this.#finished.filter(isAcknowledgedWrite).length;
@@ -160,6 +196,7 @@ export class ConcurrentLoad {
     let endpoints: readonly string[] = [];
     let client: Client | null = null;
     const known = new Map<string, Content>();
+    const { restMs = 0 } = this.#options;
     try {
       while (!this.#isStopping) {
         if (client === null || endpoints !== this.#endpoints) {
@@ -167,7 +204,10 @@ export class ConcurrentLoad {
           endpoints = this.#endpoints;
           client = this.#connect(position);
         }
-        await this.#operate(`client-${position}`, client, known);
+        await this.#operate(`client-${position}`, client, this.#next(known), known);
+        if (restMs > 0) {
+          await pause(restMs);
+        }
       }
     } finally {
       client?.close();
@@ -175,14 +215,18 @@ export class ConcurrentLoad {
   }
 
   #connect(position: number): Client {
-    const { isPinned = false, timeoutMs = TIMEOUT_MS_DEFAULT, tokens } = this.#options;
+    const { pinned = 0, timeoutMs = TIMEOUT_MS_DEFAULT, tokens } = this.#options;
     const all = this.#endpoints;
-    const endpoints = isPinned ? [all[position % all.length] as string] : all;
+    const endpoints = position < pinned ? [all[position % all.length] as string] : all;
     return createClient({ endpoints, credentials: tokens, timeoutMs });
   }
 
-  async #operate(name: string, client: Client, known: Map<string, Content>): Promise<void> {
-    const operation = this.#next(known);
+  async #operate(
+    name: string,
+    client: Client,
+    operation: KeyOperation,
+    known: Map<string, Content>,
+  ): Promise<OperationOutcome> {
     const open = this.history.begin(name, operation);
     const startMs = performance.now();
     let outcome: OperationOutcome;
@@ -192,7 +236,7 @@ export class ConcurrentLoad {
       learn(known, operation, outcome.answer);
     } catch (thrown) {
       const error = QuoinError.from(thrown);
-      if (!EXPECTED_CODES.has(error.code)) {
+      if (!EXPECTED_CODES.has(error.code) && !this.#options.alsoExpected?.includes(error.code)) {
         open.end({ kind: "unknown" });
         throw error;
       }
@@ -203,7 +247,9 @@ export class ConcurrentLoad {
     open.end(outcome);
     const endMs = performance.now();
     const isWrite = operation.kind !== "get";
+    this.#unknown += Number(outcome.kind === "unknown");
     this.#finished.push({ endMs, durationMs: endMs - startMs, outcome: outcome.kind, isWrite, failure });
+    return outcome;
   }
 
   #next(known: ReadonlyMap<string, Content>): KeyOperation {

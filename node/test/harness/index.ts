@@ -1,5 +1,5 @@
 export { freeBasePort } from "../../local/index.ts";
-export { ClusterMember } from "./cluster-member.ts";
+export { ClusterMember, type MemberPlace } from "./cluster-member.ts";
 export { ClusterUnderTest } from "./cluster-under-test.ts";
 export type { ConcurrentLoad, LoadStatistics } from "./concurrent-load.ts";
 export { type DrivenCall, DrivenReplica, resultOf } from "./driven-replica.ts";

@@ -1,6 +1,7 @@
 /** A process of a test: its output collected, its whole group ended when the test is over. */
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { appendFileSync } from "node:fs";
 import { until } from "./until.ts";
 
 export interface Ended {
@@ -13,6 +14,10 @@ export interface ProcessOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Written to standard input, which is then closed; without it standard input is empty. */
   readonly input?: string | Uint8Array;
+  /** A command that turns into the program which it is given, such as `ip netns exec name`; it must not fork. */
+  readonly through?: readonly string[];
+  /** Gets a copy of everything that the process prints. */
+  readonly logFile?: string;
 }
 
 export class TestProcess {
@@ -24,18 +29,26 @@ export class TestProcess {
 
   /** Runs a TypeScript program with the Node of this test. */
   constructor(program: string, args: readonly string[], options: ProcessOptions = {}) {
-    this.#child = spawn(process.execPath, [program, ...args], {
+    const command = [...(options.through ?? []), process.execPath, program, ...args];
+    this.#child = spawn(command[0] as string, command.slice(1), {
       cwd: options.cwd,
       env: options.env ?? process.env,
       stdio: ["pipe", "pipe", "pipe"],
       detached: true,
     });
     this.#child.stdin?.on("error", () => undefined).end(options.input ?? "");
+    const copy = (text: string): void => {
+      if (options.logFile !== undefined) {
+        appendFileSync(options.logFile, text);
+      }
+    };
     this.#child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       this.#stdout += text;
+      copy(text);
     });
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
       this.#stderr += text;
+      copy(text);
     });
     this.ended = new Promise((resolve) => {
       this.#child.once("close", (code, signal) => {

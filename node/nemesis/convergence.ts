@@ -1,0 +1,73 @@
+/** What must be true of a cluster some time after the last fault has ended. */
+
+import type { ClusterUnderTest, ConcurrentLoad } from "../test/harness/index.ts";
+import { revive } from "./recovery.ts";
+
+const NAMESPACE = "default";
+const CALL_TIMEOUT_MS = 30_000;
+
+/**
+ * Waits until every member serves, ends the load, and looks at all of it: every key can be read, each member takes a
+ * write and reads it back, one leads, all have the same state, and nobody raises an alarm.
+ *
+ * @returns what is not true, in words.
+ */
+export async function converge(cluster: ClusterUnderTest, load: ConcurrentLoad): Promise<readonly string[]> {
+  const steps: readonly (() => Promise<readonly string[]>)[] = [
+    async () => {
+      await Promise.all(cluster.members.map((member) => revive(cluster, member)));
+      return [];
+    },
+    async () => {
+      await load.stop();
+      return [];
+    },
+    async () => {
+      await load.readAll();
+      return [];
+    },
+    () => writeThroughEach(cluster),
+    () => compareAll(cluster),
+  ];
+  const untrue: string[] = [];
+  for (const step of steps) {
+    try {
+      untrue.push(...(await step()));
+    } catch (error) {
+      // Whatever stands in the way is what was looked for; the other steps tell more about it.
+      untrue.push(`after the last fault: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return untrue;
+}
+
+async function writeThroughEach(cluster: ClusterUnderTest): Promise<readonly string[]> {
+  const wrong: string[] = [];
+  for (const { name, grpc } of cluster.members) {
+    const client = cluster.client([grpc]);
+    const key = `written-through-${name}`;
+    await client.keyValue.put(NAMESPACE, key, name, { timeoutMs: CALL_TIMEOUT_MS });
+    const { value } = await client.keyValue.get(NAMESPACE, key, { timeoutMs: CALL_TIMEOUT_MS });
+    if (Buffer.from(value).toString() !== name) {
+      wrong.push(`${name} reads ${JSON.stringify(Buffer.from(value).toString())} where it has written ${name}`);
+    }
+  }
+  return wrong;
+}
+
+async function compareAll(cluster: ClusterUnderTest): Promise<readonly string[]> {
+  await cluster.untilSettled();
+  const statuses = await Promise.all(cluster.members.map((member) => member.status()));
+  const states = statuses.map((status) => `${status?.name} ${status?.stateHash} at ${status?.stateHashIndex}`);
+  const wrong: string[] = [];
+  if (new Set(statuses.map((status) => `${status?.stateHash} ${status?.stateHashIndex}`)).size !== 1) {
+    wrong.push(`states differ after the last fault: ${states.join(", ")}`);
+  }
+  if (statuses.filter((status) => status?.role === "LEADER").length !== 1) {
+    wrong.push(`not one leads, but ${statuses.filter((status) => status?.role === "LEADER").length}`);
+  }
+  for (const status of statuses) {
+    wrong.push(...(status?.alarms ?? []).map((alarm) => `${status?.name} still raises: ${alarm}`));
+  }
+  return wrong;
+}

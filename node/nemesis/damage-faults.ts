@@ -1,0 +1,88 @@
+/**
+ * Faults of what members have stored: a directory that is gone, files that were damaged while their member was down. One member at a time: more than a minority of lost data is more than any protocol survives.
+ */
+
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type ClusterMember, until } from "../test/harness/index.ts";
+import { type FaultKind, type Field, type Landing, landed, pick, skipped, unclear } from "./fault.ts";
+import { replace, revive } from "./recovery.ts";
+
+const STATE_LIMIT_MS = 60_000;
+
+export const DAMAGE_FAULTS: readonly FaultKind[] = [
+  { name: "directory wiped", lane: "member", needs: [], make: wipe },
+  damage("damage: bit flipped", (path, random) => {
+    const bytes = readFileSync(path);
+    const bit = random(bytes.length * 8);
+    const before = bytes[bit >> 3] as number;
+    bytes[bit >> 3] = before ^ (1 << (bit & 7));
+    writeFileSync(path, bytes);
+    const isFlipped = readFileSync(path)[bit >> 3] !== before;
+    return { isDone: isFlipped, what: `bit ${bit} of ${bytes.length * 8}` };
+  }),
+  damage("damage: end cut off", (path, random) => {
+    const { size } = statSync(path);
+    const length = random(size);
+    truncateSync(path, length);
+    return { isDone: statSync(path).size === length, what: `${size} bytes cut to ${length}` };
+  }),
+  damage("damage: file deleted", (path) => {
+    const { size } = statSync(path);
+    rmSync(path);
+    return { isDone: statSync(path, { throwIfNoEntry: false }) === undefined, what: `of ${size} bytes` };
+  }),
+];
+
+async function wipe({ cluster, random }: Field): Promise<Landing> {
+  const victim = pick(random, cluster.members);
+  const old = (await victim.status())?.id;
+  if (old === undefined) {
+    return skipped(`${victim.name} does not answer`);
+  }
+  await victim.kill();
+  victim.wipe();
+  victim.start();
+  // It asks the others, so this comes about only when it reaches one that knows its name.
+  const { id } = await victim.untilState("MEMBER_DATA_LOST", STATE_LIMIT_MS);
+  await replace(cluster, victim);
+  const now = (await victim.status())?.id ?? "";
+  const evidence = `${victim.name} said MEMBER_DATA_LOST as "${id}", was ${old} and is ${now}`;
+  return now !== old && id === "" ? landed(evidence) : unclear(evidence);
+}
+
+interface Done {
+  readonly isDone: boolean;
+  readonly what: string;
+}
+
+function damage(name: string, hurt: (path: string, random: (bound: number) => number) => Done): FaultKind {
+  const make = async (field: Field): Promise<Landing> => {
+    const { cluster, random, excuse } = field;
+    const victim = pick(random, cluster.members);
+    await victim.kill();
+    const files = filesOf(victim);
+    if (files.length === 0) {
+      return skipped(`${victim.name} has no files: ${await revive(cluster, victim)}`);
+    }
+    excuse(victim.name);
+    const file = pick(random, files);
+    const { isDone, what } = hurt(join(victim.dataDirectory, file), random);
+    victim.start();
+    await until(`${victim.name} to open its data`, async () => !victim.isAlive || (await victim.status()) !== null);
+    const evidence = `${victim.name}/${file}: ${what}; ${await revive(cluster, victim)}`;
+    return isDone ? landed(evidence) : unclear(evidence);
+  };
+  return { name, lane: "member", needs: [], make };
+}
+
+/** Files with content of a member's two stores, below its data directory; RocksDB's own notes hold nothing. */
+function filesOf({ dataDirectory }: ClusterMember): string[] {
+  return readdirSync(dataDirectory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !/^(LOG|LOCK|IDENTITY$|OPTIONS)/.test(entry.name))
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => statSync(path).size > 0)
+    .map((path) => path.slice(dataDirectory.length + 1))
+    .filter((path) => /^(?:raft|state-[^/]*)\//.test(path))
+    .sort();
+}

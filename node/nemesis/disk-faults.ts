@@ -1,0 +1,113 @@
+/** Faults of disks under members that run: full, held up, dead. */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { type ClusterMember, pause, until } from "../test/harness/index.ts";
+import type { BlockDisk } from "./block-disk.ts";
+import { type FaultKind, type Field, type Landing, landed, pick, skipped, spread, unclear } from "./fault.ts";
+import { revive } from "./recovery.ts";
+
+const FULL_MS = [2_000, 6_000] as const;
+/** What a member frees while its disk should be full is taken at once. */
+const REFILL_MS = 100;
+/** Less than any write that matters. */
+const FULL_BYTES = 64 * 1024;
+/** From hardly noticed to much longer than a leader may lead with a write in flight, but no reason to end. */
+const FROZEN_MS = [200, 10_000] as const;
+/** How often is looked at who waits for a disk that is held up. */
+const LOOK_MS = 50;
+/** A member whose disk has died ends with this (P32). */
+const STORE_FAILED = 71;
+
+export const DISK_FAULTS: readonly FaultKind[] = [
+  { name: "disk full", lane: "member", needs: ["small disk"], make: fillDisk },
+  { name: "disk held up", lane: "member", needs: ["block disk"], make: holdUp },
+  { name: "disk dead", lane: "member", needs: ["block disk"], make: letDie },
+];
+
+async function fillDisk({ cluster, smallDisks, random, excuse }: Field): Promise<Landing> {
+  const victims = cluster.members.filter(({ name, isAlive }) => isAlive && smallDisks.has(name));
+  if (victims.length === 0) {
+    return skipped("no member with a small disk runs");
+  }
+  const victim = pick(random, victims);
+  const disk = smallDisks.get(victim.name);
+  if (disk === undefined) {
+    return skipped(`${victim.name} has no small disk`);
+  }
+  excuse(victim.name);
+  const endMs = performance.now() + spread(random, ...FULL_MS);
+  let refused = 0;
+  let free: number;
+  try {
+    do {
+      refused += Number(await disk.fill());
+      await pause(REFILL_MS);
+    } while (performance.now() < endMs);
+    await disk.fill();
+    free = await disk.freeBytes();
+  } finally {
+    await disk.empty();
+  }
+  const end = victim.isAlive ? "its process went on" : `its process ended with ${(await victim.ended).code}`;
+  const evidence = `${victim.name}: refused the filler ${refused} times, ${free} bytes free at the end; ${end}`;
+  const after = await revive(cluster, victim);
+  return refused > 0 && free < FULL_BYTES ? landed(`${evidence}; ${after}`) : unclear(evidence);
+}
+
+async function holdUp(field: Field): Promise<Landing> {
+  const { cluster, random } = field;
+  const picked = pickBlockDisk(field);
+  if (picked === null) {
+    return skipped("no member with a disk that can be held up runs");
+  }
+  const { victim, disk } = picked;
+  const durationMs = spread(random, ...FROZEN_MS);
+  await disk.freeze();
+  const endMs = performance.now() + durationMs;
+  let waiting = 0;
+  try {
+    while (performance.now() < endMs) {
+      await pause(LOOK_MS);
+      waiting = Math.max(waiting, threadsWaiting(victim.pid));
+    }
+  } finally {
+    await disk.thaw();
+  }
+  const evidence = `${victim.name}: ${waiting} threads waited for the disk in ${durationMs} ms`;
+  const after = await revive(cluster, victim);
+  return waiting > 0 ? landed(`${evidence}; ${after}`) : unclear(`${evidence}; ${after}`);
+}
+
+async function letDie(field: Field): Promise<Landing> {
+  const { cluster, excuse } = field;
+  const picked = pickBlockDisk(field);
+  if (picked === null) {
+    return skipped("no member with a disk that can die runs");
+  }
+  const { victim, disk } = picked;
+  excuse(victim.name);
+  await disk.fail();
+  await until(`${victim.name} to end because its disk has died`, () => !victim.isAlive);
+  const { code, signal } = await victim.ended;
+  await disk.repair();
+  if (code !== STORE_FAILED) {
+    throw new Error(`${victim.name} ended with ${code ?? signal} when its disk had died, not with ${STORE_FAILED}`);
+  }
+  return landed(`${victim.name}: its process ended with ${code}; ${await revive(cluster, victim)}`);
+}
+
+function pickBlockDisk({ cluster, blockDisks, random }: Field): { victim: ClusterMember; disk: BlockDisk } | null {
+  const victims = cluster.members.filter(({ name, isAlive }) => isAlive && blockDisks.has(name));
+  const victim = victims.length === 0 ? undefined : pick(random, victims);
+  const disk = victim === undefined ? undefined : blockDisks.get(victim.name);
+  return victim === undefined || disk === undefined ? null : { victim, disk };
+}
+
+/** Threads of a process in a state in which not even a signal reaches them: they wait for a disk. */
+function threadsWaiting(pid: number): number {
+  const states = readdirSync(`/proc/${pid}/task`).map((thread) => {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3);
+  });
+  return states.filter((state) => state === "D").length;
+}

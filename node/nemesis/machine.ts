@@ -1,0 +1,155 @@
+/**
+ * What this machine lets a run do. Everything is tried out, because a kernel may lack what its tools offer. Missing
+ * tools are installed by the package manager of the system where that is wanted and possible.
+ */
+
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { BlockDisk } from "./block-disk.ts";
+import { run, succeeds } from "./command.ts";
+import { directoryOf, namespaceOf } from "./run-name.ts";
+import { SmallDisk } from "./small-disk.ts";
+
+/** What can be done here. */
+export interface Abilities {
+  /** Network namespaces with packet filters: partitions, loss, cut connections. */
+  readonly hasNetwork: boolean;
+  /** Links of a low rate. */
+  readonly hasRate: boolean;
+  /** Links with a delay of their own. */
+  readonly hasDelay: boolean;
+  /** File systems in memory that can be filled. */
+  readonly hasSmallDisks: boolean;
+  /** File systems on loop devices, which can be held up and made to fail. */
+  readonly hasBlockDisks: boolean;
+  /** A line for each thing that cannot be done, and why. */
+  readonly lacking: readonly string[];
+}
+
+interface Tool {
+  readonly program: string;
+  readonly probe: readonly string[];
+  /** Debian's name for what contains it. */
+  readonly packageName: string;
+}
+
+const TOOLS: readonly Tool[] = [
+  { program: "ip", probe: ["-Version"], packageName: "iproute2" },
+  { program: "tc", probe: ["-Version"], packageName: "iproute2" },
+  { program: "nft", probe: ["--version"], packageName: "nftables" },
+];
+/** Enough for a journal. */
+const PROBE_DISK_BYTES = 16 * 1024 * 1024;
+const INSTALL_TIMEOUT_MS = 5 * 60_000;
+const FILTER = `table inet probe {
+  chain input {
+    type filter hook input priority 0
+    ip saddr 192.0.2.1 numgen random mod 100 < 20 counter drop
+    ip saddr 192.0.2.1 meta l4proto tcp counter reject with tcp reset
+  }
+}`;
+
+/**
+ * Finds out what can be done.
+ *
+ * @param mayInstall whether missing tools are installed, which changes the machine and needs a network.
+ */
+export async function findAbilities(mayInstall: boolean): Promise<Abilities> {
+  const nothing = { hasNetwork: false, hasRate: false, hasDelay: false };
+  if (process.platform !== "linux" || process.getuid?.() !== 0) {
+    const why = process.platform === "linux" ? "this is not root" : "this is not Linux";
+    const lacking = [`no faults of network and disks: ${why}`];
+    return { ...nothing, hasSmallDisks: false, hasBlockDisks: false, lacking };
+  }
+  const missing = await missingTools(mayInstall);
+  const disks = await probeDisks();
+  const names = missing.map(({ program, packageName }) => `${program} (package ${packageName})`);
+  const network =
+    missing.length === 0
+      ? await probeNetwork()
+      : { ...nothing, lacking: [`no network faults: there is no ${names.join(" and no ")}`] };
+  return { ...disks, ...network, lacking: [...disks.lacking, ...network.lacking] };
+}
+
+async function missingTools(mayInstall: boolean): Promise<readonly Tool[]> {
+  const missing = await toolsNotFound();
+  if (missing.length === 0 || !mayInstall || !(await succeeds("apt-get", ["--version"]))) {
+    return missing;
+  }
+  const packages = [...new Set(missing.map(({ packageName }) => packageName))];
+  console.log(`installing ${packages.join(", ")}`);
+  const install = ["install", "--yes", "--no-install-recommends", ...packages];
+  try {
+    await run("apt-get", install, INSTALL_TIMEOUT_MS);
+  } catch (error) {
+    console.log(`that failed: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  return toolsNotFound();
+}
+
+async function toolsNotFound(): Promise<readonly Tool[]> {
+  const found = await Promise.all(TOOLS.map(({ program, probe }) => succeeds(program, probe)));
+  return TOOLS.filter((_, at) => found[at] !== true);
+}
+
+async function probeDisks(): Promise<Pick<Abilities, "hasSmallDisks" | "hasBlockDisks" | "lacking">> {
+  const directory = join(directoryOf(process.pid), "probe");
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const lacking: string[] = [];
+  try {
+    const hasSmallDisks = await isPossible(lacking, "no full disk", async () => {
+      await (await SmallDisk.mount(join(directory, "small"))).unmount();
+    });
+    const hasBlockDisks = await isPossible(lacking, "no disk that is held up or fails", async () => {
+      const disk = await BlockDisk.mount(join(directory, "block"), join(directory, "image"), PROBE_DISK_BYTES);
+      try {
+        await disk.freeze();
+        await disk.thaw();
+        await disk.fail();
+        await disk.repair();
+      } finally {
+        await disk.unmount();
+      }
+    });
+    return { hasSmallDisks, hasBlockDisks, lacking };
+  } finally {
+    rmSync(directoryOf(process.pid), { recursive: true, force: true });
+  }
+}
+
+/** Tries something out; if it fails, for whatever reason, that is noted. */
+async function isPossible(lacking: string[], consequence: string, attempt: () => Promise<void>): Promise<boolean> {
+  try {
+    await attempt();
+    return true;
+  } catch (error) {
+    lacking.push(`${consequence}: ${error instanceof Error ? error.message : String(error)}`);
+    return false;
+  }
+}
+
+async function probeNetwork(): Promise<Omit<Abilities, "hasSmallDisks" | "hasBlockDisks">> {
+  const nothing = { hasNetwork: false, hasRate: false, hasDelay: false };
+  const name = namespaceOf(process.pid, "probe");
+  if (!(await succeeds("ip", ["netns", "add", name]))) {
+    return { ...nothing, lacking: ["no network faults: this kernel or container allows no network namespaces"] };
+  }
+  const inside = (...command: readonly string[]): Promise<boolean> =>
+    succeeds("ip", ["netns", "exec", name, ...command]);
+  try {
+    if (!(await inside("nft", FILTER))) {
+      return { ...nothing, lacking: ["no network faults: this kernel or container allows no packet filters"] };
+    }
+    const queue = (...discipline: readonly string[]): Promise<boolean> =>
+      inside("tc", "qdisc", "replace", "dev", "lo", "root", ...discipline);
+    const hasRate = await queue("tbf", "rate", "1mbit", "burst", "16k", "latency", "400ms");
+    const hasDelay = await queue("netem", "delay", "1ms");
+    const lacking = [
+      ...(hasRate ? [] : ["no low rates: this kernel has no tbf"]),
+      ...(hasDelay ? [] : ["this kernel has no netem: delays are made by a relay instead"]),
+    ];
+    return { hasNetwork: true, hasRate, hasDelay, lacking };
+  } finally {
+    await run("ip", ["netns", "delete", name]);
+  }
+}

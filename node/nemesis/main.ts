@@ -1,0 +1,51 @@
+/**
+ * `npm run nemesis -- --minutes N`: faults on a cluster of real processes for so long, then the verdict. Ends with the
+ * exit code 1 for a violation, and when something planned never landed; with 2 for wrong arguments. With root there are
+ * all faults that this machine allows, and missing tools are installed; else those of processes and of their files.
+ *
+ *     --members 3|5        default 3
+ *     --seed S             which faults, in which order; by default another one each time
+ *     --output DIRECTORY   for history, logs and time line; default .quoin/nemesis/<time>-<seed>
+ *     --fault NAME         only this kind of fault; may be repeated
+ */
+
+import { randomInt } from "node:crypto";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { runNemesis } from "./nemesis.ts";
+import { describeResult, isPassed } from "./report.ts";
+
+const SEED_MAX = 0x1_0000_0000;
+const MEMBERS: ReadonlySet<number> = new Set([3, 5]);
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "1" },
+    members: { type: "string", default: "3" },
+    seed: { type: "string", default: String(randomInt(SEED_MAX)) },
+    output: { type: "string" },
+    fault: { type: "string", multiple: true },
+  },
+});
+const minutes = Number(values.minutes);
+const members = Number(values.members);
+const seed = Number(values.seed);
+if (!(minutes > 0) || !MEMBERS.has(members) || !Number.isInteger(seed) || seed < 0 || seed >= SEED_MAX) {
+  console.error("--minutes must be above 0, --members 3 or 5, --seed a whole number below 2^32");
+  process.exit(2);
+}
+if (process.platform !== "linux") {
+  console.error("faults are made and measured by what Linux offers: this runs on Linux only");
+  process.exit(2);
+}
+const time = new Date().toISOString().replaceAll(/[:.]/g, "-");
+console.log(`members ${members}  minutes ${minutes}  seed ${seed}`);
+const result = await runNemesis({
+  ...{ members, runMs: minutes * 60_000, seed },
+  output: resolve(values.output ?? `.quoin/nemesis/${time}-${seed}`),
+  kinds: values.fault ?? null,
+  mayInstall: true,
+  print: (line) => console.log(line),
+});
+console.log(`\n${describeResult(result)}`);
+process.exit(isPassed(result) ? 0 : 1);

@@ -1,0 +1,153 @@
+/** Faults of the network between members. Each is measured by the packets that it stopped or held up. */
+
+import { pause } from "../test/harness/index.ts";
+import { type FaultKind, type Field, type Landing, landed, pick, shuffled, skipped, spread, unclear } from "./fault.ts";
+import type { Network, Obstacle, Slowness, Way } from "./network.ts";
+import { presentLeader } from "./recovery.ts";
+import { Relay } from "./relay.ts";
+
+/** From shorter than an election to much longer. */
+const PARTITION_MS = [500, 8_000] as const;
+const LOSS_MS = [2_000, 8_000] as const;
+const CUT_MS = [100, 1_000] as const;
+const SLOW_MS = [2_000, 8_000] as const;
+
+export const NETWORK_FAULTS: readonly FaultKind[] = [
+  obstruction("partition: leader alone", "drop", PARTITION_MS, async (field, names) => {
+    const leader = await leaderName(field);
+    return leader === null ? [] : between([leader], without(names, leader));
+  }),
+  obstruction("partition: halves", "drop", PARTITION_MS, async ({ random }, names) => {
+    const order = shuffled(random, names);
+    const half = Math.ceil(names.length / 2);
+    return between(order.slice(0, half), order.slice(half));
+  }),
+  obstruction("partition: one way, from the leader", "drop", PARTITION_MS, async (field, names) => {
+    const leader = await leaderName(field);
+    return leader === null ? [] : without(names, leader).map((to) => ({ from: leader, to }));
+  }),
+  obstruction("partition: one way, to the leader", "drop", PARTITION_MS, async (field, names) => {
+    const leader = await leaderName(field);
+    return leader === null ? [] : without(names, leader).map((from) => ({ from, to: leader }));
+  }),
+  // Each sees a majority, and no two the same: of three members two cannot reach each other, of five each reaches two.
+  obstruction("partition: bridge", "drop", PARTITION_MS, async ({ random }, names) => {
+    const ring = shuffled(random, names);
+    const ways: Way[] = [];
+    for (const [at, from] of ring.entries()) {
+      for (const [other, to] of ring.entries()) {
+        const distance = Math.min((at - other + ring.length) % ring.length, (other - at + ring.length) % ring.length);
+        const isCut = ring.length === 3 ? at !== 1 && other !== 1 : distance > 1;
+        if (at !== other && isCut) {
+          ways.push({ from, to });
+        }
+      }
+    }
+    return ways;
+  }),
+  obstruction("loss of packets", "lose some", LOSS_MS, async (_field, names) => between(names, names)),
+  obstruction("connections cut", "reset", CUT_MS, async ({ random }, names) => {
+    const [one, ...others] = shuffled(random, names);
+    return one === undefined ? [] : between([one], others);
+  }),
+  slowness("low rate", "rate"),
+  slowness("delay", "delay"),
+  { name: "delay by a relay", lane: "network", needs: ["network", "no delay"], make: relayed },
+];
+
+/** Obstructs the ways that are chosen when it begins. */
+function obstruction(
+  name: string,
+  obstacle: Obstacle,
+  [fromMs, toMs]: readonly [number, number],
+  choose: (field: Field, names: readonly string[]) => Promise<readonly Way[]>,
+): FaultKind {
+  const make = async (field: Field): Promise<Landing> => {
+    const network = networkOf(field);
+    const names = field.cluster.members.map((member) => member.name);
+    const ways = await choose(field, names);
+    if (ways.length === 0) {
+      return skipped("nobody leads, or there is nobody else");
+    }
+    const obstructed = await network.obstruct(ways, obstacle);
+    let stopped: Map<string, number>;
+    try {
+      await pause(spread(field.random, fromMs, toMs));
+      stopped = await obstructed.stopped();
+    } finally {
+      await obstructed.end();
+    }
+    const counts = ways.map(({ from, to }) => `${from}>${to} ${stopped.get(`${from}>${to}`) ?? 0}`).join(", ");
+    const total = [...stopped.values()].reduce((sum, packets) => sum + packets, 0);
+    return total > 0 ? landed(`packets stopped: ${counts}`) : unclear("no packet came that way");
+  };
+  return { name, lane: "network", needs: ["network"], make };
+}
+
+/** Slows down what one member sends. */
+function slowness(name: string, kind: Slowness): FaultKind {
+  const make = async (field: Field): Promise<Landing> => {
+    const network = networkOf(field);
+    const slow = pick(field.random, field.cluster.members).name;
+    await network.slowDown(slow, kind);
+    let packets: number;
+    try {
+      await pause(spread(field.random, ...SLOW_MS));
+      packets = await network.slowed(slow);
+    } finally {
+      await network.speedUp(slow);
+    }
+    return packets > 0
+      ? landed(`${slow}: packets held up ${packets} times`)
+      : unclear(`${slow} had nothing to wait for`);
+  };
+  return { name, lane: "network", needs: ["network", kind], make };
+}
+
+/** Delays what one member and the others send each other, where the kernel cannot. */
+async function relayed(field: Field): Promise<Landing> {
+  const network = networkOf(field);
+  const { members } = field.cluster;
+  const slow = pick(field.random, members).name;
+  const relay = new Relay(field.random);
+  try {
+    const ports = new Map(members.map(({ name, ports: { peer } }) => [name, peer]));
+    const diverted = await network.divert(slow, ports, relay);
+    try {
+      await pause(spread(field.random, ...SLOW_MS));
+    } finally {
+      await diverted.end();
+    }
+    const { passed } = relay;
+    return passed > 0 ? landed(`${slow}: ${passed} pieces passed on late`) : unclear(`${slow}: nothing passed on`);
+  } finally {
+    await relay.close();
+  }
+}
+
+/** Both ways between each of the one and each of the other, of two who are not the same. */
+function between(ones: readonly string[], others: readonly string[]): Way[] {
+  const ways = ones.flatMap((one) =>
+    others.flatMap((other) => [
+      { from: one, to: other },
+      { from: other, to: one },
+    ]),
+  );
+  const distinct = new Map(ways.filter(({ from, to }) => from !== to).map((way) => [`${way.from}>${way.to}`, way]));
+  return [...distinct.values()];
+}
+
+function without(names: readonly string[], name: string): string[] {
+  return names.filter((other) => other !== name);
+}
+
+async function leaderName({ cluster }: Field): Promise<string | null> {
+  return (await presentLeader(cluster))?.name ?? null;
+}
+
+function networkOf({ network }: Field): Network {
+  if (network === null) {
+    throw new Error("a fault of the network was planned where there is none");
+  }
+  return network;
+}

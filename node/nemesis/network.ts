@@ -1,0 +1,233 @@
+/**
+ * The members' network: a namespace for each member, all on one bridge, with the runner at its first address.
+ *
+ * Packets between members are dropped where they arrive, by a packet filter inside the receiver's namespace, which counts
+ * them. Nothing outside the namespaces is changed but the bridge and the cables to it, and packets from the runner, whose
+ * clients are there, always arrive.
+ */
+
+import type { MemberPlace } from "../test/harness/index.ts";
+import { run, succeeds } from "./command.ts";
+import type { Relay } from "./relay.ts";
+import { bridgeOf, cableOf, namespaceOf } from "./run-name.ts";
+
+/** Packets from one member to another, by their names. */
+export interface Way {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What becomes of packets: none arrives, one in five does not, or whoever sends one is told that the connection is gone. */
+export type Obstacle = "drop" | "lose some" | "reset";
+
+/** How a member's packets leave it: at a low rate, or late. */
+export type Slowness = "rate" | "delay";
+
+const RULES: Readonly<Record<Obstacle, string>> = {
+  drop: "counter drop",
+  "lose some": "numgen random mod 100 < 20 counter drop",
+  reset: "meta l4proto tcp counter reject with tcp reset",
+};
+const QUEUES: Readonly<Record<Slowness, readonly string[]>> = {
+  rate: ["tbf", "rate", "400kbit", "burst", "16k", "latency", "2s"],
+  delay: ["netem", "delay", "75ms", "50ms"],
+};
+
+/** Private addresses that hardly anybody uses; the third number tells runs apart. */
+const ADDRESS = "10.213";
+const THIRD_MAX = 250;
+const RUNNER_AT = 1;
+const FIRST_MEMBER_AT = 10;
+/** The link of a member, inside its namespace. */
+const LINK = "eth0";
+
+interface Seat {
+  readonly namespace: string;
+  readonly cable: string;
+  readonly host: string;
+}
+
+export class Network {
+  readonly #third: number;
+  readonly #seats = new Map<string, Seat>();
+  #seated = 0;
+  #tables = 0;
+
+  private constructor(third: number) {
+    this.#third = third;
+  }
+
+  /** A network with nobody in it. */
+  static async create(): Promise<Network> {
+    const network = new Network(await freeThird());
+    const bridge = bridgeOf(process.pid);
+    await run("ip", ["link", "add", bridge, "type", "bridge"]);
+    try {
+      await run("ip", ["address", "add", `${network.#host(RUNNER_AT)}/24`, "dev", bridge]);
+      await run("ip", ["link", "set", bridge, "up"]);
+    } catch (error) {
+      await network.remove();
+      throw error;
+    }
+    return network;
+  }
+
+  /** Gives a member a namespace and an address. */
+  async join(name: string): Promise<MemberPlace> {
+    const position = this.#seated++;
+    const namespace = namespaceOf(process.pid, name);
+    const seat = { namespace, cable: cableOf(process.pid, position), host: this.#host(FIRST_MEMBER_AT + position) };
+    await run("ip", ["netns", "add", namespace]);
+    this.#seats.set(name, seat);
+    const { cable, host } = seat;
+    await run("ip", ["link", "add", cable, "type", "veth", "peer", "name", LINK, "netns", namespace]);
+    await run("ip", ["link", "set", cable, "master", bridgeOf(process.pid), "up"]);
+    await run("ip", ["-n", namespace, "address", "add", `${host}/24`, "dev", LINK]);
+    await run("ip", ["-n", namespace, "link", "set", "lo", "up"]);
+    await run("ip", ["-n", namespace, "link", "set", LINK, "up"]);
+    return { host, through: ["ip", "netns", "exec", namespace] };
+  }
+
+  /** Puts an obstacle into these ways until it is taken away, before any of these members leaves. */
+  obstruct(ways: readonly Way[], obstacle: Obstacle): Promise<Obstruction> {
+    const receivers = new Set(ways.map(({ to }) => to));
+    return this.#install([...receivers], (receiver) => this.#filter(receiver, ways, obstacle));
+  }
+
+  /**
+   * Leads all connections between the peer ports of one member and of the others through a relay, until that is taken
+   * away. What goes past it is reset, so that connections which are there already move.
+   *
+   * @param peerPorts of all these members, by name.
+   */
+  async divert(name: string, peerPorts: ReadonlyMap<string, number>, relay: Relay): Promise<Obstruction> {
+    const others = [...peerPorts.keys()].filter((other) => other !== name);
+    const ways = others.flatMap((other) => [
+      { from: name, to: other },
+      { from: other, to: name },
+    ]);
+    const rules = new Map<string, string[]>([...peerPorts.keys()].map((dialer) => [dialer, []]));
+    const runner = this.#host(RUNNER_AT);
+    for (const { from, to } of ways) {
+      const target = { host: this.#seat(to).host, port: peerPorts.get(to) ?? 0 };
+      const port = await relay.open(runner, target);
+      rules.get(from)?.push(`ip daddr ${target.host} tcp dport ${target.port} dnat ip to ${runner}:${port}`);
+    }
+    return this.#install([...peerPorts.keys()], (member) => [
+      ...this.#filter(member, ways, "reset"),
+      ...["chain output {", "type nat hook output priority -100", ...(rules.get(member) ?? []), "}"],
+    ]);
+  }
+
+  /** Lets everything that a member sends leave slowly, to its clients as well, until `speedUp`. */
+  async slowDown(name: string, slowness: Slowness): Promise<void> {
+    await this.#inside(name, "tc", "qdisc", "replace", "dev", LINK, "root", ...QUEUES[slowness]);
+  }
+
+  /** Packets that had to wait since `slowDown`. */
+  async slowed(name: string): Promise<number> {
+    const [queue] = JSON.parse(await this.#inside(name, "tc", "-s", "-json", "qdisc", "show", "dev", LINK));
+    return queue?.kind === "netem" ? queue.packets : (queue?.overlimits ?? 0);
+  }
+
+  async speedUp(name: string): Promise<void> {
+    await this.#inside(name, "tc", "qdisc", "delete", "dev", LINK, "root");
+  }
+
+  /** Takes a member's namespace away; its processes must have ended. */
+  async leave(name: string): Promise<void> {
+    const { namespace, cable } = this.#seat(name);
+    this.#seats.delete(name);
+    // It would go with the namespace, but only when the kernel gets to that. It is not there if `join` has failed.
+    await succeeds("ip", ["link", "delete", cable]);
+    await run("ip", ["netns", "delete", namespace]);
+  }
+
+  /** Takes everything away. */
+  async remove(): Promise<void> {
+    for (const name of [...this.#seats.keys()]) {
+      await this.leave(name);
+    }
+    await run("ip", ["link", "delete", bridgeOf(process.pid)]);
+  }
+
+  /** A chain that stops what comes to this member by these ways, and counts it. */
+  #filter(receiver: string, ways: readonly Way[], obstacle: Obstacle): string[] {
+    const rules = ways
+      .filter(({ to }) => to === receiver)
+      .map(({ from }) => `ip saddr ${this.#seat(from).host} ${RULES[obstacle]} comment "${from}"`);
+    return ["chain input {", "type filter hook input priority 0", ...rules, "}"];
+  }
+
+  /** Installs a table of its own in the namespace of each of these members. */
+  async #install(members: readonly string[], chainsOf: (member: string) => readonly string[]): Promise<Obstruction> {
+    const table = `fault${this.#tables++}`;
+    for (const member of members) {
+      await this.#inside(member, "nft", [`table inet ${table} {`, ...chainsOf(member), "}"].join("\n"));
+    }
+    const places = members.map((member) => ({ member, namespace: this.#seat(member).namespace }));
+    return new Obstruction(table, places);
+  }
+
+  #host(last: number): string {
+    return `${ADDRESS}.${this.#third}.${last}`;
+  }
+
+  #seat(name: string): Seat {
+    const seat = this.#seats.get(name);
+    if (seat === undefined) {
+      throw new Error(`${name} is not in the network`);
+    }
+    return seat;
+  }
+
+  #inside(name: string, ...command: readonly string[]): Promise<string> {
+    return run("ip", ["netns", "exec", this.#seat(name).namespace, ...command]);
+  }
+}
+
+/** What is in the way of packets, in a table of the packet filter of each of these members. */
+export class Obstruction {
+  readonly #table: string;
+  readonly #places: readonly { readonly member: string; readonly namespace: string }[];
+
+  constructor(table: string, places: readonly { readonly member: string; readonly namespace: string }[]) {
+    this.#table = table;
+    this.#places = places;
+  }
+
+  /** How many packets of each way it has stopped, by "from>to". */
+  async stopped(): Promise<Map<string, number>> {
+    const stopped = new Map<string, number>();
+    for (const { member, namespace } of this.#places) {
+      const list = ["nft", "-j", "list", "table", "inet", this.#table];
+      const { nftables } = JSON.parse(await run("ip", ["netns", "exec", namespace, ...list]));
+      for (const { rule } of nftables) {
+        for (const { counter } of rule?.expr ?? []) {
+          if (counter !== undefined) {
+            stopped.set(`${rule.comment}>${member}`, counter.packets);
+          }
+        }
+      }
+    }
+    return stopped;
+  }
+
+  /** Takes it away. */
+  async end(): Promise<void> {
+    for (const { namespace } of this.#places) {
+      await run("ip", ["netns", "exec", namespace, "nft", "delete", "table", "inet", this.#table]);
+    }
+  }
+}
+
+/** A third number of addresses that this machine does not use yet. */
+async function freeThird(): Promise<number> {
+  for (let tries = 0; tries < THIRD_MAX; tries++) {
+    const third = (process.pid + tries) % THIRD_MAX;
+    if ((await run("ip", ["route", "show", `${ADDRESS}.${third}.0/24`])).trim() === "") {
+      return third;
+    }
+  }
+  throw new Error(`all of ${ADDRESS}.0.0/16 is in use`);
+}

@@ -1,0 +1,25 @@
+import { expect } from "chai";
+import { bridgeOf, cableOf, directoryOf, namespaceOf, runnerOf } from "./run-name.ts";
+
+const RUNNER = 4_194_304;
+
+describe("names of a nemesis run", () => {
+  it("tell whose they are", () => {
+    const names = [namespaceOf(RUNNER, "q-0"), bridgeOf(RUNNER), cableOf(RUNNER, 12), directoryOf(RUNNER)];
+    for (const name of [...names, `${directoryOf(RUNNER)}/disk-q-1`]) {
+      expect(runnerOf(name), name).to.equal(RUNNER);
+    }
+  });
+
+  it("are short enough for links, with the greatest process id that Linux gives", () => {
+    for (const link of [bridgeOf(RUNNER), cableOf(RUNNER, 9_999)]) {
+      expect(link.length, link).to.be.at.most(15);
+    }
+  });
+
+  it("are told from what belongs to nobody here", () => {
+    for (const name of ["", "lo", "eth0", "qn", "qnbr", "qn12x", "docker0", "/tmp/quoin-nemesis-x", "/tmp/other-12"]) {
+      expect(runnerOf(name), name).to.equal(null);
+    }
+  });
+});

@@ -1,0 +1,38 @@
+/**
+ * How everything is named that a run makes outside its own memory. All names carry the process id of the runner, so that
+ * a later run can tell what belongs to one that is no more.
+ */
+
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** The environment variable that marks the processes of a run, with the process id of its runner. */
+export const RUN_VARIABLE = "QUOIN_NEMESIS_RUN";
+
+const DIRECTORY = "quoin-nemesis-";
+
+/** Network namespace of a member; `runner` is a process id. */
+export function namespaceOf(runner: number, member: string): string {
+  return `qn${runner}-${member}`;
+}
+
+/** The bridge between all members. Names of links have 15 characters at most. */
+export function bridgeOf(runner: number): string {
+  return `qn${runner}br`;
+}
+
+/** The end of a member's cable at the bridge. */
+export function cableOf(runner: number, position: number): string {
+  return `qn${runner}v${position}`;
+}
+
+/** Holds the mount points of a run. */
+export function directoryOf(runner: number): string {
+  return join(tmpdir(), `${DIRECTORY}${runner}`);
+}
+
+/** Process id of the runner that a namespace, link or path belongs to; null if it is nobody's. */
+export function runnerOf(name: string): number | null {
+  const match = /^qn([0-9]+)(?:-|br$|v[0-9]+$)/.exec(name) ?? /(?:^|\/)quoin-nemesis-([0-9]+)(?:\/|$)/.exec(name);
+  return match === null ? null : Number(match[1]);
+}

@@ -165,4 +165,12 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     find: "if (!this.#fitness.mayVote || !this.#isUpToDate(message)) {",
     replace: "if (!this.#isUpToDate(message)) {",
   },
+  {
+    name: "leader-taken-for-gone-for-good",
+    pitfall: "P19",
+    file: "raft/election.ts",
+    find: `    this.#elapsedTicks = 0;
+    this.#goneTimeoutTicks = Number.POSITIVE_INFINITY;`,
+    replace: "    this.#elapsedTicks = 0;",
+  },
 ];

@@ -257,15 +257,22 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     name: "cluster-tick-starts-anew",
     pitfall: "TTL",
     file: "replica/cluster-tick.ts",
-    find: "    this.#baseMs = this.nowMs;",
+    find: "      this.hear(this.#running.term, this.nowMs);\n",
     replace: "",
   },
   {
     name: "cluster-tick-goes-on-without-a-leader",
     pitfall: "TTL",
     file: "replica/cluster-tick.ts",
-    find: `    this.#baseMs = this.nowMs;
-    this.#startedMs = null;`,
-    replace: "    this.#baseMs = this.nowMs;",
+    find: `      this.hear(this.#running.term, this.nowMs);
+      this.#running = null;`,
+    replace: "      this.hear(this.#running.term, this.nowMs);",
+  },
+  {
+    name: "cluster-tick-of-a-former-leader",
+    pitfall: "TTL",
+    file: "replica/cluster-tick.ts",
+    find: "return this.#told.term >= this.#lastTerm ? Math.max(this.#loggedMs, this.#told.tickMs) : this.#loggedMs;",
+    replace: "return Math.max(this.#loggedMs, this.#told.tickMs);",
   },
 ];

@@ -21,7 +21,7 @@ export const DEFAULT_COMPACTION_LIMITS: CompactionLimits = {
   keptBytes: 64 * 1024 * 1024,
   dueEntries: 10_000,
   dueBytes: 32 * 1024 * 1024,
-  neededBytes: 512 * 1024 * 1024,
+  neededBytes: 1024 * 1024 * 1024,
 };
 
 /** Slices that together are less than this share of what makes a compaction due are remembered as one. */

@@ -72,7 +72,8 @@ function anyFreePort(): Promise<number> {
   });
 }
 
-function isFree(port: number): Promise<boolean> {
+/** Whether nothing listens on the port of this machine now. */
+export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.once("error", (error: NodeJS.ErrnoException) => {

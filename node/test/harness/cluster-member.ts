@@ -3,9 +3,9 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type AdminClient, createAdminClient, type MemberStatus, QuoinError, type StatusResult } from "@quoin/client";
+import type { MemberPorts } from "../../local/index.ts";
 import { MEMBER_PROGRAM } from "./member-process.ts";
 import { type Ended, TestProcess } from "./process.ts";
-import type { StablePorts } from "./stable-ports.ts";
 import { until } from "./until.ts";
 
 /** Where a member runs. Nothing given: on this machine's loopback, like everybody else. */
@@ -27,7 +27,7 @@ export interface ClusterMemberOptions {
   /** Holds the data directory. */
   readonly directory: string;
   readonly place?: MemberPlace;
-  readonly ports: StablePorts;
+  readonly ports: MemberPorts;
   readonly adminToken: string;
   readonly adminTokenFile: string;
   readonly joinTokenFile: string;
@@ -43,7 +43,7 @@ export class ClusterMember {
   readonly name: string;
   /** Address at which it listens. */
   readonly host: string;
-  readonly ports: StablePorts;
+  readonly ports: MemberPorts;
   readonly admin: AdminClient;
   readonly #options: ClusterMemberOptions;
   #process: TestProcess | null = null;

@@ -21,6 +21,8 @@ import type { Trace } from "./trace.ts";
 
 export interface AdministratorOptions {
   readonly heap: EventHeap;
+  /** What the names of its members begin with: nobody else's do. */
+  readonly prefix: string;
   /** For what the script does not decide. */
   readonly random: RandomStream;
   readonly trace: Trace;
@@ -29,6 +31,8 @@ export interface AdministratorOptions {
   /** Members that were created so far, and how many may be. */
   readonly created: () => number;
   readonly createdMax: number;
+  /** A member was removed and nobody needs it any more: its machine and its disk are given back. */
+  readonly destroy: (id: number) => void;
   /** A process was given a slot: it becomes a member. */
   readonly join: (id: number, name: string, incarnation: Uint8Array, told: Told) => void;
 }
@@ -48,6 +52,11 @@ interface Joiner {
 const CALL_MS = 5_000;
 const ATTEMPTS_MAX = 12;
 const PAUSE_MS = 300;
+/** The share of promotions that are asked for without looking, and of removals that may mean the leader. */
+const IMPATIENT_SHARE = 0.25;
+const ANYBODY_SHARE = 0.15;
+/** The share of removals after which nothing is left of the members, as soon as the answer is there. */
+const DESTROYED_SHARE = 0.6;
 
 export class Administrator {
   readonly #options: AdministratorOptions;
@@ -96,18 +105,42 @@ export class Administrator {
       case "transfer":
         this.#transfer(end);
         return;
+      case "grow":
+        this.#grow(end);
+        return;
+      case "shrink":
+        this.#remove("remove", end, 2);
+        return;
     }
   }
 
   /** Adds a member and promotes it. */
   add(onEnd: End): void {
-    this.#names++;
-    this.#join(`member-${this.#names}`, (id) => {
+    this.#join(this.#newName(), (id) => {
       if (id === null) {
         onEnd(false);
       } else {
-        this.#promote(id, [], ATTEMPTS_MAX, onEnd);
+        this.#promote([id], [], ATTEMPTS_MAX, onEnd);
       }
+    });
+  }
+
+  #newName(): string {
+    this.#names++;
+    return `${this.#options.prefix}member-${this.#names}`;
+  }
+
+  /** Adds two members and promotes them in one joint change; one of them if the other did not come. */
+  #grow(onEnd: End): void {
+    this.#join(this.#newName(), (first) => {
+      this.#join(this.#newName(), (second) => {
+        const joined = [first, second].filter((id) => id !== null);
+        if (joined.length === 0) {
+          onEnd(false);
+        } else {
+          this.#promote(joined, [], ATTEMPTS_MAX, onEnd);
+        }
+      });
     });
   }
 
@@ -121,7 +154,7 @@ export class Administrator {
     this.#claim({ name, incarnation, attempts: ATTEMPTS_MAX }, () => {
       const none: number[] = [];
       this.#propose({ kind: "reconfigure", promote: none, demote: none, remove: [id] }, (answer) => {
-        onEnd(answer?.outcome != null && "kind" in answer.outcome.answer);
+        onEnd(isMembershipDone(answer));
       });
     });
   }
@@ -133,15 +166,14 @@ export class Administrator {
       if (id === null) {
         onEnd(false);
       } else {
-        this.#promote(id, [], ATTEMPTS_MAX, onEnd);
+        this.#promote([id], [], ATTEMPTS_MAX, onEnd);
       }
     });
   }
 
   /** A new member takes the place of another one, in one joint change. */
   #replace(onEnd: End): void {
-    this.#names++;
-    this.#join(`member-${this.#names}`, (id) => {
+    this.#join(this.#newName(), (id) => {
       if (id === null) {
         onEnd(false);
         return;
@@ -149,22 +181,38 @@ export class Administrator {
       this.#view((view) => {
         const voters = view === null ? [] : this.#voters().filter((voter) => voter !== view.leaderId && voter !== id);
         const victim = this.#random.pick(voters);
-        this.#promote(id, victim === undefined ? [] : [victim], ATTEMPTS_MAX, onEnd);
+        this.#promote([id], victim === undefined ? [] : [victim], ATTEMPTS_MAX, onEnd);
       });
     });
   }
 
-  #remove(how: "remove" | "demote", onEnd: End): void {
+  /** Any voters, and hardly ever the leader, which refuses that as long as it leads. */
+  #remove(how: "remove" | "demote", onEnd: End, count = 1): void {
     this.#view((view) => {
-      const voters = this.#voters().filter((id) => id !== view?.leaderId);
-      const victim = this.#random.pick(voters);
-      if (view === null || victim === undefined) {
+      const random = this.#random;
+      const isAnybody = random.chance(ANYBODY_SHARE);
+      const voters = this.#voters().filter((id) => isAnybody || id !== view?.leaderId);
+      const victims = new Set<number>();
+      for (let left = Math.min(count, voters.length); left > 0; left--) {
+        const victim = random.pick(voters.filter((id) => !victims.has(id)));
+        if (victim !== undefined) {
+          victims.add(victim);
+        }
+      }
+      if (view === null || victims.size === 0) {
         onEnd(false);
         return;
       }
       const none: number[] = [];
-      const change = how === "remove" ? { demote: none, remove: [victim] } : { demote: [victim], remove: none };
-      this.#propose({ kind: "reconfigure", promote: none, ...change }, (answer) => onEnd(answer?.outcome != null));
+      const change = how === "remove" ? { demote: none, remove: [...victims] } : { demote: [...victims], remove: none };
+      const isDestroyed = random.chance(DESTROYED_SHARE);
+      this.#propose({ kind: "reconfigure", promote: none, ...change }, (answer) => {
+        const isDone = isMembershipDone(answer);
+        for (const id of isDone && isDestroyed ? change.remove : none) {
+          this.#options.destroy(id);
+        }
+        onEnd(isDone);
+      });
     });
   }
 
@@ -261,24 +309,24 @@ export class Administrator {
     );
   }
 
-  /** Promotes the learner as soon as it has caught up. */
-  #promote(id: number, remove: readonly number[], attempts: number, onEnd: End): void {
+  /** Promotes learners as soon as they have caught up, or asks for it at once, which is refused if they have not. */
+  #promote(ids: readonly number[], remove: readonly number[], attempts: number, onEnd: End): void {
     const { heap } = this.#options;
     const again = (): void => {
       if (attempts === 0 || this.#isStopped) {
         onEnd(false);
       } else {
-        heap.after(PAUSE_MS, () => this.#promote(id, remove, attempts - 1, onEnd));
+        heap.after(PAUSE_MS, () => this.#promote(ids, remove, attempts - 1, onEnd));
       }
     };
     this.#view((view) => {
-      if (view?.health.find((one) => one.id === id)?.promotable !== true) {
+      const isReady = ids.every((id) => view?.health.find((one) => one.id === id)?.promotable === true);
+      if (!isReady && !this.#random.chance(IMPATIENT_SHARE)) {
         again();
         return;
       }
-      this.#propose({ kind: "reconfigure", promote: [id], demote: [], remove }, (answer) => {
-        const isDone = answer?.outcome != null && "kind" in answer.outcome.answer;
-        if (isDone) {
+      this.#propose({ kind: "reconfigure", promote: ids, demote: [], remove }, (answer) => {
+        if (isMembershipDone(answer)) {
           onEnd(true);
         } else {
           again();
@@ -330,4 +378,9 @@ export class Administrator {
       },
     );
   }
+}
+
+/** Whether a change of the membership was carried out, and not refused when its turn came. */
+function isMembershipDone(answer: Answer | null): boolean {
+  return answer?.outcome != null && "kind" in answer.outcome.answer;
 }

@@ -63,6 +63,12 @@ const CALLS_MAX = 5;
 const TTL_SECONDS_MAX = 4;
 /** A request is sent again for this share of the time for which its answer is stored. */
 const RETRY_SHARE = 0.25;
+/** How many ask in a rush; their ids begin here. */
+const RUSH_MIN = 10;
+const RUSH_MAX = 40;
+/** Few of them write: writes of unknown outcome at the same time have many orders, and all may have to be tried. */
+const RUSHED_READ_SHARE = 0.85;
+const FIRST_RUSHED = 1_000;
 /** A deadline that nothing but a fault exceeds. */
 const AMPLE_MS = 20_000;
 
@@ -71,6 +77,8 @@ export class Clients {
   readonly #clients = new Map<number, Client>();
   #isStopped = false;
   #failures = 0;
+  /** Clients that were part of a rush. */
+  #rushed = 0;
 
   constructor(options: ClientsOptions) {
     this.#options = options;
@@ -90,6 +98,31 @@ export class Clients {
     client.isBusy = true;
     client.random = streamOf(draw);
     this.#act(client);
+  }
+
+  /**
+   * Many ask within so many milliseconds, each once and each by a client of its own: half of them this process, most of
+   * them only to read.
+   */
+  rush(process: Process | null, spanMs: number, draw: number): void {
+    const { heap, processes } = this.#options;
+    const random = streamOf(draw);
+    const count = random.whole(RUSH_MIN, RUSH_MAX);
+    for (let at = 0; at < count; at++) {
+      const own = random.word();
+      heap.after(random.between(0, spanMs), () => {
+        if (this.#isStopped) {
+          return;
+        }
+        this.#rushed++;
+        const client = this.#clientOf(FIRST_RUSHED + this.#rushed);
+        client.random = streamOf(own);
+        const isThere = process !== null && !process.loop.isDead && client.random.chance(0.5);
+        client.home = isThere ? process : (client.random.pick(processes()) ?? null);
+        client.isBusy = true;
+        this.#act(client, RUSHED_READ_SHARE);
+      });
+    }
   }
 
   /** No operation begins any more. */
@@ -139,7 +172,7 @@ export class Clients {
     return client;
   }
 
-  #act(client: Client): void {
+  #act(client: Client, readShare = this.#options.plan.readShare): void {
     const { plan } = this.#options;
     const { random } = client;
     const process = this.#processFor(client);
@@ -149,7 +182,7 @@ export class Clients {
     }
     const key = `key-${random.below(plan.keys)}`;
     const limitMs = this.#limitMs(random);
-    if (random.chance(0.35)) {
+    if (random.chance(readShare)) {
       this.#read(nameOf(client), process, key, limitMs, (isDone, value) => {
         if (isDone) {
           client.seen.set(key, value);

@@ -81,10 +81,14 @@ export class Connection {
   /** Hands over to the socket what it takes. */
   flush(): void {
     const { heap, socketBytes } = this.#network;
+    const { from, to } = this;
     while (this.#isOpenAtDialer && this.#queue.length > 0 && this.#wireBytes <= socketBytes) {
       const frame = this.#queue.shift() as Frame;
       this.#wireBytes += HEADER_BYTES + frame.body.length;
-      this.#lastArrivalMs = Math.max(this.#lastArrivalMs, heap.nowMs + this.#network.delayMs());
+      this.#lastArrivalMs = Math.max(
+        this.#lastArrivalMs,
+        heap.nowMs + this.#network.delayMs(from.memberId, to.memberId),
+      );
       this.#wire.push({ frame, arrivesMs: this.#lastArrivalMs });
       this.#arm();
     }

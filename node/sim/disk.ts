@@ -159,7 +159,7 @@ export class Disk {
     const hardState = newerHardState(meta, fence, appliedTerm);
     const writeSeq = meta.writeSeq + 1;
     const boot = Math.max(meta.boot, fence.boot) + 1;
-    this.meta = { ...meta, ...hardState, boot, writeSeq };
+    this.meta = { ...meta, ...hardState, boot, writeSeq, commit: Math.max(meta.commit, appliedIndex) };
     if (this.#termAt(appliedIndex) !== appliedTerm) {
       const { installed } = this.state;
       const isInstalled = installed?.index === appliedIndex && installed.term === appliedTerm;

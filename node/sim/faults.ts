@@ -7,12 +7,20 @@
 import { entryType, isConfigurationType, isJoint } from "../src/raft/index.ts";
 import { readCluster, readProgress } from "../src/state/index.ts";
 import type { EventHeap } from "./event-heap.ts";
-import type { Member } from "./member.ts";
+import type { Member, StoreName } from "./member.ts";
 import type { Network } from "./network.ts";
-import type { FaultKind } from "./plan.ts";
+import { AT_MOMENTS, type FaultKind, MOMENTS } from "./plan.ts";
 import type { Process } from "./process.ts";
 import { type RandomStream, streamOf } from "./random.ts";
 import type { Trace } from "./trace.ts";
+
+/** A fault that waits until the program passes a mark. */
+interface Waiting {
+  readonly mark: string;
+  readonly kind: FaultKind;
+  readonly draw: number;
+  readonly untilMs: number;
+}
 
 export interface FaultsOptions {
   readonly heap: EventHeap;
@@ -21,6 +29,8 @@ export interface FaultsOptions {
   readonly members: () => readonly Member[];
   /** Whether a change of the membership is under way, or may be. */
   readonly isChanging: () => boolean;
+  /** Many clients ask at once for a while, often this process. */
+  readonly rush: (process: Process | null, spanMs: number, draw: number) => void;
 }
 
 /** Longer than any process waits for its disk. */
@@ -38,6 +48,24 @@ const ALONE_MS = 1_500;
 const WRONG_SHARE = 0.25;
 /** A graceful stop gives the leadership away within so long. */
 const HAND_OVER_MS = 3_000;
+/** How much later something comes over a slow way, in milliseconds; connections live on. */
+const LAG_MS = [20, 1_500] as const;
+/** How long a process takes for a round that is slow, and for how long it is, in milliseconds. */
+const SLOW_ROUND_MS = [2, 60] as const;
+const SLOW_MS = [200, 6_000] as const;
+/** A fault waits so long for its moment. */
+const MOMENT_WAIT_MS = 8_000;
+/** The share of faults at moments that hit who has passed the mark. */
+const OWN_MOMENT_SHARE = 0.6;
+/** How long after its moment a fault comes in the mean, if not at once. */
+const AFTER_MOMENT_MS = 30;
+/** A process that dies at a moment dies within so many points. */
+const POINTS_AFTER_MOMENT_MAX = 12;
+/** Within so long others are told that their leader is gone, and clients ask, when it is cut off; in milliseconds. */
+const USURP_MS = 1_200;
+const TOLD_WITHIN_MS = 150;
+/** The share of members that are told. */
+const TOLD_SHARE = 0.8;
 
 export class Faults {
   readonly #options: FaultsOptions;
@@ -46,6 +74,7 @@ export class Faults {
   #count = 0;
   /** Processes that were told to stop. */
   readonly #stopping = new WeakSet<Process>();
+  #waiting: Waiting[] = [];
 
   constructor(options: FaultsOptions) {
     this.#options = options;
@@ -56,13 +85,13 @@ export class Faults {
     return this.#count;
   }
 
-  /** `draw`: what decides whom it hits, and how hard. */
-  happen(kind: FaultKind, draw: number): void {
+  /** `draw`: what decides whom it hits, and how hard. `hit`: who it is, if that is settled. */
+  happen(kind: FaultKind, draw: number, hit: Member | null = null): void {
     const random = streamOf(draw);
     this.#random = random;
     const { trace, network } = this.#options;
     const isLoss = kind === "damage" || kind === "wipe";
-    const member = this.#victim((one) => !isLoss || this.#mayBeDamaged(one));
+    const member = hit ?? this.#victim((one) => !isLoss || this.#mayBeDamaged(one));
     if (member === undefined) {
       return;
     }
@@ -88,10 +117,10 @@ export class Faults {
         this.#pause(member);
         return;
       case "stall":
-        member.stallDisk(this.#logUniform(5, 5_000));
+        member.stallDisk(this.#logUniform(5, 5_000), this.#stores());
         return;
       case "hang":
-        member.stallDisk(HANG_MS);
+        member.stallDisk(HANG_MS, this.#stores());
         return;
       case "failure":
         member.failDisk(random.chance(0.6) ? "log" : "state");
@@ -114,7 +143,116 @@ export class Faults {
       case "spoil":
         network.spoil(random.next(), random.pick(network.streams));
         return;
+      case "lag":
+        this.#lag(member);
+        return;
+      case "slow":
+        member.process?.loop.slow(this.#logUniform(...SLOW_MS), this.#logUniform(...SLOW_ROUND_MS));
+        return;
+      case "usurp":
+        this.#usurp(member);
+        return;
+      case "moment":
+        this.#await();
+        return;
     }
+  }
+
+  /** A process has passed a mark: what has waited for it happens. */
+  onMark(process: Process, name: string): void {
+    const { heap, members } = this.#options;
+    for (const waiting of this.#waiting) {
+      if (waiting.mark !== name || waiting.untilMs < heap.nowMs) {
+        continue;
+      }
+      this.#waiting = this.#waiting.filter((one) => one !== waiting);
+      const random = streamOf(waiting.draw);
+      const own = members().find((member) => member.process === process) ?? null;
+      if (waiting.kind === "crash" && random.chance(OWN_MOMENT_SHARE)) {
+        this.#count++;
+        process.loop.dieAfter(random.whole(1, POINTS_AFTER_MOMENT_MAX));
+        return;
+      }
+      const delayMs = random.chance(0.4) ? 0 : random.exponential(AFTER_MOMENT_MS);
+      const isOwn = random.chance(OWN_MOMENT_SHARE);
+      heap.after(delayMs, () => {
+        this.happen(waiting.kind, random.word(), isOwn && own?.isUp === true ? own : null);
+      });
+    }
+  }
+
+  /** Nothing waits for its moment any more. */
+  calm(): void {
+    this.#waiting = [];
+  }
+
+  #await(): void {
+    const { heap, trace } = this.#options;
+    const random = this.#random;
+    const mark = random.pick(MOMENTS) ?? MOMENTS[0];
+    const kind = random.pick(AT_MOMENTS) ?? AT_MOMENTS[0];
+    this.#waiting.push({ mark, kind, draw: random.word(), untilMs: heap.nowMs + MOMENT_WAIT_MS });
+    trace.say(0, "waits for a moment", [], () => `${kind} at ${mark}`);
+  }
+
+  /** Both stores of a member are on one disk; that of one of them may hang alone, as its engine has other work to do. */
+  #stores(): readonly StoreName[] {
+    return this.#random.pick([["log", "state"], ["log", "state"], ["log"], ["state"]] as const) ?? ["log", "state"];
+  }
+
+  /** What somebody sends, or gets, or both, comes late, and all the same in its order. */
+  #lag({ id }: Member): void {
+    const { network, members, trace } = this.#options;
+    const random = this.#random;
+    const way = random.pick(["from", "to", "both"] as const) ?? "both";
+    const others = new Set(
+      members()
+        .filter(() => random.chance(0.7))
+        .map((member) => member.id),
+    );
+    const extraMs = this.#logUniform(...LAG_MS);
+    const ids = members().map((member) => member.id);
+    network.lag(ids, this.#logUniform(200, 8_000), extraMs, (from, to) => {
+      return (way !== "to" && from === id && others.has(to)) || (way !== "from" && to === id && others.has(from));
+    });
+    trace.say(
+      id,
+      "is far away",
+      [Math.round(extraMs)],
+      () => `${way} {${[...others].join()}}, ${Math.round(extraMs)} ms`,
+    );
+  }
+
+  /**
+   * A leader is cut off, or what others answer to it comes late; they are told that it is gone, or it is just handing
+   * over. So another one leads while it takes itself for the leader, and clients ask both.
+   */
+  #usurp(member: Member): void {
+    const { network, members, heap, rush } = this.#options;
+    const random = this.#random;
+    const leader = members().find((one) => one.process?.replica.status().role === "leader") ?? member;
+    const { id, process } = leader;
+    const ids = members().map((one) => one.id);
+    const durationMs = this.#logUniform(300, 4_000);
+    const way = random.pick(["from", "to", "both", "late"] as const) ?? "both";
+    if (random.chance(0.3)) {
+      process?.loop.arrive(() => {
+        process.replica.transferLeadership(0, 0, process.loop.monotonicMs() + USURP_MS, () => undefined);
+      });
+    }
+    heap.after(random.exponential(5), () => {
+      if (way === "late") {
+        network.lag(ids, durationMs, random.between(100, 1_000), (_from, to) => to === id);
+      } else {
+        network.cut(ids, durationMs, (from, to) => (way !== "to" && from === id) || (way !== "from" && to === id));
+      }
+    });
+    for (const told of network.processes) {
+      if (told.memberId !== id && random.chance(TOLD_SHARE)) {
+        heap.after(random.between(0, TOLD_WITHIN_MS), () => told.loop.arrive(() => told.tellGone(id)));
+      }
+    }
+    rush(process, USURP_MS, random.word());
   }
 
   /** Somebody, and often the leader: there is more to go wrong. */

@@ -4,7 +4,9 @@ import type { Told } from "../src/replica/index.ts";
 import type { Disk } from "./disk.ts";
 import { Process, type World } from "./process.ts";
 
-/** A log write that takes longer ends the process, as its disk may never answer. */
+/** The two stores of a member, each with a thread of its own. */
+export type StoreName = "log" | "state";
+
 export interface MemberOptions {
   readonly world: World;
   readonly id: number;
@@ -23,13 +25,14 @@ export class Member {
   readonly disk: Disk;
   readonly #options: MemberOptions;
   #process: Process | null = null;
-  #stalledUntilMs = 0;
+  /** Until when each of its stores does nothing at all. */
+  readonly #stalledUntilMs: Record<StoreName, number> = { log: 0, state: 0 };
   #isRemoved = false;
   /** What is lost of its disk, until it is whole again. */
   #isDamaged = false;
   #isWiped = false;
   /** The store whose next write fails. */
-  #failing: "log" | "state" | null = null;
+  #failing: StoreName | null = null;
   /** Counts its processes, so that what was meant for one does not happen to another. */
   #starts = 0;
 
@@ -76,7 +79,7 @@ export class Member {
         id: this.id,
         incarnation: this.incarnation.toHex(),
         disk: this.disk,
-        stalledUntilMs: () => this.#stalledUntilMs,
+        stalledUntilMs: (store) => this.#stalledUntilMs[store],
         takeFailure: (store) => {
           const isFailing = this.#failing === store;
           this.#failing = isFailing ? null : this.#failing;
@@ -122,12 +125,16 @@ export class Member {
     this.disk.losePower(this.#options.world.disks.next());
   }
 
-  stallDisk(durationMs: number): void {
-    this.#stalledUntilMs = Math.max(this.#stalledUntilMs, this.#options.world.heap.nowMs + durationMs);
+  /** These stores do nothing for so long. */
+  stallDisk(durationMs: number, stores: readonly StoreName[]): void {
+    for (const store of stores) {
+      const untilMs = this.#options.world.heap.nowMs + durationMs;
+      this.#stalledUntilMs[store] = Math.max(this.#stalledUntilMs[store], untilMs);
+    }
   }
 
   /** The next write of the store fails: nobody knows what of it is on the disk. */
-  failDisk(store: "log" | "state"): void {
+  failDisk(store: StoreName): void {
     this.#failing = store;
   }
 
@@ -138,7 +145,8 @@ export class Member {
 
   /** The disk answers again. */
   endStall(): void {
-    this.#stalledUntilMs = 0;
+    this.#stalledUntilMs.log = 0;
+    this.#stalledUntilMs.state = 0;
   }
 
   /** Its directory is gone, and its process with it. */

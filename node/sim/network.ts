@@ -38,6 +38,8 @@ export class Network {
   readonly #processes = new Map<number, SimTransport>();
   /** Directed pairs "from>to" through which nothing passes, by what has cut them. */
   #cuts: { readonly pairs: ReadonlySet<string> }[] = [];
+  /** Directed pairs through which everything takes longer, by so many milliseconds. */
+  #lags: { readonly pairs: ReadonlySet<string>; readonly extraMs: number }[] = [];
   readonly #connections = new Set<Connection>();
   readonly #streams = new Set<SnapshotStream>();
   #isCalm = false;
@@ -69,16 +71,20 @@ export class Network {
   calm(): void {
     this.#isCalm = true;
     this.#cuts = [];
+    this.#lags = [];
     this.#spoilt = null;
   }
 
-  delayMs(): number {
+  /** How long something takes that one member sends to another now. */
+  delayMs(from: number, to: number): number {
     const { delayMs, delayMsMin, slowShare, slowMs } = this.#plan;
     if (this.#isCalm) {
       return delayMsMin + this.random.exponential(Math.min(delayMs, 1));
     }
     const isSlow = this.random.chance(slowShare);
-    return delayMsMin + this.random.exponential(isSlow ? slowMs : delayMs);
+    const pair = `${from}>${to}`;
+    const lagMs = this.#lags.reduce((sum, { pairs, extraMs }) => sum + (pairs.has(pair) ? extraMs : 0), 0);
+    return delayMsMin + lagMs + this.random.exponential(isSlow ? slowMs : delayMs);
   }
 
   /** Those that are up. */
@@ -148,18 +154,24 @@ export class Network {
 
   /** Cuts all directions for which that holds, among these members, for so long. */
   cut(ids: readonly number[], durationMs: number, isCut: (from: number, to: number) => boolean): void {
-    const pairs = new Set<string>();
-    for (const from of ids) {
-      for (const to of ids) {
-        if (from !== to && isCut(from, to)) {
-          pairs.add(`${from}>${to}`);
-        }
-      }
-    }
-    const cut = { pairs };
+    const cut = { pairs: pairsOf(ids, isCut) };
     this.#cuts.push(cut);
     this.heap.after(durationMs, () => {
       this.#cuts = this.#cuts.filter((one) => one !== cut);
+    });
+  }
+
+  /** What is sent in these directions takes so much longer for a while; its order and distances stay. */
+  lag(
+    ids: readonly number[],
+    durationMs: number,
+    extraMs: number,
+    isLagged: (from: number, to: number) => boolean,
+  ): void {
+    const lag = { pairs: pairsOf(ids, isLagged), extraMs };
+    this.#lags.push(lag);
+    this.heap.after(durationMs, () => {
+      this.#lags = this.#lags.filter((one) => one !== lag);
     });
   }
 
@@ -168,7 +180,7 @@ export class Network {
    * waited already.
    */
   pass(from: number, to: number, arrived: () => void, lost: () => void, waitMs = 0): void {
-    const delayMs = waitMs === 0 ? this.delayMs() : BLOCKED_MS;
+    const delayMs = waitMs === 0 ? this.delayMs(from, to) : BLOCKED_MS;
     this.heap.after(delayMs, () => {
       if (!this.isBlocked(from, to)) {
         arrived();
@@ -188,4 +200,12 @@ export class Network {
       this.#lookAtConnections();
     });
   }
+}
+
+/** Those directed pairs of members, as "from>to". */
+function pairsOf(ids: readonly number[], isMeant: (from: number, to: number) => boolean): ReadonlySet<string> {
+  const pairs = ids.flatMap((from) =>
+    ids.filter((to) => from !== to && isMeant(from, to)).map((to) => `${from}>${to}`),
+  );
+  return new Set(pairs);
 }

@@ -22,11 +22,69 @@ export const FAULTS = [
   "wipe",
   "stream",
   "spoil",
+  "lag",
+  "slow",
+  "usurp",
+  "moment",
 ] as const;
 export type FaultKind = (typeof FAULTS)[number];
 
+/**
+ * Marks of the program at which little time passes and much depends on what comes next: a fault that waits for one of
+ * them comes at a bad time.
+ */
+export const MOMENTS = [
+  "raft.pre-campaign",
+  "raft.campaign",
+  "raft.elected",
+  "raft.stepped-down",
+  "raft.append.replaces",
+  "raft.append.busy",
+  "raft.change.appended",
+  "raft.change.applied",
+  "raft.change.joint",
+  "raft.leave",
+  "raft.transfer.begun",
+  "raft.transfer.told",
+  "raft.transfer.campaign",
+  "raft.snapshot.wanted",
+  "raft.snapshot.installed",
+  "raft.vote.teaches-commit",
+  "replica.answers.before",
+  "replica.answers.after",
+  "replica.attempt.refuted",
+  "replica.compacted",
+  "replica.forward.held",
+  "replica.forward.unsent",
+  "replica.healed",
+  "replica.healing.asked",
+  "replica.install.begun",
+  "replica.install.placed",
+  "replica.install.switched",
+  "replica.install.cancelled",
+  "replica.propose.held",
+  "replica.snapshot.sent",
+  "replica.snapshot.started",
+] as const;
+
+/** What happens at such a moment. */
+export const AT_MOMENTS = [
+  "crash",
+  "crash",
+  "power",
+  "stop",
+  "partition",
+  "reset",
+  "pause",
+  "stall",
+  "failure",
+  "lag",
+  "slow",
+  "usurp",
+] as const satisfies readonly FaultKind[];
+
 /** What an administrator does. */
-export const CHANGES = ["add", "remove", "replace", "demote", "transfer"] as const;
+export const CHANGES = ["add", "remove", "replace", "demote", "transfer", "grow", "shrink"] as const;
 export type ChangeKind = (typeof CHANGES)[number];
 
 export interface Plan {
@@ -39,6 +97,8 @@ export interface Plan {
   /** Mean milliseconds between two faults of the kind; those that are not there do not happen. */
   readonly faults: ReadonlyMap<FaultKind, number>;
   readonly changes: ReadonlyMap<ChangeKind, number>;
+  /** There are two administrators who know nothing of each other. */
+  readonly isContended: boolean;
   readonly network: NetworkPlan;
   /** Mean milliseconds of a log write, and of a sync of the state. */
   readonly writeMs: number;
@@ -46,6 +106,8 @@ export interface Plan {
   /** Clients, their mean pause between two operations, and their keys. */
   readonly clients: number;
   readonly pauseMs: number;
+  /** The share of operations that only read. */
+  readonly readShare: number;
   readonly keys: number;
   readonly valueBytesMax: number;
   /** The share of writes that last for a few seconds only. */
@@ -79,10 +141,11 @@ export function drawPlan(random: RandomStream): Plan {
   return {
     isSteady,
     isSmall,
-    members: random.pick([1, 3, 3, 3, 5, 5]) ?? 3,
+    members: random.pick([1, 3, 3, 3, 3, 3, 3, 5, 5, 5, 5, 7]) ?? 3,
     durationMs: random.between(12_000, 40_000) * (isSteady ? STEADY_SHARE : 1),
     faults: rates(FAULTS, 2_500, 20_000),
     changes: rates(CHANGES, 3_000, 15_000),
+    isContended: random.chance(0.5),
     network: {
       delayMsMin: 0.05,
       delayMs: isSlow ? random.between(1, 25) : random.between(0.1, 2),
@@ -94,6 +157,7 @@ export function drawPlan(random: RandomStream): Plan {
     syncMs: isSlow ? random.between(5, 100) : random.between(0.5, 10),
     clients: random.whole(2, 8),
     pauseMs: random.between(isSteady ? 60 : 30, 250),
+    readShare: random.pick([0.2, 0.35, 0.7]) ?? 0.35,
     keys: random.whole(1, 8),
     valueBytesMax: random.pick([8, 64, 600]) ?? 64,
     ttlShare: random.pick([0, 0.1, 0.5]) ?? 0,

@@ -71,6 +71,9 @@ export class ProcessLoop implements Clock, Scheduler {
   #busyUntilMs: number;
   /** The last time at which it could not do what was due. */
   #hinderedMs = Number.NEGATIVE_INFINITY;
+  /** Until when its rounds take long, and how long at most. */
+  #slowUntilMs = 0;
+  #slowRoundMs = 0;
   /** It stops for so long in its next round. */
   #roundPauseMs = 0;
   /** The round that has begun is not over. */
@@ -161,8 +164,17 @@ export class ProcessLoop implements Clock, Scheduler {
     this.#roundPauseMs = durationMs;
   }
 
-  /** It goes on at once. */
+  /** Whatever it does takes up to so many milliseconds a round, for so long. */
+  slow(durationMs: number, roundMs: number): void {
+    this.#slowUntilMs = this.#options.heap.nowMs + durationMs;
+    this.#slowRoundMs = roundMs;
+    this.#hinderedMs = Math.max(this.#hinderedMs, this.#slowUntilMs);
+  }
+
+  /** It goes on at once, and at its usual speed. */
   endPause(): void {
+    this.#slowUntilMs = 0;
+    this.#hinderedMs = Math.min(this.#hinderedMs, this.#options.heap.nowMs);
     this.#roundPauseMs = 0;
     this.#busyUntilMs = this.#options.heap.nowMs;
     this.#arm(this.#busyUntilMs);
@@ -239,7 +251,8 @@ export class ProcessLoop implements Clock, Scheduler {
       this.#arm(this.#busyUntilMs);
       return;
     }
-    this.#busyUntilMs = heap.nowMs + random.between(ROUND_MS_MIN, ROUND_MS_MAX);
+    const roundMs = heap.nowMs < this.#slowUntilMs ? this.#slowRoundMs : ROUND_MS_MAX;
+    this.#busyUntilMs = heap.nowMs + random.between(ROUND_MS_MIN, roundMs);
     if (!this.#isInRound) {
       this.#beginRound();
     }

@@ -37,6 +37,8 @@ export interface World {
   readonly limits: ReplicaLimits;
   readonly clusterId: string;
   readonly reach: Reach;
+  /** A process has passed a mark of the program. */
+  readonly onMark: (process: Process, name: string) => void;
 }
 
 /** Whom the process belongs to, and what it tells of itself. */
@@ -45,7 +47,8 @@ export interface ProcessUser {
   /** 32 hexadecimal digits. */
   readonly incarnation: string;
   readonly disk: Disk;
-  readonly stalledUntilMs: () => number;
+  /** Until when the store does nothing at all. */
+  readonly stalledUntilMs: (store: "log" | "state") => number;
   /** Whether the next write of the store fails; asked when it is about to happen. */
   readonly takeFailure: (store: "log" | "state") => boolean;
   readonly onDeath: (process: Process) => void;
@@ -117,9 +120,10 @@ export class Process {
       onMark: (name) => this.#onMark(name),
     });
     const onFailed = (): void => this.die("ends, as its disk has failed");
-    const device = { disk, heap, loop: this.loop, random: disks, stalledUntilMs, onFailed };
+    const device = { disk, heap, loop: this.loop, random: disks, onFailed };
     this.#log = new SimLog({
       ...device,
+      stalledUntilMs: () => stalledUntilMs("log"),
       writeMs: () => (network.isCalm ? Math.min(plan.writeMs, CALM_DISK_MS) : plan.writeMs),
       onWrite: (append, meta) => {
         const { writeSeq, term, vote, commit, from, rows, resetTo } = append;
@@ -139,6 +143,7 @@ export class Process {
     });
     const state = new SimState({
       ...device,
+      stalledUntilMs: () => stalledUntilMs("state"),
       stepMs: () => (network.isCalm ? Math.min(plan.syncMs, CALM_DISK_MS) : plan.syncMs),
       onApplied: () => this.#onApplied(),
       onSnapshot: (index, sum) => {
@@ -229,6 +234,7 @@ export class Process {
 
   #onMark(name: string): void {
     this.#world.reach.onMark(name);
+    this.#world.onMark(this, name);
     if (name === CAMPAIGN) {
       const { term } = this.replica.status();
       // A sole voter has nobody to wait for.
@@ -298,7 +304,7 @@ export class Process {
 
   #inquire(peer: number): void {
     const { network, heap, processes } = this.#world;
-    heap.after(INQUIRY_MS + network.delayMs(), () => {
+    heap.after(INQUIRY_MS, () => {
       this.loop.arrive(() => {
         const asked = processes.pick(network.processes);
         const isOpen =
@@ -323,6 +329,7 @@ export class Process {
     if (refusal === "REMOVED") {
       const isMember = readCluster(this.#user.disk.state)?.members.some(({ id }) => id === this.memberId) ?? false;
       this.#world.trace.say(this.memberId, "is removed", [Number(isMember)]);
+      this.replica.onRemoved();
       this.#user.onRemoved();
       this.die("retires");
       return;

@@ -71,13 +71,16 @@ export function encodeScript({ rule, mutant, script }: WrittenScript): string {
   return `${JSON.stringify({ rule, mutant, seed, plan: { ...plan, faults, changes }, items }, null, 2)}\n`;
 }
 
+/** What plans said before they could say anything else. */
+const FORMER_PLAN: Pick<Plan, "isContended" | "readShare"> = { isContended: false, readShare: 0.35 };
+
 /** Limits that were not there when the script was written are the usual ones. */
 export function decodeScript(text: string): WrittenScript {
   const { rule, mutant, seed, plan, items } = JSON.parse(text);
   const faults = new Map(Object.entries(plan.faults)) as Plan["faults"];
   const changes = new Map(Object.entries(plan.changes)) as Plan["changes"];
   const limits = withDefaults(plan.limits);
-  return { rule, mutant, script: { seed, plan: { ...plan, faults, changes, limits }, items } };
+  return { rule, mutant, script: { seed, plan: { ...FORMER_PLAN, ...plan, faults, changes, limits }, items } };
 }
 
 function withDefaults(written: ReplicaLimits): ReplicaLimits {

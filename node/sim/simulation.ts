@@ -90,10 +90,11 @@ export class Simulation {
   readonly #network: Network;
   readonly #members = new Map<number, Member>();
   readonly #clients: Clients;
-  readonly #administrator: Administrator;
+  readonly #administrators: readonly Administrator[];
   readonly #faults: Faults;
   readonly #world: World;
-  #isChanging = false;
+  /** Administrators that are changing something. */
+  readonly #changing = new Set<Administrator>();
   #isQuiet = false;
   #grownMs = 0;
   /** Keys whose time was up; known at the end. */
@@ -125,6 +126,7 @@ export class Simulation {
       limits,
       clusterId,
       reach: this.#reach,
+      onMark: (process, name) => this.#faults.onMark(process, name),
     };
     const shared = { heap, trace, calls: this.#calls, plan, processes: () => this.#processes() };
     this.#clients = new Clients({
@@ -133,17 +135,22 @@ export class Simulation {
       requests: this.#requests,
       history: this.#history,
     });
-    this.#administrator = new Administrator({
-      ...shared,
-      random: membership,
-      created: () => this.#members.size,
-      createdMax: MEMBERS_MAX,
-      join: (id, name, incarnation, told) => this.#join(id, name, incarnation, told),
+    this.#administrators = (plan.isContended ? ["", "other-"] : [""]).map((prefix) => {
+      return new Administrator({
+        ...shared,
+        prefix,
+        random: membership,
+        created: () => this.#members.size,
+        createdMax: MEMBERS_MAX,
+        destroy: (id) => this.#destroy(id),
+        join: (id, name, incarnation, told) => this.#join(id, name, incarnation, told),
+      });
     });
     this.#faults = new Faults({
       ...{ heap, trace, network: this.#network },
       members: () => [...this.#members.values()].filter(({ isRemoved }) => !isRemoved),
-      isChanging: () => this.#isChanging,
+      isChanging: () => this.#changing.size > 0,
+      rush: (process, spanMs, draw) => this.#clients.rush(process, spanMs, draw),
     });
   }
 
@@ -185,7 +192,7 @@ export class Simulation {
   #grow(): void {
     const addOne = (): void => {
       if (this.#voters() < this.#script.plan.members) {
-        this.#administrator.add(addOne);
+        this.#administrators[0]?.add(addOne);
       }
     };
     this.#heap.after(LOOK_MS, addOne);
@@ -203,7 +210,10 @@ export class Simulation {
     this.#heap.runUntil(this.#grownMs + durationMs);
     this.#isQuiet = true;
     this.#clients.stop();
-    this.#administrator.stop();
+    for (const administrator of this.#administrators) {
+      administrator.stop();
+    }
+    this.#faults.calm();
     if (isSteady) {
       must(this.#rules.terms === terms, "a cluster that is left in peace elects nobody", () => {
         return `term ${this.#rules.terms} after ${terms}`;
@@ -225,33 +235,36 @@ export class Simulation {
       case "fault":
         this.#faults.happen(item.kind, item.draw);
         return;
-      case "change":
-        if (this.#isChanging || [...this.#members.values()].some(({ isDamaged }) => isDamaged)) {
+      case "change": {
+        const administrator = this.#administrators.find((one) => !this.#changing.has(one));
+        if (administrator === undefined || [...this.#members.values()].some(({ isDamaged }) => isDamaged)) {
           this.#heap.after(LOOK_MS, () => this.#happen(item));
           return;
         }
-        this.#isChanging = true;
-        this.#administrator.change(item.kind, item.draw, () => {
-          this.#isChanging = false;
-        });
+        administrator.change(item.kind, item.draw, this.#beginChange(administrator));
         return;
+      }
     }
+  }
+
+  /** Returns what is to be called when the change is over. */
+  #beginChange(administrator: Administrator): () => void {
+    this.#changing.add(administrator);
+    return () => this.#changing.delete(administrator);
   }
 
   /** Removes a member whose directory is gone, which nobody can start any more; another one comes in its place. */
   #expel(): void {
     const now = this.#membersNow();
     const wiped = [...this.#members.values()].find(({ isWiped, isRemoved }) => isWiped && !isRemoved);
-    if (wiped === undefined || this.#isChanging) {
+    const [administrator] = this.#administrators;
+    if (wiped === undefined || administrator === undefined || this.#changing.size > 0) {
       return;
     }
     const { id, name } = wiped;
-    this.#isChanging = true;
-    const end = (): void => {
-      this.#isChanging = false;
-    };
+    const end = this.#beginChange(administrator);
     if (now.includes(wiped)) {
-      this.#administrator.expel(wiped, end);
+      administrator.expel(wiped, end);
       return;
     }
     this.#trace.say(id, "is expelled");
@@ -260,7 +273,7 @@ export class Simulation {
     if (this.#isQuiet) {
       end();
     } else {
-      this.#administrator.rejoin(name, end);
+      administrator.rejoin(name, end);
     }
   }
 
@@ -361,6 +374,16 @@ export class Simulation {
     member.start();
   }
 
+  #destroy(id: number): void {
+    const member = this.#members.get(id);
+    if (member !== undefined) {
+      this.#trace.say(id, "is destroyed");
+      member.retire();
+      this.#rules.onRetired(id);
+      member.process?.die("loses its machine");
+    }
+  }
+
   /** Whoever knows the member lets in nobody else under its id. */
   #tryOldId({ id, incarnation }: Member): void {
     const other = this.#streams.process.bytes(incarnation.length).toHex();
@@ -393,7 +416,7 @@ export class Simulation {
     const members = this.#membersNow();
     const leaders = members.filter(({ process }) => process?.replica.status().role === "leader");
     const leader = leaders[0]?.process?.replica;
-    if (leaders.length !== 1 || leader === undefined || this.#calls.open > 0 || this.#isChanging) {
+    if (leaders.length !== 1 || leader === undefined || this.#calls.open > 0 || this.#changing.size > 0) {
       return false;
     }
     const { term, memberId, lastIndex, digest } = leader.status();
@@ -458,7 +481,7 @@ export class Simulation {
       answered: this.#requests.answered,
       reads: this.#requests.reads,
       faults: this.#faults.count,
-      changes: this.#administrator.done,
+      changes: this.#administrators.reduce((sum, { done }) => sum + done, 0),
       members: this.#members.size,
       wiped: [...this.#members.values()].filter(({ isWiped }) => isWiped).length,
       expired: this.#expired,

@@ -13,6 +13,8 @@ export class AppliedReplica {
   readonly proposed: ClusterOperation[] = [];
   /** Without one, nothing is applied and no barrier is passed. */
   hasMajority = true;
+  /** Whether a majority knows for good that the configuration is committed. */
+  isLasting = true;
   /** Called in place of a read barrier's first step, to let something else be applied before it is passed. */
   beforeBarrier: () => void = () => undefined;
   #configuration: Configuration = {
@@ -26,6 +28,10 @@ export class AppliedReplica {
 
   get state() {
     return this.log.store;
+  }
+
+  get lastingConfigIndex() {
+    return this.isLasting ? this.#configuration.index : 0;
   }
 
   status() {

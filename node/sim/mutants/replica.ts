@@ -18,6 +18,20 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     replace: 'const outcome = "not-executed";',
   },
   {
+    name: "removal-answered-before-it-lasts",
+    pitfall: "P18",
+    file: "replica/proposals.ts",
+    find: "!isJoint(core.configuration) && core.configuration.index <= lastingConfigIndex();",
+    replace: "!isJoint(core.configuration);",
+  },
+  {
+    name: "removed-told-before-it-lasts",
+    pitfall: "P18",
+    file: "replica/peer-directory.ts",
+    find: "return this.#isDurable && configIndex <= this.#replica.lastingConfigIndex ? this.#record.index : 0;",
+    replace: "return this.#isDurable && configIndex > 0 ? this.#record.index : 0;",
+  },
+  {
     name: "waiters-fail-at-step-down",
     pitfall: "P52",
     file: "replica/replica.ts",

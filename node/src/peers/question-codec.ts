@@ -14,6 +14,8 @@ export interface LeaderTick {
   readonly tickMs: number;
   /** Not what the receiver holds: it only tells how far that is behind. */
   readonly commitIndex: number;
+  /** The configuration of which a majority knows for good that it is committed, 0 if that is not known yet (P18). */
+  readonly lastingConfigIndex: number;
 }
 
 export type Question = {
@@ -51,14 +53,20 @@ export type Reply = {
   | { readonly kind: "refused"; readonly reason: string }
 );
 
-export function encodeLeaderTick({ term, tickMs, commitIndex }: LeaderTick): Uint8Array {
-  return new BodyWriter(3 * NUMBER_BYTES).number(term).number(tickMs).number(commitIndex).finish();
+export function encodeLeaderTick({ term, tickMs, commitIndex, lastingConfigIndex }: LeaderTick): Uint8Array {
+  const writer = new BodyWriter(4 * NUMBER_BYTES).number(term).number(tickMs);
+  return writer.number(commitIndex).number(lastingConfigIndex).finish();
 }
 
 /** Raises a FrameError unless the body is a whole tick. */
 export function decodeLeaderTick(body: Uint8Array): LeaderTick {
   const read = new BodyReader(body);
-  const tick = { term: read.number(), tickMs: read.number(), commitIndex: read.number() };
+  const tick = {
+    term: read.number(),
+    tickMs: read.number(),
+    commitIndex: read.number(),
+    lastingConfigIndex: read.number(),
+  };
   read.end();
   return tick;
 }

@@ -6,7 +6,7 @@
  */
 
 import type { Configuration } from "./configuration.ts";
-import { type Checksum, sealEntry } from "./entry.ts";
+import { type Checksum, EntryType, sealEntry } from "./entry.ts";
 import type { CoreLimits } from "./limits.ts";
 import type { RaftLog } from "./log.ts";
 import type { Message } from "./message.ts";
@@ -25,6 +25,9 @@ export class CoreState {
   #term: number;
   #vote: number;
   #commit: number;
+  /** The write that makes the commit of a change of the configuration durable, and the commit index before; 0 = none. */
+  #changeSeq = 0;
+  #commitBefore = 0;
   configuration: Configuration;
   /** Highest index whose effects are in the state. */
   applied: number;
@@ -80,6 +83,15 @@ export class CoreState {
     return this.#commit;
   }
 
+  /**
+   * The commit index, or an earlier one as long as a power cut could make this member forget that a change of the
+   * configuration is committed. Whoever that change has removed may be needed for an election until a majority of the
+   * others knows it for good (P18).
+   */
+  get lastingCommit(): number {
+    return this.#changeSeq === 0 ? this.#commit : this.#commitBefore;
+  }
+
   /** A newer term begins, in which nobody has this member's vote yet. */
   enterTerm(term: number): void {
     invariant(term > this.#term, "terms never fall", () => `${term} after ${this.#term}`);
@@ -124,8 +136,25 @@ export class CoreState {
         return `${index}, last ${this.log.lastIndex}`;
       });
       this.unappliedBytes += this.log.bytesInMemory(this.#commit + 1, index);
+      if (this.log.someType(this.#commit + 1, index, mayRemoveVoters)) {
+        this.#commitBefore = this.lastingCommit;
+        this.writes.markDirty();
+        this.#changeSeq = this.writes.nextSeq;
+      }
       this.#commit = index;
     }
+  }
+
+  /**
+   * The write with this number is durable, and with it the commit index that it carries. Returns whether that makes the
+   * commit of a change of the configuration last.
+   */
+  onDurable(writeSeq: number): boolean {
+    const isLasting = this.#changeSeq !== 0 && writeSeq >= this.#changeSeq;
+    if (isLasting) {
+      this.#changeSeq = 0;
+    }
+    return isLasting;
   }
 
   /** The log begins anew after this entry, whose effects are in a state that replaces the own one. */
@@ -133,6 +162,7 @@ export class CoreState {
     invariant(index > this.#commit, "a snapshot only moves forward", () => `${index}, commit ${this.#commit}`);
     this.log.reset(index, term);
     this.#commit = index;
+    this.#changeSeq = 0;
   }
 
   /** Whether the log holds this entry, or begins right after it. */
@@ -145,4 +175,8 @@ export class CoreState {
     const { voters, outgoing } = this.configuration;
     return [...new Set([...voters, ...outgoing])].filter((id) => id !== this.id);
   }
+}
+
+function mayRemoveVoters(type: number): boolean {
+  return type === EntryType.Reconfigure || type === EntryType.Leave;
 }

@@ -21,6 +21,7 @@ import {
   type Configuration,
   type ConfigurationChange,
   changeConfiguration,
+  isJoint,
 } from "./configuration.ts";
 import { CoreState } from "./core-state.ts";
 import { Election, type Fitness, type Role } from "./election.ts";
@@ -220,6 +221,15 @@ export class RaftCore {
     return this.#election.leadership?.isSettled === true;
   }
 
+  /**
+   * Index of the configuration in force if this member leads and a majority of the voters knows for good that it is
+   * committed, else 0. Whoever is no member by it may go: nothing can make anybody need it again (P18).
+   */
+  get lastingConfigIndex(): number {
+    const { configuration } = this.#state;
+    return this.#election.leadership?.isConfigurationLasting === true ? configuration.index : 0;
+  }
+
   /** Whether the leadership is being handed over, so that proposals are to be held. */
   get isTransferring(): boolean {
     return this.#election.leadership?.isTransferring === true;
@@ -351,8 +361,10 @@ export class RaftCore {
   onAppendDurable(writeSeq: number): void {
     const released = this.#state.writes.durable(writeSeq, this.#state.term);
     this.#state.log.flushed(writeSeq);
+    const isChangeLasting = this.#state.onDurable(writeSeq);
     for (const message of released) {
-      this.#state.send(message);
+      const isTold = isChangeLasting && message.type === "append-reply";
+      this.#state.send(isTold ? { ...message, commit: this.#state.lastingCommit } : message);
     }
     this.#install.durable(writeSeq);
     this.#election.onDurable(writeSeq);
@@ -368,6 +380,7 @@ export class RaftCore {
     const next = changeConfiguration(this.#state.configuration, index, change, expectIndex);
     if (typeof next !== "string") {
       this.#state.configuration = next;
+      mark(isJoint(next) ? "raft.change.joint" : "raft.change.applied");
       this.#election.onConfiguration();
     }
     return next;

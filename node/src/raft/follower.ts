@@ -140,12 +140,12 @@ export class Follower {
 
   /** Needs no write: each quorum that elects has its term durable. */
   answerHeartbeat(to: number, readPosition: number): void {
-    const { id, term, commit, applied } = this.#state;
+    const { id, term, lastingCommit: commit, applied } = this.#state;
     this.#state.send({ type: "heartbeat-reply", from: id, to, term, commit, applied, readPosition });
   }
 
   #answerAppend(to: number, answer: Pick<AppendReply, "index" | "refused" | "hintIndex" | "hintTerm" | "busy">): void {
-    const { id, term, commit } = this.#state;
+    const { id, term, lastingCommit: commit } = this.#state;
     this.#state.defer({ type: "append-reply", from: id, to, term, commit, ...answer });
   }
 }

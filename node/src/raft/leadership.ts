@@ -176,6 +176,7 @@ export class Leadership {
     if (refusal === null) {
       this.#append(row);
       this.#pendingConfigIndex = this.#state.log.lastIndex;
+      mark("raft.change.appended");
     }
     return refusal;
   }
@@ -444,14 +445,22 @@ export class Leadership {
     }
   }
 
+  /**
+   * Whether a majority of the voters knows for good that the configuration in force is committed: from then on nobody
+   * whom it has removed is needed for anything (P18).
+   */
+  get isConfigurationLasting(): boolean {
+    const { id, configuration, lastingCommit } = this.#state;
+    const known = quorumReached(configuration, (voter) => {
+      return voter === id ? lastingCommit : (this.#peers.get(voter)?.commit ?? 0);
+    });
+    return known >= configuration.index;
+  }
+
   /** A leader that is no longer a voter leads on until the others know that it is not (P17, P18). */
   #stepDownIfRemoved(): void {
     const { id, configuration } = this.#state;
-    if (isJoint(configuration) || configuration.voters.includes(id)) {
-      return;
-    }
-    const known = quorumReached(configuration, (voter) => this.#peers.get(voter)?.commit ?? 0);
-    if (known >= configuration.index) {
+    if (!isJoint(configuration) && !configuration.voters.includes(id) && this.isConfigurationLasting) {
       mark("raft.removed-leader-steps-down");
       this.#isOver = true;
     }

@@ -73,6 +73,7 @@ export class Transfer {
     }
     this.#isTargetTold = true;
     this.#state.send({ type: "timeout-now", from: id, to: this.#target, term });
+    mark("raft.transfer.told");
   }
 
   /** One tick passed: the target has had its time. */

@@ -126,13 +126,16 @@ describe("answerJoin", () => {
       expect(answer.result === "ACCEPTED" && answer.directory).to.have.length(2);
     });
 
-    it("says REMOVED once that is certain: its id is applied and durable here, and no member's", async () => {
+    it("says REMOVED once that is certain: its id is applied and durable, for a majority too, and no member's", async () => {
       const memberId = replica.addSlot("q-1");
       await ask();
       replica.remove(memberId);
       isDurable = false;
       expect(await ask({ memberId }), "a power cut may take it back").to.deep.equal({ result: "TRY_LATER" });
       isDurable = true;
+      replica.isLasting = false;
+      expect(await ask({ memberId }), "so it may for others").to.deep.equal({ result: "TRY_LATER" });
+      replica.isLasting = true;
       expect(await ask({ memberId })).to.deep.equal({ result: "REMOVED" });
       expect(await ask({ memberId: applied() + 1 })).to.deep.equal({ result: "TRY_LATER" });
     });

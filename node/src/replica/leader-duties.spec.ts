@@ -39,6 +39,7 @@ describe("LeaderDuties", () => {
       bytesPerTurn: 1e6,
       replayWindowMs: 60_000,
       hasRoom: () => true,
+      lastingConfigIndex: () => core.lastingConfigIndex,
       arm: () => undefined,
       hold: () => undefined,
     });

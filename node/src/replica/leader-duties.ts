@@ -44,9 +44,9 @@ export class LeaderDuties {
   /** A tick has passed. */
   onTick(nowMs: number): void {
     this.#maintain();
-    if (this.#options.core.role === "leader" && nowMs - this.#tickToldMs >= TICK_INTERVAL_MS) {
+    if (nowMs - this.#tickToldMs >= TICK_INTERVAL_MS) {
       this.#tickToldMs = nowMs;
-      this.#tellTick();
+      this.tellTick();
     }
   }
 
@@ -72,9 +72,14 @@ export class LeaderDuties {
     });
   }
 
-  #tellTick(): void {
+  /** If this member leads, tells the others at once what it tells them from time to time. */
+  tellTick(): void {
     const { memberId, core, transport, tick } = this.#options;
-    const body = encodeLeaderTick({ term: core.term, tickMs: tick.nowMs, commitIndex: core.commitIndex });
+    if (core.role !== "leader") {
+      return;
+    }
+    const { term, commitIndex, lastingConfigIndex } = core;
+    const body = encodeLeaderTick({ term, tickMs: tick.nowMs, commitIndex, lastingConfigIndex });
     for (const id of members(core.configuration)) {
       if (id !== memberId && transport.isConnected(id, "control")) {
         transport.send(id, "control", FrameType.ClusterTick, body);

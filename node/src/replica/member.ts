@@ -512,6 +512,7 @@ export class Member {
   /** Another member has said who there is. */
   #onInquired(answer: JoinAnswer): Worth {
     if (answer.result === "REMOVED") {
+      this.#replica?.onRemoved();
       this.#retire("removed", "a member of the cluster says that this one was removed from it");
       return "enough";
     }
@@ -547,6 +548,7 @@ export class Member {
   }
 
   #onRemoved(peer: number): void {
+    this.#replica?.onRemoved();
     this.#retire("removed", `member ${peer} says that this member, ${this.memberId}, was removed from the cluster`);
   }
 

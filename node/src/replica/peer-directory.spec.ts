@@ -54,6 +54,16 @@ describe("PeerDirectory", () => {
     expect(directory.certainIndex).to.equal(index + 1);
   });
 
+  it("P18: is certain of nothing while a majority may forget that the configuration is committed", () => {
+    directory.onRecordDurable();
+    const id = replica.addSlot("q-1");
+    replica.isLasting = false;
+    directory.onRecordDurable();
+    expect(directory.certainIndex).to.equal(0);
+    replica.isLasting = true;
+    expect(directory.certainIndex).to.equal(id);
+  });
+
   it("knows a slot that another member's word leaves out, because it was not claimed then", () => {
     const id = replica.addSlot("q-1");
     directory.onRecordDurable();

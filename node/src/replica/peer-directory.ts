@@ -33,7 +33,7 @@ interface Record {
   readonly known: Known;
 }
 
-interface DirectoryReplica extends Pick<Replica, "state"> {
+interface DirectoryReplica extends Pick<Replica, "state" | "lastingConfigIndex"> {
   status(): Pick<ReplicaStatus, "appliedIndex">;
 }
 
@@ -57,9 +57,13 @@ export class PeerDirectory {
     return this.#record.cluster;
   }
 
-  /** Up to which entry it is certain who is a member; 0 = nothing is yet. */
+  /**
+   * Up to which entry it is certain who is a member; 0 = nothing is yet. As long as a majority may forget in a power cut
+   * that the configuration is committed, those whom it has removed may be needed to commit it anew (P18).
+   */
   get certainIndex(): number {
-    return this.#isDurable ? this.#record.index : 0;
+    const configIndex = this.#record.cluster?.configuration.index ?? Number.POSITIVE_INFINITY;
+    return this.#isDurable && configIndex <= this.#replica.lastingConfigIndex ? this.#record.index : 0;
   }
 
   /** What is known now: of the record and another member's word the newer one. */

@@ -55,6 +55,7 @@ describe("Proposals", () => {
       bytesPerTurn: limits.bytesPerTurn ?? 1e6,
       replayWindowMs: WINDOW_MS,
       hasRoom: () => hasRoom,
+      lastingConfigIndex: () => core.lastingConfigIndex,
       arm: () => undefined,
       hold: () => {
         holds++;

@@ -64,6 +64,8 @@ export interface ProposalsOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly tick: ClusterTick;
+  /** The newest configuration that a majority knows for good to be committed. */
+  readonly lastingConfigIndex: () => number;
   /** Commands, and bytes of them, that one turn hands out. */
   readonly perTurn: number;
   readonly bytesPerTurn: number;
@@ -80,7 +82,7 @@ export interface ProposalsOptions {
 /** Why a leader did not append an attempt. */
 type AppendRefusal = Refusal | ChangeProposalRefusal | "storage-full";
 
-/** A change of the membership that is applied, while a joint configuration is left of it. */
+/** A change of the membership that is applied, while a joint configuration is left of it or it may be forgotten. */
 interface Settling {
   readonly done: ProposalDone;
   readonly outcome: Outcome;
@@ -126,20 +128,33 @@ export class Proposals {
     }
   }
 
-  /** Answers changes of the membership of which no joint configuration is left, and those whose time is up. */
+  /**
+   * Answers changes of the membership of which no joint configuration is left and that a majority knows for good, so
+   * that whoever was removed may be destroyed (P18), and those whose time is up.
+   */
   settle(nowMs: number): void {
     if (this.#settling.length === 0) {
       return;
     }
-    const isSettled = !isJoint(this.#options.core.configuration);
+    const { core, lastingConfigIndex } = this.#options;
+    const isSettled = !isJoint(core.configuration) && core.configuration.index <= lastingConfigIndex();
     for (const one of this.#settling.splice(0)) {
       if (isSettled) {
         one.done(null, one.outcome);
       } else if (one.deadlineMs > nowMs) {
         this.#settling.push(one);
       } else {
-        // It is under way, and both majorities are still needed: that is not what was asked for.
+        // It is under way, and those whom it removes may still be needed: that is not what was asked for.
         one.done(deadlineError(), null);
+      }
+    }
+  }
+
+  /** This member was removed, which it is told when that lasts: answers the changes that it has applied. */
+  settleRemoved(): void {
+    if (!isJoint(this.#options.core.configuration)) {
+      for (const { done, outcome } of this.#settling.splice(0)) {
+        done(null, outcome);
       }
     }
   }

@@ -495,6 +495,50 @@ describe("three replicas", () => {
       expect(resultAfter(cluster, call)).to.equal("LEARNER_NOT_READY not-executed");
     });
 
+    it("P18: are answered when no power cut of the others makes them need again whom they have removed", () => {
+      const cluster = ReplicaCluster.ledBy(1);
+      expect(resultAfter(cluster, cluster.change(1, { kind: "reconfigure", ...NOTHING, remove: [3] }))).to.equal(
+        "done",
+      );
+      const call = cluster.change(1, { kind: "reconfigure", ...NOTHING, remove: [2] });
+      expect(resultAfter(cluster, call)).to.equal("done");
+      cluster.kill(2);
+      cluster.kill(1);
+      cluster.start(1);
+      expect(resultAfter(cluster, cluster.put(1, "k")), "it is the only one now").to.equal("done");
+    });
+
+    it("P18: are not answered while a majority has them committed and could forget it", () => {
+      const cluster = ReplicaCluster.ledBy(1);
+      const { configuration: before } = readCluster(cluster.replica(1).state) ?? {};
+      const call = cluster.change(1, { kind: "reconfigure", ...NOTHING, remove: [3] });
+      while (readCluster(cluster.replica(1).state)?.configuration.voters.length !== 2) {
+        cluster.time.turn();
+      }
+      const { log } = cluster.node(2);
+      log.isHeld = true;
+      cluster.advance(500);
+      expect([resultOf(call), cluster.replica(1).lastingConfigIndex]).to.deep.equal(["open", before?.index]);
+      log.isHeld = false;
+      log.flush();
+      expect(resultAfter(cluster, call)).to.equal("done");
+      const { configuration } = readCluster(cluster.replica(1).state) ?? {};
+      expect(cluster.replica(1).lastingConfigIndex).to.equal(configuration?.index);
+      cluster.until("the other one knows too", () => {
+        return cluster.replica(2).lastingConfigIndex === configuration?.index;
+      });
+    });
+
+    it("P18: are answered by who has removed itself, as soon as it is told so", () => {
+      const cluster = ReplicaCluster.ledBy(1);
+      const call = cluster.change(3, { kind: "reconfigure", ...NOTHING, remove: [3] });
+      cluster.until("it is applied", () => readCluster(cluster.replica(3).state)?.configuration.voters.length === 2);
+      cluster.advance(500);
+      expect(resultOf(call), "nobody tells it anything any more").to.equal("open");
+      cluster.replica(3).onRemoved();
+      expect(resultAfter(cluster, call)).to.equal("done");
+    });
+
     it("P19: a member that was removed disturbs nobody, and its calls say that they are not executed", () => {
       const cluster = ReplicaCluster.ledBy(1);
       const call = cluster.change(1, { kind: "reconfigure", ...NOTHING, remove: [3] });

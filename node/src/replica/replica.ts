@@ -97,6 +97,7 @@ export class Replica {
   #clusterRow: Uint8Array | undefined;
   /** The members have changed, or may have before this start, and that is not durable for certain. */
   #hasNewMembers = false;
+  #lastingConfigIndex = 0;
 
   constructor(options: ReplicaOptions) {
     const { memberId, boot, state, limits, clock, scheduler, log, transport } = options;
@@ -148,6 +149,7 @@ export class Replica {
       bytesPerTurn: limits.proposalBytesPerTurn,
       replayWindowMs: limits.state.replayWindowMs,
       hasRoom: () => this.#space.hasRoom,
+      lastingConfigIndex: () => this.#lastingConfigIndex,
       hold: () => this.#hold(),
     });
     this.#leaderCalls = new LeaderCalls({
@@ -185,6 +187,14 @@ export class Replica {
   /** Revision of the state as of the last applied slice. */
   get revision(): number {
     return this.#applyLoop.progress.revision;
+  }
+
+  /**
+   * The newest configuration of which a majority of its voters knows for good that it is committed, as far as this
+   * member has heard since its start; 0 = none. Whoever is no member by it, or by an earlier one, may go (P18).
+   */
+  get lastingConfigIndex(): number {
+    return this.#lastingConfigIndex;
   }
 
   /** The greatest cluster tick that this member knows, in milliseconds. */
@@ -256,6 +266,11 @@ export class Replica {
     }
     this.#reads.add(this.#clock.monotonicMs(), deadlineMs, done);
     this.#arm();
+  }
+
+  /** Others say that this member was removed: changes of the membership that it has applied were carried out. */
+  onRemoved(): void {
+    this.#proposals.settleRemoved();
   }
 
   /** What the leader knows of the members, after a round to a majority. */
@@ -434,6 +449,9 @@ export class Replica {
       this.#askReads();
     }
     this.#leaderCalls.proceed();
+    if (this.#core.configuration.index > this.#lastingConfigIndex) {
+      this.#learnLasting(this.#core.lastingConfigIndex);
+    }
     if (ticked) {
       this.#afterTicks();
     }
@@ -452,6 +470,7 @@ export class Replica {
         if (frame.peer === this.#core.leader && frame.tick.term === this.#core.term) {
           this.#tick.hear(frame.tick.term, frame.tick.tickMs);
           this.#freshness.onLeaderCommit(frame.tick.commitIndex, this.#clock.monotonicMs());
+          this.#learnLasting(frame.tick.lastingConfigIndex);
         }
         return;
       case "disk":
@@ -472,6 +491,17 @@ export class Replica {
       case "refused":
         this.#proposals.onForwardRefused(frame.refused);
         return;
+    }
+  }
+
+  /** A configuration lasts: whoever it has removed may be told, and whoever asked for it is answered. */
+  #learnLasting(configIndex: number): void {
+    if (configIndex > this.#lastingConfigIndex) {
+      mark("replica.configuration.lasts");
+      this.#lastingConfigIndex = configIndex;
+      this.#duties.tellTick();
+      this.#proposals.settle(this.#clock.monotonicMs());
+      this.#tellMembers();
     }
   }
 

@@ -52,11 +52,12 @@ export async function startMember(start: MemberStart, raft: Finding<Rocks>, open
     onFatal: noteCorruption(directory, SUSPECT_LOG, onFatal),
   });
   const boot = Math.max(meta.boot, stores.fence.boot) + 1;
-  await new Promise<void>((resolve) => log.writeStart({ boot, ...hardState, resetTo }, resolve));
+  // What is applied is committed, which is known for good from here on.
+  const commit = Math.max(position.appliedIndex, log.meta.commit);
+  await new Promise<void>((resolve) => log.writeStart({ boot, ...hardState, commit, resetTo }, resolve));
   if (beginning.loss !== null) {
     crashPoint("damage.started");
   }
-  const commit = Math.max(position.appliedIndex, log.meta.commit);
   return memberData(directory, identity, { raft: stores.raft, log, state, commit });
 }
 

@@ -163,14 +163,15 @@ describe("RocksLogStore", () => {
 
   it("makes a start durable in row `m` and in the fence", async () => {
     await write(append(1, 1, 1, 2));
-    await new Promise<void>((resolve) => store.writeStart({ boot: 9, term: 4, vote: 1, resetTo: null }, resolve));
-    expect(storedMeta()).to.include({ boot: 9, writeSeq: 2, term: 4, vote: 1, last: 2, lastTerm: 1 });
+    const start = { boot: 9, term: 4, vote: 1, commit: 2, resetTo: null };
+    await new Promise<void>((resolve) => store.writeStart(start, resolve));
+    expect(storedMeta()).to.include({ boot: 9, writeSeq: 2, term: 4, vote: 1, commit: 2, last: 2, lastTerm: 1 });
     expect(readFence(join(directory, FENCE_FILE))).to.include({ boot: 9, writeSeq: 2, term: 4, vote: 1 });
   });
 
   it("makes a start durable that begins the log anew behind the state, below what it held or above", async () => {
     await write(append(1, 1, 1, 6));
-    const start = { term: 4, vote: 1 };
+    const start = { term: 4, vote: 1, commit: 6 };
     await new Promise<void>((resolve) => {
       store.writeStart({ ...start, boot: 2, resetTo: { index: 4, term: 3 } }, resolve);
     });

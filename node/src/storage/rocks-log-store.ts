@@ -56,6 +56,8 @@ export interface LogStart {
   readonly boot: number;
   readonly term: number;
   readonly vote: number;
+  /** An index known to be committed; of no meaning if the log begins anew. */
+  readonly commit: number;
   /** The log begins anew after this entry, whose effects are durable in the state; null = it goes on. */
   readonly resetTo: LogReset | null;
 }
@@ -135,8 +137,8 @@ export class RocksLogStore implements LogStore {
   }
 
   /** Makes a new start of the directory durable, in row `m` and in the fence, before anything else is written. */
-  writeStart({ boot, term, vote, resetTo }: LogStart, done: () => void): void {
-    let meta = { ...this.#meta, boot, term, vote, writeSeq: this.#meta.writeSeq + 1 };
+  writeStart({ boot, term, vote, commit, resetTo }: LogStart, done: () => void): void {
+    let meta = { ...this.#meta, boot, term, vote, commit, writeSeq: this.#meta.writeSeq + 1 };
     if (resetTo !== null) {
       this.#resetTo(resetTo);
       meta = { ...meta, commit: resetTo.index, last: resetTo.index, lastTerm: resetTo.term };

@@ -84,6 +84,11 @@ export class Clients {
     this.#options = options;
   }
 
+  /** Whether no operation begins any more. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
   /** Calls that were not answered with a result. */
   get failures(): number {
     return this.#failures;

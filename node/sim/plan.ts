@@ -113,6 +113,8 @@ export interface Plan {
   /** The share of writes that last for a few seconds only. */
   readonly ttlShare: number;
   readonly isSmall: boolean;
+  /** When the faults are over the clients go on until everybody has caught up with them. */
+  readonly isBusyAtRest: boolean;
   readonly limits: ReplicaLimits;
 }
 
@@ -138,9 +140,13 @@ export function drawPlan(random: RandomStream): Plan {
     return new Map(present.filter(([, isThere]) => isThere && !isSteady).map(([kind, , meanMs]) => [kind, meanMs]));
   };
   const isSlow = !isSteady && random.chance(0.3);
+  const limits = drawLimits(random, isSmall);
+  // Where the log is not kept for those who need it, they may never catch up with clients that go on.
+  const isKept = limits.compaction.neededBytes === DEFAULT_REPLICA_LIMITS.compaction.neededBytes;
   return {
     isSteady,
     isSmall,
+    isBusyAtRest: isKept && random.chance(0.6),
     members: random.pick([1, 3, 3, 3, 3, 3, 3, 5, 5, 5, 5, 7]) ?? 3,
     durationMs: random.between(12_000, 40_000) * (isSteady ? STEADY_SHARE : 1),
     faults: rates(FAULTS, 2_500, 20_000),
@@ -161,7 +167,7 @@ export function drawPlan(random: RandomStream): Plan {
     keys: random.whole(1, 8),
     valueBytesMax: random.pick([8, 64, 600]) ?? 64,
     ttlShare: random.pick([0, 0.1, 0.5]) ?? 0,
-    limits: drawLimits(random, isSmall),
+    limits,
   };
 }
 

@@ -72,7 +72,11 @@ export function encodeScript({ rule, mutant, script }: WrittenScript): string {
 }
 
 /** What plans said before they could say anything else. */
-const FORMER_PLAN: Pick<Plan, "isContended" | "readShare"> = { isContended: false, readShare: 0.35 };
+const FORMER_PLAN: Pick<Plan, "isContended" | "readShare" | "isBusyAtRest"> = {
+  isContended: false,
+  readShare: 0.35,
+  isBusyAtRest: false,
+};
 
 /** Limits that were not there when the script was written are the usual ones. */
 export function decodeScript(text: string): WrittenScript {

@@ -75,6 +75,8 @@ const GROWTH_MS = 60_000;
 /** A cluster that is left in peace comes to rest within so long. */
 const REST_MS = 60_000;
 const LOOK_MS = 100;
+/** Mean pause between two operations of clients that go on. */
+const BUSY_PAUSE_MS = 15;
 const TRACE_LINES = 200;
 
 export class Simulation {
@@ -209,7 +211,6 @@ export class Simulation {
     }
     this.#heap.runUntil(this.#grownMs + durationMs);
     this.#isQuiet = true;
-    this.#clients.stop();
     for (const administrator of this.#administrators) {
       administrator.stop();
     }
@@ -289,9 +290,36 @@ export class Simulation {
       process?.loop.arrive(() => process.replica.setDiskSpace("ok"));
       member.startAfter(this.#streams.process.between(0, 500));
     }
+    if (this.#script.plan.isBusyAtRest) {
+      this.#goOn();
+      let floor = 0;
+      const isCaughtUp = (): boolean => {
+        const before = floor;
+        floor = this.#greatestCommit();
+        return this.#areTogether(before);
+      };
+      this.#until(REST_MS, isCaughtUp, "liveness: everybody catches up with clients that go on");
+    }
+    this.#clients.stop();
     this.#until(REST_MS, () => this.#isAtRest(), "liveness: a cluster that is left in peace comes to rest");
     this.#checkClients();
     this.#until(REST_MS, () => this.#isAtRest(), "liveness: members are equal in the end");
+  }
+
+  /** The clients do one thing after the other until they are told to stop. */
+  #goOn(): void {
+    const { clients } = this.#streams;
+    this.#heap.after(clients.exponential(BUSY_PAUSE_MS), () => {
+      this.#clients.act(clients.whole(1, this.#script.plan.clients), clients.word());
+      if (!this.#clients.isStopped) {
+        this.#goOn();
+      }
+    });
+  }
+
+  /** The greatest commit index that anybody knows. */
+  #greatestCommit(): number {
+    return Math.max(...this.#processes().map(({ replica }) => replica.status().commitIndex));
   }
 
   /** Everybody takes a write and shows it. */
@@ -413,29 +441,39 @@ export class Simulation {
   }
 
   #isAtRest(): boolean {
-    const members = this.#membersNow();
-    const leaders = members.filter(({ process }) => process?.replica.status().role === "leader");
-    const leader = leaders[0]?.process?.replica;
-    if (leaders.length !== 1 || leader === undefined || this.#calls.open > 0 || this.#changing.size > 0) {
+    const leader = this.#leaderNow()?.status();
+    return (
+      leader !== undefined &&
+      this.#calls.open === 0 &&
+      this.#areTogether(leader.lastIndex) &&
+      this.#membersNow().every(({ process }) => process?.replica.status().digest === leader.digest)
+    );
+  }
+
+  /** Who leads, if just one does by its own word. */
+  #leaderNow(): Process["replica"] | undefined {
+    const leaders = this.#membersNow().filter(({ process }) => process?.replica.status().role === "leader");
+    return leaders.length === 1 ? leaders[0]?.process?.replica : undefined;
+  }
+
+  /** All members are there and whole, follow one leader, and have applied everything up to the index. */
+  #areTogether(index: number): boolean {
+    const leader = this.#leaderNow();
+    const configuration = leader === undefined ? undefined : readCluster(leader.state)?.configuration;
+    if (leader === undefined || configuration === undefined || isJoint(configuration) || this.#changing.size > 0) {
       return false;
     }
-    const { term, memberId, lastIndex, digest } = leader.status();
-    const configuration = readCluster(leader.state)?.configuration;
-    return (
-      configuration !== undefined &&
-      !isJoint(configuration) &&
-      members.every(({ process, isDamaged }) => {
-        const status = process?.replica.status();
-        return (
-          status !== undefined &&
-          !isDamaged &&
-          status.term === term &&
-          status.leaderId === memberId &&
-          status.appliedIndex === lastIndex &&
-          status.digest === digest
-        );
-      })
-    );
+    const { term, memberId } = leader.status();
+    return this.#membersNow().every(({ process, isDamaged }) => {
+      const status = process?.replica.status();
+      return (
+        status !== undefined &&
+        !isDamaged &&
+        status.term === term &&
+        status.leaderId === memberId &&
+        status.appliedIndex >= index
+      );
+    });
   }
 
   /** Lets time pass until the condition holds. */

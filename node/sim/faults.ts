@@ -1,7 +1,8 @@
 /**
  * What goes wrong in a run, as its script says. What a fault hits follows from its item alone and from how things are.
  *
- * Damage stays a minority of the voters of every configuration that may be in force; everything else may hit anybody.
+ * Damage stays a minority of the voters of every configuration that may be in force, but for runs that are meant to go
+ * beyond that; everything else may hit anybody.
  */
 
 import { entryType, isConfigurationType, isJoint } from "../src/raft/index.ts";
@@ -27,6 +28,8 @@ export interface FaultsOptions {
   readonly trace: Trace;
   readonly network: Network;
   readonly members: () => readonly Member[];
+  /** Any number of members may lose their data. */
+  readonly isBeyond: boolean;
   /** Whether a change of the membership is under way, or may be. */
   readonly isChanging: () => boolean;
   /** Many clients ask at once for a while, often this process. */
@@ -393,7 +396,11 @@ export class Faults {
 
   /** Whether the healthy voters stay a majority, whatever configuration is in force. */
   #mayBeDamaged(member: Member): boolean {
-    const { members, isChanging } = this.#options;
+    const { members, isChanging, isBeyond } = this.#options;
+    if (isBeyond) {
+      // A sole voter does not even start without its data.
+      return !member.disk.fence.sole;
+    }
     const configurations = members().map(({ disk }) => readCluster(disk.state)?.configuration);
     const known = configurations.filter((configuration) => configuration !== undefined);
     const newest = known.reduce((one, other) => (one.index > other.index ? one : other));

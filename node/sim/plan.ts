@@ -90,6 +90,8 @@ export type ChangeKind = (typeof CHANGES)[number];
 export interface Plan {
   /** Nothing goes wrong: there is one election, and every request is answered. */
   readonly isSteady: boolean;
+  /** More is lost than a cluster gets over: nothing wrong may happen, and perhaps nothing happens any more. */
+  readonly isBeyond: boolean;
   /** Voters before the faults begin. */
   readonly members: number;
   /** How long faults and changes last, in milliseconds. */
@@ -122,6 +124,8 @@ export interface Plan {
 const STEADY_ONE_IN = 12;
 /** And lasts for this share of the time of others: a lot happens in it, and little that is new. */
 const STEADY_SHARE = 0.4;
+/** One in so many of the others loses more than a minority of its disks. */
+const BEYOND_ONE_IN = 15;
 /** How long answers are stored where they are to be dropped within the run. */
 const SHORT_WINDOW_MS = 30_000;
 /** So many times rarer are hanging disks than other faults: it takes half a minute to get over one. */
@@ -145,6 +149,7 @@ export function drawPlan(random: RandomStream): Plan {
   const isKept = limits.compaction.neededBytes === DEFAULT_REPLICA_LIMITS.compaction.neededBytes;
   return {
     isSteady,
+    isBeyond: !isSteady && random.below(BEYOND_ONE_IN) === 0,
     isSmall,
     isBusyAtRest: isKept && random.chance(0.6),
     members: random.pick([1, 3, 3, 3, 3, 3, 3, 5, 5, 5, 5, 7]) ?? 3,

@@ -72,7 +72,8 @@ export function encodeScript({ rule, mutant, script }: WrittenScript): string {
 }
 
 /** What plans said before they could say anything else. */
-const FORMER_PLAN: Pick<Plan, "isContended" | "readShare" | "isBusyAtRest"> = {
+const FORMER_PLAN: Pick<Plan, "isBeyond" | "isContended" | "readShare" | "isBusyAtRest"> = {
+  isBeyond: false,
   isContended: false,
   readShare: 0.35,
   isBusyAtRest: false,

@@ -75,6 +75,8 @@ const GROWTH_MS = 60_000;
 /** A cluster that is left in peace comes to rest within so long. */
 const REST_MS = 60_000;
 const LOOK_MS = 100;
+/** Who has lost more than it can get over has so long to do something wrong. */
+const BEYOND_REST_MS = 20_000;
 /** Mean pause between two operations of clients that go on. */
 const BUSY_PAUSE_MS = 15;
 const TRACE_LINES = 200;
@@ -151,6 +153,7 @@ export class Simulation {
     this.#faults = new Faults({
       ...{ heap, trace, network: this.#network },
       members: () => [...this.#members.values()].filter(({ isRemoved }) => !isRemoved),
+      isBeyond: plan.isBeyond,
       isChanging: () => this.#changing.size > 0,
       rush: (process, spanMs, draw) => this.#clients.rush(process, spanMs, draw),
     });
@@ -290,6 +293,11 @@ export class Simulation {
       process?.loop.arrive(() => process.replica.setDiskSpace("ok"));
       member.startAfter(this.#streams.process.between(0, 500));
     }
+    if (this.#script.plan.isBeyond) {
+      this.#clients.stop();
+      this.#heap.runUntil(this.#heap.nowMs + BEYOND_REST_MS);
+      return;
+    }
     if (this.#script.plan.isBusyAtRest) {
       this.#goOn();
       let floor = 0;
@@ -345,7 +353,7 @@ export class Simulation {
   #checkHistory(): void {
     const { log, membership } = this.#rules;
     const { executions, endings, fingerprint } = replay(log, this.#script.plan.limits.state, membership);
-    for (const { id, disk } of this.#membersNow()) {
+    for (const { id, disk } of this.#script.plan.isBeyond ? [] : this.#membersNow()) {
       must(fingerprintOf(disk.state.all()) === fingerprint, "I9 members end with the state of the log", () => {
         return `m${id}`;
       });

@@ -8,8 +8,13 @@
 /** What a client asked for. Values are distinct over a whole history, so that a value names its write. */
 export type KeyOperation =
   | { readonly kind: "get"; readonly key: string }
-  | { readonly kind: "put"; readonly key: string; readonly value: string }
-  | { readonly kind: "delete"; readonly key: string }
+  | { readonly kind: "put"; readonly key: string; readonly value: string; readonly ttlMs?: number }
+  | {
+      readonly kind: "delete";
+      readonly key: string;
+      /** Without it the key goes whatever its value; with it, nothing happens to another value. */
+      readonly expectedValue?: string;
+    }
   | {
       readonly kind: "compare-and-swap";
       readonly key: string;
@@ -18,25 +23,32 @@ export type KeyOperation =
       readonly expectedValue?: string;
       /** The revision that the key must have; 0 = it must not exist. */
       readonly expectedModRevision?: number;
+      readonly ttlMs?: number;
     };
+
+/** A key that exists. */
+export interface KeyContent {
+  readonly value: string;
+  readonly createRevision: number;
+  readonly modRevision: number;
+  readonly version: number;
+}
 
 /** What the service answered. `revision` is the revision of the cluster at which the answer is true. */
 export type KeyAnswer =
+  /** A get found the key. */
+  | ({ readonly kind: "found"; readonly revision: number } & KeyContent)
+  /** A get or delete found no key. Only a page of keys tells the revision of that. */
+  | { readonly kind: "absent"; readonly revision?: number }
+  /** A put was executed at the revision. `previous`, if it was told, is what the key was before; null = no key. */
   | {
-      /** A get found the key. */
-      readonly kind: "found";
-      readonly value: string;
-      readonly createRevision: number;
-      readonly modRevision: number;
-      readonly version: number;
+      readonly kind: "put";
+      readonly created: boolean;
       readonly revision: number;
+      readonly previous?: KeyContent | null;
     }
-  /** A get or delete found no key; the service tells no revision with it. */
-  | { readonly kind: "absent" }
-  /** A put was executed at the revision. */
-  | { readonly kind: "put"; readonly created: boolean; readonly revision: number }
-  /** A delete was executed at the revision. */
-  | { readonly kind: "deleted"; readonly revision: number }
+  /** A delete was executed at the revision. `previous`, if it was told, is what it removed. */
+  | { readonly kind: "deleted"; readonly revision: number; readonly previous?: KeyContent }
   /** A compare-and-swap wrote at the revision. */
   | { readonly kind: "swapped"; readonly revision: number }
   /** A compare-and-swap changed nothing. */
@@ -45,7 +57,9 @@ export type KeyAnswer =
       /** What was there instead; null = no key. */
       readonly current: { readonly value: string; readonly modRevision: number } | null;
       readonly revision: number;
-    };
+    }
+  /** It was executed, and nobody was told what came of it. */
+  | { readonly kind: "done" };
 
 /** What became of an operation. */
 export type OperationOutcome =
@@ -65,6 +79,8 @@ export interface RecordedOperation {
   /** Infinity if the outcome is unknown. */
   readonly endMs: number;
   readonly outcome: OperationOutcome;
+  /** Id of the operation that this one follows from: it comes later, however their times overlap. */
+  readonly consequenceOf?: number;
 }
 
 /** An operation under way; to be ended once. */

@@ -1,19 +1,14 @@
 /**
  * One key as the service promises it, one operation after the other: the definition that histories are compared with.
  *
- * It knows no time to live and no guards. It takes the revisions of writes from outside, because which revision a write
+ * It knows no clock and no guards: the end of a key whose time is up is an operation as others are. It takes the revisions of writes from outside, because which revision a write
  * gets depends on all other keys.
  */
 
-import type { KeyAnswer, KeyOperation } from "./history.ts";
+import type { KeyAnswer, KeyContent, KeyOperation } from "./history.ts";
 
 /** A key that exists, or null. */
-export type KeyState = {
-  readonly value: string;
-  readonly createRevision: number;
-  readonly modRevision: number;
-  readonly version: number;
-} | null;
+export type KeyState = KeyContent | null;
 
 /**
  * The revision of a write that nobody was told the revision of: a name for it, below all real revisions, which equals
@@ -31,7 +26,7 @@ export function execute(state: KeyState, operation: KeyOperation, revision: numb
     case "put":
       return written(state, operation.value, revision);
     case "delete":
-      return null;
+      return operation.expectedValue === undefined || operation.expectedValue === state?.value ? null : state;
     case "compare-and-swap":
       return matches(state, operation) ? written(state, operation.newValue, revision) : state;
   }
@@ -46,11 +41,11 @@ export function contradiction(state: KeyState, operation: KeyOperation, answer: 
       return state === null ? null : "the key exists";
     case "put":
       if (answer.created === (state === null)) {
-        return null;
+        return contradictionOfPrevious(state, answer.previous);
       }
       return answer.created ? "it was not created: it exists" : "it was created: it did not exist";
     case "deleted":
-      return state === null ? "there is no key to delete" : null;
+      return state === null ? "there is no key to delete" : contradictionOfPrevious(state, answer.previous);
     case "swapped":
       return operation.kind === "compare-and-swap" && !matches(state, operation) ? "the comparison fails" : null;
     case "not-swapped": {
@@ -63,10 +58,20 @@ export function contradiction(state: KeyState, operation: KeyOperation, answer: 
       }
       return contradictionOfContent(state, current);
     }
+    case "done":
+      return null;
   }
 }
 
-function contradictionOfFound(state: KeyState, answer: KeyAnswer & { readonly kind: "found" }): string | null {
+function contradictionOfPrevious(state: KeyState, previous: KeyContent | null | undefined): string | null {
+  if (previous === undefined) {
+    return null;
+  }
+  return previous === null ? (state === null ? null : "there was a key before") : contradictionOfFound(state, previous);
+}
+
+/** Why somebody cannot have been shown this in this state; null if it can be. */
+export function contradictionOfFound(state: KeyState, answer: KeyContent): string | null {
   if (state === null) {
     return "the key does not exist";
   }

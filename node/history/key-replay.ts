@@ -3,11 +3,13 @@
  *
  * Writes of unknown outcome that nobody was told the revision of are hidden: one of them may explain an answer that does
  * not fit otherwise, and then is used up. Which one is taken does not matter, for all of them may happen later as well.
+ * The end of the time of a value is hidden too, but happens to that value only, and has happened when its own time to
+ * happen is over. With such ends there are several ways to explain an answer, and hidden writes are not counted.
  */
 
-import type { KeyAnswer, RecordedOperation } from "./history.ts";
+import type { KeyAnswer, KeyContent, RecordedOperation } from "./history.ts";
 import { contradiction, execute, type KeyState, unknownRevision } from "./key-model.ts";
-import { isWrite, type Revelations, shownBy, valueWrittenBy } from "./revelation.ts";
+import { contentShownBy, isWrite, type Revelations, revisionToldBy, shownBy, valueWrittenBy } from "./revelation.ts";
 import type { Violation } from "./verdict.ts";
 
 /** An operation, with the greatest revision that had been answered when it began. */
@@ -40,7 +42,7 @@ interface Period {
 /** What a hidden operation must have been to explain an answer. */
 interface Explanation {
   readonly by: "a delete" | "a write";
-  /** What it must have written; null = anything. */
+  /** What it must have written, or removed; null = anything. */
   readonly value: string | null;
   /** The state that it led to. */
   readonly state: KeyState;
@@ -56,6 +58,10 @@ export class KeyReplay {
   readonly #absences: Absence[] = [];
   /** Those that explain nothing yet. */
   readonly #hidden: Placed[] = [];
+  /** Ends of values whose time is limited, by value. */
+  readonly #expiries = new Map<string, Placed>();
+  /** Whether values may go by themselves. Then which hidden operation is taken does matter, so none is used up. */
+  #mayExpire = false;
   /** When the first hidden delete began. */
   #hiddenFromMs = Number.POSITIVE_INFINITY;
   readonly #periods: Period[] = [{ revision: 0, state: null, fromMs: ALWAYS }];
@@ -75,8 +81,11 @@ export class KeyReplay {
     const { operation, outcome } = recorded;
     if (outcome.kind === "ok") {
       const { answer } = outcome;
-      if ("revision" in answer) {
-        this.#steps.push({ recorded, floor, revision: answer.revision, answer });
+      const told = revisionToldBy(answer);
+      if (told !== undefined) {
+        this.#steps.push({ recorded, floor, revision: told, answer });
+      } else if (answer.kind === "done") {
+        this.#hide({ recorded, floor });
       } else {
         this.#absences.push({ recorded, floor, ceiling });
       }
@@ -87,10 +96,20 @@ export class KeyReplay {
       const answer: KeyAnswer | null = operation.kind === "compare-and-swap" ? { kind: "swapped", revision } : null;
       this.#steps.push({ recorded, floor, revision, answer });
     } else if (operation.kind !== "get") {
-      this.#hidden.push({ recorded, floor });
-      if (operation.kind === "delete") {
-        this.#hiddenFromMs = Math.min(this.#hiddenFromMs, recorded.startMs);
-      }
+      this.#hide({ recorded, floor });
+    }
+  }
+
+  #hide(placed: Placed): void {
+    const { operation, startMs } = placed.recorded;
+    if (operation.kind === "delete" && operation.expectedValue !== undefined) {
+      this.#mayExpire = true;
+      this.#expiries.set(operation.expectedValue, placed);
+      return;
+    }
+    this.#hidden.push(placed);
+    if (operation.kind === "delete") {
+      this.#hiddenFromMs = Math.min(this.#hiddenFromMs, startMs);
     }
   }
 
@@ -121,29 +140,48 @@ export class KeyReplay {
       const why = `its value was written at revision ${revision}; when it began, ${floor} had been answered`;
       return this.#violation("a value is written after its write began", recorded, why);
     }
+    this.#expireBefore(recorded);
     const why = answer === null ? null : contradiction(this.#state, recorded.operation, answer);
     if (answer !== null && why !== null) {
-      const explanation = explanationOf(this.#state, recorded, answer);
+      const content = contentShownBy(answer);
+      const explanation = this.#explanationOf(recorded, answer, content);
       const versionMax = (this.#state?.version ?? 0) + this.#hiddenBefore(recorded, revision).length;
-      const isCounted = answer.kind !== "found" || answer.version <= versionMax;
-      if (explanation === null || !isCounted || !this.#takeHidden(explanation, recorded, revision)) {
+      const isCounted = content === null || content.version <= versionMax;
+      const taken = explanation === null || !isCounted ? null : this.#takeHidden(explanation, recorded, revision);
+      if (explanation === null || taken === null) {
         return this.#violation("every answer follows from the writes before it", recorded, why);
       }
-      if (explanation.by === "a delete" && answer.kind === "found") {
-        this.#insertAbsenceBefore(answer.createRevision);
+      if (explanation.by === "a delete" && content !== null) {
+        this.#insertAbsenceBefore(content.createRevision, taken.fromMs);
       }
       // It may have been like that since the write before.
-      this.#periods.push({
-        revision: this.#last.revision,
-        state: explanation.state,
-        fromMs: explanation.by === "a delete" ? this.#hiddenFromMs : ALWAYS,
-      });
+      this.#periods.push({ revision: this.#last.revision, state: explanation.state, fromMs: taken.fromMs });
     }
     if (writes(step)) {
       this.#periods.push({ revision, state: execute(this.#state, recorded.operation, revision), fromMs: ALWAYS });
     }
     this.#done.push(recorded);
     return null;
+  }
+
+  #explanationOf(recorded: RecordedOperation, answer: KeyAnswer, content: KeyContent | null): Explanation | null {
+    const explanation = explanationOf(this.#state, recorded, answer);
+    if (explanation?.by !== "a delete" || content === null) {
+      return explanation;
+    }
+    // What went is what was there before the key came into being again.
+    const before = this.#periods.findLast(({ revision }) => revision < content.createRevision);
+    return { ...explanation, value: before?.state?.value ?? null };
+  }
+
+  /** A value whose time must have been up when the operation began has gone by then. */
+  #expireBefore({ startMs }: RecordedOperation): void {
+    const value = this.#state?.value;
+    const expiry = value === undefined ? undefined : this.#expiries.get(value);
+    if (value !== undefined && expiry !== undefined && expiry.recorded.endMs < startMs) {
+      this.#expiries.delete(value);
+      this.#periods.push({ revision: this.#last.revision, state: null, fromMs: expiry.recorded.startMs });
+    }
   }
 
   #checkAbsence({ recorded, floor, ceiling }: Absence): Violation | null {
@@ -153,13 +191,18 @@ export class KeyReplay {
       if (state === null && fromMs <= recorded.endMs) {
         return null;
       }
+      const expired = state === null ? null : this.#takeExpiry(state.value, recorded, ceiling);
+      if (expired !== null) {
+        this.#insertAbsenceAfter(at, expired.fromMs);
+        return null;
+      }
       if (this.#isBefore(at, floor)) {
         break;
       }
     }
-    if (this.#takeHidden({ by: "a delete", value: null, state: null }, recorded, ceiling)) {
-      const { revision } = this.#periods[last] as Period;
-      this.#periods.splice(last + 1, 0, { revision, state: null, fromMs: this.#hiddenFromMs });
+    const taken = this.#takeHidden({ by: "a delete", value: null, state: null }, recorded, ceiling);
+    if (taken !== null) {
+      this.#insertAbsenceAfter(last, taken.fromMs);
       return null;
     }
     const why = `the key exists at all revisions from ${floor} to ${ceiling}`;
@@ -190,17 +233,62 @@ export class KeyReplay {
     return begin <= revision && (this.#periods[at - 1]?.revision ?? -1) !== begin;
   }
 
-  /** Uses up one hidden operation that the observer can have come after; false if there is none. */
-  #takeHidden(explanation: Explanation, observer: RecordedOperation, revision: number): boolean {
+  /**
+   * Uses up one hidden operation that the observer can have come after, and tells before which time nobody can have seen
+   * what it did; null if there is none.
+   */
+  #takeHidden(
+    explanation: Explanation,
+    observer: RecordedOperation,
+    revision: number,
+  ): Pick<Period, "fromMs"> | null {
+    const { by, value } = explanation;
+    const expired = by === "a delete" && value !== null ? this.#takeExpiry(value, observer, revision) : null;
+    if (expired !== null) {
+      return expired;
+    }
     // The one that began last, because it is the one that explains least of what came earlier.
     const [latest] = this.#hiddenBefore(observer, revision)
       .filter(({ recorded }) => explains(recorded, explanation))
       .sort((a, b) => b.floor - a.floor);
     if (latest === undefined) {
-      return false;
+      return by === "a delete" ? this.#takeShortLived(observer, revision) : null;
     }
-    this.#hidden.splice(this.#hidden.indexOf(latest), 1);
-    return true;
+    this.#useUp(latest);
+    return { fromMs: by === "a delete" ? this.#hiddenFromMs : ALWAYS };
+  }
+
+  /** What a hidden write has put in the place of everything else, and whose time was up then, has removed it. */
+  #takeShortLived(observer: RecordedOperation, revision: number): Pick<Period, "fromMs"> | null {
+    for (const placed of this.#hiddenBefore(observer, revision)) {
+      const value = valueWrittenBy(placed.recorded.operation);
+      const expired = value === null ? null : this.#takeExpiry(value, observer, revision);
+      if (expired !== null) {
+        return expired;
+      }
+    }
+    return null;
+  }
+
+  #useUp(placed: Placed): void {
+    if (!this.#mayExpire) {
+      this.#hidden.splice(this.#hidden.indexOf(placed), 1);
+    }
+  }
+
+  /** Like it, for the end of the time of this value. */
+  #takeExpiry(value: string, observer: RecordedOperation, revision: number): Pick<Period, "fromMs"> | null {
+    const expiry = this.#expiries.get(value);
+    if (expiry === undefined || expiry.floor >= revision || expiry.recorded.startMs > observer.endMs) {
+      return null;
+    }
+    this.#expiries.delete(value);
+    return { fromMs: expiry.recorded.startMs };
+  }
+
+  #insertAbsenceAfter(at: number, fromMs: number): void {
+    const { revision } = this.#periods[at] as Period;
+    this.#periods.splice(at + 1, 0, { revision, state: null, fromMs });
   }
 
   #hiddenBefore(observer: RecordedOperation, revision: number): Placed[] {
@@ -208,10 +296,10 @@ export class KeyReplay {
   }
 
   /** Where the key came into being again at this revision, it was absent before, since the write before. */
-  #insertAbsenceBefore(createRevision: number): void {
+  #insertAbsenceBefore(createRevision: number, fromMs: number): void {
     const at = this.#periods.findIndex(({ revision }) => revision >= createRevision);
     const { revision } = this.#periods[Math.max(0, at - 1)] as Period;
-    this.#periods.splice(Math.max(1, at), 0, { revision, state: null, fromMs: this.#hiddenFromMs });
+    this.#periods.splice(Math.max(1, at), 0, { revision, state: null, fromMs });
   }
 
   get #last(): Period {
@@ -234,39 +322,41 @@ function writes({ answer }: Step): boolean {
 
 function explains({ operation }: RecordedOperation, { by, value }: Explanation): boolean {
   const isDelete = operation.kind === "delete";
-  return isDelete === (by === "a delete") && (value === null || valueWrittenBy(operation) === value);
+  return isDelete ? by === "a delete" : by === "a write" && (value === null || valueWrittenBy(operation) === value);
 }
 
 /** What could have happened unseen so that an answer that contradicts the state is true; null if nothing could. */
 function explanationOf(state: KeyState, { id, operation }: RecordedOperation, answer: KeyAnswer): Explanation | null {
-  const removed: Explanation = { by: "a delete", value: null, state: null };
+  const removed: Explanation = { by: "a delete", value: state?.value ?? null, state: null };
+  const content = contentShownBy(answer);
+  if (content !== null) {
+    return state === null ? null : explanationOfContent(state, content);
+  }
   switch (answer.kind) {
-    case "found":
-    case "not-swapped": {
-      const shown = shownBy(answer);
-      if (shown === null) {
-        return state === null ? null : removed;
-      }
-      return answer.kind === "found" && state !== null ? explanationOfFound(state, answer) : null;
-    }
+    case "not-swapped":
+      return shownBy(answer) === null && state !== null ? removed : null;
     case "put":
       return answer.created ? removed : { by: "a write", value: null, state: unseen("", id) };
     case "deleted":
       return { by: "a write", value: null, state: unseen("", id) };
     case "swapped":
-      return operation.kind === "compare-and-swap" ? explanationOfSwap(operation, id) : null;
+      return operation.kind === "compare-and-swap" ? explanationOfSwap(state, operation, id) : null;
     case "absent":
+      return removed;
+    case "found":
+    case "done":
       return null;
   }
 }
 
 function explanationOfSwap(
+  state: KeyState,
   { expectedValue, expectedModRevision }: RecordedOperation["operation"] & { readonly kind: "compare-and-swap" },
   id: number,
 ): Explanation | null {
   if (expectedValue === undefined) {
     const expectsAbsence = expectedModRevision === undefined || expectedModRevision === 0;
-    return expectsAbsence ? { by: "a delete", value: null, state: null } : null;
+    return expectsAbsence ? { by: "a delete", value: state?.value ?? null, state: null } : null;
   }
   // A revision that the client knew is one that somebody was told.
   return expectedModRevision === undefined
@@ -275,9 +365,9 @@ function explanationOfSwap(
 }
 
 /** Whoever wrote what was found is known, so nothing unseen came after it; but something may have come before. */
-function explanationOfFound(
+function explanationOfContent(
   state: NonNullable<KeyState>,
-  { value, createRevision, modRevision, version }: KeyAnswer & { readonly kind: "found" },
+  { value, createRevision, modRevision, version }: KeyContent,
 ): Explanation | null {
   if (value !== state.value || modRevision !== state.modRevision) {
     return null;

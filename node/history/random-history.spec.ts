@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { withExpiries } from "./expiries.ts";
 import type { KeyAnswer, RecordedOperation } from "./history.ts";
 import { contradiction, execute, type KeyState, unknownRevision } from "./key-model.ts";
-import { type RandomHistoryOptions, randomHistory } from "./random-history.ts";
+import { RANDOM_EXPIRY_LATE_MS, type RandomHistoryOptions, randomHistory } from "./random-history.ts";
 import { describeVerdict } from "./report.ts";
 import { Revelations, shownBy } from "./revelation.ts";
 import { SEARCH_LIMIT_MS, searchCheck } from "./search.ts";
@@ -23,6 +24,11 @@ const random = fc.infiniteStream(fc.nat({ max: 0xffff })).map((stream): Random =
 
 function search(operations: readonly RecordedOperation[]): Verdict {
   return searchCheck(operations, { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS });
+}
+
+/** The history with the ends of the keys whose time it limits. */
+function expiring(operations: readonly RecordedOperation[]): readonly RecordedOperation[] {
+  return withExpiries(operations, { clockDrift: 0, lateMsMax: RANDOM_EXPIRY_LATE_MS, leaderless: [] });
 }
 
 describe("random histories", () => {
@@ -47,6 +53,18 @@ describe("random histories", () => {
         }
       }),
       { numRuns: 200 },
+    );
+  });
+
+  it("with keys whose time is limited pass both checks", () => {
+    fc.assert(
+      fc.property(random, (next) => {
+        const history = expiring(randomHistory(next, { ...SIZE, ttlPercent: 40 }));
+        for (const verdict of [witnessCheck(history), search(history)]) {
+          expect(verdict.kind, describeVerdict(verdict)).to.equal("correct");
+        }
+      }),
+      { numRuns: 300 },
     );
   });
 

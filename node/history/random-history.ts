@@ -5,7 +5,7 @@
 
 import type { KeyAnswer, KeyOperation, OperationOutcome, RecordedOperation } from "./history.ts";
 import { execute, type KeyState } from "./key-model.ts";
-import { isWrite, shownBy } from "./revelation.ts";
+import { isWrite, shownBy, valueWrittenBy } from "./revelation.ts";
 
 export interface RandomHistoryOptions {
   readonly clients: number;
@@ -13,6 +13,8 @@ export interface RandomHistoryOptions {
   readonly operationsPerClient: number;
   /** Of 100 operations, how many nobody gets an answer to. */
   readonly unknownPercent: number;
+  /** Of 100 writes of values, how many have a time to live. */
+  readonly ttlPercent?: number;
 }
 
 interface Planned {
@@ -24,6 +26,12 @@ interface Planned {
   readonly atMs: number;
   readonly endMs: number;
   readonly outcome: OperationOutcome["kind"];
+  /** If it writes a value, for how long; null = for ever. */
+  readonly ttlMs: number | null;
+  /** When the cluster notices that the time is up; infinity = never. */
+  readonly expiryMs: number;
+  /** Whether it is told what was there before. */
+  readonly tellsPrevious: boolean;
   operation: KeyOperation | null;
   answer: KeyAnswer | null;
 }
@@ -36,6 +44,9 @@ const DURATION_MAX = 40;
 const GAP_MAX = 10;
 /** How long after its start an operation of unknown outcome may be executed. */
 const LATE_MAX = 600;
+const TTL_MAX = 60;
+/** How late a key whose time is up may be removed. */
+export const RANDOM_EXPIRY_LATE_MS = 20;
 
 /** @param random whole numbers in [0, bound). */
 export function randomHistory(random: (bound: number) => number, options: RandomHistoryOptions): RecordedOperation[] {
@@ -44,6 +55,7 @@ export function randomHistory(random: (bound: number) => number, options: Random
   const moments = plans.flatMap((planned) => [
     { ms: planned.startMs, happen: () => life.start(planned) },
     { ms: planned.atMs, happen: () => life.execute(planned) },
+    { ms: planned.expiryMs, happen: () => life.expire(planned) },
     { ms: planned.endMs, happen: () => life.end(planned) },
   ]);
   moments.sort((a, b) => a.ms - b.ms);
@@ -76,13 +88,18 @@ function plan(random: (bound: number) => number, options: RandomHistoryOptions):
           : dice < options.unknownPercent + NOT_EXECUTED_PERCENT
             ? "not-executed"
             : "ok";
+      const atMs = momentOf(random, outcome, startMs, durationMs);
+      const ttlMs = random(100) < (options.ttlPercent ?? 0) ? 1 + random(TTL_MAX) : null;
       plans.push({
         client: `client-${client}`,
         key: `key-${random(options.keys)}`,
         startMs,
-        atMs: momentOf(random, outcome, startMs, durationMs),
+        atMs,
         endMs: outcome === "unknown" ? Number.POSITIVE_INFINITY : startMs + durationMs,
         outcome,
+        ttlMs,
+        expiryMs: ttlMs === null ? Number.POSITIVE_INFINITY : atMs + ttlMs + random(RANDOM_EXPIRY_LATE_MS - 1),
+        tellsPrevious: random(4) === 0,
         operation: null,
         answer: null,
       });
@@ -92,7 +109,12 @@ function plan(random: (bound: number) => number, options: RandomHistoryOptions):
   // A moment is never shared, so that what happens first is certain.
   return plans
     .sort((a, b) => a.startMs - b.startMs)
-    .map((planned, id) => ({ ...planned, id, atMs: planned.atMs + (id + 1) / (plans.length + 2) }));
+    .map((planned, id) => {
+      const shareMs = (id + 1) / (plans.length + 2);
+      // An end comes between two moments of others.
+      const expiryMs = planned.expiryMs + shareMs + 1 / (2 * plans.length + 4);
+      return { ...planned, id, atMs: planned.atMs + shareMs, expiryMs };
+    });
 }
 
 function momentOf(
@@ -124,17 +146,18 @@ class Life {
 
   /** The client decides what it wants, by what is known then. */
   start(planned: Planned): void {
-    const { key, id } = planned;
+    const { key, id, ttlMs } = planned;
     const value = `value-${id}`;
+    const life = ttlMs === null ? {} : { ttlMs };
     const dice = this.#random(10);
     if (dice < 4) {
       planned.operation = { kind: "get", key };
     } else if (dice < 7) {
-      planned.operation = { kind: "put", key, value };
+      planned.operation = { kind: "put", key, value, ...life };
     } else if (dice < 8) {
       planned.operation = { kind: "delete", key };
     } else {
-      planned.operation = { kind: "compare-and-swap", key, newValue: value, ...this.#expectation(key) };
+      planned.operation = { kind: "compare-and-swap", key, newValue: value, ...life, ...this.#expectation(key) };
     }
   }
 
@@ -146,7 +169,16 @@ class Life {
       this.#revision++;
       this.#states.set(operation.key, after);
     }
-    planned.answer = answerOf(operation, before, after, this.#revision);
+    planned.answer = answerOf(operation, before, after, this.#revision, planned.tellsPrevious);
+  }
+
+  /** Its time is up, if what it wrote is still there. */
+  expire({ operation }: Planned): void {
+    const value = operation === null ? null : valueWrittenBy(operation);
+    if (operation !== null && value !== null && this.#states.get(operation.key)?.value === value) {
+      this.#revision++;
+      this.#states.set(operation.key, null);
+    }
   }
 
   end({ operation, answer, outcome }: Planned): void {
@@ -175,14 +207,23 @@ class Life {
   }
 }
 
-function answerOf(operation: KeyOperation, before: KeyState, after: KeyState, revision: number): KeyAnswer {
+function answerOf(
+  operation: KeyOperation,
+  before: KeyState,
+  after: KeyState,
+  revision: number,
+  tellsPrevious: boolean,
+): KeyAnswer {
   switch (operation.kind) {
     case "get":
       return before === null ? { kind: "absent" } : { kind: "found", ...before, revision };
     case "put":
-      return { kind: "put", created: before === null, revision };
+      return { kind: "put", created: before === null, revision, ...(tellsPrevious ? { previous: before } : {}) };
     case "delete":
-      return before === null ? { kind: "absent" } : { kind: "deleted", revision };
+      if (before === null) {
+        return { kind: "absent" };
+      }
+      return { kind: "deleted", revision, ...(tellsPrevious ? { previous: before } : {}) };
     case "compare-and-swap": {
       if (after !== before) {
         return { kind: "swapped", revision };

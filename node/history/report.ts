@@ -39,10 +39,11 @@ function describeOperation({ id, client, operation, startMs, endMs, outcome }: R
 function describeRequest(operation: KeyOperation): string {
   switch (operation.kind) {
     case "get":
-    case "delete":
-      return operation.kind;
+      return "get";
     case "put":
       return `put ${operation.value}`;
+    case "delete":
+      return operation.expectedValue === undefined ? "delete" : `end of the time of ${operation.expectedValue}`;
     case "compare-and-swap": {
       const { expectedValue, expectedModRevision, newValue } = operation;
       const value = expectedValue === undefined ? [] : [expectedValue];
@@ -59,10 +60,15 @@ function describeAnswer(answer: KeyAnswer): string {
       return `${describeState({ value, createRevision, modRevision, version })} (at revision ${revision})`;
     }
     case "absent":
-      return "absent";
-    case "put":
-      return `${answer.created ? "created" : "written"} at revision ${answer.revision}`;
+      return answer.revision === undefined ? "absent" : `absent (at revision ${answer.revision})`;
+    case "put": {
+      const { created, revision, previous = null } = answer;
+      return `${created ? "created" : "written"} at revision ${revision}${describePrevious(previous)}`;
+    }
     case "deleted":
+      return `deleted at revision ${answer.revision}${describePrevious(answer.previous ?? null)}`;
+    case "done":
+      return "done";
     case "swapped":
       return `${answer.kind} at revision ${answer.revision}`;
     case "not-swapped": {
@@ -71,6 +77,10 @@ function describeAnswer(answer: KeyAnswer): string {
       return `not swapped, it is ${there} (at revision ${revision})`;
     }
   }
+}
+
+function describePrevious(previous: KeyState): string {
+  return previous === null ? "" : `, before it was ${describeState(previous)}`;
 }
 
 function describeState(state: KeyState): string {

@@ -3,7 +3,7 @@
  * value, which no other operation wrote.
  */
 
-import type { KeyAnswer, KeyOperation, RecordedOperation } from "./history.ts";
+import type { KeyAnswer, KeyContent, KeyOperation, RecordedOperation } from "./history.ts";
 
 /** The value that the operation writes if it writes; null if it never does. */
 export function valueWrittenBy(operation: KeyOperation): string | null {
@@ -18,21 +18,48 @@ export function valueWrittenBy(operation: KeyOperation): string | null {
   }
 }
 
-/** The value that an answer says is there, with the revision that wrote it; null if it says none. */
+/** The value that an answer says is there, or was before, with the revision that wrote it; null if it says none. */
 export function shownBy(answer: KeyAnswer): { readonly value: string; readonly modRevision: number } | null {
+  return answer.kind === "not-swapped" ? answer.current : contentShownBy(answer);
+}
+
+/** What an answer says in full that the key is, or was before; null if it does not. */
+export function contentShownBy(answer: KeyAnswer): KeyContent | null {
   switch (answer.kind) {
     case "found":
       return answer;
-    case "not-swapped":
-      return answer.current;
+    case "put":
+    case "deleted":
+      return answer.previous ?? null;
     default:
       return null;
   }
 }
 
+/** The revision at which an answer is true; undefined if it tells none. */
+export function revisionToldBy(answer: KeyAnswer): number | undefined {
+  return "revision" in answer ? answer.revision : undefined;
+}
+
 /** Whether an operation that was answered like this has changed the key, so that the answer's revision is its own. */
 export function isWrite(answer: KeyAnswer): boolean {
   return answer.kind === "put" || answer.kind === "deleted" || answer.kind === "swapped";
+}
+
+/** Raises an Error if two operations write the same value to a key: then a value does not name its write. */
+export function requireDistinctValues(operations: readonly RecordedOperation[]): void {
+  const writers = new Map<string, number>();
+  for (const { id, operation } of operations) {
+    const value = valueWrittenBy(operation);
+    if (value !== null) {
+      const name = nameOf(operation.key, value);
+      const other = writers.get(name);
+      if (other !== undefined) {
+        throw new Error(`operations ${other} and ${id} both write ${name}`);
+      }
+      writers.set(name, id);
+    }
+  }
 }
 
 /** The revisions at which values were seen to have been written, by key and value. */

@@ -9,7 +9,7 @@
 
 import type { KeyAnswer, RecordedOperation } from "./history.ts";
 import { KeyReplay } from "./key-replay.ts";
-import { isWrite, Revelations } from "./revelation.ts";
+import { isWrite, Revelations, revisionToldBy } from "./revelation.ts";
 import { CORRECT, type Verdict, type Violation } from "./verdict.ts";
 
 /** Whether revisions keep to the times, and every answer follows from the writes before it. */
@@ -44,7 +44,7 @@ function answerOf({ outcome }: RecordedOperation): KeyAnswer | null {
 
 function revisionOf(recorded: RecordedOperation): number | null {
   const answer = answerOf(recorded);
-  return answer !== null && "revision" in answer ? answer.revision : null;
+  return answer === null ? null : (revisionToldBy(answer) ?? null);
 }
 
 /** For each operation the greatest revision that was answered before it began. */

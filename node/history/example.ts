@@ -1,6 +1,6 @@
 /** Histories written by hand: operations with their times and answers, on one line each. */
 
-import type { KeyAnswer, KeyOperation, OperationOutcome, RecordedOperation } from "./history.ts";
+import type { KeyAnswer, KeyContent, KeyOperation, OperationOutcome, RecordedOperation } from "./history.ts";
 
 export const UNKNOWN: OperationOutcome = { kind: "unknown" };
 export const NOT_EXECUTED: OperationOutcome = { kind: "not-executed" };
@@ -37,9 +37,19 @@ export function swap(
 }
 
 export const absent: KeyAnswer = { kind: "absent" };
-export const created = (revision: number): KeyAnswer => ({ kind: "put", created: true, revision });
-export const overwritten = (revision: number): KeyAnswer => ({ kind: "put", created: false, revision });
-export const deleted = (revision: number): KeyAnswer => ({ kind: "deleted", revision });
+/** Answers of writes at their revisions, with what was there before if that was told; null = nothing was. */
+export function created(revision: number, previous?: null): KeyAnswer {
+  return { kind: "put", created: true, revision, ...(previous === undefined ? {} : { previous }) };
+}
+
+export function overwritten(revision: number, previous?: KeyContent): KeyAnswer {
+  return { kind: "put", created: false, revision, ...(previous === undefined ? {} : { previous }) };
+}
+
+export function deleted(revision: number, previous?: KeyContent): KeyAnswer {
+  return { kind: "deleted", revision, ...(previous === undefined ? {} : { previous }) };
+}
+
 export const swapped = (revision: number): KeyAnswer => ({ kind: "swapped", revision });
 
 /** What a get shows: value, the revisions that created and wrote it, its version; read at `revision`. */

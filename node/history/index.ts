@@ -1,11 +1,14 @@
+export { type CountedRequest, exactlyOnceCheck } from "./exactly-once.ts";
 export {
   History,
   type KeyAnswer,
+  type KeyContent,
   type KeyOperation,
   type OpenOperation,
   type OperationOutcome,
   type RecordedOperation,
 } from "./history.ts";
+export { judgeHistory } from "./judgement.ts";
 export { describeVerdict } from "./report.ts";
 export { SEARCH_LIMIT_MS, searchCheck } from "./search.ts";
 export type { Verdict } from "./verdict.ts";

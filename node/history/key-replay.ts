@@ -237,11 +237,7 @@ export class KeyReplay {
    * Uses up one hidden operation that the observer can have come after, and tells before which time nobody can have seen
    * what it did; null if there is none.
    */
-  #takeHidden(
-    explanation: Explanation,
-    observer: RecordedOperation,
-    revision: number,
-  ): Pick<Period, "fromMs"> | null {
+  #takeHidden(explanation: Explanation, observer: RecordedOperation, revision: number): Pick<Period, "fromMs"> | null {
     const { by, value } = explanation;
     const expired = by === "a delete" && value !== null ? this.#takeExpiry(value, observer, revision) : null;
     if (expired !== null) {

@@ -30,6 +30,9 @@ const BOTH: readonly (readonly [string, Oracle])[] = [
   ["search check", search],
 ];
 
+/** What is there after the first put of "a", at revision 2. */
+const A = { value: "a", createRevision: 2, modRevision: 2, version: 1 };
+
 /** What both checks must say of a history: one of each kind for every rule. */
 const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: readonly Line[]])[] = [
   [
@@ -242,6 +245,67 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
     [[remove(), 0, 1, deleted(2)]],
   ],
+  [
+    "a write tells what was there before it",
+    [
+      [put("a"), 0, 1, created(2, null)],
+      [put("b"), 2, 3, overwritten(3, A)],
+    ],
+    [
+      [put("a"), 0, 1, created(2)],
+      [put("b"), 2, 3, overwritten(3)],
+      [put("c"), 4, 5, overwritten(4, A)],
+    ],
+  ],
+  [
+    "a delete tells what it has removed",
+    [
+      [put("a"), 0, 1, created(2)],
+      [remove(), 2, 3, deleted(3, A)],
+    ],
+    [
+      [put("a"), 0, 1, created(2)],
+      [remove(), 2, 3, deleted(3, { ...A, version: 2 })],
+    ],
+  ],
+  [
+    "a previous value is told by the one that has taken its place",
+    [
+      [put("a"), 0, 1, created(2)],
+      [put("b"), 2, 9, overwritten(3, A)],
+      [put("c"), 2, 9, overwritten(4)],
+    ],
+    [
+      [put("a"), 0, 1, created(2)],
+      [put("b"), 2, 9, overwritten(3, A)],
+      [put("c"), 2, 9, overwritten(4, A)],
+    ],
+  ],
+  [
+    "a previous value shows that an unknown write was executed",
+    [
+      [put("a"), 0, 1, UNKNOWN],
+      [put("b"), 2, 3, overwritten(3, A)],
+    ],
+    [
+      [put("b"), 2, 3, overwritten(3, A)],
+      [put("a"), 4, 5, UNKNOWN],
+    ],
+  ],
+  [
+    "all who see a write see the same of it",
+    [
+      [put("a"), 0, 1, created(2)],
+      [get(), 2, 3, found("a", [2, 2, 1])],
+      [put("b"), 4, 5, overwritten(3, A)],
+    ],
+    [
+      [put("x"), -2, -1, UNKNOWN],
+      [put("a"), 0, 1, created(2)],
+      [get(), 2, 3, found("a", [2, 2, 1])],
+      [put("b"), 4, 5, overwritten(3, { ...A, version: 2 })],
+    ],
+  ],
 ];
 
 /** What only the witness check sees, because the search check believes no revision. */
@@ -298,6 +362,10 @@ describe("oracles for histories of keys", () => {
       expect(witnessCheck(historyOf(...bad)).kind).to.equal("violation");
     });
   }
+
+  it("a history in which two operations write the same value cannot be searched", () => {
+    expect(() => search(historyOf([put("a"), 0, 1, created(2)], [put("a"), 2, 3, UNKNOWN]))).to.throw("both write");
+  });
 
   it("an empty history is correct", () => {
     for (const [, check] of BOTH) {

@@ -80,7 +80,8 @@ export class SearchPlan {
     }
     this.orphan = orphanOf(nodes);
     this.#lives = livesOf(nodes);
-    this.#revisions = new Set(nodes.flatMap(({ answer, revision }) => (isWrite(answer) ? [revision] : [])));
+    const writes = nodes.filter(({ answer }) => isWrite(answer) || answer.kind === "done");
+    this.#revisions = new Set(writes.map(({ revision }) => revision));
     const hiddenLives = [...this.#lives].filter(([createRevision]) => !this.#revisions.has(createRevision));
     this.#versionMaxOfHidden = Math.max(0, ...hiddenLives.map(([, { versions }]) => versions.at(-1) ?? 0));
     this.hidden = new HiddenWrites(hidden);
@@ -331,7 +332,9 @@ function orphanOf(nodes: readonly Node[]): RecordedOperation | null {
       begunMs.set(value, recorded.startMs);
     }
   }
-  const orphan = nodes.find(({ seen, endMs }) => seen !== null && !((begunMs.get(seen) ?? Number.POSITIVE_INFINITY) <= endMs));
+  const orphan = nodes.find(
+    ({ seen, endMs }) => seen !== null && !((begunMs.get(seen) ?? Number.POSITIVE_INFINITY) <= endMs),
+  );
   return orphan?.recorded ?? null;
 }
 
@@ -356,9 +359,7 @@ function linked(
   revelations: Revelations,
   contents: ReadonlyMap<string, KeyContent>,
 ): Node[] {
-  const byStart = [...executed].sort(
-    ({ recorded: a }, { recorded: b }) => a.startMs - b.startMs || a.id - b.id,
-  );
+  const byStart = [...executed].sort(({ recorded: a }, { recorded: b }) => a.startMs - b.startMs || a.id - b.id);
   const byId = new Map<number, Node>();
   const nodes: Node[] = [];
   for (const { recorded, answer, endMs } of byStart) {
@@ -366,7 +367,10 @@ function linked(
     const node: Node = {
       ...{ recorded, answer, endMs, position: nodes.length, previous, next: null, isExecuted: false },
       seen: valueSeenBy(recorded.operation, answer),
-      shown: isWrite(answer) || answer.kind === "done" ? (contents.get(valueWrittenBy(recorded.operation) ?? "") ?? null) : null,
+      shown:
+        isWrite(answer) || answer.kind === "done"
+          ? (contents.get(valueWrittenBy(recorded.operation) ?? "") ?? null)
+          : null,
       revision: revisionToldBy(answer) ?? revelations.revisionOf(recorded.operation) ?? 0,
       cause: recorded.consequenceOf === undefined ? null : (byId.get(recorded.consequenceOf) ?? null),
     };

@@ -16,7 +16,7 @@
 import type { RecordedOperation } from "./history.ts";
 import { contradiction, execute, type KeyState, unknownRevision } from "./key-model.ts";
 import { requireDistinctValues } from "./revelation.ts";
-import { type HiddenChoice, isAtMost, type Node, NOTHING_USED, SearchPlan, type Used } from "./search-plan.ts";
+import { type HiddenChoice, isAtMost, NOTHING_USED, type Node, SearchPlan, type Used } from "./search-plan.ts";
 import { CORRECT, type Impossible, type Verdict } from "./verdict.ts";
 
 export interface SearchOptions {
@@ -265,9 +265,7 @@ class Search {
     if (late !== null) {
       impossible.push({ operation: late, why: `the value is ${state?.value}, but it began too late` });
     }
-    const before = this.#frames
-      .slice(-SHOWN_BEFORE - 1, -1)
-      .map(({ chosen }) => (chosen as Candidate).recorded);
+    const before = this.#frames.slice(-SHOWN_BEFORE - 1, -1).map(({ chosen }) => (chosen as Candidate).recorded);
     const rule = "no order of the operations within their times gives these answers";
     this.#deadEnd = { kind: "violation", violation: { rule, key: this.#key, before, state, impossible } };
   }

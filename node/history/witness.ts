@@ -7,9 +7,9 @@
  * otherwise, each one of them; the search check is exact about them.
  */
 
-import type { KeyAnswer, RecordedOperation } from "./history.ts";
+import type { KeyAnswer, KeyContent, RecordedOperation } from "./history.ts";
 import { KeyReplay } from "./key-replay.ts";
-import { isWrite, Revelations, revisionToldBy } from "./revelation.ts";
+import { contentShownBy, isWrite, Revelations, revisionToldBy } from "./revelation.ts";
 import { CORRECT, type Verdict, type Violation } from "./verdict.ts";
 
 /** Whether revisions keep to the times, and every answer follows from the writes before it. */
@@ -19,6 +19,10 @@ export function witnessCheck(operations: readonly RecordedOperation[]): Verdict 
   const order = checkOrder(relevant, floors);
   if (order !== null) {
     return { kind: "violation", violation: order };
+  }
+  const sight = checkSights(relevant);
+  if (sight !== null) {
+    return { kind: "violation", violation: sight };
   }
   const ceilings = ceilingsOf(relevant);
   const revelations = new Revelations(relevant);
@@ -121,4 +125,32 @@ function checkOrder(
     }
   }
   return null;
+}
+
+/** Whoever is shown what an operation wrote is shown the same of it. */
+function checkSights(operations: readonly RecordedOperation[]): Violation | null {
+  const first = new Map<string, RecordedOperation>();
+  for (const recorded of operations) {
+    const content = shownTo(recorded);
+    if (content === null) {
+      continue;
+    }
+    const { key } = recorded.operation;
+    const name = JSON.stringify([key, content.value]);
+    const other = first.get(name) ?? recorded;
+    first.set(name, other);
+    const same = shownTo(other) ?? content;
+    const { createRevision, modRevision, version } = content;
+    if (createRevision !== same.createRevision || modRevision !== same.modRevision || version !== same.version) {
+      const rule = "all who see a write see the same of it";
+      const why = `operation ${other.id} has seen something else of ${content.value}`;
+      return { rule, key, before: [other], state: null, impossible: [{ operation: recorded, why }] };
+    }
+  }
+  return null;
+}
+
+function shownTo(recorded: RecordedOperation): KeyContent | null {
+  const answer = answerOf(recorded);
+  return answer === null ? null : contentShownBy(answer);
 }

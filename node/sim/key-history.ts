@@ -7,6 +7,7 @@ import {
   describeVerdict,
   History,
   type KeyAnswer,
+  type KeyContent,
   type KeyOperation,
   type OpenOperation,
   type RecordedOperation,
@@ -71,8 +72,7 @@ export function foundAnswer(stored: StoredKey | undefined, revision: number): Ke
   if (stored === undefined) {
     return { kind: "absent" };
   }
-  const { value, createRevision, modRevision, version } = stored;
-  return { kind: "found", value: textOf(value), createRevision, modRevision, version, revision };
+  return { kind: "found", ...contentOf(stored), revision };
 }
 
 /** The answer in the words of a history; null if the command was executed and came to nothing. */
@@ -82,9 +82,9 @@ export function keyAnswerOf(answer: Result | CoordinationError): KeyAnswer | nul
   }
   switch (answer.kind) {
     case "put-key":
-      return { kind: "put", created: answer.created, revision: answer.revision };
+      return { kind: "put", created: answer.created, revision: answer.revision, ...previousOf(answer.previous) };
     case "delete-key":
-      return { kind: "deleted", revision: answer.revision };
+      return { kind: "deleted", revision: answer.revision, ...previousOf(answer.previous) };
     case "compare-and-swap": {
       const { success, currentExists, currentValue, modRevision, revision } = answer;
       if (success) {
@@ -96,6 +96,15 @@ export function keyAnswerOf(answer: Result | CoordinationError): KeyAnswer | nul
     default:
       return null;
   }
+}
+
+/** What was there before, if it was asked for and kept. */
+function previousOf(previous: StoredKey | null): { readonly previous?: KeyContent } {
+  return previous === null ? {} : { previous: contentOf(previous) };
+}
+
+function contentOf({ value, createRevision, modRevision, version }: StoredKey): KeyContent {
+  return { value: textOf(value), createRevision, modRevision, version };
 }
 
 function keyOperationOf(operation: ClientOperation): KeyOperation | null {

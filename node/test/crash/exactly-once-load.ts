@@ -7,6 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { GetKeyRequest, type GetKeyResponse, KeyValueServiceClient, PutKeyRequest } from "@quoin/proto";
+import { type CountedRequest, exactlyOnceCheck } from "../../history/index.ts";
 
 interface Put {
   readonly key: string;
@@ -15,6 +16,7 @@ interface Put {
 }
 
 interface Acknowledged {
+  readonly requestId: string;
   readonly value: string;
   readonly modRevision: number;
 }
@@ -86,18 +88,33 @@ export class ExactlyOnceLoad {
    */
   async verify(endpoint: string, token: string): Promise<void> {
     const client = connect(endpoint);
+    const versions = new Map<string, number>();
     try {
       for (const [key, puts] of this.#byKey) {
         const found = await get(client, token, key);
         const last = puts.reduce((newest, put) => (put.modRevision > newest.modRevision ? put : newest));
         equal(key, "mod_revision", Number(found.modRevision), last.modRevision);
         equal(key, "value", Buffer.from(found.value).toString(), last.value);
-        equal(key, "version, which counts the puts", Number(found.version), puts.length);
+        versions.set(key, Number(found.version));
         equal(key, "the cluster's revision", Number(found.revision), FIRST_REVISION + this.#revisions.size);
       }
     } finally {
       client.close();
     }
+    const wrong = exactlyOnceCheck(this.#requests(), versions);
+    if (wrong.length > 0) {
+      throw new Error(wrong.join("\n"));
+    }
+  }
+
+  #requests(): CountedRequest[] {
+    const acknowledged = [...this.#byKey].flatMap(([key, puts]) =>
+      puts.map(({ requestId }): CountedRequest => ({ requestId, key, outcome: "acknowledged" })),
+    );
+    const open = [...this.#open.values()].map(
+      ({ requestId, key }): CountedRequest => ({ requestId, key, outcome: "unknown" }),
+    );
+    return [...acknowledged, ...open];
   }
 
   #next(): Put {
@@ -138,7 +155,7 @@ export class ExactlyOnceLoad {
     this.#revisions.add(modRevision);
     this.#open.delete(put.requestId);
     const puts = this.#byKey.get(put.key) ?? [];
-    puts.push({ value: put.value, modRevision });
+    puts.push({ requestId: put.requestId, value: put.value, modRevision });
     this.#byKey.set(put.key, puts);
   }
 }

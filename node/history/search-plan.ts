@@ -38,8 +38,11 @@ interface Executed {
   readonly endMs: number;
 }
 
+/** One key's operations, and what of them has its place in the order that is being tried. */
 export class SearchPlan {
+  /** In the order of the starts; null if nothing was executed for certain. */
   readonly first: Node | null;
+  /** How many were executed for certain. */
   readonly count: number;
   readonly hidden: HiddenWrites;
   /** The first that saw a value that nobody had begun to write when it ended; null if there is none. */

@@ -1,22 +1,10 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import {
-  type DrivenCall,
-  followingCore,
-  ReplicaCluster,
-  resultOf,
-  ScriptedLeader,
-  settleCore,
-} from "../../test/harness/index.ts";
+import { followingCore, ReplicaCluster, resultOf, ScriptedLeader, settleCore } from "../../test/harness/index.ts";
 import { EntryType, encodeEntry, listenToMarks, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
 import { Healing } from "./healing.ts";
 
 const DAMAGED = "acknowledged data was lost: this member follows without a vote until it has it again";
-
-function resultAfter(cluster: ReplicaCluster, call: DrivenCall): string {
-  cluster.until(`an answer to ${call.name}`, () => call.answered > 0);
-  return resultOf(call);
-}
 
 describe("a member that has lost acknowledged data", () => {
   let marks: string[];
@@ -29,7 +17,7 @@ describe("a member that has lost acknowledged data", () => {
   /** Member 2 has lost its log and state, knows so, and is about to start; the others have this in their log. */
   function beforeStart(): ReplicaCluster {
     const cluster = ReplicaCluster.ledBy(1);
-    expect(resultAfter(cluster, cluster.put(1, "k"))).to.equal("done");
+    expect(cluster.resultAfter(cluster.put(1, "k"))).to.equal("done");
     cluster.kill(2);
     cluster.loseData(2);
     return cluster;
@@ -57,7 +45,7 @@ describe("a member that has lost acknowledged data", () => {
     cluster.advance(200);
     cluster.kill(3);
     cluster.leadBy(2);
-    expect(resultAfter(cluster, cluster.put(2, "more"))).to.equal("done");
+    expect(cluster.resultAfter(cluster.put(2, "more"))).to.equal("done");
   });
 
   it("P46: does not vote before: with it alone nobody is elected", () => {

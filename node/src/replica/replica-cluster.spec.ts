@@ -2,7 +2,6 @@ import { expect } from "chai";
 import { type DrivenCall, ReplicaCluster, resultOf } from "../../test/harness/index.ts";
 import { decodeForward, decodeForwardRefused, FrameType } from "../peers/index.ts";
 import { listenToMarks } from "../raft/index.ts";
-import { readCluster } from "../state/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 
 const ALL = [1, 2, 3];
@@ -10,12 +9,6 @@ const ALL = [1, 2, 3];
 /** The value of the key at every member. */
 function values(cluster: ReplicaCluster, key: string): (string | null)[] {
   return ALL.map((id) => cluster.stored(id, key));
-}
-
-/** Waits for the answer of the call, and says what it is. */
-function resultAfter(cluster: ReplicaCluster, call: DrivenCall): string {
-  cluster.until(`an answer to ${call.name}`, () => call.answered > 0);
-  return resultOf(call);
 }
 
 describe("three replicas", () => {
@@ -35,7 +28,7 @@ describe("three replicas", () => {
       expect(cluster.stored(1, "k")).to.equal("v");
       expect(resultOf(call)).to.equal("open");
       cluster.network.release(1, 2, "log");
-      expect(resultAfter(cluster, call)).to.equal("done");
+      expect(cluster.resultAfter(call)).to.equal("done");
       expect(cluster.stored(2, "k"), "read in the turn of the answer").to.equal("v");
       cluster.advance(200);
       expect(values(cluster, "k")).to.deep.equal(["v", "v", "v"]);
@@ -50,7 +43,7 @@ describe("three replicas", () => {
       const call = cluster.put(2, "k");
       cluster.until("member 3 has the entry", () => cluster.attempts(2, 3).length === 1);
       cluster.kill(1);
-      expect(resultAfter(cluster, call)).to.equal("done");
+      expect(cluster.resultAfter(call)).to.equal("done");
       cluster.advance(500);
       for (const id of [2, 3]) {
         expect(cluster.attempts(2, id), `the log of ${id}`).to.have.length(1);
@@ -86,7 +79,7 @@ describe("three replicas", () => {
       cluster.network.release(2, 1, "log");
       cluster.until("another attempt", () => cluster.attempts(2, 3).length > 0);
       cluster.network.release(3, 2, "log");
-      expect(resultAfter(cluster, call)).to.equal("done");
+      expect(cluster.resultAfter(call)).to.equal("done");
       const refusals = cluster.network.frames.filter(({ frame }) => frame.type === FrameType.Refused);
       expect(refusals.map(({ frame }) => decodeForwardRefused(frame.body).reason)).to.deep.equal(["not-leader"]);
       cluster.advance(200);
@@ -105,7 +98,7 @@ describe("three replicas", () => {
       cluster.advance(300);
       expect(resultOf(call), "a lost connection proves nothing").to.equal("open");
       expect(cluster.replica(2).status().role).to.equal("follower");
-      expect(resultAfter(cluster, call)).to.equal("done");
+      expect(cluster.resultAfter(call)).to.equal("done");
       expect(marks).to.include("replica.attempt.refuted");
       cluster.start(1);
       cluster.advance(2_000);
@@ -123,7 +116,7 @@ describe("three replicas", () => {
       cluster.until("it has stepped down", () => cluster.replica(1).status().role !== "leader");
       expect(resultOf(call)).to.equal("open");
       cluster.network.rejoin(1);
-      expect(resultAfter(cluster, call)).to.equal("done");
+      expect(cluster.resultAfter(call)).to.equal("done");
       cluster.advance(500);
       expect(values(cluster, "k")).to.deep.equal(["v", "v", "v"]);
       for (const id of ALL) {
@@ -138,8 +131,8 @@ describe("three replicas", () => {
       cluster.until("the leader has applied it", () => cluster.stored(1, "k") === "mine");
       cluster.kill(1);
       const other = cluster.put(3, "k", { value: "later" });
-      expect(resultAfter(cluster, call)).to.equal("done");
-      expect(resultAfter(cluster, other)).to.equal("done");
+      expect(cluster.resultAfter(call)).to.equal("done");
+      expect(cluster.resultAfter(other)).to.equal("done");
       const [mine, later] = [call, other].map(({ outcome }) => outcome?.answer);
       expect(mine).to.include({ kind: "put-key", created: true });
       expect(later).to.include({ kind: "put-key", created: false });
@@ -153,7 +146,7 @@ describe("three replicas", () => {
       cluster.network.cutLink(2, 1, "log");
       expect(marks).to.include("replica.forward.unsent");
       cluster.network.connect(1, 2);
-      expect(resultAfter(cluster, call)).to.equal("done");
+      expect(cluster.resultAfter(call)).to.equal("done");
       expect(cluster.attempts(2, 1)).to.have.length(1);
     });
 
@@ -161,9 +154,9 @@ describe("three replicas", () => {
       const cluster = ReplicaCluster.ledBy(1);
       const request = { requestId: new Uint8Array(16).fill(7), payloadHash: new Uint8Array(32).fill(7) };
       const first = cluster.put(2, "k", { request });
-      expect(resultAfter(cluster, first)).to.equal("done");
+      expect(cluster.resultAfter(first)).to.equal("done");
       const again = cluster.put(3, "k", { request });
-      expect(resultAfter(cluster, again)).to.equal("done");
+      expect(cluster.resultAfter(again)).to.equal("done");
       expect(again.outcome?.replayed).to.equal("yes");
       expect(again.outcome?.answer).to.deep.equal(first.outcome?.answer);
     });
@@ -230,8 +223,8 @@ describe("three replicas", () => {
         cluster.node(id).log.isHeld = false;
         cluster.node(id).log.flush();
       }
-      expect(resultAfter(cluster, first)).to.equal("done");
-      expect(resultAfter(cluster, second)).to.equal("done");
+      expect(cluster.resultAfter(first)).to.equal("done");
+      expect(cluster.resultAfter(second)).to.equal("done");
       expect(cluster.attempts(2, 1)).to.have.length(1);
     });
 
@@ -250,13 +243,13 @@ describe("three replicas", () => {
     it("P11: a follower reads what was acknowledged anywhere before, when it has applied it", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.network.hold(1, 2, "log");
-      expect(resultAfter(cluster, cluster.put(1, "k"))).to.equal("done");
+      expect(cluster.resultAfter(cluster.put(1, "k"))).to.equal("done");
       const read = cluster.read(2, "k");
       cluster.advance(100);
       expect(marks).to.not.include("raft.read.unanswered");
       expect(resultOf(read), "confirmed, but not applied").to.equal("open");
       cluster.network.release(1, 2, "log");
-      expect(resultAfter(cluster, read)).to.equal("done");
+      expect(cluster.resultAfter(read)).to.equal("done");
       expect(read.found).to.equal("v");
     });
 
@@ -270,7 +263,7 @@ describe("three replicas", () => {
       cluster.put(1, "k");
       cluster.advance(20);
       cluster.network.release(2, 1, "control");
-      expect(resultAfter(cluster, read)).to.equal("done");
+      expect(cluster.resultAfter(read)).to.equal("done");
       expect(read.found).to.equal("v");
     });
 
@@ -301,17 +294,17 @@ describe("three replicas", () => {
       cluster.network.isolate(1);
       const read = cluster.read(1, "k");
       cluster.until("another leader", () => cluster.leader !== 1);
-      expect(resultAfter(cluster, cluster.put(cluster.leader, "k", { value: "new" }))).to.equal("done");
+      expect(cluster.resultAfter(cluster.put(cluster.leader, "k", { value: "new" }))).to.equal("done");
       expect(resultOf(read)).to.equal("open");
       cluster.network.rejoin(1);
-      expect(resultAfter(cluster, read)).to.equal("done");
+      expect(cluster.resultAfter(read)).to.equal("done");
       expect(read.found).to.equal("new");
     });
 
     it("S36: a read whose time is up fails and does not hang", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.network.hold(1, 2, "log");
-      expect(resultAfter(cluster, cluster.put(1, "k"))).to.equal("done");
+      expect(cluster.resultAfter(cluster.put(1, "k"))).to.equal("done");
       const read = cluster.read(2, "k", { deadlineMs: 400 });
       cluster.advance(500);
       expect(read.error?.reason).to.equal("DEADLINE");
@@ -333,7 +326,7 @@ describe("three replicas", () => {
       cluster.network.release(1, 2, "log");
       cluster.until("the transfer is done", () => transfer.leader !== null);
       expect(transfer.leader).to.deep.equal({ id: 2, term: cluster.replica(2).status().term });
-      expect([...before, ...during].map((call) => resultAfter(cluster, call))).to.deep.equal(Array(6).fill("done"));
+      expect([...before, ...during].map((call) => cluster.resultAfter(call))).to.deep.equal(Array(6).fill("done"));
       cluster.advance(200);
       for (const id of ALL) {
         expect(
@@ -350,7 +343,7 @@ describe("three replicas", () => {
       cluster.advance(10);
       const transfer = cluster.transfer(1, 2);
       const call = cluster.put(3, "during");
-      expect(resultAfter(cluster, call)).to.equal("done");
+      expect(cluster.resultAfter(call)).to.equal("done");
       expect(cluster.leader).to.equal(1);
       cluster.until("an answer", () => transfer.error !== null);
       expect(`${transfer.error?.reason} ${transfer.error?.outcome}`).to.equal("NO_LEADER unknown");
@@ -429,9 +422,9 @@ describe("three replicas", () => {
       });
       cluster.until("it is handed over", () => isOver);
       expect(cluster.leader).to.be.oneOf([2, 3]);
-      expect(resultAfter(cluster, call)).to.equal("done");
+      expect(cluster.resultAfter(call)).to.equal("done");
       const after = cluster.put(1, "after");
-      expect(resultAfter(cluster, after), "it still takes calls").to.equal("done");
+      expect(cluster.resultAfter(after), "it still takes calls").to.equal("done");
       cluster.kill(cluster.leader);
       cluster.advance(4_000);
       expect(cluster.leader, "neither does it lead again").to.not.equal(1);
@@ -452,165 +445,6 @@ describe("three replicas", () => {
     });
   });
 
-  describe("changes of the membership", () => {
-    const NOTHING = { promote: [], demote: [], remove: [] };
-
-    it("§2.8: are answered where they are asked, once applied and once no joint configuration is left", () => {
-      const cluster = ReplicaCluster.ledBy(1);
-      const call = cluster.change(2, { kind: "reconfigure", ...NOTHING, demote: [2, 3] });
-      const joint: boolean[] = [];
-      while (call.answered === 0) {
-        cluster.time.turn();
-        joint.push((readCluster(cluster.replica(2).state)?.configuration.outgoing.length ?? 0) > 0);
-      }
-      expect(joint).to.include(true);
-      expect(joint.at(-1), "when it is answered").to.equal(false);
-      expect(resultOf(call)).to.equal("done");
-      expect(readCluster(cluster.replica(2).state)?.configuration).to.include({ autoLeave: false });
-      expect(readCluster(cluster.replica(2).state)?.configuration.voters).to.deep.equal([1]);
-      expect(cluster.replica(2).status()).to.include({ isLearner: true, isServing: false });
-      expect(resultAfter(cluster, cluster.put(2, "k")), "a learner forwards too").to.equal("done");
-    });
-
-    it("§2.8: at a follower are refused with the leader's reason", () => {
-      const cluster = ReplicaCluster.ledBy(1);
-      for (const [operation, reason] of [
-        [{ ...NOTHING, remove: [1] }, "IS_LEADER"],
-        [{ ...NOTHING, promote: [99] }, "MEMBER_NOT_FOUND"],
-        [{ ...NOTHING, remove: [1, 2, 3] }, "LAST_VOTER"],
-      ] as const) {
-        const call = cluster.change(3, { kind: "reconfigure", ...operation });
-        expect(resultAfter(cluster, call)).to.equal(`${reason} not-executed`);
-      }
-    });
-
-    it("P21: a slot that nobody has claimed is not promoted", () => {
-      const cluster = ReplicaCluster.ledBy(1);
-      const added = cluster.change(2, { kind: "add-slot", name: "member-4" });
-      expect(resultAfter(cluster, added)).to.equal("done");
-      const { answer } = added.outcome ?? {};
-      const id = answer !== undefined && "memberId" in answer ? answer.memberId : 0;
-      expect(id).to.be.greaterThan(3);
-      const call = cluster.change(2, { kind: "reconfigure", ...NOTHING, promote: [id] });
-      expect(resultAfter(cluster, call)).to.equal("LEARNER_NOT_READY not-executed");
-    });
-
-    it("P18: are answered when no power cut of the others makes them need again whom they have removed", () => {
-      const cluster = ReplicaCluster.ledBy(1);
-      expect(resultAfter(cluster, cluster.change(1, { kind: "reconfigure", ...NOTHING, remove: [3] }))).to.equal(
-        "done",
-      );
-      const call = cluster.change(1, { kind: "reconfigure", ...NOTHING, remove: [2] });
-      expect(resultAfter(cluster, call)).to.equal("done");
-      cluster.kill(2);
-      cluster.kill(1);
-      cluster.start(1);
-      expect(resultAfter(cluster, cluster.put(1, "k")), "it is the only one now").to.equal("done");
-    });
-
-    it("P18: are not answered while a majority has them committed and could forget it", () => {
-      const cluster = ReplicaCluster.ledBy(1);
-      const { configuration: before } = readCluster(cluster.replica(1).state) ?? {};
-      const call = cluster.change(1, { kind: "reconfigure", ...NOTHING, remove: [3] });
-      while (readCluster(cluster.replica(1).state)?.configuration.voters.length !== 2) {
-        cluster.time.turn();
-      }
-      const { log } = cluster.node(2);
-      log.isHeld = true;
-      cluster.advance(500);
-      expect([resultOf(call), cluster.replica(1).lastingConfigIndex]).to.deep.equal(["open", before?.index]);
-      log.isHeld = false;
-      log.flush();
-      expect(resultAfter(cluster, call)).to.equal("done");
-      const { configuration } = readCluster(cluster.replica(1).state) ?? {};
-      expect(cluster.replica(1).lastingConfigIndex).to.equal(configuration?.index);
-      cluster.until("the other one knows too", () => {
-        return cluster.replica(2).lastingConfigIndex === configuration?.index;
-      });
-    });
-
-    it("P18: are answered by who has removed itself, as soon as it is told so", () => {
-      const cluster = ReplicaCluster.ledBy(1);
-      const call = cluster.change(3, { kind: "reconfigure", ...NOTHING, remove: [3] });
-      cluster.until("it is applied", () => readCluster(cluster.replica(3).state)?.configuration.voters.length === 2);
-      cluster.advance(500);
-      expect(resultOf(call), "nobody tells it anything any more").to.equal("open");
-      cluster.replica(3).onRemoved();
-      expect(resultAfter(cluster, call)).to.equal("done");
-    });
-
-    it("P19: a member that was removed disturbs nobody, and its calls say that they are not executed", () => {
-      const cluster = ReplicaCluster.ledBy(1);
-      const call = cluster.change(1, { kind: "reconfigure", ...NOTHING, remove: [3] });
-      expect(resultAfter(cluster, call)).to.equal("done");
-      const { term } = cluster.replica(1).status();
-      cluster.advance(10_000);
-      expect(cluster.replica(1).status()).to.include({ role: "leader", term });
-      // Connections of members that are not listed end.
-      cluster.network.isolate(3);
-      expect(cluster.replica(3).status().isServing).to.equal(false);
-      expect(resultAfter(cluster, cluster.put(3, "k"))).to.match(/not-executed$/);
-      expect(resultAfter(cluster, cluster.put(2, "k"))).to.equal("done");
-    });
-
-    it("P22: a joint configuration is left though its leader is gone, and the call answered once", () => {
-      const cluster = ReplicaCluster.ledBy(1);
-      cluster.change(1, { kind: "add-slot", name: "member-4" });
-      cluster.advance(100);
-      cluster.network.hold(1, 2, "log");
-      const call = cluster.change(2, { kind: "reconfigure", ...NOTHING, demote: [2, 3] });
-      while (!marks.includes("raft.leave")) {
-        cluster.time.turn();
-      }
-      cluster.kill(1);
-      cluster.advance(3_000);
-      expect(resultOf(call)).to.equal("open");
-      cluster.start(1);
-      expect(resultAfter(cluster, call)).to.equal("done");
-      expect(cluster.attempts(2, 1)).to.have.length(1);
-      expect(readCluster(cluster.replica(2).state)?.configuration.outgoing).to.deep.equal([]);
-    });
-
-    it("S12: are not said to be done at the deadline while both majorities are needed", () => {
-      const cluster = ReplicaCluster.ledBy(1);
-      const call = cluster.change(2, { kind: "reconfigure", ...NOTHING, demote: [2, 3] });
-      const isJoint = () => (readCluster(cluster.replica(2).state)?.configuration.outgoing.length ?? 0) > 0;
-      while (!isJoint()) {
-        cluster.time.turn();
-      }
-      cluster.kill(1);
-      cluster.advance(31_000);
-      expect(resultOf(call)).to.equal("DEADLINE unknown");
-      expect(isJoint()).to.equal(true);
-    });
-
-    it("tells on every member how the others are, as the leader knows it", () => {
-      const cluster = ReplicaCluster.ledBy(1);
-      cluster.kill(3);
-      cluster.advance(2_000);
-      for (const id of [1, 2]) {
-        const call = cluster.view(id);
-        cluster.until("an answer", () => call.view !== null || call.error !== null);
-        expect(call.view).to.include({ leaderId: 1, term: cluster.replica(1).status().term, changing: false });
-        const age = new Map(call.view?.health.map((one) => [one.id, one.contactAgeMs]));
-        expect([...age.keys()]).to.deep.equal([1, 2, 3]);
-        expect([age.get(1), age.get(2)].every((ms) => (ms ?? 1e9) <= 200)).to.equal(true);
-        expect(age.get(3)).to.be.within(1_900, 2_500);
-      }
-    });
-
-    it("P8: a leader that is cut off tells nobody how the members are", () => {
-      const cluster = ReplicaCluster.ledBy(1);
-      cluster.network.isolate(1);
-      const call = cluster.view(1, 2_000);
-      cluster.advance(1_000);
-      expect([call.view, call.error]).to.deep.equal([null, null]);
-      cluster.advance(1_100);
-      expect(call.view).to.equal(null);
-      expect(call.error?.outcome).to.equal("not-executed");
-    });
-  });
-
   describe("the disk", () => {
     it("§3.5: a leader whose log write does not end hands over, and nobody's call fails", () => {
       const cluster = ReplicaCluster.ledBy(1);
@@ -623,7 +457,7 @@ describe("three replicas", () => {
       expect(cluster.replica(1).status().isServing).to.equal(false);
       cluster.node(1).log.isHeld = false;
       cluster.node(1).log.flush();
-      expect(resultAfter(cluster, calls[0] as DrivenCall)).to.equal("done");
+      expect(cluster.resultAfter(calls[0] as DrivenCall)).to.equal("done");
       cluster.advance(200);
       expect(cluster.replica(1).status().alarms).to.deep.equal([]);
     });
@@ -640,18 +474,18 @@ describe("three replicas", () => {
 
     it("P45: a leader that has little room refuses what grows, takes deletes, and takes everything again later", () => {
       const cluster = ReplicaCluster.ledBy(1);
-      expect(resultAfter(cluster, cluster.put(1, "k"))).to.equal("done");
+      expect(cluster.resultAfter(cluster.put(1, "k"))).to.equal("done");
       cluster.replica(1).setDiskSpace("low");
       cluster.advance(10);
       for (const id of [1, 2]) {
-        expect(resultAfter(cluster, cluster.put(id, "more")), `put at ${id}`).to.equal("STORAGE_FULL not-executed");
+        expect(cluster.resultAfter(cluster.put(id, "more")), `put at ${id}`).to.equal("STORAGE_FULL not-executed");
       }
       const remove = { kind: "delete-key", namespace: "default", key: Buffer.from("k") } as const;
       const call = cluster.execute(2, "delete", { ...remove, expectedModRevision: undefined, returnPrevious: false });
-      expect(resultAfter(cluster, call)).to.equal("done");
+      expect(cluster.resultAfter(call)).to.equal("done");
       expect(cluster.leader).to.equal(1);
       cluster.replica(1).setDiskSpace("ok");
-      expect(resultAfter(cluster, cluster.put(2, "more"))).to.equal("done");
+      expect(cluster.resultAfter(cluster.put(2, "more"))).to.equal("done");
     });
 
     it("P45: a follower whose disk is full stops nobody else, takes no entries, and catches up afterwards", () => {
@@ -659,7 +493,7 @@ describe("three replicas", () => {
       cluster.replica(3).setDiskSpace("full");
       const before = cluster.replica(3).status().lastIndex;
       for (let at = 0; at < 20; at++) {
-        expect(resultAfter(cluster, cluster.put(1 + (at % 2), `k ${at}`))).to.equal("done");
+        expect(cluster.resultAfter(cluster.put(1 + (at % 2), `k ${at}`))).to.equal("done");
       }
       expect(cluster.replica(3).status()).to.include({ lastIndex: before, isServing: false });
       expect(cluster.replica(3).status().alarms).to.deep.equal(["the disk is full"]);
@@ -671,7 +505,7 @@ describe("three replicas", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.replica(1).setDiskSpace("full");
       cluster.until("another leader", () => cluster.leader > 1, 1_000);
-      expect(resultAfter(cluster, cluster.put(5 - cluster.leader, "k"))).to.equal("done");
+      expect(cluster.resultAfter(cluster.put(5 - cluster.leader, "k"))).to.equal("done");
     });
   });
 

@@ -28,7 +28,6 @@ import {
   type ClientCommand,
   type ClusterOperation,
   CoordinationError,
-  clusterRow,
   encodeCommand,
   encodeMembershipEntry,
   type MembershipEntry,
@@ -49,6 +48,7 @@ import { Healing } from "./healing.ts";
 import { type ArrivedFrame, IncomingFrames } from "./incoming-frames.ts";
 import { LeaderCalls } from "./leader-calls.ts";
 import { LeaderDuties } from "./leader-duties.ts";
+import { MemberRecord } from "./member-record.ts";
 import type { MembershipViewDone, TransferDone } from "./membership-view.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
 import { Proposals } from "./proposals.ts";
@@ -80,6 +80,7 @@ export class Replica {
   readonly #freshness: Freshness;
   readonly #duties: LeaderDuties;
   readonly #space: ClusterSpace;
+  readonly #record: MemberRecord;
   readonly #stopTimer: () => void;
   #healing: Healing | null;
 
@@ -94,10 +95,6 @@ export class Replica {
   #lastTickMs: number;
   #ticksDue = 0;
   #loopLagMs = 0;
-  #clusterRow: Uint8Array | undefined;
-  /** The members have changed, or may have before this start, and that is not durable for certain. */
-  #hasNewMembers = false;
-  #lastingConfigIndex = 0;
 
   constructor(options: ReplicaOptions) {
     const { memberId, boot, state, limits, clock, scheduler, log, transport } = options;
@@ -139,7 +136,7 @@ export class Replica {
       durableApplied: options.bounds.first - 1,
       neededFrom: () => this.#snapshots.neededFrom,
       onApplied: (entries) => this.#onApplied(entries),
-      onDurable: () => this.#onStateDurable(),
+      onDurable: () => this.#record.onDurable(),
       onRest: arm,
     });
     this.#space = new ClusterSpace({ ...shared, onCritical: options.onDiskCritical });
@@ -149,7 +146,7 @@ export class Replica {
       bytesPerTurn: limits.proposalBytesPerTurn,
       replayWindowMs: limits.state.replayWindowMs,
       hasRoom: () => this.#space.hasRoom,
-      lastingConfigIndex: () => this.#lastingConfigIndex,
+      lastingConfigIndex: () => this.#record.lastingConfigIndex,
       hold: () => this.#hold(),
     });
     this.#leaderCalls = new LeaderCalls({
@@ -168,11 +165,17 @@ export class Replica {
     const { clusterId, clusterVersionMax } = options;
     const snapshotOptions = { ...shared, clusterId, clusterVersionMax, applyLoop: this.#applyLoop };
     this.#snapshots = new Snapshots({ ...snapshotOptions, limits: limits.snapshots });
-    this.#clusterRow = clusterRow(state);
-    if (this.#clusterRow !== undefined) {
+    this.#record = new MemberRecord({
+      ...shared,
+      onChanged: () => this.#onRecord(),
+      onLasting: () => this.#onLasting(),
+      makeDurable: () => this.#applyLoop.makeDurable(),
+      onMembers: () => options.onMembers(),
+    });
+    if (this.#record.isThere) {
       // Before the founding or the first entries are applied the log knows better.
       log.setSole(this.#isSole());
-      this.#tellMembers();
+      this.#record.tell();
     }
     this.#lastTickMs = clock.monotonicMs();
     this.#stopTimer = scheduler.every(TICK_MS, () => this.#onTimer());
@@ -189,12 +192,9 @@ export class Replica {
     return this.#applyLoop.progress.revision;
   }
 
-  /**
-   * The newest configuration of which a majority of its voters knows for good that it is committed, as far as this
-   * member has heard since its start; 0 = none. Whoever is no member by it, or by an earlier one, may go (P18).
-   */
+  /** The newest configuration that lasts, as far as this member has heard since its start; 0 = none (P18). */
   get lastingConfigIndex(): number {
-    return this.#lastingConfigIndex;
+    return this.#record.lastingConfigIndex;
   }
 
   /** The greatest cluster tick that this member knows, in milliseconds. */
@@ -449,9 +449,7 @@ export class Replica {
       this.#askReads();
     }
     this.#leaderCalls.proceed();
-    if (this.#core.configuration.index > this.#lastingConfigIndex) {
-      this.#learnLasting(this.#core.lastingConfigIndex);
-    }
+    this.#record.checkLasting();
     if (ticked) {
       this.#afterTicks();
     }
@@ -470,7 +468,7 @@ export class Replica {
         if (frame.peer === this.#core.leader && frame.tick.term === this.#core.term) {
           this.#tick.hear(frame.tick.term, frame.tick.tickMs);
           this.#freshness.onLeaderCommit(frame.tick.commitIndex, this.#clock.monotonicMs());
-          this.#learnLasting(frame.tick.lastingConfigIndex);
+          this.#record.learnLasting(frame.tick.lastingConfigIndex);
         }
         return;
       case "disk":
@@ -494,15 +492,10 @@ export class Replica {
     }
   }
 
-  /** A configuration lasts: whoever it has removed may be told, and whoever asked for it is answered. */
-  #learnLasting(configIndex: number): void {
-    if (configIndex > this.#lastingConfigIndex) {
-      mark("replica.configuration.lasts");
-      this.#lastingConfigIndex = configIndex;
-      this.#duties.tellTick();
-      this.#proposals.settle(this.#clock.monotonicMs());
-      this.#tellMembers();
-    }
+  /** A configuration lasts: whoever asked for it is answered, here and at the others. */
+  #onLasting(): void {
+    this.#duties.tellTick();
+    this.#proposals.settle(this.#clock.monotonicMs());
   }
 
   #updateFitness(): void {
@@ -657,7 +650,7 @@ export class Replica {
     for (const { row, seq } of entries) {
       this.#proposals.applied(row, seq);
     }
-    this.#checkMembers();
+    this.#record.check();
     mark("replica.answers.before");
     for (const { seq, outcome } of entries) {
       if (seq !== 0) {
@@ -671,34 +664,9 @@ export class Replica {
     this.#arm();
   }
 
-  /** Tells when the record of the members is another one than before. */
-  #checkMembers(): void {
-    const row = clusterRow(this.#options.state);
-    const isSame =
-      row === this.#clusterRow ||
-      (row !== undefined && this.#clusterRow !== undefined && Buffer.compare(row, this.#clusterRow) === 0);
-    if (!isSame) {
-      this.#clusterRow = row;
-      this.#updateFitness();
-      this.#options.log.setSole(this.#isSole());
-      this.#tellMembers();
-    }
-  }
-
-  /**
-   * Tells of the members once no power cut takes back what is known of them: who hears that it was removed is gone for
-   * good, also if the cluster turned out to need its vote to remove it.
-   */
-  #tellMembers(): void {
-    this.#hasNewMembers = true;
-    this.#applyLoop.makeDurable();
-  }
-
-  #onStateDurable(): void {
-    if (this.#hasNewMembers) {
-      this.#hasNewMembers = false;
-      this.#options.onMembers();
-    }
+  #onRecord(): void {
+    this.#updateFitness();
+    this.#options.log.setSole(this.#isSole());
   }
 
   /** Works towards the vote of a member that has lost data. */
@@ -723,7 +691,7 @@ export class Replica {
     invariant(cluster !== undefined, "the state of a snapshot is that of a cluster");
     this.#core.onSnapshotInstalled(cluster.configuration);
     this.#proposals.onSnapshotInstalled(index, term);
-    this.#checkMembers();
+    this.#record.check();
     this.#reads.serve(index);
     this.#arm();
   }

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type DrivenCall, type MemorySnapshot, ReplicaCluster, resultOf } from "../../test/harness/index.ts";
+import { type DrivenCall, type MemorySnapshot, ReplicaCluster } from "../../test/harness/index.ts";
 import { decodeChunk, decodeManifest, encodeChunk, encodeManifest, type Frame, FrameType } from "../peers/index.ts";
 import { listenToMarks } from "../raft/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
@@ -21,11 +21,6 @@ function putMany(cluster: ReplicaCluster, id: number, count: number): void {
     const call = cluster.put(id, `many ${at}`);
     cluster.until("an answer", () => call.answered > 0);
   }
-}
-
-function resultAfter(cluster: ReplicaCluster, call: DrivenCall): string {
-  cluster.until(`an answer to ${call.name}`, () => call.answered > 0);
-  return resultOf(call);
 }
 
 /** Member 2 misses so much that only a snapshot helps it; its links to the others do not work yet. */
@@ -65,7 +60,7 @@ describe("snapshots", () => {
     expect(cluster.node(2).state.installed).to.include({ index: lastIndex });
     expect(cluster.node(2).log.durable.bounds.first).to.equal(lastIndex + 1);
     expect(count("replica.snapshot.sent")).to.equal(1);
-    expect(resultAfter(cluster, cluster.put(2, "after"))).to.equal("done");
+    expect(cluster.resultAfter(cluster.put(2, "after"))).to.equal("done");
     expect([1, 2, 3].map((id) => cluster.node(id).state.openViews)).to.deep.equal([0, 0, 0]);
   });
 
@@ -147,7 +142,7 @@ describe("snapshots", () => {
         (one) => one.put(2, "mine", { value: "x" }),
         () => undefined,
       );
-      expect(resultAfter(cluster, waiting)).to.equal("done");
+      expect(cluster.resultAfter(waiting)).to.equal("done");
       expect(waiting.outcome?.answer).to.include({ kind: "put-key", created: true });
       expect(count("replica.attempt.answered-by-snapshot")).to.equal(1);
       cluster.advance(1_000);
@@ -161,7 +156,7 @@ describe("snapshots", () => {
         (one) => one.claim(2, { kind: "update-member", id: 2, incarnation, address }),
         () => undefined,
       );
-      expect(resultAfter(cluster, waiting)).to.equal("LEADER_CHANGED unknown");
+      expect(cluster.resultAfter(waiting)).to.equal("LEADER_CHANGED unknown");
     });
 
     it("§3.3: one older than half of the replay window is unknown, for its answer may have been dropped", () => {
@@ -169,7 +164,7 @@ describe("snapshots", () => {
         (one) => one.put(2, "mine", { deadlineMs: 600_000 }),
         (one) => one.advance(DEFAULT_REPLICA_LIMITS.state.replayWindowMs / 2),
       );
-      expect(resultAfter(cluster, waiting)).to.equal("LEADER_CHANGED unknown");
+      expect(cluster.resultAfter(waiting)).to.equal("LEADER_CHANGED unknown");
     });
 
     it("§3.3, P56: one of a term that was over in the snapshot, without an answer there, is made again, once", () => {
@@ -189,7 +184,7 @@ describe("snapshots", () => {
       cluster.network.rejoin(2);
       cluster.until("an install", () => count("replica.install.switched") > 0);
       expect(count("replica.attempt.refuted-by-snapshot")).to.equal(1);
-      expect(resultAfter(cluster, waiting)).to.equal("done");
+      expect(cluster.resultAfter(waiting)).to.equal("done");
       cluster.until("it is caught up", () => isCaughtUp(cluster, 2));
       expect(cluster.attempts(2, cluster.leader)).to.have.length(1);
     });

@@ -38,7 +38,7 @@ import {
   readProgress,
 } from "../../src/state/index.ts";
 import { FOUNDING, OWNER, requestOf } from "../index.ts";
-import type { DrivenCall } from "./driven-replica.ts";
+import { type DrivenCall, resultOf } from "./driven-replica.ts";
 import { FakeTime } from "./fake-time.ts";
 import { MemoryDriverState } from "./memory-driver-state.ts";
 import { MemoryLogStore } from "./memory-log-store.ts";
@@ -275,6 +275,12 @@ export class ReplicaCluster {
       this.time.advance(STEP_MS);
       this.time.settle();
     }
+  }
+
+  /** Waits for the answer of the call, and says what it is. */
+  resultAfter(call: DrivenCall): string {
+    this.until(`an answer to ${call.name}`, () => call.answered > 0);
+    return resultOf(call);
   }
 
   advance(milliseconds: number): void {

@@ -1,162 +1,144 @@
 /**
  * Runs the simulator.
  *
- *     npm run sim -- --seeds 500 --seed 1        so many runs, from this seed on
+ *     npm run sim -- --seeds 500 --seed 1        so many runs, from this seed on, in as many processes as processors
+ *     npm run sim -- --seeds 500 --jobs 1        the same in one process
  *     npm run sim -- --seeds 20 --twice          each in a second process too: nothing but the seed may decide
  *     npm run sim -- --script FILE [--trace]     one that was written down, with all that happens
  *     npm run sim -- ... --shrink                makes the script of a run that fails short, and keeps it in corpus/
- *     npm run sim -- ... --keep-going --quiet    goes on after a failure; prints failures alone
+ *     npm run sim -- ... --keep-going --quiet    goes on after a failure; prints failures and the summary alone
  *     npm run sim -- ... --record-marks          notes the marks that were reached in marks.json
  *
- * Ends with what was never reached, and with the exit code 1 if a run has failed.
+ * Reports come in the order of the seeds. Ends with sums of all runs, with what was never reached, and with the exit code
+ * 1 if a run has failed, 2 for wrong arguments.
  */
 
-import { execFileSync, spawnSync } from "node:child_process";
-import path from "node:path";
-import { parseArgs } from "node:util";
-import { keepScript, readScript } from "./corpus.ts";
+import { UsageError } from "../src/command-line/index.ts";
+import { readScript } from "./corpus.ts";
+import { partingOf } from "./determinism.ts";
 import { recordMarks } from "./mark-record.ts";
-import { Reach } from "./reach.ts";
-import { describeLine, describeRun } from "./report.ts";
-import { drawScript, type Script } from "./script.ts";
-import { shrink } from "./shrink.ts";
-import { type RunResult, Simulation } from "./simulation.ts";
+import { readOptions, type SimulatorOptions } from "./options.ts";
+import type { WrittenScript } from "./script.ts";
+import { runApart, type SeedOrder, stopOnSignals } from "./seed-processes.ts";
+import { type Manner, runScript, runSeed, type SeedReport } from "./seed-run.ts";
+import { Summary } from "./summary.ts";
 import { describeUnreached } from "./unreached.ts";
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: "string", default: "20" },
-    seed: { type: "string", default: "1" },
-    script: { type: "string" },
-    trace: { type: "boolean", default: false },
-    twice: { type: "boolean", default: false },
-    shrink: { type: "boolean", default: false },
-    quiet: { type: "boolean", default: false },
-    "keep-going": { type: "boolean", default: false },
-    "record-marks": { type: "boolean", default: false },
-    /** For the second process of --twice: prints what runs are compared by. */
-    hashes: { type: "boolean", default: false },
-  },
-});
-
-/** What two runs of a seed are compared by. */
-interface Hashes {
-  readonly traceHash: string;
-  readonly checkpoints: readonly string[];
-}
-
-/** Names the mutant of the program that runs here, if one does. */
-const MUTANT_VARIABLE = "QUOIN_MUTANT";
-/** Room for the hashes of a second process. */
-const OUTPUT_BYTES_MAX = 256 * 1024 * 1024;
-const first = Number(values.seed);
-const count = Number(values.seeds);
-const reach = new Reach();
+const WRONG_ARGUMENTS = 2;
+/** Failed seeds that the last line names. */
+const NAMED_MAX = 20;
 
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-function commit(): string {
-  try {
-    return execFileSync("git", ["rev-parse", "--short", "HEAD"], {
-      ...{ cwd: import.meta.dirname, encoding: "utf8" },
-      stdio: ["ignore", "pipe", "ignore"],
-    }).trim();
-  } catch {
-    // Without a repository, or without git, nobody can tell.
-    return "";
-  }
+function mannerOf({ isShrunk, isTraced }: SimulatorOptions): Manner {
+  return { isShrunk, listener: isTraced ? say : null };
 }
 
-function run(script: Script): RunResult {
-  const result = new Simulation(script, values.trace ? (line) => say(describeLine(line)) : null).run();
-  reach.add(result.reached);
-  return result;
-}
-
-function explain(result: RunResult): void {
-  const { failure, script } = result;
-  if (failure === null) {
-    say(describeRun(result));
-    return;
-  }
-  const source = values.script === undefined ? `--seed ${script.seed} --seeds 1` : `--script ${values.script}`;
-  const repeat = `npm run sim -- ${source} --trace`;
-  say(describeRun(result, { commit: commit(), repeat }));
-  if (values.shrink) {
-    const shrunk = shrink(result);
-    const kept = shrunk.result.script;
-    const mutant = process.env[MUTANT_VARIABLE] ?? null;
-    const file = path.relative(process.cwd(), keepScript({ rule: failure.rule, mutant, script: kept }));
-    say(`shrunk to ${kept.items.length} items, ${kept.plan.members} members, in ${shrunk.runs} runs`);
-    say(`repeat  npm run sim -- --script ${file} --trace`);
-  }
-}
-
-/** What a second process makes of the same seeds. */
-function runElsewhere(): Hashes[] {
-  const args = [import.meta.filename, "--hashes", "--seed", values.seed, "--seeds", values.seeds];
-  const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8", maxBuffer: OUTPUT_BYTES_MAX });
-  return stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Hashes);
-}
-
-/** Whether both came to the same; says where they part if not. */
-function isSame(seed: number, one: Hashes, other: Hashes | undefined): boolean {
-  if (one.traceHash === other?.traceHash) {
-    return true;
-  }
-  const parted = one.checkpoints.findIndex((hash, at) => hash !== other?.checkpoints[at]);
-  const from = (parted === -1 ? one.checkpoints.length : parted) * 1000;
-  say(`FAIL the same seed means the same run`);
-  say(`seed ${seed}  trace ${one.traceHash}, then ${other?.traceHash ?? "none"}: they part after line ${from}`);
-  return false;
-}
-
-function runSeeds(): number {
-  const elsewhere = values.twice ? runElsewhere() : [];
-  let failures = 0;
+function* runHere({ first, count }: SeedOrder, manner: Manner): Generator<SeedReport> {
   for (let seed = first; seed < first + count; seed++) {
-    const result = run(drawScript(seed));
-    if (result.failure !== null || !values.quiet) {
-      explain(result);
+    yield runSeed(seed, manner);
+  }
+}
+
+/** Each report with the one of the same seed in another process. */
+async function* runTwice(order: SeedOrder, jobs: number): AsyncGenerator<readonly [SeedReport, SeedReport]> {
+  const others = runApart({ ...order, isShrunk: false }, Math.max(Math.floor(jobs / 2), 1));
+  try {
+    for await (const report of runApart(order, Math.ceil(jobs / 2))) {
+      yield [report, (await others.next()).value as SeedReport];
     }
-    const isRepeatable = !values.twice || isSame(seed, result, elsewhere[seed - first]);
-    if (result.failure !== null || !isRepeatable) {
-      failures++;
-      if (!values["keep-going"]) {
+  } finally {
+    await others.return(undefined);
+  }
+}
+
+/** Each report, with the difference of the second one to it in the place of what was well before. */
+async function* compared(order: SeedOrder, jobs: number): AsyncGenerator<SeedReport> {
+  for await (const [one, other] of runTwice(order, jobs)) {
+    const parting = partingOf(one, other);
+    const words = `FAIL the same seed means the same run\nseed ${one.seed}  ${parting}`;
+    yield parting === null || one.isFailed ? one : { ...one, isFailed: true, words };
+  }
+}
+
+function reportsOf(options: SimulatorOptions): AsyncIterable<SeedReport> | Iterable<SeedReport> {
+  const { jobs, isTwice } = options;
+  if (jobs === 1 && !isTwice) {
+    return runHere(options, mannerOf(options));
+  }
+  // Not where runs are made: nobody would listen before the last of them is over.
+  stopOnSignals();
+  return isTwice ? compared(options, jobs) : runApart(options, jobs);
+}
+
+/** Seeds that have failed. */
+async function runSeeds(options: SimulatorOptions): Promise<number[]> {
+  const { first, count, isQuiet, keepsGoing, recordsMarks } = options;
+  const summary = new Summary();
+  const failed: number[] = [];
+  for await (const { seed, isFailed, words, tally } of reportsOf(options)) {
+    if (tally !== null) {
+      summary.add(tally);
+    }
+    if (isFailed || !isQuiet) {
+      say(words);
+    }
+    if (isFailed) {
+      failed.push(seed);
+      if (!keepsGoing) {
         break;
       }
     }
   }
-  if (!values.quiet) {
-    say(describeUnreached(reach.counts));
+  say(`\n${describeUnreached(summary.reached)}\n\n${summary.describe()}\n`);
+  say(`${count} seeds from ${first} on: ${verdictOn(failed)}`);
+  if (recordsMarks) {
+    recordMarks(summary.reached);
   }
-  if (failures === 0) {
-    say(`${count} seeds from ${first} on: every rule held`);
-  }
-  return failures;
+  return failed;
 }
 
-function runScript(file: string): number {
-  const result = run(readScript(file).script);
-  explain(result);
-  return result.failure === null ? 0 : 1;
-}
-
-function printHashes(): number {
-  for (let seed = first; seed < first + count; seed++) {
-    const { traceHash, checkpoints } = new Simulation(drawScript(seed)).run();
-    say(JSON.stringify({ traceHash, checkpoints } satisfies Hashes));
+function verdictOn(failed: readonly number[]): string {
+  if (failed.length === 0) {
+    return "every rule held";
   }
-  return 0;
+  const more = failed.length > NAMED_MAX ? " and others" : "";
+  return `${failed.length} failed: ${failed.slice(0, NAMED_MAX).join(" ")}${more}`;
 }
 
-const failures = values.hashes ? printHashes() : values.script === undefined ? runSeeds() : runScript(values.script);
-if (values["record-marks"]) {
-  recordMarks(reach.counts);
+/** Raises a UsageError if there is no script in the file. */
+function readWritten(file: string): WrittenScript {
+  try {
+    return readScript(file);
+  } catch (error) {
+    throw new UsageError(`${file} holds no script: ${error instanceof Error ? error.message : error}`, {
+      cause: error,
+    });
+  }
 }
-process.exitCode = failures === 0 ? 0 : 1;
+
+async function main(): Promise<boolean> {
+  const options = readOptions(process.argv.slice(2));
+  if (options === null) {
+    return true;
+  }
+  if (options.script === null) {
+    return (await runSeeds(options)).length === 0;
+  }
+  const { script } = readWritten(options.script);
+  const { isFailed, words } = runScript(script, `npm run sim -- --script ${options.script} --trace`, mannerOf(options));
+  say(words);
+  return !isFailed;
+}
+
+try {
+  process.exitCode = (await main()) ? 0 : 1;
+} catch (error) {
+  if (!(error instanceof UsageError)) {
+    throw error;
+  }
+  process.stderr.write(`${error.message.replaceAll("\n", " ")}\n`);
+  process.exitCode = WRONG_ARGUMENTS;
+}

@@ -11,6 +11,9 @@ const CONCERNS: readonly Concern[] = ["plan", "network", "disk", "process", "cli
 const GOLDEN = 0x9e3779b9;
 const TWO_POW_32 = 0x1_0000_0000;
 
+/** So many seeds are there, from 0 on. */
+export const SEEDS = TWO_POW_32;
+
 export class RandomStream {
   readonly #state: Uint32Array;
 

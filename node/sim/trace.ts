@@ -25,7 +25,7 @@ export interface TraceLine {
 }
 
 /** Lines between two checkpoints. */
-const CHECKPOINT_LINES = 1_000;
+export const CHECKPOINT_LINES = 1_000;
 
 export class Trace {
   readonly #clock: () => number;

@@ -62,7 +62,7 @@ export async function trySpecs(
 /** Runs seeds of the simulator up to the first that fails. */
 async function trySeeds(first: number, count: number, mutant: Mutant | null, limitMs: number): Promise<Verdict> {
   const ended = await run(
-    [SIMULATOR, "--quiet", "--seed", String(first), "--seeds", String(count)],
+    [SIMULATOR, "--quiet", "--jobs", "1", "--seed", String(first), "--seeds", String(count)],
     mutant,
     limitMs,
     () => undefined,

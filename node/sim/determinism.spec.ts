@@ -1,0 +1,50 @@
+import { expect } from "chai";
+import { commitText, firstSeedOf } from "./commit.ts";
+import { partingOf } from "./determinism.ts";
+import { runApart } from "./seed-processes.ts";
+import { runSeed, type SeedReport } from "./seed-run.ts";
+
+/** Runs that are made twice, others with each commit. */
+const COUNT = 20;
+const FIRST = firstSeedOf(commitText(), "runs made twice", COUNT);
+/** Far above what so many runs take on a busy machine. */
+const OTHER_PROCESS_LIMIT_MS = 240_000;
+
+describe("two runs of a seed, in two processes", function () {
+  // A run takes a second or two of a processor, of which there may be little.
+  this.timeout(60_000);
+
+  const elsewhere: SeedReport[] = [];
+
+  before(async function () {
+    this.timeout(OTHER_PROCESS_LIMIT_MS);
+    process.stdout.write(`${COUNT} seeds from ${FIRST} on, twice\n`);
+    for await (const report of runApart({ first: FIRST, count: COUNT, isShrunk: false }, 1)) {
+      elsewhere.push(report);
+    }
+  });
+
+  for (let seed = FIRST; seed < FIRST + COUNT; seed++) {
+    it(`are the same with seed ${seed}`, () => {
+      const here = runSeed(seed, { isShrunk: false, listener: null });
+      const other = elsewhere[seed - FIRST] as SeedReport;
+      expect(partingOf(here, other), here.words).to.equal(null);
+      expect(other.tally?.counts).to.deep.equal(here.tally?.counts);
+    });
+  }
+
+  it("are others than those of other seeds", () => {
+    expect(new Set(elsewhere.map(({ traceHash }) => traceHash)).size).to.equal(COUNT);
+  });
+});
+
+describe("two runs that differ", () => {
+  it("part after the last thousand lines that they have in common", () => {
+    const one = { traceHash: "c", checkpoints: ["1", "2", "3"] };
+    expect(partingOf(one, { traceHash: "d", checkpoints: ["1", "2", "4"] })).to.equal(
+      "trace c, then d: they part after line 2000",
+    );
+    expect(partingOf(one, { traceHash: "d", checkpoints: ["1"] })).to.contain("after line 1000");
+    expect(partingOf(one, { traceHash: "d", checkpoints: ["1", "2", "3", "4"] })).to.contain("after line 3000");
+  });
+});

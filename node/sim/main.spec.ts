@@ -1,0 +1,100 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { text } from "node:stream/consumers";
+import { pathToFileURL } from "node:url";
+import { expect } from "chai";
+
+const MAIN = path.join(import.meta.dirname, "main.ts");
+const LOADER = pathToFileURL(path.join(import.meta.dirname, "mutants/loader.ts")).href;
+/** Caught by the first seeds, and early in each of them. */
+const MUTANT = {
+  NODE_OPTIONS: `--import=${LOADER}`,
+  QUOIN_MUTANT: "vote-reply-before-durable",
+};
+const CAUGHT = "FAIL I11 votes are durable before they are sent";
+
+interface Ended {
+  readonly output: string;
+  readonly status: number | null;
+}
+
+describe("npm run sim", function () {
+  // A run takes a second or two of a processor, of which there may be little.
+  this.timeout(60_000);
+
+  let child: ChildProcess | null = null;
+
+  afterEach(() => {
+    child?.kill("SIGKILL");
+  });
+
+  function start(args: readonly string[], environment: Record<string, string> = {}): ChildProcess {
+    child = spawn(process.execPath, [MAIN, ...args], {
+      env: { ...process.env, ...environment },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    return child;
+  }
+
+  /** Over when nobody holds its output open any more: neither it nor what it has started. */
+  async function ended(started: ChildProcess): Promise<Ended> {
+    const [output] = await Promise.all([started.stdout === null ? "" : text(started.stdout), once(started, "close")]);
+    return { output, status: started.exitCode };
+  }
+
+  it("says the same with one process and with several, but for the time that it took", async () => {
+    const [one, two] = await Promise.all([
+      ended(start(["--seeds", "5", "--seed", "90", "--jobs", "1"])),
+      ended(start(["--seeds", "5", "--seed", "90", "--jobs", "2"])),
+    ]);
+    const untimed = (output: string): string =>
+      output.replace(/^CPU time .*$/m, "").replace(/, \d+ per second.*$/m, "");
+    expect(untimed(one.output)).to.equal(untimed(two.output));
+    expect(one.status).to.equal(0);
+    expect(one.output).to.match(/^never reached: \d+ of/m);
+    expect(one.output).to.match(/^runs +5$/m);
+    expect(one.output).to.match(/^lived through +entries [1-9]/m);
+    expect(one.output.trimEnd().split("\n").at(-1)).to.equal("5 seeds from 90 on: every rule held");
+  });
+
+  it("ends with the first seed that fails, with all that there is to say about it", async () => {
+    const { output, status } = await ended(start(["--seeds", "1000", "--jobs", "2", "--quiet"], MUTANT));
+    const lines = output.split("\n");
+    expect(status).to.equal(1);
+    expect(lines[0]).to.equal(CAUGHT);
+    expect(lines[1]).to.match(/^seed 1 /);
+    expect(output).to.contain("repeat  npm run sim -- --seed 1 --seeds 1 --trace");
+    expect(output).to.match(/^runs +1$/m);
+    expect(lines.at(-2)).to.equal("1000 seeds from 1 on: 1 failed: 1");
+  });
+
+  it("goes on after a failure if it is told to", async () => {
+    const { output, status } = await ended(start(["--seeds", "3", "--jobs", "2", "--quiet", "--keep-going"], MUTANT));
+    expect(status).to.equal(1);
+    expect(output).to.match(/^runs +3$/m);
+    expect(output.match(/^seed \d+ /gm)).to.have.length.above(1);
+  });
+
+  it("compares two processes", async () => {
+    const { output, status } = await ended(start(["--seeds", "2", "--seed", "4294967290", "--twice", "--quiet"]));
+    expect(status, output).to.equal(0);
+    expect(output).to.contain("2 seeds from 4294967290 on: every rule held");
+  });
+
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    it(`ends its processes on ${signal}`, async () => {
+      const started = start(["--seeds", "100000", "--jobs", "2"]);
+      started.stdout?.once("data", () => started.kill(signal));
+      const { status } = await ended(started);
+      expect(status).to.equal(signal === "SIGINT" ? 130 : 143);
+    });
+  }
+
+  it("leaves no process behind when it is killed", async () => {
+    const started = start(["--seeds", "100000", "--jobs", "2"]);
+    started.stdout?.once("data", () => started.kill("SIGKILL"));
+    await ended(started);
+    expect(started.signalCode).to.equal("SIGKILL");
+  });
+});

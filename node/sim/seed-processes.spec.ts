@@ -1,0 +1,75 @@
+import { expect } from "chai";
+import { until } from "../test/harness/index.ts";
+import { runApart } from "./seed-processes.ts";
+import { runSeed, type SeedReport } from "./seed-run.ts";
+
+const HERE = { isShrunk: false, listener: null };
+/** A process that was killed is gone in milliseconds. */
+const LIMIT_MS = 20_000;
+const LARGE = 4_000_000_000;
+/** Ends a process when it is to run the seed. */
+const DIES_OF_12 = 'process.on("message", (seed) => seed === 12 && process.exit(7))';
+
+async function all(reports: AsyncIterable<SeedReport>): Promise<SeedReport[]> {
+  const found: SeedReport[] = [];
+  for await (const report of reports) {
+    found.push(report);
+  }
+  return found;
+}
+
+function childrenAlive(): number {
+  return process.getActiveResourcesInfo().filter((name) => name === "ProcessWrap").length;
+}
+
+describe("processes that run seeds", function () {
+  // A run takes a second or two of a processor, of which there may be little.
+  this.timeout(60_000);
+
+  const options = process.env.NODE_OPTIONS;
+
+  afterEach(async () => {
+    if (options === undefined) {
+      delete process.env.NODE_OPTIONS;
+    } else {
+      process.env.NODE_OPTIONS = options;
+    }
+    await until("no process is left", () => childrenAlive() === 0, LIMIT_MS);
+  });
+
+  it("report each seed in its order, as if it had run here", async () => {
+    const reports = await all(runApart({ first: LARGE, count: 5, isShrunk: false }, 2));
+    const here = reports.map(({ seed }) => runSeed(seed, HERE));
+    expect(reports.map(({ seed }) => seed)).to.deep.equal([0, 1, 2, 3, 4].map((at) => LARGE + at));
+    for (const [at, { words, traceHash, checkpoints, tally, isFailed }] of reports.entries()) {
+      expect({ words, traceHash, checkpoints, isFailed }).to.deep.equal({
+        ...{ words: here[at]?.words, traceHash: here[at]?.traceHash },
+        ...{ checkpoints: here[at]?.checkpoints, isFailed: false },
+      });
+      expect({ ...tally, cpuMs: 0 }).to.deep.equal({ ...here[at]?.tally, cpuMs: 0 });
+      expect(tally?.cpuMs).to.be.above(0);
+    }
+  });
+
+  it("are as many as there are seeds at most", async () => {
+    const reports = runApart({ first: 1, count: 1, isShrunk: false }, 9);
+    await reports.next();
+    expect(childrenAlive()).to.equal(1);
+    await reports.return(undefined);
+  });
+
+  it("fail the seed that one of them dies of, and go on with the others", async () => {
+    process.env.NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(DIES_OF_12)}`;
+    const reports = await all(runApart({ first: 10, count: 5, isShrunk: false }, 2));
+    expect(reports.map(({ isFailed }) => isFailed)).to.deep.equal([false, false, true, false, false]);
+    expect(reports[2]?.words).to.match(/^FAIL .*\nseed 12 .*exit code 7\nrepeat {2}npm run sim -- --seed 12 --seeds 1/);
+  });
+
+  it("end when nobody asks for more", async () => {
+    for await (const { seed } of runApart({ first: 1, count: 1_000, isShrunk: false }, 2)) {
+      expect(seed).to.equal(1);
+      expect(childrenAlive()).to.equal(2);
+      break;
+    }
+  });
+});

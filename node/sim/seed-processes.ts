@@ -1,0 +1,144 @@
+/**
+ * Makes runs in several processes of their own at a time. Reports come in the order of the seeds, whoever is done first.
+ *
+ * A process that dies is the failure of the seed that it ran. Whoever stops asking for reports ends all processes, and
+ * so does the end of this one; on a signal, after `stopOnSignals`.
+ */
+
+import { type ChildProcess, fork } from "node:child_process";
+import { constants } from "node:os";
+import path from "node:path";
+import { repeatSeed, type SeedReport } from "./seed-run.ts";
+
+const PROGRAM = path.join(import.meta.dirname, "seed-process.ts");
+/** Seeds that are begun before the report of the oldest is asked for, for each process: a slow one holds up few. */
+const AHEAD = 8;
+
+/** Which runs are made, and how. */
+export interface SeedOrder {
+  readonly first: number;
+  readonly count: number;
+  readonly isShrunk: boolean;
+}
+
+interface Waiting {
+  readonly seed: number;
+  readonly resolve: (report: SeedReport) => void;
+}
+
+/** Processes that live, of all orders. */
+const living = new Set<ChildProcess>();
+
+/** The reports of all seeds, by so many processes. */
+export async function* runApart({ first, count, isShrunk }: SeedOrder, jobs: number): AsyncGenerator<SeedReport> {
+  const processes = new SeedProcesses(Math.min(jobs, count), isShrunk ? ["--shrink"] : []);
+  const begun: Promise<SeedReport>[] = [];
+  try {
+    for (let seed = first; seed < first + count || begun.length > 0; seed++) {
+      if (seed < first + count) {
+        begun.push(processes.run(seed));
+      }
+      if (begun.length >= AHEAD * jobs || seed >= first + count - 1) {
+        yield (await begun.shift()) as SeedReport;
+      }
+    }
+  } finally {
+    await processes.end();
+  }
+}
+
+/** From now on a signal that ends this process ends the others as well. */
+export function stopOnSignals(): void {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+    process.once(signal, () => {
+      for (const child of living) {
+        child.kill("SIGKILL");
+      }
+      process.exit(128 + constants.signals[signal]);
+    });
+  }
+}
+
+class SeedProcesses {
+  readonly #most: number;
+  readonly #args: readonly string[];
+  readonly #idle = new Set<ChildProcess>();
+  readonly #all = new Set<ChildProcess>();
+  readonly #queue: Waiting[] = [];
+  readonly #busy = new Map<ChildProcess, Waiting>();
+
+  constructor(most: number, args: readonly string[]) {
+    this.#most = most;
+    this.#args = args;
+  }
+
+  run(seed: number): Promise<SeedReport> {
+    return new Promise((resolve) => {
+      this.#queue.push({ seed, resolve });
+      this.#next();
+    });
+  }
+
+  /** Resolves when all are gone. */
+  async end(): Promise<void> {
+    const gone = [...this.#all].map((child) => new Promise((resolve) => child.once("exit", resolve)));
+    this.#queue.length = 0;
+    this.#busy.clear();
+    for (const child of this.#all) {
+      child.kill("SIGKILL");
+    }
+    await Promise.all(gone);
+  }
+
+  /** Gives the oldest seed that waits to a process that is free, if there are both. */
+  #next(): void {
+    if (this.#queue.length === 0) {
+      return;
+    }
+    const [idle] = this.#idle;
+    const child = idle ?? (this.#all.size < this.#most ? this.#start() : undefined);
+    const waiting = child === undefined ? undefined : this.#queue.shift();
+    if (child !== undefined && waiting !== undefined) {
+      this.#idle.delete(child);
+      this.#busy.set(child, waiting);
+      child.send(waiting.seed);
+    }
+  }
+
+  #start(): ChildProcess {
+    const child = fork(PROGRAM, this.#args, { serialization: "advanced" });
+    this.#all.add(child);
+    living.add(child);
+    child.on("message", (report) => {
+      this.#idle.add(child);
+      this.#tell(child, report as SeedReport);
+    });
+    child.on("error", (error) => this.#onEnd(child, error.message));
+    child.on("exit", (code, signal) => this.#onEnd(child, signal === null ? `exit code ${code}` : signal));
+    return child;
+  }
+
+  /** It has ended, or was never there, or cannot be talked to. */
+  #onEnd(child: ChildProcess, how: string): void {
+    child.kill("SIGKILL");
+    living.delete(child);
+    this.#all.delete(child);
+    this.#idle.delete(child);
+    const seed = this.#busy.get(child)?.seed;
+    if (seed !== undefined) {
+      this.#tell(child, reportOfDeath(seed, how));
+    }
+  }
+
+  #tell(child: ChildProcess, report: SeedReport): void {
+    const waiting = this.#busy.get(child);
+    this.#busy.delete(child);
+    waiting?.resolve(report);
+    this.#next();
+  }
+}
+
+function reportOfDeath(seed: number, how: string): SeedReport {
+  const words = [`FAIL a run ends`, `seed ${seed}  its process ended before it: ${how}`, `repeat  ${repeatSeed(seed)}`];
+  return { seed, isFailed: true, words: words.join("\n"), traceHash: "", checkpoints: [], tally: null };
+}

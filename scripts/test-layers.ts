@@ -31,6 +31,9 @@ export function findLayers(): TestLayer[] {
   const crash = find(["node/test/crash/**/*.spec.ts", "node/test/storage/**/*.spec.ts"]);
   const cluster = find(["node/test/cluster/**/*.spec.ts", "node/nemesis/nemesis.spec.ts"]);
   const mutants = find(["node/sim/mutants/**/*.spec.ts"]);
+  const simulator = find(
+    ["corpus", "determinism", "main", "seed-processes", "sim"].map((name) => `node/sim/${name}.spec.ts`),
+  );
   return [
     // Several members as real processes, under load.
     { name: "cluster", files: cluster, timeoutMs: 180_000 },
@@ -47,10 +50,12 @@ export function findLayers(): TestLayer[] {
         "node/history/**/*.spec.ts",
         "node/sim/**/*.spec.ts",
         "node/nemesis/**/*.spec.ts",
-      ]).filter((file) => ![...mutants, ...cluster].includes(file)),
+      ]).filter((file) => ![...mutants, ...cluster, ...simulator].includes(file)),
       // Twenty times what the slowest of them, on a real disk, takes on an idle machine.
       timeoutMs: 30_000,
     },
+    // Whole clusters in simulated time: hundreds of runs, one after the other.
+    { name: "simulator", files: simulator, timeoutMs: 60_000 },
     // Deliberate bugs, each against what is to catch it, in processes of their own.
     { name: "mutants", files: mutants, timeoutMs: 240_000 },
     // Real processes as a user runs them.

@@ -1,10 +1,10 @@
-import { execFileSync } from "node:child_process";
 import { stripTypeScriptTypes } from "node:module";
 import { expect } from "chai";
+import { commitText } from "../index.ts";
 import { MUTANTS } from "./catalogue.ts";
 import { choose } from "./choice.ts";
 import { Judge, staleness } from "./judgement.ts";
-import { mutated, repositoryRoot, sourceOf } from "./mutant.ts";
+import { mutated, sourceOf } from "./mutant.ts";
 import { MARKED_PITFALLS, NOT_APPLICABLE } from "./pitfalls.ts";
 import { readRecord } from "./record.ts";
 
@@ -12,15 +12,6 @@ import { readRecord } from "./record.ts";
 const SHARE = 12;
 const mutants = new Map(MUTANTS.map((mutant) => [mutant.name, mutant]));
 const record = readRecord();
-
-/** The commit that is checked out; always the same text where there is no version control. */
-function commit(): string {
-  try {
-    return execFileSync("git", ["rev-parse", "HEAD"], { cwd: repositoryRoot, encoding: "utf8", stdio: "pipe" }).trim();
-  } catch {
-    return "no commit";
-  }
-}
 
 describe("mutants", () => {
   it("have names of their own", () => {
@@ -60,7 +51,7 @@ describe("mutants", () => {
 
   describe("of this commit's share", () => {
     const judge = new Judge(record);
-    for (const mutant of choose(MUTANTS, SHARE, commit())) {
+    for (const mutant of choose(MUTANTS, SHARE, commitText())) {
       it(`${mutant.pitfall}: ${mutant.name} is caught`, async () => {
         const { isKilled, killer, line } = await judge.judge(mutant);
         expect(isKilled, `${killer}: ${line}`).to.equal(true);

@@ -11,7 +11,7 @@ const NOT_READ = ["Hello", "Answer", "Ping", "Join", "JoinAnswer"];
 const LATE = "an answer that is so late that its reader has lost its leader, or leads itself";
 
 /** Why something is not reached, or hardly ever. */
-const REASONS: ReadonlyMap<string, string> = new Map([
+export const REASONS: ReadonlyMap<string, string> = new Map([
   ["raft.loss-proven", "a directory that lies about what it holds is beyond the atlas of damage"],
   ["raft.append.during-install", "a leader that waits for an install sends no entries; only a new one may"],
   ["raft.campaign.unapplied-configuration", "applying has to lag for a whole election timeout behind a change"],
@@ -36,16 +36,18 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   [pairOf("leader", "Reply"), LATE],
 ]);
 
+/** Names of all pairs of a role and a type of frames that members of it read. */
+export function pairsOfProgram(): string[] {
+  const types = Object.keys(FrameType).filter((type) => !NOT_READ.includes(type) && !type.startsWith("Snapshot"));
+  return ROLES.flatMap((role) => types.map((type) => pairOf(role, type)));
+}
+
 /** Marks and pairs that could be reached and were not; several lines. */
 export function describeUnreached(reached: ReadonlyMap<string, number>): string {
-  const types = Object.keys(FrameType).filter((type) => !NOT_READ.includes(type) && !type.startsWith("Snapshot"));
-  const pairs = ROLES.flatMap((role) => types.map((type) => pairOf(role, type)));
-  const never = [...marksOfProgram(), ...pairs].filter((name) => !reached.has(name));
+  const [marks, pairs] = [marksOfProgram(), pairsOfProgram()];
+  const never = [...marks, ...pairs].filter((name) => !reached.has(name));
   const lines = never.map(
     (name) => `    ${name}: ${REASONS.get(name) ?? "no reason is known, or there were too few runs"}`,
   );
-  return [
-    `never reached: ${never.length} of ${marksOfProgram().length} marks and ${pairs.length} pairs`,
-    ...lines,
-  ].join("\n");
+  return [`never reached: ${never.length} of ${marks.length} marks and ${pairs.length} pairs`, ...lines].join("\n");
 }

@@ -1,0 +1,44 @@
+import { expect } from "chai";
+import { FrameType } from "../src/peers/index.ts";
+import { marksOfProgram, readMarkRecord, SIMULATOR } from "./mark-record.ts";
+import { pairOf } from "./reach.ts";
+import { describeUnreached, pairsOfProgram, REASONS } from "./unreached.ts";
+
+describe("what runs never reach", () => {
+  const all = [...marksOfProgram(), ...pairsOfProgram()];
+
+  it("has a reason only if it is there", () => {
+    expect([...REASONS.keys()].filter((name) => !all.includes(name))).to.deep.equal([]);
+  });
+
+  it("has a reason if specs alone reach it", () => {
+    const bySpecs = [...readMarkRecord()].filter(([, by]) => by !== SIMULATOR).map(([mark]) => mark);
+    expect(bySpecs.filter((mark) => !REASONS.has(mark))).to.deep.equal([]);
+  });
+
+  it("counts the frames of every type that a member reads, by each role", () => {
+    expect(pairsOfProgram()).to.include.members(
+      ["follower", "candidate", "leader"].map((role) => pairOf(role, "Vote")),
+    );
+    expect(pairsOfProgram().length).to.be.below(3 * Object.keys(FrameType).length);
+  });
+
+  it("is listed line by line, each with its reason", () => {
+    const [withReason = ""] = REASONS.keys();
+    const without = all.find((name) => !REASONS.has(name)) ?? "";
+    const others = all.filter((name) => name !== withReason && name !== without);
+    const [title, ...lines] = describeUnreached(new Map(others.map((name) => [name, 1]))).split("\n");
+    expect(title).to.match(/^never reached: 2 of \d+ marks and \d+ pairs$/);
+    expect(lines.sort()).to.deep.equal(
+      [
+        `    ${withReason}: ${REASONS.get(withReason)}`,
+        `    ${without}: no reason is known, or there were too few runs`,
+      ].sort(),
+    );
+  });
+
+  it("is nothing if all was reached", () => {
+    const reached = new Map(all.map((name) => [name, 1]));
+    expect(describeUnreached(reached)).to.match(/^never reached: 0 of [^\n]*$/);
+  });
+});

@@ -1,5 +1,6 @@
 /**
- * `npm run mutants`: runs every mutant against what the record says catches it, and prints who caught it by which rule.
+ * `npm run mutants`: runs every mutant against what the record says catches it, and prints a table: who caught it by
+ * which rule, and what the simulator alone says about it.
  *
  *     npm run mutants                                   all of them
  *     npm run mutants -- --only NAME                    one; may be repeated
@@ -9,37 +10,33 @@
  *     npm run mutants -- --search --among specs         only among specs and scenarios, or only in the `simulator`
  *     npm run mutants -- --search --seeds 2000          seeds that the simulator tries, instead of 60
  *
- * Ends with the exit code 1 if a mutant survives or is stale, or if its killer fails without it.
+ * Ends with the line `N killed, N failed`, and with the exit code 1 if a mutant survives or is stale, or if its killer
+ * fails without it; 2 for wrong arguments, and if they leave no mutant to try.
  */
 
-import { parseArgs } from "node:util";
+import { UsageError } from "../../src/command-line/index.ts";
 import { MUTANTS, mutantNamed } from "./catalogue.ts";
 import { choose } from "./choice.ts";
 import { Judge, type Judgement, staleness } from "./judgement.ts";
 import { describeKiller } from "./killer.ts";
 import type { Mutant } from "./mutant.ts";
+import { type MutantOptions, readOptions, type Search } from "./options.ts";
 import { type Found, readRecord, writeRecord } from "./record.ts";
 import { search, searchSpecs, simulate } from "./search.ts";
+import { describeTable, type Row } from "./table.ts";
 import { stopOnSignals } from "./trial.ts";
 import { twoAtATime } from "./two-at-a-time.ts";
 
-const { values } = parseArgs({
-  options: {
-    search: { type: "boolean", default: false },
-    among: { type: "string", default: "all" },
-    unknown: { type: "boolean", default: false },
-    seeds: { type: "string", default: "60" },
-    only: { type: "string", multiple: true },
-    choose: { type: "string" },
-    by: { type: "string", default: "" },
-  },
-});
+const WRONG_ARGUMENTS = 2;
 
-function selected(): readonly Mutant[] {
-  const known = values.unknown ? readRecord() : new Map<string, Found>();
-  const all = values.only?.map(mutantNamed) ?? MUTANTS;
-  const named = all.filter(({ name }) => !known.get(name)?.killer);
-  return values.choose === undefined ? named : choose(named, Number(values.choose), values.by);
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function selected({ only, choice, search: searching }: MutantOptions): readonly Mutant[] {
+  const known = searching?.isForUnknown === true ? readRecord() : new Map<string, Found>();
+  const named = (only?.map(mutantNamed) ?? MUTANTS).filter(({ name }) => !known.get(name)?.killer);
+  return choice === null ? named : choose(named, choice.count, choice.by);
 }
 
 function seconds(durationMs: number): string {
@@ -47,66 +44,87 @@ function seconds(durationMs: number): string {
 }
 
 function printJudgement({ mutant, isKilled, killer, line, durationMs }: Judgement): void {
-  const verdict = isKilled ? "killed" : "FAILED";
   const about = [mutant.name, mutant.pitfall, killer, line, seconds(durationMs)];
-  process.stdout.write(`${verdict}  ${about.join("  |  ")}\n`);
+  say(`${isKilled ? "killed" : "FAILED"}  ${about.join("  |  ")}`);
 }
 
 async function runAll(mutants: readonly Mutant[]): Promise<number> {
-  const judge = new Judge(readRecord());
+  const record = readRecord();
+  const judge = new Judge(record);
   const judgements = await twoAtATime(mutants, async (mutant) => {
     const judgement = await judge.judge(mutant);
     printJudgement(judgement);
     return judgement;
   });
   const failed = judgements.filter(({ isKilled }) => !isKilled);
+  const rows = judgements.map(({ mutant, isKilled, killer, line }): Row => {
+    const simulator = record.get(mutant.name)?.simulator ?? "";
+    return { mutant, rule: isKilled ? line : `FAILED: ${line}`, killer, simulator };
+  });
+  say(`\n${describeTable(rows)}\n`);
   for (const judgement of failed) {
     printJudgement(judgement);
   }
-  process.stdout.write(`${judgements.length - failed.length} killed, ${failed.length} failed\n`);
+  say(`${judgements.length - failed.length} killed, ${failed.length} failed`);
   return failed.length;
 }
 
 /** What is known of the mutant afterwards, if all of it or only a part is looked for. */
-async function find(mutant: Mutant, known: Found | undefined): Promise<Found> {
-  const seeds = Number(values.seeds);
-  if (values.among === "specs") {
+async function find(mutant: Mutant, known: Found | undefined, { among, seeds }: Search): Promise<Found> {
+  if (among === "specs") {
     return { killer: null, rule: "", simulator: known?.simulator ?? "", ...(await searchSpecs(mutant)) };
   }
-  if (values.among === "simulator") {
+  if (among === "simulator") {
     const simulated = await simulate(mutant, seeds);
     return known?.killer && !("seeds" in known.killer) ? { ...known, simulator: simulated.simulator } : simulated;
   }
   return await search(mutant, seeds);
 }
 
-async function searchAll(mutants: readonly Mutant[]): Promise<number> {
+async function searchAll(mutants: readonly Mutant[], searching: Search): Promise<number> {
   const record = readRecord();
   const names = MUTANTS.map(({ name }) => name);
-  let failures = 0;
-  await twoAtATime(mutants, async (mutant) => {
+  const rows = await twoAtATime(mutants, async (mutant): Promise<Row> => {
     const startedMs = performance.now();
     const stale = staleness(mutant);
-    if (stale === null) {
-      const found = await find(mutant, record.get(mutant.name));
-      record.set(mutant.name, found);
-      writeRecord(record, names);
-      const killer = found.killer === null ? "SURVIVED" : describeKiller(found.killer);
-      const about = [mutant.name, mutant.pitfall, killer, found.rule, found.simulator];
-      process.stdout.write(`${about.join("  |  ")}  |  ${seconds(performance.now() - startedMs)}\n`);
-      failures += found.killer === null ? 1 : 0;
-    } else {
-      process.stdout.write(`${stale}\n`);
-      failures++;
+    if (stale !== null) {
+      say(stale);
+      return { mutant, rule: stale, killer: "", simulator: "" };
     }
+    const found = await find(mutant, record.get(mutant.name), searching);
+    record.set(mutant.name, found);
+    writeRecord(record, names);
+    const killer = found.killer === null ? "" : describeKiller(found.killer);
+    const about = [mutant.name, mutant.pitfall, killer || "SURVIVED", found.rule, found.simulator];
+    say(`${about.join("  |  ")}  |  ${seconds(performance.now() - startedMs)}`);
+    return { mutant, rule: killer === "" ? "SURVIVED" : found.rule, killer, simulator: found.simulator };
   });
-  process.stdout.write(`${mutants.length - failures} killed, ${failures} failed\n`);
+  const failures = rows.filter(({ killer }) => killer === "").length;
+  say(`\n${describeTable(rows)}\n`);
+  say(`${rows.length - failures} killed, ${failures} failed`);
   return failures;
 }
 
-if (!["all", "specs", "simulator"].includes(values.among)) {
-  throw new Error(`--among says all, specs or simulator, not "${values.among}"`);
+async function main(): Promise<boolean> {
+  const options = readOptions(process.argv.slice(2));
+  if (options === null) {
+    return true;
+  }
+  const mutants = selected(options);
+  if (mutants.length === 0) {
+    throw new UsageError("there is no mutant to try");
+  }
+  stopOnSignals();
+  const failures = options.search === null ? await runAll(mutants) : await searchAll(mutants, options.search);
+  return failures === 0;
 }
-stopOnSignals();
-const failures = values.search ? await searchAll(selected()) : await runAll(selected());
-process.exitCode = failures > 0 ? 1 : 0;
+
+try {
+  process.exitCode = (await main()) ? 0 : 1;
+} catch (error) {
+  if (!(error instanceof UsageError)) {
+    throw error;
+  }
+  process.stderr.write(`${error.message.replaceAll("\n", " ")}\n`);
+  process.exitCode = WRONG_ARGUMENTS;
+}

@@ -1,0 +1,77 @@
+/**
+ * Runs what runs on every commit, with the npm of this machine, on a small repository whose scripts say what they are told
+ * to: nothing that goes wrong in one of them may end as a success.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { repositoryRoot } from "./command.ts";
+
+const TEST_LIMIT_MS = 60_000; // npm takes half a second three times, on cores that other tests keep busy.
+
+const CHECK = "echo '4 passed, 0 failed'";
+const TEST = "echo '100 passed, 0 failed, 2 skipped'";
+const MUTANTS = "echo '7 killed, 0 failed'";
+
+describe("what runs on every commit", function () {
+  this.timeout(TEST_LIMIT_MS);
+  let root: string;
+
+  beforeEach(async () => {
+    root = mkdtempSync(path.join(tmpdir(), "quoin-test-ci-"));
+    mkdirSync(path.join(root, "tmp"));
+    await cp(path.join(repositoryRoot, ".ci"), path.join(root, ".ci"), { recursive: true });
+    mkdirSync(path.join(root, "scripts"));
+    writeFileSync(path.join(root, "scripts/setup.mjs"), "");
+  });
+
+  afterEach(() => {
+    rmSync(root, { recursive: true });
+  });
+
+  function run(check: string, test: string, mutants: string): { last: string; status: number | null } {
+    writeFileSync(path.join(root, "package.json"), JSON.stringify({ scripts: { check, test, mutants } }));
+    const { stdout, status } = spawnSync(path.join(root, ".ci/run"), {
+      cwd: root,
+      env: { ...process.env, TMPDIR: path.join(root, "tmp"), npm_config_cache: path.join(root, "cache") },
+      encoding: "utf8",
+    });
+    return { last: stdout.trimEnd().split("\n").at(-1) ?? "", status };
+  }
+
+  it("adds up checks, tests and mutants", () => {
+    expect(run(CHECK, TEST, MUTANTS)).to.deep.equal({ last: "111 passed, 0 failed", status: 0 });
+  });
+
+  it("takes the last count of each, for the output may hold others", () => {
+    const tests = "echo '5 passed, 9 failed'; echo '100 passed, 0 failed'";
+    expect(run(CHECK, tests, MUTANTS)).to.deep.equal({ last: "111 passed, 0 failed", status: 0 });
+  });
+
+  it("goes on after a failure, and fails in the end", () => {
+    const tests = "echo '98 passed, 2 failed'; exit 1";
+    const mutants = "echo '5 killed, 3 failed'; exit 1";
+    expect(run(CHECK, tests, mutants)).to.deep.equal({ last: "107 passed, 5 failed", status: 1 });
+  });
+
+  it("fails if one of them fails without a word, or counts nothing", () => {
+    expect(run(CHECK, TEST, "echo '7 killed, 0 failed'; exit 1")).to.deep.equal({
+      last: "111 passed, 1 failed",
+      status: 1,
+    });
+    expect(run(CHECK, TEST, "exit 0")).to.deep.equal({ last: "104 passed, 1 failed", status: 1 });
+    expect(run(CHECK, TEST, "echo '0 killed, 0 failed'")).to.deep.equal({ last: "104 passed, 1 failed", status: 1 });
+    expect(run(CHECK, "echo '0 passed, 0 failed'; exit 1", MUTANTS)).to.deep.equal({
+      last: "11 passed, 1 failed",
+      status: 1,
+    });
+  });
+
+  it("fails if the setup fails", () => {
+    writeFileSync(path.join(root, "scripts/setup.mjs"), "process.exit(1);\n");
+    expect(run(CHECK, TEST, MUTANTS)).to.deep.equal({ last: "0 passed, 1 failed", status: 1 });
+  });
+});

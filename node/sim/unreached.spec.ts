@@ -28,7 +28,7 @@ describe("what runs never reach", () => {
     const without = all.find((name) => !REASONS.has(name)) ?? "";
     const others = all.filter((name) => name !== withReason && name !== without);
     const [title, ...lines] = describeUnreached(new Map(others.map((name) => [name, 1]))).split("\n");
-    expect(title).to.match(/^never reached: 2 of \d+ marks and \d+ pairs$/);
+    expect(title).to.match(/^never reached: 2 of \d+ marks and \d+ pairs together$/);
     expect(lines.sort()).to.deep.equal(
       [
         `    ${withReason}: ${REASONS.get(withReason)}`,

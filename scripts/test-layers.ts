@@ -35,8 +35,6 @@ export function findLayers(): TestLayer[] {
     ["corpus", "determinism", "main", "seed-processes", "sim"].map((name) => `node/sim/${name}.spec.ts`),
   );
   return [
-    // Several members as real processes, under load.
-    { name: "cluster", files: cluster, timeoutMs: 180_000 },
     // Real processes and stores that are killed or damaged, and started again.
     { name: "crash", files: crash, timeoutMs: 120_000 },
     {
@@ -56,14 +54,16 @@ export function findLayers(): TestLayer[] {
     },
     // Whole clusters in simulated time: hundreds of runs, one after the other.
     { name: "simulator", files: simulator, timeoutMs: 60_000 },
-    // Deliberate bugs, each against what is to catch it, in processes of their own.
-    { name: "mutants", files: mutants, timeoutMs: 240_000 },
+    // Several members as real processes, under load.
+    { name: "cluster", files: cluster, timeoutMs: 180_000 },
     // Real processes as a user runs them.
     {
       name: "process",
       files: find(["node/test/**/*.spec.ts"]).filter((file) => ![...cluster, ...crash].includes(file)),
       timeoutMs: 120_000,
     },
+    // Deliberate bugs, each against what is to catch it, in processes of their own.
+    { name: "mutants", files: mutants, timeoutMs: 240_000 },
   ];
 }
 

@@ -38,9 +38,9 @@ describe("processes that run seeds", function () {
   });
 
   it("report each seed in its order, as if it had run here", async () => {
-    const reports = await all(runApart({ first: LARGE, count: 5, isShrunk: false }, 2));
+    const reports = await all(runApart({ first: LARGE, count: 3, isShrunk: false }, 2));
     const here = reports.map(({ seed }) => runSeed(seed, HERE));
-    expect(reports.map(({ seed }) => seed)).to.deep.equal([0, 1, 2, 3, 4].map((at) => LARGE + at));
+    expect(reports.map(({ seed }) => seed)).to.deep.equal([0, 1, 2].map((at) => LARGE + at));
     for (const [at, { words, traceHash, checkpoints, tally, isFailed }] of reports.entries()) {
       expect({ words, traceHash, checkpoints, isFailed }).to.deep.equal({
         ...{ words: here[at]?.words, traceHash: here[at]?.traceHash },
@@ -60,9 +60,9 @@ describe("processes that run seeds", function () {
 
   it("fail the seed that one of them dies of, and go on with the others", async () => {
     process.env.NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(DIES_OF_12)}`;
-    const reports = await all(runApart({ first: 10, count: 5, isShrunk: false }, 2));
-    expect(reports.map(({ isFailed }) => isFailed)).to.deep.equal([false, false, true, false, false]);
-    expect(reports[2]?.words).to.match(/^FAIL .*\nseed 12 .*exit code 7\nrepeat {2}npm run sim -- --seed 12 --seeds 1/);
+    const reports = await all(runApart({ first: 11, count: 3, isShrunk: false }, 2));
+    expect(reports.map(({ isFailed }) => isFailed)).to.deep.equal([false, true, false]);
+    expect(reports[1]?.words).to.match(/^FAIL .*\nseed 12 .*exit code 7\nrepeat {2}npm run sim -- --seed 12 --seeds 1/);
   });
 
   it("end when nobody asks for more", async () => {

@@ -49,5 +49,7 @@ export function describeUnreached(reached: ReadonlyMap<string, number>): string 
   const lines = never.map(
     (name) => `    ${name}: ${REASONS.get(name) ?? "no reason is known, or there were too few runs"}`,
   );
-  return [`never reached: ${never.length} of ${marks.length} marks and ${pairs.length} pairs together`, ...lines].join("\n");
+  return [`never reached: ${never.length} of ${marks.length} marks and ${pairs.length} pairs together`, ...lines].join(
+    "\n",
+  );
 }

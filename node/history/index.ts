@@ -1,3 +1,4 @@
+export { counterCheck, type Increment } from "./counters.ts";
 export { type CountedRequest, exactlyOnceCheck } from "./exactly-once.ts";
 export {
   History,
@@ -9,6 +10,7 @@ export {
   type RecordedOperation,
 } from "./history.ts";
 export { judgeHistory } from "./judgement.ts";
+export { type LifetimeOperation, lifetimeCheck } from "./lifetimes.ts";
 export { describeVerdict } from "./report.ts";
 export { SEARCH_LIMIT_MS, searchCheck } from "./search.ts";
 export type { Verdict } from "./verdict.ts";

@@ -46,6 +46,11 @@ export class BlockDisk {
     await run("mount", ["-o", "remount,abort", this.directory]);
   }
 
+  /** Takes the right to write away from everybody, or gives it back. Nobody may write at that time. */
+  async setReadOnly(isReadOnly: boolean): Promise<void> {
+    await run("mount", ["-o", `remount,${isReadOnly ? "ro" : "rw"}`, this.directory]);
+  }
+
   /** Makes it usable again, with what was durable. Nobody may use it. */
   async repair(): Promise<void> {
     await run("umount", [this.directory]);

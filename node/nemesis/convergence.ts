@@ -1,29 +1,49 @@
 /** What must be true of a cluster some time after the last fault has ended. */
 
 import type { ClusterUnderTest, ConcurrentLoad } from "../test/harness/index.ts";
+import type { CounterLoad } from "./counter-load.ts";
+import type { LifetimeLoad } from "./lifetime-load.ts";
 import { revive } from "./recovery.ts";
 
 const NAMESPACE = "default";
 const CALL_TIMEOUT_MS = 30_000;
 
+/** What runs on a cluster while faults are made. */
+export interface Loads {
+  readonly keys: ConcurrentLoad;
+  readonly lifetimes: LifetimeLoad;
+  readonly counters: CounterLoad;
+}
+
 /**
- * Waits until every member serves, ends the load, and looks at all of it: every key can be read, each member takes a
+ * Waits until every member serves, ends the loads, and looks at all of it: every key can be read, and those with a time to live are gone, each member takes a
  * write and reads it back, one leads, all have the same state, and nobody raises an alarm.
  *
  * @returns what is not true, in words.
  */
-export async function converge(cluster: ClusterUnderTest, load: ConcurrentLoad): Promise<readonly string[]> {
+export async function converge(
+  cluster: ClusterUnderTest,
+  { keys, lifetimes, counters }: Loads,
+): Promise<readonly string[]> {
   const steps: readonly (() => Promise<readonly string[]>)[] = [
     async () => {
       await Promise.all(cluster.members.map((member) => revive(cluster, member)));
       return [];
     },
-    async () => {
+    ...[keys, lifetimes, counters].map((load) => async () => {
       await load.stop();
+      return [];
+    }),
+    async () => {
+      await keys.readAll();
       return [];
     },
     async () => {
-      await load.readAll();
+      await lifetimes.untilAllGone();
+      return [];
+    },
+    async () => {
+      await counters.readAll();
       return [];
     },
     () => writeThroughEach(cluster),

@@ -1,10 +1,12 @@
 /**
- * Faults of what members have stored: a directory that is gone, files that were damaged while their member was down. One member at a time: more than a minority of lost data is more than any protocol survives.
+ * Faults of what members have stored: a directory that is gone or an older copy of itself, files that were damaged while
+ * their member was down. One member at a time: more than a minority of lost data is more than any protocol survives.
  */
 
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { type ClusterMember, until } from "../test/harness/index.ts";
+import { type ClusterMember, type ClusterUnderTest, until } from "../test/harness/index.ts";
 import { type FaultKind, type Field, type Landing, landed, pick, skipped, unclear } from "./fault.ts";
 import { replace, revive } from "./recovery.ts";
 
@@ -12,6 +14,7 @@ const STATE_LIMIT_MS = 60_000;
 
 export const DAMAGE_FAULTS: readonly FaultKind[] = [
   { name: "directory wiped", lane: "member", needs: [], make: wipe },
+  { name: "directory of an older copy", lane: "member", needs: [], make: putBack },
   damage("damage: bit flipped", (path, random) => {
     const bytes = readFileSync(path);
     const bit = random(bytes.length * 8);
@@ -49,6 +52,56 @@ async function wipe({ cluster, random }: Field): Promise<Landing> {
   const now = (await victim.status())?.id ?? "";
   const evidence = `${victim.name} said MEMBER_DATA_LOST as "${id}", was ${old} and is ${now}`;
   return now !== old && id === "" ? landed(evidence) : unclear(evidence);
+}
+
+/**
+ * Puts an older copy of a member's directory back, which the others notice: they have met later starts of it. Nothing
+ * else happens meanwhile, for whoever had not met it could not notice.
+ */
+function putBack({ cluster, random, inQuiet }: Field): Promise<Landing> {
+  return inQuiet(async () => {
+    const victim = pick(random, cluster.members);
+    await victim.kill();
+    const copy = `${victim.dataDirectory}-copy`;
+    await cp(victim.dataDirectory, copy, { recursive: true });
+    try {
+      // The copy will count its starts on from where it was taken: once more is not enough to tell them apart.
+      for (let starts = 0; starts < 2; starts++) {
+        await victim.restart();
+        await revive(cluster, victim);
+      }
+      const id = (await victim.status())?.id ?? "";
+      const boot = await untilMetByAll(cluster, victim, id);
+      await victim.kill();
+      victim.wipe();
+      await cp(copy, victim.dataDirectory, { recursive: true });
+      victim.start();
+      const { alarms } = await victim.untilState("MEMBER_REFUSED", STATE_LIMIT_MS);
+      await replace(cluster, victim);
+      return landed(`${victim.name}, met by all in boot ${boot}, was refused as an older copy: ${alarms.join("; ")}`);
+    } finally {
+      rmSync(copy, { recursive: true, force: true });
+    }
+  });
+}
+
+/** Waits until all others have met the latest start of a member that anybody has met, and returns its boot. */
+async function untilMetByAll(cluster: ClusterUnderTest, member: ClusterMember, id: string): Promise<number> {
+  const others = cluster.members.filter((other) => other !== member);
+  return until(`all to meet ${member.name}`, () => {
+    const boots = others.map((other) => bootMet(other.output, id));
+    const latest = Math.max(...boots);
+    return latest > 0 && boots.every((boot) => boot === latest) ? latest : null;
+  });
+}
+
+/** The latest boot of a member that the log of another one tells of; 0 = none. */
+function bootMet(log: string, id: string): number {
+  const met = new RegExp(
+    `"peer":${id},.*"boot":([0-9]+),"msg":"(?:connected to a member|a member has connected)"`,
+    "g",
+  );
+  return Math.max(0, ...log.matchAll(met).map(([, boot]) => Number(boot)));
 }
 
 interface Done {

@@ -1,10 +1,11 @@
-/** Faults of disks under members that run: full, held up, dead. */
+/** Faults of disks under members that run: full, held up, dead, read-only. */
 
 import { readdirSync, readFileSync } from "node:fs";
-import { type ClusterMember, pause, until } from "../test/harness/index.ts";
+import { type ClusterMember, type Ended, pause, until } from "../test/harness/index.ts";
 import type { BlockDisk } from "./block-disk.ts";
 import { type FaultKind, type Field, type Landing, landed, pick, skipped, spread, unclear } from "./fault.ts";
 import { revive } from "./recovery.ts";
+import { STORE_FAILED } from "./specified-end.ts";
 
 const FULL_MS = [2_000, 6_000] as const;
 /** What a member frees while its disk should be full is taken at once. */
@@ -15,13 +16,12 @@ const FULL_BYTES = 64 * 1024;
 const FROZEN_MS = [200, 10_000] as const;
 /** How often is looked at who waits for a disk that is held up. */
 const LOOK_MS = 50;
-/** A member whose disk has died ends with this (P32). */
-const STORE_FAILED = 71;
 
 export const DISK_FAULTS: readonly FaultKind[] = [
   { name: "disk full", lane: "member", needs: ["small disk"], make: fillDisk },
   { name: "disk held up", lane: "member", needs: ["block disk"], make: holdUp },
   { name: "disk dead", lane: "member", needs: ["block disk"], make: letDie },
+  { name: "disk read-only", lane: "member", needs: ["block disk"], make: forbidWriting },
 ];
 
 async function fillDisk({ cluster, smallDisks, random, excuse }: Field): Promise<Landing> {
@@ -34,7 +34,7 @@ async function fillDisk({ cluster, smallDisks, random, excuse }: Field): Promise
   if (disk === undefined) {
     return skipped(`${victim.name} has no small disk`);
   }
-  excuse(victim.name);
+  const pardon = excuse(victim.name);
   const endMs = performance.now() + spread(random, ...FULL_MS);
   let refused = 0;
   let free: number;
@@ -51,6 +51,7 @@ async function fillDisk({ cluster, smallDisks, random, excuse }: Field): Promise
   const end = victim.isAlive ? "its process went on" : `its process ended with ${(await victim.ended).code}`;
   const evidence = `${victim.name}: refused the filler ${refused} times, ${free} bytes free at the end; ${end}`;
   const after = await revive(cluster, victim);
+  pardon();
   return refused > 0 && free < FULL_BYTES ? landed(`${evidence}; ${after}`) : unclear(evidence);
 }
 
@@ -85,7 +86,7 @@ async function letDie(field: Field): Promise<Landing> {
     return skipped("no member with a disk that can die runs");
   }
   const { victim, disk } = picked;
-  excuse(victim.name);
+  const pardon = excuse(victim.name);
   await disk.fail();
   await until(`${victim.name} to end because its disk has died`, () => !victim.isAlive);
   const { code, signal } = await victim.ended;
@@ -93,7 +94,44 @@ async function letDie(field: Field): Promise<Landing> {
   if (code !== STORE_FAILED) {
     throw new Error(`${victim.name} ended with ${code ?? signal} when its disk had died, not with ${STORE_FAILED}`);
   }
-  return landed(`${victim.name}: its process ended with ${code}; ${await revive(cluster, victim)}`);
+  const after = await revive(cluster, victim);
+  pardon();
+  return landed(`${victim.name}: its process ended with ${code}; ${after}`);
+}
+
+/** The kernel takes the right to write away only where nobody writes: a start meets it. */
+async function forbidWriting(field: Field): Promise<Landing> {
+  const { cluster, excuse } = field;
+  const picked = pickBlockDisk(field);
+  if (picked === null) {
+    return skipped("no member with a disk that can be made read-only runs");
+  }
+  const { victim, disk } = picked;
+  const pardon = excuse(victim.name);
+  await victim.kill();
+  // The kernel may take a moment to close what the process had open.
+  await until("the disk to be read-only", () =>
+    disk.setReadOnly(true).then(
+      () => true,
+      () => false,
+    ),
+  );
+  let ended: Ended;
+  try {
+    victim.start();
+    await until(`${victim.name} to end because it cannot write`, () => !victim.isAlive);
+    ended = await victim.ended;
+  } finally {
+    await victim.kill();
+    await disk.setReadOnly(false);
+  }
+  if (ended.code !== STORE_FAILED) {
+    const how = ended.code ?? ended.signal;
+    throw new Error(`${victim.name} ended with ${how} on a read-only disk, not with ${STORE_FAILED}`);
+  }
+  const after = await revive(cluster, victim);
+  pardon();
+  return landed(`${victim.name}: its start ended with ${ended.code}; ${after}`);
 }
 
 function pickBlockDisk({ cluster, blockDisks, random }: Field): { victim: ClusterMember; disk: BlockDisk } | null {

@@ -5,10 +5,13 @@
 
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { whyNoCertificates } from "../test/peers/index.ts";
 import { BlockDisk } from "./block-disk.ts";
 import { run, succeeds } from "./command.ts";
+import { findGroupVersion, type GroupVersion } from "./control-groups.ts";
 import { directoryOf, namespaceOf } from "./run-name.ts";
 import { SmallDisk } from "./small-disk.ts";
+import { compileSyncShim } from "./sync-shim.ts";
 
 /** What can be done here. */
 export interface Abilities {
@@ -18,9 +21,17 @@ export interface Abilities {
   readonly hasRate: boolean;
   /** Links with a delay of their own. */
   readonly hasDelay: boolean;
+  /** Links that let some packets overtake others. */
+  readonly hasReordering: boolean;
+  /** Calls for durability that can be made to wait and to fail: there is a compiler for the library that does it. */
+  readonly hasSyncShim: boolean;
+  /** The version of control groups, for limits of processor and memory; null = none. */
+  readonly groupVersion: GroupVersion | null;
+  /** There is what makes certificates. */
+  readonly hasCertificates: boolean;
   /** File systems in memory that can be filled. */
   readonly hasSmallDisks: boolean;
-  /** File systems on loop devices, which can be held up and made to fail. */
+  /** File systems on loop devices, which can be held up, made to fail, and made read-only. */
   readonly hasBlockDisks: boolean;
   /** A line for each thing that cannot be done, and why. */
   readonly lacking: readonly string[];
@@ -49,17 +60,28 @@ const FILTER = `table inet probe {
   }
 }`;
 
+const PRIORITIES = `table inet priorities {
+  chain output {
+    type filter hook output priority 0
+    ip daddr 192.0.2.1 numgen random mod 3 0 counter meta priority set 1:2
+  }
+}`;
+
+type NetworkAbilities = Pick<Abilities, "hasNetwork" | "hasRate" | "hasDelay" | "hasReordering">;
+
+const NO_NETWORK: NetworkAbilities = { hasNetwork: false, hasRate: false, hasDelay: false, hasReordering: false };
+
 /**
  * Finds out what can be done.
  *
  * @param mayInstall whether missing tools are installed, which changes the machine and needs a network.
  */
 export async function findAbilities(mayInstall: boolean): Promise<Abilities> {
-  const nothing = { hasNetwork: false, hasRate: false, hasDelay: false };
+  const portable = await probePortable();
   if (process.platform !== "linux" || process.getuid?.() !== 0) {
     const why = process.platform === "linux" ? "this is not root" : "this is not Linux";
-    const lacking = [`no faults of network and disks: ${why}`];
-    return { ...nothing, hasSmallDisks: false, hasBlockDisks: false, lacking };
+    const lacking = [...portable.lacking, `no faults of network and disks, no limits: ${why}`];
+    return { ...NO_NETWORK, hasSmallDisks: false, hasBlockDisks: false, groupVersion: null, ...portable, lacking };
   }
   const missing = await missingTools(mayInstall);
   const disks = await probeDisks();
@@ -67,8 +89,30 @@ export async function findAbilities(mayInstall: boolean): Promise<Abilities> {
   const network =
     missing.length === 0
       ? await probeNetwork()
-      : { ...nothing, lacking: [`no network faults: there is no ${names.join(" and no ")}`] };
-  return { ...disks, ...network, lacking: [...disks.lacking, ...network.lacking] };
+      : { ...NO_NETWORK, lacking: [`no network faults: there is no ${names.join(" and no ")}`] };
+  const groupVersion = findGroupVersion(process.pid);
+  const noLimits = groupVersion === null ? ["no limits of processor and memory: no control groups can be made"] : [];
+  const lacking = [...portable.lacking, ...disks.lacking, ...network.lacking, ...noLimits];
+  return { ...portable, ...disks, ...network, groupVersion, lacking };
+}
+
+/** What needs no root. */
+async function probePortable(): Promise<Pick<Abilities, "hasSyncShim" | "hasCertificates" | "lacking">> {
+  const lacking: string[] = [];
+  const directory = join(directoryOf(process.pid), "probe");
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  try {
+    const hasSyncShim = await isPossible(lacking, "no syncs that wait or fail", async () => {
+      await compileSyncShim(directory);
+    });
+    const noCertificates = whyNoCertificates();
+    if (noCertificates !== null) {
+      lacking.push(`members meet in plain TCP: ${noCertificates}`);
+    }
+    return { hasSyncShim, hasCertificates: noCertificates === null, lacking };
+  } finally {
+    rmSync(directoryOf(process.pid), { recursive: true, force: true });
+  }
 }
 
 async function missingTools(mayInstall: boolean): Promise<readonly Tool[]> {
@@ -107,6 +151,8 @@ async function probeDisks(): Promise<Pick<Abilities, "hasSmallDisks" | "hasBlock
         await disk.thaw();
         await disk.fail();
         await disk.repair();
+        await disk.setReadOnly(true);
+        await disk.setReadOnly(false);
       } finally {
         await disk.unmount();
       }
@@ -128,27 +174,28 @@ async function isPossible(lacking: string[], consequence: string, attempt: () =>
   }
 }
 
-async function probeNetwork(): Promise<Omit<Abilities, "hasSmallDisks" | "hasBlockDisks">> {
-  const nothing = { hasNetwork: false, hasRate: false, hasDelay: false };
+async function probeNetwork(): Promise<NetworkAbilities & Pick<Abilities, "lacking">> {
   const name = namespaceOf(process.pid, "probe");
   if (!(await succeeds("ip", ["netns", "add", name]))) {
-    return { ...nothing, lacking: ["no network faults: this kernel or container allows no network namespaces"] };
+    return { ...NO_NETWORK, lacking: ["no network faults: this kernel or container allows no network namespaces"] };
   }
   const inside = (...command: readonly string[]): Promise<boolean> =>
     succeeds("ip", ["netns", "exec", name, ...command]);
   try {
     if (!(await inside("nft", FILTER))) {
-      return { ...nothing, lacking: ["no network faults: this kernel or container allows no packet filters"] };
+      return { ...NO_NETWORK, lacking: ["no network faults: this kernel or container allows no packet filters"] };
     }
     const queue = (...discipline: readonly string[]): Promise<boolean> =>
       inside("tc", "qdisc", "replace", "dev", "lo", "root", ...discipline);
     const hasRate = await queue("tbf", "rate", "1mbit", "burst", "16k", "latency", "400ms");
     const hasDelay = await queue("netem", "delay", "1ms");
+    const hasReordering = (await queue("htb", "default", "1")) && (await inside("nft", PRIORITIES));
     const lacking = [
       ...(hasRate ? [] : ["no low rates: this kernel has no tbf"]),
       ...(hasDelay ? [] : ["this kernel has no netem: delays are made by a relay instead"]),
+      ...(hasReordering ? [] : ["no reordering: this kernel has no htb, or sets no priorities"]),
     ];
-    return { hasNetwork: true, hasRate, hasDelay, lacking };
+    return { hasNetwork: true, hasRate, hasDelay, hasReordering, lacking };
   } finally {
     await run("ip", ["netns", "delete", name]);
   }

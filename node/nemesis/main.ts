@@ -12,40 +12,65 @@
 import { randomInt } from "node:crypto";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { runNemesis } from "./nemesis.ts";
+import { NoSuchFault, runNemesis } from "./nemesis.ts";
 import { describeResult, isPassed } from "./report.ts";
 
 const SEED_MAX = 0x1_0000_0000;
 const MEMBERS: ReadonlySet<number> = new Set([3, 5]);
+const WRONG_ARGUMENTS = 2;
 
-const { values } = parseArgs({
-  options: {
-    minutes: { type: "string", default: "1" },
-    members: { type: "string", default: "3" },
-    seed: { type: "string", default: String(randomInt(SEED_MAX)) },
-    output: { type: "string" },
-    fault: { type: "string", multiple: true },
-  },
-});
+function refuse(why: string): never {
+  console.error(`nemesis: ${why}`);
+  process.exit(WRONG_ARGUMENTS);
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      options: {
+        minutes: { type: "string", default: "1" },
+        members: { type: "string", default: "3" },
+        seed: { type: "string", default: String(randomInt(SEED_MAX)) },
+        output: { type: "string" },
+        fault: { type: "string", multiple: true },
+      },
+    }).values;
+  } catch (error) {
+    return refuse(error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error));
+  }
+}
+
+const values = readArguments();
 const minutes = Number(values.minutes);
 const members = Number(values.members);
 const seed = Number(values.seed);
-if (!(minutes > 0) || !MEMBERS.has(members) || !Number.isInteger(seed) || seed < 0 || seed >= SEED_MAX) {
-  console.error("--minutes must be above 0, --members 3 or 5, --seed a whole number below 2^32");
-  process.exit(2);
+if (!(minutes > 0 && Number.isFinite(minutes))) {
+  refuse(`--minutes must be a number above 0, not "${values.minutes}"`);
+}
+if (!MEMBERS.has(members)) {
+  refuse(`--members must be 3 or 5, not "${values.members}"`);
+}
+if (values.seed === "" || !Number.isInteger(seed) || seed < 0 || seed >= SEED_MAX) {
+  refuse(`--seed must be a whole number below 2^32, not "${values.seed}"`);
 }
 if (process.platform !== "linux") {
-  console.error("faults are made and measured by what Linux offers: this runs on Linux only");
-  process.exit(2);
+  refuse("faults are made and measured by what Linux offers: this runs on Linux only");
 }
 const time = new Date().toISOString().replaceAll(/[:.]/g, "-");
 console.log(`members ${members}  minutes ${minutes}  seed ${seed}`);
-const result = await runNemesis({
-  ...{ members, runMs: minutes * 60_000, seed },
-  output: resolve(values.output ?? `.quoin/nemesis/${time}-${seed}`),
-  kinds: values.fault ?? null,
-  mayInstall: true,
-  print: (line) => console.log(line),
-});
-console.log(`\n${describeResult(result)}`);
-process.exit(isPassed(result) ? 0 : 1);
+try {
+  const result = await runNemesis({
+    ...{ members, runMs: minutes * 60_000, seed },
+    output: resolve(values.output ?? `.quoin/nemesis/${time}-${seed}`),
+    kinds: values.fault ?? null,
+    mayInstall: true,
+    print: (line) => console.log(line),
+  });
+  console.log(`\n${describeResult(result)}`);
+  process.exit(isPassed(result) ? 0 : 1);
+} catch (error) {
+  if (error instanceof NoSuchFault) {
+    refuse(error.message);
+  }
+  throw error;
+}

@@ -1,11 +1,13 @@
-/** Changes of the membership under load, as far as they are no repair. */
+/** Changes of the membership and of addresses under load, as far as they are no repair. */
 
-import { until } from "../test/harness/index.ts";
-import { type FaultKind, type Field, type Landing, landed, pick, unclear } from "./fault.ts";
-import { presentLeader, untilAbsent, untilVoter } from "./recovery.ts";
+import { stablePorts, until } from "../test/harness/index.ts";
+import { type FaultKind, type Field, type Landing, landed, pick, skipped, unclear } from "./fault.ts";
+import { presentLeader, replace, revive, untilAbsent, untilVoter } from "./recovery.ts";
 
 export const MEMBERSHIP_FAULTS: readonly FaultKind[] = [
   { name: "churn: one more, one less", lane: "member", needs: [], make: churn },
+  { name: "churn: replaced under its name", lane: "member", needs: [], make: exchange },
+  { name: "address changed", lane: "member", needs: [], make: move },
 ];
 
 /** Adds a member of a new name, and removes one that is there, perhaps the new one, perhaps the leader. */
@@ -32,4 +34,39 @@ async function churn({ cluster, load, random, release }: Field): Promise<Landing
   const names = cluster.members.map(({ name }) => name);
   const evidence = `${added} was added, ${removed}${wasLeader ? ", the leader," : ""} removed and ${ending}: ${names}`;
   return removed !== added && !names.includes(added) ? unclear(evidence) : landed(evidence);
+}
+
+/** Removes a member that is well, and adds another one in its place and under its name. */
+async function exchange({ cluster, random }: Field): Promise<Landing> {
+  const member = pick(random, cluster.members);
+  const former = (await member.status())?.id;
+  if (former === undefined) {
+    return skipped(`${member.name} does not answer`);
+  }
+  await untilAbsent(cluster, member.name);
+  await replace(cluster, member);
+  const now = (await member.status())?.id;
+  const evidence = `${member.name} was ${former} and is ${now}`;
+  return now !== undefined && now !== former ? landed(evidence) : unclear(evidence);
+}
+
+/** Starts a member at another address, which it has the others know. Its files and filters follow it. */
+async function move({ cluster, load, random, inQuiet, readdress }: Field): Promise<Landing> {
+  // Filters of a fault of the network would let packets from a new address pass.
+  return inQuiet(async () => {
+    const member = pick(random, cluster.members);
+    const former = member.peer;
+    await member.kill();
+    const host = await readdress(member.name);
+    member.moveTo(host ?? member.host, await stablePorts());
+    load.connectTo(cluster.endpoints);
+    member.start();
+    const after = await revive(cluster, member);
+    await until(`the cluster to know ${member.name} at ${member.peer}`, async () => {
+      const leader = await presentLeader(cluster);
+      const { known } = (await leader?.report()) ?? {};
+      return known?.members.some(({ name, peerEndpoint }) => name === member.name && peerEndpoint === member.peer);
+    });
+    return landed(`${member.name} went from ${former} to ${member.peer} and ${after}`);
+  });
 }

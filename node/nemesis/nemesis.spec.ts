@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { TemporaryDirectories } from "../test/harness/index.ts";
 import { findAbilities } from "./machine.ts";
@@ -9,6 +10,9 @@ import { describeResult, isPassed } from "./report.ts";
 /** Its order of faults is always the same; when each meets the cluster is not. */
 const SEED = 7;
 const RUN_MS = 12_000;
+/** Puts the deliberate bug in that the environment names. */
+const MUTANT_LOADER = fileURLToPath(new URL("../sim/mutants/loader.ts", import.meta.url));
+const MUTANT_RUN_MS = 6_000;
 const KINDS = ["kill: leader", "kill: follower", "pause: any", "partition: leader alone", "partition: halves"];
 
 describe("the nemesis", () => {
@@ -30,8 +34,25 @@ describe("the nemesis", () => {
     expect(isPassed(result), describeResult(result)).to.equal(true);
     const landed = new Set(result.faults.filter((fault) => fault.result === "landed").map(({ kind }) => kind));
     expect([...landed]).to.include.members(KINDS);
-    const lines = readFileSync(join(output, "history.jsonl"), "utf8").trimEnd().split("\n");
-    expect(lines).to.have.lengthOf(result.operations);
+    const count = (file: string): number => readFileSync(join(output, file), "utf8").trimEnd().split("\n").length;
+    const recorded = count("history.jsonl") + count("lifetimes.jsonl") + count("counters.jsonl");
+    const counted = result.outcomes.reduce((sum, { ok, notExecuted, unknown }) => sum + ok + notExecuted + unknown, 0);
+    expect(counted).to.equal(recorded);
+    expect(result.elections).to.be.above(1);
     expect(result.acknowledgedWrites).to.be.above(0);
+  });
+
+  it("fails when members answer reads before they have what was committed (P11)", async () => {
+    const output = directories.make();
+    const result = await runNemesis({
+      ...{ members: 3, runMs: MUTANT_RUN_MS, seed: SEED, output, kinds: ["kill: follower"], mayInstall: false },
+      environment: { NODE_OPTIONS: `--import=${MUTANT_LOADER}`, QUOIN_MUTANT: "applied-before-the-read-index" },
+      print: () => undefined,
+    });
+    expect(readFileSync(join(output, "q-0.log"), "utf8")).to.contain("the mutant is in place");
+    expect(isPassed(result), describeResult(result)).to.equal(false);
+    const violations = result.violations.join("\n");
+    expect(violations).to.contain("violated: revisions never go backwards");
+    expect(violations).to.contain("violated: no order of the operations");
   });
 });

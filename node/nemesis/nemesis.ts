@@ -6,22 +6,31 @@
  * The seed fixes which faults are made and on what; the time at which each meets the cluster is the machine's.
  */
 
+import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { seededRandom } from "../src/replica/index.ts";
-import { ClusterUnderTest, type ConcurrentLoad, pause } from "../test/harness/index.ts";
-import { converge } from "./convergence.ts";
+import { ClusterUnderTest, pause } from "../test/harness/index.ts";
+import { CERTIFICATE_FAULTS } from "./certificate-faults.ts";
+import { converge, type Loads } from "./convergence.ts";
+import { CounterLoad } from "./counter-load.ts";
 import { DAMAGE_FAULTS } from "./damage-faults.ts";
 import { DISK_FAULTS } from "./disk-faults.ts";
-import { type FaultKind, type Field, type Landing, type Need, spread, unclear } from "./fault.ts";
+import { countElections } from "./elections.ts";
+import { type FaultKind, type Field, LANES, type Landing, type Need, spread, unclear } from "./fault.ts";
 import { judge } from "./judgement.ts";
 import { removeLeftovers } from "./leftovers.ts";
+import { LifetimeLoad } from "./lifetime-load.ts";
+import { LIMIT_FAULTS } from "./limit-faults.ts";
 import { type Abilities, findAbilities } from "./machine.ts";
 import { MEMBERSHIP_FAULTS } from "./membership-faults.ts";
 import { NETWORK_FAULTS } from "./network-faults.ts";
+import { countOutcomes, type OutcomeCount } from "./outcome-counts.ts";
 import { PROCESS_FAULTS } from "./process-faults.ts";
-import { type FaultRecord, type NemesisResult, writeFault, writeHistory, writeStates, writeSummary } from "./report.ts";
+import { type FaultRecord, type NemesisResult, writeFault, writeLines, writeStates, writeSummary } from "./report.ts";
 import { Schedule } from "./schedule.ts";
 import { Site } from "./site.ts";
+import { SYNC_FAULTS } from "./sync-faults.ts";
 import { Watch } from "./watch.ts";
 
 export interface NemesisOptions {
@@ -35,8 +44,13 @@ export interface NemesisOptions {
   readonly kinds: readonly string[] | null;
   /** Whether missing tools are installed by the system's package manager. */
   readonly mayInstall: boolean;
+  /** Added to the environment of the members. */
+  readonly environment?: Readonly<Record<string, string>>;
   readonly print: (line: string) => void;
 }
+
+/** What was asked for cannot be made here. */
+export class NoSuchFault extends Error {}
 
 const CLIENTS = 8;
 /** Half of the clients stay with one member each, so that all members forward and read all the time. */
@@ -46,6 +60,9 @@ const KEYS = 10;
 const TIMEOUT_MS = 200;
 /** Keeps the load at a few hundred operations a second, for what is looked for is no lack of speed. */
 const REST_MS = 15;
+/** Streams of randomness of their own, away from those of the lanes. */
+const LIFETIME_STREAM = 101;
+const COUNTER_STREAM = 102;
 /** Acknowledged writes before the first fault. */
 const WARM_WRITES = 100;
 /** Rest before each fault. */
@@ -53,78 +70,127 @@ const REST_BEFORE_FAULT_MS = [100, 4_000] as const;
 /** So much longer may a run take until everything planned has landed. */
 const OVERTIME = 0.5;
 const OVERTIME_MS_MIN = 30_000;
-const LANES = ["network", "member"] as const;
-const INTERRUPTIONS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-const EXIT_CODE_INTERRUPTED = 130;
+/** Signals that end a run, and the code that it ends with then: as a shell tells of a process that a signal has ended. */
+const INTERRUPTIONS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+const REMOVER = fileURLToPath(new URL("./remove.ts", import.meta.url));
 
 /** All kinds of faults. */
 const KINDS: readonly FaultKind[] = [
   ...NETWORK_FAULTS,
   ...PROCESS_FAULTS,
+  ...LIMIT_FAULTS,
   ...DISK_FAULTS,
+  ...SYNC_FAULTS,
   ...DAMAGE_FAULTS,
   ...MEMBERSHIP_FAULTS,
+  ...CERTIFICATE_FAULTS,
 ];
 
-/** Runs, and tells what came of it. Rejects only if there was nothing to judge: no cluster could be started. */
+/**
+ * Runs, and tells what came of it. Rejects with a NoSuchFault before anything is started, and otherwise only if there was
+ * nothing to judge: no cluster could be started.
+ */
 export async function runNemesis(options: NemesisOptions): Promise<NemesisResult> {
-  mkdirSync(options.output, { recursive: true });
-  for (const line of await removeLeftovers()) {
-    options.print(`removed, left by an earlier run: ${line}`);
-  }
-  const abilities = await findAbilities(options.mayInstall);
-  for (const line of abilities.lacking) {
-    options.print(line);
-  }
-  const site = await Site.create(abilities, options.output);
-  const interrupt = (): void => {
-    void site.remove().finally(() => process.exit(EXIT_CODE_INTERRUPTED));
-  };
-  for (const signal of INTERRUPTIONS) {
-    process.once(signal, interrupt);
-  }
+  const removed = removedAtExit();
   try {
-    return await runAt(site, abilities, options);
-  } finally {
-    await site.remove();
-    for (const signal of INTERRUPTIONS) {
-      process.removeListener(signal, interrupt);
+    for (const line of await removeLeftovers()) {
+      options.print(`removed, left by an earlier run: ${line}`);
     }
+    const abilities = await findAbilities(options.mayInstall);
+    const kinds = kindsOf(abilities, options.kinds);
+    mkdirSync(options.output, { recursive: true });
+    for (const line of [...abilities.lacking, ...describeLimits(abilities)]) {
+      options.print(line);
+    }
+    const site = await Site.create(abilities, { logs: options.output, environment: options.environment ?? {} });
+    return await runAt(site, abilities, kinds, options);
+  } finally {
+    removed();
   }
 }
 
-async function runAt(site: Site, abilities: Abilities, options: NemesisOptions): Promise<NemesisResult> {
+/**
+ * Has everything that this run makes outside its own memory removed when the process ends, at a signal or by an error that
+ * nobody has caught; returns what removes it now. Nothing else happens meanwhile: a client that goes on while the network
+ * of the members goes would send what it has to say elsewhere.
+ */
+function removedAtExit(): () => void {
+  const remove = (): void => {
+    const { status } = spawnSync(process.execPath, [REMOVER, String(process.pid)], {
+      stdio: ["ignore", "inherit", "inherit"],
+    });
+    if (status !== 0) {
+      throw new Error("not all that the run has made could be removed: the next run tries it again");
+    }
+  };
+  const listeners = Object.entries(INTERRUPTIONS).map(([signal, code]) => {
+    const listener = (): never => process.exit(code);
+    process.on(signal, listener);
+    return { signal, listener };
+  });
+  process.once("exit", remove);
+  return () => {
+    process.removeListener("exit", remove);
+    remove();
+    for (const { signal, listener } of listeners) {
+      process.removeListener(signal, listener);
+    }
+  };
+}
+
+function describeLimits({ groupVersion }: Abilities): readonly string[] {
+  return groupVersion === null ? [] : [`limits of processor and memory by control groups of version ${groupVersion}`];
+}
+
+/** The kinds of faults of these names, or all that can be made. Raises NoSuchFault. */
+function kindsOf(abilities: Abilities, names: readonly string[] | null): readonly FaultKind[] {
+  const possible = KINDS.filter(({ needs }) => needs.every((need) => isMet(need, abilities)));
+  const chosen = names?.map((name) => {
+    const kind = possible.find((candidate) => candidate.name === name);
+    if (kind === undefined) {
+      const known = possible.map((candidate) => candidate.name).join("; ");
+      throw new NoSuchFault(`no fault "${name}" can be made here, only ${known}`);
+    }
+    return kind;
+  });
+  return chosen ?? possible;
+}
+
+async function runAt(
+  site: Site,
+  abilities: Abilities,
+  kinds: readonly FaultKind[],
+  options: NemesisOptions,
+): Promise<NemesisResult> {
   const { members, seed, output, print } = options;
   const placeOf = (name: string) => site.placeOf(name);
   const cluster = await ClusterUnderTest.start(members, { placeOf, directory: site.directory });
   try {
-    const load = cluster.load({
-      ...{ clients: CLIENTS, pinned: PINNED_CLIENTS, keys: KEYS, seed, timeoutMs: TIMEOUT_MS, restMs: REST_MS },
+    const keys = cluster.load({
+      ...{ clients: CLIENTS, pinned: PINNED_CLIENTS, readers: members, keys: KEYS },
+      ...{ seed, timeoutMs: TIMEOUT_MS, restMs: REST_MS },
       // A disk may get full.
       alsoExpected: abilities.hasSmallDisks ? ["RESOURCE_EXHAUSTED"] : [],
     });
-    const run = new Run(site, cluster, load, abilities, options);
+    const loads: Loads = {
+      keys,
+      lifetimes: new LifetimeLoad(cluster, seededRandom(seed + LIFETIME_STREAM)),
+      counters: new CounterLoad(cluster, seededRandom(seed + COUNTER_STREAM)),
+    };
+    const run = new Run(site, cluster, loads, kinds, options);
     const startMs = performance.now();
     const violations = await run.execute();
-    const { operations } = load.history;
-    writeHistory(output, operations);
     const loadEndMs = performance.now();
-    print(`judging ${operations.length} operations`);
-    violations.push(...judge(operations));
-    const { acknowledgedWrites, unknown, failed, writeGapMs } = load.statistics(startMs, loadEndMs);
-    const counts = { operations: operations.length, acknowledgedWrites, unknown, failed, writeGapMs };
-    const { faults, missing } = run;
-    const { lacking } = abilities;
-    const result = {
-      seed,
-      members,
-      durationMs: loadEndMs - startMs,
-      ...counts,
-      faults,
-      missing,
-      lacking,
-      violations,
-      output,
+    writeHistories(output, loads);
+    const { operations } = keys.history;
+    print(`judging ${operations.length} operations on keys`);
+    violations.push(...judge(operations), ...loads.lifetimes.judge(), ...loads.counters.judge());
+    const { acknowledgedWrites, writeGapMs } = keys.statistics(startMs, loadEndMs);
+    const result: NemesisResult = {
+      ...{ seed, members, durationMs: loadEndMs - startMs, acknowledgedWrites, writeGapMs },
+      ...{ outcomes: outcomesOf(loads), retried: loads.counters.retried, elections: countElections(output) },
+      ...{ faults: run.faults, missing: run.missing, unplanned: run.unplanned },
+      ...{ lacking: abilities.lacking, violations, output },
     };
     writeSummary(output, result);
     return result;
@@ -133,11 +199,25 @@ async function runAt(site: Site, abilities: Abilities, options: NemesisOptions):
   }
 }
 
+function writeHistories(output: string, { keys, lifetimes, counters }: Loads): void {
+  writeLines(output, "history.jsonl", keys.history.operations);
+  writeLines(output, "lifetimes.jsonl", lifetimes.operations);
+  writeLines(output, "counters.jsonl", counters.increments);
+}
+
+function outcomesOf({ keys, lifetimes, counters }: Loads): readonly OutcomeCount[] {
+  return countOutcomes([
+    ...keys.history.operations.map(({ operation, outcome }) => ({ kind: operation.kind, outcome: outcome.kind })),
+    ...lifetimes.operations.map(({ kind, outcome }) => ({ kind: `${kind} with a time to live`, outcome })),
+    ...counters.increments.map(({ outcome }) => ({ kind: "increment", outcome })),
+  ]);
+}
+
 /** The time from the start of the load until the cluster has come to rest. */
 class Run {
   readonly faults: FaultRecord[] = [];
   readonly #cluster: ClusterUnderTest;
-  readonly #load: ConcurrentLoad;
+  readonly #loads: Loads;
   readonly #options: NemesisOptions;
   readonly #watch: Watch;
   readonly #schedules: Map<FaultKind["lane"], Schedule>;
@@ -145,37 +225,38 @@ class Run {
   readonly #violations: string[] = [];
   /** The network fault that goes on. */
   #networkFault: Promise<unknown> = Promise.resolve();
+  /** Over when faults of the network may begin. */
+  #quiet: Promise<unknown> = Promise.resolve();
   #startMs = 0;
 
   constructor(
     site: Site,
     cluster: ClusterUnderTest,
-    load: ConcurrentLoad,
-    abilities: Abilities,
+    loads: Loads,
+    kinds: readonly FaultKind[],
     options: NemesisOptions,
   ) {
     this.#cluster = cluster;
-    this.#load = load;
+    this.#loads = loads;
     this.#options = options;
-    this.#watch = new Watch(cluster, load);
-    const possible = KINDS.filter(({ needs }) => needs.every((need) => isMet(need, abilities)));
-    const chosen = options.kinds === null ? possible : kindsNamed(options.kinds, possible);
+    this.#watch = new Watch(cluster, loads.keys);
     this.#schedules = new Map(
       LANES.map((lane, at) => {
-        const kinds = chosen.filter((kind) => kind.lane === lane);
+        const ofLane = kinds.filter((kind) => kind.lane === lane);
         const runMs = options.kinds === null ? options.runMs : null;
-        return [lane, new Schedule(kinds, runMs, seededRandom(options.seed + at))] as const;
+        return [lane, new Schedule(ofLane, runMs, seededRandom(options.seed + at))] as const;
       }),
     );
+    const { network, smallDisks, blockDisks, syncControls, groups, certificates } = site;
     this.#field = {
-      ...{ cluster, load, runMs: options.runMs, network: site.network },
-      ...{ smallDisks: site.smallDisks, blockDisks: site.blockDisks },
-      release: async (name) => {
-        // Its namespace holds filters of the present fault.
-        await this.#networkFault;
-        await site.release(name);
-      },
+      ...{ cluster, load: loads.keys, runMs: options.runMs },
+      ...{ network, smallDisks, blockDisks, syncControls, groups, certificates },
+      // The namespace of a member holds filters of the present fault.
+      release: (name) => this.#inQuiet(() => site.release(name)),
+      readdress: (name) => site.readdress(name),
+      inQuiet: (action) => this.#inQuiet(action),
       excuse: (name) => this.#watch.excuse(name),
+      excuseKill: (pid) => this.#watch.excuseKill(pid),
     };
   }
 
@@ -184,13 +265,21 @@ class Run {
     return [...this.#schedules.values()].flatMap(({ missing }) => missing);
   }
 
+  /** Kinds for which the run was too short. */
+  get unplanned(): readonly string[] {
+    return [...this.#schedules.values()].flatMap(({ unplanned }) => unplanned);
+  }
+
   /** Runs the load and makes the faults; what is wrong, in words. */
   async execute(): Promise<string[]> {
     this.#startMs = performance.now();
-    this.#load.start();
+    const { keys, lifetimes, counters } = this.#loads;
+    keys.start();
+    lifetimes.start();
+    counters.start();
     this.#watch.start();
     try {
-      await this.#load.untilAcknowledged(WARM_WRITES);
+      await keys.untilAcknowledged(WARM_WRITES);
     } catch (error) {
       this.#violations.push(`before the first fault: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -198,7 +287,7 @@ class Run {
       LANES.map((lane, at) => this.#runLane(lane, seededRandom(this.#options.seed + LANES.length + at))),
     );
     this.#options.print("the last fault has ended");
-    this.#violations.push(...(await converge(this.#cluster, this.#load)));
+    this.#violations.push(...(await converge(this.#cluster, this.#loads)));
     await this.#watch.stop();
     if (this.#violations.length > 0) {
       writeStates(this.#options.output, await this.#cluster.describe());
@@ -225,6 +314,9 @@ class Run {
 
   /** Makes a fault and records it; whether it landed. */
   async #make(kind: FaultKind, random: (bound: number) => number): Promise<boolean> {
+    if (kind.lane === "network") {
+      await this.#untilNotQuiet();
+    }
     const startMs = this.#sinceStart();
     const making = this.#measured(kind, { ...this.#field, random });
     if (kind.lane === "network") {
@@ -237,6 +329,26 @@ class Run {
     const seconds = (startMs / 1000).toFixed(1).padStart(6);
     this.#options.print(`${seconds} s  ${landing.result.padEnd(7)}  ${kind.name}: ${landing.evidence}`);
     return landing.result === "landed";
+  }
+
+  async #untilNotQuiet(): Promise<void> {
+    // One that has ended may have been followed by another one at once.
+    for (let ended: Promise<unknown> | null = null; ended !== this.#quiet; ) {
+      ended = this.#quiet;
+      await ended;
+    }
+  }
+
+  /** Only the member lane asks for it, which does one thing at a time. */
+  async #inQuiet<T>(action: () => Promise<T>): Promise<T> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#quiet = promise;
+    try {
+      await this.#networkFault;
+      return await action();
+    } finally {
+      resolve();
+    }
   }
 
   /** Never rejects: a fault that a member does not recover from is a violation. */
@@ -252,7 +364,8 @@ class Run {
 
   /** Something is wrong already that more faults would only hide. */
   get #isHopeless(): boolean {
-    return this.#violations.length > 0 || this.#watch.violations.length > 0 || this.#load.failure !== undefined;
+    const isLoadBroken = Object.values(this.#loads).some(({ failure }) => failure !== undefined);
+    return this.#violations.length > 0 || this.#watch.violations.length > 0 || isLoadBroken;
   }
 
   #sinceStart(): number {
@@ -266,20 +379,12 @@ function isMet(need: Need, abilities: Abilities): boolean {
     rate: abilities.hasRate,
     delay: abilities.hasDelay,
     "no delay": !abilities.hasDelay,
+    reordering: abilities.hasReordering,
+    "sync shim": abilities.hasSyncShim,
+    limits: abilities.groupVersion !== null,
+    certificates: abilities.hasCertificates,
     "small disk": abilities.hasSmallDisks,
     "block disk": abilities.hasBlockDisks,
   };
   return met[need];
-}
-
-function kindsNamed(names: readonly string[], possible: readonly FaultKind[]): FaultKind[] {
-  return names.map((name) => {
-    const kind = possible.find((candidate) => candidate.name === name);
-    if (kind === undefined) {
-      throw new Error(
-        `no fault "${name}" can be made here, only ${possible.map((candidate) => candidate.name).join("; ")}`,
-      );
-    }
-    return kind;
-  });
 }

@@ -52,6 +52,7 @@ export const NETWORK_FAULTS: readonly FaultKind[] = [
   }),
   slowness("low rate", "rate"),
   slowness("delay", "delay"),
+  { name: "reordering", lane: "network", needs: ["network", "reordering"], make: overtaking },
   { name: "delay by a relay", lane: "network", needs: ["network", "no delay"], make: relayed },
 ];
 
@@ -102,6 +103,23 @@ function slowness(name: string, kind: Slowness): FaultKind {
       : unclear(`${slow} had nothing to wait for`);
   };
   return { name, lane: "network", needs: ["network", kind], make };
+}
+
+/** Lets some of what one member sends to the others overtake the rest. */
+async function overtaking(field: Field): Promise<Landing> {
+  const network = networkOf(field);
+  const { name } = pick(field.random, field.cluster.members);
+  const reordering = await network.reorder(name);
+  let received: number;
+  try {
+    await pause(spread(field.random, ...SLOW_MS));
+    received = await reordering.received();
+  } finally {
+    await reordering.end();
+  }
+  return received > 0
+    ? landed(`${name}: the others received ${received} packets too early`)
+    : unclear(`${name}: nothing was received too early`);
 }
 
 /** Delays what one member and the others send each other, where the kernel cannot. */

@@ -23,6 +23,13 @@ export type Obstacle = "drop" | "lose some" | "reset";
 /** How a member's packets leave it: at a low rate, or late. */
 export type Slowness = "rate" | "delay";
 
+/** A member of which some packets overtake others. */
+export interface Reordering {
+  /** How many packets the other members have received since it began before those that were sent earlier. */
+  received(): Promise<number>;
+  end(): Promise<void>;
+}
+
 const RULES: Readonly<Record<Obstacle, string>> = {
   drop: "counter drop",
   "lose some": "numgen random mod 100 < 20 counter drop",
@@ -32,6 +39,15 @@ const QUEUES: Readonly<Record<Slowness, readonly string[]>> = {
   rate: ["tbf", "rate", "400kbit", "burst", "16k", "latency", "2s"],
   delay: ["netem", "delay", "75ms", "50ms"],
 };
+
+/** Two classes of packets: most leave at once, those of the second wait for each other. */
+const CLASSES: readonly (readonly string[])[] = [
+  ["qdisc", "add", "root", "handle", "1:", "htb", "default", "1"],
+  ["class", "add", "parent", "1:", "classid", "1:1", "htb", "rate", "10gbit", "quantum", "1514"],
+  ["class", "add", "parent", "1:", "classid", "1:2", "htb", "rate", "256kbit", "quantum", "1514"],
+];
+/** A third of the packets to other members. */
+const TO_SECOND_CLASS = "numgen random mod 3 0 counter meta priority set 1:2";
 
 /** Private addresses that hardly anybody uses; the third number tells runs apart. */
 const ADDRESS = "10.213";
@@ -62,13 +78,8 @@ export class Network {
     const network = new Network(await freeThird());
     const bridge = bridgeOf(process.pid);
     await run("ip", ["link", "add", bridge, "type", "bridge"]);
-    try {
-      await run("ip", ["address", "add", `${network.#host(RUNNER_AT)}/24`, "dev", bridge]);
-      await run("ip", ["link", "set", bridge, "up"]);
-    } catch (error) {
-      await network.remove();
-      throw error;
-    }
+    await run("ip", ["address", "add", `${network.#host(RUNNER_AT)}/24`, "dev", bridge]);
+    await run("ip", ["link", "set", bridge, "up"]);
     return network;
   }
 
@@ -134,6 +145,42 @@ export class Network {
     await this.#inside(name, "tc", "qdisc", "delete", "dev", LINK, "root");
   }
 
+  /** Lets some of the packets that a member sends to others wait, so that later ones overtake them. */
+  async reorder(name: string): Promise<Reordering> {
+    const others = [...this.#seats.keys()].filter((other) => other !== name);
+    const namespaces = others.map((other) => this.#seat(other).namespace);
+    const overtaken = async (): Promise<number> => {
+      const counts = await Promise.all(namespaces.map(packetsOutOfOrder));
+      return counts.reduce((sum, count) => sum + count, 0);
+    };
+    const before = await overtaken();
+    for (const [object, command, ...rest] of CLASSES) {
+      await this.#inside(name, "tc", object as string, command as string, "dev", LINK, ...rest);
+    }
+    const rules = others.map((other) => `ip daddr ${this.#seat(other).host} ${TO_SECOND_CLASS}`);
+    const chosen = await this.#install([name], () => [
+      ...["chain output {", "type filter hook output priority 0", ...rules, "}"],
+    ]);
+    return {
+      received: async () => (await overtaken()) - before,
+      end: async () => {
+        await chosen.end();
+        await this.speedUp(name);
+      },
+    };
+  }
+
+  /** Gives a member another address in place of its present one; nothing of it may run. Returns the new address. */
+  async readdress(name: string): Promise<string> {
+    const { namespace, cable, host: former } = this.#seat(name);
+    const host = this.#host(FIRST_MEMBER_AT + this.#seated++);
+    // The other way round the new one would count as second to the former, and go with it.
+    await run("ip", ["-n", namespace, "address", "delete", `${former}/24`, "dev", LINK]);
+    await run("ip", ["-n", namespace, "address", "add", `${host}/24`, "dev", LINK]);
+    this.#seats.set(name, { namespace, cable, host });
+    return host;
+  }
+
   /** Takes a member's namespace away; its processes must have ended. */
   async leave(name: string): Promise<void> {
     const { namespace, cable } = this.#seat(name);
@@ -141,14 +188,6 @@ export class Network {
     // It would go with the namespace, but only when the kernel gets to that. It is not there if `join` has failed.
     await succeeds("ip", ["link", "delete", cable]);
     await run("ip", ["netns", "delete", namespace]);
-  }
-
-  /** Takes everything away. */
-  async remove(): Promise<void> {
-    for (const name of [...this.#seats.keys()]) {
-      await this.leave(name);
-    }
-    await run("ip", ["link", "delete", bridgeOf(process.pid)]);
   }
 
   /** A chain that stops what comes to this member by these ways, and counts it. */
@@ -219,6 +258,17 @@ export class Obstruction {
       await run("ip", ["netns", "exec", namespace, "nft", "delete", "table", "inet", this.#table]);
     }
   }
+}
+
+/** How many segments of TCP have come to a namespace before those that were sent earlier, since it exists. */
+async function packetsOutOfOrder(namespace: string): Promise<number> {
+  const text = await run("ip", ["netns", "exec", namespace, "cat", "/proc/net/netstat"]);
+  // Two lines each: names, then numbers.
+  const [names = [], counts = []] = text
+    .split("\n")
+    .filter((line) => line.startsWith("TcpExt:"))
+    .map((line) => line.split(" "));
+  return Number(counts[names.indexOf("TCPOFOQueue")] ?? 0);
 }
 
 /** A third number of addresses that this machine does not use yet. */

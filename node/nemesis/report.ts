@@ -2,8 +2,8 @@
 
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RecordedOperation } from "../history/index.ts";
 import type { Landing } from "./fault.ts";
+import type { OutcomeCount } from "./outcome-counts.ts";
 
 /** A fault that was made, or meant to be made. Times are milliseconds since the load began. */
 export interface FaultRecord extends Landing {
@@ -16,56 +16,82 @@ export interface NemesisResult {
   readonly seed: number;
   readonly members: number;
   readonly durationMs: number;
-  readonly operations: number;
+  /** What became of all operations, by kind. */
+  readonly outcomes: readonly OutcomeCount[];
+  /** Increments that were acknowledged after an attempt of unknown outcome. */
+  readonly retried: number;
+  /** Writes of keys without a time to live. */
   readonly acknowledgedWrites: number;
-  readonly unknown: number;
-  readonly failed: number;
+  /** The longest time without one, in milliseconds. */
   readonly writeGapMs: number;
+  /** Terms that had a leader. */
+  readonly elections: number;
   readonly faults: readonly FaultRecord[];
   /** Planned kinds that never landed. */
   readonly missing: readonly string[];
+  /** Kinds for which the run was too short, and which did not land. */
+  readonly unplanned: readonly string[];
   readonly lacking: readonly string[];
   readonly violations: readonly string[];
   readonly output: string;
 }
 
+/** Wider than any number and title. */
+const CELL_WIDTH = 14;
+
 /** A run that shows nothing is no pass either. */
-export function isPassed({ violations, missing, operations }: NemesisResult): boolean {
-  return violations.length === 0 && missing.length === 0 && operations > 0;
+export function isPassed({ violations, missing, acknowledgedWrites }: NemesisResult): boolean {
+  return violations.length === 0 && missing.length === 0 && acknowledgedWrites > 0;
 }
 
 /** The table, the violations and the verdict. */
 export function describeResult(result: NemesisResult): string {
-  const { members, seed, durationMs, operations, acknowledgedWrites, unknown, failed, writeGapMs } = result;
+  const { members, seed, durationMs, outcomes, retried, elections, writeGapMs, unplanned } = result;
   const lines = [
-    `members ${members}  seed ${seed}  ${(durationMs / 1000).toFixed(0)} s`,
-    `operations ${operations}  acknowledged writes ${acknowledgedWrites}  unknown outcomes ${unknown}  failed ${failed}` +
-      `  longest time without an acknowledged write ${(writeGapMs / 1000).toFixed(1)} s`,
+    `members ${members}  seed ${seed}  ${seconds(durationMs)} s`,
+    `elections ${elections}  longest time without an acknowledged write ${seconds(writeGapMs)} s`,
+    `increments acknowledged after an attempt of unknown outcome ${retried}`,
     "",
-    ...tableOf(result.faults),
+    ...tableOf("operation", ["ok", "not executed", "unknown"], rowsOf(outcomes)),
+    "",
+    ...tableOf("fault", ["landed", "skipped", "unclear"], faultRowsOf(result.faults)),
     "",
     ...result.lacking,
+    ...(unplanned.length === 0 ? [] : [`the run was too short for: ${unplanned.join("; ")}`]),
     ...result.missing.map((kind) => `planned, never landed: ${kind}`),
     ...result.violations.map((violation) => `VIOLATION ${violation}`),
     `violations ${result.violations.length}  ${isPassed(result) ? "passed" : "FAILED"}`,
-    `history, logs and time line: ${result.output}`,
+    `histories, logs and time line: ${result.output}`,
   ];
   return lines.join("\n");
 }
 
-function tableOf(faults: readonly FaultRecord[]): string[] {
-  const kinds = [...Map.groupBy(faults, ({ kind }) => kind)].sort(([a], [b]) => (a < b ? -1 : 1));
-  const width = Math.max(0, ...kinds.map(([kind]) => kind.length));
-  const row = (kind: string, ...cells: readonly (string | number)[]): string =>
-    `${kind.padEnd(width)}${cells.map((cell) => String(cell).padStart(9)).join("")}`;
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(1);
+}
+
+/** What it is, and a number for each column. */
+type Row = readonly [string, ...number[]];
+
+function rowsOf(outcomes: readonly OutcomeCount[]): readonly Row[] {
+  return outcomes.map(({ kind, ok, notExecuted, unknown }) => [kind, ok, notExecuted, unknown]);
+}
+
+function faultRowsOf(faults: readonly FaultRecord[]): readonly Row[] {
   const count = (of: readonly FaultRecord[], result: Landing["result"]): number =>
     of.filter((fault) => fault.result === result).length;
-  const cells = (of: readonly FaultRecord[]) => [count(of, "landed"), count(of, "skipped"), count(of, "unclear")];
-  return [
-    row("fault", "landed", "skipped", "unclear"),
-    ...kinds.map(([kind, of]) => row(kind, ...cells(of))),
-    row("all", ...cells(faults)),
-  ];
+  return [...Map.groupBy(faults, ({ kind }) => kind)]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([kind, of]) => [kind, count(of, "landed"), count(of, "skipped"), count(of, "unclear")]);
+}
+
+/** With the sums of all rows at the end. */
+function tableOf(title: string, columns: readonly string[], rows: readonly Row[]): string[] {
+  const sums = columns.map((_, at) => rows.reduce((sum, row) => sum + Number(row[at + 1]), 0));
+  const width = Math.max(title.length, ...rows.map(([name]) => name.length));
+  const line = (name: string, cells: readonly (string | number)[]): string =>
+    `${name.padEnd(width)}${cells.map((cell) => String(cell).padStart(CELL_WIDTH)).join("")}`;
+  return [line(title, columns), ...rows.map(([name, ...cells]) => line(name, cells)), line("all", sums)];
 }
 
 /** Adds a fault to the time line. */
@@ -73,12 +99,9 @@ export function writeFault(output: string, fault: FaultRecord): void {
   appendFileSync(join(output, "faults.jsonl"), `${JSON.stringify(fault)}\n`);
 }
 
-/** Writes the history, an operation a line; an end that never came is null. */
-export function writeHistory(output: string, operations: readonly RecordedOperation[]): void {
-  writeFileSync(
-    join(output, "history.jsonl"),
-    operations.map((operation) => `${JSON.stringify(operation)}\n`).join(""),
-  );
+/** Writes a history, an operation a line; an end that never came is null. */
+export function writeLines(output: string, file: string, operations: readonly object[]): void {
+  writeFileSync(join(output, file), operations.map((operation) => `${JSON.stringify(operation)}\n`).join(""));
 }
 
 /** Writes what the members said when the run had failed. */

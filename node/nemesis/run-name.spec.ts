@@ -1,11 +1,17 @@
 import { expect } from "chai";
-import { bridgeOf, cableOf, directoryOf, namespaceOf, runnerOf } from "./run-name.ts";
+import { bridgeOf, cableOf, directoryOf, groupsOf, namespaceOf, runnerOf } from "./run-name.ts";
 
 const RUNNER = 4_194_304;
 
 describe("names of a nemesis run", () => {
   it("tell whose they are", () => {
-    const names = [namespaceOf(RUNNER, "q-0"), bridgeOf(RUNNER), cableOf(RUNNER, 12), directoryOf(RUNNER)];
+    const names = [
+      namespaceOf(RUNNER, "q-0"),
+      bridgeOf(RUNNER),
+      cableOf(RUNNER, 12),
+      directoryOf(RUNNER),
+      groupsOf(RUNNER),
+    ];
     for (const name of [...names, `${directoryOf(RUNNER)}/disk-q-1`]) {
       expect(runnerOf(name), name).to.equal(RUNNER);
     }

@@ -31,6 +31,11 @@ export function directoryOf(runner: number): string {
   return join(tmpdir(), `${DIRECTORY}${runner}`);
 }
 
+/** The name of the control groups of a run, below those of the system. */
+export function groupsOf(runner: number): string {
+  return `${DIRECTORY}${runner}`;
+}
+
 /** Process id of the runner that a namespace, link or path belongs to; null if it is nobody's. */
 export function runnerOf(name: string): number | null {
   const match = /^qn([0-9]+)(?:-|br$|v[0-9]+$)/.exec(name) ?? /(?:^|\/)quoin-nemesis-([0-9]+)(?:\/|$)/.exec(name);

@@ -34,9 +34,13 @@ describe("the schedule of faults", () => {
     expect(scheduleOf(HOUR_MS).missing).to.have.members(["a", "b", "c", "d"]);
     expect(scheduleOf(null).missing).to.have.members(["a", "b", "c", "d"]);
     const short = scheduleOf(15_000);
-    const { missing } = short;
+    const { missing, unplanned } = short;
     expect(missing).to.have.lengthOf(2);
+    expect([...missing, ...unplanned]).to.have.members(["a", "b", "c", "d"]);
     expect(namesOf(short, 2)).to.have.members([...missing]);
+    const [byChance] = unplanned;
+    short.noteLanded(KINDS.find(({ name }) => name === byChance) as FaultKind);
+    expect(short.unplanned).to.have.lengthOf(1).and.not.to.include(byChance);
   });
 
   it("asks for what is planned until it has landed", () => {

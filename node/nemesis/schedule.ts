@@ -6,13 +6,14 @@
 import { type FaultKind, shuffled } from "./fault.ts";
 
 /** What one fault takes, with the rest before it and the recovery after it. */
-const FAULT_MS = { network: 7_000, member: 10_000 } as const;
+const FAULT_MS = { network: 7_000, member: 12_000, certificates: 45_000 } as const;
 
 export class Schedule {
   readonly #random: (bound: number) => number;
   readonly #kinds: readonly FaultKind[];
   #next: FaultKind[] = [];
   readonly #missing: Set<FaultKind>;
+  readonly #unplanned: Set<FaultKind>;
 
   /**
    * @param kinds those of one lane that can be made here.
@@ -24,11 +25,17 @@ export class Schedule {
     this.#next = shuffled(random, kinds);
     const count = this.#next.filter(({ lane }, at) => runMs === null || at * FAULT_MS[lane] < runMs).length;
     this.#missing = new Set(this.#next.slice(0, count));
+    this.#unplanned = new Set(this.#next.slice(count));
   }
 
   /** Planned kinds that have not landed yet. */
   get missing(): readonly string[] {
     return [...this.#missing].map(({ name }) => name);
+  }
+
+  /** Kinds that there was no time to plan, and which have not landed by chance. */
+  get unplanned(): readonly string[] {
+    return [...this.#unplanned].map(({ name }) => name);
   }
 
   /** The next fault; null if there are no kinds. */
@@ -48,5 +55,6 @@ export class Schedule {
   /** Notes that a fault of this kind has landed. */
   noteLanded(kind: FaultKind): void {
     this.#missing.delete(kind);
+    this.#unplanned.delete(kind);
   }
 }

@@ -1,41 +1,59 @@
-/** Where the members of a run are: namespaces, disks, directories; all of it removed in the end, whatever happened. */
+/** Where the members of a run are: namespaces, disks, limits, certificates, directories. */
 
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { MemberPlace } from "../test/harness/index.ts";
 import { BLOCK_DISK_BYTES, BlockDisk } from "./block-disk.ts";
+import { Certificates } from "./certificates.ts";
 import { run } from "./command.ts";
-import { endProcesses } from "./leftovers.ts";
+import { ControlGroup } from "./control-groups.ts";
 import type { Abilities } from "./machine.ts";
 import { Network } from "./network.ts";
 import { directoryOf, RUN_VARIABLE } from "./run-name.ts";
 import { SmallDisk } from "./small-disk.ts";
+import { compileSyncShim, SyncControl } from "./sync-shim.ts";
+
+export interface SiteOptions {
+  /** The directory for the logs of the members. */
+  readonly logs: string;
+  /** Added to the environment of all members. */
+  readonly environment: Readonly<Record<string, string>>;
+}
 
 export class Site {
   /** For all files of the cluster. */
   readonly directory = directoryOf(process.pid);
   readonly network: Network | null;
+  /** Null where members meet in plain TCP. */
+  readonly certificates: Certificates | null;
   readonly smallDisks = new Map<string, SmallDisk>();
   readonly blockDisks = new Map<string, BlockDisk>();
+  readonly syncControls = new Map<string, SyncControl>();
+  readonly groups = new Map<string, ControlGroup>();
   readonly #abilities: Abilities;
-  readonly #logs: string;
+  readonly #options: SiteOptions;
+  /** Path of the library that makes syncs wait and fail; null where there is none. */
+  readonly #syncShim: string | null;
 
-  private constructor(network: Network | null, abilities: Abilities, logs: string) {
+  private constructor(network: Network | null, abilities: Abilities, options: SiteOptions, syncShim: string | null) {
     this.network = network;
     this.#abilities = abilities;
-    this.#logs = logs;
+    this.#options = options;
+    this.#syncShim = syncShim;
+    this.certificates = abilities.hasCertificates ? new Certificates(join(this.directory, "certificates")) : null;
   }
 
-  /** @param logs the directory for the logs of the members. */
-  static async create(abilities: Abilities, logs: string): Promise<Site> {
-    const site = new Site(abilities.hasNetwork ? await Network.create() : null, abilities, logs);
-    mkdirSync(site.directory, { mode: 0o700 });
-    if (site.#hasDisks) {
+  /** What this makes outside of the memory of this process is gone after `removeTraces`. */
+  static async create(abilities: Abilities, options: SiteOptions): Promise<Site> {
+    const directory = directoryOf(process.pid);
+    mkdirSync(directory, { mode: 0o700 });
+    if (abilities.hasSmallDisks || abilities.hasBlockDisks) {
       // Members see all mounts, in spaces of their own. What is unmounted here must go there too, or it stays in use.
-      await run("mount", ["--bind", site.directory, site.directory]);
-      await run("mount", ["--make-shared", site.directory]);
+      await run("mount", ["--bind", directory, directory]);
+      await run("mount", ["--make-shared", directory]);
     }
-    return site;
+    const network = abilities.hasNetwork ? await Network.create() : null;
+    return new Site(network, abilities, options, abilities.hasSyncShim ? await compileSyncShim(directory) : null);
   }
 
   /**
@@ -43,24 +61,32 @@ export class Site {
    * can be made to fail, as far as there are such.
    */
   async placeOf(name: string): Promise<MemberPlace> {
-    const place = {
-      ...(await this.network?.join(name)),
-      logFile: join(this.#logs, `${name}.log`),
-      environment: { [RUN_VARIABLE]: String(process.pid) },
+    const { host, through = [] } = (await this.network?.join(name)) ?? {};
+    const group = this.#groupOf(name);
+    const peerTls = this.certificates?.issue(name, host);
+    const directory = await this.#diskOf(name);
+    return {
+      ...(host === undefined ? {} : { host }),
+      // A namespace has other control groups before it than those of the system: they come first.
+      through: [...(group?.through ?? []), ...through],
+      ...(peerTls === undefined ? {} : { peerTls }),
+      ...(directory === null ? {} : { directory }),
+      logFile: join(this.#options.logs, `${name}.log`),
+      environment: {
+        ...this.#options.environment,
+        ...this.#syncControlOf(name)?.environment,
+        [RUN_VARIABLE]: String(process.pid),
+      },
     };
-    const { hasSmallDisks, hasBlockDisks } = this.#abilities;
-    const directory = join(this.directory, `disk-${name}`);
-    const isOdd = Number(name.slice(2)) % 2 === 1;
-    if (isOdd && hasSmallDisks) {
-      this.smallDisks.set(name, await SmallDisk.mount(directory));
-      return { ...place, directory };
+  }
+
+  /** Gives a member that does not run another address; null where all have the same one. */
+  async readdress(name: string): Promise<string | null> {
+    const host = (await this.network?.readdress(name)) ?? null;
+    if (host !== null) {
+      this.certificates?.issue(name, host);
     }
-    if (!isOdd && hasBlockDisks) {
-      const image = join(this.directory, `image-${name}`);
-      this.blockDisks.set(name, await BlockDisk.mount(directory, image, BLOCK_DISK_BYTES));
-      return { ...place, directory };
-    }
-    return place;
+    return host;
   }
 
   /** Takes the place of a member away that was removed and has ended. */
@@ -68,27 +94,46 @@ export class Site {
     await this.network?.leave(name);
     await this.smallDisks.get(name)?.unmount();
     await this.blockDisks.get(name)?.unmount();
-    this.smallDisks.delete(name);
-    this.blockDisks.delete(name);
+    await this.groups.get(name)?.remove();
+    this.certificates?.forget(name);
+    for (const places of [this.smallDisks, this.blockDisks, this.syncControls, this.groups]) {
+      places.delete(name);
+    }
   }
 
-  /** Takes everything away, and ends what still runs. */
-  async remove(): Promise<void> {
-    // What waits for a frozen disk cannot be ended before that goes.
-    for (const disk of [...this.smallDisks.values(), ...this.blockDisks.values()]) {
-      await disk.unmount();
+  #groupOf(name: string): ControlGroup | null {
+    const { groupVersion } = this.#abilities;
+    if (groupVersion === null) {
+      return null;
     }
-    if (process.platform === "linux") {
-      endProcesses((runner) => runner === process.pid);
-    }
-    await this.network?.remove();
-    if (this.#hasDisks) {
-      await run("umount", ["--lazy", this.directory]);
-    }
-    rmSync(this.directory, { recursive: true, force: true });
+    const group = ControlGroup.make(groupVersion, process.pid, name);
+    this.groups.set(name, group);
+    return group;
   }
 
-  get #hasDisks(): boolean {
-    return this.#abilities.hasSmallDisks || this.#abilities.hasBlockDisks;
+  #syncControlOf(name: string): SyncControl | null {
+    if (this.#syncShim === null) {
+      return null;
+    }
+    const control = new SyncControl(join(this.directory, `sync-${name}`), this.#syncShim);
+    this.syncControls.set(name, control);
+    return control;
+  }
+
+  /** The directory of a disk of this member's own; null if it gets none. */
+  async #diskOf(name: string): Promise<string | null> {
+    const { hasSmallDisks, hasBlockDisks } = this.#abilities;
+    const directory = join(this.directory, `disk-${name}`);
+    const isOdd = Number(name.slice(2)) % 2 === 1;
+    if (isOdd && hasSmallDisks) {
+      this.smallDisks.set(name, await SmallDisk.mount(directory));
+      return directory;
+    }
+    if (!isOdd && hasBlockDisks) {
+      const image = join(this.directory, `image-${name}`);
+      this.blockDisks.set(name, await BlockDisk.mount(directory, image, BLOCK_DISK_BYTES));
+      return directory;
+    }
+    return null;
   }
 }

@@ -4,32 +4,31 @@
  * be judged.
  */
 
-import type { ClusterMember, ClusterUnderTest, ConcurrentLoad, Ended } from "../test/harness/index.ts";
+import type { ClusterMember, ClusterUnderTest, ConcurrentLoad, ProcessEnd } from "../test/harness/index.ts";
 import { pause } from "../test/harness/index.ts";
+import { isSpecified } from "./specified-end.ts";
 
 const INTERVAL_MS = 250;
 /** Operations of one generation of keys, of all outcomes and of unknown outcome. */
 const OPERATIONS_MAX = 1_500;
 const UNKNOWN_MAX = 15;
-/** Specified ends: in order, or because the member was removed. */
-const ORDINARY_CODES: ReadonlySet<number> = new Set([0, 74]);
-/** Specified ends of a member whose disk or data is not right. */
-const EXCUSED_CODES: ReadonlySet<number> = new Set([71, 73]);
 
-interface ProcessEnd extends Ended {
+/** The time in which a member's process may end because of its disk or data. */
+interface Excuse {
   readonly name: string;
-  readonly pid: number;
-  readonly isKilled: boolean;
+  readonly fromMs: number;
+  toMs: number;
 }
 
 export class Watch {
   readonly #cluster: ClusterUnderTest;
   readonly #load: ConcurrentLoad;
-  readonly #excused = new Set<string>();
+  readonly #excuses: Excuse[] = [];
+  readonly #mayBeKilled = new Set<number>();
   /** State hashes by the log index up to which they hold, and who said so first. */
   readonly #hashes = new Map<number, { readonly hash: string; readonly name: string }>();
-  readonly #pids = new Set<number>();
-  readonly #ends: ProcessEnd[] = [];
+  /** All that were ever there. */
+  readonly #members = new Set<ClusterMember>();
   readonly #violations = new Set<string>();
   #renewedAt = { operations: 0, unknown: 0 };
   #isStopping = false;
@@ -51,17 +50,32 @@ export class Watch {
     await this.#watching;
   }
 
-  /** A member's disk may refuse writes from now on, or its data be damaged: it may end because of that. */
-  excuse(name: string): void {
-    this.#excused.add(name);
+  /**
+   * A member's disk may refuse writes from now on, or its data be damaged: it may end because of that, until what is
+   * returned is called.
+   */
+  excuse(name: string): () => void {
+    const excuse: Excuse = { name, fromMs: performance.now(), toMs: Number.POSITIVE_INFINITY };
+    this.#excuses.push(excuse);
+    return () => {
+      excuse.toMs = performance.now();
+    };
+  }
+
+  /** The system may kill this process, which gets too little memory. */
+  excuseKill(pid: number): void {
+    this.#mayBeKilled.add(pid);
   }
 
   /** Rules that were broken so far, in words. */
   get violations(): readonly string[] {
-    const ends = this.#ends.filter((end) => !this.#isSpecified(end));
-    const unspecified = ends.map(({ name, pid, code, signal }) => {
-      return `the process ${pid} of ${name} ended with ${code ?? signal} without a fault that explains it, see its log`;
-    });
+    const unspecified = [...this.#members].flatMap(({ name, ends }) =>
+      ends
+        .filter((end) => !this.#isSpecified(name, end))
+        .map(({ pid, code, signal }) => {
+          return `the process ${pid} of ${name} ended with ${code ?? signal} without a fault that explains it, see its log`;
+        }),
+    );
     return [...this.#violations, ...unspecified];
   }
 
@@ -74,14 +88,8 @@ export class Watch {
   }
 
   async #look(member: ClusterMember): Promise<void> {
-    if (!member.isAlive) {
-      return;
-    }
-    const { name, pid } = member;
-    if (!this.#pids.has(pid)) {
-      this.#pids.add(pid);
-      void member.ended.then((end) => this.#ends.push({ ...end, name, pid, isKilled: member.isKilled }));
-    }
+    this.#members.add(member);
+    const { name } = member;
     const status = await member.status();
     if (status === null || status.stateHash === "" || status.stateHashIndex === 0) {
       return;
@@ -104,12 +112,8 @@ export class Watch {
     }
   }
 
-  #isSpecified({ name, code, isKilled }: ProcessEnd): boolean {
-    if (code === null) {
-      // Not by a fault: by itself because of its disk, by a system without memory, by somebody else. Nobody can tell what
-      // such a run shows.
-      return isKilled;
-    }
-    return ORDINARY_CODES.has(code) || (EXCUSED_CODES.has(code) && this.#excused.has(name));
+  #isSpecified(name: string, end: ProcessEnd): boolean {
+    const isExcused = this.#excuses.some((one) => one.name === name && one.fromMs <= end.atMs && end.atMs <= one.toMs);
+    return isSpecified(end, { isExcused, mayBeKilled: this.#mayBeKilled.has(end.pid) });
   }
 }

@@ -20,6 +20,16 @@ export interface MemberPlace {
   readonly logFile?: string;
   /** Added to the environment. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Files with which it meets other members; without them it does so in plain TCP. */
+  readonly peerTls?: PeerTlsPlace;
+}
+
+/** Paths of PEM files, and the pattern of names of members whose address is not known yet. */
+export interface PeerTlsPlace {
+  readonly certificate: string;
+  readonly key: string;
+  readonly authorities: string;
+  readonly joinName: string;
 }
 
 export interface ClusterMemberOptions {
@@ -35,16 +45,28 @@ export interface ClusterMemberOptions {
   readonly seeds: () => readonly string[];
 }
 
+/** How a process of a member has ended. */
+export interface ProcessEnd extends Ended {
+  readonly pid: number;
+  /** By this test; otherwise by itself, or by somebody else. */
+  readonly isKilled: boolean;
+  /** Time of `performance.now()`. */
+  readonly atMs: number;
+  /** What it printed. */
+  readonly output: string;
+}
+
 const LOOPBACK = "127.0.0.1";
 const LOG_TAIL_LINES = 30;
 const STATUS_TIMEOUT_MS = 3_000;
 
 export class ClusterMember {
   readonly name: string;
-  /** Address at which it listens. */
-  readonly host: string;
-  readonly ports: MemberPorts;
-  readonly admin: AdminClient;
+  #host: string;
+  #ports: MemberPorts;
+  #admin: AdminClient;
+  /** How its processes have ended so far, in their order. */
+  readonly ends: ProcessEnd[] = [];
   readonly #options: ClusterMemberOptions;
   #process: TestProcess | null = null;
   #isPaused = false;
@@ -55,12 +77,22 @@ export class ClusterMember {
   constructor(options: ClusterMemberOptions) {
     this.#options = options;
     this.name = options.name;
-    this.host = options.place?.host ?? LOOPBACK;
-    this.ports = options.ports;
-    this.admin = createAdminClient({
-      endpoint: `${this.host}:${options.ports.admin}`,
-      credentials: { token: options.adminToken },
-    });
+    this.#host = options.place?.host ?? LOOPBACK;
+    this.#ports = options.ports;
+    this.#admin = this.#connect();
+  }
+
+  /** Address at which it listens. */
+  get host(): string {
+    return this.#host;
+  }
+
+  get ports(): MemberPorts {
+    return this.#ports;
+  }
+
+  get admin(): AdminClient {
+    return this.#admin;
   }
 
   get dataDirectory(): string {
@@ -84,11 +116,6 @@ export class ClusterMember {
     return this.#running.pid;
   }
 
-  /** Whether `kill` has ended the present process; if not, and it was killed, somebody else has done it. */
-  get isKilled(): boolean {
-    return this.#isKilled;
-  }
-
   /** How the present process ends. */
   get ended(): Promise<Ended> {
     return this.#running.ended;
@@ -110,11 +137,27 @@ export class ClusterMember {
       ...["--admin-token-file", adminTokenFile, "--join-token-file", joinTokenFile, "--no-disk-reserve"],
       ...seeds().flatMap((seed) => ["--seed", seed]),
     ];
-    const { through = [], logFile, environment = {} } = this.#options.place ?? {};
+    const { through = [], logFile, environment = {}, peerTls } = this.#options.place ?? {};
+    if (peerTls !== undefined) {
+      const { certificate, key, authorities, joinName } = peerTls;
+      args.push("--peer-cert", certificate, "--peer-key", key, "--peer-ca", authorities, "--peer-join-name", joinName);
+    }
     const log = logFile === undefined ? {} : { logFile };
     this.#process = new TestProcess(MEMBER_PROGRAM, args, { env: { ...process.env, ...environment }, through, ...log });
     this.#isPaused = false;
     this.#isKilled = false;
+    this.#noteEnd(this.#process);
+  }
+
+  /** Lets a member that does not run listen elsewhere from its next start on. */
+  moveTo(host: string, ports: MemberPorts): void {
+    if (this.isAlive) {
+      throw new Error(`${this.name} runs: its address stays`);
+    }
+    this.#host = host;
+    this.#ports = ports;
+    this.#admin.close();
+    this.#admin = this.#connect();
   }
 
   /** Ends the process at once, as a crash would. */
@@ -168,7 +211,10 @@ export class ClusterMember {
     try {
       return await this.admin.getStatus({ timeoutMs: STATUS_TIMEOUT_MS });
     } catch (error) {
-      if (error instanceof QuoinError && (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED")) {
+      const isSilence =
+        error instanceof QuoinError && (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED");
+      // Its connection is closed when its process is gone, also under a question that waits.
+      if (isSilence || !this.isAlive) {
         return null;
       }
       throw error;
@@ -235,11 +281,23 @@ export class ClusterMember {
 
   /** Ends the process, whatever state it is in, and closes the connection to it. */
   async dispose(): Promise<void> {
-    this.admin.close();
     if (this.isAlive && this.#isPaused) {
       this.resume();
     }
     await this.kill();
+    this.#admin.close();
+  }
+
+  #noteEnd(running: TestProcess): void {
+    void running.ended.then((end) => {
+      const output = `${running.stdout}${running.stderr}`;
+      this.ends.push({ ...end, pid: running.pid, isKilled: this.#isKilled, atMs: performance.now(), output });
+    });
+  }
+
+  #connect(): AdminClient {
+    const endpoint = `${this.#host}:${this.#ports.admin}`;
+    return createAdminClient({ endpoint, credentials: { token: this.#options.adminToken } });
   }
 
   #requireAlive(): void {

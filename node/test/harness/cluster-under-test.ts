@@ -49,7 +49,7 @@ export class ClusterUnderTest {
   readonly #clients: Client[] = [];
   readonly #loads: ConcurrentLoad[] = [];
   readonly #options: ClusterOptions;
-  #tokens: TokenSource | null = null;
+  #tokens: { readonly source: TokenSource; readonly httpEndpoints: readonly string[] } | null = null;
 
   private constructor(options: ClusterOptions) {
     this.#options = options;
@@ -115,11 +115,12 @@ export class ClusterUnderTest {
     return this.members.map(({ grpc }) => grpc);
   }
 
-  /** A source of access tokens of the owner, to be shared by clients. */
+  /** A source of access tokens of the owner, to be shared by clients; it outlives all members that are there now. */
   get tokens(): TokenSource {
-    const httpEndpoints = this.members.map(({ host, ports }) => `http://${host}:${ports.http}`);
-    this.#tokens ??= createTokenSource({ apiKey: this.#apiKey, httpEndpoints }, undefined);
-    return this.#tokens;
+    return {
+      token: () => this.#tokensOfPresent().token(),
+      refresh: (refused) => this.#tokensOfPresent().refresh(refused),
+    };
   }
 
   /** A client of these endpoints, or of all; closed with the cluster. */
@@ -304,6 +305,17 @@ export class ClusterUnderTest {
     const owner = { email: "owner@quoin.test", password: "a long password", apiKey: this.#apiKey };
     await founder.admin.bootstrap({ clusterId: randomUUID(), incarnation, owner, timeoutMs: 30_000 });
     await founder.untilReady();
+  }
+
+  /** Asks members of which most are still there. */
+  #tokensOfPresent(): TokenSource {
+    const present = this.members.map(({ host, ports }) => `http://${host}:${ports.http}`);
+    const left = this.#tokens?.httpEndpoints.filter((endpoint) => present.includes(endpoint)) ?? [];
+    if (this.#tokens === null || left.length * 2 <= this.#tokens.httpEndpoints.length) {
+      const source = createTokenSource({ apiKey: this.#apiKey, httpEndpoints: present }, undefined);
+      this.#tokens = { source, httpEndpoints: present };
+    }
+    return this.#tokens.source;
   }
 
   async #make(name: string): Promise<ClusterMember> {

@@ -20,6 +20,8 @@ export interface LoadOptions {
   readonly seed: number;
   /** So many of the clients stay with one endpoint each, in turn. By default none: any of them may use any. */
   readonly pinned?: number;
+  /** Clients besides, which only read, each from one endpoint, in turn. By default none. */
+  readonly readers?: number;
   /** Deadline of each operation. A short one makes unknown outcomes of what a longer one would see through. */
   readonly timeoutMs?: number;
   /** How long each client rests between two operations. */
@@ -88,7 +90,8 @@ export class ConcurrentLoad {
         this.#isStopping = true;
       }
     };
-    this.#workers = Promise.all(Array.from({ length: this.#options.clients }, (_, at) => work(at)));
+    const { clients, readers = 0 } = this.#options;
+    this.#workers = Promise.all(Array.from({ length: clients + readers }, (_, at) => work(at)));
   }
 
   /** Lets every client finish its operation and end. Rejects if one met an error that no fault explains. */
@@ -196,7 +199,9 @@ export class ConcurrentLoad {
     let endpoints: readonly string[] = [];
     let client: Client | null = null;
     const known = new Map<string, Content>();
-    const { restMs = 0 } = this.#options;
+    const { clients, restMs = 0 } = this.#options;
+    const isReader = position >= clients;
+    const name = isReader ? `reader-${position - clients}` : `client-${position}`;
     try {
       while (!this.#isStopping) {
         if (client === null || endpoints !== this.#endpoints) {
@@ -204,7 +209,7 @@ export class ConcurrentLoad {
           endpoints = this.#endpoints;
           client = this.#connect(position);
         }
-        await this.#operate(`client-${position}`, client, this.#next(known), known);
+        await this.#operate(name, client, isReader ? this.#nextRead() : this.#next(known), known);
         if (restMs > 0) {
           await pause(restMs);
         }
@@ -215,9 +220,11 @@ export class ConcurrentLoad {
   }
 
   #connect(position: number): Client {
-    const { pinned = 0, timeoutMs = TIMEOUT_MS_DEFAULT, tokens } = this.#options;
+    const { clients, pinned = 0, timeoutMs = TIMEOUT_MS_DEFAULT, tokens } = this.#options;
     const all = this.#endpoints;
-    const endpoints = position < pinned ? [all[position % all.length] as string] : all;
+    // Readers count anew, so that there is one for each member.
+    const own = position < clients ? position : position - clients;
+    const endpoints = position < pinned || position >= clients ? [all[own % all.length] as string] : all;
     return createClient({ endpoints, credentials: tokens, timeoutMs });
   }
 
@@ -252,8 +259,16 @@ export class ConcurrentLoad {
     return outcome;
   }
 
+  #key(): string {
+    return `key-${this.#generation}-${this.#random(this.#options.keys)}`;
+  }
+
+  #nextRead(): KeyOperation {
+    return { kind: "get", key: this.#key() };
+  }
+
   #next(known: ReadonlyMap<string, Content>): KeyOperation {
-    const key = `key-${this.#generation}-${this.#random(this.#options.keys)}`;
+    const key = this.#key();
     this.#values++;
     const value = `value-${this.#values}`;
     const dice = this.#random(100);

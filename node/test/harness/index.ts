@@ -1,5 +1,5 @@
 export { freeBasePort } from "../../local/index.ts";
-export { ClusterMember, type MemberPlace } from "./cluster-member.ts";
+export { ClusterMember, type MemberPlace, type PeerTlsPlace, type ProcessEnd } from "./cluster-member.ts";
 export { ClusterUnderTest } from "./cluster-under-test.ts";
 export type { ConcurrentLoad, LoadStatistics } from "./concurrent-load.ts";
 export { type DrivenCall, DrivenReplica, resultOf } from "./driven-replica.ts";
@@ -27,6 +27,7 @@ export { ScriptedLeader } from "./scripted-leader.ts";
 export { ScriptedTransport } from "./scripted-transport.ts";
 export { SingleMember } from "./single-member.ts";
 export { SingleReplica } from "./single-replica.ts";
+export { stablePorts } from "./stable-ports.ts";
 export { itIsAMemberStateStore } from "./state-store-conformance.ts";
 export { TemporaryDirectories } from "./temporary-directories.ts";
 export { pause, until } from "./until.ts";

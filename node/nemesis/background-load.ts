@@ -1,0 +1,99 @@
+/**
+ * What both loads besides the keys have in common: clients that go on until they are told to stop, through whichever
+ * members there are, and what becomes of an operation that meets a fault.
+ */
+
+import { type Client, createClient, QuoinError } from "@quoin/client";
+import type { OperationOutcome } from "../history/index.ts";
+import { type ClusterUnderTest, pause } from "../test/harness/index.ts";
+
+/** A member or the way to it was lost, or a disk is full. Anything else would be a bug of the service. */
+const EXPECTED_CODES: ReadonlySet<string> = new Set([
+  "UNAVAILABLE",
+  "DEADLINE_EXCEEDED",
+  "CANCELLED",
+  "RESOURCE_EXHAUSTED",
+]);
+
+/** One thing that a client does. Rejects with what the service says, and with anything else that is wrong. */
+export type Turn = (client: Client, name: string) => Promise<void>;
+
+export interface BackgroundOptions {
+  /** Begins the names of the clients. */
+  readonly name: string;
+  readonly clients: number;
+  readonly timeoutMs: number;
+  /** How long a client rests between two turns. */
+  readonly restMs: number;
+}
+
+/** Clients that take turns until `stop`. */
+export class BackgroundClients {
+  readonly #cluster: ClusterUnderTest;
+  readonly #options: BackgroundOptions;
+  readonly #turn: Turn;
+  #isStopping = false;
+  #workers: Promise<unknown> = Promise.resolve();
+  #failure: unknown;
+
+  constructor(cluster: ClusterUnderTest, options: BackgroundOptions, turn: Turn) {
+    this.#cluster = cluster;
+    this.#options = options;
+    this.#turn = turn;
+  }
+
+  /** The error that ended them, which no fault explains; undefined if there is none. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  start(): void {
+    const work = async (position: number): Promise<void> => {
+      try {
+        await this.#work(`${this.#options.name}-${position}`);
+      } catch (error) {
+        this.#failure ??= error;
+        this.#isStopping = true;
+      }
+    };
+    this.#workers = Promise.all(Array.from({ length: this.#options.clients }, (_, at) => work(at)));
+  }
+
+  /** Lets each finish its turn. Rejects if one met an error that no fault explains. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await this.#workers;
+    if (this.#failure !== undefined) {
+      throw this.#failure;
+    }
+  }
+
+  async #work(name: string): Promise<void> {
+    let endpoints: readonly string[] = [];
+    let client: Client | null = null;
+    try {
+      while (!this.#isStopping) {
+        const present = this.#cluster.endpoints;
+        if (client === null || present.join() !== endpoints.join()) {
+          client?.close();
+          endpoints = present;
+          const { timeoutMs } = this.#options;
+          client = createClient({ endpoints, credentials: this.#cluster.tokens, timeoutMs });
+        }
+        await this.#turn(client, name);
+        await pause(this.#options.restMs);
+      }
+    } finally {
+      client?.close();
+    }
+  }
+}
+
+/** What a refusal means for what was asked. Rejects with it if no fault explains it. */
+export function outcomeOf(thrown: unknown): OperationOutcome["kind"] {
+  const error = QuoinError.from(thrown);
+  if (!EXPECTED_CODES.has(error.code)) {
+    throw error;
+  }
+  return error.outcome;
+}

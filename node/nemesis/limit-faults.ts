@@ -1,0 +1,70 @@
+/** Faults of members that get too little of the machine: of the processor, of the memory. */
+
+import { type ClusterMember, pause } from "../test/harness/index.ts";
+import type { ControlGroup } from "./control-groups.ts";
+import { type FaultKind, type Field, type Landing, landed, pick, skipped, spread, unclear } from "./fault.ts";
+import { revive } from "./recovery.ts";
+
+const LIMIT_MS = [2_000, 10_000] as const;
+/** From where a member hardly keeps up to where it gets one turn a second. */
+const CPU_PERCENT = [2, 20] as const;
+/** So little more memory than it has at that time may a member take. */
+const MEMORY_MORE_BYTES = 256 * 1024;
+
+export const LIMIT_FAULTS: readonly FaultKind[] = [
+  { name: "little processor time", lane: "member", needs: ["limits"], make: slowDown },
+  { name: "little memory", lane: "member", needs: ["limits"], make: takeMemory },
+];
+
+async function slowDown(field: Field): Promise<Landing> {
+  const victim = pickVictim(field);
+  if (victim === null) {
+    return skipped("no member with limits runs");
+  }
+  const { member, group } = victim;
+  const percent = spread(field.random, ...CPU_PERCENT);
+  const durationMs = spread(field.random, ...LIMIT_MS);
+  const before = group.throttled;
+  group.limitCpu(percent);
+  try {
+    await pause(durationMs);
+  } finally {
+    group.limitCpu(null);
+  }
+  const throttled = group.throttled - before;
+  const evidence = `${member.name} had to stop ${throttled} times in ${durationMs} ms with ${percent} % of a processor`;
+  const after = await revive(field.cluster, member);
+  return throttled > 0 ? landed(`${evidence}; ${after}`) : unclear(`${evidence}; ${after}`);
+}
+
+/** The kernel takes back what it keeps of files, and where that is not enough, ends the process. */
+async function takeMemory(field: Field): Promise<Landing> {
+  const victim = pickVictim(field);
+  if (victim === null) {
+    return skipped("no member with limits runs");
+  }
+  const { member, group } = victim;
+  field.excuseKill(member.pid);
+  const durationMs = spread(field.random, ...LIMIT_MS);
+  const before = group.memoryRefused;
+  const bytes = group.memoryBytes + MEMORY_MORE_BYTES;
+  group.limitMemory(bytes);
+  try {
+    await pause(durationMs);
+  } finally {
+    group.limitMemory(null);
+  }
+  const refused = group.memoryRefused - before;
+  const end = member.isAlive ? "its process went on" : `its process ended with ${(await member.ended).signal}`;
+  const evidence = `${member.name} was refused memory ${refused} times in ${durationMs} ms at ${bytes} bytes; ${end}`;
+  const after = await revive(field.cluster, member);
+  return refused > 0 ? landed(`${evidence}; ${after}`) : unclear(`${evidence}; ${after}`);
+}
+
+function pickVictim({ cluster, groups, random }: Field): { member: ClusterMember; group: ControlGroup } | null {
+  const victims = cluster.members.flatMap((member) => {
+    const group = groups.get(member.name);
+    return member.isAlive && group !== undefined ? [{ member, group }] : [];
+  });
+  return victims.length === 0 ? null : pick(random, victims);
+}

@@ -307,7 +307,8 @@ export class Clients {
   }
 
   #note(process: Process, name: string, request: Request, answer: Answer | null): void {
-    const { trace } = this.#options;
+    const { requests, trace } = this.#options;
+    requests.onEnd(request, process, answer === null ? "lost" : answer.error);
     let word = "lost";
     if (answer === null || answer.error?.outcome === "unknown") {
       request.isUncertain = true;

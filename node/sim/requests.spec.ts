@@ -1,9 +1,19 @@
+import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { CoordinationError, type Result } from "../src/state/index.ts";
+import { EntryType, encodeEntry, type Origin, sealEntry } from "../src/raft/index.ts";
+import { CoordinationError, encodeCommand, type Result } from "../src/state/index.ts";
+import { OWNER } from "../test/index.ts";
 import { type Request, Requests } from "./requests.ts";
 
 function putAt(revision: number): Result {
   return { kind: "put-key", modRevision: revision, created: false, previous: null, revision };
+}
+
+function entryOf({ requestId, payloadHash, operation }: Request, origin: Origin): Uint8Array {
+  const payload = encodeCommand({ principal: OWNER, request: { requestId, payloadHash }, operation });
+  const row = encodeEntry(EntryType.Command, { tickMs: 0, wallMs: 0, origin }, payload);
+  sealEntry(row, 1, 1, crc32);
+  return row;
 }
 
 describe("the record of requests", () => {
@@ -47,6 +57,23 @@ describe("the record of requests", () => {
     expect(() => requests.check(executed(9, putAt(4)))).to.throw("I12 what was certainly not executed");
     request.isUncertain = true;
     requests.check(executed(9, putAt(4)));
+  });
+
+  it("refuses that what one call was told does not hold, though another one of the request was executed", () => {
+    const caller = { memberId: 1, boot: 1 };
+    requests.onEnd(request, caller, new CoordinationError("NO_LEADER", ""));
+    requests.onEnd(request, { ...caller, boot: 2 }, null);
+    requests.checkAttempts([entryOf(request, { ...caller, boot: 2, seq: 1 })]);
+    expect(() => requests.checkAttempts([entryOf(request, { ...caller, seq: 1 })])).to.throw("I12 a call that was");
+  });
+
+  it("P45: refuses that a deletion finds too little room", () => {
+    const full = new CoordinationError("STORAGE_FULL", "");
+    const caller = { memberId: 1, boot: 1 };
+    requests.onEnd(request, caller, full);
+    const operation = { kind: "delete-key", namespace: "n", key: new Uint8Array(1), returnPrevious: false } as const;
+    const deletion = { ...request, operation: { ...operation, expectedModRevision: undefined } };
+    expect(() => requests.onEnd(deletion, caller, full)).to.throw("P45 deleting needs no room");
   });
 
   it("refuses answers and reads from before what had ended when they began", () => {

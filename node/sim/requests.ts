@@ -7,6 +7,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type ClientOperation, CoordinationError, type Outcome, type Result } from "../src/state/index.ts";
+import { Attempts, type Caller } from "./attempts.ts";
 import { must } from "./rule-violation.ts";
 
 /** A request, however often it was sent. */
@@ -33,6 +34,7 @@ export interface Execution {
 }
 
 export class Requests {
+  readonly #attempts = new Attempts();
   readonly #all: Request[] = [];
   #floor = 0;
   #reads = 0;
@@ -58,6 +60,20 @@ export class Requests {
     const begun: Request = { ...request, floor: this.#floor, answer: null, isUncertain: false, refusals: 0 };
     this.#all.push(begun);
     return begun;
+  }
+
+  /** A call of the request has ended at the process: with an error, with null as it was executed, or it got lost. */
+  onEnd({ requestId, operation }: Request, caller: Caller, error: CoordinationError | null | "lost"): void {
+    const isFull = error instanceof CoordinationError && error.reason === "STORAGE_FULL";
+    must(!(isFull && operation.kind === "delete-key"), "P45 deleting needs no room", () => {
+      return `m${caller.memberId}: ${requestId.toHex().slice(0, 8)}`;
+    });
+    this.#attempts.onEnd(requestId, caller, error);
+  }
+
+  /** Holds what every call was told against the rows of the log, when no call is open any more. */
+  checkAttempts(rows: readonly Uint8Array[]): void {
+    this.#attempts.check(rows);
   }
 
   /** A call of the request was answered. */

@@ -359,6 +359,9 @@ export class Simulation {
       });
     }
     this.#requests.check(executions);
+    if (this.#calls.open === 0) {
+      this.#requests.checkAttempts(log.rows);
+    }
     this.#expired = endings.length;
     this.#checkEndings(endings, executions);
     this.#history.check(endings.map((ending) => this.#expiryOf(ending)));

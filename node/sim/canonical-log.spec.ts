@@ -46,6 +46,23 @@ describe("the canonical log", () => {
     expect(() => log.committed(1, 4, rowOf(4, 1, 0, origin))).to.throw("I14 no attempt is in the log twice");
   });
 
+  it("refuses a tick that is ahead of the time", () => {
+    let nowMs = 1_000;
+    const timed = new CanonicalLog(() => nowMs);
+    const take = (index: number, tickMs: number): void => {
+      const row = encodeEntry(EntryType.Command, { ...NO_ENVELOPE, tickMs }, new Uint8Array(0));
+      sealEntry(row, 1, index, crc32);
+      timed.wrote(1, [row], 1);
+      timed.committed(1, index, row);
+    };
+    take(1, 1_040);
+    nowMs = 2_000;
+    take(2, 1_500);
+    timed.checkTicks(0.05);
+    take(3, 2_200);
+    expect(() => timed.checkTicks(0.05)).to.throw("I23 ticks are not ahead of time");
+  });
+
   it("refuses another state at the same index", () => {
     log.applied(1, 2, 7);
     expect(() => log.applied(2, 2, 8)).to.throw("I9 equal applied indexes mean equal states");

@@ -107,6 +107,20 @@ export class CanonicalLog {
     }
   }
 
+  /**
+   * No tick is ahead of the time that has passed when its entry is written first, by clocks that run fast by no more
+   * than this share (S21).
+   */
+  checkTicks(driftShare: number): void {
+    for (const [at, row] of this.#committed.entries()) {
+      const { tickMs } = entryEnvelope(row);
+      const { writtenMs } = this.timesOf(at + 1);
+      must(tickMs <= writtenMs * (1 + driftShare) + 1, "I23 ticks are not ahead of time", () => {
+        return `entry ${at + 1}: ${tickMs} ms, written after ${Math.round(writtenMs)} ms`;
+      });
+    }
+  }
+
   /** A state of the index is sent, or received whole. */
   snapshot(member: number, index: number, sum: number): void {
     const known = this.#snapshots.get(index);

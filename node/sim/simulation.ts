@@ -362,6 +362,7 @@ export class Simulation {
     if (this.#calls.open === 0) {
       this.#requests.checkAttempts(log.rows);
     }
+    log.checkTicks(DRIFT);
     this.#expired = endings.length;
     this.#checkEndings(endings, executions);
     this.#history.check(endings.map((ending) => this.#expiryOf(ending)));

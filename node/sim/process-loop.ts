@@ -76,6 +76,8 @@ export class ProcessLoop implements Clock, Scheduler {
   #slowRoundMs = 0;
   /** It stops for so long in its next round. */
   #roundPauseMs = 0;
+  /** When the last round began, by the monotonic clock. */
+  #roundMs = MONOTONIC_START_MS;
   /** The round that has begun is not over. */
   #isInRound = false;
   #isDead = false;
@@ -105,6 +107,11 @@ export class ProcessLoop implements Clock, Scheduler {
   /** Milliseconds of the run since it could not do what was due. */
   get unhinderedMs(): number {
     return this.isPaused ? 0 : this.#options.heap.nowMs - this.#hinderedMs;
+  }
+
+  /** When timers were looked at last, by the monotonic clock. */
+  get roundMs(): number {
+    return this.#roundMs;
   }
 
   monotonicMs(): number {
@@ -282,6 +289,7 @@ export class ProcessLoop implements Clock, Scheduler {
   /** Timers that are due, then what has arrived. */
   #beginRound(): void {
     const { heap } = this.#options;
+    this.#roundMs = this.monotonicMs();
     for (const timer of [...this.#timers]) {
       if (timer.dueMs <= heap.nowMs && this.#timers.has(timer)) {
         timer.dueMs = heap.nowMs + timer.intervalMs;

@@ -2,13 +2,17 @@
 
 import {
   type AcceptorView,
+  decodeManifest,
   decodeMessage,
   type Frame,
+  FrameError,
   FrameType,
   type Hello,
   type IdentityRefusal,
+  isMessageType,
+  type SnapshotManifest,
 } from "../src/peers/index.ts";
-import { NO_CONFIGURATION, type Role } from "../src/raft/index.ts";
+import { entryTerm, NO_CONFIGURATION, type Role } from "../src/raft/index.ts";
 import { claimedMembers, PeerDirectory, Replica, type ReplicaLimits, type Told } from "../src/replica/index.ts";
 import { readCluster, readProgress } from "../src/state/index.ts";
 import type { Disk } from "./disk.ts";
@@ -16,6 +20,7 @@ import type { EventHeap } from "./event-heap.ts";
 import type { Network } from "./network.ts";
 import type { Plan } from "./plan.ts";
 import { ProcessLoop } from "./process-loop.ts";
+import { ProcessRules } from "./process-rules.ts";
 import type { RandomStream } from "./random.ts";
 import type { Reach } from "./reach.ts";
 import { must } from "./rule-violation.ts";
@@ -79,6 +84,7 @@ export class Process {
   readonly #user: ProcessUser;
   readonly #transport: SimTransport;
   readonly #log: SimLog;
+  readonly #rules: ProcessRules;
   readonly #directory: PeerDirectory;
   #damaged: boolean;
   #applied: number;
@@ -132,6 +138,7 @@ export class Process {
           return `${writeSeq}: term ${term} vote ${vote} commit ${commit} rows ${from}+${rows.length}${reset}`;
         });
         rules.onWrite(this.observed, append, meta);
+        this.#rules.onWrite(append);
       },
       onLanded: (meta) => rules.onLanded(this.observed, meta),
       onDurable: (meta) => {
@@ -151,17 +158,32 @@ export class Process {
         rules.log.snapshot(id, index, sum);
       },
       onSwitched: () => {
+        const before = this.#applied;
         this.#applied = readProgress(disk.state).appliedIndex;
+        this.#rules.onInstalled(before, this.#applied);
         trace.say(id, "switches", [this.#applied]);
       },
       takeFailure: () => takeFailure("state"),
     });
     this.observed = { id, incarnation, disk, log: this.#log, commit: 0, configuration: NO_CONFIGURATION };
+    const shown = {
+      ...{ id, clock: this.loop, meta: () => disk.meta, row: (index: number) => this.#log.row(index) },
+      configuration: () => readCluster(disk.state)?.configuration ?? NO_CONFIGURATION,
+      ...{ applied: () => readProgress(disk.state).appliedIndex, status: () => this.replica.status() },
+      termOf: (index: number) => entryTermOf(disk.rows.get(index)),
+      isWriting: () => this.#log.isWriting,
+      isDamaged: () => this.#damaged,
+    };
+    this.#rules = new ProcessRules(shown, limits, rules.timeouts);
     this.#transport = new SimTransport(id, incarnation, this.loop, network, {
       view: () => this.#view(),
       replica: () => this.replica,
       told: () => this.told,
-      onFrameSent: (to: number, frame: Frame) => rules.onFrameSent(this.observed, to, frame),
+      onFrameSent: (to: number, frame: Frame) => this.#onFrameSent(to, frame),
+      onFrameUnsent: (to) => this.#rules.onUnsent(to),
+      onGone: (peer) => this.#rules.onGone(peer),
+      onSnapshot: () => this.#rules.onSnapshot(),
+      onManifest: (body) => this.#rules.onOffer(readManifest(body)),
       onFrame: (from, frame) => this.#onFrame(from, frame),
       onConnected: (peer, restarted) => this.#onConnected(peer, restarted),
       onRefused: (peer, refusal) => this.#onRefused(peer, refusal),
@@ -230,11 +252,13 @@ export class Process {
     this.#heardTerm = 0;
     this.#isAsked = false;
     this.#world.rules.onTurn(this.observed, status);
+    this.#rules.onTurn(status, this.#log.writing);
   }
 
   #onMark(name: string): void {
     this.#world.reach.onMark(name);
     this.#world.onMark(this, name);
+    this.#rules.onMark(name, () => this.replica.status().term);
     if (name === CAMPAIGN) {
       const { term } = this.replica.status();
       // A sole voter has nobody to wait for.
@@ -246,10 +270,21 @@ export class Process {
     }
   }
 
+  #onFrameSent(to: number, frame: Frame): void {
+    this.#world.rules.onFrameSent(this.observed, to, frame);
+    if (isMessageType(frame.type)) {
+      this.#rules.onSent(decodeMessage(frame.type, frame.body, this.memberId, to));
+    }
+  }
+
   #onFrame(from: number, { type, body }: Frame): void {
     this.#world.reach.onFrame(this.#role, nameOfType(type));
-    if (type === FrameType.Heartbeat) {
-      const { term } = decodeMessage(type, body, from, this.memberId);
+    const message = isMessageType(type) ? decodeMessage(type, body, from, this.memberId) : null;
+    if (message !== null) {
+      this.#rules.onRead(message);
+    }
+    if (message?.type === "heartbeat") {
+      const { term } = message;
       if (term >= this.#heardTerm) {
         this.#heardTerm = term;
         this.#heardOf = from;
@@ -286,6 +321,9 @@ export class Process {
 
   /** Somebody is connected whom this member does not know: it asks others who there is, until it does. */
   #onConnected(peer: number, restarted: boolean): void {
+    if (restarted) {
+      this.#rules.onRestarted(peer);
+    }
     if (restarted && this.#heardOf === peer) {
       // What a former start of it has sent counts for nothing.
       this.#heardTerm = 0;
@@ -354,5 +392,21 @@ export class Process {
     this.#damaged = false;
     this.#user.onHealed();
     this.#transport.redial(this.#directory.dialed);
+  }
+}
+
+function entryTermOf(row: Uint8Array | undefined): number | undefined {
+  return row === undefined ? undefined : entryTerm(row);
+}
+
+/** Null if it was spoilt on its way. */
+function readManifest(body: Uint8Array): SnapshotManifest | null {
+  try {
+    return decodeManifest(body);
+  } catch (error) {
+    if (error instanceof FrameError) {
+      return null;
+    }
+    throw error;
   }
 }

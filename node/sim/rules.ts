@@ -13,6 +13,7 @@ import { LimitRules } from "./limit-rules.ts";
 import { isQuorum, MembershipRules } from "./membership-rules.ts";
 import { must } from "./rule-violation.ts";
 import type { SimLog } from "./sim-log.ts";
+import { TimeoutRules } from "./timeout-rules.ts";
 
 /** A member, as the rules see it. */
 export interface Observed {
@@ -34,6 +35,7 @@ export class Rules {
   readonly log: CanonicalLog;
   readonly membership: MembershipRules;
   readonly limits: LimitRules;
+  readonly timeouts: TimeoutRules;
   readonly #leaders = new Map<number, number>();
   /** Durable votes, by member and term. */
   readonly #votes = new Map<string, number>();
@@ -42,6 +44,7 @@ export class Rules {
     this.log = new CanonicalLog(nowMs);
     this.membership = new MembershipRules(clusterId);
     this.limits = new LimitRules(limits);
+    this.timeouts = new TimeoutRules(limits.core);
   }
 
   /** The highest term that had a leader. */

@@ -77,6 +77,15 @@ export class SimLog implements LogStore {
     return this.#writing !== null;
   }
 
+  /** The write that is under way, and the bytes of its rows. */
+  get writing(): { readonly writeSeq: number; readonly bytes: number } | null {
+    if (this.#writing === null) {
+      return null;
+    }
+    const { writeSeq, rows } = this.#writing.append;
+    return { writeSeq, bytes: rows.reduce((sum, { length }) => sum + length, 0) };
+  }
+
   write(append: AppendEffect, done: (writeSeq: number, durationMs: number) => void): void {
     passPoint();
     invariant(this.#writing === null, "one log write is in flight at a time");

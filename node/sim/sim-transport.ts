@@ -29,9 +29,16 @@ export interface TransportUser {
   view(): AcceptorView;
   replica(): Replica;
   onFrameSent(to: number, frame: Frame): void;
+  /** No connection has taken a frame. */
+  onFrameUnsent(to: number): void;
   /** A frame is about to be handed to the driver. */
   onFrame(from: number, frame: Frame): void;
   onConnected(peer: number, restarted: boolean): void;
+  /** Nothing listens where the peer should. */
+  onGone(peer: number): void;
+  onSnapshot(): void;
+  /** A snapshot is offered with this manifest, which may be spoilt. */
+  onManifest(body: Uint8Array): void;
   /** Who there is, for members that ask. */
   told(): Told | null;
   onRefused(peer: number, refusal: IdentityRefusal): void;
@@ -97,6 +104,7 @@ export class SimTransport implements Transport {
     if (connection?.isOpenAtDialer === true) {
       this.tellUnreachable(peer);
     }
+    this.#user.onFrameUnsent(peer);
     return false;
   }
 
@@ -198,8 +206,16 @@ export class SimTransport implements Transport {
     if (restarted) {
       this.#tellConnected(source.memberId, { ...source, restarted });
     }
+    this.#user.onSnapshot();
     this.#user.replica().onSnapshot(source.memberId, stream.incoming);
     return null;
+  }
+
+  /** A frame of a snapshot is about to be handed to the driver; null = its end. */
+  onSnapshotFrame(frame: Frame | null): void {
+    if (frame?.type === FrameType.SnapshotManifest) {
+      this.#user.onManifest(frame.body);
+    }
   }
 
   onSnapshotOver(incarnation: string, stream: SnapshotStream): void {
@@ -257,7 +273,10 @@ export class SimTransport implements Transport {
   /** Nothing listens where the peer should. */
   tellGone(peer: number): void {
     this.#network.trace.say(this.memberId, "finds nobody at", [peer], () => `m${peer}`);
-    this.loop.defer(() => this.#user.replica().onGone(peer));
+    this.loop.defer(() => {
+      this.#user.onGone(peer);
+      this.#user.replica().onGone(peer);
+    });
   }
 
   get boot(): number {

@@ -212,7 +212,10 @@ export class SnapshotStream implements OutgoingSnapshot {
     if (frame === null) {
       this.#confirm();
     }
-    this.#inReader(() => reading(null, frame));
+    this.#inReader(() => {
+      this.#to?.onSnapshotFrame(frame);
+      reading(null, frame);
+    });
     this.#transmit();
   }
 

@@ -1,0 +1,297 @@
+/**
+ * What must hold of elections, as one process shows it: by the messages that it is given and sends, and by the moments
+ * at which it stands for election.
+ *
+ * Whoever hears a leader votes for nobody else and does not stand (P19); a vote is refused for a reason (P20); every
+ * candidacy and every leadership rests on the answers of a quorum, each voter counted once (P35), the own vote only
+ * when it is durable (P4); and whoever is stuck in an old term is told of the newer one (P37, P38). Nothing is judged
+ * that only the process can know: where ticks are counted from outside, they are counted in its favour.
+ */
+
+import type { Configuration, CoreLimits, Message, Role } from "../src/raft/index.ts";
+import type { LogMeta } from "./disk.ts";
+import { isQuorum } from "./membership-rules.ts";
+import { must } from "./rule-violation.ts";
+import type { TickCount } from "./tick-count.ts";
+import type { TimeoutRules, Timeouts } from "./timeout-rules.ts";
+
+/** What can be seen of the process and its disk at any moment. */
+export interface Elector {
+  readonly id: number;
+  readonly meta: () => LogMeta;
+  /** The configuration that is applied. */
+  readonly configuration: () => Configuration;
+  /** It knows, or may know, that it has lost acknowledged data. */
+  readonly isDamaged: () => boolean;
+}
+
+interface VoteRequest {
+  readonly term: number;
+  readonly lastIndex: number;
+  readonly lastTerm: number;
+  readonly wasDamaged: boolean;
+}
+
+type Answer = Extract<Message, { readonly type: "vote-reply" | "pre-vote-reply" }>;
+
+/** By so many ticks the count from outside and that of the process may differ where a span of time begins or ends. */
+const TICKS_OFF = 2;
+
+export class ElectionRules {
+  readonly #elector: Elector;
+  readonly #ticks: TickCount;
+  readonly #timeouts: Timeouts;
+  /** So many ticks after it was heard a leader is certainly still in contact. */
+  readonly #contactTicks: number;
+  /** After its last turn. */
+  #term: number;
+  #role: Role = "follower";
+  /** The leader that it follows, and when it was heard, in ticks; null if that is not certain. */
+  #contact: { readonly leader: number; readonly term: number; readonly heardTicks: number } | null = null;
+  /** The leader of the newest term that was heard since the last turn. */
+  #heard: { readonly leader: number; readonly term: number } | null = null;
+  /** Requests that it may grant, by kind, candidate and term. */
+  readonly #grantable = new Set<string>();
+  /** Votes that it was asked for and has not answered yet, while its log is known, by candidate. */
+  readonly #asked = new Map<number, VoteRequest[]>();
+  /** Its log may become another one in its next turn. */
+  #isLogChanging = false;
+  /** Answers that it owes since its last turn, by peer. */
+  #owed: { readonly to: number; readonly type: Message["type"] }[] = [];
+  /** Answers to its present election, in their order. */
+  #answers: Answer[] = [];
+  /** It was told to stand since its last turn. */
+  #isTold = false;
+
+  constructor(elector: Elector, ticks: TickCount, limits: CoreLimits, timeouts: TimeoutRules) {
+    this.#elector = elector;
+    this.#ticks = ticks;
+    this.#timeouts = timeouts.ofProcess(elector.id, ticks);
+    this.#contactTicks = Math.min(limits.contactTicks, limits.electionTicksMin) - TICKS_OFF;
+    this.#term = elector.meta().term;
+  }
+
+  // ---- What it is given ----
+
+  /** The process has been handed a message, which it looks at in its next turn. */
+  onRead(message: Message): void {
+    switch (message.type) {
+      case "heartbeat":
+        this.#onHeartbeat(message.from, message.term);
+        break;
+      case "vote":
+        this.#onVote(message);
+        return;
+      case "pre-vote":
+        this.#onPreVote(message.from, message.term);
+        return;
+      case "vote-reply":
+      case "pre-vote-reply":
+        this.#answers.push(message);
+        break;
+      case "timeout-now":
+        this.#isTold = true;
+        this.#contact = null;
+        break;
+      case "append":
+        this.#isLogChanging = true;
+        break;
+      default:
+        break;
+    }
+    const isGrant = message.type === "pre-vote-reply" && message.granted;
+    if (!isGrant) {
+      this.#enter(message.term);
+    }
+  }
+
+  /** A snapshot may be taking the place of its log. */
+  onSnapshot(): void {
+    this.#asked.clear();
+  }
+
+  /** What was not looked at of the peer is void, as the peer has restarted. */
+  onRestarted(peer: number): void {
+    this.#owed = this.#owed.filter(({ to }) => to !== peer);
+    if (this.#heard?.leader === peer) {
+      this.#heard = null;
+    }
+  }
+
+  /** It is told that the process of the peer is not there. */
+  onGone(peer: number): void {
+    if (this.#contact?.leader === peer) {
+      this.#contact = null;
+      this.#timeouts.onUnknown();
+    }
+  }
+
+  #onHeartbeat(leader: number, term: number): void {
+    if (term < this.#term) {
+      this.#owed.push({ to: leader, type: "heartbeat-reply" });
+    } else if (this.#heard === null || term >= this.#heard.term) {
+      this.#heard = { leader, term };
+    }
+  }
+
+  #onVote({ from, term, transfer, lastIndex, lastTerm }: Extract<Message, { readonly type: "vote" }>): void {
+    if (this.#isInContact && !transfer) {
+      return;
+    }
+    const request = { term, lastIndex, lastTerm, wasDamaged: this.#elector.isDamaged() };
+    this.#grantable.add(keyOf("vote-reply", from, term));
+    this.#asked.set(from, [...(this.#asked.get(from) ?? []), request]);
+    // To vote begins a new timeout.
+    this.#timeouts.onUnknown();
+    this.#enter(term);
+  }
+
+  #onPreVote(from: number, term: number): void {
+    if (term <= this.#term) {
+      this.#owed.push({ to: from, type: "pre-vote-reply" });
+    } else if (!this.#isInContact) {
+      this.#grantable.add(keyOf("pre-vote-reply", from, term));
+    }
+  }
+
+  /** It may be in this term from now on, where nobody was heard yet. */
+  #enter(term: number): void {
+    if (this.#contact !== null && term > this.#contact.term) {
+      this.#contact = null;
+    }
+  }
+
+  /** It certainly trusts its leader at the moment. */
+  get #isInContact(): boolean {
+    return this.#contact !== null && this.#ticks.past - this.#contact.heardTicks <= this.#contactTicks;
+  }
+
+  // ---- What it sends ----
+
+  /** A connection has taken a message of the process. */
+  onSent(message: Message): void {
+    this.#owed = this.#owed.filter(({ to, type }) => to !== message.to || type !== message.type);
+    if (message.type !== "vote-reply" && message.type !== "pre-vote-reply") {
+      return;
+    }
+    const { type, to, term, granted } = message;
+    const { id } = this.#elector;
+    const asked = type === "vote-reply" ? (this.#asked.get(to) ?? []) : [];
+    if (type === "vote-reply") {
+      this.#asked.delete(to);
+    }
+    if (granted) {
+      must(this.#grantable.has(keyOf(type, to, term)), "P19 whoever hears a leader votes for nobody else", () => {
+        return `m${id} grants m${to} term ${term}, in contact with m${this.#contact?.leader}`;
+      });
+    } else if (asked.length === 1 && asked[0]?.term === term) {
+      // Of several requests nobody outside knows which one is answered.
+      this.#checkRefusal(to, asked[0]);
+    }
+  }
+
+  /** No connection has taken a message, or another frame, to the peer. */
+  onUnsent(peer: number): void {
+    this.#owed = this.#owed.filter(({ to }) => to !== peer);
+    this.#asked.delete(peer);
+  }
+
+  /** A vote in this very term is refused to who has a shorter log, or comes too late, and by who may not vote (P20). */
+  #checkRefusal(to: number, request: VoteRequest): void {
+    const { id, meta, isDamaged } = this.#elector;
+    const { vote, last, lastTerm } = meta();
+    const isLogNewer = lastTerm > request.lastTerm || (lastTerm === request.lastTerm && last > request.lastIndex);
+    const hasReason = (vote !== 0 && vote !== to) || isLogNewer || request.wasDamaged || isDamaged();
+    must(hasReason, "P20 a vote is refused for a reason", () => {
+      return `m${id} to m${to} in term ${request.term}, whose log ends at ${request.lastIndex}/${request.lastTerm}`;
+    });
+  }
+
+  // ---- When it stands ----
+
+  /** It gives its leader up, in the midst of a turn. */
+  onPreCandidacy(): void {
+    const { id, configuration } = this.#elector;
+    this.#answers = [];
+    this.#timeouts.onCampaign();
+    const contact = this.#contact;
+    if (contact === null || isQuorum(new Set([id]), configuration())) {
+      return;
+    }
+    const silentTicks = this.#ticks.present - contact.heardTicks;
+    must(silentTicks > this.#contactTicks, "P19 nobody stands for election who hears a leader", () => {
+      return `m${id} has heard m${contact.leader} of term ${contact.term} ${silentTicks} ticks ago`;
+    });
+  }
+
+  /** It is about to enter the term after this one as a candidate. */
+  onCandidacy(term: number): void {
+    const { id, configuration } = this.#elector;
+    this.#timeouts.onUnknown();
+    if (this.#isTold) {
+      return;
+    }
+    const granted = this.#granted((answer) => {
+      return answer.type === "pre-vote-reply" && answer.term === (answer.granted ? term + 1 : term);
+    });
+    must(isQuorum(granted.add(id), configuration()), "P35 a candidacy follows the word of a quorum", () => {
+      return `m${id} enters term ${term + 1}, encouraged by ${[...granted].join()}`;
+    });
+  }
+
+  /** It leads this term from now on. */
+  onElected(term: number): void {
+    const { id, configuration, meta } = this.#elector;
+    const granted = this.#granted((answer) => answer.type === "vote-reply" && answer.term === term);
+    const own = meta();
+    if (own.term === term && own.vote === id) {
+      granted.add(id);
+    }
+    must(isQuorum(granted, configuration()), "P35, P4 a leader has the votes of a quorum", () => {
+      return `m${id} leads term ${term}, elected by ${[...granted].join()}`;
+    });
+  }
+
+  /** Whose first answer of the kind was a grant. */
+  #granted(isCounted: (answer: Answer) => boolean): Set<number> {
+    const first = new Map<number, boolean>();
+    for (const answer of this.#answers.filter(isCounted)) {
+      if (!first.has(answer.from)) {
+        first.set(answer.from, answer.granted);
+      }
+    }
+    return new Set([...first].filter(([, isGranted]) => isGranted).map(([voter]) => voter));
+  }
+
+  // ---- Turns ----
+
+  /** The process has looked at all that it was handed. */
+  onTurn(role: Role, term: number): void {
+    const [owed] = this.#owed;
+    must(owed === undefined, "P37, P38 whoever is in an old term is told of the newer one", () => {
+      return `m${this.#elector.id} in term ${term} sends no ${owed?.type} to m${owed?.to}`;
+    });
+    const heard = this.#heard;
+    if (heard !== null && role === "follower" && term === heard.term) {
+      this.#contact = { ...heard, heardTicks: this.#ticks.past };
+      this.#timeouts.onBegin();
+    } else if (role !== "follower" || term !== this.#contact?.term) {
+      this.#contact = null;
+      if (role !== this.#role || term !== this.#term) {
+        this.#timeouts.onBegin();
+      }
+    }
+    this.#role = role;
+    this.#term = term;
+    this.#heard = null;
+    this.#isTold = false;
+    if (this.#isLogChanging) {
+      this.#isLogChanging = false;
+      this.#asked.clear();
+    }
+  }
+}
+
+function keyOf(type: Answer["type"], candidate: number, term: number): string {
+  return `${type} ${candidate} ${term}`;
+}

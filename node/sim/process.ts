@@ -216,6 +216,12 @@ export class Process {
       : { members: claimedMembers(cluster), index: this.replica.status().appliedIndex };
   }
 
+  /** Whether it may say that there is too little room for what makes the state larger. */
+  get mayLackRoom(): boolean {
+    const configuration = readCluster(this.#user.disk.state)?.configuration ?? NO_CONFIGURATION;
+    return this.#world.rules.room.mayRefuse(this.replica.status(), configuration);
+  }
+
   /** It is killed; nothing of it happens any more. */
   die(how: string): void {
     if (this.loop.isDead) {

@@ -60,20 +60,23 @@ describe("the record of requests", () => {
   });
 
   it("refuses that what one call was told does not hold, though another one of the request was executed", () => {
-    const caller = { memberId: 1, boot: 1 };
+    const caller = { memberId: 1, boot: 1, mayLackRoom: true };
     requests.onEnd(request, caller, new CoordinationError("NO_LEADER", ""));
     requests.onEnd(request, { ...caller, boot: 2 }, null);
-    requests.checkAttempts([entryOf(request, { ...caller, boot: 2, seq: 1 })]);
-    expect(() => requests.checkAttempts([entryOf(request, { ...caller, seq: 1 })])).to.throw("I12 a call that was");
+    requests.checkAttempts([entryOf(request, { memberId: 1, boot: 2, seq: 1 })]);
+    expect(() => requests.checkAttempts([entryOf(request, { memberId: 1, boot: 1, seq: 1 })])).to.throw(
+      "I12 a call that was",
+    );
   });
 
-  it("P45: refuses that a deletion finds too little room", () => {
+  it("P45: refuses that a deletion finds too little room, or anything without a reason", () => {
     const full = new CoordinationError("STORAGE_FULL", "");
-    const caller = { memberId: 1, boot: 1 };
+    const caller = { memberId: 1, boot: 1, mayLackRoom: true };
     requests.onEnd(request, caller, full);
     const operation = { kind: "delete-key", namespace: "n", key: new Uint8Array(1), returnPrevious: false } as const;
     const deletion = { ...request, operation: { ...operation, expectedModRevision: undefined } };
     expect(() => requests.onEnd(deletion, caller, full)).to.throw("P45 deleting needs no room");
+    expect(() => requests.onEnd(request, { ...caller, mayLackRoom: false }, full)).to.throw("P45 one full member");
   });
 
   it("refuses answers and reads from before what had ended when they began", () => {

@@ -33,6 +33,12 @@ export interface Execution {
   readonly answer: Result | CoordinationError;
 }
 
+/** A process that has answered a call. */
+export interface AnsweringProcess extends Caller {
+  /** It may say that there is too little room for what makes the state larger. */
+  readonly mayLackRoom: boolean;
+}
+
 export class Requests {
   readonly #attempts = new Attempts();
   readonly #all: Request[] = [];
@@ -63,11 +69,13 @@ export class Requests {
   }
 
   /** A call of the request has ended at the process: with an error, with null as it was executed, or it got lost. */
-  onEnd({ requestId, operation }: Request, caller: Caller, error: CoordinationError | null | "lost"): void {
-    const isFull = error instanceof CoordinationError && error.reason === "STORAGE_FULL";
-    must(!(isFull && operation.kind === "delete-key"), "P45 deleting needs no room", () => {
-      return `m${caller.memberId}: ${requestId.toHex().slice(0, 8)}`;
-    });
+  onEnd(request: Request, caller: AnsweringProcess, error: CoordinationError | null | "lost"): void {
+    const { requestId, operation } = request;
+    if (error instanceof CoordinationError && error.reason === "STORAGE_FULL") {
+      const what = (): string => `m${caller.memberId}: ${nameOf(request)}`;
+      must(operation.kind !== "delete-key", "P45 deleting needs no room", what);
+      must(caller.mayLackRoom, "P45 one full member stops nobody", what);
+    }
     this.#attempts.onEnd(requestId, caller, error);
   }
 

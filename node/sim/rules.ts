@@ -11,6 +11,7 @@ import { CanonicalLog } from "./canonical-log.ts";
 import type { Disk, LogMeta } from "./disk.ts";
 import { LimitRules } from "./limit-rules.ts";
 import { isQuorum, MembershipRules } from "./membership-rules.ts";
+import { RoomRules } from "./room-rules.ts";
 import { must } from "./rule-violation.ts";
 import type { SimLog } from "./sim-log.ts";
 import { TimeoutRules } from "./timeout-rules.ts";
@@ -36,6 +37,7 @@ export class Rules {
   readonly membership: MembershipRules;
   readonly limits: LimitRules;
   readonly timeouts: TimeoutRules;
+  readonly room = new RoomRules();
   readonly #leaders = new Map<number, number>();
   /** Durable votes, by member and term. */
   readonly #votes = new Map<string, number>();
@@ -137,10 +139,13 @@ export class Rules {
       this.#onCommit(observed, commitIndex);
     }
     observed.commit = commitIndex;
+    if (role === "leader") {
+      observed.configuration = readCluster(observed.disk.state)?.configuration ?? NO_CONFIGURATION;
+    }
+    this.room.onTurn(status, observed.configuration);
     if (role !== "leader") {
       return;
     }
-    observed.configuration = readCluster(observed.disk.state)?.configuration ?? NO_CONFIGURATION;
     if (this.#leaders.get(term) !== id) {
       this.#onLeader(observed, status);
     }

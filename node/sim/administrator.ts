@@ -4,14 +4,9 @@
  */
 
 import { claimedMembers, type MembershipView, type Told } from "../src/replica/index.ts";
-import {
-  type ClaimSlotResult,
-  type CoordinationError,
-  type MembershipOperation,
-  type Outcome,
-  readCluster,
-} from "../src/state/index.ts";
+import type { ClaimSlotResult, CoordinationError, MembershipOperation, Outcome } from "../src/state/index.ts";
 import type { Calls } from "./calls.ts";
+import { clusterOf } from "./cluster-record.ts";
 import type { EventHeap } from "./event-heap.ts";
 import type { Member } from "./member.ts";
 import type { ChangeKind } from "./plan.ts";
@@ -237,7 +232,7 @@ export class Administrator {
   /** The voters, as some member knows them. */
   #voters(): readonly number[] {
     const process = this.#random.pick(this.#options.processes());
-    return process === undefined ? [] : (readCluster(process.replica.state)?.configuration.voters ?? []);
+    return process === undefined ? [] : (clusterOf(process.replica.state)?.configuration.voters ?? []);
   }
 
   #join(name: string, onEnd: (id: number | null) => void): void {
@@ -289,7 +284,7 @@ export class Administrator {
         const operation = { kind: "claim-slot", name, incarnation, address } as const;
         process.replica.proposeClusterOperation(operation, deadlineMs, (error, outcome) => {
           told = {
-            members: claimedMembers(readCluster(process.replica.state)),
+            members: claimedMembers(clusterOf(process.replica.state)),
             index: process.replica.status().appliedIndex,
           };
           done({ error, outcome });

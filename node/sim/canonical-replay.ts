@@ -18,12 +18,12 @@ import {
   getKey,
   type Outcome,
   type Result,
-  readCluster,
   readProgress,
   type StateLimits,
   StateMachine,
 } from "../src/state/index.ts";
 import type { CanonicalLog } from "./canonical-log.ts";
+import { clusterOf } from "./cluster-record.ts";
 import { type Ending, KeyLifetimes } from "./key-lifetimes.ts";
 import { checkNeighbours, type MembershipRules } from "./membership-rules.ts";
 import type { Execution } from "./requests.ts";
@@ -47,13 +47,13 @@ export function replay(log: CanonicalLog, limits: StateLimits, membership: Membe
   const lifetimes = new KeyLifetimes();
   for (const [at, row] of log.rows.entries()) {
     const index = at + 1;
-    const before = readCluster(store)?.configuration ?? NO_CONFIGURATION;
+    const before = clusterOf(store)?.configuration ?? NO_CONFIGURATION;
     const { revision } = readProgress(store);
     const outcome = machine.apply(row, (entry, change, expectIndex) => {
       return changeConfiguration(before, entry, change, expectIndex);
     });
     machine.commit();
-    const after = readCluster(store);
+    const after = clusterOf(store);
     if (after !== undefined) {
       membership.onCluster(after);
       if (after.configuration.index !== before.index) {

@@ -6,7 +6,8 @@
  */
 
 import { entryType, isConfigurationType, isJoint } from "../src/raft/index.ts";
-import { readCluster, readProgress } from "../src/state/index.ts";
+import { readProgress } from "../src/state/index.ts";
+import { clusterOf } from "./cluster-record.ts";
 import type { EventHeap } from "./event-heap.ts";
 import type { Member, StoreName } from "./member.ts";
 import type { Network } from "./network.ts";
@@ -182,6 +183,11 @@ export class Faults {
         this.happen(waiting.kind, random.word(), isOwn && own?.isUp === true ? own : null);
       });
     }
+  }
+
+  /** Whether the process was told to stop, and will before long. */
+  isStopping(process: Process): boolean {
+    return this.#stopping.has(process);
   }
 
   /** Nothing waits for its moment any more. */
@@ -401,7 +407,7 @@ export class Faults {
       // A sole voter does not even start without its data.
       return !member.disk.fence.sole;
     }
-    const configurations = members().map(({ disk }) => readCluster(disk.state)?.configuration);
+    const configurations = members().map(({ disk }) => clusterOf(disk.state)?.configuration);
     const known = configurations.filter((configuration) => configuration !== undefined);
     const newest = known.reduce((one, other) => (one.index > other.index ? one : other));
     if (isChanging() || isJoint(newest) || members().some((one) => holdsChange(one))) {

@@ -337,10 +337,13 @@ export class LeadershipRules {
   }
 
   #noteLast({ lastIndex, appliedIndex, term }: ReplicaStatus, before: ReplicaStatus | null): void {
-    const atMs = this.#leading.clock.monotonicMs();
-    const horizonMs = atMs - 2 * (CAUGHT_UP_TICKS + LATE_TICKS) * TICK_MS;
-    const kept = this.#lasts.findLastIndex(({ atMs: then }) => then <= horizonMs);
-    this.#lasts = [...this.#lasts.slice(Math.max(0, kept)), { atMs, last: lastIndex }];
+    if (this.#lasts.at(-1)?.last !== lastIndex) {
+      const atMs = this.#leading.clock.monotonicMs();
+      const horizonMs = atMs - 2 * (CAUGHT_UP_TICKS + LATE_TICKS) * TICK_MS;
+      const kept = this.#lasts.findLastIndex(({ atMs: then }) => then <= horizonMs);
+      this.#lasts.splice(0, Math.max(0, kept));
+      this.#lasts.push({ atMs, last: lastIndex });
+    }
     if (before === null || before.role !== "leader" || before.term !== term || lastIndex === before.lastIndex) {
       return;
     }

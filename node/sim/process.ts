@@ -14,7 +14,8 @@ import {
 } from "../src/peers/index.ts";
 import { entryTerm, NO_CONFIGURATION, type Role } from "../src/raft/index.ts";
 import { claimedMembers, PeerDirectory, Replica, type ReplicaLimits, type Told } from "../src/replica/index.ts";
-import { readCluster, readProgress } from "../src/state/index.ts";
+import { readProgress } from "../src/state/index.ts";
+import { clusterOf } from "./cluster-record.ts";
 import type { Disk } from "./disk.ts";
 import type { EventHeap } from "./event-heap.ts";
 import type { Network } from "./network.ts";
@@ -168,7 +169,7 @@ export class Process {
     this.observed = { id, incarnation, disk, log: this.#log, commit: 0, configuration: NO_CONFIGURATION };
     const shown = {
       ...{ id, clock: this.loop, meta: () => disk.meta, row: (index: number) => this.#log.row(index) },
-      configuration: () => readCluster(disk.state)?.configuration ?? NO_CONFIGURATION,
+      configuration: () => clusterOf(disk.state)?.configuration ?? NO_CONFIGURATION,
       ...{ applied: () => readProgress(disk.state).appliedIndex, status: () => this.replica.status() },
       termOf: (index: number) => entryTermOf(disk.rows.get(index)),
       isWriting: () => this.#log.isWriting,
@@ -210,7 +211,7 @@ export class Process {
 
   /** What it answers to who asks for the members; null if it knows no cluster. */
   get told(): Told | null {
-    const cluster = readCluster(this.replica.state);
+    const cluster = clusterOf(this.replica.state);
     return cluster === undefined
       ? null
       : { members: claimedMembers(cluster), index: this.replica.status().appliedIndex };
@@ -218,7 +219,7 @@ export class Process {
 
   /** Whether it may say that there is too little room for what makes the state larger. */
   get mayLackRoom(): boolean {
-    const configuration = readCluster(this.#user.disk.state)?.configuration ?? NO_CONFIGURATION;
+    const configuration = clusterOf(this.#user.disk.state)?.configuration ?? NO_CONFIGURATION;
     return this.#world.rules.room.mayRefuse(this.replica.status(), configuration);
   }
 
@@ -268,7 +269,7 @@ export class Process {
     if (name === CAMPAIGN) {
       const { term } = this.replica.status();
       // A sole voter has nobody to wait for.
-      const isAlone = readCluster(this.#user.disk.state)?.configuration.voters.length === 1;
+      const isAlone = clusterOf(this.#user.disk.state)?.configuration.voters.length === 1;
       const isHeard = this.#heardTerm >= term && !this.#isAsked && !isAlone;
       must(!isHeard, "I24 nobody campaigns before it has read what a leader sent", () => {
         return `m${this.memberId} in term ${term}: a leader of term ${this.#heardTerm} was heard`;
@@ -371,7 +372,7 @@ export class Process {
 
   #onRefused(peer: number, refusal: IdentityRefusal): void {
     if (refusal === "REMOVED") {
-      const isMember = readCluster(this.#user.disk.state)?.members.some(({ id }) => id === this.memberId) ?? false;
+      const isMember = clusterOf(this.#user.disk.state)?.members.some(({ id }) => id === this.memberId) ?? false;
       this.#world.trace.say(this.memberId, "is removed", [Number(isMember)]);
       this.replica.onRemoved();
       this.#user.onRemoved();

@@ -6,8 +6,9 @@
 import { decodeMessage, type Frame, isMessageType } from "../src/peers/index.ts";
 import { type AppendEffect, type Configuration, entryTerm, NO_CONFIGURATION } from "../src/raft/index.ts";
 import type { ReplicaLimits, ReplicaStatus } from "../src/replica/index.ts";
-import { readCluster, readProgress } from "../src/state/index.ts";
+import { readProgress } from "../src/state/index.ts";
 import { CanonicalLog } from "./canonical-log.ts";
+import { clusterOf } from "./cluster-record.ts";
 import type { Disk, LogMeta } from "./disk.ts";
 import { LimitRules } from "./limit-rules.ts";
 import { isQuorum, MembershipRules } from "./membership-rules.ts";
@@ -140,7 +141,7 @@ export class Rules {
     }
     observed.commit = commitIndex;
     if (role === "leader") {
-      observed.configuration = readCluster(observed.disk.state)?.configuration ?? NO_CONFIGURATION;
+      observed.configuration = clusterOf(observed.disk.state)?.configuration ?? NO_CONFIGURATION;
     }
     this.room.onTurn(status, observed.configuration);
     if (role !== "leader") {
@@ -167,7 +168,7 @@ export class Rules {
         holders.add(holder);
       }
     }
-    const after = readCluster(disk.state)?.configuration ?? NO_CONFIGURATION;
+    const after = clusterOf(disk.state)?.configuration ?? NO_CONFIGURATION;
     must(isQuorum(holders, before) || isQuorum(holders, after), "I7 what is committed is durable on a quorum", () => {
       return `m${id} has committed ${index}, held by ${[...holders].join()}; voters ${after.voters.join()}`;
     });

@@ -17,12 +17,13 @@ import {
   sealEntry,
 } from "../src/raft/index.ts";
 import type { Told } from "../src/replica/index.ts";
-import { encodeFounding, readCluster } from "../src/state/index.ts";
+import { encodeFounding } from "../src/state/index.ts";
 import { FOUNDING } from "../test/index.ts";
 import { Administrator } from "./administrator.ts";
 import { Calls } from "./calls.ts";
 import { replay } from "./canonical-replay.ts";
 import { Clients } from "./clients.ts";
+import { clusterOf } from "./cluster-record.ts";
 import { Disk } from "./disk.ts";
 import { EventHeap } from "./event-heap.ts";
 import { Faults } from "./faults.ts";
@@ -195,13 +196,15 @@ export class Simulation {
   }
 
   #grow(): void {
+    let isGrowing = true;
     const addOne = (): void => {
-      if (this.#voters() < this.#script.plan.members) {
-        this.#administrators[0]?.add(addOne);
+      if (isGrowing && this.#voters() < this.#script.plan.members) {
+        this.#administrators[0]?.add(() => this.#heap.after(LOOK_MS, addOne));
       }
     };
     this.#heap.after(LOOK_MS, addOne);
     this.#until(GROWTH_MS, () => this.#voters() >= this.#script.plan.members, "a healthy cluster grows");
+    isGrowing = false;
   }
 
   #live(): void {
@@ -441,13 +444,13 @@ export class Simulation {
 
   #voters(): number {
     const [member] = this.#members.values();
-    return member === undefined ? 0 : (readCluster(member.disk.state)?.configuration.voters.length ?? 0);
+    return member === undefined ? 0 : (clusterOf(member.disk.state)?.configuration.voters.length ?? 0);
   }
 
   /** Who is a member by the newest configuration, and has a process or had one. */
   #membersNow(): Member[] {
     const all = [...this.#members.values()];
-    const configurations = all.map(({ disk }) => readCluster(disk.state)?.configuration ?? NO_CONFIGURATION);
+    const configurations = all.map(({ disk }) => clusterOf(disk.state)?.configuration ?? NO_CONFIGURATION);
     const newest = configurations.reduce((one, other) => (one.index > other.index ? one : other));
     return all.filter(({ id }) => membersOf(newest).includes(id));
   }
@@ -471,7 +474,7 @@ export class Simulation {
   /** All members are there and whole, follow one leader, and have applied everything up to the index. */
   #areTogether(index: number): boolean {
     const leader = this.#leaderNow();
-    const configuration = leader === undefined ? undefined : readCluster(leader.state)?.configuration;
+    const configuration = leader === undefined ? undefined : clusterOf(leader.state)?.configuration;
     if (leader === undefined || configuration === undefined || isJoint(configuration) || this.#changing.size > 0) {
       return false;
     }
@@ -480,6 +483,8 @@ export class Simulation {
       const status = process?.replica.status();
       return (
         status !== undefined &&
+        process !== null &&
+        !this.#faults.isStopping(process) &&
         !isDamaged &&
         status.term === term &&
         status.leaderId === memberId &&

@@ -105,6 +105,9 @@ export class SnapshotStream implements OutgoingSnapshot {
     this.#ended = done;
     this.#written = { frame: null, done: () => undefined };
     this.#transmit();
+    if (this.#brokenBy !== null) {
+      this.#failEnd();
+    }
   }
 
   abort(): void {

@@ -104,6 +104,17 @@ describe("the rules of elections", () => {
       send({ type: "pre-vote-reply", to: 3, term: 10, granted: true });
     });
 
+    it("allow it if the leader is said to be gone before the request is looked at, and not after that", () => {
+      heartbeat(2, 5);
+      turn();
+      preVote(3, 6);
+      turn();
+      preVote(4, 6);
+      rules.onGone(2);
+      send({ type: "pre-vote-reply", to: 4, term: 6, granted: true });
+      expect(() => send({ type: "pre-vote-reply", to: 3, term: 6, granted: true })).to.throw(rule);
+    });
+
     it("allow an answer that waits for the disk while a leader comes up", () => {
       vote(3, 6);
       turn(6);

@@ -52,6 +52,8 @@ export class ElectionRules {
   #heard: { readonly leader: number; readonly term: number } | null = null;
   /** Requests that it may grant, by kind, candidate and term. */
   readonly #grantable = new Set<string>();
+  /** Requests that it was handed since its last turn, and ignores if its leader is not said to be gone before it looks. */
+  #unanswerable: Extract<Message, { readonly type: "vote" | "pre-vote" }>[] = [];
   /** Votes that it was asked for and has not answered yet, while its log is known, by candidate. */
   readonly #asked = new Map<number, VoteRequest[]>();
   /** Its log may become another one in its next turn. */
@@ -83,7 +85,7 @@ export class ElectionRules {
         this.#onVote(message);
         return;
       case "pre-vote":
-        this.#onPreVote(message.from, message.term);
+        this.#onPreVote(message);
         return;
       case "vote-reply":
       case "pre-vote-reply":
@@ -123,6 +125,14 @@ export class ElectionRules {
     if (this.#contact?.leader === peer) {
       this.#contact = null;
       this.#timeouts.onUnknown();
+      // What it was handed before that it may look at only now.
+      for (const request of this.#unanswerable.splice(0)) {
+        if (request.type === "vote") {
+          this.#onVote(request);
+        } else {
+          this.#onPreVote(request);
+        }
+      }
     }
   }
 
@@ -134,8 +144,10 @@ export class ElectionRules {
     }
   }
 
-  #onVote({ from, term, transfer, lastIndex, lastTerm }: Extract<Message, { readonly type: "vote" }>): void {
+  #onVote(message: Extract<Message, { readonly type: "vote" }>): void {
+    const { from, term, transfer, lastIndex, lastTerm } = message;
     if (this.#isInContact && !transfer) {
+      this.#unanswerable.push(message);
       return;
     }
     const request = { term, lastIndex, lastTerm, wasDamaged: this.#elector.isDamaged() };
@@ -146,10 +158,13 @@ export class ElectionRules {
     this.#enter(term);
   }
 
-  #onPreVote(from: number, term: number): void {
+  #onPreVote(message: Extract<Message, { readonly type: "pre-vote" }>): void {
+    const { from, term } = message;
     if (term <= this.#term) {
       this.#owed.push({ to: from, type: "pre-vote-reply" });
-    } else if (!this.#isInContact) {
+    } else if (this.#isInContact) {
+      this.#unanswerable.push(message);
+    } else {
       this.#grantable.add(keyOf("pre-vote-reply", from, term));
     }
   }
@@ -271,6 +286,7 @@ export class ElectionRules {
     must(owed === undefined, "P37, P38 whoever is in an old term is told of the newer one", () => {
       return `m${this.#elector.id} in term ${term} sends no ${owed?.type} to m${owed?.to}`;
     });
+    this.#unanswerable = [];
     const heard = this.#heard;
     if (heard !== null && role === "follower" && term === heard.term) {
       this.#contact = { ...heard, heardTicks: this.#ticks.past };

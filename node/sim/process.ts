@@ -158,6 +158,7 @@ export class Process {
         trace.say(id, "snapshot", [index, sum]);
         rules.log.snapshot(id, index, sum);
       },
+      onPlaced: (index) => rules.departures.onCommitDurable(id, index),
       onSwitched: () => {
         const before = this.#applied;
         this.#applied = readProgress(disk.state).appliedIndex;
@@ -374,6 +375,7 @@ export class Process {
     if (refusal === "REMOVED") {
       const isMember = clusterOf(this.#user.disk.state)?.members.some(({ id }) => id === this.memberId) ?? false;
       this.#world.trace.say(this.memberId, "is removed", [Number(isMember)]);
+      this.#world.rules.departures.onGone(this.memberId);
       this.replica.onRemoved();
       this.#user.onRemoved();
       this.die("retires");

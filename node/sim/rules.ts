@@ -9,6 +9,7 @@ import type { ReplicaLimits, ReplicaStatus } from "../src/replica/index.ts";
 import { readProgress } from "../src/state/index.ts";
 import { CanonicalLog } from "./canonical-log.ts";
 import { clusterOf } from "./cluster-record.ts";
+import { DepartureRules } from "./departure-rules.ts";
 import type { Disk, LogMeta } from "./disk.ts";
 import { LimitRules } from "./limit-rules.ts";
 import { isQuorum, MembershipRules } from "./membership-rules.ts";
@@ -37,6 +38,7 @@ export class Rules {
   readonly log: CanonicalLog;
   readonly membership: MembershipRules;
   readonly limits: LimitRules;
+  readonly departures = new DepartureRules();
   readonly timeouts: TimeoutRules;
   readonly room = new RoomRules();
   readonly #leaders = new Map<number, number>();
@@ -63,6 +65,7 @@ export class Rules {
   onStart(id: number, incarnation: string, disk: Disk): void {
     this.membership.onIdentity(id, incarnation);
     this.#disks.set(id, disk);
+    this.departures.onCommitDurable(id, disk.meta.commit);
     if (disk.fence.damaged) {
       this.#lostAt.set(id, this.log.last);
     }
@@ -93,7 +96,8 @@ export class Rules {
   }
 
   /** A write is on the disk. */
-  onLanded({ id }: Observed, { term, vote }: LogMeta): void {
+  onLanded({ id }: Observed, { term, vote, commit }: LogMeta): void {
+    this.departures.onCommitDurable(id, commit);
     if (vote !== 0) {
       const key = `${id} in term ${term}`;
       const known = this.#votes.get(key) ?? vote;
@@ -124,6 +128,10 @@ export class Rules {
       return `m${id} at ${appliedIndex}/${appliedTerm}`;
     });
     this.limits.onApplied(id, appliedIndex - fromIndex);
+    const cluster = clusterOf(disk.state);
+    if (cluster !== undefined) {
+      this.departures.onRecord(cluster);
+    }
     this.log.applied(id, appliedIndex, digest);
   }
 

@@ -25,6 +25,8 @@ export interface SimStateOptions {
   readonly onApplied: () => void;
   /** A state is read for another member, or is received whole. */
   readonly onSnapshot: (index: number, sum: number) => void;
+  /** A received state is where a start would open it; it has come to this index. */
+  readonly onPlaced: (index: number) => void;
   readonly onSwitched: () => void;
   /** Whether what would be done now fails. */
   readonly takeFailure: () => boolean;
@@ -201,6 +203,7 @@ class SimReplacement implements StateReplacement {
     this.step(() => {
       this.#phase = "placed";
       this.#options.disk.placed = this.#rows;
+      this.#options.onPlaced(readProgress(this.#rows).appliedIndex);
     }, done);
   }
 

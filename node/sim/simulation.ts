@@ -421,6 +421,7 @@ export class Simulation {
     const member = this.#members.get(id);
     if (member !== undefined) {
       this.#trace.say(id, "is destroyed");
+      this.#rules.departures.onGone(id);
       member.retire();
       this.#rules.onRetired(id);
       member.process?.die("loses its machine");

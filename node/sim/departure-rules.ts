@@ -1,0 +1,52 @@
+/**
+ * What must hold when a member goes for good, because it was removed: nobody needs it any more. As long as a power cut
+ * could make a majority of the others forget that its removal is committed, its vote may be needed to commit that anew
+ * (P18).
+ */
+
+import type { Cluster } from "../src/state/index.ts";
+import { isQuorum } from "./membership-rules.ts";
+import { must } from "./rule-violation.ts";
+
+export class DepartureRules {
+  /** The newest record that anybody has applied. */
+  #newest: Cluster | null = null;
+  /** Index of the entry that has removed each member that was removed. */
+  readonly #removedAt = new Map<number, number>();
+  /** The greatest commit index that was durable in the log of each member. */
+  readonly #commits = new Map<number, number>();
+
+  /** Somebody has applied this record. */
+  onRecord(cluster: Cluster): void {
+    const before = this.#newest;
+    if (before !== null && cluster.configuration.index <= before.configuration.index) {
+      return;
+    }
+    this.#newest = cluster;
+    for (const { id } of before?.members ?? []) {
+      if (cluster.members.every((member) => member.id !== id)) {
+        this.#removedAt.set(id, cluster.configuration.index);
+      }
+    }
+  }
+
+  /** A write of the member is on its disk, with this commit index. */
+  onCommitDurable(id: number, commit: number): void {
+    this.#commits.set(id, Math.max(commit, this.#commits.get(id) ?? 0));
+  }
+
+  /** The member goes, and takes its data along. */
+  onGone(id: number): void {
+    const configuration = this.#newest?.configuration;
+    const removedAt = this.#removedAt.get(id);
+    if (configuration === undefined) {
+      return;
+    }
+    must(removedAt !== undefined, "P18 only who was removed goes", () => `m${id}`);
+    const knowing = [...this.#commits].filter(([, commit]) => commit >= removedAt).map(([one]) => one);
+    must(isQuorum(new Set(knowing), configuration), "P18 nobody goes who may be needed again", () => {
+      const voters = configuration.voters.join();
+      return `m${id} was removed at ${removedAt}, which ${knowing.join()} of ${voters} know to be committed`;
+    });
+  }
+}

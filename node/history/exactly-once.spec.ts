@@ -1,15 +1,19 @@
 import { expect } from "chai";
 import { type CountedRequest, exactlyOnceCheck } from "./exactly-once.ts";
 
-function request(requestId: string, outcome: CountedRequest["outcome"], key = "k"): CountedRequest {
+function request(requestId: string, outcome: "not-executed" | "unknown", key = "k"): CountedRequest {
   return { requestId, key, outcome };
+}
+
+function acknowledged(requestId: string, revision: number, key = "k"): CountedRequest {
+  return { requestId, key, outcome: "acknowledged", revision };
 }
 
 describe("counters under retries", () => {
   const requests = [
-    request("a", "acknowledged"),
-    request("b", "acknowledged"),
-    request("b", "acknowledged"),
+    acknowledged("a", 4),
+    acknowledged("b", 9),
+    acknowledged("b", 9),
     request("c", "unknown"),
     request("d", "not-executed"),
   ];
@@ -22,7 +26,7 @@ describe("counters under retries", () => {
 
   it("do not lose what was acknowledged", () => {
     expect(check(1)).to.deep.equal(["k: the version, which counts the puts, is 1 instead of 2 to 3"]);
-    expect(exactlyOnceCheck([request("a", "acknowledged")], new Map())).to.have.lengthOf(1);
+    expect(exactlyOnceCheck([acknowledged("a", 2)], new Map())).to.have.lengthOf(1);
   });
 
   it("do not count a request twice, nor one that was refused", () => {
@@ -31,13 +35,24 @@ describe("counters under retries", () => {
   });
 
   it("do not count an unknown request that was acknowledged later as another one", () => {
-    const retried = [request("a", "unknown"), request("a", "acknowledged")];
+    const retried = [request("a", "unknown"), acknowledged("a", 2)];
     expect(exactlyOnceCheck(retried, new Map([["k", 1]]))).to.deep.equal([]);
     expect(exactlyOnceCheck(retried, new Map([["k", 2]]))).to.have.lengthOf(1);
   });
 
+  it("have one request at each revision, over all of them", () => {
+    for (const other of ["k", "other"]) {
+      const versions = new Map([["k", 1]]);
+      versions.set(other, (versions.get(other) ?? 0) + 1);
+      expect(exactlyOnceCheck([acknowledged("a", 4), acknowledged("b", 5, other)], versions)).to.deep.equal([]);
+      expect(exactlyOnceCheck([acknowledged("a", 4), acknowledged("b", 4, other)], versions)).to.deep.equal([
+        "revision 4 was told to two requests, a and b",
+      ]);
+    }
+  });
+
   it("are apart from each other", () => {
-    const two = [request("a", "acknowledged", "x"), request("b", "acknowledged", "y")];
+    const two = [acknowledged("a", 2, "x"), acknowledged("b", 3, "y")];
     expect(
       exactlyOnceCheck(
         two,

@@ -1,4 +1,3 @@
-export { counterCheck, type Increment } from "./counters.ts";
 export { type CountedRequest, exactlyOnceCheck } from "./exactly-once.ts";
 export {
   History,

@@ -5,7 +5,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { Client } from "@quoin/client";
-import { counterCheck, type Increment } from "../history/index.ts";
+import { type CountedRequest, exactlyOnceCheck } from "../history/index.ts";
 import { type ClusterUnderTest, pause } from "../test/harness/index.ts";
 import { BackgroundClients, outcomeOf } from "./background-load.ts";
 import { pick } from "./fault.ts";
@@ -24,7 +24,7 @@ export class CounterLoad {
   readonly #clients: BackgroundClients;
   readonly #random: (bound: number) => number;
   readonly #byEndpoint = new Map<string, Client>();
-  readonly #increments: Increment[] = [];
+  readonly #increments: CountedRequest[] = [];
   readonly #versions = new Map<string, number>();
   #retried = 0;
 
@@ -35,7 +35,7 @@ export class CounterLoad {
     this.#clients = new BackgroundClients(cluster, options, (_client, name) => this.#increment(name));
   }
 
-  get increments(): readonly Increment[] {
+  get increments(): readonly CountedRequest[] {
     return this.#increments;
   }
 
@@ -59,7 +59,7 @@ export class CounterLoad {
   /** Reads all counters; to be called when all members serve again. Rejects if one cannot be read. */
   async readAll(): Promise<void> {
     const client = this.#cluster.client();
-    for (const counter of new Set(this.#increments.map((increment) => increment.counter))) {
+    for (const counter of new Set(this.#increments.map(({ key }) => key))) {
       const { version } = await client.keyValue.get(NAMESPACE, counter, { timeoutMs: LAST_READ_TIMEOUT_MS });
       this.#versions.set(counter, version);
     }
@@ -67,20 +67,20 @@ export class CounterLoad {
 
   /** What contradicts what was acknowledged, in words; to be called after `readAll`. */
   judge(): readonly string[] {
-    return counterCheck(this.#increments, this.#versions);
+    return exactlyOnceCheck(this.#increments, this.#versions);
   }
 
   async #increment(name: string): Promise<void> {
-    const counter = `counter-${this.#random(COUNTERS)}`;
+    const key = `counter-${this.#random(COUNTERS)}`;
     const requestId = randomUUID();
     // Once it is unknown, no later refusal makes it known: that is about the later attempt alone.
     let refused: "not-executed" | "unknown" = "not-executed";
     for (let tries = 0; tries < TRIES_MAX; tries++) {
       try {
-        const { modRevision } = await this.#nextClient().keyValue.put(NAMESPACE, counter, name, {
+        const { modRevision: revision } = await this.#nextClient().keyValue.put(NAMESPACE, key, name, {
           ...{ requestId, timeoutMs: TIMEOUT_MS },
         });
-        this.#increments.push({ counter, requestId, outcome: "ok", revision: modRevision });
+        this.#increments.push({ requestId, key, outcome: "acknowledged", revision });
         this.#retried += Number(refused === "unknown");
         return;
       } catch (error) {
@@ -92,7 +92,7 @@ export class CounterLoad {
         await pause(REST_MS);
       }
     }
-    this.#increments.push({ counter, requestId, outcome: refused, revision: 0 });
+    this.#increments.push({ requestId, key, outcome: refused });
   }
 
   /** A client of some member alone: which one it is differs from try to try. */

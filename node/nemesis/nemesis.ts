@@ -209,7 +209,9 @@ function outcomesOf({ keys, lifetimes, counters }: Loads): readonly OutcomeCount
   return countOutcomes([
     ...keys.history.operations.map(({ operation, outcome }) => ({ kind: operation.kind, outcome: outcome.kind })),
     ...lifetimes.operations.map(({ kind, outcome }) => ({ kind: `${kind} with a time to live`, outcome })),
-    ...counters.increments.map(({ outcome }) => ({ kind: "increment", outcome })),
+    ...counters.increments.map(({ outcome }) => {
+      return { kind: "increment", outcome: outcome === "acknowledged" ? ("ok" as const) : outcome };
+    }),
   ]);
 }
 

@@ -11,6 +11,17 @@ describe("the judgement of a history", () => {
       .empty;
   });
 
+  it("finds an old value by both oracles", () => {
+    const old = historyOf(
+      [put("a"), 0, 5, created(1)],
+      [put("b"), 10, 15, overwritten(2)],
+      [get(), 20, 25, found("a", [1, 1, 1])],
+    );
+    const wrong = judgeHistory(old, SEARCH);
+    expect(wrong).to.have.lengthOf(2);
+    expect(wrong.join("\n")).to.contain("revisions never go backwards").and.to.contain("no order of the operations");
+  });
+
   it("tells what each oracle has found, and each key that is wrong", () => {
     const wrong = historyOf(
       [put("a", "x"), 0, 1, created(2)],

@@ -9,6 +9,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { judgeHistory, SEARCH_LIMIT_MS } from "../history/index.ts";
 import { seededRandom } from "../src/replica/index.ts";
 import { ClusterUnderTest, pause } from "../test/harness/index.ts";
 import { CERTIFICATE_FAULTS } from "./certificate-faults.ts";
@@ -18,7 +19,6 @@ import { DAMAGE_FAULTS } from "./damage-faults.ts";
 import { DISK_FAULTS } from "./disk-faults.ts";
 import { countElections } from "./elections.ts";
 import { type FaultKind, type Field, LANES, type Landing, type Need, spread, unclear } from "./fault.ts";
-import { judge } from "./judgement.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { LifetimeLoad } from "./lifetime-load.ts";
 import { LIMIT_FAULTS } from "./limit-faults.ts";
@@ -70,6 +70,8 @@ const REST_BEFORE_FAULT_MS = [100, 4_000] as const;
 /** So much longer may a run take until everything planned has landed. */
 const OVERTIME = 0.5;
 const OVERTIME_MS_MIN = 30_000;
+/** How the histories are searched: each key has this time for itself. */
+const SEARCH = { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS };
 /** Signals that end a run, and the code that it ends with then: as a shell tells of a process that a signal has ended. */
 const INTERRUPTIONS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 const REMOVER = fileURLToPath(new URL("./remove.ts", import.meta.url));
@@ -184,7 +186,7 @@ async function runAt(
     writeHistories(output, loads);
     const { operations } = keys.history;
     print(`judging ${operations.length} operations on keys`);
-    violations.push(...judge(operations), ...loads.lifetimes.judge(), ...loads.counters.judge());
+    violations.push(...judgeHistory(operations, SEARCH), ...loads.lifetimes.judge(), ...loads.counters.judge());
     const { acknowledgedWrites, writeGapMs } = keys.statistics(startMs, loadEndMs);
     const result: NemesisResult = {
       ...{ seed, members, durationMs: loadEndMs - startMs, acknowledgedWrites, writeGapMs },

@@ -22,7 +22,7 @@ type Noticed = { readonly byWitness: boolean; readonly bySearch: boolean };
 
 describe("damaged histories", () => {
   const [seed = 0] = fc.sample(fc.integer(), 1);
-  const limits = { clockDrift: 0, lateMsMax: RANDOM_EXPIRY_LATE_MS, leaderless: [] };
+  const limits = { clockDrift: 0, clockResolutionMs: 0, lateMsMax: RANDOM_EXPIRY_LATE_MS, leaderless: [] };
 
   function judged(operations: readonly RecordedOperation[]): Noticed {
     const search = searchCheck(operations, { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS });

@@ -7,6 +7,7 @@ import {
   get,
   historyOf,
   type Line,
+  NOT_EXECUTED,
   overwritten,
   put,
   remove,
@@ -18,7 +19,7 @@ import { judgeHistory } from "./judgement.ts";
 import { SEARCH_LIMIT_MS } from "./search.ts";
 
 const TTL_MS = 1_000;
-const LIMITS: ExpiryLimits = { clockDrift: 0.01, lateMsMax: EXPIRY_LATE_MS_MAX, leaderless: [] };
+const LIMITS: ExpiryLimits = { clockDrift: 0.01, clockResolutionMs: 0, lateMsMax: EXPIRY_LATE_MS_MAX, leaderless: [] };
 
 function shortPut(value: string): KeyOperation {
   return { kind: "put", key: "k", value, ttlMs: TTL_MS };
@@ -165,4 +166,136 @@ describe("keys whose time is limited", () => {
     expect(violations(late, { ...LIMITS, leaderless: [{ fromMs: 0, toMs: 900 }] })).to.equal(2);
     expect(violations(late, { ...LIMITS, leaderless: [{ fromMs: 3_500, toMs: 9_000 }] })).to.equal(2);
   });
+
+  it("may be late by the time without a leader before their time is up too, but not before they are written", () => {
+    const late = (startMs: number): readonly Line[] => [
+      [shortPut("a"), 500, 510, created(2)],
+      [get(), startMs, startMs + 10, found("a", [2, 2, 1])],
+    ];
+    // Counted from the end of the put: 1,010 ms to live, 390 ms of those without a leader, 2,000 ms to be late.
+    const leaderless = [{ fromMs: 0, toMs: 900 }];
+    expect(violations(late(3_900), { ...LIMITS, leaderless })).to.equal(0);
+    expect(violations(late(3_920), { ...LIMITS, leaderless })).to.equal(2);
+  });
+
+  it("may be late for ever if it is not known whether anybody led", () => {
+    const leaderless = [{ fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY }];
+    const late: readonly Line[] = [
+      [shortPut("a"), 0, 10, created(2)],
+      [get(), 900_000, 900_010, found("a", [2, 2, 1])],
+    ];
+    expect(violations(late, { ...LIMITS, leaderless })).to.equal(0);
+    expect(violations([...late, [get(), 980, 985, absent]], { ...LIMITS, leaderless })).to.equal(2);
+  });
+});
+
+/** The clock of the recorder is that of the cluster, which counts whole milliseconds of it. */
+const ONE_CLOCK: ExpiryLimits = {
+  ...{ clockDrift: 0, clockResolutionMs: 1, lateMsMax: EXPIRY_LATE_MS_MAX },
+  leaderless: [{ fromMs: 500, toMs: 8_000 }],
+};
+
+/** A key that is put once for one second, and read. */
+const RIGHT: readonly (readonly [name: string, lines: readonly Line[]])[] = [
+  [
+    "is there for its time, then gone for good",
+    [
+      [get(), 0, 3, absent],
+      [shortPut("a"), 5, 15, created(2)],
+      [get(), 20, 30, found("a", [2, 2, 1])],
+      [get(), 990, 1_010, absent],
+      [get(), 1_500, 1_510, absent],
+    ],
+  ],
+  [
+    "is gone within the millisecond before its time",
+    [
+      [shortPut("a"), 5, 15, created(2)],
+      [get(), 990, 1_004.5, absent],
+    ],
+  ],
+  [
+    "outlives its time while nobody leads",
+    [
+      [shortPut("a"), 5, 15, created(2)],
+      [get(), 9_000, 9_010, found("a", [2, 2, 1])],
+    ],
+  ],
+  [
+    "comes late, as its outcome is unknown",
+    [
+      [shortPut("a"), 5, 15, UNKNOWN],
+      [get(), 20, 30, absent],
+      [get(), 40, 50, found("a", [2, 2, 1])],
+    ],
+  ],
+  [
+    "never comes, as its outcome is unknown",
+    [
+      [shortPut("a"), 5, 15, UNKNOWN],
+      [get(), 20, 30, absent],
+      [get(), 9_000, 9_001, absent],
+    ],
+  ],
+  [
+    "is there while a read fails",
+    [
+      [shortPut("a"), 5, 15, created(2)],
+      [get(), 20, 30, NOT_EXECUTED],
+      [get(), 40, 50, found("a", [2, 2, 1])],
+    ],
+  ],
+];
+
+const WRONG: typeof RIGHT = [
+  [
+    "is gone before its time",
+    [
+      [shortPut("a"), 5, 15, created(2)],
+      [get(), 900, 1_000, absent],
+    ],
+  ],
+  [
+    "is gone before its time, and only a read has shown that it was written",
+    [
+      [shortPut("a"), 5, 15, UNKNOWN],
+      [get(), 20, 30, found("a", [2, 2, 1])],
+      [get(), 40, 50, absent],
+    ],
+  ],
+  [
+    "is back after it was gone",
+    [
+      [shortPut("a"), 5, 15, created(2)],
+      [get(), 1_100, 1_110, absent],
+      [get(), 1_120, 1_130, found("a", [2, 2, 1])],
+    ],
+  ],
+  [
+    "is there although its put was refused",
+    [
+      [shortPut("a"), 5, 15, NOT_EXECUTED],
+      [get(), 20, 30, found("a", [2, 2, 1])],
+    ],
+  ],
+  [
+    "is there before its put",
+    [
+      [get(), 20, 30, found("a", [2, 2, 1])],
+      [shortPut("a"), 40, 50, created(2)],
+    ],
+  ],
+];
+
+describe("a key whose time is limited, seen on one machine", () => {
+  for (const [name, lines] of RIGHT) {
+    it(`is right if it ${name}`, () => {
+      expect(violations(lines, ONE_CLOCK)).to.equal(0);
+    });
+  }
+  for (const [name, lines] of WRONG) {
+    it(`is wrong to both oracles if it ${name}`, () => {
+      expect(violations(lines, ONE_CLOCK)).to.equal(2);
+    });
+  }
 });

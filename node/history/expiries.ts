@@ -10,9 +10,11 @@ import type { RecordedOperation } from "./history.ts";
 export interface ExpiryLimits {
   /** How much faster than the recorder's the clock of the cluster may run: 0.01 = by a hundredth. It may run slower too. */
   readonly clockDrift: number;
+  /** By how much the cluster may count a time too short or too long because it counts in whole units. */
+  readonly clockResolutionMs: number;
   /** How long after its time a value may be there still, while there is a leader. */
   readonly lateMsMax: number;
-  /** Times without a leader: they do not count as delay. In the order of time, without overlap. */
+  /** Times without a leader: time stands still for the cluster then. In the order of time, without overlap. */
   readonly leaderless: readonly { readonly fromMs: number; readonly toMs: number }[];
 }
 
@@ -42,7 +44,7 @@ function expiryOf(write: RecordedOperation, id: number, limits: ExpiryLimits): R
   if (!isUnknown && !isExecuted) {
     return null;
   }
-  const { clockDrift } = limits;
+  const { clockDrift, clockResolutionMs } = limits;
   return {
     id,
     client: "expiry",
@@ -51,20 +53,21 @@ function expiryOf(write: RecordedOperation, id: number, limits: ExpiryLimits): R
       key: operation.key,
       expectedValue: operation.kind === "put" ? operation.value : operation.newValue,
     },
-    startMs: write.startMs + operation.ttlMs / (1 + clockDrift),
+    startMs: write.startMs + operation.ttlMs / (1 + clockDrift) - clockResolutionMs,
     // Nobody knows when a write of unknown outcome was executed.
-    endMs: isUnknown ? Number.POSITIVE_INFINITY : latestEndMs(write.endMs + operation.ttlMs * (1 + clockDrift), limits),
+    endMs: isUnknown ? Number.POSITIVE_INFINITY : latestEndMs(write.endMs, operation.ttlMs, limits),
     outcome: isUnknown ? { kind: "unknown" } : { kind: "ok", answer: { kind: "done" } },
     consequenceOf: write.id,
   };
 }
 
-/** When a value must have gone at last whose time is up at `dueMs`. */
-function latestEndMs(dueMs: number, { lateMsMax, leaderless }: ExpiryLimits): number {
-  let endMs = dueMs + lateMsMax;
-  for (const { fromMs, toMs } of leaderless) {
-    if (toMs > dueMs && fromMs <= endMs) {
-      endMs += toMs - Math.max(fromMs, dueMs);
+/** When a value must have gone at last that was written at `fromMs` at the latest. */
+function latestEndMs(fromMs: number, ttlMs: number, limits: ExpiryLimits): number {
+  const { clockDrift, clockResolutionMs, lateMsMax, leaderless } = limits;
+  let endMs = fromMs + ttlMs * (1 + clockDrift) + clockResolutionMs + lateMsMax;
+  for (const span of leaderless) {
+    if (span.toMs > fromMs && span.fromMs <= endMs) {
+      endMs += span.toMs - Math.max(span.fromMs, fromMs);
     }
   }
   return endMs;

@@ -1,4 +1,5 @@
 export { type CountedRequest, exactlyOnceCheck } from "./exactly-once.ts";
+export { EXPIRY_LATE_MS_MAX, withExpiries } from "./expiries.ts";
 export {
   History,
   type KeyAnswer,
@@ -9,7 +10,6 @@ export {
   type RecordedOperation,
 } from "./history.ts";
 export { judgeHistory } from "./judgement.ts";
-export { type LifetimeOperation, lifetimeCheck } from "./lifetimes.ts";
 export { describeVerdict } from "./report.ts";
 export { SEARCH_LIMIT_MS, searchCheck } from "./search.ts";
 export type { Verdict } from "./verdict.ts";

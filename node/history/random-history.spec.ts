@@ -31,7 +31,12 @@ function search(operations: readonly RecordedOperation[]): Verdict {
 
 /** The history with the ends of the keys whose time it limits. */
 function expiring(operations: readonly RecordedOperation[]): readonly RecordedOperation[] {
-  return withExpiries(operations, { clockDrift: 0, lateMsMax: RANDOM_EXPIRY_LATE_MS, leaderless: [] });
+  return withExpiries(operations, {
+    clockDrift: 0,
+    clockResolutionMs: 0,
+    lateMsMax: RANDOM_EXPIRY_LATE_MS,
+    leaderless: [],
+  });
 }
 
 describe("random histories", () => {

@@ -1,21 +1,32 @@
 /** Clients that write keys with a time to live, and read them until they are gone and some time longer. */
 
-import { type Client, QuoinError } from "@quoin/client";
-import { type LifetimeOperation, lifetimeCheck } from "../history/index.ts";
-import { type ClusterUnderTest, until } from "../test/harness/index.ts";
+import type { CallOptions, Client } from "@quoin/client";
+import {
+  EXPIRY_LATE_MS_MAX,
+  History,
+  judgeHistory,
+  type KeyAnswer,
+  type KeyOperation,
+  type RecordedOperation,
+  SEARCH_LIMIT_MS,
+  withExpiries,
+} from "../history/index.ts";
+import { type ClusterUnderTest, performKeyOperation, until } from "../test/harness/index.ts";
 import { BackgroundClients, outcomeOf } from "./background-load.ts";
+import { leaderlessSpans } from "./leaderless.ts";
 
 const CLIENTS = 2;
 const TIMEOUT_MS = 200;
 const REST_MS = 40;
 /** The shortest life that there is, and a few longer ones. */
-const TTL_SECONDS = [1, 2, 5] as const;
+const TTLS_MS = [1_000, 2_000, 5_000] as const;
 /** Keys that are read at a time, by all clients together. */
 const WATCHED = 12;
 /** A key that was seen to be gone is read so many times more. */
 const READS_AFTER_END = 3;
-const NAMESPACE = "default";
 const LAST_READ_TIMEOUT_MS = 30_000;
+/** All processes have one clock, of which the cluster counts whole milliseconds. */
+const CLOCK = { clockDrift: 0, clockResolutionMs: 1 } as const;
 
 interface Watched {
   readonly key: string;
@@ -26,7 +37,7 @@ export class LifetimeLoad {
   readonly #cluster: ClusterUnderTest;
   readonly #clients: BackgroundClients;
   readonly #random: (bound: number) => number;
-  readonly #operations: LifetimeOperation[] = [];
+  readonly #history = new History(() => performance.now());
   readonly #watched: Watched[] = [];
   #keys = 0;
 
@@ -37,8 +48,8 @@ export class LifetimeLoad {
     this.#clients = new BackgroundClients(cluster, options, (client, name) => this.#turn(client, name));
   }
 
-  get operations(): readonly LifetimeOperation[] {
-    return this.#operations;
+  get operations(): readonly RecordedOperation[] {
+    return this.#history.operations;
   }
 
   get failure(): unknown {
@@ -56,18 +67,25 @@ export class LifetimeLoad {
   /** Waits until all keys are gone; to be called when all members serve again. Rejects if one stays. */
   async untilAllGone(): Promise<void> {
     const client = this.#cluster.client();
-    const keys = this.#operations.filter(({ kind }) => kind === "put").map(({ key }) => key);
-    for (const key of keys) {
-      await until(
-        `${key} to be gone`,
-        async () => !(await this.#read(client, "last-reader", key, LAST_READ_TIMEOUT_MS)),
-      );
+    for (let at = 0; at < this.#keys; at++) {
+      const key = keyAt(at);
+      await until(`${key} to be gone`, async () => {
+        const answer = await this.#read(client, "last-reader", key, { timeoutMs: LAST_READ_TIMEOUT_MS });
+        return answer?.kind === "absent";
+      });
     }
   }
 
-  /** What contradicts the history, in words. */
-  judge(): readonly string[] {
-    return lifetimeCheck(this.#operations);
+  /**
+   * What contradicts the history, in words.
+   *
+   * @param writesMs when the cluster acknowledged writes of whatever keys, in rising order: somebody led then.
+   */
+  judge(writesMs: readonly number[]): readonly string[] {
+    const leaderless = leaderlessSpans(writesMs);
+    const limits = { ...CLOCK, lateMsMax: EXPIRY_LATE_MS_MAX, leaderless };
+    const search = { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS };
+    return judgeHistory(withExpiries(this.operations, limits), search);
   }
 
   async #turn(client: Client, name: string): Promise<void> {
@@ -80,42 +98,45 @@ export class LifetimeLoad {
     if (watched === undefined) {
       return;
     }
-    const isGone = (await this.#read(client, name, watched.key)) === false;
-    if (isGone && ++watched.readsAfterEnd > READS_AFTER_END) {
+    const isGone = (await this.#read(client, name, watched.key))?.kind === "absent";
+    if (isGone && watched.readsAfterEnd++ === READS_AFTER_END) {
       this.#watched.splice(this.#watched.indexOf(watched), 1);
     }
   }
 
+  /** Each key is written once. */
   async #put(client: Client, name: string): Promise<void> {
-    const key = `lifetime-${this.#keys++}`;
-    const ttlSeconds = TTL_SECONDS[this.#random(TTL_SECONDS.length)] ?? TTL_SECONDS[0];
-    const fixed = { key, client: name, kind: "put", ttlMs: ttlSeconds * 1_000, isFound: false } as const;
-    const startMs = performance.now();
-    let outcome: LifetimeOperation["outcome"] = "ok";
-    try {
-      await client.keyValue.put(NAMESPACE, key, name, { ttlSeconds });
-    } catch (error) {
-      outcome = outcomeOf(error);
-    }
-    const endMs = outcome === "unknown" ? Number.POSITIVE_INFINITY : performance.now();
-    this.#operations.push({ ...fixed, startMs, endMs, outcome });
+    const key = keyAt(this.#keys++);
+    const ttlMs = TTLS_MS[this.#random(TTLS_MS.length)] ?? TTLS_MS[0];
+    await this.#operate(client, name, { kind: "put", key, value: `written-by-${name}`, ttlMs });
     this.#watched.push({ key, readsAfterEnd: 0 });
   }
 
-  /** Whether the key is there; null if nobody has told. */
-  async #read(client: Client, name: string, key: string, timeoutMs = TIMEOUT_MS): Promise<boolean | null> {
-    const startMs = performance.now();
-    let isFound: boolean | null = true;
-    try {
-      await client.keyValue.get(NAMESPACE, key, { timeoutMs });
-    } catch (error) {
-      isFound = error instanceof QuoinError && error.reason === "KEY_NOT_FOUND" ? false : null;
-      if (isFound === null) {
-        outcomeOf(error);
-      }
-    }
-    const fixed = { key, client: name, kind: "get", ttlMs: 0, startMs, endMs: performance.now() } as const;
-    this.#operations.push({ ...fixed, outcome: isFound === null ? "not-executed" : "ok", isFound: isFound === true });
-    return isFound;
+  #read(client: Client, name: string, key: string, options: CallOptions = {}): Promise<KeyAnswer | null> {
+    return this.#operate(client, name, { kind: "get", key }, options);
   }
+
+  /** What the service has answered; null if a fault was in the way. */
+  async #operate(
+    client: Client,
+    name: string,
+    operation: KeyOperation,
+    options: CallOptions = {},
+  ): Promise<KeyAnswer | null> {
+    const open = this.#history.begin(name, operation);
+    try {
+      const answer = await performKeyOperation(client, operation, options);
+      open.end({ kind: "ok", answer });
+      return answer;
+    } catch (error) {
+      const outcome = outcomeOf(error);
+      // A read has no effect, whatever became of it; and it got no answer, whatever the reason.
+      open.end({ kind: operation.kind === "get" || outcome !== "unknown" ? "not-executed" : "unknown" });
+      return null;
+    }
+  }
+}
+
+function keyAt(at: number): string {
+  return `lifetime-${at}`;
 }

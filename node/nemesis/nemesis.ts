@@ -186,7 +186,11 @@ async function runAt(
     writeHistories(output, loads);
     const { operations } = keys.history;
     print(`judging ${operations.length} operations on keys`);
-    violations.push(...judgeHistory(operations, SEARCH), ...loads.lifetimes.judge(), ...loads.counters.judge());
+    violations.push(
+      ...judgeHistory(operations, SEARCH),
+      ...loads.lifetimes.judge(keys.writesMs),
+      ...loads.counters.judge(),
+    );
     const { acknowledgedWrites, writeGapMs } = keys.statistics(startMs, loadEndMs);
     const result: NemesisResult = {
       ...{ seed, members, durationMs: loadEndMs - startMs, acknowledgedWrites, writeGapMs },
@@ -210,7 +214,9 @@ function writeHistories(output: string, { keys, lifetimes, counters }: Loads): v
 function outcomesOf({ keys, lifetimes, counters }: Loads): readonly OutcomeCount[] {
   return countOutcomes([
     ...keys.history.operations.map(({ operation, outcome }) => ({ kind: operation.kind, outcome: outcome.kind })),
-    ...lifetimes.operations.map(({ kind, outcome }) => ({ kind: `${kind} with a time to live`, outcome })),
+    ...lifetimes.operations.map(({ operation, outcome }) => {
+      return { kind: `${operation.kind} with a time to live`, outcome: outcome.kind };
+    }),
     ...counters.increments.map(({ outcome }) => {
       return { kind: "increment", outcome: outcome === "acknowledged" ? ("ok" as const) : outcome };
     }),

@@ -9,6 +9,7 @@
 import { type Client, createClient, QuoinError, type TokenSource } from "@quoin/client";
 import { History, type KeyAnswer, type KeyOperation, type OperationOutcome } from "../../history/index.ts";
 import { seededRandom } from "../../src/replica/index.ts";
+import { performKeyOperation } from "./key-operations.ts";
 import { pause, until } from "./until.ts";
 
 export interface LoadOptions {
@@ -55,7 +56,6 @@ interface Finished {
   readonly failure: string;
 }
 
-const NAMESPACE = "default";
 const TIMEOUT_MS_DEFAULT = 5_000;
 const TIMEOUT_MS_LAST_READ = 30_000;
 /** A member or the way to it was lost; anything else would be a bug of the service or of this load. */
@@ -158,6 +158,11 @@ export class ConcurrentLoad {
     return this.#finished.filter(isAcknowledgedWrite).length;
   }
 
+  /** When writes were acknowledged, by `performance.now()`, in rising order. */
+  get writesMs(): readonly number[] {
+    return this.#finished.filter(isAcknowledgedWrite).map(({ endMs }) => endMs);
+  }
+
   /** Waits until so many more writes were acknowledged. Rejects if the load has ended. */
   async untilAcknowledged(more: number): Promise<void> {
     const enough = this.acknowledgedWrites + more;
@@ -239,7 +244,7 @@ export class ConcurrentLoad {
     let outcome: OperationOutcome;
     let failure = "";
     try {
-      outcome = { kind: "ok", answer: await perform(client, operation) };
+      outcome = { kind: "ok", answer: await performKeyOperation(client, operation) };
       learn(known, operation, outcome.answer);
     } catch (thrown) {
       const error = QuoinError.from(thrown);
@@ -305,51 +310,6 @@ function isAcknowledgedWrite({ outcome, isWrite }: Finished): boolean {
   return isWrite && outcome === "ok";
 }
 
-async function perform(client: Client, operation: KeyOperation): Promise<KeyAnswer> {
-  const { key } = operation;
-  const { keyValue } = client;
-  switch (operation.kind) {
-    case "get":
-      return orAbsent(async () => {
-        const { value, createRevision, modRevision, version, revision } = await keyValue.get(NAMESPACE, key);
-        return { kind: "found", value: textOf(value), createRevision, modRevision, version, revision };
-      });
-    case "put": {
-      const { created, modRevision: revision } = await keyValue.put(NAMESPACE, key, operation.value);
-      return { kind: "put", created, revision };
-    }
-    case "delete":
-      return orAbsent(async () => {
-        const { revision } = await keyValue.delete(NAMESPACE, key);
-        return { kind: "deleted", revision };
-      });
-    case "compare-and-swap": {
-      const { expectedValue, expectedModRevision } = operation;
-      const result = await keyValue.compareAndSwap(NAMESPACE, key, operation.newValue, {
-        expectedValue,
-        expectedModRevision,
-      });
-      const { success, currentExists, currentValue, modRevision, revision } = result;
-      if (success) {
-        return { kind: "swapped", revision };
-      }
-      const current = currentExists ? { value: textOf(currentValue ?? new Uint8Array(0)), modRevision } : null;
-      return { kind: "not-swapped", current, revision };
-    }
-  }
-}
-
-async function orAbsent(ask: () => Promise<KeyAnswer>): Promise<KeyAnswer> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof QuoinError && error.reason === "KEY_NOT_FOUND" && error.outcome === "not-executed") {
-      return { kind: "absent" };
-    }
-    throw error;
-  }
-}
-
 function learn(known: Map<string, Content>, operation: KeyOperation, answer: KeyAnswer): void {
   if (answer.kind === "found") {
     known.set(operation.key, { value: answer.value, modRevision: answer.modRevision });
@@ -360,8 +320,4 @@ function learn(known: Map<string, Content>, operation: KeyOperation, answer: Key
   } else if (answer.kind === "absent" || answer.kind === "deleted") {
     known.delete(operation.key);
   }
-}
-
-function textOf(value: Uint8Array): string {
-  return Buffer.from(value).toString();
 }

@@ -14,6 +14,7 @@ export {
   openJoined,
   openJoinedMember,
 } from "./joined-member.ts";
+export { performKeyOperation } from "./key-operations.ts";
 export { type Listening, MemberUnderTest } from "./member-process.ts";
 export { MemberSite, SITE_TOKEN } from "./member-site.ts";
 export { MemoryDriverState } from "./memory-driver-state.ts";

@@ -10,6 +10,7 @@ export {
   type RecordedOperation,
 } from "./history.ts";
 export { judgeHistory } from "./judgement.ts";
+export { contradictionOfPage, type RecordedPage, withPages } from "./pages.ts";
 export { describeVerdict } from "./report.ts";
 export { SEARCH_LIMIT_MS, searchCheck } from "./search.ts";
 export type { Verdict } from "./verdict.ts";

@@ -66,10 +66,13 @@ export function contradictionOfPage({ prefix, after, sizeMax, items, hasMore }: 
 }
 
 function isCovered({ prefix, after, items, hasMore }: RecordedPage, key: string): boolean {
+  if (!key.startsWith(prefix)) {
+    return false;
+  }
   const last = items.at(-1)?.key;
   const isBehindStart = after === null || compareKeys(key, after) > 0;
   const isBeforeEnd = !hasMore || (last !== undefined && compareKeys(key, last) <= 0);
-  return key.startsWith(prefix) && isBehindStart && isBeforeEnd;
+  return isBehindStart && isBeforeEnd;
 }
 
 function compareKeys(one: string, other: string): number {

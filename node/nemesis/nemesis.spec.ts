@@ -36,8 +36,12 @@ describe("the nemesis", () => {
     expect([...landed]).to.include.members(KINDS);
     const count = (file: string): number => readFileSync(join(output, file), "utf8").trimEnd().split("\n").length;
     const recorded = count("history.jsonl") + count("lifetimes.jsonl") + count("counters.jsonl");
-    const counted = result.outcomes.reduce((sum, { ok, notExecuted, unknown }) => sum + ok + notExecuted + unknown, 0);
+    const operations = result.outcomes.filter(({ kind }) => kind !== "page");
+    const counted = operations.reduce((sum, { ok, notExecuted, unknown }) => sum + ok + notExecuted + unknown, 0);
     expect(counted).to.equal(recorded);
+    expect(result.outcomes.find(({ kind }) => kind === "page")?.ok)
+      .to.equal(count("pages.jsonl"))
+      .and.to.be.above(0);
     expect(result.elections).to.be.above(1);
     expect(result.acknowledgedWrites).to.be.above(0);
   });

@@ -9,7 +9,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { judgeHistory, SEARCH_LIMIT_MS } from "../history/index.ts";
+import { contradictionOfPage, judgeHistory, type RecordedPage, SEARCH_LIMIT_MS, withPages } from "../history/index.ts";
 import { seededRandom } from "../src/replica/index.ts";
 import { ClusterUnderTest, pause } from "../test/harness/index.ts";
 import { CERTIFICATE_FAULTS } from "./certificate-faults.ts";
@@ -185,9 +185,10 @@ async function runAt(
     const loadEndMs = performance.now();
     writeHistories(output, loads);
     const { operations } = keys.history;
-    print(`judging ${operations.length} operations on keys`);
+    print(`judging ${operations.length} operations on keys, and ${keys.pages.length} pages of them`);
     violations.push(
-      ...judgeHistory(operations, SEARCH),
+      ...judgeHistory(withPages(operations, keys.pages), SEARCH),
+      ...contradictionsOfPages(keys.pages),
       ...loads.lifetimes.judge(keys.writesMs),
       ...loads.counters.judge(),
     );
@@ -205,8 +206,17 @@ async function runAt(
   }
 }
 
+function contradictionsOfPages(pages: readonly RecordedPage[]): readonly string[] {
+  return pages.flatMap((page) => {
+    const why = contradictionOfPage(page);
+    const { client, prefix, after, revision } = page;
+    return why === null ? [] : [`a page of ${prefix}, after ${after}, at revision ${revision} for ${client}: ${why}`];
+  });
+}
+
 function writeHistories(output: string, { keys, lifetimes, counters }: Loads): void {
   writeLines(output, "history.jsonl", keys.history.operations);
+  writeLines(output, "pages.jsonl", keys.pages);
   writeLines(output, "lifetimes.jsonl", lifetimes.operations);
   writeLines(output, "counters.jsonl", counters.increments);
 }
@@ -214,6 +224,8 @@ function writeHistories(output: string, { keys, lifetimes, counters }: Loads): v
 function outcomesOf({ keys, lifetimes, counters }: Loads): readonly OutcomeCount[] {
   return countOutcomes([
     ...keys.history.operations.map(({ operation, outcome }) => ({ kind: operation.kind, outcome: outcome.kind })),
+    ...keys.pages.map(() => ({ kind: "page", outcome: "ok" }) as const),
+    ...Array.from({ length: keys.failedListings }, () => ({ kind: "page", outcome: "not-executed" }) as const),
     ...lifetimes.operations.map(({ operation, outcome }) => {
       return { kind: `${operation.kind} with a time to live`, outcome: outcome.kind };
     }),

@@ -1,5 +1,5 @@
 /**
- * Clients that put, get, delete and swap a few keys at the same time, and write down what they did and were told.
+ * Clients that put, get, delete, swap and list a few keys at the same time, and write down what they did and were told.
  *
  * They use the SDK as an application would. Its attempts share one request id and one recorded operation, which spans
  * all of them, so the history is true whatever happened in between; and its outcome is that of all attempts together.
@@ -7,9 +7,16 @@
  */
 
 import { type Client, createClient, QuoinError, type TokenSource } from "@quoin/client";
-import { History, type KeyAnswer, type KeyOperation, type OperationOutcome } from "../../history/index.ts";
+import {
+  History,
+  type KeyAnswer,
+  type KeyOperation,
+  type OperationOutcome,
+  type RecordedPage,
+} from "../../history/index.ts";
 import { seededRandom } from "../../src/replica/index.ts";
 import { performKeyOperation } from "./key-operations.ts";
+import { listedPages } from "./key-pages.ts";
 import { pause, until } from "./until.ts";
 
 export interface LoadOptions {
@@ -21,7 +28,7 @@ export interface LoadOptions {
   readonly seed: number;
   /** So many of the clients stay with one endpoint each, in turn. By default none: any of them may use any. */
   readonly pinned?: number;
-  /** Clients besides, which only read, each from one endpoint, in turn. By default none. */
+  /** Clients besides, which only read and list, each from one endpoint, in turn. By default none. */
   readonly readers?: number;
   /** Deadline of each operation. A short one makes unknown outcomes of what a longer one would see through. */
   readonly timeoutMs?: number;
@@ -58,6 +65,9 @@ interface Finished {
 
 const TIMEOUT_MS_DEFAULT = 5_000;
 const TIMEOUT_MS_LAST_READ = 30_000;
+/** One turn of a reader in so many lists all keys in use, by small pages, so that keys change between two of them. */
+const LISTING_SHARE = 20;
+const PAGE_SIZE_MAX = 4;
 /** A member or the way to it was lost; anything else would be a bug of the service or of this load. */
 const EXPECTED_CODES: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"]);
 
@@ -66,6 +76,7 @@ export class ConcurrentLoad {
   readonly #random: (bound: number) => number;
   readonly #finished: Finished[] = [];
   readonly history = new History(() => performance.now());
+  readonly #pages: RecordedPage[] = [];
   #endpoints: readonly string[];
   #generation = 0;
   #isStopping = false;
@@ -73,6 +84,7 @@ export class ConcurrentLoad {
   #failure: unknown;
   #values = 0;
   #unknown = 0;
+  #failedListings = 0;
 
   constructor(options: LoadOptions) {
     this.#options = options;
@@ -141,6 +153,16 @@ export class ConcurrentLoad {
     } finally {
       client.close();
     }
+  }
+
+  /** Pages of keys that were answered. They are no operations of the history; `withPages` adds them. */
+  get pages(): readonly RecordedPage[] {
+    return this.#pages;
+  }
+
+  /** Listings of which a page was not answered. */
+  get failedListings(): number {
+    return this.#failedListings;
   }
 
   /** What has ended so far: all operations, and those of unknown outcome. */
@@ -214,7 +236,11 @@ export class ConcurrentLoad {
           endpoints = this.#endpoints;
           client = this.#connect(position);
         }
-        await this.#operate(name, client, isReader ? this.#nextRead() : this.#next(known), known);
+        if (isReader && this.#random(LISTING_SHARE) === 0) {
+          await this.#list(name, client);
+        } else {
+          await this.#operate(name, client, isReader ? this.#nextRead() : this.#next(known), known);
+        }
         if (restMs > 0) {
           await pause(restMs);
         }
@@ -247,11 +273,7 @@ export class ConcurrentLoad {
       outcome = { kind: "ok", answer: await performKeyOperation(client, operation) };
       learn(known, operation, outcome.answer);
     } catch (thrown) {
-      const error = QuoinError.from(thrown);
-      if (!EXPECTED_CODES.has(error.code) && !this.#options.alsoExpected?.includes(error.code)) {
-        open.end({ kind: "unknown" });
-        throw error;
-      }
+      const error = this.#explained(thrown);
       // A read has no effect, whatever became of it.
       outcome = { kind: operation.kind === "get" ? "not-executed" : error.outcome };
       failure = `${error.code} ${error.reason} ${error.message}`;
@@ -264,8 +286,34 @@ export class ConcurrentLoad {
     return outcome;
   }
 
+  async #list(name: string, client: Client): Promise<void> {
+    const sizeMax = 1 + this.#random(PAGE_SIZE_MAX);
+    try {
+      for await (const page of listedPages(client, { client: name, prefix: this.#prefix, sizeMax })) {
+        this.#pages.push(page);
+      }
+    } catch (thrown) {
+      this.#explained(thrown);
+      this.#failedListings++;
+    }
+  }
+
+  /** What was thrown, if a fault explains it. Raises it otherwise: whatever was under way stays of unknown outcome. */
+  #explained(thrown: unknown): QuoinError {
+    const error = QuoinError.from(thrown);
+    if (!EXPECTED_CODES.has(error.code) && !this.#options.alsoExpected?.includes(error.code)) {
+      throw error;
+    }
+    return error;
+  }
+
+  /** Begins all keys in use. */
+  get #prefix(): string {
+    return `key-${this.#generation}-`;
+  }
+
   #key(): string {
-    return `key-${this.#generation}-${this.#random(this.#options.keys)}`;
+    return `${this.#prefix}${this.#random(this.#options.keys)}`;
   }
 
   #nextRead(): KeyOperation {

@@ -1,0 +1,31 @@
+/** Lists keys by the SDK as an application would, and writes down every page. */
+
+import type { Client } from "@quoin/client";
+import type { RecordedPage } from "../../history/index.ts";
+
+const NAMESPACE = "default";
+
+/** What to list, and who does. */
+export interface Listing {
+  readonly client: string;
+  readonly prefix: string;
+  /** Keys of a page at most, from 1. */
+  readonly sizeMax: number;
+}
+
+/** All pages of the keys with a prefix, each when it was answered. Rejects with a QuoinError if one is not. */
+export async function* listedPages({ keyValue }: Client, listing: Listing): AsyncGenerator<RecordedPage, void, void> {
+  const { prefix, sizeMax } = listing;
+  let after: string | null = null;
+  let startMs = performance.now();
+  for await (const page of keyValue.pages(NAMESPACE, { prefix, pageSize: sizeMax })) {
+    const endMs = performance.now();
+    const items = page.items.map(({ key, value, createRevision, modRevision, version }) => {
+      return { key, value: Buffer.from(value).toString(), createRevision, modRevision, version };
+    });
+    const hasMore = page.nextPageToken !== "";
+    yield { ...listing, startMs, endMs, after, items, hasMore, revision: page.revision };
+    after = items.at(-1)?.key ?? after;
+    startMs = performance.now();
+  }
+}

@@ -5,7 +5,7 @@
  */
 
 /** A span of time, in milliseconds of the recorder's clock. */
-interface Span {
+export interface Span {
   readonly fromMs: number;
   readonly toMs: number;
 }
@@ -15,24 +15,22 @@ interface Span {
  * that hands over is followed within it, and time that is lost then does not count.
  */
 const GAP_MS_MIN = 200;
-/**
- * A leader is lost before its last acknowledgement comes, by as long as clients of these loads wait at most, and the
- * next one goes on from what its last heartbeat said.
- */
-const CLIENT_TIMEOUT_MS = 200;
+/** Between two heartbeats: whoever leads next goes on with the time that the last one told. */
 const HEARTBEAT_MS = 100;
 
 /**
  * Spans in which nobody may have led, in the order of time and apart from each other.
  *
  * @param writesMs when writes were acknowledged, in rising order. Nothing is known before the first and after the last.
+ * @param timeoutMs how long clients waited at most: a leader may have been lost so much earlier than its last
+ *   acknowledgement came.
  */
-export function leaderlessSpans(writesMs: readonly number[]): readonly Span[] {
+export function leaderlessSpans(writesMs: readonly number[], timeoutMs: number): readonly Span[] {
   const spans: Span[] = [];
   let beforeMs = Number.NEGATIVE_INFINITY;
   for (const nextMs of [...writesMs, Number.POSITIVE_INFINITY]) {
     if (nextMs - beforeMs >= GAP_MS_MIN) {
-      const fromMs = beforeMs - CLIENT_TIMEOUT_MS - HEARTBEAT_MS;
+      const fromMs = beforeMs - timeoutMs - HEARTBEAT_MS;
       const last = spans.at(-1);
       if (last !== undefined && fromMs <= last.toMs) {
         spans[spans.length - 1] = { fromMs: last.fromMs, toMs: nextMs };

@@ -13,7 +13,7 @@ import {
 } from "../history/index.ts";
 import { type ClusterUnderTest, performKeyOperation, until } from "../test/harness/index.ts";
 import { BackgroundClients, outcomeOf } from "./background-load.ts";
-import { leaderlessSpans } from "./leaderless.ts";
+import type { Span } from "./leaderless.ts";
 
 const CLIENTS = 2;
 const TIMEOUT_MS = 200;
@@ -76,13 +76,8 @@ export class LifetimeLoad {
     }
   }
 
-  /**
-   * What contradicts the history, in words.
-   *
-   * @param writesMs when the cluster acknowledged writes of whatever keys, in rising order: somebody led then.
-   */
-  judge(writesMs: readonly number[]): readonly string[] {
-    const leaderless = leaderlessSpans(writesMs);
+  /** What contradicts the history, in words, if somebody led at all times but these. */
+  judge(leaderless: readonly Span[]): readonly string[] {
     const limits = { ...CLOCK, lateMsMax: EXPIRY_LATE_MS_MAX, leaderless };
     const search = { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS };
     return judgeHistory(withExpiries(this.operations, limits), search);

@@ -19,6 +19,7 @@ import { DAMAGE_FAULTS } from "./damage-faults.ts";
 import { DISK_FAULTS } from "./disk-faults.ts";
 import { countElections } from "./elections.ts";
 import { type FaultKind, type Field, LANES, type Landing, type Need, spread, unclear } from "./fault.ts";
+import { leaderlessSpans } from "./leaderless.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { LifetimeLoad } from "./lifetime-load.ts";
 import { LIMIT_FAULTS } from "./limit-faults.ts";
@@ -189,7 +190,7 @@ async function runAt(
     violations.push(
       ...judgeHistory(withPages(operations, keys.pages), SEARCH),
       ...contradictionsOfPages(keys.pages),
-      ...loads.lifetimes.judge(keys.writesMs),
+      ...loads.lifetimes.judge(leaderlessSpans(keys.writesMs, TIMEOUT_MS)),
       ...loads.counters.judge(),
     );
     const { acknowledgedWrites, writeGapMs } = keys.statistics(startMs, loadEndMs);

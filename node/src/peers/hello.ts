@@ -59,8 +59,8 @@ export interface AcceptorView {
   readonly clusterId: string | null;
   readonly self: SelfDescription;
   /**
-   * Up to which entry this member knows for certain who is a member: what it rests on is applied, and durable here, so
-   * that no end of this process takes it back.
+   * Up to which entry this member knows for certain who is a member: what it rests on is applied and durable here, and
+   * a majority knows for good that it is committed, so that no power cut takes it back (P18).
    */
   readonly certainIndex: number;
   /** The cluster version in force, as far as applied. */
@@ -98,9 +98,9 @@ export function speaksProtocol(offered: VersionRange): boolean {
 /**
  * Why the acceptor refuses a Hello, by the first rule that fails; null if it accepts.
  *
- * A member is REMOVED only if its id is not above the index up to which that is certain: ids are log indexes, so one above it is merely not
- * known yet. It is accepted, as is one whose slot is unclaimed here, and judged again when more is applied. A binary is
- * too old if it cannot run the version in force; one that looks too new meets a member that lags behind: accepted.
+ * A member is REMOVED only if its id is not above the index up to which that is certain: ids are log indexes, so one
+ * above it is merely not known yet. It is accepted, as is one whose slot is unclaimed here, and judged again when more
+ * is applied. A binary is too old if it cannot run the version in force; one that looks too new meets a member that lags behind: accepted.
  *
  * @param bootSeen the highest boot that was ever seen of the source's incarnation, 0 for none
  */

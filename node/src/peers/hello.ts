@@ -100,7 +100,8 @@ export function speaksProtocol(offered: VersionRange): boolean {
  *
  * A member is REMOVED only if its id is not above the index up to which that is certain: ids are log indexes, so one
  * above it is merely not known yet. It is accepted, as is one whose slot is unclaimed here, and judged again when more
- * is applied. A binary is too old if it cannot run the version in force; one that looks too new meets a member that lags behind: accepted.
+ * is applied. A binary is too old if it cannot run the version in force; one that looks too new meets a member that lags
+ * behind: accepted.
  *
  * @param bootSeen the highest boot that was ever seen of the source's incarnation, 0 for none
  */

@@ -1,8 +1,14 @@
 /** Directories of one spec, which removes them when it is over. */
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+
+/**
+ * Node stops removing, and says nothing, at a file that somebody else has just removed: a store that is closing has
+ * threads of its own that delete what it needs no more.
+ */
+const ROUNDS_MAX = 1_000;
 
 export class TemporaryDirectories {
   readonly #made: string[] = [];
@@ -14,10 +20,15 @@ export class TemporaryDirectories {
     return directory;
   }
 
-  /** Removes everything that was made, with what is in it. */
+  /** Removes everything that was made, with what is in it. Raises an error if something goes on filling it. */
   removeAll(): void {
     for (const directory of this.#made.splice(0)) {
-      rmSync(directory, { recursive: true, force: true });
+      for (let round = 0; existsSync(directory); round++) {
+        if (round === ROUNDS_MAX) {
+          throw new Error(`${directory} is still there after it was removed ${ROUNDS_MAX} times`);
+        }
+        rmSync(directory, { recursive: true, force: true });
+      }
     }
   }
 }

@@ -208,13 +208,14 @@ export class ClusterMember {
     if (!this.isAlive || this.#isPaused) {
       return null;
     }
+    const asked = this.#admin;
     try {
-      return await this.admin.getStatus({ timeoutMs: STATUS_TIMEOUT_MS });
+      return await asked.getStatus({ timeoutMs: STATUS_TIMEOUT_MS });
     } catch (error) {
       const isSilence =
         error instanceof QuoinError && (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED");
-      // Its connection is closed when its process is gone, also under a question that waits.
-      if (isSilence || !this.isAlive) {
+      // Its connection is closed when its process is gone or moves, also under a question that waits.
+      if (isSilence || !this.isAlive || this.#admin !== asked) {
         return null;
       }
       throw error;

@@ -18,6 +18,7 @@ import { readProgress } from "../src/state/index.ts";
 import { clusterOf } from "./cluster-record.ts";
 import type { Disk } from "./disk.ts";
 import type { EventHeap } from "./event-heap.ts";
+import { RELATIONS, relationOf } from "./log-relation.ts";
 import type { Network } from "./network.ts";
 import type { Plan } from "./plan.ts";
 import { ProcessLoop } from "./process-loop.ts";
@@ -286,7 +287,7 @@ export class Process {
   }
 
   #onFrame(from: number, { type, body }: Frame): void {
-    this.#world.reach.onFrame(this.#role, nameOfType(type));
+    this.#world.reach.onFrame(this.#role, `${nameOfType(type)}${this.#relationOf(from, { type, body })}`);
     const message = isMessageType(type) ? decodeMessage(type, body, from, this.memberId) : null;
     if (message !== null) {
       this.#rules.onRead(message);
@@ -299,6 +300,20 @@ export class Process {
       }
     }
     this.#isAsked ||= type === FrameType.TimeoutNow;
+  }
+
+  /** How the frame stands to the durable log of this member, if it tells of a log. */
+  #relationOf(from: number, { type, body }: Frame): string {
+    if (!RELATIONS.has(nameOfType(type))) {
+      return "";
+    }
+    const { disk } = this.#user;
+    const { first, prevTerm, last, lastTerm } = disk.meta;
+    const termOf = (index: number): number | undefined => {
+      return index === first - 1 ? prevTerm : entryTermOf(disk.rows.get(index));
+    };
+    const relation = relationOf(decodeMessage(type, body, from, this.memberId), { first, last, lastTerm, termOf });
+    return relation === null ? "" : ` ${relation}`;
   }
 
   #view(): AcceptorView {

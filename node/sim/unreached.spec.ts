@@ -1,5 +1,4 @@
 import { expect } from "chai";
-import { FrameType } from "../src/peers/index.ts";
 import { marksOfProgram, readMarkRecord, SIMULATOR } from "./mark-record.ts";
 import { pairOf } from "./reach.ts";
 import { describeUnreached, pairsOfProgram, REASONS } from "./unreached.ts";
@@ -18,9 +17,13 @@ describe("what runs never reach", () => {
 
   it("counts the frames of every type that a member reads, by each role", () => {
     expect(pairsOfProgram()).to.include.members(
-      ["follower", "candidate", "leader"].map((role) => pairOf(role, "Vote")),
+      ["follower", "candidate", "leader"].flatMap((role) => [
+        pairOf(role, "Vote of an older log"),
+        pairOf(role, "Append that conflicts"),
+        pairOf(role, "HeartbeatReply"),
+      ]),
     );
-    expect(pairsOfProgram().length).to.be.below(3 * Object.keys(FrameType).length);
+    expect(pairsOfProgram()).not.to.include(pairOf("leader", "Vote"));
   });
 
   it("is listed line by line, each with its reason", () => {

@@ -1,6 +1,7 @@
 /** What runs never reach, each with the reason if there is one: everything else in it is to be looked at. */
 
 import { FrameType } from "../src/peers/index.ts";
+import { RELATIONS } from "./log-relation.ts";
 import { marksOfProgram } from "./mark-record.ts";
 import { pairOf } from "./reach.ts";
 
@@ -36,10 +37,14 @@ export const REASONS: ReadonlyMap<string, string> = new Map([
   [pairOf("leader", "Reply"), LATE],
 ]);
 
-/** Names of all pairs of a role and a type of frames that members of it read. */
+/**
+ * Names of all pairs of a role and a type of frames that members of it read, apart by how a frame stands to the log of
+ * its reader where that matters.
+ */
 export function pairsOfProgram(): string[] {
   const types = Object.keys(FrameType).filter((type) => !NOT_READ.includes(type) && !type.startsWith("Snapshot"));
-  return ROLES.flatMap((role) => types.map((type) => pairOf(role, type)));
+  const frames = types.flatMap((type) => RELATIONS.get(type)?.map((relation) => `${type} ${relation}`) ?? [type]);
+  return ROLES.flatMap((role) => frames.map((frame) => pairOf(role, frame)));
 }
 
 /** Marks and pairs that could be reached and were not; several lines. */

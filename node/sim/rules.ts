@@ -145,7 +145,7 @@ export class Rules {
       return `m${id}: ${commitIndex} after ${observed.commit}`;
     });
     if (role === "leader" && commitIndex > observed.commit) {
-      this.#onCommit(observed, commitIndex);
+      this.#onCommit(observed, commitIndex, term);
     }
     observed.commit = commitIndex;
     if (role === "leader") {
@@ -160,10 +160,16 @@ export class Rules {
     }
   }
 
-  /** A leader has moved its commit index: by the configuration that it had before, or that it has now. */
-  #onCommit({ id, log, disk, configuration: before }: Observed, index: number): void {
+  /**
+   * A leader has moved its commit index: by the configuration that it had before, or that it has now. To an entry of an
+   * earlier term it was led by the word of a voter: the leader of that term has counted, by a configuration of its own.
+   */
+  #onCommit({ id, log, disk, configuration: before }: Observed, index: number, term: number): void {
     const row = log.row(index);
-    if (row === undefined || [...this.#disks.values()].some((one) => one.fence.damaged || one.isLogLost)) {
+    if (row === undefined || entryTerm(row) !== term) {
+      return;
+    }
+    if ([...this.#disks.values()].some((one) => one.fence.damaged || one.isLogLost)) {
       // Acknowledgements of what was lost count until the loss is known, and are made up for by other rules.
       return;
     }

@@ -3,7 +3,7 @@
  * has died: from then on nothing is written any more, and whoever asks for that to be durable is told so.
  */
 
-import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { until } from "../test/harness/index.ts";
 import { CommandError, run, succeeds } from "./command.ts";
 
@@ -59,10 +59,12 @@ export class BlockDisk {
     await this.#mount();
   }
 
-  /** Also while it is frozen. */
+  /** Also while it is frozen. Nothing is left of it, so that a member of the same name can have another one. */
   async unmount(): Promise<void> {
     await succeeds("fsfreeze", ["--unfreeze", this.directory]);
     await run("umount", ["--lazy", this.directory]);
+    rmdirSync(this.directory);
+    rmSync(this.#image);
   }
 
   async #isChecked(): Promise<boolean> {

@@ -165,6 +165,7 @@ async function persist(
       LIMIT_MS,
     );
   } catch (error) {
-    throw new Error(`waited in vain for ${goal}; the last refusal was: ${last}`, { cause: error });
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`${why}; the last refusal was: ${last}`, { cause: error });
   }
 }

@@ -385,9 +385,9 @@ export class Faults {
     const random = this.#random;
     const { process } = member;
     const space = random.chance(0.5) ? "low" : "full";
-    process?.loop.arrive(() => process.replica.setDiskSpace(space));
+    process?.loop.arrive(() => process.setDiskSpace(space));
     heap.after(this.#logUniform(100, 6_000), () => {
-      process?.loop.arrive(() => process.replica.setDiskSpace("ok"));
+      process?.loop.arrive(() => process.setDiskSpace("ok"));
     });
   }
 

@@ -219,6 +219,14 @@ export class Process {
       : { members: claimedMembers(cluster), index: this.replica.status().appliedIndex };
   }
 
+  /** The process finds so much room on its disk, in a callback of its own. */
+  setDiskSpace(space: Parameters<Replica["setDiskSpace"]>[0]): void {
+    this.replica.setDiskSpace(space);
+    // It may act on that, and end, before its turn is over.
+    const configuration = clusterOf(this.#user.disk.state)?.configuration ?? NO_CONFIGURATION;
+    this.#world.rules.room.onTurn(this.replica.status(), configuration);
+  }
+
   /** Whether it may say that there is too little room for what makes the state larger. */
   get mayLackRoom(): boolean {
     const configuration = clusterOf(this.#user.disk.state)?.configuration ?? NO_CONFIGURATION;

@@ -16,7 +16,7 @@ export class RoomRules {
   /** There was a leader that had a reason. */
   #hadReason = false;
 
-  /** A member has had a turn, with this configuration applied. */
+  /** A member has had a turn, or has found how much room there is, with this configuration applied. */
   onTurn(status: Said, configuration: Configuration): void {
     if (isShort(status)) {
       this.#short.add(status.memberId);

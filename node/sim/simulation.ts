@@ -293,7 +293,7 @@ export class Simulation {
       const { process } = member;
       process?.loop.dieAfter(Number.POSITIVE_INFINITY);
       process?.loop.endPause();
-      process?.loop.arrive(() => process.replica.setDiskSpace("ok"));
+      process?.loop.arrive(() => process.setDiskSpace("ok"));
       member.startAfter(this.#streams.process.between(0, 500));
     }
     if (this.#script.plan.isBeyond) {

@@ -4,6 +4,7 @@
  * (P18).
  */
 
+import type { Configuration } from "../src/raft/index.ts";
 import type { Cluster } from "../src/state/index.ts";
 import { isQuorum } from "./membership-rules.ts";
 import { must } from "./rule-violation.ts";
@@ -11,6 +12,8 @@ import { must } from "./rule-violation.ts";
 export class DepartureRules {
   /** The newest record that anybody has applied. */
   #newest: Cluster | null = null;
+  /** All configurations that were ever in force. */
+  readonly #configurations: Configuration[] = [];
   /** Index of the entry that has removed each member that was removed. */
   readonly #removedAt = new Map<number, number>();
   /** The greatest commit index that was durable in the log of each member. */
@@ -23,6 +26,7 @@ export class DepartureRules {
       return;
     }
     this.#newest = cluster;
+    this.#configurations.push(cluster.configuration);
     for (const { id } of before?.members ?? []) {
       if (cluster.members.every((member) => member.id !== id)) {
         this.#removedAt.set(id, cluster.configuration.index);
@@ -37,16 +41,21 @@ export class DepartureRules {
 
   /** The member goes, and takes its data along. */
   onGone(id: number): void {
-    const configuration = this.#newest?.configuration;
     const removedAt = this.#removedAt.get(id);
-    if (configuration === undefined) {
+    if (this.#newest === null) {
       return;
     }
     must(removedAt !== undefined, "P18 only who was removed goes", () => `m${id}`);
-    const knowing = [...this.#commits].filter(([, commit]) => commit >= removedAt).map(([one]) => one);
-    must(isQuorum(new Set(knowing), configuration), "P18 nobody goes who may be needed again", () => {
-      const voters = configuration.voters.join();
-      return `m${id} was removed at ${removedAt}, which ${knowing.join()} of ${voters} know to be committed`;
-    });
+    const knowing = new Set([...this.#commits].filter(([, commit]) => commit >= removedAt).map(([one]) => one));
+    // What a majority of one configuration knows for good is known to every later one, also to one that is being made.
+    const since = this.#configurations.filter(({ index }) => index >= removedAt);
+    must(
+      since.some((configuration) => isQuorum(knowing, configuration)),
+      "P18 nobody goes who may be needed again",
+      () => {
+        const voters = since.map((configuration) => configuration.voters.join()).join(", then ");
+        return `m${id} was removed at ${removedAt}, which ${[...knowing].join()} of ${voters} know to be committed`;
+      },
+    );
   }
 }

@@ -145,13 +145,13 @@ export function drawPlan(random: RandomStream): Plan {
   };
   const isSlow = !isSteady && random.chance(0.3);
   const limits = drawLimits(random, isSmall);
-  // Where the log is not kept for those who need it, they may never catch up with clients that go on.
+  // Where the log is not kept for those who need it, or each message takes an entry, clients that go on are too fast.
   const isKept = limits.compaction.neededBytes === DEFAULT_REPLICA_LIMITS.compaction.neededBytes;
   return {
     isSteady,
     isBeyond: !isSteady && random.below(BEYOND_ONE_IN) === 0,
     isSmall,
-    isBusyAtRest: isKept && random.chance(0.6),
+    isBusyAtRest: isKept && random.chance(0.6) && !isSmall,
     members: random.pick([1, 3, 3, 3, 3, 3, 3, 5, 5, 5, 5, 7]) ?? 3,
     durationMs: random.between(12_000, 40_000) * (isSteady ? STEADY_SHARE : 1),
     faults: rates(FAULTS, 2_500, 20_000),

@@ -359,16 +359,10 @@ export class Process {
       // What a former start of it has sent counts for nothing.
       this.#heardTerm = 0;
     }
-    if (this.#isUnlisted(peer) && !this.#inquiries.has(peer)) {
+    if (this.#directory.mayBeMember(peer) && !this.#inquiries.has(peer)) {
       this.#inquiries.add(peer);
       this.#inquire(peer);
     }
-  }
-
-  /** Whether somebody is not listed who may be a member by entries that are not applied here. */
-  #isUnlisted(peer: number): boolean {
-    const isListed = this.#directory.known.members.some(({ memberId }) => memberId === peer);
-    return !isListed && peer > this.#directory.certainIndex;
   }
 
   #inquire(peer: number): void {
@@ -385,7 +379,7 @@ export class Process {
           this.#directory.learn(told);
           this.#transport.setPeers(this.#directory.dialed);
         }
-        if (this.#isUnlisted(peer)) {
+        if (this.#directory.mayBeMember(peer)) {
           this.#inquire(peer);
         } else {
           this.#inquiries.delete(peer);
@@ -417,12 +411,13 @@ export class Process {
     const { rules } = this.#world;
     const { id, disk } = this.#user;
     rules.onHealed(this.observed);
+    // From here on it is, also if this process hears no more of it.
+    this.#user.onHealed();
     this.#world.trace.say(id, "is whole again", [disk.meta.last]);
   }
 
   #onHealed(): void {
     this.#damaged = false;
-    this.#user.onHealed();
     this.#transport.redial(this.#directory.dialed);
   }
 }

@@ -190,7 +190,7 @@ export class MemberPeers implements PeerHandler {
   onConnected(peer: number, connected: ConnectedPeer): void {
     this.#refusals.delete(peer);
     this.#serving?.replica.onConnected(peer, connected);
-    if (this.#serving?.directory.known.members.every(({ memberId }) => memberId !== peer)) {
+    if (this.#serving?.directory.mayBeMember(peer) === true) {
       this.#unlisted.add(peer);
       this.#serving.user.onUnlisted();
     }
@@ -277,8 +277,7 @@ export class MemberPeers implements PeerHandler {
       }
     }
     for (const peer of this.#unlisted) {
-      // One that is not listed although its entry is recorded has been removed since.
-      if (ids.has(peer) || peer <= directory.certainIndex) {
+      if (!directory.mayBeMember(peer)) {
         this.#unlisted.delete(peer);
       }
     }

@@ -54,6 +54,19 @@ describe("PeerDirectory", () => {
     expect(directory.certainIndex).to.equal(index + 1);
   });
 
+  it("takes for a member that it cannot dial whose slot is not claimed as far as it knows, or is not known", () => {
+    const id = replica.addSlot("q-1");
+    directory.onRecordDurable();
+    expect([id, id + 1].map((one) => directory.mayBeMember(one))).to.deep.equal([true, true]);
+    expect(directory.mayBeMember(FOUNDER.memberId), "it is dialed").to.equal(false);
+    claim("q-1");
+    directory.onRecordDurable();
+    expect(directory.mayBeMember(id)).to.equal(false);
+    replica.remove(id);
+    directory.onRecordDurable();
+    expect(directory.mayBeMember(id), "it was removed").to.equal(false);
+  });
+
   it("P18: is certain of nothing while a majority may forget that the configuration is committed", () => {
     directory.onRecordDurable();
     const id = replica.addSlot("q-1");

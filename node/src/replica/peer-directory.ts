@@ -78,6 +78,15 @@ export class PeerDirectory {
     return this.known.incarnations.get(memberId) ?? this.#record.known.incarnations.get(memberId);
   }
 
+  /**
+   * Whether the id may be that of a member whom this one cannot dial, because it lags behind: the slot was added, or
+   * claimed, by an entry that is not known here. Who is not listed otherwise was removed.
+   */
+  mayBeMember(memberId: number): boolean {
+    const isListed = this.known.members.some((member) => member.memberId === memberId);
+    return !isListed && (this.incarnationOf(memberId) === "" || memberId > this.certainIndex);
+  }
+
   /** Where to dial the members. */
   get dialed(): PeerMember[] {
     return this.known.members.map((member) => {

@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import { ReplicaCluster, ScriptedLeader } from "../../test/harness/index.ts";
-import { decodeManifest, encodeManifest, type Frame, FrameType } from "../peers/index.ts";
+import { decodeManifest, encodeChunk, encodeManifest, type Frame, FrameType } from "../peers/index.ts";
 import { EntryType, listenToMarks } from "../raft/index.ts";
 import { readProgress } from "../state/index.ts";
+import { LOCAL_ROWS_FROM } from "../storage/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 
 /** The log is shortened soon, and nothing is kept for members that were away. */
@@ -174,6 +175,17 @@ describe("a member that receives a snapshot", () => {
     leader.append(EntryType.Empty, lastIndex, lastTerm());
     cluster.advance(100);
     expect(own().appliedIndex).to.equal(lastIndex + 1);
+  });
+
+  it("§4.7: a chunk with a row that is a store's own ends it, and nothing of it is kept", () => {
+    receiving();
+    const before = own().appliedIndex;
+    const rows = [{ key: LOCAL_ROWS_FROM, value: Uint8Array.of(1) }];
+    const chunk = { type: FrameType.SnapshotChunk, body: encodeChunk(0, rows) };
+    const snapshot = leader.send([...frames.slice(0, 1), chunk, ...frames.slice(2)]);
+    cluster.time.settle();
+    expect(marks).to.include("replica.install.failed").and.not.include("replica.install.placed");
+    expect([snapshot.isClosed, own().appliedIndex]).to.deep.equal([true, before]);
   });
 
   it("§2.5: does not stand for election meanwhile, and does so again when the snapshot will not be had", () => {

@@ -3,6 +3,7 @@ export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from
 export { type DiskRoom, DiskSpace, measureDisk } from "./disk-space.ts";
 export { replaceFile } from "./durable-file.ts";
 export type { Identity } from "./identity.ts";
+export { LOCAL_ROWS_FROM } from "./local-rows.ts";
 export type { LogStore } from "./log-store.ts";
 export type { MemberData } from "./member-data.ts";
 export type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";

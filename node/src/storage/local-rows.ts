@@ -4,7 +4,7 @@
  * The tables of the replicated state are letters up to `x`; everything from here on is the store's own.
  */
 
-/** First key that is no part of the replicated state. */
+/** First key that is no part of the replicated state: no snapshot has it, or any after it. */
 export const LOCAL_ROWS_FROM = new Uint8Array([0x79]);
 
 /** Written by each sync; its value only has to change. */

@@ -115,6 +115,15 @@ describe("the rules of elections", () => {
       expect(() => send({ type: "pre-vote-reply", to: 3, term: 6, granted: true })).to.throw(rule);
     });
 
+    it("allow it if that is said after the next leader was heard, in the same turn", () => {
+      heartbeat(2, 5);
+      turn();
+      vote(4, 6);
+      heartbeat(4, 6);
+      rules.onGone(2);
+      send({ type: "vote-reply", to: 4, term: 6, granted: true });
+    });
+
     it("allow an answer that waits for the disk while a leader comes up", () => {
       vote(3, 6);
       turn(6);

@@ -52,6 +52,8 @@ export class ElectionRules {
   #heard: { readonly leader: number; readonly term: number } | null = null;
   /** Requests that it may grant, by kind, candidate and term. */
   readonly #grantable = new Set<string>();
+  /** Who was its leader after its last turn; 0 = nobody was. */
+  #trusted = 0;
   /** Requests that it was handed since its last turn, and ignores if its leader is not said to be gone before it looks. */
   #unanswerable: Extract<Message, { readonly type: "vote" | "pre-vote" }>[] = [];
   /** Votes that it was asked for and has not answered yet, while its log is known, by candidate. */
@@ -125,6 +127,8 @@ export class ElectionRules {
     if (this.#contact?.leader === peer) {
       this.#contact = null;
       this.#timeouts.onUnknown();
+    }
+    if (this.#trusted === peer) {
       // What it was handed before that it may look at only now.
       for (const request of this.#unanswerable.splice(0)) {
         if (request.type === "vote") {
@@ -297,6 +301,7 @@ export class ElectionRules {
         this.#timeouts.onBegin();
       }
     }
+    this.#trusted = this.#contact?.leader ?? 0;
     this.#role = role;
     this.#term = term;
     this.#heard = null;

@@ -5,7 +5,7 @@ import { withExpiries } from "./expiries.ts";
 import type { RecordedOperation } from "./history.ts";
 import { RANDOM_EXPIRY_LATE_MS, type RandomHistoryOptions, randomHistory } from "./random-history.ts";
 import { describeVerdict } from "./report.ts";
-import { SEARCH_LIMIT_MS, searchCheck } from "./search.ts";
+import { searchCheck } from "./search.ts";
 import { witnessCheck } from "./witness.ts";
 
 const SIZE = { clients: 5, keys: 2, operationsPerClient: 25, unknownPercent: 5 };
@@ -20,19 +20,24 @@ type Random = (bound: number) => number;
 /** Which oracle finds a history wrong. */
 type Noticed = { readonly byWitness: boolean; readonly bySearch: boolean };
 
+/** The same histories each time: how many of them are noticed is a property of the oracles, and no matter of luck. */
+const SEED = 1_129;
+/** Far more looks at the clock than any of them takes; the speed of the machine does not count. */
+const LOOKS_MAX = 100_000;
+
 describe("damaged histories", () => {
-  const [seed = 0] = fc.sample(fc.integer(), 1);
   const limits = { clockDrift: 0, clockResolutionMs: 0, lateMsMax: RANDOM_EXPIRY_LATE_MS, leaderless: [] };
 
   function judged(operations: readonly RecordedOperation[]): Noticed {
-    const search = searchCheck(operations, { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS });
+    let looks = 0;
+    const search = searchCheck(operations, { nowMs: () => looks++, limitMs: LOOKS_MAX });
     return { byWitness: witnessCheck(operations).kind === "violation", bySearch: search.kind === "violation" };
   }
 
   function itIsNoticed(name: string, damage: Damage, size: RandomHistoryOptions): void {
-    it(`${name} is noticed (seed ${seed})`, () => {
+    it(`${name} is noticed`, () => {
       const noticed: Noticed[] = [];
-      for (const random of streams(seed, HISTORIES)) {
+      for (const random of streams(SEED, HISTORIES)) {
         const lived = withExpiries(randomHistory(random, size), limits);
         const before = witnessCheck(lived);
         expect(before.kind, describeVerdict(before)).to.equal("correct");

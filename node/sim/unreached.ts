@@ -9,32 +9,10 @@ const ROLES = ["follower", "candidate", "leader"];
 /** Of handshakes and snapshots, which connections deal with by themselves. */
 const NOT_READ = ["Hello", "Answer", "Ping", "Join", "JoinAnswer"];
 
-const LATE = "an answer that is so late that its reader has lost its leader, or leads itself";
-
 /** Why something is not reached, or hardly ever. */
 export const REASONS: ReadonlyMap<string, string> = new Map([
   ["raft.loss-proven", "a directory that lies about what it holds is beyond the atlas of damage"],
-  ["raft.append.during-install", "a leader that waits for an install sends no entries; only a new one may"],
-  ["raft.campaign.unapplied-configuration", "applying has to lag for a whole election timeout behind a change"],
-  ["raft.snapshot.matches", "the entries of the snapshot have to come from another leader while it is on its way"],
-  ["raft.snapshot.older-than-pending", "two snapshots have to be under way to a member, the older one offered last"],
-  ["raft.snapshot.overdue", "a member that is sent a whole state takes it over or dies within 30 s"],
-  ["raft.transfer.target-gone", "one administrator does one thing at a time: no transfer meets a removal"],
-  ["raft.removed-leader-steps-down", "the administrator never removes the leader; only one that led before it"],
-  ["replica.attempt.refuted-by-snapshot", "an attempt has to be lost by its leader, and the log of its member with it"],
   ["replica.healing.answer-of-old-term", "an answer and a new leader have to be read in the same turn"],
-  [pairOf("candidate", "AppendReply"), LATE],
-  [pairOf("candidate", "HeartbeatReply"), LATE],
-  [pairOf("candidate", "ReadRequest"), "a follower has to take it for its leader still"],
-  [pairOf("candidate", "ReadReply"), LATE],
-  [pairOf("candidate", "TimeoutNow"), "its leader has to be lost and to hand over to it at the same time"],
-  [pairOf("candidate", "Forwarded"), LATE],
-  [pairOf("candidate", "Refused"), LATE],
-  [pairOf("candidate", "Reply"), LATE],
-  [pairOf("leader", "ReadReply"), LATE],
-  [pairOf("leader", "TimeoutNow"), "it has to be elected while the word that it is to be is on its way"],
-  [pairOf("leader", "Forwarded"), LATE],
-  [pairOf("leader", "Reply"), LATE],
 ]);
 
 /**

@@ -261,7 +261,10 @@ async function enlarge(speaker: Observed, fleet: Fleet, observed: readonly Obser
 async function findUnready(observed: readonly Observed[]): Promise<string | null> {
   const serviceable = observed.filter(({ status }) => SERVICEABLE_STATES.has(status.state));
   const ready = await Promise.all(serviceable.map(({ process }) => process.isReady()));
-  const unready = serviceable.filter((_, at) => ready[at] !== true).map(({ process }) => process.name);
+  // Who serves may not have made durable yet that it is a member, and says that it is joining until then.
+  const unready = serviceable
+    .filter(({ status }, at) => ready[at] !== true || status.state !== "RUNNING")
+    .map(({ process }) => process.name);
   return unready.length > 0 ? `${unready.join(", ")} did not become ready` : null;
 }
 

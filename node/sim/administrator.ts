@@ -111,7 +111,11 @@ export class Administrator {
 
   /** Adds a member and promotes it. */
   add(onEnd: End): void {
-    this.#join(this.#newName(), (id) => {
+    this.#joinAndVote(this.#newName(), onEnd);
+  }
+
+  #joinAndVote(name: string, onEnd: End): void {
+    this.#join(name, (id) => {
       if (id === null) {
         onEnd(false);
       } else {
@@ -157,13 +161,7 @@ export class Administrator {
   /** A member of this name, which nobody has now, joins and votes. */
   rejoin(name: string, onEnd: End): void {
     this.#random = this.#options.random;
-    this.#join(name, (id) => {
-      if (id === null) {
-        onEnd(false);
-      } else {
-        this.#promote([id], [], ATTEMPTS_MAX, onEnd);
-      }
-    });
+    this.#joinAndVote(name, onEnd);
   }
 
   /** A new member takes the place of another one, in one joint change. */

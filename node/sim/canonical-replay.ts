@@ -4,14 +4,7 @@
  */
 
 import { crc32 } from "node:zlib";
-import {
-  type Configuration,
-  changeConfiguration,
-  EntryType,
-  entryPayload,
-  entryType,
-  NO_CONFIGURATION,
-} from "../src/raft/index.ts";
+import { type Configuration, changeConfiguration, EntryType, entryPayload, entryType } from "../src/raft/index.ts";
 import {
   CoordinationError,
   decodeCommand,
@@ -23,7 +16,7 @@ import {
   StateMachine,
 } from "../src/state/index.ts";
 import type { CanonicalLog } from "./canonical-log.ts";
-import { clusterOf } from "./cluster-record.ts";
+import { clusterOf, configurationOf } from "./cluster-record.ts";
 import { type Ending, KeyLifetimes } from "./key-lifetimes.ts";
 import { checkNeighbours, type MembershipRules } from "./membership-rules.ts";
 import type { Execution } from "./requests.ts";
@@ -47,7 +40,7 @@ export function replay(log: CanonicalLog, limits: StateLimits, membership: Membe
   const lifetimes = new KeyLifetimes();
   for (const [at, row] of log.rows.entries()) {
     const index = at + 1;
-    const before = clusterOf(store)?.configuration ?? NO_CONFIGURATION;
+    const before = configurationOf(store);
     const { revision } = readProgress(store);
     const outcome = machine.apply(row, (entry, change, expectIndex) => {
       return changeConfiguration(before, entry, change, expectIndex);

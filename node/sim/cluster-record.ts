@@ -3,6 +3,7 @@
  * A store replaces the bytes of a row when it is written, so the same bytes mean the same record.
  */
 
+import { type Configuration, NO_CONFIGURATION } from "../src/raft/index.ts";
 import { type Cluster, clusterRow, readCluster, type StateReader } from "../src/state/index.ts";
 
 const decoded = new WeakMap<Uint8Array, Cluster>();
@@ -22,4 +23,9 @@ export function clusterOf(state: StateReader): Cluster | undefined {
     decoded.set(row, cluster);
   }
   return cluster;
+}
+
+/** The configuration that is applied; none before the founding entry. */
+export function configurationOf(state: StateReader): Configuration {
+  return clusterOf(state)?.configuration ?? NO_CONFIGURATION;
 }

@@ -12,13 +12,13 @@ import {
   isMessageType,
   type SnapshotManifest,
 } from "../src/peers/index.ts";
-import { entryTerm, NO_CONFIGURATION, type Role } from "../src/raft/index.ts";
+import { entryTerm, type Message, NO_CONFIGURATION, type Role } from "../src/raft/index.ts";
 import { claimedMembers, PeerDirectory, Replica, type ReplicaLimits, type Told } from "../src/replica/index.ts";
 import { readProgress } from "../src/state/index.ts";
-import { clusterOf } from "./cluster-record.ts";
+import { clusterOf, configurationOf } from "./cluster-record.ts";
 import type { Disk } from "./disk.ts";
 import type { EventHeap } from "./event-heap.ts";
-import { RELATIONS, relationOf } from "./log-relation.ts";
+import { relationOf } from "./log-relation.ts";
 import type { Network } from "./network.ts";
 import type { Plan } from "./plan.ts";
 import { ProcessLoop } from "./process-loop.ts";
@@ -171,7 +171,7 @@ export class Process {
     this.observed = { id, incarnation, disk, log: this.#log, commit: 0, configuration: NO_CONFIGURATION };
     const shown = {
       ...{ id, clock: this.loop, meta: () => disk.meta, row: (index: number) => this.#log.row(index) },
-      configuration: () => clusterOf(disk.state)?.configuration ?? NO_CONFIGURATION,
+      configuration: () => configurationOf(disk.state),
       ...{ applied: () => readProgress(disk.state).appliedIndex, status: () => this.replica.status() },
       termOf: (index: number) => entryTermOf(disk.rows.get(index)),
       isWriting: () => this.#log.isWriting,
@@ -223,13 +223,13 @@ export class Process {
   setDiskSpace(space: Parameters<Replica["setDiskSpace"]>[0]): void {
     this.replica.setDiskSpace(space);
     // It may act on that, and end, before its turn is over.
-    const configuration = clusterOf(this.#user.disk.state)?.configuration ?? NO_CONFIGURATION;
+    const configuration = configurationOf(this.#user.disk.state);
     this.#world.rules.room.onTurn(this.replica.status(), configuration);
   }
 
   /** Whether it may say that there is too little room for what makes the state larger. */
   get mayLackRoom(): boolean {
-    const configuration = clusterOf(this.#user.disk.state)?.configuration ?? NO_CONFIGURATION;
+    const configuration = configurationOf(this.#user.disk.state);
     return this.#world.rules.room.mayRefuse(this.replica.status(), configuration);
   }
 
@@ -295,8 +295,9 @@ export class Process {
   }
 
   #onFrame(from: number, { type, body }: Frame): void {
-    this.#world.reach.onFrame(this.#role, `${nameOfType(type)}${this.#relationOf(from, { type, body })}`);
     const message = isMessageType(type) ? decodeMessage(type, body, from, this.memberId) : null;
+    const relation = message === null ? null : this.#relationOf(message);
+    this.#world.reach.onFrame(this.#role, relation === null ? nameOfType(type) : `${nameOfType(type)} ${relation}`);
     if (message !== null) {
       this.#rules.onRead(message);
     }
@@ -310,18 +311,14 @@ export class Process {
     this.#isAsked ||= type === FrameType.TimeoutNow;
   }
 
-  /** How the frame stands to the durable log of this member, if it tells of a log. */
-  #relationOf(from: number, { type, body }: Frame): string {
-    if (!RELATIONS.has(nameOfType(type))) {
-      return "";
-    }
+  /** How the message stands to the durable log of this member, in words; null if it tells of no log. */
+  #relationOf(message: Message): string | null {
     const { disk } = this.#user;
     const { first, prevTerm, last, lastTerm } = disk.meta;
     const termOf = (index: number): number | undefined => {
       return index === first - 1 ? prevTerm : entryTermOf(disk.rows.get(index));
     };
-    const relation = relationOf(decodeMessage(type, body, from, this.memberId), { first, last, lastTerm, termOf });
-    return relation === null ? "" : ` ${relation}`;
+    return relationOf(message, { first, last, lastTerm, termOf });
   }
 
   #view(): AcceptorView {

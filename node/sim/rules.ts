@@ -4,11 +4,11 @@
  */
 
 import { decodeMessage, type Frame, isMessageType } from "../src/peers/index.ts";
-import { type AppendEffect, type Configuration, entryTerm, NO_CONFIGURATION } from "../src/raft/index.ts";
+import { type AppendEffect, type Configuration, entryTerm } from "../src/raft/index.ts";
 import type { ReplicaLimits, ReplicaStatus } from "../src/replica/index.ts";
 import { readProgress } from "../src/state/index.ts";
 import { CanonicalLog } from "./canonical-log.ts";
-import { clusterOf } from "./cluster-record.ts";
+import { clusterOf, configurationOf } from "./cluster-record.ts";
 import { DepartureRules } from "./departure-rules.ts";
 import type { Disk, LogMeta } from "./disk.ts";
 import { LimitRules } from "./limit-rules.ts";
@@ -149,7 +149,7 @@ export class Rules {
     }
     observed.commit = commitIndex;
     if (role === "leader") {
-      observed.configuration = clusterOf(observed.disk.state)?.configuration ?? NO_CONFIGURATION;
+      observed.configuration = configurationOf(observed.disk.state);
     }
     this.room.onTurn(status, observed.configuration);
     if (role !== "leader") {
@@ -182,7 +182,7 @@ export class Rules {
         holders.add(holder);
       }
     }
-    const after = clusterOf(disk.state)?.configuration ?? NO_CONFIGURATION;
+    const after = configurationOf(disk.state);
     must(isQuorum(holders, before) || isQuorum(holders, after), "I7 what is committed is durable on a quorum", () => {
       return `m${id} has committed ${index}, held by ${[...holders].join()}; voters ${after.voters.join()}`;
     });

@@ -6,7 +6,7 @@
 
 import { invariant } from "../src/raft/index.ts";
 import { type Change, compareBytes, type Row, readProgress } from "../src/state/index.ts";
-import type { MemberStateStore, StateReplacement, StateView } from "../src/storage/index.ts";
+import { LOCAL_ROWS_FROM, type MemberStateStore, type StateReplacement, type StateView } from "../src/storage/index.ts";
 import type { Disk } from "./disk.ts";
 import type { EventHeap } from "./event-heap.ts";
 import { die, type ProcessLoop, passPoint } from "./process-loop.ts";
@@ -33,9 +33,6 @@ export interface SimStateOptions {
   /** A sync has failed. */
   readonly onFailed: () => void;
 }
-
-/** The first key that is a store's own, and no part of the replicated state. */
-const REPLICATED_ROWS_END = Uint8Array.of(0x79);
 
 export class SimState implements MemberStateStore {
   readonly #options: SimStateOptions;
@@ -173,7 +170,7 @@ class SimReplacement implements StateReplacement {
     passPoint();
     invariant(this.#phase === "receiving", "rows are written before the state is finished", () => this.#phase);
     for (const { key } of rows) {
-      invariant(compareBytes(key, REPLICATED_ROWS_END) < 0, "a snapshot holds rows of the replicated state alone");
+      invariant(compareBytes(key, LOCAL_ROWS_FROM) < 0, "a snapshot holds rows of the replicated state alone");
     }
     this.#rows.write(rows);
     this.step(() => undefined, done);

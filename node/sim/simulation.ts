@@ -12,7 +12,6 @@ import {
   isJoint,
   listenToMarks,
   members as membersOf,
-  NO_CONFIGURATION,
   NO_ORIGIN,
   sealEntry,
 } from "../src/raft/index.ts";
@@ -23,7 +22,7 @@ import { Administrator } from "./administrator.ts";
 import { Calls } from "./calls.ts";
 import { replay } from "./canonical-replay.ts";
 import { Clients } from "./clients.ts";
-import { clusterOf } from "./cluster-record.ts";
+import { clusterOf, configurationOf } from "./cluster-record.ts";
 import { Disk } from "./disk.ts";
 import { EventHeap } from "./event-heap.ts";
 import { Faults } from "./faults.ts";
@@ -451,7 +450,7 @@ export class Simulation {
   /** Who is a member by the newest configuration, and has a process or had one. */
   #membersNow(): Member[] {
     const all = [...this.#members.values()];
-    const configurations = all.map(({ disk }) => clusterOf(disk.state)?.configuration ?? NO_CONFIGURATION);
+    const configurations = all.map(({ disk }) => configurationOf(disk.state));
     const newest = configurations.reduce((one, other) => (one.index > other.index ? one : other));
     return all.filter(({ id }) => membersOf(newest).includes(id));
   }

@@ -36,6 +36,7 @@ export {
   SLOTS_MAX,
   type UpdateMember,
 } from "./membership.ts";
+export { hasErasures } from "./memory-pages.ts";
 export type { CreateNamespaceResult, Outcome, Replayed, Result } from "./outcome.ts";
 export {
   type Access,

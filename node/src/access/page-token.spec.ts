@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets, refused } from "../../test/index.ts";
 import { encodeText } from "../state/index.ts";
-import { openPageToken, sealPageToken } from "./page-token.ts";
+import { type Listing, openPageToken, sealPageToken } from "./page-token.ts";
 
 describe("page tokens (S18)", () => {
   let secrets: FoundingSecrets;
@@ -12,27 +12,31 @@ describe("page tokens (S18)", () => {
     cluster = new FoundedCluster(secrets);
   });
 
-  const listing = { namespace: "default", prefix: encodeText("jobs/") };
+  const listing = { of: "keys", namespace: "default", prefix: encodeText("jobs/") } as const;
   const lastKey = encodeText("jobs/17");
 
   it("bring the last key back, on every member, whatever its bytes", () => {
     const bytes = fc.uint8Array({ minLength: 1, maxLength: 1024 });
     fc.assert(
       fc.property(fc.string(), bytes, bytes, (namespace, prefix, key) => {
-        const token = sealPageToken(cluster.state, { namespace, prefix }, key);
+        const token = sealPageToken(cluster.state, { of: "keys", namespace, prefix }, key);
         expect(token).to.match(/^[A-Za-z0-9_-]+$/);
         const other = new FoundedCluster(secrets);
-        expect([...openPageToken(other.state, { namespace, prefix }, token)]).to.deep.equal([...key]);
+        expect([...openPageToken(other.state, { of: "keys", namespace, prefix }, token)]).to.deep.equal([...key]);
       }),
       { numRuns: 50 },
     );
   });
 
-  const elsewhere: readonly (readonly [string, { namespace: string; prefix: Uint8Array }])[] = [
+  const elsewhere: readonly (readonly [string, Listing])[] = [
     ["another namespace", { ...listing, namespace: "default2" }],
     ["another prefix", { ...listing, prefix: encodeText("jobs/1") }],
     ["no prefix", { ...listing, prefix: new Uint8Array(0) }],
-    ["a boundary moved between namespace and prefix", { namespace: "defaultj", prefix: encodeText("obs/") }],
+    [
+      "a boundary moved between namespace and prefix",
+      { ...listing, namespace: "defaultj", prefix: encodeText("obs/") },
+    ],
+    ["regions instead of keys", { ...listing, of: "regions" }],
   ];
   for (const [name, other] of elsewhere) {
     it(`are refused with ${name}`, async () => {

@@ -1,8 +1,8 @@
 /**
  * Page tokens (S18): where the next page of a listing starts, handed to the client and believed when it comes back.
  *
- * A token carries the last key that was given and an HMAC-SHA-256 over that key, the namespace and the prefix, under
- * a key that all members share. So any member can continue a listing, and a token made up, changed or taken to another
+ * A token carries the last key that was given and an HMAC-SHA-256 over that key, what is listed, the namespace and the
+ * prefix, under a key that all members share. So any member can continue a listing, and a token made up, changed or taken to another
  * listing is refused. It is no secret, and it grants nothing: the caller is authorised for each page anew.
  *
  * Layout before base64url: format (1) · HMAC (32) · last key.
@@ -14,8 +14,9 @@ import { CoordinationError, readPageTokenKey, type StateReader } from "../state/
 
 /** The listing that a page token belongs to. */
 export interface Listing {
+  readonly of: "keys" | "regions";
   readonly namespace: string;
-  /** UTF-8 bytes. */
+  /** UTF-8 bytes; regions have none. */
   readonly prefix: Uint8Array;
 }
 
@@ -25,7 +26,7 @@ const KEY_OFFSET = 1 + MAC_BYTES;
 /** Keys have at most 1,024 bytes; whatever is longer is no token of ours and not worth decoding. */
 const TEXT_LENGTH_MAX = 2048;
 
-/** The token by which the listing goes on after `lastKey` (UTF-8 bytes). The cluster must be founded. */
+/** The token by which the listing goes on after `lastKey`: UTF-8 bytes, or the id of a region. The cluster must be founded. */
 export function sealPageToken(reader: StateReader, listing: Listing, lastKey: Uint8Array): string {
   return Buffer.concat([Uint8Array.of(FORMAT), macOf(reader, listing, lastKey), lastKey]).toString("base64url");
 }
@@ -50,9 +51,9 @@ export function openPageToken(reader: StateReader, listing: Listing, token: stri
 /** Each part carries its length, so that no two listings and keys have the same bytes. */
 function macOf(reader: StateReader, listing: Listing, lastKey: Uint8Array): Buffer {
   const key = readPageTokenKey(reader);
-  invariant(key !== undefined, "who lists keys was authenticated, so the cluster is founded");
+  invariant(key !== undefined, "who lists something was authenticated, so the cluster is founded");
   const mac = createHmac("sha256", key);
-  for (const part of [Buffer.from(listing.namespace), listing.prefix, lastKey]) {
+  for (const part of [Buffer.from(listing.of), Buffer.from(listing.namespace), listing.prefix, lastKey]) {
     const length = Buffer.alloc(4);
     length.writeUInt32BE(part.length);
     mac.update(length).update(part);
@@ -61,7 +62,7 @@ function macOf(reader: StateReader, listing: Listing, lastKey: Uint8Array): Buff
 }
 
 function badToken(): CoordinationError {
-  return new CoordinationError("BAD_FIELD", "page_token was not made for this namespace and prefix", {
+  return new CoordinationError("BAD_FIELD", "page_token was not made for this listing", {
     details: new Map([["field", "page_token"]]),
   });
 }

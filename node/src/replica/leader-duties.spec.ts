@@ -12,11 +12,15 @@ import {
 import { AppliedLog } from "../../test/index.ts";
 import { decodeLeaderTick, FrameType } from "../peers/index.ts";
 import { entryPayload, type RaftCore } from "../raft/index.ts";
-import { decodeCommand } from "../state/index.ts";
+import { decodeCommand, hasErasures, listMemory, type MemoryRegion } from "../state/index.ts";
 import { ClusterTick } from "./cluster-tick.ts";
 import { LeaderDuties } from "./leader-duties.ts";
 import { DEFAULT_MAINTENANCE_LIMITS } from "./maintenance.ts";
 import { Proposals } from "./proposals.ts";
+
+/** The rows that hold the bytes of memory regions begin with the letter v. */
+const PAGE_TABLE = Uint8Array.of(0x76);
+const PAGE_TABLE_END = Uint8Array.of(0x77);
 
 describe("LeaderDuties", () => {
   let time: FakeTime;
@@ -97,6 +101,36 @@ describe("LeaderDuties", () => {
     expect(
       operation.kind === "expire-keys" ? operation.keys.map(({ key }) => Buffer.from(key).toString()) : [],
     ).to.deep.equal(["k"]);
+  });
+
+  it("S44: erases what was freed in steps, on all members, and a new leader goes on with it", () => {
+    const cluster = ReplicaCluster.ledBy(1);
+    const allocation = { kind: "allocate-memory", namespace: "default", sizeBytes: 4_194_304, label: "" } as const;
+    const allocated = cluster.execute(2, "allocate", allocation);
+    expect(cluster.resultAfter(allocated)).to.equal("done");
+    const [found] = listMemory(cluster.replica(2).state, "default", undefined, 1).regions;
+    const region = { namespace: "default", regionId: (found as MemoryRegion).regionId, expectedVersion: undefined };
+    const data = new Uint8Array(4_000_000).fill(1);
+    cluster.resultAfter(cluster.execute(2, "write", { kind: "write-memory", ...region, offset: 0, data }));
+    cluster.resultAfter(cluster.execute(2, "free", { kind: "free-memory", ...region }));
+    const isErasing = (id: number) => hasErasures(cluster.replica(id).state);
+    expect(isErasing(2)).to.equal(true);
+    cluster.kill(1);
+    cluster.until("a new leader has erased everything", () => cluster.leader > 1 && !isErasing(cluster.leader));
+    cluster.start(1);
+    cluster.until("everybody has", () => [1, 2, 3].every((id) => !isErasing(id)));
+    cluster.until("the states are equal", () => {
+      const digests = [1, 2, 3].map((id) => cluster.replica(id).status().digest);
+      return new Set(digests).size === 1;
+    });
+    for (const id of [1, 2, 3]) {
+      let pages = 0;
+      cluster.replica(id).state.scan(PAGE_TABLE, PAGE_TABLE_END, () => {
+        pages++;
+        return true;
+      });
+      expect(pages, `at member ${id}`).to.equal(0);
+    }
   });
 
   it("S22: proposes nothing while it does not lead, nor once it has stopped", () => {

@@ -5,6 +5,7 @@ import { dueMaintenance, type MaintenanceLimits } from "./maintenance.ts";
 const LIMITS: MaintenanceLimits = {
   expiriesMax: 3,
   prunesMax: 5,
+  erasuresMax: 4,
   pruneDelayMs: 1_000,
   idleTickMs: 10_000,
   replayWindowMs: 300_000,
@@ -109,6 +110,22 @@ describe("maintenance", () => {
     log.lead({ kind: "tick" });
     expect(due(log.tickMs + 9_999)).to.equal(null);
     expect(due(log.tickMs + 10_000)).to.deep.equal({ kind: "tick" });
+  });
+
+  it("erases what was freed in bounded steps until nothing is left, and however long nothing else happens", () => {
+    const { regionId } = log.result<"allocate-memory">({
+      ...{ kind: "allocate-memory", namespace: "default", sizeBytes: 1024 * 1024, label: "" },
+    });
+    const region = { namespace: "default", regionId, expectedVersion: undefined };
+    log.result({ kind: "write-memory", ...region, offset: 0, data: new Uint8Array(40_960).fill(1) });
+    expect(due(log.tickMs)).to.equal(null);
+    log.result({ kind: "free-memory", ...region });
+    const step = { kind: "erase-memory", rowsMax: 4 } as const;
+    for (let left = 3; left > 0; left--) {
+      expect(due(log.tickMs)).to.deep.equal(step);
+      log.lead(step);
+    }
+    expect(due(log.tickMs)).to.equal(null);
   });
 
   it("expires before it prunes, and prunes before it ticks", () => {

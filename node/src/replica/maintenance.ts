@@ -1,5 +1,6 @@
 /**
- * What the leader proposes by itself so that time has its effects: expiry, the end of replay windows, and ticks.
+ * What the leader proposes by itself so that time has its effects: expiry, the end of replay windows, and ticks. And
+ * what was freed is erased step by step.
  *
  * It only names candidates; apply decides by the entry's own tick (S22). One such command is in the log at a time.
  */
@@ -8,6 +9,7 @@ import {
   type ClusterOperation,
   expiredKeys,
   hasEndedReplays,
+  hasErasures,
   type Progress,
   type StateReader,
 } from "../state/index.ts";
@@ -16,6 +18,8 @@ export interface MaintenanceLimits {
   /** Keys named by one command, and answers dropped by one: bounds the work of its apply (S44). */
   readonly expiriesMax: number;
   readonly prunesMax: number;
+  /** Rows of memory pages that one command removes: it bounds the work of its apply as well. */
+  readonly erasuresMax: number;
   /**
    * Answers are dropped this much after their window ended, in cluster milliseconds: under a steady load they end one
    * by one, and an entry for each would double the log.
@@ -30,6 +34,7 @@ export interface MaintenanceLimits {
 export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs"> = {
   expiriesMax: 64,
   prunesMax: 512,
+  erasuresMax: 256,
   pruneDelayMs: 1_000,
   idleTickMs: 10_000,
 };
@@ -49,6 +54,9 @@ export function dueMaintenance(
   }
   if (progress.replays > 0 && hasEndedReplays(state, tickMs - limits.pruneDelayMs, limits.replayWindowMs)) {
     return { kind: "prune-replays", countMax: limits.prunesMax };
+  }
+  if (hasErasures(state)) {
+    return { kind: "erase-memory", rowsMax: limits.erasuresMax };
   }
   const timeMatters = progress.expiringKeys > 0 || progress.replays > 0;
   if (timeMatters && tickMs - progress.tickMs >= limits.idleTickMs) {

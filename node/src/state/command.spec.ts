@@ -9,6 +9,7 @@ import {
   type Command,
   decodeCommand,
   encodeCommand,
+  isGrowing,
 } from "./command.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 }).filter((value) => value.isWellFormed());
@@ -16,6 +17,15 @@ const namespace = fc.oneof(text, fc.constantFrom("default", "__proto__", "constr
 const bytes = fc.uint8Array({ maxLength: 30 });
 const count = fc.maxSafeNat();
 const revision = fc.option(fc.oneof(fc.constant(0), count), { nil: undefined });
+
+const regionMutation = fc
+  .record({
+    namespace,
+    regionId: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+    expectedVersion: revision,
+    guard: fc.option(fc.record({ lockName: text, fencingToken: count, rw: fc.boolean() }), { nil: undefined }),
+  })
+  .map(({ guard, ...fields }) => (guard === undefined ? fields : { ...fields, guard }));
 
 const clientOperation: fc.Arbitrary<ClientOperation> = fc.oneof(
   fc.record({ kind: fc.constant("create-namespace" as const), namespace }),
@@ -44,6 +54,14 @@ const clientOperation: fc.Arbitrary<ClientOperation> = fc.oneof(
     expectedModRevision: revision,
     ttlSeconds: count,
   }),
+  fc.record({ kind: fc.constant("allocate-memory" as const), namespace, sizeBytes: count, label: text }),
+  fc
+    .tuple(regionMutation, count)
+    .map(([fields, sizeBytes]) => ({ kind: "resize-memory" as const, ...fields, sizeBytes })),
+  regionMutation.map((fields) => ({ kind: "free-memory" as const, ...fields })),
+  fc
+    .tuple(regionMutation, count, bytes)
+    .map(([fields, offset, data]) => ({ kind: "write-memory" as const, ...fields, offset, data })),
 );
 const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
   fc.record({
@@ -52,6 +70,7 @@ const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
   }),
   fc.constant({ kind: "tick" as const }),
   fc.record({ kind: fc.constant("prune-replays" as const), countMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }) }),
+  fc.record({ kind: fc.constant("erase-memory" as const), rowsMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }) }),
 );
 const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({
@@ -66,6 +85,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 const KEY = Uint8Array.of(0x6b);
+const REGION = { namespace: "ns", regionId: new Uint8Array(16).fill(0xee) };
+const REGION_GOLDEN = `000000026e73 ${"ee".repeat(16)}`;
 const CAS = { kind: "compare-and-swap", namespace: "ns", key: KEY, newValue: Uint8Array.of(1), ttlSeconds: 0 } as const;
 
 function byClient(operation: ClientOperation): Command {
@@ -89,7 +110,7 @@ describe("commands", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).to.equal(7);
+    expect(kinds.size).to.equal(12);
   });
 
   // What is in the logs of every member: a change here is a change of the storage format.
@@ -131,6 +152,38 @@ describe("commands", () => {
     ],
     ["tick", byLeader({ kind: "tick" }), "0106"],
     ["prune-replays", byLeader({ kind: "prune-replays", countMax: 512 }), "0107 00000200"],
+    [
+      "allocate-memory",
+      byClient({ kind: "allocate-memory", namespace: "ns", sizeBytes: 0x1_0000_0003, label: "l" }),
+      `011e ${ASKED} 000000026e73 0000000100000003 000000016c`,
+    ],
+    [
+      "resize-memory",
+      byClient({ kind: "resize-memory", ...REGION, expectedVersion: 4, sizeBytes: 5 }),
+      `011f ${ASKED} ${REGION_GOLDEN} 01 0000000000000004 00 0000000000000005`,
+    ],
+    [
+      "free-memory",
+      byClient({
+        kind: "free-memory",
+        ...REGION,
+        expectedVersion: undefined,
+        guard: { lockName: "l", fencingToken: 6, rw: true },
+      }),
+      `0120 ${ASKED} ${REGION_GOLDEN} 00 0000000000000000 01 000000016c 0000000000000006 01`,
+    ],
+    [
+      "write-memory",
+      byClient({
+        kind: "write-memory",
+        ...REGION,
+        expectedVersion: undefined,
+        offset: 0x1_0000_0000,
+        data: Uint8Array.of(7, 8),
+      }),
+      `0121 ${ASKED} ${REGION_GOLDEN} 00 0000000000000000 00 0000000100000000 000000020708`,
+    ],
+    ["erase-memory", byLeader({ kind: "erase-memory", rowsMax: 256 }), "0122 00000100"],
   ] as const) {
     it(`have these bytes: ${name}`, () => {
       expect(encodeCommand(written).toHex()).to.equal(golden.replaceAll(" ", ""));
@@ -220,5 +273,15 @@ describe("commands", () => {
 
   it("fit into an entry at their largest", () => {
     expect(COMMAND_BYTES_MAX + ENTRY_HEADER_BYTES).to.equal(ENTRY_BYTES_MAX);
+  });
+
+  it("P45: are refused on a full disk if they may make the state larger; what gives room back is not", () => {
+    const growing = (operation: ClientOperation): boolean => isGrowing(byClient(operation));
+    const change = { ...REGION, expectedVersion: undefined };
+    expect(growing({ kind: "allocate-memory", namespace: "ns", sizeBytes: 1, label: "" })).to.equal(true);
+    expect(growing({ kind: "write-memory", ...change, offset: 0, data: Uint8Array.of(1) })).to.equal(true);
+    expect(growing({ kind: "resize-memory", ...change, sizeBytes: 1 }), "zeros are not stored").to.equal(false);
+    expect(growing({ kind: "free-memory", ...change })).to.equal(false);
+    expect(isGrowing(byLeader({ kind: "erase-memory", rowsMax: 1 }))).to.equal(false);
   });
 });

@@ -8,7 +8,14 @@
 import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, invariant } from "../raft/index.ts";
 import { INCARNATION_BYTES, readAddress, writeAddress } from "./cluster.ts";
 import type { ClaimSlot, UpdateMember } from "./membership.ts";
-import { RecordReader, RecordWriter } from "./record.ts";
+import {
+  decodeMemoryOperation,
+  type EraseMemory,
+  encodeMemoryOperation,
+  MEMORY_KINDS,
+  type MemoryOperation,
+} from "./memory-command.ts";
+import { RecordReader, RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
 
 /** Who asks: the user by id, and the API key that the token came from, "" for a login. */
 export interface Principal {
@@ -78,9 +85,9 @@ export interface PruneReplays {
   readonly countMax: number;
 }
 
-export type ClientOperation = CreateNamespace | PutKey | DeleteKey | CompareAndSwap;
+export type ClientOperation = CreateNamespace | PutKey | DeleteKey | CompareAndSwap | MemoryOperation;
 /** What the cluster proposes by itself: its leader, or a member about itself. */
-export type ClusterOperation = ExpireKeys | Tick | PruneReplays | ClaimSlot | UpdateMember;
+export type ClusterOperation = ExpireKeys | Tick | PruneReplays | EraseMemory | ClaimSlot | UpdateMember;
 
 export interface ClientCommand {
   readonly principal: Principal;
@@ -99,6 +106,8 @@ export function isGrowing({ operation }: Command): boolean {
     case "create-namespace":
     case "put-key":
     case "compare-and-swap":
+    case "allocate-memory":
+    case "write-memory":
       return true;
     default:
       return false;
@@ -116,7 +125,18 @@ const KINDS = {
   "prune-replays": 7,
   "claim-slot": 8,
   "update-member": 9,
+  ...MEMORY_KINDS,
+  "erase-memory": 34,
 } as const;
+/** Kinds of commands that nobody asked for, and that therefore carry no principal. */
+const CLUSTER_KINDS: ReadonlySet<number> = new Set([
+  KINDS["expire-keys"],
+  KINDS.tick,
+  KINDS["prune-replays"],
+  KINDS["claim-slot"],
+  KINDS["update-member"],
+  KINDS["erase-memory"],
+]);
 const REQUEST_ID_BYTES = 16;
 const HASH_BYTES = 32;
 
@@ -140,7 +160,7 @@ export function decodeCommand(bytes: Uint8Array): Command {
   const format = reader.uint8();
   invariant(format === FORMAT, "commands have a known format", () => String(format));
   const kind = reader.uint8();
-  if (kind >= KINDS["expire-keys"] && kind <= KINDS["update-member"]) {
+  if (CLUSTER_KINDS.has(kind)) {
     const operation = decodeClusterOperation(kind, reader);
     reader.end();
     return { principal: null, request: null, operation };
@@ -175,6 +195,12 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Clus
       writeOptionalCount(writer, operation.expectedModRevision);
       writer.uint53(operation.ttlSeconds);
       return;
+    case "allocate-memory":
+    case "resize-memory":
+    case "free-memory":
+    case "write-memory":
+      encodeMemoryOperation(writer, operation);
+      return;
     case "expire-keys":
       writer.uint32(operation.keys.length);
       for (const { namespace, key, modRevision } of operation.keys) {
@@ -185,6 +211,9 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Clus
       return;
     case "prune-replays":
       writer.uint32(operation.countMax);
+      return;
+    case "erase-memory":
+      writer.uint32(operation.rowsMax);
       return;
     case "claim-slot":
       writer.text(operation.name).fixed(operation.incarnation, INCARNATION_BYTES);
@@ -236,7 +265,7 @@ function decodeClientOperation(kind: number, reader: RecordReader): ClientOperat
       };
     }
     default:
-      invariant(false, "commands have a known kind", () => String(kind));
+      return decodeMemoryOperation(kind, reader);
   }
 }
 
@@ -251,6 +280,8 @@ function decodeClusterOperation(kind: number, reader: RecordReader): ClusterOper
     }
     case KINDS["prune-replays"]:
       return { kind: "prune-replays", countMax: reader.uint32() };
+    case KINDS["erase-memory"]:
+      return { kind: "erase-memory", rowsMax: reader.uint32() };
     case KINDS["claim-slot"]:
       return {
         kind: "claim-slot",
@@ -268,15 +299,4 @@ function decodeClusterOperation(kind: number, reader: RecordReader): ClusterOper
     default:
       return { kind: "tick" };
   }
-}
-
-function writeOptionalCount(writer: RecordWriter, value: number | undefined): void {
-  writer.boolean(value !== undefined).uint53(value ?? 0);
-}
-
-function readOptionalCount(reader: RecordReader): number | undefined {
-  const present = reader.boolean();
-  const value = reader.uint53();
-  invariant(present || value === 0, "fields that are absent are empty");
-  return present ? value : undefined;
 }

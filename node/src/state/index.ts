@@ -19,6 +19,7 @@ export {
 } from "./command.ts";
 export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
 export { encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
+export type { Guard } from "./guards.ts";
 export type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./keys.ts";
 export { expiredKeys, getKey, type KeyPage, listKeys, type PageBounds, type StoredKey } from "./keys.ts";
 export { DEFAULT_STATE_LIMITS, type StateLimits } from "./limits.ts";
@@ -36,6 +37,8 @@ export {
   SLOTS_MAX,
   type UpdateMember,
 } from "./membership.ts";
+export { describeMemory, listMemory, type MemoryRegion, readMemory } from "./memory.ts";
+export { hasErasures } from "./memory-pages.ts";
 export type { CreateNamespaceResult, Outcome, Replayed, Result } from "./outcome.ts";
 export {
   type Access,

@@ -3,6 +3,9 @@
 export interface StateLimits {
   /** Bytes of keys, values and stored answers per cluster, above which growing commands are refused (QUOTA). */
   readonly dataBytesMax: number;
+  /** Bytes of one memory region, and of all regions of a namespace together; beyond, growth is refused (QUOTA). */
+  readonly memoryRegionBytesMax: number;
+  readonly memoryNamespaceBytesMax: number;
   /** Cluster ticks that an answer is kept for retries, in milliseconds from its first execution. */
   readonly replayWindowMs: number;
   /** Bytes above which an answer is stored without the values it carries. */
@@ -11,6 +14,8 @@ export interface StateLimits {
 
 export const DEFAULT_STATE_LIMITS: StateLimits = {
   dataBytesMax: 8 * 1024 * 1024 * 1024,
+  memoryRegionBytesMax: 64 * 1024 * 1024,
+  memoryNamespaceBytesMax: 1024 * 1024 * 1024,
   replayWindowMs: 300_000,
   replayAnswerBytesMax: 4 * 1024,
 };

@@ -33,6 +33,8 @@ import {
   decodeMembershipEntry,
   type MembershipEntry,
 } from "./membership.ts";
+import { applyAllocateMemory, applyFreeMemory, applyResizeMemory, applyWriteMemory } from "./memory.ts";
+import { applyEraseMemory } from "./memory-pages.ts";
 import { readNamespace, writeNamespace } from "./namespaces.ts";
 import type { Outcome, Result } from "./outcome.ts";
 import { type Access, refusalOf } from "./principals.ts";
@@ -174,6 +176,14 @@ function applyOperation(context: ApplyContext, operation: ClientOperation): Resu
         return applyDeleteKey(context, operation);
       case "compare-and-swap":
         return applyCompareAndSwap(context, operation);
+      case "allocate-memory":
+        return applyAllocateMemory(context, operation);
+      case "resize-memory":
+        return applyResizeMemory(context, operation);
+      case "free-memory":
+        return applyFreeMemory(context, operation);
+      case "write-memory":
+        return applyWriteMemory(context, operation);
     }
   });
 }
@@ -197,6 +207,9 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
       return null;
     case "prune-replays":
       applyPruneReplays(context, operation.countMax);
+      return null;
+    case "erase-memory":
+      applyEraseMemory(context, operation.rowsMax);
       return null;
     case "tick":
       return null;

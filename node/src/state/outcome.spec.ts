@@ -36,6 +36,22 @@ const result: fc.Arbitrary<Result> = fc.oneof(
     modRevision: count,
     revision: count,
   }),
+  fc.record({
+    kind: fc.constant("allocate-memory" as const),
+    regionId: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+    sizeBytes: count,
+    version: count,
+    revision: count,
+  }),
+  fc.record({
+    kind: fc.constant("resize-memory" as const),
+    sizeBytes: count,
+    previousSizeBytes: count,
+    version: count,
+    revision: count,
+  }),
+  fc.record({ kind: fc.constant("free-memory" as const), revision: count }),
+  fc.record({ kind: fc.constant("write-memory" as const), bytesWritten: count, version: count, revision: count }),
 );
 const refusal = fc
   .record({
@@ -105,6 +121,22 @@ describe("answers", () => {
         revision: 11,
       },
       "04 000000000000000b 01 01 0000000109 000000000000000a",
+    ],
+    [
+      "allocate-memory",
+      { kind: "allocate-memory", regionId: new Uint8Array(16).fill(0xee), sizeBytes: 1, version: 2, revision: 3 },
+      `1e 0000000000000003 ${"ee".repeat(16)} 0000000000000001 0000000000000002`,
+    ],
+    [
+      "resize-memory",
+      { kind: "resize-memory", sizeBytes: 1, previousSizeBytes: 2, version: 3, revision: 4 },
+      "1f 0000000000000004 0000000000000001 0000000000000002 0000000000000003",
+    ],
+    ["free-memory", { kind: "free-memory", revision: 5 }, "20 0000000000000005"],
+    [
+      "write-memory",
+      { kind: "write-memory", bytesWritten: 1, version: 2, revision: 3 },
+      "21 0000000000000003 0000000000000001 0000000000000002",
     ],
     [
       "a refusal",

@@ -9,6 +9,8 @@ import { invariant } from "../raft/index.ts";
 import { CoordinationError, isReason } from "./coordination-error.ts";
 import type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult, StoredKey } from "./keys.ts";
 import type { ClaimSlotResult, MembershipResult } from "./membership.ts";
+import type { AllocateMemoryResult, FreeMemoryResult, ResizeMemoryResult, WriteMemoryResult } from "./memory.ts";
+import { REGION_ID_BYTES } from "./memory-command.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 
 export interface CreateNamespaceResult {
@@ -22,6 +24,10 @@ export type Result =
   | PutKeyResult
   | DeleteKeyResult
   | CompareAndSwapResult
+  | AllocateMemoryResult
+  | ResizeMemoryResult
+  | FreeMemoryResult
+  | WriteMemoryResult
   | MembershipResult
   | ClaimSlotResult;
 
@@ -43,6 +49,10 @@ const KINDS = {
   "compare-and-swap": 4,
   membership: 5,
   "claim-slot": 6,
+  "allocate-memory": 30,
+  "resize-memory": 31,
+  "free-memory": 32,
+  "write-memory": 33,
 } as const;
 const VERDICTS: readonly ClaimSlotResult["verdict"][] = ["accepted", "no-slot", "slot-taken"];
 
@@ -82,6 +92,14 @@ export function encodeAnswer(answer: Result | CoordinationError): Uint8Array {
     case "delete-key":
       writePrevious(writer, answer.previous);
       return writer.finish();
+    case "allocate-memory":
+      return writer.fixed(answer.regionId, REGION_ID_BYTES).uint53(answer.sizeBytes).uint53(answer.version).finish();
+    case "resize-memory":
+      return writer.uint53(answer.sizeBytes).uint53(answer.previousSizeBytes).uint53(answer.version).finish();
+    case "free-memory":
+      return writer.finish();
+    case "write-memory":
+      return writer.uint53(answer.bytesWritten).uint53(answer.version).finish();
     case "membership":
       return writer.uint53(answer.configIndex).uint53(answer.memberId).finish();
     case "claim-slot":
@@ -124,6 +142,26 @@ function readResult(kind: number, reader: RecordReader): Result {
         currentValue: reader.bytes(),
         modRevision: reader.uint53(),
       };
+    case KINDS["allocate-memory"]:
+      return {
+        kind: "allocate-memory",
+        revision,
+        regionId: reader.fixed(REGION_ID_BYTES),
+        sizeBytes: reader.uint53(),
+        version: reader.uint53(),
+      };
+    case KINDS["resize-memory"]:
+      return {
+        kind: "resize-memory",
+        revision,
+        sizeBytes: reader.uint53(),
+        previousSizeBytes: reader.uint53(),
+        version: reader.uint53(),
+      };
+    case KINDS["free-memory"]:
+      return { kind: "free-memory", revision };
+    case KINDS["write-memory"]:
+      return { kind: "write-memory", revision, bytesWritten: reader.uint53(), version: reader.uint53() };
     case KINDS.membership:
       return { kind: "membership", revision, configIndex: reader.uint53(), memberId: reader.uint53() };
     case KINDS["claim-slot"]: {

@@ -151,3 +151,15 @@ export class RecordReader {
     return taken;
   }
 }
+
+/** A count that may be absent: whether it is there, then the count, 0 without. */
+export function writeOptionalCount(writer: RecordWriter, value: number | undefined): void {
+  writer.boolean(value !== undefined).uint53(value ?? 0);
+}
+
+export function readOptionalCount(reader: RecordReader): number | undefined {
+  const present = reader.boolean();
+  const value = reader.uint53();
+  invariant(present || value === 0, "fields that are absent are empty");
+  return present ? value : undefined;
+}

@@ -9,6 +9,11 @@ import {
   expiryRow,
   keyRow,
   keyRowPrefixLength,
+  memoryErasureRow,
+  memoryPageRow,
+  memoryRegionRow,
+  memorySegmentRow,
+  memoryUsageRow,
   namespaceRow,
   PAGE_TOKEN_KEY_ROW,
   PROGRESS_ROW,
@@ -46,6 +51,11 @@ describe("keys of rows", () => {
     ["a signing key", signingKeyRow("s1"), "73 7331"],
     ["the time of an answer", replayTimeRow(0x1_0000_0002, 3), "74 0000000100000002 0000000000000003"],
     ["a user", userRow("u1"), "75 7531"],
+    ["a page of memory", memoryPageRow(0x1_0000_0002, 3), "76 0000000100000002 0000000000000003"],
+    ["an erasure", memoryErasureRow(0x1_0000_0002, 3), "66 0000000100000002 0000000000000003"],
+    ["a segment of memory", memorySegmentRow(0x1_0000_0002, 3), "67 0000000100000002 0000000000000003"],
+    ["a memory region", memoryRegionRow("ns", ID), `6d 6e73 00 ${"ee".repeat(16)}`],
+    ["the memory of a namespace", memoryUsageRow("ns"), "6f 6e73"],
     ["a deadline", expiryRow(5, "ns", KEY), "78 0000000000000005 6e73 00 c3a9"],
   ] as const) {
     it(`of ${name} have these bytes`, () => {
@@ -82,6 +92,17 @@ describe("keys of rows", () => {
     }
   });
 
+  it("of regions of different namespaces are never the same", () => {
+    const namespace = fc.constantFrom("a", "aa", "a-a", "a.a");
+    const id = fc.uint8Array({ minLength: 16, maxLength: 16 });
+    fc.assert(
+      fc.property(namespace, id, namespace, id, (namespaceA, a, namespaceB, b) => {
+        const same = namespaceA === namespaceB && compareBytes(a, b) === 0;
+        expect(compareBytes(memoryRegionRow(namespaceA, a), memoryRegionRow(namespaceB, b)) === 0).to.equal(same);
+      }),
+    );
+  });
+
   it("hold the user's key behind a part of known length", () => {
     for (const namespace of ["a", "prod-eu", "x".repeat(63)]) {
       expect(keyRow(namespace, KEY).subarray(keyRowPrefixLength(namespace))).to.deep.equal(KEY);
@@ -94,6 +115,7 @@ describe("keys of rows", () => {
         fc.pre(a !== b);
         expect(compareBytes(expiryRow(a, "z", keyA), expiryRow(b, "a", keyB)) < 0).to.equal(a < b);
         expect(compareBytes(replayTimeRow(a, b), replayTimeRow(b, a)) < 0).to.equal(a < b);
+        expect(compareBytes(memoryPageRow(a, b), memoryPageRow(b, a)) < 0).to.equal(a < b);
       }),
     );
   });
@@ -113,6 +135,11 @@ describe("tables", () => {
     ["signingKey", signingKeyRow("a")],
     ["replayTime", replayTimeRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
     ["user", userRow("a")],
+    ["memoryPage", memoryPageRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
+    ["memoryErasure", memoryErasureRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
+    ["memorySegment", memorySegmentRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
+    ["memoryRegion", memoryRegionRow("a", ID)],
+    ["memoryUsage", memoryUsageRow("a")],
     ["expiry", expiryRow(Number.MAX_SAFE_INTEGER, "a", Uint8Array.of(0xff))],
   ] as const);
 

@@ -21,6 +21,11 @@ const TABLES = {
   replayTime: 0x74, // t
   user: 0x75, // u
   expiry: 0x78, // x
+  memoryPage: 0x76, // v
+  memoryErasure: 0x66, // f
+  memorySegment: 0x67, // g
+  memoryRegion: 0x6d, // m
+  memoryUsage: 0x6f, // o
   pageTokenKey: 0x70, // p
 } as const;
 
@@ -102,6 +107,31 @@ export function apiKeyPrefixRow(prefix: string): Uint8Array {
 
 export function signingKeyRow(kid: string): Uint8Array {
   return row("signingKey", encodeText(kid));
+}
+
+/** Rows of memory regions by namespace and id (16 bytes). */
+export function memoryRegionRow(namespace: string, regionId: Uint8Array): Uint8Array {
+  return row("memoryRegion", encodeText(namespace), NUL, regionId);
+}
+
+/** Rows of how many bytes the regions of a namespace have together. */
+export function memoryUsageRow(namespace: string): Uint8Array {
+  return row("memoryUsage", encodeText(namespace));
+}
+
+/** Rows of the segments of a region, which is named by the revision of its allocation, in their order. */
+export function memorySegmentRow(createRevision: number, segment: number): Uint8Array {
+  return row("memorySegment", number(createRevision), number(segment));
+}
+
+/** Rows of the pages that were stored under a revision, in their order within the region. */
+export function memoryPageRow(storeRevision: number, page: number): Uint8Array {
+  return row("memoryPage", number(storeRevision), number(page));
+}
+
+/** Rows of the segments whose pages are to be erased, by the revision that those were stored under. */
+export function memoryErasureRow(storeRevision: number, segment: number): Uint8Array {
+  return row("memoryErasure", number(storeRevision), number(segment));
 }
 
 /** Whether the row is of a table that nearly every request reads and few write: worth keeping in memory. */

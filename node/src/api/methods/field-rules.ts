@@ -38,7 +38,8 @@ export function badField(field: string, rule: string, limit?: number): Coordinat
   return new CoordinationError("BAD_FIELD", `field ${field} ${rule}`, { details });
 }
 
-function requireSize(field: string, bytes: Uint8Array, max: number): Uint8Array {
+/** The bytes, unless they are more than allowed: then TOO_LARGE is raised. */
+export function requireSize(field: string, bytes: Uint8Array, max: number): Uint8Array {
   if (bytes.length > max) {
     throw new CoordinationError("TOO_LARGE", `field ${field} has ${bytes.length} bytes; at most ${max} are allowed`, {
       details: new Map([

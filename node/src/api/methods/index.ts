@@ -6,3 +6,4 @@ export { ClusterMethods } from "./cluster-methods.ts";
 export { Executor, noReplica } from "./executor.ts";
 export type { HostMember, HostReplica } from "./host.ts";
 export { KeyValueMethods } from "./key-value-methods.ts";
+export { MemoryMethods } from "./memory-methods.ts";

@@ -20,7 +20,7 @@ import type {
   PutKeyRequest,
   PutKeyResponse,
 } from "@quoin/proto";
-import { openPageToken, sealPageToken } from "../../access/index.ts";
+import { type Listing, openPageToken, sealPageToken } from "../../access/index.ts";
 import { decodeText, getKey, listKeys, type StateReader, type StoredKey } from "../../state/index.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor, Query } from "./executor.ts";
@@ -44,8 +44,7 @@ interface KeyQuery extends Query {
 }
 
 interface ListQuery extends Query {
-  readonly namespace: string;
-  readonly prefix: Uint8Array;
+  readonly listing: Listing;
   /** Last key of the page before. */
   readonly after: Uint8Array | undefined;
   readonly entriesMax: number;
@@ -196,9 +195,13 @@ function compareAndSwapOperation(request: CompareAndSwapRequest) {
 }
 
 function listQuery(request: ListKeysRequest, state: StateReader): ListQuery {
-  const listing = { namespace: namespaceField(request.namespace), prefix: prefixField(request.prefix) };
+  const listing = {
+    of: "keys" as const,
+    namespace: namespaceField(request.namespace),
+    prefix: prefixField(request.prefix),
+  };
   return {
-    ...listing,
+    listing,
     entriesMax: pageSizeField(request.pageSize),
     after: request.pageToken === "" ? undefined : openPageToken(state, listing, request.pageToken),
     keysOnly: request.keysOnly,
@@ -207,13 +210,13 @@ function listQuery(request: ListKeysRequest, state: StateReader): ListQuery {
 }
 
 function listPage(replica: HostReplica, query: ListQuery): ListKeysResponse {
-  const { namespace, prefix, after, entriesMax, keysOnly } = query;
+  const { listing, after, entriesMax, keysOnly } = query;
   const bounds = { entriesMax, bytesMax: PAGE_BYTES_MAX, keysOnly };
-  const page = listKeys(replica.state, namespace, prefix, after, bounds);
+  const page = listKeys(replica.state, listing.namespace, listing.prefix, after, bounds);
   const last = page.keys.at(-1);
   return {
     items: page.keys.map((stored) => keyValue(stored, replica.tickMs)),
-    nextPageToken: page.more && last !== undefined ? sealPageToken(replica.state, query, last.key) : "",
+    nextPageToken: page.more && last !== undefined ? sealPageToken(replica.state, listing, last.key) : "",
     revision: BigInt(replica.revision),
   };
 }

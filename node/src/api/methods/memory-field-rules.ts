@@ -1,0 +1,97 @@
+/** The rules of the fields of memory requests; see field-rules for how fields are refused. */
+
+import type { Guard as GuardMessage } from "@quoin/proto";
+import { CoordinationError, encodeText, type Guard } from "../../state/index.ts";
+import { badField, requireSize } from "./field-rules.ts";
+
+/** Bytes of one write or read: with the rest of its message it stays below the 4 MiB of a gRPC message. */
+const DATA_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024;
+/** Bytes of a label and of the name of a lock, in UTF-8. */
+const LABEL_BYTES_MAX = 256;
+const LOCK_NAME_BYTES_MAX = 256;
+/** RFC 9562 §4: the text form, in any case. */
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The 16 bytes of the id of a region. */
+export function regionIdField(regionId: string): Uint8Array {
+  if (!UUID.test(regionId)) {
+    throw badField("region_id", "must be a UUID, as AllocateMemory answers it");
+  }
+  return Uint8Array.fromHex(regionId.replaceAll("-", ""));
+}
+
+/** The id of a region as it is answered: a UUID in lower case. */
+export function regionIdText(regionId: Uint8Array): string {
+  const digits = regionId.toHex();
+  const parts = [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)];
+  return parts.join("-");
+}
+
+/** Bytes of a region, at least 1. The limits of sizes are quotas, which the state machine knows. */
+export function sizeField(sizeBytes: bigint): number {
+  if (sizeBytes < 1n) {
+    throw badField("size_bytes", "must be at least 1", 1);
+  }
+  return Number(sizeBytes);
+}
+
+/** A label for people, up to LABEL_BYTES_MAX; may be empty. */
+export function labelField(label: string): string {
+  requireSize("label", encodeText(label), LABEL_BYTES_MAX);
+  return label;
+}
+
+/** The first byte that is meant. Whether the region has it depends on its size. */
+export function offsetField(offset: bigint): number {
+  if (offset < 0n) {
+    throw badField("offset", "must be 0 or above", 0);
+  }
+  return Number(offset);
+}
+
+/** The bytes of a write, up to DATA_BYTES_MAX; none are a write too (S34). */
+export function dataField(data: Uint8Array): Uint8Array {
+  return requireSize("data", data, DATA_BYTES_MAX);
+}
+
+/** How many bytes a read is to return, up to DATA_BYTES_MAX. */
+export function lengthField(length: bigint): number {
+  if (length < 0n) {
+    throw badField("length", `must be 0 to ${DATA_BYTES_MAX}`, DATA_BYTES_MAX);
+  }
+  if (length > DATA_BYTES_MAX) {
+    throw new CoordinationError("TOO_LARGE", `field length is ${length}; at most ${DATA_BYTES_MAX} are allowed`, {
+      details: new Map([
+        ["field", "length"],
+        ["limit", String(DATA_BYTES_MAX)],
+      ]),
+    });
+  }
+  return Number(length);
+}
+
+/** The version that a region must have, undefined = any. None has version 0. The decoder has checked that it is safe. */
+export function expectedVersionField(version: bigint | undefined): number | undefined {
+  if (version === undefined) {
+    return undefined;
+  }
+  if (version < 0n) {
+    throw badField("expected_version", "must be a version, which is above 0");
+  }
+  return Number(version);
+}
+
+/** The guard as a field of an operation, which has none without it. */
+export function guardField(guard: GuardMessage | undefined): { readonly guard?: Guard } {
+  if (guard === undefined) {
+    return {};
+  }
+  if (guard.lockName === "") {
+    throw badField("guard.lock_name", `must have 1 to ${LOCK_NAME_BYTES_MAX} bytes`, LOCK_NAME_BYTES_MAX);
+  }
+  requireSize("guard.lock_name", encodeText(guard.lockName), LOCK_NAME_BYTES_MAX);
+  if (guard.fencingToken < 1n) {
+    throw badField("guard.fencing_token", "must be the token of a hold, which is above 0");
+  }
+  return { guard: { lockName: guard.lockName, fencingToken: Number(guard.fencingToken), rw: guard.rw } };
+}

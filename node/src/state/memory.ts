@@ -1,0 +1,314 @@
+/**
+ * Memory regions: allocate, resize, free, write, read and list.
+ *
+ * A region is ABSENT or PRESENT with a version that starts at 1 and counts every write and resize. It is full of zeros
+ * where nothing was written. A call lies within its bounds as a whole or is refused as a whole (S31), and sees or makes
+ * one version (S33). Its id is made of the cluster's and of the revision of its allocation: no other ever has it.
+ */
+
+import { invariant, writeUint53 } from "../raft/index.ts";
+import type { ApplyContext } from "./apply-context.ts";
+import { readCluster } from "./cluster.ts";
+import { CoordinationError } from "./coordination-error.ts";
+import { checkGuard } from "./guards.ts";
+import {
+  type AllocateMemory,
+  type FreeMemory,
+  REGION_ID_BYTES,
+  type RegionMutation,
+  type ResizeMemory,
+  type WriteMemory,
+} from "./memory-command.ts";
+import { cutPages, readPages, writePages } from "./memory-pages.ts";
+import { requireNamespace } from "./namespaces.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+import { memoryRegionRow, memoryUsageRow, prefixEnd } from "./rows.ts";
+import type { StateReader } from "./store.ts";
+
+/** A region as it is stored, without its bytes. */
+export interface MemoryRegion {
+  /** 16 bytes of a UUID. */
+  readonly regionId: Uint8Array;
+  readonly sizeBytes: number;
+  readonly version: number;
+  /** Revision of the allocation, by which its segments are found. */
+  readonly createRevision: number;
+  /** Unix time in milliseconds. */
+  readonly createdAtMs: number;
+  readonly updatedAtMs: number;
+  readonly label: string;
+}
+
+export interface AllocateMemoryResult {
+  readonly kind: "allocate-memory";
+  readonly regionId: Uint8Array;
+  readonly sizeBytes: number;
+  readonly version: number;
+  readonly revision: number;
+}
+
+export interface ResizeMemoryResult {
+  readonly kind: "resize-memory";
+  readonly sizeBytes: number;
+  readonly previousSizeBytes: number;
+  readonly version: number;
+  readonly revision: number;
+}
+
+export interface FreeMemoryResult {
+  readonly kind: "free-memory";
+  readonly revision: number;
+}
+
+export interface WriteMemoryResult {
+  readonly kind: "write-memory";
+  readonly bytesWritten: number;
+  readonly version: number;
+  readonly revision: number;
+}
+
+const NO_BYTES = new Uint8Array(0);
+const UUID_DIGITS_OF_BYTES = 2 * REGION_ID_BYTES;
+/** RFC 9562 §5.8: version 8, of whose bits the maker decides, and the variant of all its UUIDs. */
+const UUID_VERSION_OFFSET = 6;
+const UUID_VERSION = 0x80;
+const UUID_VARIANT_OFFSET = 8;
+const UUID_VARIANT = 0x80;
+
+export function applyAllocateMemory(context: ApplyContext, command: AllocateMemory): AllocateMemoryResult {
+  const { transaction, wallMs } = context;
+  const { namespace, sizeBytes, label } = command;
+  requireNamespace(transaction, namespace);
+  requireQuota(context, namespace, 0, sizeBytes);
+  // The same row is counted whatever becomes of the region: its length changes with nothing but the label.
+  const countedBytes = bytesOfRow(namespace, label);
+  context.requireRoom(countedBytes);
+  context.countData(countedBytes);
+  countUsage(context, namespace, sizeBytes);
+  const revision = context.nextRevision();
+  const region = {
+    regionId: regionIdOf(transaction, revision),
+    sizeBytes,
+    version: 1,
+    createRevision: revision,
+    createdAtMs: wallMs,
+    updatedAtMs: wallMs,
+    label,
+  };
+  transaction.put(memoryRegionRow(namespace, region.regionId), encodeRegion(region));
+  return { kind: "allocate-memory", regionId: region.regionId, sizeBytes, version: 1, revision };
+}
+
+/** Also a size that is the present one makes a version. What is cut off never shows again (S32). */
+export function applyResizeMemory(context: ApplyContext, command: ResizeMemory): ResizeMemoryResult {
+  const { transaction } = context;
+  const { namespace, sizeBytes } = command;
+  const region = requireVersion(context, command);
+  requireQuota(context, namespace, region.sizeBytes, sizeBytes);
+  countUsage(context, namespace, sizeBytes - region.sizeBytes);
+  if (sizeBytes < region.sizeBytes) {
+    cutPages(transaction, region.createRevision, region.sizeBytes, sizeBytes);
+  }
+  const revision = context.nextRevision();
+  const version = changeRegion(context, namespace, region, sizeBytes);
+  return { kind: "resize-memory", sizeBytes, previousSizeBytes: region.sizeBytes, version, revision };
+}
+
+export function applyFreeMemory(context: ApplyContext, command: FreeMemory): FreeMemoryResult {
+  const { transaction } = context;
+  const { namespace } = command;
+  const region = requireVersion(context, command);
+  cutPages(transaction, region.createRevision, region.sizeBytes, 0);
+  transaction.delete(memoryRegionRow(namespace, region.regionId));
+  countUsage(context, namespace, -region.sizeBytes);
+  context.countData(-bytesOfRow(namespace, region.label));
+  return { kind: "free-memory", revision: context.nextRevision() };
+}
+
+/** Also a write of no bytes makes a version (S34). */
+export function applyWriteMemory(context: ApplyContext, command: WriteMemory): WriteMemoryResult {
+  const { transaction } = context;
+  const { namespace, offset, data } = command;
+  const region = requireVersion(context, command);
+  requireBounds(region, offset, data.length);
+  const revision = context.nextRevision();
+  writePages(transaction, region.createRevision, offset, data, revision);
+  const version = changeRegion(context, namespace, region, region.sizeBytes);
+  return { kind: "write-memory", bytesWritten: data.length, version, revision };
+}
+
+/** The region; raises NAMESPACE_NOT_FOUND or REGION_NOT_FOUND. */
+export function describeMemory(reader: StateReader, namespace: string, regionId: Uint8Array): MemoryRegion {
+  requireNamespace(reader, namespace);
+  return requireRegion(reader, namespace, regionId);
+}
+
+/** The region and exactly these of its bytes. Raises further MEMORY_BOUNDS. */
+export function readMemory(
+  reader: StateReader,
+  namespace: string,
+  regionId: Uint8Array,
+  offset: number,
+  length: number,
+): { readonly region: MemoryRegion; readonly data: Uint8Array } {
+  const region = describeMemory(reader, namespace, regionId);
+  requireBounds(region, offset, length);
+  return { region, data: readPages(reader, region.createRevision, offset, length) };
+}
+
+/** Regions above `after` if given, in the order of their ids. Raises NAMESPACE_NOT_FOUND. */
+export function listMemory(
+  reader: StateReader,
+  namespace: string,
+  after: Uint8Array | undefined,
+  entriesMax: number,
+): { readonly regions: readonly MemoryRegion[]; readonly more: boolean } {
+  requireNamespace(reader, namespace);
+  const first = memoryRegionRow(namespace, NO_BYTES);
+  const from = after === undefined ? first : (prefixEnd(memoryRegionRow(namespace, after)) as Uint8Array);
+  const regions: MemoryRegion[] = [];
+  let more = false;
+  reader.scan(from, prefixEnd(first) as Uint8Array, ({ key, value }) => {
+    if (regions.length === entriesMax) {
+      more = true;
+      return false;
+    }
+    regions.push(decodeRegion(key.slice(first.length), value));
+    return true;
+  });
+  return { regions, more };
+}
+
+/** Namespace, guard, region, version: the first that fails refuses. */
+function requireVersion(context: ApplyContext, command: RegionMutation): MemoryRegion {
+  const { namespace, regionId, expectedVersion, guard } = command;
+  requireNamespace(context.transaction, namespace);
+  checkGuard(context.transaction, namespace, guard);
+  const region = requireRegion(context.transaction, namespace, regionId);
+  if (expectedVersion !== undefined && expectedVersion !== region.version) {
+    throw new CoordinationError(
+      "VERSION_MISMATCH",
+      `expected_version is ${expectedVersion}, but memory region ${quote(namespace, regionId)} ` +
+        `has version ${region.version}`,
+      { details: new Map([["version", String(region.version)]]) },
+    );
+  }
+  return region;
+}
+
+function requireRegion(reader: StateReader, namespace: string, regionId: Uint8Array): MemoryRegion {
+  const bytes = reader.get(memoryRegionRow(namespace, regionId));
+  if (bytes === undefined) {
+    throw new CoordinationError("REGION_NOT_FOUND", `memory region ${quote(namespace, regionId)} does not exist`);
+  }
+  return decodeRegion(regionId, bytes);
+}
+
+/** `offset + length` may be above 2^53 − 1, so they are not added (S31). */
+function requireBounds(region: MemoryRegion, offset: number, length: number): void {
+  if (offset > region.sizeBytes || length > region.sizeBytes - offset) {
+    throw new CoordinationError(
+      "MEMORY_BOUNDS",
+      `${length} bytes at offset ${offset} do not lie within the ${region.sizeBytes} bytes of the region`,
+      { details: new Map([["size_bytes", String(region.sizeBytes)]]) },
+    );
+  }
+}
+
+/** Refuses growth beyond the limits of a region and of a namespace; a region may shrink whatever they are. */
+function requireQuota(context: ApplyContext, namespace: string, presentBytes: number, sizeBytes: number): void {
+  const { memoryRegionBytesMax, memoryNamespaceBytesMax } = context.limits;
+  if (sizeBytes <= presentBytes) {
+    return;
+  }
+  if (sizeBytes > memoryRegionBytesMax) {
+    throw new CoordinationError("QUOTA", `a memory region has at most ${memoryRegionBytesMax} bytes`, {
+      details: new Map([["limit", String(memoryRegionBytesMax)]]),
+    });
+  }
+  const usage = readUsage(context.transaction, namespace);
+  if (usage + sizeBytes - presentBytes > memoryNamespaceBytesMax) {
+    throw new CoordinationError(
+      "QUOTA",
+      `the memory regions of namespace "${namespace}" have ${usage} of at most ${memoryNamespaceBytesMax} bytes; ` +
+        "free or shrink some first",
+      { details: new Map([["limit", String(memoryNamespaceBytesMax)]]) },
+    );
+  }
+}
+
+function readUsage(reader: StateReader, namespace: string): number {
+  const bytes = reader.get(memoryUsageRow(namespace));
+  return bytes === undefined ? 0 : new RecordReader(bytes).uint53();
+}
+
+function countUsage(context: ApplyContext, namespace: string, bytes: number): void {
+  const { transaction } = context;
+  const usage = readUsage(transaction, namespace) + bytes;
+  invariant(usage >= 0, "memory in use never falls below zero", () => String(usage));
+  if (usage === 0) {
+    transaction.delete(memoryUsageRow(namespace));
+  } else if (bytes !== 0) {
+    transaction.put(memoryUsageRow(namespace), new RecordWriter().uint53(usage).finish());
+  }
+}
+
+/** Stores the next version of the region and returns its number. */
+function changeRegion(context: ApplyContext, namespace: string, region: MemoryRegion, sizeBytes: number): number {
+  const changed = { ...region, sizeBytes, version: region.version + 1, updatedAtMs: context.wallMs };
+  context.transaction.put(memoryRegionRow(namespace, region.regionId), encodeRegion(changed));
+  return changed.version;
+}
+
+/**
+ * A UUID of version 8: the first bits of the cluster's id, so that a client of another cluster does not find a region of
+ * this one by chance, then the revision. Ids order by the revision of the allocation.
+ */
+function regionIdOf(reader: StateReader, revision: number): Uint8Array {
+  const clusterId = readCluster(reader)?.clusterId.replaceAll("-", "") ?? "";
+  invariant(clusterId.length === UUID_DIGITS_OF_BYTES, "the id of a cluster is a UUID");
+  const id = Uint8Array.fromHex(clusterId);
+  writeUint53(id, UUID_VARIANT_OFFSET, revision);
+  id[UUID_VERSION_OFFSET] = UUID_VERSION | ((id[UUID_VERSION_OFFSET] as number) & 0x0f);
+  id[UUID_VARIANT_OFFSET] = UUID_VARIANT;
+  return id;
+}
+
+function quote(namespace: string, regionId: Uint8Array): string {
+  const digits = regionId.toHex();
+  const parts = [[0, 8], [8, 12], [12, 16], [16, 20], [20]].map(([from, to]) => digits.slice(from, to));
+  return JSON.stringify(`${namespace}/${parts.join("-")}`);
+}
+
+/** Bytes that the row of a region takes, for the quota of the cluster: memory of its own is counted by namespace. */
+function bytesOfRow(namespace: string, label: string): number {
+  const region = { sizeBytes: 0, version: 0, createRevision: 0, createdAtMs: 0, updatedAtMs: 0, label };
+  const regionId = new Uint8Array(REGION_ID_BYTES);
+  return memoryRegionRow(namespace, regionId).length + encodeRegion({ regionId, ...region }).length;
+}
+
+function encodeRegion(region: MemoryRegion): Uint8Array {
+  return new RecordWriter()
+    .uint53(region.sizeBytes)
+    .uint53(region.version)
+    .uint53(region.createRevision)
+    .uint53(region.createdAtMs)
+    .uint53(region.updatedAtMs)
+    .text(region.label)
+    .finish();
+}
+
+function decodeRegion(regionId: Uint8Array, bytes: Uint8Array): MemoryRegion {
+  const reader = new RecordReader(bytes);
+  const region = {
+    regionId,
+    sizeBytes: reader.uint53(),
+    version: reader.uint53(),
+    createRevision: reader.uint53(),
+    createdAtMs: reader.uint53(),
+    updatedAtMs: reader.uint53(),
+    label: reader.text(),
+  };
+  reader.end();
+  return region;
+}

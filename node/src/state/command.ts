@@ -7,6 +7,18 @@
 
 import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, invariant } from "../raft/index.ts";
 import { INCARNATION_BYTES, readAddress, writeAddress } from "./cluster.ts";
+import { type Guard, readGuard, writeGuard } from "./guards.ts";
+import {
+  type LockClientOperation,
+  type LockClusterOperation,
+  readAcquireLock,
+  readCancelAcquisition,
+  readCreateLock,
+  readExpireLocks,
+  readForceReleaseLock,
+  readReleaseLock,
+  writeLockOperation,
+} from "./lock-commands.ts";
 import type { ClaimSlot, UpdateMember } from "./membership.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 
@@ -40,6 +52,8 @@ export interface PutKey {
   /** The mod revision that the key must have, 0 = it must not exist, undefined = any. */
   readonly expectedModRevision: number | undefined;
   readonly returnPrevious: boolean;
+  /** The hold under which it counts. */
+  readonly guard?: Guard;
 }
 
 export interface DeleteKey {
@@ -48,6 +62,8 @@ export interface DeleteKey {
   readonly key: Uint8Array;
   readonly expectedModRevision: number | undefined;
   readonly returnPrevious: boolean;
+  /** The hold under which it counts. */
+  readonly guard?: Guard;
 }
 
 export interface CompareAndSwap {
@@ -59,6 +75,7 @@ export interface CompareAndSwap {
   readonly newValue: Uint8Array;
   readonly expectedModRevision: number | undefined;
   readonly ttlSeconds: number;
+  readonly guard?: Guard;
 }
 
 /** Names keys whose time may be up; apply decides (S22). */
@@ -78,9 +95,9 @@ export interface PruneReplays {
   readonly countMax: number;
 }
 
-export type ClientOperation = CreateNamespace | PutKey | DeleteKey | CompareAndSwap;
+export type ClientOperation = CreateNamespace | PutKey | DeleteKey | CompareAndSwap | LockClientOperation;
 /** What the cluster proposes by itself: its leader, or a member about itself. */
-export type ClusterOperation = ExpireKeys | Tick | PruneReplays | ClaimSlot | UpdateMember;
+export type ClusterOperation = ExpireKeys | Tick | PruneReplays | ClaimSlot | UpdateMember | LockClusterOperation;
 
 export interface ClientCommand {
   readonly principal: Principal;
@@ -99,7 +116,11 @@ export function isGrowing({ operation }: Command): boolean {
     case "create-namespace":
     case "put-key":
     case "compare-and-swap":
+    case "create-lock":
       return true;
+    case "acquire-lock":
+      // What is held already is kept, whatever the disk has room for.
+      return operation.fencingToken === 0;
     default:
       return false;
   }
@@ -116,7 +137,23 @@ const KINDS = {
   "prune-replays": 7,
   "claim-slot": 8,
   "update-member": 9,
+  "create-lock": 20,
+  "acquire-lock": 21,
+  "release-lock": 22,
+  "force-release-lock": 23,
+  "expire-locks": 24,
+  "cancel-acquisition": 25,
 } as const;
+/** Kinds of what the cluster proposes by itself. */
+const CLUSTER_KINDS: ReadonlySet<number> = new Set([
+  KINDS["expire-keys"],
+  KINDS.tick,
+  KINDS["prune-replays"],
+  KINDS["claim-slot"],
+  KINDS["update-member"],
+  KINDS["expire-locks"],
+  KINDS["cancel-acquisition"],
+]);
 const REQUEST_ID_BYTES = 16;
 const HASH_BYTES = 32;
 
@@ -140,7 +177,7 @@ export function decodeCommand(bytes: Uint8Array): Command {
   const format = reader.uint8();
   invariant(format === FORMAT, "commands have a known format", () => String(format));
   const kind = reader.uint8();
-  if (kind >= KINDS["expire-keys"] && kind <= KINDS["update-member"]) {
+  if (CLUSTER_KINDS.has(kind)) {
     const operation = decodeClusterOperation(kind, reader);
     reader.end();
     return { principal: null, request: null, operation };
@@ -161,11 +198,13 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Clus
       writer.text(operation.namespace).bytes(operation.key).bytes(operation.value).uint53(operation.ttlSeconds);
       writeOptionalCount(writer, operation.expectedModRevision);
       writer.boolean(operation.returnPrevious);
+      writeGuard(writer, operation.guard);
       return;
     case "delete-key":
       writer.text(operation.namespace).bytes(operation.key);
       writeOptionalCount(writer, operation.expectedModRevision);
       writer.boolean(operation.returnPrevious);
+      writeGuard(writer, operation.guard);
       return;
     case "compare-and-swap":
       writer.text(operation.namespace).bytes(operation.key);
@@ -174,6 +213,7 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Clus
       writer.bytes(operation.newValue);
       writeOptionalCount(writer, operation.expectedModRevision);
       writer.uint53(operation.ttlSeconds);
+      writeGuard(writer, operation.guard);
       return;
     case "expire-keys":
       writer.uint32(operation.keys.length);
@@ -194,6 +234,14 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Clus
       writer.uint53(operation.id).fixed(operation.incarnation, INCARNATION_BYTES);
       writeAddress(writer, operation.address);
       return;
+    case "create-lock":
+    case "acquire-lock":
+    case "release-lock":
+    case "force-release-lock":
+    case "expire-locks":
+    case "cancel-acquisition":
+      writeLockOperation(writer, operation);
+      return;
   }
 }
 
@@ -210,6 +258,7 @@ function decodeClientOperation(kind: number, reader: RecordReader): ClientOperat
         ttlSeconds: reader.uint53(),
         expectedModRevision: readOptionalCount(reader),
         returnPrevious: reader.boolean(),
+        ...readGuard(reader),
       };
     case KINDS["delete-key"]:
       return {
@@ -218,6 +267,7 @@ function decodeClientOperation(kind: number, reader: RecordReader): ClientOperat
         key: reader.bytes(),
         expectedModRevision: readOptionalCount(reader),
         returnPrevious: reader.boolean(),
+        ...readGuard(reader),
       };
     case KINDS["compare-and-swap"]: {
       const namespace = reader.text();
@@ -233,8 +283,17 @@ function decodeClientOperation(kind: number, reader: RecordReader): ClientOperat
         newValue: reader.bytes(),
         expectedModRevision: readOptionalCount(reader),
         ttlSeconds: reader.uint53(),
+        ...readGuard(reader),
       };
     }
+    case KINDS["create-lock"]:
+      return readCreateLock(reader);
+    case KINDS["acquire-lock"]:
+      return readAcquireLock(reader);
+    case KINDS["release-lock"]:
+      return readReleaseLock(reader);
+    case KINDS["force-release-lock"]:
+      return readForceReleaseLock(reader);
     default:
       invariant(false, "commands have a known kind", () => String(kind));
   }
@@ -265,6 +324,10 @@ function decodeClusterOperation(kind: number, reader: RecordReader): ClusterOper
         incarnation: reader.fixed(INCARNATION_BYTES),
         address: readAddress(reader),
       };
+    case KINDS["expire-locks"]:
+      return readExpireLocks(reader);
+    case KINDS["cancel-acquisition"]:
+      return readCancelAcquisition(reader);
     default:
       return { kind: "tick" };
   }

@@ -9,6 +9,10 @@ import {
   expiryRow,
   keyRow,
   keyRowPrefixLength,
+  lockHoldRow,
+  lockRow,
+  lockTimerRow,
+  lockWaitRow,
   namespaceRow,
   PAGE_TOKEN_KEY_ROW,
   PROGRESS_ROW,
@@ -16,6 +20,7 @@ import {
   replayRow,
   replayTimeRow,
   signingKeyRow,
+  splitLockRow,
   tableRange,
   userRow,
 } from "./rows.ts";
@@ -46,6 +51,10 @@ describe("keys of rows", () => {
     ["a signing key", signingKeyRow("s1"), "73 7331"],
     ["the time of an answer", replayTimeRow(0x1_0000_0002, 3), "74 0000000100000002 0000000000000003"],
     ["a user", userRow("u1"), "75 7531"],
+    ["a lock", lockRow("ns", true, "é"), "6c 6e73 00 01 c3a9"],
+    ["a hold", lockHoldRow(1, 0x1_0000_0002), "68 0000000000000001 0000000100000002"],
+    ["a wait", lockWaitRow(1, 2), "6a 0000000000000001 0000000000000002"],
+    ["a timer of a lock", lockTimerRow(5, 2, 1, 7), "69 0000000000000005 02 0000000000000001 0000000000000007"],
     ["a deadline", expiryRow(5, "ns", KEY), "78 0000000000000005 6e73 00 c3a9"],
   ] as const) {
     it(`of ${name} have these bytes`, () => {
@@ -82,6 +91,20 @@ describe("keys of rows", () => {
     }
   });
 
+  it("S19: of locks differ with namespace, kind and name, and say all three", () => {
+    const namespace = fc.constantFrom("a", "aa", "a-a", "__proto__");
+    const name = fc.oneof(fc.constantFrom("", "\0", "a", "\u0001a"), fc.string({ unit: "binary", maxLength: 4 }));
+    const lock = fc.record({ namespace, rw: fc.boolean(), name: name.filter((text) => text.isWellFormed()) });
+    fc.assert(
+      fc.property(lock, lock, (a, b) => {
+        const same = a.namespace === b.namespace && a.rw === b.rw && a.name === b.name;
+        const row = lockRow(a.namespace, a.rw, a.name);
+        expect(compareBytes(row, lockRow(b.namespace, b.rw, b.name)) === 0).to.equal(same);
+        expect(splitLockRow(row)).to.deep.equal(a);
+      }),
+    );
+  });
+
   it("hold the user's key behind a part of known length", () => {
     for (const namespace of ["a", "prod-eu", "x".repeat(63)]) {
       expect(keyRow(namespace, KEY).subarray(keyRowPrefixLength(namespace))).to.deep.equal(KEY);
@@ -113,6 +136,10 @@ describe("tables", () => {
     ["signingKey", signingKeyRow("a")],
     ["replayTime", replayTimeRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
     ["user", userRow("a")],
+    ["lock", lockRow("a", true, "\uFFFF")],
+    ["lockHold", lockHoldRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
+    ["lockWait", lockWaitRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
+    ["lockTimer", lockTimerRow(Number.MAX_SAFE_INTEGER, 2, 1, 1)],
     ["expiry", expiryRow(Number.MAX_SAFE_INTEGER, "a", Uint8Array.of(0xff))],
   ] as const);
 

@@ -1,6 +1,6 @@
 /**
- * The public gRPC port of a member: KeyValueService, ClusterService and ClusterAdminService for the bearers of tokens,
- * health and reflection for everybody.
+ * The public gRPC port of a member: KeyValueService, LockService, ClusterService and ClusterAdminService for the bearers
+ * of tokens, health and reflection for everybody.
  */
 
 import {
@@ -17,12 +17,20 @@ import {
 } from "@quoin/proto";
 import type { Access, Caller } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
-import { ClusterAdminMethods, ClusterMethods, Executor, type HostMember, KeyValueMethods } from "../methods/index.ts";
+import {
+  ClusterAdminMethods,
+  ClusterMethods,
+  Executor,
+  type HostMember,
+  KeyValueMethods,
+  LockMethods,
+} from "../methods/index.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
 import type { ErrorLog } from "./error-log.ts";
 import { HealthService } from "./health.ts";
 import { type Implementation, unary } from "./implementation.ts";
 import { leaderEndpoint } from "./leader-endpoint.ts";
+import { lockService } from "./lock-service.ts";
 import { PublicAccess } from "./public-access.ts";
 import { addReflection } from "./reflection.ts";
 import { GrpcServer } from "./server.ts";
@@ -36,7 +44,7 @@ export interface PublicServerOptions {
   readonly logger: ErrorLog;
 }
 
-const SERVICES: readonly ServiceName[] = ["KeyValueService", "ClusterService", "ClusterAdminService"];
+const SERVICES: readonly ServiceName[] = ["KeyValueService", "LockService", "ClusterService", "ClusterAdminService"];
 
 export class PublicServer {
   readonly #server: GrpcServer;
@@ -53,6 +61,7 @@ export class PublicServer {
     this.#server = new GrpcServer(port.leaderEndpoint);
     const executor = new Executor(member);
     this.#server.addService(serviceDefinitions.KeyValueService, keyValueService(port, new KeyValueMethods(executor)));
+    this.#server.addService(serviceDefinitions.LockService, lockService(port, new LockMethods(executor)));
     this.#server.addService(serviceDefinitions.ClusterService, clusterService(port, new ClusterMethods(executor)));
     const clusterAdmin = new ClusterAdminMethods(executor, member);
     this.#server.addService(serviceDefinitions.ClusterAdminService, clusterAdminService(port, clusterAdmin, null));

@@ -423,5 +423,5 @@ describe("locks beside a model in arrays", () => {
       ...["release-lock", "NOT_LOCK_HOLDER", "AMBIGUOUS_HOLD"].map((words) => `release: ${words}`),
       ...["force: force-release-lock", "acquire: LOCK_NOT_FOUND", "guard: true", "guard: false"],
     ]);
-  }).timeout(30_000);
+  });
 });

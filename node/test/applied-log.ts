@@ -13,6 +13,7 @@ import {
   entryIndex,
   invariant,
   NO_ORIGIN,
+  type Origin,
   sealEntry,
 } from "../src/raft/index.ts";
 import {
@@ -29,6 +30,7 @@ import {
   type Reconfigure,
   type RequestIdentity,
   type Result,
+  type SettledWait,
   type StateLimits,
   StateMachine,
 } from "../src/state/index.ts";
@@ -107,6 +109,10 @@ export class AppliedLog {
   /** Clocks that the next entry is stamped with, in milliseconds. */
   tickMs = 1_000;
   wallMs = 1_750_000_000_250;
+  /** The attempt that the next entry is. */
+  origin: Origin = NO_ORIGIN;
+  /** Waits that entries have ended, oldest first. */
+  readonly settled: SettledWait[] = [];
   readonly #machine: StateMachine;
   #requests = 0x8000_0000;
 
@@ -125,11 +131,13 @@ export class AppliedLog {
 
   /** Adds an entry of term 1 and applies it as a batch of its own. */
   append(type: EntryType, payload: Uint8Array, reconfigure: Reconfigure = soleVoter): Outcome | null {
-    const envelope: Envelope = { tickMs: this.tickMs, wallMs: this.wallMs, origin: NO_ORIGIN };
+    const envelope: Envelope = { tickMs: this.tickMs, wallMs: this.wallMs, origin: this.origin };
     const row = encodeEntry(type, envelope, payload);
     sealEntry(row, 1, this.rows.length + 1, crc32);
     this.rows.push(row);
-    return applyRows(this.#machine, [row], new Set(), reconfigure)[0] as Outcome | null;
+    const [outcome] = applyRows(this.#machine, [row], new Set(), reconfigure);
+    this.settled.push(...this.#machine.settled);
+    return outcome as Outcome | null;
   }
 
   /** Applies a client's operation. */

@@ -1,6 +1,8 @@
+export { ANNA, AppliedLock, acquireLock, addUser, BEN, createLock, NAMED, releaseLock, said } from "./applied-lock.ts";
 export { AppliedLog, type Asking, applyRows, dumpOf, FOUNDING, machineOver, OWNER, requestOf } from "./applied-log.ts";
 export { AppliedReplica } from "./applied-replica.ts";
 export { FoundedCluster, type FoundingSecrets, foundingSecrets } from "./founded-cluster.ts";
+export { LockModel, lockKey, type ModelHold, type ModelRequest, Refused } from "./lock-model.ts";
 export { MemoryStateStore } from "./memory-state-store.ts";
 export { RawConnection } from "./raw-connection.ts";
 export { refused } from "./refused.ts";

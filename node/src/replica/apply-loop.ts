@@ -29,6 +29,14 @@ export interface AppliedEntry {
   /** The attempt of this process that it is, 0 if it is none. */
   readonly seq: number;
   readonly outcome: Outcome | null;
+  /** Attempts of this process that waited in the state and that this entry has settled, in their order. */
+  readonly settled: readonly SettledAttempt[];
+}
+
+/** An attempt of this process, and the outcome that another entry has given it. */
+export interface SettledAttempt {
+  readonly seq: number;
+  readonly outcome: Outcome;
 }
 
 export interface ApplyLoopOptions {
@@ -54,6 +62,8 @@ export interface ApplyLoopOptions {
   /** Applying came to rest after `rest`. */
   readonly onRest: () => void;
 }
+
+const NONE_SETTLED: readonly SettledAttempt[] = [];
 
 export class ApplyLoop {
   readonly #options: ApplyLoopOptions;
@@ -186,7 +196,19 @@ export class ApplyLoop {
     const { origin, tickMs } = entryEnvelope(row);
     tick.observe(tickMs);
     const isOwn = origin.memberId === memberId && origin.boot === boot;
-    return { row, seq: isOwn ? origin.seq : 0, outcome };
+    return { row, seq: isOwn ? origin.seq : 0, outcome, settled: this.#ownSettled() };
+  }
+
+  /** Which attempts of this process the last entry has settled. */
+  #ownSettled(): readonly SettledAttempt[] {
+    const { memberId, boot } = this.#options;
+    const { settled } = this.#machine;
+    if (settled.length === 0) {
+      return NONE_SETTLED;
+    }
+    return settled
+      .filter(({ attempt }) => attempt.memberId === memberId && attempt.boot === boot)
+      .map(({ attempt, outcome }) => ({ seq: attempt.seq, outcome }));
   }
 
   /** Makes the state durable now and then, so that the log can be shortened. Applying pauses meanwhile. */

@@ -4,6 +4,7 @@ import { dueMaintenance, type MaintenanceLimits } from "./maintenance.ts";
 
 const LIMITS: MaintenanceLimits = {
   expiriesMax: 3,
+  lockTimersMax: 3,
   prunesMax: 5,
   erasuresMax: 4,
   pruneDelayMs: 1_000,
@@ -126,6 +127,43 @@ describe("maintenance", () => {
       log.lead(step);
     }
     expect(due(log.tickMs)).to.equal(null);
+  });
+
+  it("S21, S22: names what runs out about locks, a bounded number at a time, until nothing does", () => {
+    const lock = { namespace: "default", rw: false, name: "l" };
+    const acquire = { namespace: "default", name: "l", mode: "exclusive", ttlSeconds: 2, owner: "" } as const;
+    log.execute({ kind: "create-lock", ...lock, ttlSeconds: 30, lockDelaySeconds: 1 });
+    log.execute({ kind: "acquire-lock", ...acquire, waitMs: 0, fencingToken: 0 });
+    for (let wait = 0; wait < 3; wait++) {
+      log.execute({ kind: "acquire-lock", ...acquire, waitMs: 1_999, fencingToken: 0 });
+    }
+    const loggedMs = log.tickMs;
+    expect(due(loggedMs + 1_999)).to.equal(null);
+    const first = due(loggedMs + 2_001);
+    expect(first?.kind === "expire-locks" && first.timers.map(({ about }) => about)).to.deep.equal(
+      Array(3).fill("wait"),
+    );
+    log.tickMs += 2_001;
+    const done: (string | undefined)[] = [];
+    for (let round = 0; round < 10; round++) {
+      const operation = due(log.tickMs);
+      done.push(operation?.kind);
+      if (operation === null) {
+        log.tickMs += 500;
+      } else {
+        log.lead(operation);
+      }
+    }
+    expect(done.filter((kind) => kind !== undefined)).to.deep.equal(Array(3).fill("expire-locks"));
+    expect(log.progress.lockTimers).to.equal(0);
+  });
+
+  it("S21: logs a tick after 10 s without an entry, also while nothing but a lock is held", () => {
+    const quiet = { ...LIMITS, replayWindowMs: Number.MAX_SAFE_INTEGER };
+    const { progress } = log;
+    const held = { ...progress, lockTimers: 1 };
+    expect(dueMaintenance(log.store, progress, log.tickMs + 10_000, quiet)).to.equal(null);
+    expect(dueMaintenance(log.store, held, log.tickMs + 10_000, quiet)).to.deep.equal({ kind: "tick" });
   });
 
   it("expires before it prunes, and prunes before it ticks", () => {

@@ -7,6 +7,7 @@
 
 import {
   type ClusterOperation,
+  dueLockTimers,
   expiredKeys,
   hasEndedReplays,
   hasErasures,
@@ -15,8 +16,9 @@ import {
 } from "../state/index.ts";
 
 export interface MaintenanceLimits {
-  /** Keys named by one command, and answers dropped by one: bounds the work of its apply (S44). */
+  /** Keys named by one command, timers of locks by one, answers dropped by one: bounds the work of its apply (S44). */
   readonly expiriesMax: number;
+  readonly lockTimersMax: number;
   readonly prunesMax: number;
   /** Rows of memory pages that one command removes: it bounds the work of its apply as well. */
   readonly erasuresMax: number;
@@ -33,6 +35,7 @@ export interface MaintenanceLimits {
 
 export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs"> = {
   expiriesMax: 64,
+  lockTimersMax: 64,
   prunesMax: 512,
   erasuresMax: 256,
   pruneDelayMs: 1_000,
@@ -52,13 +55,19 @@ export function dueMaintenance(
       return { kind: "expire-keys", keys };
     }
   }
+  if (progress.lockTimers > 0) {
+    const timers = dueLockTimers(state, tickMs, limits.lockTimersMax);
+    if (timers.length > 0) {
+      return { kind: "expire-locks", timers };
+    }
+  }
   if (progress.replays > 0 && hasEndedReplays(state, tickMs - limits.pruneDelayMs, limits.replayWindowMs)) {
     return { kind: "prune-replays", countMax: limits.prunesMax };
   }
   if (hasErasures(state)) {
     return { kind: "erase-memory", rowsMax: limits.erasuresMax };
   }
-  const timeMatters = progress.expiringKeys > 0 || progress.replays > 0;
+  const timeMatters = progress.expiringKeys > 0 || progress.lockTimers > 0 || progress.replays > 0;
   if (timeMatters && tickMs - progress.tickMs >= limits.idleTickMs) {
     return { kind: "tick" };
   }

@@ -21,7 +21,7 @@ import {
 } from "../state/index.ts";
 import { ClusterTick } from "./cluster-tick.ts";
 import { Proposals } from "./proposals.ts";
-import type { Proposal } from "./waiters.ts";
+import { type Proposal, proposalOf } from "./waiters.ts";
 
 const WINDOW_MS = 60_000;
 const noLeader = (): CoordinationError => new CoordinationError("NO_LEADER", "no leader");
@@ -343,6 +343,52 @@ describe("Proposals", () => {
         forwarded();
         time.stall(ageMs);
         proposals.onSnapshotInstalled(S, snapshotTerm);
+        proposals.handOut();
+        const isAnew = forwarded().length > 0;
+        expect(answers[0]?.replace("call: ", "") ?? (isAnew ? "made anew" : "waits")).to.equal(becomes);
+        expect(proposals.size).to.equal(answers.length === 0 ? 1 : 0);
+      });
+    }
+
+    const locks: readonly {
+      readonly name: string;
+      /** What the state shows of the request: it waits or holds by this attempt of it, or nothing is known. */
+      readonly shown: "queued" | "granted" | "none";
+      readonly seq?: number;
+      readonly ageMs?: number;
+      readonly becomes: string;
+    }[] = [
+      { name: "that shows it in the queue", shown: "queued", becomes: "waits" },
+      { name: "that shows it in the queue, for long", shown: "queued", ageMs: 3 * WINDOW_MS, becomes: "waits" },
+      { name: "that shows another attempt", shown: "queued", seq: 9, becomes: "LEADER_CHANGED" },
+      { name: "that shows its hold", shown: "granted", becomes: "acquire-lock" },
+      { name: "that shows its hold, for long", shown: "granted", ageMs: 3 * WINDOW_MS, becomes: "acquire-lock" },
+      { name: "that shows the hold of another attempt", shown: "granted", seq: 9, becomes: "LEADER_CHANGED" },
+      { name: "that shows nothing", shown: "none", becomes: "made anew" },
+      { name: "that shows nothing, for long", shown: "none", ageMs: WINDOW_MS, becomes: "LEADER_CHANGED unknown" },
+    ];
+    for (const { name, shown, seq = 1, ageMs = 0, becomes } of locks) {
+      it(`S24, P56: a request for a lock, snapshot ${name}: ${becomes}`, () => {
+        const core = followingCore();
+        const proposals = over(core);
+        const request = requestOf(7);
+        const lock = { namespace: "default", name: "l" };
+        const rest = { mode: "exclusive", ttlSeconds: 0, owner: "", fencingToken: 0 } as const;
+        const operation = { kind: "acquire-lock", ...lock, ...rest, waitMs: 5_000 } as const;
+        applied.execute({ kind: "create-lock", ...lock, rw: false, ttlSeconds: 30, lockDelaySeconds: 0 });
+        if (shown === "queued") {
+          applied.execute(operation);
+        }
+        applied.origin = { memberId: core.id, boot: 1, seq };
+        if (shown !== "none") {
+          applied.execute(operation, { request });
+        }
+        add(proposals, "call", proposalOf({ principal: OWNER, request, operation }), 10 * WINDOW_MS);
+        proposals.handOut();
+        proposals.onForwarded({ term: 5, appended: [{ seq: 1, index: 3 }] });
+        forwarded();
+        time.stall(ageMs);
+        proposals.onSnapshotInstalled(S, 5);
         proposals.handOut();
         const isAnew = forwarded().length > 0;
         expect(answers[0]?.replace("call: ", "") ?? (isAnew ? "made anew" : "waits")).to.equal(becomes);

@@ -32,17 +32,21 @@ import {
   type Refusal,
 } from "../raft/index.ts";
 import {
+  acquisitionOutcome,
   CoordinationError,
   changeOf,
   decodeCommand,
   decodeMembershipEntry,
+  encodeCommand,
   isGrowing,
   type Outcome,
   readCluster,
+  readProgress,
   refusalOfChange,
   type StateReader,
   storedOutcome,
 } from "../state/index.ts";
+import type { AppliedEntry } from "./apply-loop.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
 import { ToldRefusals } from "./told-refusals.ts";
@@ -107,17 +111,40 @@ export class Proposals {
     return this.#waiters.size + this.#settling.length;
   }
 
-  add(proposal: Proposal, deadlineMs: number, done: ProposalDone): void {
-    this.#waiting.push(this.#waiters.add(this.#options.clock.monotonicMs(), deadlineMs, proposal, done));
+  /** Returns what is to be called when the caller is gone. */
+  add(proposal: Proposal, deadlineMs: number, done: ProposalDone): () => void {
+    const waiter = this.#waiters.add(this.#options.clock.monotonicMs(), deadlineMs, proposal, done);
+    this.#waiting.push(waiter);
     this.#options.arm();
+    return () => this.#abandon(waiter);
   }
 
   // ---- What becomes of attempts ----
 
-  /** An attempt of this process was applied: answers its caller. */
+  /** An entry is applied and can be read: answers whose attempt it is, and those whose waiting it has ended. */
+  answerAll({ seq, outcome, settled }: Pick<AppliedEntry, "seq" | "outcome" | "settled">): void {
+    if (seq !== 0) {
+      this.answer(seq, outcome);
+    }
+    for (const attempt of settled) {
+      this.answer(attempt.seq, attempt.outcome);
+    }
+  }
+
+  /** The outcome of an attempt of this process is known, unless it says that it waits for a lock: answers its caller. */
   answer(seq: number, outcome: Outcome | null): void {
-    const waiter = this.#waiters.take(seq);
+    const isQueued = outcome !== null && "kind" in outcome.answer && outcome.answer.kind === "queued-lock";
+    const waiter = isQueued ? this.#waiters.get(seq) : this.#waiters.take(seq);
     if (waiter === undefined) {
+      return;
+    }
+    if (waiter.isAbandoned) {
+      // Whatever it has come to, nobody knows of it.
+      this.#cancel(waiter);
+      return;
+    }
+    waiter.isQueued = isQueued;
+    if (isQueued) {
       return;
     }
     const isRefused = outcome === null || outcome.answer instanceof CoordinationError;
@@ -174,6 +201,8 @@ export class Proposals {
       if (verdict === "refuted") {
         mark("replica.attempt.refuted-by-snapshot");
         this.#retry(waiter.seq);
+      } else if (verdict === "unknown" && waiter.isAbandoned) {
+        this.#cancel(waiter);
       } else if (verdict === "unknown") {
         const message = "this member was caught up by a snapshot, which does not show what became of the call";
         this.#waiters.refuse(waiter, new CoordinationError("LEADER_CHANGED", message, { outcome: "unknown" }));
@@ -185,8 +214,12 @@ export class Proposals {
   }
 
   /** What the replaced state shows about an attempt that may be in it. */
-  #judge({ proposal, handedOutMs }: Waiter, isCertain: boolean): SnapshotVerdict {
+  #judge(waiter: Waiter, isCertain: boolean): SnapshotVerdict {
+    const { proposal, handedOutMs } = waiter;
     const { state, clock, tick, replayWindowMs } = this.#options;
+    if (proposal.acquisition !== undefined) {
+      return this.#judgeAcquisition(waiter, proposal.acquisition, isCertain);
+    }
     const ageMs = clock.monotonicMs() - (handedOutMs ?? 0);
     // An answer that may have been dropped already says nothing by its absence.
     if (proposal.stored === null || ageMs > replayWindowMs / 2) {
@@ -200,9 +233,38 @@ export class Proposals {
     return isCertain ? "refuted" : "wait";
   }
 
+  /** The same for a request for a lock: what is stored of it lives as long as it waits or holds, however long that is. */
+  #judgeAcquisition(
+    { seq, handedOutMs, isApplied }: Waiter,
+    { principal, request }: NonNullable<Proposal["acquisition"]>,
+    isCertain: boolean,
+  ): SnapshotVerdict {
+    const { memberId, boot, state, clock, tick, replayWindowMs } = this.#options;
+    const attempt = { memberId, boot, seq };
+    const sinceMs = tick.nowMs - replayWindowMs;
+    const { revision } = readProgress(state);
+    const outcome = acquisitionOutcome(
+      state,
+      { principal, request, attempt },
+      { tickMs: tick.nowMs, sinceMs, revision },
+    );
+    if (outcome !== null) {
+      return { outcome };
+    }
+    const ageMs = clock.monotonicMs() - (handedOutMs ?? 0);
+    if (isApplied || ageMs > replayWindowMs / 2) {
+      return "unknown";
+    }
+    return isCertain ? "refuted" : "wait";
+  }
+
   /** Refuses whoever has waited too long; `nextMs` is when this is called again. */
   expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): void {
-    this.#waiters.expire(nowMs, nextMs, heldReason);
+    for (const waiter of this.#waiters.expire(nowMs, nextMs, heldReason)) {
+      const { done } = waiter;
+      this.#abandon(waiter);
+      done(deadlineError(), null);
+    }
     this.#waiting = this.#waiting.filter((waiter) => this.#waiters.has(waiter));
   }
 
@@ -214,6 +276,48 @@ export class Proposals {
       const message = "this member is shutting down while the change is under way";
       done(new CoordinationError("SHUTTING_DOWN", message, { outcome: "unknown" }), null);
     }
+  }
+
+  // ---- Callers that are gone ----
+
+  /** Nobody is there to be answered: what is in no log yet is dropped, what a lock was asked for with is undone (S25). */
+  #abandon(waiter: Waiter): void {
+    if (!this.#waiters.has(waiter) || waiter.isAbandoned) {
+      return;
+    }
+    this.#waiters.abandon(waiter);
+    if (waiter.handedOutMs === null) {
+      this.#waiters.take(waiter.seq);
+    } else if (waiter.isQueued) {
+      this.#cancel(waiter);
+    }
+    // Else it may be applied or never be: its entry tells, or what refutes it.
+  }
+
+  /** The attempt was applied and its caller is gone: proposes to undo it until that is in the log. */
+  #cancel(waiter: Waiter): void {
+    this.#waiters.take(waiter.seq);
+    const { memberId, boot } = this.#options;
+    const { acquisition } = waiter.proposal;
+    if (acquisition === undefined) {
+      return;
+    }
+    mark("replica.acquisition.cancelled");
+    const { principal, request } = acquisition;
+    const attempt = { memberId, boot, seq: waiter.seq };
+    const { subject } = principal;
+    const operation = { kind: "cancel-acquisition", subject, requestId: request.requestId, attempt } as const;
+    const payload = encodeCommand({ principal: null, request: null, operation });
+    const propose = (): void => {
+      const deadlineMs = this.#options.clock.monotonicMs() + CANCEL_DEADLINE_MS;
+      this.add({ type: EntryType.Command, payload, stored: null }, deadlineMs, (error) => {
+        // To undo it twice is to undo it once, so an unknown outcome is tried again like none.
+        if (error !== null && error.reason !== "SHUTTING_DOWN") {
+          propose();
+        }
+      });
+    };
+    propose();
   }
 
   // ---- Handing out ----
@@ -479,11 +583,18 @@ export class Proposals {
     if (waiter === undefined) {
       return;
     }
+    if (waiter.isAbandoned) {
+      this.#waiters.take(seq);
+      return;
+    }
     this.#waiters.renew(waiter);
     this.#waiting.push(waiter);
     this.#options.arm();
   }
 }
+
+/** How long one proposal to undo an acquisition may take; there is another after it. */
+const CANCEL_DEADLINE_MS = 60_000;
 
 /** A change that was refused because another is in progress is tried again after this long, in milliseconds. */
 const REST_MS = 50;

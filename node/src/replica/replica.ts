@@ -56,7 +56,7 @@ import { seededRandom } from "./random.ts";
 import type { ConnectedStart, ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
 import { Snapshots } from "./snapshots.ts";
 import type { IncomingSnapshot } from "./transport.ts";
-import { deadlineError, type Proposal, type ProposalDone } from "./waiters.ts";
+import { deadlineError, type Proposal, type ProposalDone, proposalOf } from "./waiters.ts";
 
 /** Milliseconds between two ticks of the core. */
 const TICK_MS = 50;
@@ -231,10 +231,12 @@ export class Replica {
    * Logs the command and calls `done` with its outcome once it is applied, exactly once, never before this returns.
    * `deadlineMs` is a time of the monotonic clock. Errors: UNAVAILABLE (NO_LEADER, OVERLOADED, SHUTTING_DOWN) with
    * outcome `not-executed` unless it says otherwise; DEADLINE_EXCEEDED, outcome `unknown`.
+   *
+   * Returns what is to be called when the caller is gone: `done` is not called any more, a command that is in no log yet
+   * is dropped, and a lock that was asked for is neither waited for nor held (S25).
    */
-  propose(command: ClientCommand, deadlineMs: number, done: ProposalDone): void {
-    const stored = { subject: command.principal.subject, request: command.request };
-    this.#propose({ type: EntryType.Command, payload: encodeCommand(command), stored }, deadlineMs, done);
+  propose(command: ClientCommand, deadlineMs: number, done: ProposalDone): () => void {
+    return this.#propose(proposalOf(command), deadlineMs, done);
   }
 
   /**
@@ -370,14 +372,14 @@ export class Replica {
 
   // ---- Turns ----
 
-  #propose(proposal: Proposal, deadlineMs: number, done: ProposalDone): void {
+  #propose(proposal: Proposal, deadlineMs: number, done: ProposalDone): () => void {
     const isLate = deadlineMs <= this.#clock.monotonicMs();
     const refusal = this.#refusalNow() ?? (isLate ? deadlineError() : null);
     if (refusal !== null) {
       this.#options.scheduler.immediate(() => done(refusal, null));
-      return;
+      return () => undefined;
     }
-    this.#proposals.add(proposal, deadlineMs, done);
+    return this.#proposals.add(proposal, deadlineMs, done);
   }
 
   #refusalNow(): CoordinationError | null {
@@ -652,10 +654,8 @@ export class Replica {
     }
     this.#record.check();
     mark("replica.answers.before");
-    for (const { seq, outcome } of entries) {
-      if (seq !== 0) {
-        this.#proposals.answer(seq, outcome);
-      }
+    for (const entry of entries) {
+      this.#proposals.answerAll(entry);
     }
     mark("replica.answers.after");
     this.#proposals.settle(this.#clock.monotonicMs());

@@ -9,8 +9,15 @@
  * prove nothing (P52).
  */
 
-import type { EntryType } from "../raft/index.ts";
-import { CoordinationError, type Outcome, type RequestIdentity } from "../state/index.ts";
+import { EntryType } from "../raft/index.ts";
+import {
+  type ClientCommand,
+  CoordinationError,
+  encodeCommand,
+  type Outcome,
+  type Principal,
+  type RequestIdentity,
+} from "../state/index.ts";
 
 export type ProposalDone = (error: CoordinationError | null, outcome: Outcome | null) => void;
 
@@ -20,6 +27,18 @@ export interface Proposal {
   readonly payload: Uint8Array;
   /** Under what its answer is stored when it is executed; null if none is. */
   readonly stored: StoredUnder | null;
+  /** Whose request for a lock it is, if it is one: then what it leads to is undone when its caller is gone. */
+  readonly acquisition?: { readonly principal: Principal; readonly request: RequestIdentity };
+}
+
+/** A client's command as what is to be logged. */
+export function proposalOf(command: ClientCommand): Proposal {
+  const { principal, request, operation } = command;
+  const stored = { subject: principal.subject, request };
+  const proposal = { type: EntryType.Command, payload: encodeCommand(command), stored };
+  // To renew a hold, or to change its mode, adds none that would have to be given back.
+  const acquires = operation.kind === "acquire-lock" && operation.fencingToken === 0;
+  return acquires ? { ...proposal, acquisition: { principal, request } } : proposal;
 }
 
 export interface StoredUnder {
@@ -32,7 +51,7 @@ export interface Waiter {
   /** Until when the call may be held back without being handed to a log. */
   readonly holdUntilMs: number;
   readonly proposal: Proposal;
-  readonly done: ProposalDone;
+  done: ProposalDone;
   /** Number of the present attempt. */
   seq: number;
   /** Not to be handed out before this time, and why it was refused last; null if it was not, or for nothing of its own. */
@@ -44,6 +63,10 @@ export interface Waiter {
   index: number;
   /** The entry of the attempt was applied here: nothing refutes it any more, and its answer follows. */
   isApplied: boolean;
+  /** It was applied and waits for a lock: another entry has its answer. */
+  isQueued: boolean;
+  /** Nobody is there to be answered; only what the attempt leads to is still to be undone. */
+  isAbandoned: boolean;
 }
 
 /** What a snapshot shows about a waiting attempt whose entry may be in it. */
@@ -86,6 +109,8 @@ export class Waiters {
       term: 0,
       index: 0,
       isApplied: false,
+      isQueued: false,
+      isAbandoned: false,
     };
     this.#bySeq.set(waiter.seq, waiter);
     return waiter;
@@ -173,6 +198,12 @@ export class Waiters {
     this.#bySeq.set(waiter.seq, waiter);
   }
 
+  /** The caller is gone, or was told that its outcome is not known. */
+  abandon(waiter: Waiter): void {
+    waiter.isAbandoned = true;
+    waiter.done = () => undefined;
+  }
+
   /** Takes the waiter of an applied attempt out, if it still waits; its caller is to be answered. */
   take(seq: number): Waiter | undefined {
     const waiter = this.#bySeq.get(seq);
@@ -191,16 +222,23 @@ export class Waiters {
 
   /**
    * Refuses whoever has waited too long. `nextMs` is when this is called again: who may not be held until then is
-   * refused now. `heldReason` says why calls are held back at the moment that have no reason of their own.
+   * refused now. `heldReason` says why calls are held back at the moment that have no reason of their own. Returns those
+   * that asked for a lock: they stay, for what becomes of their attempts is to be undone.
    */
-  expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): void {
+  expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): readonly Waiter[] {
+    const late: Waiter[] = [];
     for (const waiter of this.#bySeq.values()) {
       if (waiter.handedOutMs !== null && waiter.deadlineMs <= nowMs) {
+        if (waiter.proposal.acquisition !== undefined) {
+          late.push(waiter);
+          continue;
+        }
         this.refuse(waiter, deadlineError());
       } else if (waiter.handedOutMs === null && waiter.holdUntilMs < nextMs) {
         this.refuse(waiter, waiter.resting?.refusal ?? heldReason());
       }
     }
+    return late;
   }
 
   /** Ends all waiting: this process stops. What was handed out may have been executed, or may be still. */

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { MemoryStateStore, refused } from "../../test/index.ts";
-import { InvariantViolation } from "../raft/index.ts";
+import { InvariantViolation, NO_ORIGIN } from "../raft/index.ts";
 import { ApplyContext } from "./apply-context.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import type { Progress } from "./progress.ts";
@@ -16,12 +16,19 @@ const BEFORE: Progress = {
   dataBytes: 90,
   expiringKeys: 1,
   replays: 1,
+  lockTimers: 2,
 };
 
 function contextOf(entry: { tickMs?: number; wallMs?: number } = {}, before = BEFORE): ApplyContext {
   const transaction = new Transaction(new MemoryStateStore(), (previous) => previous + 1, before.digest);
   const limits = { ...DEFAULT_STATE_LIMITS, dataBytesMax: 100 };
-  return new ApplyContext(transaction, limits, before, { index: 10, tickMs: 600, wallMs: 8_000, ...entry });
+  return new ApplyContext(transaction, limits, before, {
+    index: 10,
+    tickMs: 600,
+    wallMs: 8_000,
+    origin: NO_ORIGIN,
+    ...entry,
+  });
 }
 
 describe("the context of an entry", () => {
@@ -41,6 +48,7 @@ describe("the context of an entry", () => {
     context.countData(5);
     context.countExpiringKeys(2);
     context.countReplays(-1);
+    context.countLockTimers(3);
     context.transaction.delete(Uint8Array.of(1));
     expect(context.progress(3)).to.deep.equal({
       appliedIndex: 10,
@@ -52,6 +60,7 @@ describe("the context of an entry", () => {
       dataBytes: 95,
       expiringKeys: 3,
       replays: 0,
+      lockTimers: 5,
     });
   });
 

@@ -1,10 +1,17 @@
 /** What applying one entry may read and change: rows, clocks, the revision and the counters. */
 
-import { invariant, safeCount } from "../raft/index.ts";
+import { invariant, type Origin, safeCount } from "../raft/index.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { StateLimits } from "./limits.ts";
+import type { Outcome } from "./outcome.ts";
 import type { Progress } from "./progress.ts";
 import type { Transaction } from "./transaction.ts";
+
+/** What became of an acquisition that had to wait: the answer of whoever waits for this attempt. */
+export interface SettledWait {
+  readonly attempt: Origin;
+  readonly outcome: Outcome;
+}
 
 export class ApplyContext {
   readonly transaction: Transaction;
@@ -14,26 +21,33 @@ export class ApplyContext {
   /** Greatest cluster tick of the log up to this entry; never runs back. */
   readonly tickMs: number;
   readonly wallMs: number;
+  /** The attempt that the entry is. */
+  readonly origin: Origin;
+  /** Waits that this entry ended, in their order. */
+  readonly settled: SettledWait[] = [];
   #revision: number;
   #dataBytes: number;
   #expiringKeys: number;
   #replays: number;
+  #lockTimers: number;
 
   constructor(
     transaction: Transaction,
     limits: StateLimits,
     before: Progress,
-    entry: { readonly index: number; readonly tickMs: number; readonly wallMs: number },
+    entry: { readonly index: number; readonly tickMs: number; readonly wallMs: number; readonly origin: Origin },
   ) {
     this.transaction = transaction;
     this.limits = limits;
     this.index = entry.index;
     this.tickMs = Math.max(before.tickMs, entry.tickMs);
     this.wallMs = Math.max(before.wallMs, entry.wallMs);
+    this.origin = entry.origin;
     this.#revision = before.revision;
     this.#dataBytes = before.dataBytes;
     this.#expiringKeys = before.expiringKeys;
     this.#replays = before.replays;
+    this.#lockTimers = before.lockTimers;
   }
 
   get revision(): number {
@@ -72,6 +86,11 @@ export class ApplyContext {
     invariant(this.#replays >= 0, "stored answers never fall below zero");
   }
 
+  countLockTimers(change: number): void {
+    this.#lockTimers += change;
+    invariant(this.#lockTimers >= 0, "timers of locks never fall below zero");
+  }
+
   /** The progress after this entry. */
   progress(term: number): Progress {
     return {
@@ -84,6 +103,7 @@ export class ApplyContext {
       dataBytes: this.#dataBytes,
       expiringKeys: this.#expiringKeys,
       replays: this.#replays,
+      lockTimers: this.#lockTimers,
     };
   }
 }

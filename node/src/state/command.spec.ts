@@ -18,41 +18,67 @@ const bytes = fc.uint8Array({ maxLength: 30 });
 const count = fc.maxSafeNat();
 const revision = fc.option(fc.oneof(fc.constant(0), count), { nil: undefined });
 
-const regionMutation = fc
-  .record({
-    namespace,
-    regionId: fc.uint8Array({ minLength: 16, maxLength: 16 }),
-    expectedVersion: revision,
-    guard: fc.option(fc.record({ lockName: text, fencingToken: count, rw: fc.boolean() }), { nil: undefined }),
-  })
-  .map(({ guard, ...fields }) => (guard === undefined ? fields : { ...fields, guard }));
+const guard = fc.option(fc.record({ lockName: text, fencingToken: count, rw: fc.boolean() }), { nil: undefined });
+const lockName = { namespace, rw: fc.boolean(), name: text };
+const origin = fc.record({ memberId: count, boot: count, seq: count });
+
+/** The operations, with a guard or without. */
+function guarded<Operation extends object>(operation: fc.Arbitrary<Operation>): fc.Arbitrary<Operation> {
+  return fc.tuple(operation, guard).map(([bare, under]) => (under === undefined ? bare : { ...bare, guard: under }));
+}
+
+const regionMutation = guarded(
+  fc.record({ namespace, regionId: fc.uint8Array({ minLength: 16, maxLength: 16 }), expectedVersion: revision }),
+);
 
 const clientOperation: fc.Arbitrary<ClientOperation> = fc.oneof(
   fc.record({ kind: fc.constant("create-namespace" as const), namespace }),
+  guarded(
+    fc.record({
+      kind: fc.constant("put-key" as const),
+      namespace,
+      key: bytes,
+      value: bytes,
+      ttlSeconds: count,
+      expectedModRevision: revision,
+      returnPrevious: fc.boolean(),
+    }),
+  ),
+  guarded(
+    fc.record({
+      kind: fc.constant("delete-key" as const),
+      namespace,
+      key: bytes,
+      expectedModRevision: revision,
+      returnPrevious: fc.boolean(),
+    }),
+  ),
+  guarded(
+    fc.record({
+      kind: fc.constant("compare-and-swap" as const),
+      namespace,
+      key: bytes,
+      expectedValue: fc.option(bytes, { nil: undefined }),
+      newValue: bytes,
+      expectedModRevision: revision,
+      ttlSeconds: count,
+    }),
+  ),
   fc.record({
-    kind: fc.constant("put-key" as const),
-    namespace,
-    key: bytes,
-    value: bytes,
+    kind: fc.constant("create-lock" as const),
+    ...lockName,
     ttlSeconds: count,
-    expectedModRevision: revision,
-    returnPrevious: fc.boolean(),
+    lockDelaySeconds: count,
   }),
   fc.record({
-    kind: fc.constant("delete-key" as const),
+    kind: fc.constant("acquire-lock" as const),
     namespace,
-    key: bytes,
-    expectedModRevision: revision,
-    returnPrevious: fc.boolean(),
-  }),
-  fc.record({
-    kind: fc.constant("compare-and-swap" as const),
-    namespace,
-    key: bytes,
-    expectedValue: fc.option(bytes, { nil: undefined }),
-    newValue: bytes,
-    expectedModRevision: revision,
+    name: text,
+    mode: fc.constantFrom("exclusive" as const, "read" as const, "write" as const),
     ttlSeconds: count,
+    owner: text,
+    waitMs: count,
+    fencingToken: count,
   }),
   fc.record({ kind: fc.constant("allocate-memory" as const), namespace, sizeBytes: count, label: text }),
   fc
@@ -62,6 +88,14 @@ const clientOperation: fc.Arbitrary<ClientOperation> = fc.oneof(
   fc
     .tuple(regionMutation, count, bytes)
     .map(([fields, offset, data]) => ({ kind: "write-memory" as const, ...fields, offset, data })),
+  fc.record({
+    kind: fc.constant("release-lock" as const),
+    ...lockName,
+    mode: fc.constantFrom(null, "exclusive" as const, "read" as const, "write" as const),
+    owner: text,
+    fencingToken: count,
+  }),
+  fc.record({ kind: fc.constant("force-release-lock" as const), ...lockName, fencingToken: count, reason: text }),
 );
 const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
   fc.record({
@@ -71,6 +105,23 @@ const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
   fc.constant({ kind: "tick" as const }),
   fc.record({ kind: fc.constant("prune-replays" as const), countMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }) }),
   fc.record({ kind: fc.constant("erase-memory" as const), rowsMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }) }),
+  fc.record({
+    kind: fc.constant("expire-locks" as const),
+    timers: fc.array(
+      fc.record({
+        about: fc.constantFrom("hold" as const, "wait" as const, "delay" as const),
+        lock: fc.record(lockName),
+        number: count,
+      }),
+      { maxLength: 4 },
+    ),
+  }),
+  fc.record({
+    kind: fc.constant("cancel-acquisition" as const),
+    subject: text,
+    requestId: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+    attempt: origin,
+  }),
 );
 const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({
@@ -87,6 +138,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 const KEY = Uint8Array.of(0x6b);
 const REGION = { namespace: "ns", regionId: new Uint8Array(16).fill(0xee) };
 const REGION_GOLDEN = `000000026e73 ${"ee".repeat(16)}`;
+const LOCK = { namespace: "ns", rw: true, name: "l" } as const;
 const CAS = { kind: "compare-and-swap", namespace: "ns", key: KEY, newValue: Uint8Array.of(1), ttlSeconds: 0 } as const;
 
 function byClient(operation: ClientOperation): Command {
@@ -110,7 +162,7 @@ describe("commands", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).to.equal(12);
+    expect(kinds.size).to.equal(18);
   });
 
   // What is in the logs of every member: a change here is a change of the storage format.
@@ -127,7 +179,7 @@ describe("commands", () => {
         expectedModRevision: 0x1_0000_0003,
         returnPrevious: true,
       }),
-      `0102 ${ASKED} 000000026e73 000000016b 000000020708 0000000000000009 01 0000000100000003 01`,
+      `0102 ${ASKED} 000000026e73 000000016b 000000020708 0000000000000009 01 0000000100000003 01 00`,
     ],
     [
       "delete-key",
@@ -138,17 +190,84 @@ describe("commands", () => {
         expectedModRevision: undefined,
         returnPrevious: false,
       }),
-      `0103 ${ASKED} 000000026e73 000000016b 00 0000000000000000 00`,
+      `0103 ${ASKED} 000000026e73 000000016b 00 0000000000000000 00 00`,
     ],
     [
       "compare-and-swap",
       byClient({ ...CAS, expectedValue: Uint8Array.of(5), expectedModRevision: 6, ttlSeconds: 7 }),
-      `0104 ${ASKED} 000000026e73 000000016b 01 0000000105 0000000101 01 0000000000000006 0000000000000007`,
+      `0104 ${ASKED} 000000026e73 000000016b 01 0000000105 0000000101 01 0000000000000006 0000000000000007 00`,
     ],
     [
       "expire-keys",
       byLeader({ kind: "expire-keys", keys: [{ namespace: "ns", key: KEY, modRevision: 4 }] }),
       "0105 00000001 000000026e73 000000016b 0000000000000004",
+    ],
+    [
+      "put-key under a guard",
+      byClient({
+        kind: "put-key",
+        namespace: "ns",
+        key: KEY,
+        value: Uint8Array.of(7),
+        ttlSeconds: 0,
+        expectedModRevision: undefined,
+        returnPrevious: false,
+        guard: { lockName: "l", fencingToken: 9, rw: true },
+      }),
+      `0102 ${ASKED} 000000026e73 000000016b 0000000107 0000000000000000 00 0000000000000000 00 ` +
+        "01 000000016c 0000000000000009 01",
+    ],
+    [
+      "create-lock",
+      byClient({ kind: "create-lock", ...LOCK, ttlSeconds: 30, lockDelaySeconds: 5 }),
+      `0114 ${ASKED} 000000026e73 01 000000016c 000000000000001e 0000000000000005`,
+    ],
+    [
+      "acquire-lock",
+      byClient({
+        kind: "acquire-lock",
+        namespace: "ns",
+        name: "l",
+        mode: "write",
+        ttlSeconds: 30,
+        owner: "o",
+        waitMs: 7,
+        fencingToken: 8,
+      }),
+      `0115 ${ASKED} 000000026e73 000000016c 02 000000000000001e 000000016f 0000000000000007 0000000000000008`,
+    ],
+    [
+      "release-lock",
+      byClient({ kind: "release-lock", ...LOCK, mode: "read", owner: "o", fencingToken: 8 }),
+      `0116 ${ASKED} 000000026e73 01 000000016c 01 01 000000016f 0000000000000008`,
+    ],
+    [
+      "force-release-lock",
+      byClient({ kind: "force-release-lock", ...LOCK, fencingToken: 8, reason: "r" }),
+      `0117 ${ASKED} 000000026e73 01 000000016c 0000000000000008 0000000172`,
+    ],
+    [
+      "expire-locks",
+      byLeader({
+        kind: "expire-locks",
+        timers: [
+          { about: "hold", lock: LOCK, number: 8 },
+          { about: "wait", lock: { ...LOCK, rw: false }, number: 9 },
+          { about: "delay", lock: LOCK, number: 0 },
+        ],
+      }),
+      "0118 00000003 00 000000026e73 01 000000016c 0000000000000008 " +
+        "01 000000026e73 00 000000016c 0000000000000009 02 000000026e73 01 000000016c 0000000000000000",
+    ],
+    [
+      "cancel-acquisition",
+      byLeader({
+        kind: "cancel-acquisition",
+        subject: "u",
+        requestId: new Uint8Array(16).fill(0xee),
+        attempt: { memberId: 1, boot: 2, seq: 3 },
+      }),
+      `0119 0000000175 ${"ee".repeat(16)} 0000000000000001 0000000000000002 0000000000000003`,
     ],
     ["tick", byLeader({ kind: "tick" }), "0106"],
     ["prune-replays", byLeader({ kind: "prune-replays", countMax: 512 }), "0107 00000200"],
@@ -251,7 +370,7 @@ describe("commands", () => {
       other[0] = format;
       expect(() => decodeCommand(other)).to.throw(InvariantViolation, "known format");
     }
-    for (const kind of [0, 10, 255]) {
+    for (const kind of [0, 10, 19, 26, 255]) {
       const other = encoded.slice();
       other[1] = kind;
       expect(() => decodeCommand(other)).to.throw(InvariantViolation, "known kind");

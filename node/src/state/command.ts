@@ -7,6 +7,18 @@
 
 import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, invariant } from "../raft/index.ts";
 import { INCARNATION_BYTES, readAddress, writeAddress } from "./cluster.ts";
+import { type Guard, readGuard, writeGuard } from "./guards.ts";
+import {
+  type LockClientOperation,
+  type LockClusterOperation,
+  readAcquireLock,
+  readCancelAcquisition,
+  readCreateLock,
+  readExpireLocks,
+  readForceReleaseLock,
+  readReleaseLock,
+  writeLockOperation,
+} from "./lock-commands.ts";
 import type { ClaimSlot, UpdateMember } from "./membership.ts";
 import {
   decodeMemoryOperation,
@@ -47,6 +59,8 @@ export interface PutKey {
   /** The mod revision that the key must have, 0 = it must not exist, undefined = any. */
   readonly expectedModRevision: number | undefined;
   readonly returnPrevious: boolean;
+  /** The hold under which it counts. */
+  readonly guard?: Guard;
 }
 
 export interface DeleteKey {
@@ -55,6 +69,8 @@ export interface DeleteKey {
   readonly key: Uint8Array;
   readonly expectedModRevision: number | undefined;
   readonly returnPrevious: boolean;
+  /** The hold under which it counts. */
+  readonly guard?: Guard;
 }
 
 export interface CompareAndSwap {
@@ -66,6 +82,7 @@ export interface CompareAndSwap {
   readonly newValue: Uint8Array;
   readonly expectedModRevision: number | undefined;
   readonly ttlSeconds: number;
+  readonly guard?: Guard;
 }
 
 /** Names keys whose time may be up; apply decides (S22). */
@@ -85,9 +102,22 @@ export interface PruneReplays {
   readonly countMax: number;
 }
 
-export type ClientOperation = CreateNamespace | PutKey | DeleteKey | CompareAndSwap | MemoryOperation;
+export type ClientOperation =
+  | CreateNamespace
+  | PutKey
+  | DeleteKey
+  | CompareAndSwap
+  | LockClientOperation
+  | MemoryOperation;
 /** What the cluster proposes by itself: its leader, or a member about itself. */
-export type ClusterOperation = ExpireKeys | Tick | PruneReplays | EraseMemory | ClaimSlot | UpdateMember;
+export type ClusterOperation =
+  | ExpireKeys
+  | Tick
+  | PruneReplays
+  | EraseMemory
+  | ClaimSlot
+  | UpdateMember
+  | LockClusterOperation;
 
 export interface ClientCommand {
   readonly principal: Principal;
@@ -108,7 +138,11 @@ export function isGrowing({ operation }: Command): boolean {
     case "compare-and-swap":
     case "allocate-memory":
     case "write-memory":
+    case "create-lock":
       return true;
+    case "acquire-lock":
+      // What is held already is kept, whatever the disk has room for.
+      return operation.fencingToken === 0;
     default:
       return false;
   }
@@ -125,6 +159,12 @@ const KINDS = {
   "prune-replays": 7,
   "claim-slot": 8,
   "update-member": 9,
+  "create-lock": 20,
+  "acquire-lock": 21,
+  "release-lock": 22,
+  "force-release-lock": 23,
+  "expire-locks": 24,
+  "cancel-acquisition": 25,
   ...MEMORY_KINDS,
   "erase-memory": 34,
 } as const;
@@ -136,6 +176,8 @@ const CLUSTER_KINDS: ReadonlySet<number> = new Set([
   KINDS["claim-slot"],
   KINDS["update-member"],
   KINDS["erase-memory"],
+  KINDS["expire-locks"],
+  KINDS["cancel-acquisition"],
 ]);
 const REQUEST_ID_BYTES = 16;
 const HASH_BYTES = 32;
@@ -181,11 +223,13 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Clus
       writer.text(operation.namespace).bytes(operation.key).bytes(operation.value).uint53(operation.ttlSeconds);
       writeOptionalCount(writer, operation.expectedModRevision);
       writer.boolean(operation.returnPrevious);
+      writeGuard(writer, operation.guard);
       return;
     case "delete-key":
       writer.text(operation.namespace).bytes(operation.key);
       writeOptionalCount(writer, operation.expectedModRevision);
       writer.boolean(operation.returnPrevious);
+      writeGuard(writer, operation.guard);
       return;
     case "compare-and-swap":
       writer.text(operation.namespace).bytes(operation.key);
@@ -194,6 +238,7 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Clus
       writer.bytes(operation.newValue);
       writeOptionalCount(writer, operation.expectedModRevision);
       writer.uint53(operation.ttlSeconds);
+      writeGuard(writer, operation.guard);
       return;
     case "allocate-memory":
     case "resize-memory":
@@ -223,6 +268,14 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Clus
       writer.uint53(operation.id).fixed(operation.incarnation, INCARNATION_BYTES);
       writeAddress(writer, operation.address);
       return;
+    case "create-lock":
+    case "acquire-lock":
+    case "release-lock":
+    case "force-release-lock":
+    case "expire-locks":
+    case "cancel-acquisition":
+      writeLockOperation(writer, operation);
+      return;
   }
 }
 
@@ -239,6 +292,7 @@ function decodeClientOperation(kind: number, reader: RecordReader): ClientOperat
         ttlSeconds: reader.uint53(),
         expectedModRevision: readOptionalCount(reader),
         returnPrevious: reader.boolean(),
+        ...readGuard(reader),
       };
     case KINDS["delete-key"]:
       return {
@@ -247,6 +301,7 @@ function decodeClientOperation(kind: number, reader: RecordReader): ClientOperat
         key: reader.bytes(),
         expectedModRevision: readOptionalCount(reader),
         returnPrevious: reader.boolean(),
+        ...readGuard(reader),
       };
     case KINDS["compare-and-swap"]: {
       const namespace = reader.text();
@@ -262,8 +317,17 @@ function decodeClientOperation(kind: number, reader: RecordReader): ClientOperat
         newValue: reader.bytes(),
         expectedModRevision: readOptionalCount(reader),
         ttlSeconds: reader.uint53(),
+        ...readGuard(reader),
       };
     }
+    case KINDS["create-lock"]:
+      return readCreateLock(reader);
+    case KINDS["acquire-lock"]:
+      return readAcquireLock(reader);
+    case KINDS["release-lock"]:
+      return readReleaseLock(reader);
+    case KINDS["force-release-lock"]:
+      return readForceReleaseLock(reader);
     default:
       return decodeMemoryOperation(kind, reader);
   }
@@ -296,6 +360,10 @@ function decodeClusterOperation(kind: number, reader: RecordReader): ClusterOper
         incarnation: reader.fixed(INCARNATION_BYTES),
         address: readAddress(reader),
       };
+    case KINDS["expire-locks"]:
+      return readExpireLocks(reader);
+    case KINDS["cancel-acquisition"]:
+      return readCancelAcquisition(reader);
     default:
       return { kind: "tick" };
   }

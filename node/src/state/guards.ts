@@ -1,9 +1,10 @@
 /**
  * Guards: a write that counts only while a lock is held. The token of the hold goes with the write, and apply refuses it
- * unless that very hold is live. Nothing can hold a lock yet, so every guard is refused.
+ * unless that very hold is live, so whoever has lost a lock can write nothing more under it, however late it arrives.
  */
 
 import { CoordinationError } from "./coordination-error.ts";
+import { readLock } from "./lock-rows.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 import type { StateReader } from "./store.ts";
 
@@ -15,10 +16,17 @@ export interface Guard {
   readonly rw: boolean;
 }
 
-/** Raises FENCED unless the hold is live, also if there is no such lock. Without a guard nothing is refused. */
-export function checkGuard(_reader: StateReader, namespace: string, guard: Guard | undefined): void {
-  if (guard !== undefined) {
-    const { lockName, fencingToken } = guard;
+/**
+ * Raises FENCED unless the hold is live in the state that the reader shows, also if there is no such lock. Whether the
+ * namespace exists is checked before. Without a guard nothing is refused.
+ */
+export function checkGuard(reader: StateReader, namespace: string, guard: Guard | undefined): void {
+  if (guard === undefined) {
+    return;
+  }
+  const { lockName, fencingToken, rw } = guard;
+  const lock = readLock(reader, { namespace, rw, name: lockName });
+  if (lock === undefined || fencingToken === 0 || lock.exclusiveToken !== fencingToken) {
     throw new CoordinationError(
       "FENCED",
       `the hold ${fencingToken} of lock ${JSON.stringify(`${namespace}/${lockName}`)} that guards the request is not live`,

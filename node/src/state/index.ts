@@ -1,3 +1,4 @@
+export type { SettledWait } from "./apply-context.ts";
 export {
   type Cluster,
   type ClusterMember,
@@ -19,10 +20,14 @@ export {
 } from "./command.ts";
 export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
 export { encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
-export type { Guard } from "./guards.ts";
+export { checkGuard, type Guard } from "./guards.ts";
 export type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./keys.ts";
 export { expiredKeys, getKey, type KeyPage, listKeys, type PageBounds, type StoredKey } from "./keys.ts";
 export { DEFAULT_STATE_LIMITS, type StateLimits } from "./limits.ts";
+export type { AcquireLock, CancelAcquisition, CreateLock, LockMode, LockName, ReleaseLock } from "./lock-commands.ts";
+export { dueLockTimers, type Hold } from "./lock-rows.ts";
+export { type AcquireLockResult, describeLock, type LockState, type LockView } from "./lock-view.ts";
+export { acquisitionOutcome } from "./locks.ts";
 export { type Reconfigure, StateMachine } from "./machine.ts";
 export {
   type ClaimSlot,
@@ -55,6 +60,7 @@ export {
   roleAccess,
   type User,
   type UserStatus,
+  writeUser,
 } from "./principals.ts";
 export { type Progress, readProgress } from "./progress.ts";
 export { decodeText, encodeText } from "./record.ts";
@@ -62,4 +68,4 @@ export { hasEndedReplays, storedOutcome } from "./replays.ts";
 export { isHotRow, PROGRESS_ROW } from "./rows.ts";
 export { readPageTokenKey, readSigningKey, readSigningKeys, type SigningKey } from "./signing-keys.ts";
 export type { Change, Row, StateReader, StateStore } from "./store.ts";
-export { compareBytes, type Digest } from "./transaction.ts";
+export { compareBytes, type Digest, Transaction } from "./transaction.ts";

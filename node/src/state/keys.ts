@@ -8,6 +8,7 @@
 import type { ApplyContext } from "./apply-context.ts";
 import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import { checkGuard } from "./guards.ts";
 import { requireNamespace } from "./namespaces.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
 import { expiryRow, keyRow, keyRowPrefixLength, prefixEnd, tableRange } from "./rows.ts";
@@ -57,6 +58,7 @@ const SCANNED_BYTES_MAX = 8 * 1024 * 1024;
 
 export function applyPutKey(context: ApplyContext, command: PutKey): PutKeyResult {
   requireNamespace(context.transaction, command.namespace);
+  checkGuard(context.transaction, command.namespace, command.guard);
   const current = readKey(context.transaction, command.namespace, command.key);
   requireModRevision(command, current);
   const stored = putKey(context, command.namespace, command.key, command.value, command.ttlSeconds, current);
@@ -71,6 +73,7 @@ export function applyPutKey(context: ApplyContext, command: PutKey): PutKeyResul
 
 export function applyDeleteKey(context: ApplyContext, command: DeleteKey): DeleteKeyResult {
   requireNamespace(context.transaction, command.namespace);
+  checkGuard(context.transaction, command.namespace, command.guard);
   const current = readKey(context.transaction, command.namespace, command.key);
   if (current === undefined) {
     throw keyNotFound(command.namespace, command.key);
@@ -87,6 +90,7 @@ export function applyDeleteKey(context: ApplyContext, command: DeleteKey): Delet
 /** A mismatch, also with an absent key, is an answer and no refusal. Without expectation the key must not exist. */
 export function applyCompareAndSwap(context: ApplyContext, command: CompareAndSwap): CompareAndSwapResult {
   requireNamespace(context.transaction, command.namespace);
+  checkGuard(context.transaction, command.namespace, command.guard);
   const current = readKey(context.transaction, command.namespace, command.key);
   if (!matches(command, current)) {
     return {

@@ -2,13 +2,15 @@ import { expect } from "chai";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 
 describe("limits of the state", () => {
-  it("are those of the API contract: 8 GiB of data, 64 MiB and 1 GiB of memory, answers for 300 s, whole up to 4 KiB", () => {
+  it("are those of the API contract: 8 GiB of data, 64 MiB and 1 GiB of memory, answers for 300 s; and queues that one entry can end", () => {
     expect(DEFAULT_STATE_LIMITS).to.deep.equal({
       dataBytesMax: 8_589_934_592,
       memoryRegionBytesMax: 67_108_864,
       memoryNamespaceBytesMax: 1_073_741_824,
       replayWindowMs: 300_000,
       replayAnswerBytesMax: 4_096,
+      lockWaitsMax: 1_000,
+      lockReadersMax: 1_000,
     });
   });
 });

@@ -10,6 +10,10 @@ export interface StateLimits {
   readonly replayWindowMs: number;
   /** Bytes above which an answer is stored without the values it carries. */
   readonly replayAnswerBytesMax: number;
+  /** Waits for one lock, above which further ones are refused (QUOTA): one entry may end all of them (S44). */
+  readonly lockWaitsMax: number;
+  /** Readers that hold one lock at a time; further ones wait. Every answer lists all of them. */
+  readonly lockReadersMax: number;
 }
 
 export const DEFAULT_STATE_LIMITS: StateLimits = {
@@ -18,4 +22,6 @@ export const DEFAULT_STATE_LIMITS: StateLimits = {
   memoryNamespaceBytesMax: 1024 * 1024 * 1024,
   replayWindowMs: 300_000,
   replayAnswerBytesMax: 4 * 1024,
+  lockWaitsMax: 1_000,
+  lockReadersMax: 1_000,
 };

@@ -19,12 +19,27 @@ import {
   InvariantViolation,
   invariant,
 } from "../raft/index.ts";
-import { ApplyContext } from "./apply-context.ts";
-import { type ClientCommand, type ClientOperation, type ClusterOperation, decodeCommand } from "./command.ts";
+import { ApplyContext, type SettledWait } from "./apply-context.ts";
+import {
+  type ClientCommand,
+  type ClientOperation,
+  type ClusterOperation,
+  decodeCommand,
+  type Principal,
+} from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { applyFounding, decodeFounding } from "./founding.ts";
 import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys.ts";
 import type { StateLimits } from "./limits.ts";
+import type { AcquireLock } from "./lock-commands.ts";
+import {
+  applyAcquireLock,
+  applyCancelAcquisition,
+  applyCreateLock,
+  applyExpireLocks,
+  applyForceReleaseLock,
+  applyReleaseLock,
+} from "./locks.ts";
 import {
   applyClaimSlot,
   applyLeave,
@@ -36,7 +51,7 @@ import {
 import { applyAllocateMemory, applyFreeMemory, applyResizeMemory, applyWriteMemory } from "./memory.ts";
 import { applyEraseMemory } from "./memory-pages.ts";
 import { readNamespace, writeNamespace } from "./namespaces.ts";
-import type { Outcome, Result } from "./outcome.ts";
+import type { Outcome, StoredResult } from "./outcome.ts";
 import { type Access, refusalOf } from "./principals.ts";
 import { encodeProgress, type Progress, readProgress } from "./progress.ts";
 import { applyPruneReplays, replayOf, storeAnswer } from "./replays.ts";
@@ -57,6 +72,7 @@ export class StateMachine {
   readonly #transaction: Transaction;
   #progress: Progress;
   #committed: Progress;
+  #settled: readonly SettledWait[] = [];
 
   constructor(store: StateStore, digest: Digest, limits: StateLimits) {
     this.#store = store;
@@ -87,7 +103,13 @@ export class StateMachine {
     const context = new ApplyContext(this.#transaction, this.#limits, before, { index, ...envelope });
     const outcome = applyEntry(context, row, reconfigure);
     this.#progress = context.progress(term);
+    this.#settled = context.settled;
     return outcome;
+  }
+
+  /** The waits for locks that the last entry has ended, in their order. */
+  get settled(): readonly SettledWait[] {
+    return this.#settled;
   }
 
   /** Writes everything applied since the last commit as one batch. */
@@ -104,7 +126,8 @@ export class StateMachine {
 
 /** The access level and namespace that an operation needs. */
 function needOf(operation: ClientOperation): { readonly access: Access; readonly namespace: string } {
-  const access = operation.kind === "create-namespace" ? "admin" : "write";
+  const isForAdmins = operation.kind === "create-namespace" || operation.kind === "force-release-lock";
+  const access = isForAdmins ? "admin" : "write";
   return { access, namespace: operation.namespace };
 }
 
@@ -141,11 +164,15 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
   if (refusal !== null) {
     return { answer: refusal, replayed: "no" };
   }
+  if (operation.kind === "acquire-lock") {
+    // A retry of it finds no answer but goes on where the request is.
+    return applyAcquireLock(context, { principal, request, operation });
+  }
   const replayed = replayOf(context, principal, request);
   if (replayed !== null) {
     return replayed;
   }
-  const answer = applyOperation(context, operation);
+  const answer = refusable(() => applyOperation(context, principal, operation));
   storeAnswer(context, principal, request, answer);
   return { answer, replayed: "no" };
 }
@@ -165,31 +192,39 @@ function applyMembershipEntry(context: ApplyContext, entry: MembershipEntry, rec
   return { answer, replayed: "no" };
 }
 
-function applyOperation(context: ApplyContext, operation: ClientOperation): Result | CoordinationError {
-  return refusable(() => {
-    switch (operation.kind) {
-      case "create-namespace":
-        return applyCreateNamespace(context, operation.namespace);
-      case "put-key":
-        return applyPutKey(context, operation);
-      case "delete-key":
-        return applyDeleteKey(context, operation);
-      case "compare-and-swap":
-        return applyCompareAndSwap(context, operation);
-      case "allocate-memory":
-        return applyAllocateMemory(context, operation);
-      case "resize-memory":
-        return applyResizeMemory(context, operation);
-      case "free-memory":
-        return applyFreeMemory(context, operation);
-      case "write-memory":
-        return applyWriteMemory(context, operation);
-    }
-  });
+function applyOperation(
+  context: ApplyContext,
+  principal: Principal,
+  operation: Exclude<ClientOperation, AcquireLock>,
+): StoredResult {
+  switch (operation.kind) {
+    case "create-namespace":
+      return applyCreateNamespace(context, operation.namespace);
+    case "put-key":
+      return applyPutKey(context, operation);
+    case "delete-key":
+      return applyDeleteKey(context, operation);
+    case "compare-and-swap":
+      return applyCompareAndSwap(context, operation);
+    case "create-lock":
+      return applyCreateLock(context, operation);
+    case "release-lock":
+      return applyReleaseLock(context, principal, operation);
+    case "force-release-lock":
+      return applyForceReleaseLock(context, operation);
+    case "allocate-memory":
+      return applyAllocateMemory(context, operation);
+    case "resize-memory":
+      return applyResizeMemory(context, operation);
+    case "free-memory":
+      return applyFreeMemory(context, operation);
+    case "write-memory":
+      return applyWriteMemory(context, operation);
+  }
 }
 
 /** The result, or the refusal that was raised: refusals of apply are answers. */
-function refusable(apply: () => Result): Result | CoordinationError {
+function refusable(apply: () => StoredResult): StoredResult | CoordinationError {
   try {
     return apply();
   } catch (error) {
@@ -218,10 +253,16 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
     case "update-member":
       applyUpdateMember(context, operation);
       return null;
+    case "expire-locks":
+      applyExpireLocks(context, operation);
+      return null;
+    case "cancel-acquisition":
+      applyCancelAcquisition(context, operation);
+      return null;
   }
 }
 
-function applyCreateNamespace(context: ApplyContext, namespace: string): Result {
+function applyCreateNamespace(context: ApplyContext, namespace: string): StoredResult {
   if (readNamespace(context.transaction, namespace) !== undefined) {
     throw new CoordinationError("NAMESPACE_EXISTS", `namespace "${namespace}" exists already`);
   }

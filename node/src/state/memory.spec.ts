@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { AppliedLog, FOUNDING, refused, requestOf } from "../../test/index.ts";
+import { AppliedLock, AppliedLog, FOUNDING, refused, requestOf } from "../../test/index.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { describeMemory, listMemory, readMemory } from "./memory.ts";
 import type { FreeMemory, ResizeMemory, WriteMemory } from "./memory-command.ts";
@@ -213,6 +213,28 @@ describe("writing memory", () => {
       expect(log.refusal({ ...absent, namespace: "nowhere" }).reason).to.equal("NAMESPACE_NOT_FOUND");
     }
     expect(region.stored.version).to.equal(1);
+  });
+
+  it("within the guard of a live hold is done, and once the hold has ended not any more", () => {
+    const lock = new AppliedLock();
+    const { log } = lock;
+    const region = new Region(log, 10);
+    const { hold } = lock.result();
+    const guard = { lockName: "l", fencingToken: hold?.token ?? 0, rw: false };
+    log.result(region.write(0, ones(1), { guard }));
+    log.result(region.resize(5, { guard }));
+    expect(region.stored.version).to.equal(3);
+    expect(lock.giveBack({ fencingToken: guard.fencingToken })).to.equal("release-lock");
+    for (const operation of [
+      region.write(0, ones(1), { guard }),
+      region.resize(6, { guard }),
+      region.free({ guard }),
+    ]) {
+      expect(log.refusal(operation).reason).to.equal("FENCED");
+    }
+    expect(region.stored.version).to.equal(3);
+    const next = lock.result().hold?.token ?? 0;
+    log.result(region.free({ guard: { ...guard, fencingToken: next } }));
   });
 });
 

@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { InvariantViolation } from "../raft/index.ts";
+import { isAcquisition } from "./acquisition.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { StoredKey } from "./keys.ts";
-import { decodeAnswer, encodeAnswer, type Result, withoutValues } from "./outcome.ts";
+import { decodeAnswer, encodeAnswer, type StoredResult, withoutValues } from "./outcome.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 20 }).filter((value) => value.isWellFormed());
 const bytes = fc.uint8Array({ maxLength: 30 });
@@ -18,7 +19,7 @@ const previous: fc.Arbitrary<StoredKey | null> = fc.option(
     deadlineMs: count,
   }),
 );
-const result: fc.Arbitrary<Result> = fc.oneof(
+const result: fc.Arbitrary<StoredResult> = fc.oneof(
   fc.record({ kind: fc.constant("create-namespace" as const), createdAtMs: count, revision: count }),
   fc.record({
     kind: fc.constant("put-key" as const),
@@ -52,6 +53,24 @@ const result: fc.Arbitrary<Result> = fc.oneof(
   }),
   fc.record({ kind: fc.constant("free-memory" as const), revision: count }),
   fc.record({ kind: fc.constant("write-memory" as const), bytesWritten: count, version: count, revision: count }),
+  fc.record({ kind: fc.constant("create-lock" as const), createdAtMs: count, revision: count }),
+  fc.record({ kind: fc.constant("release-lock" as const), revision: count }),
+  fc.record({
+    kind: fc.constant("force-release-lock" as const),
+    previous: fc.option(
+      fc.record({
+        token: count,
+        owner: text,
+        subject: text,
+        requestId: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+        mode: fc.constantFrom("exclusive" as const, "read" as const, "write" as const),
+        ttlSeconds: count,
+        acquiredAtMs: count,
+        deadlineMs: count,
+      }),
+    ),
+    revision: count,
+  }),
 );
 const refusal = fc
   .record({
@@ -62,7 +81,7 @@ const refusal = fc
   .map(({ reason, message, details }) => new CoordinationError(reason, message, { details: new Map(details) }));
 
 /** A refusal's content, to be compared: errors also hold where they were made. */
-function contentOf(answer: Result | CoordinationError): unknown {
+function contentOf(answer: StoredResult | CoordinationError): unknown {
   if (answer instanceof CoordinationError) {
     const { code, reason, message, details, outcome } = answer;
     return { code, reason, message, details, outcome };
@@ -80,10 +99,12 @@ const KEY: StoredKey = {
 };
 
 describe("answers", () => {
-  it("come back as written: results of every kind, and refusals with their details", () => {
+  it("come back as written, and are no acquisition: results of every kind, and refusals with their details", () => {
     fc.assert(
       fc.property(fc.oneof(result, refusal), (answer) => {
-        const decoded = decodeAnswer(encodeAnswer(answer));
+        const bytes = encodeAnswer(answer);
+        expect(isAcquisition(bytes)).to.equal(false);
+        const decoded = decodeAnswer(bytes);
         expect(contentOf(decoded)).to.deep.equal(contentOf(answer));
         expect(decoded instanceof CoordinationError).to.equal(answer instanceof CoordinationError);
       }),
@@ -108,6 +129,26 @@ describe("answers", () => {
       "put-key without previous",
       { kind: "put-key", modRevision: 7, created: true, previous: null, revision: 7 },
       "02 0000000000000007 0000000000000007 01 00",
+    ],
+    ["create-lock", { kind: "create-lock", createdAtMs: 1, revision: 2 }, "14 0000000000000002 0000000000000001"],
+    ["release-lock", { kind: "release-lock", revision: 2 }, "15 0000000000000002"],
+    [
+      "force-release-lock of none",
+      { kind: "force-release-lock", previous: null, revision: 2 },
+      "16 0000000000000002 00",
+    ],
+    [
+      "force-release-lock",
+      {
+        kind: "force-release-lock",
+        previous: {
+          ...{ token: 3, owner: "o", subject: "u", requestId: new Uint8Array(16).fill(0xee), mode: "read" },
+          ...{ ttlSeconds: 4, acquiredAtMs: 5, deadlineMs: 6 },
+        },
+        revision: 2,
+      },
+      `16 0000000000000002 01 0000000000000003 000000016f 0000000175 ${"ee".repeat(16)} 01 ` +
+        "0000000000000004 0000000000000005 0000000000000006",
     ],
     ["delete-key", { kind: "delete-key", previous: null, revision: 8 }, "03 0000000000000008 00"],
     [
@@ -143,7 +184,7 @@ describe("answers", () => {
       new CoordinationError("QUOTA", "full", { details: new Map([["a", "b"]]) }),
       "00 0000000551554f5441 0000000466756c6c 00000001 0000000161 0000000162",
     ],
-  ] as readonly (readonly [string, Result | CoordinationError, string])[]) {
+  ] as readonly (readonly [string, StoredResult | CoordinationError, string])[]) {
     it(`have these bytes: ${name}`, () => {
       expect(encodeAnswer(answer).toHex()).to.equal(golden.replaceAll(" ", ""));
     });

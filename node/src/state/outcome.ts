@@ -8,6 +8,8 @@
 import { invariant } from "../raft/index.ts";
 import { CoordinationError, isReason } from "./coordination-error.ts";
 import type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult, StoredKey } from "./keys.ts";
+import { type Hold, readHoldFields, writeHoldFields } from "./lock-rows.ts";
+import type { AcquireLockResult } from "./lock-view.ts";
 import type { ClaimSlotResult, MembershipResult } from "./membership.ts";
 import type { AllocateMemoryResult, FreeMemoryResult, ResizeMemoryResult, WriteMemoryResult } from "./memory.ts";
 import { REGION_ID_BYTES } from "./memory-command.ts";
@@ -19,7 +21,32 @@ export interface CreateNamespaceResult {
   readonly revision: number;
 }
 
-export type Result =
+export interface CreateLockResult {
+  readonly kind: "create-lock";
+  readonly createdAtMs: number;
+  readonly revision: number;
+}
+
+export interface ReleaseLockResult {
+  readonly kind: "release-lock";
+  readonly revision: number;
+}
+
+export interface ForceReleaseLockResult {
+  readonly kind: "force-release-lock";
+  /** The hold that ended, of several readers the one granted first; null = none did. */
+  readonly previous: Hold | null;
+  readonly revision: number;
+}
+
+/** The acquisition waits in the state: it has no answer yet, and gets one by another entry. */
+export interface QueuedLockResult {
+  readonly kind: "queued-lock";
+  readonly revision: number;
+}
+
+/** Results that are stored as they are; of acquisitions is stored how far they have come. */
+export type StoredResult =
   | CreateNamespaceResult
   | PutKeyResult
   | DeleteKeyResult
@@ -29,7 +56,12 @@ export type Result =
   | FreeMemoryResult
   | WriteMemoryResult
   | MembershipResult
-  | ClaimSlotResult;
+  | ClaimSlotResult
+  | CreateLockResult
+  | ReleaseLockResult
+  | ForceReleaseLockResult;
+
+export type Result = StoredResult | AcquireLockResult | QueuedLockResult;
 
 /** Whether the answer was computed now, taken from its row, or taken from a row that was too large for its values. */
 export type Replayed = "no" | "yes" | "no-values";
@@ -49,6 +81,10 @@ const KINDS = {
   "compare-and-swap": 4,
   membership: 5,
   "claim-slot": 6,
+  "create-lock": 20,
+  "release-lock": 21,
+  "force-release-lock": 22,
+  // 23: no answer, but how far the acquisition of a lock has come; see acquisition.ts.
   "allocate-memory": 30,
   "resize-memory": 31,
   "free-memory": 32,
@@ -57,7 +93,7 @@ const KINDS = {
 const VERDICTS: readonly ClaimSlotResult["verdict"][] = ["accepted", "no-slot", "slot-taken"];
 
 /** The answer without the values it carries; the answer itself if it cannot carry any. */
-export function withoutValues(answer: Result | CoordinationError): Result | CoordinationError {
+export function withoutValues(answer: StoredResult | CoordinationError): StoredResult | CoordinationError {
   if (answer instanceof CoordinationError) {
     return answer;
   }
@@ -72,7 +108,7 @@ export function withoutValues(answer: Result | CoordinationError): Result | Coor
   }
 }
 
-export function encodeAnswer(answer: Result | CoordinationError): Uint8Array {
+export function encodeAnswer(answer: StoredResult | CoordinationError): Uint8Array {
   const writer = new RecordWriter();
   if (answer instanceof CoordinationError) {
     writer.uint8(KINDS.error).text(answer.reason).text(answer.message).uint32(answer.details.size);
@@ -104,13 +140,24 @@ export function encodeAnswer(answer: Result | CoordinationError): Uint8Array {
       return writer.uint53(answer.configIndex).uint53(answer.memberId).finish();
     case "claim-slot":
       return writer.uint8(VERDICTS.indexOf(answer.verdict)).uint53(answer.memberId).finish();
+    case "create-lock":
+      return writer.uint53(answer.createdAtMs).finish();
+    case "release-lock":
+      return writer.finish();
+    case "force-release-lock":
+      writer.boolean(answer.previous !== null);
+      if (answer.previous !== null) {
+        writer.uint53(answer.previous.token);
+        writeHoldFields(writer, answer.previous);
+      }
+      return writer.finish();
     case "compare-and-swap":
       writer.boolean(answer.success).boolean(answer.currentExists).bytes(answer.currentValue);
       return writer.uint53(answer.modRevision).finish();
   }
 }
 
-export function decodeAnswer(bytes: Uint8Array): Result | CoordinationError {
+export function decodeAnswer(bytes: Uint8Array): StoredResult | CoordinationError {
   const reader = new RecordReader(bytes);
   const kind = reader.uint8();
   const answer = kind === KINDS.error ? readError(reader) : readResult(kind, reader);
@@ -118,7 +165,7 @@ export function decodeAnswer(bytes: Uint8Array): Result | CoordinationError {
   return answer;
 }
 
-function readResult(kind: number, reader: RecordReader): Result {
+function readResult(kind: number, reader: RecordReader): StoredResult {
   const revision = reader.uint53();
   switch (kind) {
     case KINDS["create-namespace"]:
@@ -168,6 +215,14 @@ function readResult(kind: number, reader: RecordReader): Result {
       const verdict = VERDICTS[reader.uint8()];
       invariant(verdict !== undefined, "claims have a known verdict");
       return { kind: "claim-slot", revision, verdict, memberId: reader.uint53() };
+    }
+    case KINDS["create-lock"]:
+      return { kind: "create-lock", revision, createdAtMs: reader.uint53() };
+    case KINDS["release-lock"]:
+      return { kind: "release-lock", revision };
+    case KINDS["force-release-lock"]: {
+      const previous = reader.boolean() ? { token: reader.uint53(), ...readHoldFields(reader) } : null;
+      return { kind: "force-release-lock", revision, previous };
     }
     default:
       invariant(false, "answers have a known kind", () => String(kind));

@@ -16,6 +16,7 @@ const progress: fc.Arbitrary<Progress> = fc.record({
   dataBytes: count,
   expiringKeys: count,
   replays: count,
+  lockTimers: count,
 });
 const SMALL: Progress = {
   appliedIndex: 1,
@@ -27,6 +28,7 @@ const SMALL: Progress = {
   dataBytes: 6,
   expiringKeys: 7,
   replays: 8,
+  lockTimers: 9,
 };
 
 function storeWith(value: Uint8Array): MemoryStateStore {
@@ -46,7 +48,7 @@ describe("progress", () => {
 
   it("has these bytes", () => {
     const numbers = [1, 2, 3, 4, 5].map((value) => `000000000000000${value}`).join("");
-    const counts = [6, 7, 8].map((value) => `000000000000000${value}`).join("");
+    const counts = [6, 7, 8, 9].map((value) => `000000000000000${value}`).join("");
     expect(encodeProgress(SMALL).toHex()).to.equal(`01${numbers}deadbeef${counts}`);
   });
 

@@ -20,9 +20,11 @@ export interface Progress {
   readonly digest: number;
   /** Bytes of keys, values and stored answers, for the quota. */
   readonly dataBytes: number;
-  /** Keys with a deadline, and stored answers: while there are any, time must go on. */
+  /** Keys with a deadline, and stored answers: while there are any, time must go on, as for the timers of locks. */
   readonly expiringKeys: number;
   readonly replays: number;
+  /** Holds, waits and delays of locks that run out. */
+  readonly lockTimers: number;
 }
 
 /** Nothing applied. */
@@ -36,6 +38,7 @@ const NO_PROGRESS: Progress = {
   dataBytes: 0,
   expiringKeys: 0,
   replays: 0,
+  lockTimers: 0,
 };
 
 const FORMAT = 1;
@@ -52,6 +55,7 @@ export function encodeProgress(progress: Progress): Uint8Array {
     .uint53(progress.dataBytes)
     .uint53(progress.expiringKeys)
     .uint53(progress.replays)
+    .uint53(progress.lockTimers)
     .finish();
 }
 
@@ -75,6 +79,7 @@ function decodeProgress(bytes: Uint8Array): Progress {
     dataBytes: reader.uint53(),
     expiringKeys: reader.uint53(),
     replays: reader.uint53(),
+    lockTimers: reader.uint53(),
   };
   reader.end();
   return progress;

@@ -2,28 +2,37 @@
  * Stored answers: a mutation that is sent again with the same request id is answered again and not executed again.
  *
  * Rows are scoped by subject and check the hash of the request (S13); they live in the replicated state for a window
- * of cluster ticks from the first execution. A second row per answer orders them by that tick, for pruning.
+ * of cluster ticks from the first execution. A second row per answer orders them by that tick, for pruning. Of a request
+ * for a lock is stored how far it has come, and its window begins when it neither waits nor holds any more (S24).
  */
 
 import { invariant } from "../raft/index.ts";
+import { type Acquisition, decodeAcquisition, encodeAcquisition, isAcquisition } from "./acquisition.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import type { Principal, RequestIdentity } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
-import { decodeAnswer, encodeAnswer, type Outcome, type Result, withoutValues } from "./outcome.ts";
+import { decodeAnswer, encodeAnswer, type Outcome, type StoredResult, withoutValues } from "./outcome.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { replayRow, replayTimeRow, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 
 const HASH_BYTES = 32;
+/** The tick of what has no window yet: an acquisition that is queued or held. No row orders it by time. */
+const LIVE = Number.MAX_SAFE_INTEGER;
 
 interface StoredAnswer {
   readonly payloadHash: Uint8Array;
+  /** Cluster tick at which its window began, or LIVE. */
   readonly tickMs: number;
+  /** Log index of the entry that stored it first: no other stored answer has the same. */
   readonly index: number;
   /** The answer was too large to keep the values it carried. */
   readonly stripped: boolean;
   readonly answer: Uint8Array;
 }
+
+/** What is stored under a request id: an answer, or how far the acquisition of a lock has come. */
+export type Found = { readonly outcome: Outcome } | { readonly acquisition: Acquisition };
 
 /** The stored outcome of this request, REQUEST_ID_REUSED if its id came with another payload, or null if it is new. */
 export function replayOf(context: ApplyContext, principal: Principal, request: RequestIdentity): Outcome | null {
@@ -38,6 +47,21 @@ export function storedOutcome(
   request: RequestIdentity,
   sinceMs: number,
 ): Outcome | null {
+  const found = findStored(reader, subject, request, sinceMs);
+  if (found === null) {
+    return null;
+  }
+  // A request that does not acquire a lock has another payload than one that does.
+  return "outcome" in found ? found.outcome : { answer: reused(), replayed: "no" };
+}
+
+/** The same for a request that may be the acquisition of a lock. */
+export function findStored(
+  reader: StateReader,
+  subject: string,
+  request: RequestIdentity,
+  sinceMs: number,
+): Found | null {
   const bytes = reader.get(replayRow(subject, request.requestId));
   if (bytes === undefined) {
     return null;
@@ -47,13 +71,19 @@ export function storedOutcome(
     return null;
   }
   if (!stored.payloadHash.every((byte, at) => byte === request.payloadHash[at])) {
-    const answer = new CoordinationError(
-      "REQUEST_ID_REUSED",
-      "the request-id was used before with another request; every request needs an id of its own",
-    );
-    return { answer, replayed: "no" };
+    return { outcome: { answer: reused(), replayed: "no" } };
   }
-  return { answer: decodeAnswer(stored.answer), replayed: stored.stripped ? "no-values" : "yes" };
+  if (isAcquisition(stored.answer)) {
+    return { acquisition: decodeAcquisition(stored.answer) };
+  }
+  return { outcome: { answer: decodeAnswer(stored.answer), replayed: stored.stripped ? "no-values" : "yes" } };
+}
+
+function reused(): CoordinationError {
+  return new CoordinationError(
+    "REQUEST_ID_REUSED",
+    "the request-id was used before with another request; every request needs an id of its own",
+  );
 }
 
 /** Stores the answer of a request that was executed now. */
@@ -61,26 +91,81 @@ export function storeAnswer(
   context: ApplyContext,
   principal: Principal,
   request: RequestIdentity,
-  answer: Result | CoordinationError,
+  answer: StoredResult | CoordinationError,
 ): void {
-  const key = replayRow(principal.subject, request.requestId);
-  const before = context.transaction.get(key);
-  if (before !== undefined) {
-    removeAnswer(context, key, before);
-  }
   const whole = encodeAnswer(answer);
   const bare = withoutValues(answer);
   // A long refusal carries no values: it stays as it is.
   const stripped = whole.length > context.limits.replayAnswerBytesMax && bare !== answer;
-  const row = encodeStoredAnswer({
+  put(context, replayRow(principal.subject, request.requestId), {
     payloadHash: request.payloadHash,
     tickMs: context.tickMs,
     index: context.index,
     stripped,
     answer: stripped ? encodeAnswer(bare) : whole,
   });
+}
+
+/** Stores how far the acquisition has come that this request has begun now; `isLive` while it is queued or held. */
+export function storeAcquisition(
+  context: ApplyContext,
+  principal: Principal,
+  request: RequestIdentity,
+  acquisition: Acquisition,
+  isLive: boolean,
+): void {
+  put(context, replayRow(principal.subject, request.requestId), {
+    payloadHash: request.payloadHash,
+    tickMs: isLive ? LIVE : context.tickMs,
+    index: context.index,
+    stripped: false,
+    answer: encodeAcquisition(acquisition),
+  });
+}
+
+/** How far the acquisition under this request id has come; undefined if there is none. */
+export function readAcquisition(reader: StateReader, subject: string, requestId: Uint8Array): Acquisition | undefined {
+  const bytes = reader.get(replayRow(subject, requestId));
+  if (bytes === undefined) {
+    return undefined;
+  }
+  const { answer } = decodeStoredAnswer(bytes);
+  return isAcquisition(answer) ? decodeAcquisition(answer) : undefined;
+}
+
+/**
+ * Changes fields of the acquisition under this request id, which is queued or held. When it is not any more, its window
+ * begins. Returns it as it was.
+ */
+export function changeAcquisition(
+  context: ApplyContext,
+  subject: string,
+  requestId: Uint8Array,
+  changes: Partial<Acquisition>,
+  isLive: boolean,
+): Acquisition {
+  const key = replayRow(subject, requestId);
+  const bytes = context.transaction.get(key);
+  invariant(bytes !== undefined, "what waits or is held has a stored acquisition");
+  const stored = decodeStoredAnswer(bytes);
+  invariant(stored.tickMs === LIVE, "the window of what waits or is held has not begun");
+  const before = decodeAcquisition(stored.answer);
+  const answer = encodeAcquisition({ ...before, ...changes });
+  put(context, key, { ...stored, tickMs: isLive ? LIVE : context.tickMs, answer });
+  return before;
+}
+
+/** Puts a row in the place of the one that may be there. */
+function put(context: ApplyContext, key: Uint8Array, stored: StoredAnswer): void {
+  const before = context.transaction.get(key);
+  if (before !== undefined) {
+    removeAnswer(context, key, before);
+  }
+  const row = encodeStoredAnswer(stored);
   context.transaction.put(key, row);
-  context.transaction.put(replayTimeRow(context.tickMs, context.index), key);
+  if (stored.tickMs !== LIVE) {
+    context.transaction.put(replayTimeRow(stored.tickMs, stored.index), key);
+  }
   context.countData(key.length + row.length);
   context.countReplays(1);
 }
@@ -122,7 +207,9 @@ export function applyPruneReplays(context: ApplyContext, countMax: number): void
 function removeAnswer(context: ApplyContext, key: Uint8Array, row: Uint8Array): void {
   const stored = decodeStoredAnswer(row);
   context.transaction.delete(key);
-  context.transaction.delete(replayTimeRow(stored.tickMs, stored.index));
+  if (stored.tickMs !== LIVE) {
+    context.transaction.delete(replayTimeRow(stored.tickMs, stored.index));
+  }
   context.countData(-key.length - row.length);
   context.countReplays(-1);
 }

@@ -9,6 +9,10 @@ import {
   expiryRow,
   keyRow,
   keyRowPrefixLength,
+  lockHoldRow,
+  lockRow,
+  lockTimerRow,
+  lockWaitRow,
   memoryErasureRow,
   memoryPageRow,
   memoryRegionRow,
@@ -21,6 +25,7 @@ import {
   replayRow,
   replayTimeRow,
   signingKeyRow,
+  splitLockRow,
   tableRange,
   userRow,
 } from "./rows.ts";
@@ -56,6 +61,10 @@ describe("keys of rows", () => {
     ["a segment of memory", memorySegmentRow(0x1_0000_0002, 3), "67 0000000100000002 0000000000000003"],
     ["a memory region", memoryRegionRow("ns", ID), `6d 6e73 00 ${"ee".repeat(16)}`],
     ["the memory of a namespace", memoryUsageRow("ns"), "6f 6e73"],
+    ["a lock", lockRow("ns", true, "é"), "6c 6e73 00 01 c3a9"],
+    ["a hold", lockHoldRow(1, 0x1_0000_0002), "68 0000000000000001 0000000100000002"],
+    ["a wait", lockWaitRow(1, 2), "6a 0000000000000001 0000000000000002"],
+    ["a timer of a lock", lockTimerRow(5, 2, 1, 7), "69 0000000000000005 02 0000000000000001 0000000000000007"],
     ["a deadline", expiryRow(5, "ns", KEY), "78 0000000000000005 6e73 00 c3a9"],
   ] as const) {
     it(`of ${name} have these bytes`, () => {
@@ -103,6 +112,20 @@ describe("keys of rows", () => {
     );
   });
 
+  it("S19: of locks differ with namespace, kind and name, and say all three", () => {
+    const namespace = fc.constantFrom("a", "aa", "a-a", "__proto__");
+    const name = fc.oneof(fc.constantFrom("", "\0", "a", "\u0001a"), fc.string({ unit: "binary", maxLength: 4 }));
+    const lock = fc.record({ namespace, rw: fc.boolean(), name: name.filter((text) => text.isWellFormed()) });
+    fc.assert(
+      fc.property(lock, lock, (a, b) => {
+        const same = a.namespace === b.namespace && a.rw === b.rw && a.name === b.name;
+        const row = lockRow(a.namespace, a.rw, a.name);
+        expect(compareBytes(row, lockRow(b.namespace, b.rw, b.name)) === 0).to.equal(same);
+        expect(splitLockRow(row)).to.deep.equal(a);
+      }),
+    );
+  });
+
   it("hold the user's key behind a part of known length", () => {
     for (const namespace of ["a", "prod-eu", "x".repeat(63)]) {
       expect(keyRow(namespace, KEY).subarray(keyRowPrefixLength(namespace))).to.deep.equal(KEY);
@@ -140,6 +163,10 @@ describe("tables", () => {
     ["memorySegment", memorySegmentRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
     ["memoryRegion", memoryRegionRow("a", ID)],
     ["memoryUsage", memoryUsageRow("a")],
+    ["lock", lockRow("a", true, "\uFFFF")],
+    ["lockHold", lockHoldRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
+    ["lockWait", lockWaitRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
+    ["lockTimer", lockTimerRow(Number.MAX_SAFE_INTEGER, 2, 1, 1)],
     ["expiry", expiryRow(Number.MAX_SAFE_INTEGER, "a", Uint8Array.of(0xff))],
   ] as const);
 

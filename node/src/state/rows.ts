@@ -6,7 +6,7 @@
  */
 
 import { writeUint53 } from "../raft/index.ts";
-import { encodeText } from "./record.ts";
+import { decodeText, encodeText } from "./record.ts";
 
 const TABLES = {
   progress: 0x61, // a
@@ -16,6 +16,10 @@ const TABLES = {
   apiKey: 0x6b, // k
   apiKeyPrefix: 0x71, // q
   namespace: 0x6e, // n
+  lock: 0x6c, // l
+  lockHold: 0x68, // h
+  lockTimer: 0x69, // i
+  lockWait: 0x6a, // j
   replay: 0x72, // r
   signingKey: 0x73, // s
   replayTime: 0x74, // t
@@ -132,6 +136,40 @@ export function memoryPageRow(storeRevision: number, page: number): Uint8Array {
 /** Rows of the segments whose pages are to be erased, by the revision that those were stored under. */
 export function memoryErasureRow(storeRevision: number, segment: number): Uint8Array {
   return row("memoryErasure", number(storeRevision), number(segment));
+}
+
+/** Row of a lock; exclusive and read-write locks have names of their own. */
+export function lockRow(namespace: string, rw: boolean, name: string): Uint8Array {
+  return row("lock", encodeText(namespace), NUL, Uint8Array.of(rw ? 1 : 0), encodeText(name));
+}
+
+/** The lock whose row has this key. */
+export function splitLockRow(key: Uint8Array): {
+  readonly namespace: string;
+  readonly rw: boolean;
+  readonly name: string;
+} {
+  const end = key.indexOf(0, 1);
+  return {
+    namespace: decodeText(key.subarray(1, end)),
+    rw: key[end + 1] === 1,
+    name: decodeText(key.subarray(end + 2)),
+  };
+}
+
+/** Rows of the live holds of a lock, by its id, in the order of their tokens. */
+export function lockHoldRow(lockId: number, token: number): Uint8Array {
+  return row("lockHold", number(lockId), number(token));
+}
+
+/** Rows of the waits for a lock, by its id, in the order of their positions: first come, first served. */
+export function lockWaitRow(lockId: number, position: number): Uint8Array {
+  return row("lockWait", number(lockId), number(position));
+}
+
+/** Rows of what runs out about locks, in the order of deadlines (cluster tick, ms); `about` tells which kind of thing. */
+export function lockTimerRow(deadlineMs: number, about: number, lockId: number, thing: number): Uint8Array {
+  return row("lockTimer", number(deadlineMs), Uint8Array.of(about), number(lockId), number(thing));
 }
 
 /** Whether the row is of a table that nearly every request reads and few write: worth keeping in memory. */

@@ -14,7 +14,6 @@ import {
   invariant,
   isJoint,
   NO_CONFIGURATION,
-  NO_ORIGIN,
   sealEntry,
 } from "../../src/raft/index.ts";
 import type {
@@ -28,6 +27,7 @@ import type {
 import {
   type ClientCommand,
   type ClusterOperation,
+  CoordinationError,
   DEFAULT_STATE_LIMITS,
   encodeCommand,
   encodeMembershipEntry,
@@ -46,6 +46,9 @@ export class SingleReplica implements HostReplica {
   readonly #cluster: FoundedCluster;
   readonly #machine: StateMachine;
   readonly memberId: number;
+  /** Number of the last attempt, and those that wait for a lock by their numbers. */
+  #seq = 0;
+  readonly #queued = new Map<number, ProposalDone>();
   /** The cluster tick, which the spec moves. */
   tickMs = 1_000;
   /** 0 = this member hears no leader. */
@@ -66,7 +69,12 @@ export class SingleReplica implements HostReplica {
   /** What becomes of a command, besides being noted: by default it is executed. */
   onPropose: (command: ClientCommand, done: ProposalDone) => void = (command, done) => {
     const outcome = this.execute(command);
-    queueMicrotask(() => done(null, outcome));
+    if (outcome.answer instanceof CoordinationError || outcome.answer.kind !== "queued-lock") {
+      queueMicrotask(() => done(null, outcome));
+      return;
+    }
+    // It waits for a lock: another entry has its answer.
+    this.#queued.set(this.#seq, done);
   };
   /** What becomes of a change of the membership, besides being noted: by default it is carried out. */
   onProposeMembership: (entry: MembershipEntry, done: ProposalDone) => void = (entry, done) => {
@@ -102,9 +110,16 @@ export class SingleReplica implements HostReplica {
     return this.#machine.progress.revision;
   }
 
-  propose(command: ClientCommand, _deadlineMs: number, done: ProposalDone): void {
+  propose(command: ClientCommand, _deadlineMs: number, done: ProposalDone): () => void {
     this.proposed.push(command);
     this.onPropose(command, done);
+    const { principal, request } = command;
+    const attempt = { memberId: this.memberId, boot: 1, seq: this.#seq };
+    return () => {
+      const { subject } = principal;
+      this.lead({ kind: "cancel-acquisition", subject, requestId: request.requestId, attempt });
+      this.#queued.delete(attempt.seq);
+    };
   }
 
   proposeMembership(entry: MembershipEntry, _deadlineMs: number, done: ProposalDone): void {
@@ -169,13 +184,20 @@ export class SingleReplica implements HostReplica {
   }
 
   #apply(type: EntryType, payload: Uint8Array): Outcome | null {
-    const envelope = { tickMs: this.tickMs, wallMs: this.#cluster.clock.wallMs(), origin: NO_ORIGIN };
+    this.#seq++;
+    const origin = { memberId: this.memberId, boot: 1, seq: this.#seq };
+    const envelope = { tickMs: this.tickMs, wallMs: this.#cluster.clock.wallMs(), origin };
     const entry = encodeEntry(type, envelope, payload);
     sealEntry(entry, 1, this.#machine.progress.appliedIndex + 1, (bytes) => crc32(bytes));
     const outcome = this.#machine.apply(entry, (index, change, expectIndex) =>
       changeConfiguration(this.#configuration(), index, change, expectIndex),
     );
     this.#machine.commit();
+    for (const settled of this.#machine.settled) {
+      const { seq } = settled.attempt;
+      this.#queued.get(seq)?.(null, settled.outcome);
+      this.#queued.delete(seq);
+    }
     return outcome;
   }
 }

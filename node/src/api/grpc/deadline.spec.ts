@@ -15,6 +15,15 @@ describe("deadline", () => {
     expect(allowedMs(NOW_MS + 60_001, NOW_MS)).equal(60_000);
   });
 
+  it("of a call that asks to wait is what the client sets up to an hour, else the wait and 5 s", () => {
+    expect(allowedMs(Infinity, NOW_MS, 20_000)).equal(25_000);
+    expect(allowedMs(Infinity, NOW_MS, 7_200_000)).equal(3_600_000);
+    expect(allowedMs(NOW_MS + 100_000, NOW_MS, 20_000)).equal(100_000);
+    expect(allowedMs(NOW_MS + 1, NOW_MS, 20_000)).equal(1);
+    expect(allowedMs(NOW_MS + 3_600_001, NOW_MS, 1)).equal(3_600_000);
+    expect(allowedMs(NOW_MS + 60_001, NOW_MS, 0)).equal(60_000);
+  });
+
   it("is over when it is now or was before", () => {
     expect(allowedMs(NOW_MS, NOW_MS)).equal(0);
     expect(allowedMs(NOW_MS - 7, NOW_MS)).equal(-7);

@@ -6,16 +6,20 @@ import { CoordinationError } from "../../state/index.ts";
 const DEADLINE_DEFAULT_MS = 5_000;
 /** However far away the client's deadline is. */
 const DEADLINE_MAX_MS = 60_000;
+/** The same for a call that asks to wait for a lock. */
+const WAITING_DEADLINE_MAX_MS = 3_600_000;
 
 /**
  * Milliseconds that a call may take from now on; 0 or less = none at all.
  *
  * @param deadline of the call as the library tells it, from `grpc-timeout`: Infinity = the client set none.
  * @param nowMs on the clock by which the library made the deadline, Date.now().
+ * @param waitMs that the request asks to wait for a lock.
  */
-export function allowedMs(deadline: Date | number, nowMs: number): number {
+export function allowedMs(deadline: Date | number, nowMs: number, waitMs = 0): number {
   const leftMs = Number(deadline) - nowMs;
-  return leftMs === Infinity ? DEADLINE_DEFAULT_MS : Math.min(leftMs, DEADLINE_MAX_MS);
+  const wantedMs = leftMs === Infinity ? waitMs + DEADLINE_DEFAULT_MS : leftMs;
+  return Math.min(wantedMs, waitMs > 0 ? WAITING_DEADLINE_MAX_MS : DEADLINE_MAX_MS);
 }
 
 /** The outcome is unknown whatever was done: a client need not tell one missed deadline from another (S12). */

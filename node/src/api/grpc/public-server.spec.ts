@@ -129,15 +129,17 @@ describe("public server", () => {
   });
 
   it("does not know the services that it does not serve yet", async () => {
-    const { createLock } = serviceDefinitions.LockService;
-    expect((await owner.call(createLock, Buffer.alloc(0))).code).equal("UNIMPLEMENTED");
+    const { watchLocks } = serviceDefinitions.WatchService;
+    expect((await owner.call(watchLocks as MethodDefinition<unknown, unknown>, Buffer.alloc(0))).code).equal(
+      "UNIMPLEMENTED",
+    );
   });
 
   describe("health", () => {
     const check = healthService.Check as unknown as MethodDefinition<{ service: string }, { status: string }>;
     const services = [
       "",
-      ...["KeyValueService", "MemoryService", "ClusterService", "ClusterAdminService"].map(
+      ...["KeyValueService", "LockService", "MemoryService", "ClusterService", "ClusterAdminService"].map(
         (name) => `coordination.v1.${name}`,
       ),
     ];
@@ -150,12 +152,12 @@ describe("public server", () => {
     }
 
     it("is that of the member for every service, without a token", async () => {
-      expect(await statuses()).deep.equal(Array(5).fill("NOT_SERVING"));
+      expect(await statuses()).deep.equal(Array(6).fill("NOT_SERVING"));
       ports.publicServer.setServing(true);
-      expect(await statuses()).deep.equal(Array(5).fill("SERVING"));
+      expect(await statuses()).deep.equal(Array(6).fill("SERVING"));
       ports.publicServer.setServing(false);
-      expect(await statuses()).deep.equal(Array(5).fill("NOT_SERVING"));
-      expect((await owner.call(check, { service: "coordination.v1.LockService" })).code).equal("NOT_FOUND");
+      expect(await statuses()).deep.equal(Array(6).fill("NOT_SERVING"));
+      expect((await owner.call(check, { service: "coordination.v1.WatchService" })).code).equal("NOT_FOUND");
     });
   });
 
@@ -224,6 +226,7 @@ describe("public server", () => {
         const { listServicesResponse } = await reflect(version, { listServices: "*" });
         expect(listServicesResponse?.service.map(({ name }) => name)).have.members([
           "coordination.v1.KeyValueService",
+          "coordination.v1.LockService",
           "coordination.v1.MemoryService",
           "coordination.v1.ClusterService",
           "coordination.v1.ClusterAdminService",

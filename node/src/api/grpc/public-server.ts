@@ -1,6 +1,6 @@
 /**
- * The public gRPC port of a member: KeyValueService, MemoryService, ClusterService and ClusterAdminService for the bearers of tokens,
- * health and reflection for everybody.
+ * The public gRPC port of a member: KeyValueService, LockService, MemoryService, ClusterService and ClusterAdminService
+ * for the bearers of tokens, health and reflection for everybody.
  */
 
 import {
@@ -23,6 +23,7 @@ import {
   Executor,
   type HostMember,
   KeyValueMethods,
+  LockMethods,
   MemoryMethods,
 } from "../methods/index.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
@@ -30,6 +31,7 @@ import type { ErrorLog } from "./error-log.ts";
 import { HealthService } from "./health.ts";
 import { type Implementation, unary } from "./implementation.ts";
 import { leaderEndpoint } from "./leader-endpoint.ts";
+import { lockService } from "./lock-service.ts";
 import { memoryService } from "./memory-service.ts";
 import { PublicAccess } from "./public-access.ts";
 import { addReflection } from "./reflection.ts";
@@ -44,7 +46,13 @@ export interface PublicServerOptions {
   readonly logger: ErrorLog;
 }
 
-const SERVICES: readonly ServiceName[] = ["KeyValueService", "MemoryService", "ClusterService", "ClusterAdminService"];
+const SERVICES: readonly ServiceName[] = [
+  "KeyValueService",
+  "LockService",
+  "MemoryService",
+  "ClusterService",
+  "ClusterAdminService",
+];
 
 export class PublicServer {
   readonly #server: GrpcServer;
@@ -61,6 +69,7 @@ export class PublicServer {
     this.#server = new GrpcServer(port.leaderEndpoint);
     const executor = new Executor(member);
     this.#server.addService(serviceDefinitions.KeyValueService, keyValueService(port, new KeyValueMethods(executor)));
+    this.#server.addService(serviceDefinitions.LockService, lockService(port, new LockMethods(executor)));
     this.#server.addService(serviceDefinitions.MemoryService, memoryService(port, new MemoryMethods(executor)));
     this.#server.addService(serviceDefinitions.ClusterService, clusterService(port, new ClusterMethods(executor)));
     const clusterAdmin = new ClusterAdminMethods(executor, member);

@@ -19,7 +19,7 @@ import {
   type Replayed,
   type RequestIdentity,
 } from "../../state/index.ts";
-import { type Call, type Reply, toError } from "../methods/index.ts";
+import { type CancellableCall, type Reply, toError } from "../methods/index.ts";
 import type { CallerAccess } from "./caller-access.ts";
 import { allowedMs, deadlineExceeded } from "./deadline.ts";
 import type { ErrorLog } from "./error-log.ts";
@@ -41,21 +41,26 @@ export interface UnaryMethod<Request, Response> {
   /** Full name, such as /coordination.v1.KeyValueService/PutKey. */
   readonly path: string;
   readonly codec: MessageCodec<Request>;
-  handle(call: Call, request: Request, reply: Reply<Response>): void;
+  /** Milliseconds that the request asks to wait for a lock; they prolong the deadline. */
+  readonly waitMs?: (request: Request) => number;
+  handle(call: CancellableCall, request: Request, reply: Reply<Response>): void;
 }
 
-export class UnaryCall<Caller extends { readonly principal: Principal }, Request, Response> implements Call {
+export class UnaryCall<Caller extends { readonly principal: Principal }, Request, Response> implements CancellableCall {
   readonly #port: PortContext<Caller>;
   readonly #method: UnaryMethod<Request, Response>;
   readonly #call: ServerUnaryCall<Buffer, Response>;
   readonly #respond: sendUnaryData<Response>;
-  readonly #allowedMs: number;
-  /** On the monotonic clock. */
-  readonly deadlineMs: number;
+  /** Date.now() and the monotonic clock at its begin. */
+  readonly #startedWallMs = Date.now();
+  readonly #startedMs: number;
+  #allowedMs: number;
   #timer: NodeJS.Timeout | undefined;
   #caller: Caller | undefined;
   #requestId: string | undefined;
   #answered = false;
+  /** To be called when the client is not there any more. */
+  #onGone: (() => void) | undefined;
 
   constructor(
     port: PortContext<Caller>,
@@ -67,8 +72,13 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     this.#method = method;
     this.#call = call;
     this.#respond = respond;
-    this.#allowedMs = allowedMs(call.getDeadline(), Date.now());
-    this.deadlineMs = port.clock.monotonicMs() + this.#allowedMs;
+    this.#startedMs = port.clock.monotonicMs();
+    this.#allowedMs = allowedMs(call.getDeadline(), this.#startedWallMs);
+  }
+
+  /** On the monotonic clock. */
+  get deadlineMs(): number {
+    return this.#startedMs + this.#allowedMs;
   }
 
   get principal(): Principal {
@@ -87,6 +97,15 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     return this.#requestId !== undefined;
   }
 
+  onGone(listener: () => void): void {
+    if (this.#answered || this.#call.cancelled) {
+      listener();
+      return;
+    }
+    this.#onGone = listener;
+    this.#call.once("cancelled", () => this.#leave());
+  }
+
   identity(): RequestIdentity {
     invariant(this.#requestId !== undefined, "a mutation that is to be recognised has a request id");
     // The path ends at the first NUL, so no two methods and requests have the same bytes.
@@ -100,7 +119,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
       this.#answer(deadlineExceeded(), "no");
       return;
     }
-    this.#timer = setTimeout(() => this.#answer(deadlineExceeded(), "no"), this.#allowedMs);
+    this.#startTimer();
     try {
       const authorization = this.#call.metadata.get("authorization").map(String);
       const caller = this.#port.access.authenticate(authorization, this.deadlineMs);
@@ -114,6 +133,25 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
       }
     } catch (error) {
       this.#fail(error);
+    }
+  }
+
+  /** Waits for the deadline, which may have come nearer or gone further away. */
+  #startTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(
+      () => {
+        this.#leave();
+        this.#answer(deadlineExceeded(), "no");
+      },
+      Math.max(0, this.deadlineMs - this.#port.clock.monotonicMs()),
+    );
+  }
+
+  /** Nobody waits for an answer any more. */
+  #leave(): void {
+    if (!this.#answered) {
+      this.#onGone?.();
     }
   }
 
@@ -136,6 +174,11 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     requireApiVersion(metadata);
     this.#requestId = this.#port.requestId === "required" ? requireRequestId(metadata) : requestId(metadata);
     const request = decode(this.#method.codec, this.#call.request);
+    const waitMs = this.#method.waitMs?.(request) ?? 0;
+    if (waitMs > 0) {
+      this.#allowedMs = allowedMs(this.#call.getDeadline(), this.#startedWallMs, waitMs);
+      this.#startTimer();
+    }
     this.#method.handle(this, request, (answer, replayed) => this.#answer(answer, replayed));
   }
 

@@ -22,6 +22,15 @@ export interface Call {
   identity(): RequestIdentity;
 }
 
+/** A call of which it is noticed when nobody waits for its answer any more. */
+export interface CancellableCall extends Call {
+  /**
+   * Calls the listener once the client has cancelled the call, is disconnected, or has been told that its deadline has
+   * passed; at once if that is so already. Not after the answer. There is one listener.
+   */
+  onGone(listener: () => void): void;
+}
+
 /**
  * Takes the answer of a call, once. An answer is a response, a refusal (CoordinationError), or any other Error, which is
  * a bug of the service and says nothing to the caller.

@@ -9,6 +9,8 @@
 import { ReadConsistency } from "@quoin/proto";
 import { invariant } from "../../raft/index.ts";
 import {
+  type AcquireLock,
+  type AcquireLockResult,
   type ClientOperation,
   CoordinationError,
   type Need,
@@ -17,7 +19,7 @@ import {
   type StateReader,
 } from "../../state/index.ts";
 import { attempt, toError } from "./attempt.ts";
-import type { Call, Reply } from "./call.ts";
+import type { Call, CancellableCall, Reply } from "./call.ts";
 import type { HostReplica } from "./host.ts";
 
 /** The operation and the result of one kind. */
@@ -46,6 +48,7 @@ export class Executor {
    *
    * @param operation makes the operation of the request, and raises what its fields break.
    * @param response makes the response of the result; `tickMs` is the cluster tick that remaining times count from.
+   * @param onProposed is given what is to be called when the caller is gone.
    */
   mutate<Kind extends ClientOperation["kind"], Response>(
     call: Call,
@@ -53,6 +56,7 @@ export class Executor {
     operation: () => OperationOf<Kind>,
     response: (result: ResultOf<Kind>, tickMs: number) => Response,
     reply: Reply<Response>,
+    onProposed?: (abandon: () => void) => void,
   ): void {
     const { replica } = this.#member;
     if (replica === null) {
@@ -67,11 +71,26 @@ export class Executor {
         return;
       }
       const { kind } = command.operation;
-      replica.propose(command, call.deadlineMs, (error, outcome) => {
+      const abandon = replica.propose(command, call.deadlineMs, (error, outcome) => {
         replyOutcome(error, outcome, kind, (result) => response(result, replica.tickMs), reply);
       });
+      onProposed?.(abandon);
     };
     authorized(call, need, propose, reply);
+  }
+
+  /**
+   * Acquires a lock: a mutation that may take as long as the lock is held by others, and that is undone when nobody waits
+   * for its answer any more (S25).
+   */
+  acquire<Response>(
+    call: CancellableCall,
+    need: Need,
+    operation: () => AcquireLock,
+    response: (result: AcquireLockResult) => Response,
+    reply: Reply<Response>,
+  ): void {
+    this.mutate(call, need, operation, response, reply, (abandon) => call.onGone(abandon));
   }
 
   /**

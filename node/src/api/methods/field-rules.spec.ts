@@ -1,21 +1,29 @@
-import type { ReadConsistency } from "@quoin/proto";
+import { type ReadConsistency, RWMode } from "@quoin/proto";
 import { expect } from "chai";
 import { CoordinationError } from "../../state/index.ts";
 import {
   conditionField,
   consistencyField,
   expectedModRevisionField,
+  fencingTokenField,
+  guardField,
+  holdTtlField,
   incarnationField,
   keyField,
+  labelField,
+  lockDelayField,
+  lockNameField,
   memberIdsField,
   memberNameField,
+  modeField,
   namespaceField,
+  optionalModeField,
   pageSizeField,
   prefixField,
-  refuseGuard,
   targetIdField,
   ttlField,
   valueField,
+  waitField,
 } from "./field-rules.ts";
 
 /** Reason, field and limit of the refusal. */
@@ -119,10 +127,55 @@ describe("field rules", () => {
     expect(refusal(() => consistencyField(2 as ReadConsistency))).deep.equal(["BAD_FIELD", "consistency", undefined]);
   });
 
-  it("refuses every guard, also an empty one", () => {
-    refuseGuard(undefined);
-    const empty = { lockName: "", fencingToken: 0n, rw: false };
-    expect(refusal(() => refuseGuard(empty))).deep.equal(["NOT_SERVED", "guard", undefined]);
+  it("takes guards that name a lock and a token, and none", () => {
+    expect(guardField(undefined)).deep.equal({});
+    const guard = { lockName: "l", fencingToken: 7n, rw: true };
+    expect(guardField(guard)).deep.equal({ guard: { lockName: "l", fencingToken: 7, rw: true } });
+    for (const fencingToken of [0n, -1n]) {
+      const refused = ["BAD_FIELD", "guard.fencing_token", undefined];
+      expect(refusal(() => guardField({ ...guard, fencingToken }))).deep.equal(refused);
+    }
+    expect(refusal(() => guardField({ ...guard, lockName: "" }))).deep.equal(["BAD_FIELD", "guard.lock_name", "256"]);
+    const long = { ...guard, lockName: "é".repeat(129) };
+    expect(refusal(() => guardField(long))).deep.equal(["TOO_LARGE", "guard.lock_name", "256"]);
+  });
+
+  it("takes names of locks of 1 to 256 bytes, labels of 0 to 256", () => {
+    expect([lockNameField("name", "é".repeat(128)), lockNameField("name", "\0")]).deep.equal(["é".repeat(128), "\0"]);
+    expect(refusal(() => lockNameField("name", ""))).deep.equal(["BAD_FIELD", "name", "256"]);
+    expect(refusal(() => lockNameField("name", `${"é".repeat(128)}a`))).deep.equal(["TOO_LARGE", "name", "256"]);
+    expect([labelField("owner", ""), labelField("owner", "a".repeat(256))]).deep.equal(["", "a".repeat(256)]);
+    expect(refusal(() => labelField("owner", "a".repeat(257)))).deep.equal(["TOO_LARGE", "owner", "256"]);
+  });
+
+  it("takes lives of holds of 1 s to a day, and delays of up to a minute", () => {
+    expect([0n, 1n, 86_400n].map((seconds) => holdTtlField(seconds, 30))).deep.equal([30, 1, 86_400]);
+    for (const seconds of [-1n, 86_401n]) {
+      expect(refusal(() => holdTtlField(seconds, 30))).deep.equal(["BAD_FIELD", "ttl_seconds", "86400"]);
+    }
+    expect([0n, 60n].map(lockDelayField)).deep.equal([0, 60]);
+    for (const seconds of [-1n, 61n]) {
+      expect(refusal(() => lockDelayField(seconds))).deep.equal(["BAD_FIELD", "lock_delay_seconds", "60"]);
+    }
+  });
+
+  it("takes waits of any length, as far as they make a difference, and no negative ones", () => {
+    expect([0n, 1n, 7_200_000n, 2n ** 53n - 1n].map(waitField)).deep.equal([0, 1, 7_200_000, 7_200_000]);
+    expect(refusal(() => waitField(-1n))).deep.equal(["BAD_FIELD", "wait_ms", undefined]);
+  });
+
+  it("takes tokens from 1, and 0 for none", () => {
+    expect([0n, 2n ** 53n - 1n].map(fencingTokenField)).deep.equal([0, Number.MAX_SAFE_INTEGER]);
+    expect(refusal(() => fencingTokenField(-1n))).deep.equal(["BAD_FIELD", "fencing_token", undefined]);
+  });
+
+  it("takes the modes of a read-write lock, and none where either will do", () => {
+    expect([RWMode.READ, RWMode.WRITE].map(modeField)).deep.equal(["read", "write"]);
+    expect([0, 1, 2].map((mode) => optionalModeField(mode as RWMode))).deep.equal([null, "read", "write"]);
+    for (const mode of [0, 3]) {
+      expect(refusal(() => modeField(mode as RWMode))).deep.equal(["BAD_FIELD", "mode", undefined]);
+    }
+    expect(refusal(() => optionalModeField(3 as RWMode))).deep.equal(["BAD_FIELD", "mode", undefined]);
   });
 
   it("takes incarnations of 32 hexadecimal digits", () => {

@@ -7,8 +7,8 @@
  * of the cluster is not judged here.
  */
 
-import { type Guard, ReadConsistency } from "@quoin/proto";
-import { CoordinationError, encodeText, SLOTS_MAX } from "../../state/index.ts";
+import { type Guard as GuardMessage, ReadConsistency, RWMode } from "@quoin/proto";
+import { CoordinationError, encodeText, type Guard, SLOTS_MAX } from "../../state/index.ts";
 
 /** Bytes of a key, in UTF-8. */
 const KEY_BYTES_MAX = 1024;
@@ -16,6 +16,13 @@ const KEY_BYTES_MAX = 1024;
 const VALUE_BYTES_MAX = 1024 * 1024;
 /** Seconds that a key may live: one year of 365 days. */
 const TTL_SECONDS_MAX = 31_536_000;
+/** Bytes of the name of a lock, the label of its holder, or a reason, in UTF-8. */
+const LABEL_BYTES_MAX = 256;
+/** Seconds that a hold lives without being renewed: a day. */
+const HOLD_SECONDS_MAX = 86_400;
+const LOCK_DELAY_SECONDS_MAX = 60;
+/** No call lasts longer than an hour: the second one is there so that its deadline comes before the end of its wait. */
+const WAIT_MS_MAX = 7_200_000;
 /** Entries in a page of a listing, and how many there are unless the caller says. */
 const PAGE_SIZE_MAX = 1000;
 const PAGE_SIZE_DEFAULT = 100;
@@ -115,12 +122,85 @@ export function consistencyField(consistency: ReadConsistency): ReadConsistency 
   return consistency;
 }
 
-/** Refuses a guard: there are no locks yet that it could name, and to ignore it would drop the protection it asks for. */
-export function refuseGuard(guard: Guard | undefined): void {
-  if (guard !== undefined) {
-    const message = "field guard is not served by this version; send the request without it";
-    throw new CoordinationError("NOT_SERVED", message, { details: new Map([["field", "guard"]]) });
+/** The name of a lock, 1 to LABEL_BYTES_MAX bytes in UTF-8. */
+export function lockNameField(field: string, name: string): string {
+  if (name === "") {
+    throw badField(field, `must have 1 to ${LABEL_BYTES_MAX} bytes`, LABEL_BYTES_MAX);
   }
+  return labelField(field, name);
+}
+
+/** A text for people and programs of the caller, up to LABEL_BYTES_MAX bytes in UTF-8. */
+export function labelField(field: string, text: string): string {
+  requireSize(field, encodeText(text), LABEL_BYTES_MAX);
+  return text;
+}
+
+/** Seconds of a hold's life, 1 to HOLD_SECONDS_MAX; 0 = this. */
+export function holdTtlField(ttlSeconds: bigint, whenZero: number): number {
+  if (ttlSeconds < 0n || ttlSeconds > HOLD_SECONDS_MAX) {
+    throw badField("ttl_seconds", `must be 0 (the default) or 1 to ${HOLD_SECONDS_MAX}`, HOLD_SECONDS_MAX);
+  }
+  return ttlSeconds === 0n ? whenZero : Number(ttlSeconds);
+}
+
+/** Seconds in which nobody gets a lock exclusively after a hold has expired or was forced. */
+export function lockDelayField(lockDelaySeconds: bigint): number {
+  if (lockDelaySeconds < 0n || lockDelaySeconds > LOCK_DELAY_SECONDS_MAX) {
+    throw badField("lock_delay_seconds", `must be 0 to ${LOCK_DELAY_SECONDS_MAX}`, LOCK_DELAY_SECONDS_MAX);
+  }
+  return Number(lockDelaySeconds);
+}
+
+/** Milliseconds that a request may wait for a lock; what no call lives to see makes no difference. */
+export function waitField(waitMs: bigint): number {
+  if (waitMs < 0n) {
+    throw badField("wait_ms", "must be 0 (do not wait) or above");
+  }
+  return Math.min(Number(waitMs), WAIT_MS_MAX);
+}
+
+/** The token of a hold; 0 = none is named. */
+export function fencingTokenField(token: bigint): number {
+  if (token < 0n) {
+    throw badField("fencing_token", "must be 0 (none) or the token of a hold, which is above 0");
+  }
+  return Number(token);
+}
+
+/** The mode that a hold of a read-write lock is to have. */
+export function modeField(mode: RWMode): "read" | "write" {
+  const known = optionalModeField(mode);
+  if (known === null) {
+    throw badField("mode", "must be READ (1) or WRITE (2)");
+  }
+  return known;
+}
+
+/** The mode that a hold of a read-write lock has; null = either. */
+export function optionalModeField(mode: RWMode): "read" | "write" | null {
+  switch (mode) {
+    case RWMode.RW_MODE_UNSPECIFIED:
+      return null;
+    case RWMode.READ:
+      return "read";
+    case RWMode.WRITE:
+      return "write";
+    default:
+      throw badField("mode", "must be READ (1) or WRITE (2)");
+  }
+}
+
+/** The hold under which a write is to count, as the field of an operation; none if it is to count anyhow. */
+export function guardField(guard: GuardMessage | undefined): { readonly guard?: Guard } {
+  if (guard === undefined) {
+    return {};
+  }
+  if (guard.fencingToken < 1n) {
+    throw badField("guard.fencing_token", "must be the token of a hold, which is above 0");
+  }
+  const lockName = lockNameField("guard.lock_name", guard.lockName);
+  return { guard: { lockName, fencingToken: Number(guard.fencingToken), rw: guard.rw } };
 }
 
 /** The 16 bytes of the id of a data directory, from the digits that GetStatus answers. */

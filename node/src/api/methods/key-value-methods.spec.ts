@@ -1,5 +1,7 @@
 import {
+  AcquireLockRequest,
   CompareAndSwapRequest,
+  CreateLockRequest,
   CreateNamespaceRequest,
   DeleteKeyRequest,
   GetKeyRequest,
@@ -8,6 +10,7 @@ import {
   type ListKeysResponse,
   PutKeyRequest,
   ReadConsistency,
+  ReleaseLockRequest,
   serviceDefinitions,
 } from "@quoin/proto";
 import { expect } from "chai";
@@ -293,13 +296,30 @@ describe("KeyValueService", () => {
       }
     });
 
-    it("does not serve guards, and says so instead of ignoring them", async () => {
-      const guard = { lockName: "l", fencingToken: 1 };
-      const unserved = ["UNIMPLEMENTED", "NOT_SERVED", "guard"];
-      expect(verdict(await put({ key: "k", guard }))).deep.equal(unserved);
-      expect(verdict(await remove({ key: "k", guard }))).deep.equal(unserved);
-      expect(verdict(await swap({ key: "k", guard }))).deep.equal(unserved);
-      expect(replica().proposed).deep.equal([]);
+    it("counts under a guard only while that hold is live, which is looked at after the namespace, before the key", async () => {
+      const { createLock, acquireLock, releaseLock } = serviceDefinitions.LockService;
+      const lock = { namespace: "default", name: "l" };
+      const fenced = ["ABORTED", "FENCED"];
+      const absent = { lockName: "l", fencingToken: 1n };
+      expect(verdict(await remove({ key: "absent", guard: absent })), "no such lock").deep.equal(fenced);
+      ok(await owner.call(createLock, CreateLockRequest.fromPartial(lock)));
+      const { fencingToken } = ok(await owner.call(acquireLock, AcquireLockRequest.fromPartial(lock)));
+      const guard = { lockName: "l", fencingToken };
+      expect(verdict(await put({ namespace: "nowhere", key: "k", guard }))).deep.equal([
+        ...["NOT_FOUND", "NAMESPACE_NOT_FOUND"],
+      ]);
+      expect((await put({ key: "k", guard })).code).equal("OK");
+      expect(verdict(await remove({ key: "absent", guard }))).deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
+      const wrong = { lockName: "l", fencingToken: fencingToken + 1n };
+      const otherKind = { ...guard, rw: true };
+      for (const one of [wrong, otherKind]) {
+        expect(verdict(await put({ key: "k", guard: one }))).deep.equal(fenced);
+      }
+      ok(await owner.call(releaseLock, ReleaseLockRequest.fromPartial({ ...lock, fencingToken })));
+      for (const call of [put, remove, swap]) {
+        expect(verdict(await call({ key: "k", guard }))).deep.equal(fenced);
+      }
+      expect((await get({ key: "k" })).response?.version, "refused, it changed nothing").equal(1n);
     });
   });
 

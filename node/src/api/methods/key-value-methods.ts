@@ -27,12 +27,12 @@ import type { Executor, Query } from "./executor.ts";
 import {
   consistencyField,
   expectedModRevisionField,
+  guardField,
   keyField,
   namespaceField,
   PAGE_BYTES_MAX,
   pageSizeField,
   prefixField,
-  refuseGuard,
   ttlField,
   valueField,
 } from "./field-rules.ts";
@@ -157,7 +157,6 @@ function keyQuery(request: GetKeyRequest): KeyQuery {
 }
 
 function putKeyOperation(request: PutKeyRequest) {
-  refuseGuard(request.guard);
   return {
     kind: "put-key" as const,
     namespace: namespaceField(request.namespace),
@@ -166,22 +165,22 @@ function putKeyOperation(request: PutKeyRequest) {
     ttlSeconds: ttlField(request.ttlSeconds),
     expectedModRevision: expectedModRevisionField(request.expectedModRevision),
     returnPrevious: request.returnPrevious,
+    ...guardField(request.guard),
   };
 }
 
 function deleteKeyOperation(request: DeleteKeyRequest) {
-  refuseGuard(request.guard);
   return {
     kind: "delete-key" as const,
     namespace: namespaceField(request.namespace),
     key: keyField(request.key),
     expectedModRevision: expectedModRevisionField(request.expectedModRevision),
     returnPrevious: request.returnPrevious,
+    ...guardField(request.guard),
   };
 }
 
 function compareAndSwapOperation(request: CompareAndSwapRequest) {
-  refuseGuard(request.guard);
   const { expectedValue } = request;
   return {
     kind: "compare-and-swap" as const,
@@ -191,6 +190,7 @@ function compareAndSwapOperation(request: CompareAndSwapRequest) {
     newValue: valueField("new_value", request.newValue),
     expectedModRevision: expectedModRevisionField(request.expectedModRevision),
     ttlSeconds: ttlField(request.ttlSeconds),
+    ...guardField(request.guard),
   };
 }
 

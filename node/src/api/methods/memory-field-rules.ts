@@ -1,14 +1,10 @@
 /** The rules of the fields of memory requests; see field-rules for how fields are refused. */
 
-import type { Guard as GuardMessage } from "@quoin/proto";
-import { CoordinationError, encodeText, type Guard } from "../../state/index.ts";
+import { CoordinationError } from "../../state/index.ts";
 import { badField, requireSize } from "./field-rules.ts";
 
 /** Bytes of one write or read: with the rest of its message it stays below the 4 MiB of a gRPC message. */
 const DATA_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024;
-/** Bytes of a label and of the name of a lock, in UTF-8. */
-const LABEL_BYTES_MAX = 256;
-const LOCK_NAME_BYTES_MAX = 256;
 /** RFC 9562 §4: the text form, in any case. */
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -33,12 +29,6 @@ export function sizeField(sizeBytes: bigint): number {
     throw badField("size_bytes", "must be at least 1", 1);
   }
   return Number(sizeBytes);
-}
-
-/** A label for people, up to LABEL_BYTES_MAX; may be empty. */
-export function labelField(label: string): string {
-  requireSize("label", encodeText(label), LABEL_BYTES_MAX);
-  return label;
 }
 
 /** The first byte that is meant. Whether the region has it depends on its size. */
@@ -79,19 +69,4 @@ export function expectedVersionField(version: bigint | undefined): number | unde
     throw badField("expected_version", "must be a version, which is above 0");
   }
   return Number(version);
-}
-
-/** The guard as a field of an operation, which has none without it. */
-export function guardField(guard: GuardMessage | undefined): { readonly guard?: Guard } {
-  if (guard === undefined) {
-    return {};
-  }
-  if (guard.lockName === "") {
-    throw badField("guard.lock_name", `must have 1 to ${LOCK_NAME_BYTES_MAX} bytes`, LOCK_NAME_BYTES_MAX);
-  }
-  requireSize("guard.lock_name", encodeText(guard.lockName), LOCK_NAME_BYTES_MAX);
-  if (guard.fencingToken < 1n) {
-    throw badField("guard.fencing_token", "must be the token of a hold, which is above 0");
-  }
-  return { guard: { lockName: guard.lockName, fencingToken: Number(guard.fencingToken), rw: guard.rw } };
 }

@@ -26,13 +26,11 @@ import { type Listing, openPageToken, sealPageToken } from "../../access/index.t
 import { describeMemory, listMemory, type MemoryRegion, readMemory, type StateReader } from "../../state/index.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor, Query } from "./executor.ts";
-import { consistencyField, namespaceField, pageSizeField } from "./field-rules.ts";
+import { consistencyField, guardField, labelField, namespaceField, pageSizeField } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
 import {
   dataField,
   expectedVersionField,
-  guardField,
-  labelField,
   lengthField,
   offsetField,
   regionIdField,
@@ -74,7 +72,7 @@ export class MemoryMethods {
         kind: "allocate-memory",
         namespace: namespaceField(request.namespace),
         sizeBytes: sizeField(request.sizeBytes),
-        label: labelField(request.label),
+        label: labelField("label", request.label),
       }),
       (result) => ({
         regionId: regionIdText(result.regionId),

@@ -1,0 +1,315 @@
+/**
+ * LockService: exclusive locks and read-write locks.
+ *
+ * Each method turns a request into an operation or a query and a result into a response. Who holds a lock, who waits, and
+ * whether a token still counts, is decided by the state machine. Remaining times in answers to Acquire are those of the
+ * entry that is answered (S23), in all others those of the moment.
+ */
+
+import {
+  type AcquireLockRequest,
+  type AcquireLockResponse,
+  type AcquireRWLockRequest,
+  type AcquireRWLockResponse,
+  type CreateLockRequest,
+  type CreateLockResponse,
+  type CreateRWLockRequest,
+  type CreateRWLockResponse,
+  type DescribeLockRequest,
+  type DescribeLockResponse,
+  type DescribeRWLockRequest,
+  type DescribeRWLockResponse,
+  type ForceReleaseLockRequest,
+  type ForceReleaseLockResponse,
+  type LockHold,
+  LockState,
+  type ReadConsistency,
+  type ReleaseLockRequest,
+  type ReleaseLockResponse,
+  type ReleaseRWLockRequest,
+  type ReleaseRWLockResponse,
+  RWMode,
+} from "@quoin/proto";
+import {
+  type AcquireLock,
+  type AcquireLockResult,
+  describeLock,
+  type Hold,
+  type LockMode,
+  type LockName,
+  type LockView,
+} from "../../state/index.ts";
+import type { Call, CancellableCall, Reply } from "./call.ts";
+import type { Executor, Query } from "./executor.ts";
+import {
+  consistencyField,
+  fencingTokenField,
+  holdTtlField,
+  labelField,
+  lockDelayField,
+  lockNameField,
+  modeField,
+  namespaceField,
+  optionalModeField,
+  waitField,
+} from "./field-rules.ts";
+import type { HostReplica } from "./host.ts";
+
+/** Life of holds of a lock that was created without a word about it, in seconds. */
+const TTL_SECONDS_DEFAULT = 30;
+
+const STATES: Record<LockView["state"], LockState> = {
+  free: LockState.FREE,
+  held: LockState.HELD,
+  "read-held": LockState.READ_HELD,
+  "write-held": LockState.WRITE_HELD,
+  cooldown: LockState.COOLDOWN,
+};
+const MODES: Record<LockMode, RWMode> = {
+  exclusive: RWMode.RW_MODE_UNSPECIFIED,
+  read: RWMode.READ,
+  write: RWMode.WRITE,
+};
+
+interface LockQuery extends Query, LockName {}
+
+/** Fields that requests about both kinds of locks have. */
+interface Named {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Milliseconds that a request asks to wait; what is no time at all is refused later, with the other fields. */
+export function waitMsOf({ waitMs }: Pick<AcquireLockRequest, "waitMs">): number {
+  return waitMs > 0n ? waitField(waitMs) : 0;
+}
+
+export class LockMethods {
+  readonly #executor: Executor;
+
+  constructor(executor: Executor) {
+    this.#executor = executor;
+  }
+
+  createLock(call: Call, request: CreateLockRequest, reply: Reply<CreateLockResponse>): void {
+    this.#create(call, request, false, reply);
+  }
+
+  createRWLock(call: Call, request: CreateRWLockRequest, reply: Reply<CreateRWLockResponse>): void {
+    this.#create(call, request, true, reply);
+  }
+
+  describeLock(call: Call, request: DescribeLockRequest, reply: Reply<DescribeLockResponse>): void {
+    this.#describe(
+      call,
+      request,
+      false,
+      ({ lock, state, holds }, replica) => ({
+        ...describedLock(lock, state, replica),
+        holder: lockHolds(holds, replica.tickMs)[0],
+        waiters: lock.waitingReaders + lock.waitingWriters,
+      }),
+      reply,
+    );
+  }
+
+  describeRWLock(call: Call, request: DescribeRWLockRequest, reply: Reply<DescribeRWLockResponse>): void {
+    this.#describe(
+      call,
+      request,
+      true,
+      ({ lock, state, holds }, replica) => ({
+        ...describedLock(lock, state, replica),
+        holders: lockHolds(holds, replica.tickMs),
+        waitingReaders: lock.waitingReaders,
+        waitingWriters: lock.waitingWriters,
+      }),
+      reply,
+    );
+  }
+
+  acquireLock(call: CancellableCall, request: AcquireLockRequest, reply: Reply<AcquireLockResponse>): void {
+    this.#executor.acquire(
+      call,
+      { access: "write", namespace: request.namespace },
+      () => acquireOperation(request, "exclusive"),
+      (result) => ({
+        ...acquired(result),
+        holder: lockHolds(result.holds, result.tickMs)[0],
+      }),
+      reply,
+    );
+  }
+
+  acquireRWLock(call: CancellableCall, request: AcquireRWLockRequest, reply: Reply<AcquireRWLockResponse>): void {
+    this.#executor.acquire(
+      call,
+      { access: "write", namespace: request.namespace },
+      () => acquireOperation(request, modeField(request.mode)),
+      (result) => ({
+        ...acquired(result),
+        mode: result.hold === null ? RWMode.RW_MODE_UNSPECIFIED : MODES[result.hold.mode],
+        holders: lockHolds(result.holds, result.tickMs),
+      }),
+      reply,
+    );
+  }
+
+  releaseLock(call: Call, request: ReleaseLockRequest, reply: Reply<ReleaseLockResponse>): void {
+    this.#release(call, request, false, () => null, reply);
+  }
+
+  releaseRWLock(call: Call, request: ReleaseRWLockRequest, reply: Reply<ReleaseRWLockResponse>): void {
+    this.#release(call, request, true, () => optionalModeField(request.mode), reply);
+  }
+
+  forceReleaseLock(call: Call, request: ForceReleaseLockRequest, reply: Reply<ForceReleaseLockResponse>): void {
+    this.#executor.mutate(
+      call,
+      { access: "admin", namespace: request.namespace },
+      () => ({
+        kind: "force-release-lock",
+        ...lockName(request, request.rw),
+        fencingToken: fencingTokenField(request.fencingToken),
+        reason: labelField("reason", request.reason),
+      }),
+      ({ previous, revision }, tickMs) => ({
+        released: previous !== null,
+        previous: previous === null ? undefined : lockHold(previous, tickMs),
+        revision: BigInt(revision),
+      }),
+      reply,
+    );
+  }
+
+  #create(
+    call: Call,
+    request: CreateLockRequest | CreateRWLockRequest,
+    rw: boolean,
+    reply: Reply<CreateLockResponse>,
+  ): void {
+    this.#executor.mutate(
+      call,
+      { access: "write", namespace: request.namespace },
+      () => ({
+        kind: "create-lock",
+        ...lockName(request, rw),
+        ttlSeconds: holdTtlField(request.ttlSeconds, TTL_SECONDS_DEFAULT),
+        lockDelaySeconds: lockDelayField(request.lockDelaySeconds),
+      }),
+      ({ createdAtMs, revision }) => ({
+        name: request.name,
+        createdAtMs: BigInt(createdAtMs),
+        revision: BigInt(revision),
+      }),
+      reply,
+    );
+  }
+
+  #describe<Response>(
+    call: Call,
+    request: DescribeLockRequest,
+    rw: boolean,
+    response: (view: LockView, replica: HostReplica) => Response,
+    reply: Reply<Response>,
+  ): void {
+    this.#executor.read(
+      call,
+      { access: "read", namespace: request.namespace },
+      (): LockQuery => ({ ...lockName(request, rw), consistency: consistency(request) }),
+      (replica, query) => response(describeLock(replica.state, query), replica),
+      reply,
+    );
+  }
+
+  #release(
+    call: Call,
+    request: ReleaseLockRequest,
+    rw: boolean,
+    mode: () => LockMode | null,
+    reply: Reply<ReleaseLockResponse>,
+  ): void {
+    this.#executor.mutate(
+      call,
+      { access: "write", namespace: request.namespace },
+      () => ({
+        kind: "release-lock",
+        ...lockName(request, rw),
+        mode: mode(),
+        owner: labelField("owner", request.owner),
+        fencingToken: fencingTokenField(request.fencingToken),
+      }),
+      ({ revision }) => ({ released: true, revision: BigInt(revision) }),
+      reply,
+    );
+  }
+}
+
+function lockName({ namespace, name }: Named, rw: boolean): LockName {
+  return { namespace: namespaceField(namespace), rw, name: lockNameField("name", name) };
+}
+
+function consistency(request: { readonly consistency: ReadConsistency }): ReadConsistency {
+  return consistencyField(request.consistency);
+}
+
+function acquireOperation(request: AcquireLockRequest | AcquireRWLockRequest, mode: LockMode): AcquireLock {
+  return {
+    kind: "acquire-lock",
+    namespace: namespaceField(request.namespace),
+    name: lockNameField("name", request.name),
+    mode,
+    // 0 stays 0: the default is the lock's own.
+    ttlSeconds: holdTtlField(request.ttlSeconds, 0),
+    owner: labelField("owner", request.owner),
+    waitMs: waitField(request.waitMs),
+    fencingToken: fencingTokenField(request.fencingToken),
+  };
+}
+
+/** What answers to both kinds of acquisitions say. */
+function acquired({ hold, state, queueLength, waitedMs, tickMs, revision }: AcquireLockResult) {
+  return {
+    acquired: hold !== null,
+    fencingToken: BigInt(hold?.token ?? 0),
+    ttlSeconds: BigInt(hold?.ttlSeconds ?? 0),
+    expiresInMs: hold === null ? 0n : remainingMs(hold, tickMs),
+    queueLength,
+    state: STATES[state],
+    waitedMs: BigInt(waitedMs),
+    revision: BigInt(revision),
+  };
+}
+
+/** What descriptions of both kinds of locks say. */
+function describedLock(lock: LockView["lock"], state: LockView["state"], { revision }: HostReplica) {
+  return {
+    name: lock.name,
+    state: STATES[state],
+    ttlSeconds: BigInt(lock.ttlSeconds),
+    lockDelaySeconds: BigInt(lock.lockDelaySeconds),
+    lastFencingToken: BigInt(lock.lastToken),
+    createdAtMs: BigInt(lock.createdAtMs),
+    revision: BigInt(revision),
+  };
+}
+
+function lockHolds(holds: readonly Hold[], tickMs: number): LockHold[] {
+  return holds.map((hold) => lockHold(hold, tickMs));
+}
+
+function lockHold(hold: Hold, tickMs: number): LockHold {
+  return {
+    owner: hold.owner,
+    subject: hold.subject,
+    fencingToken: BigInt(hold.token),
+    acquiredAtMs: BigInt(hold.acquiredAtMs),
+    expiresInMs: remainingMs(hold, tickMs),
+    mode: MODES[hold.mode],
+  };
+}
+
+/** Milliseconds until the deadline, at least 1 because a hold that is there has not expired (S21). */
+function remainingMs({ deadlineMs }: Hold, tickMs: number): bigint {
+  return BigInt(Math.max(1, deadlineMs - tickMs));
+}

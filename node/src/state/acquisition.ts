@@ -1,0 +1,52 @@
+/**
+ * How far a request for a lock has come: what is stored under its request id, so that a retry goes on where the request
+ * is and never gets a second hold (S24). The row lives as long as the request waits or its hold is live, and a replay
+ * window longer.
+ */
+
+import { invariant, type Origin } from "../raft/index.ts";
+import { type LockName, readLockName, readOrigin, writeLockName, writeOrigin } from "./lock-commands.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+
+export interface Acquisition {
+  readonly lock: LockName;
+  /** `cancelled`: whoever asked was gone; a retry begins anew. */
+  readonly status: "queued" | "granted" | "not-acquired" | "cancelled";
+  /** Position of the wait while it is queued, token of the hold once it was granted, else 0. */
+  readonly number: number;
+  /** The newest attempt: only that one may be answered or cancelled. */
+  readonly attempt: Origin;
+}
+
+/** The first byte of a stored acquisition: no kind of answer has this number. */
+const KIND = 23;
+const STATUSES: readonly Acquisition["status"][] = ["queued", "granted", "not-acquired", "cancelled"];
+
+export function encodeAcquisition({ lock, status, number, attempt }: Acquisition): Uint8Array {
+  const writer = new RecordWriter().uint8(KIND);
+  writeLockName(writer, lock);
+  writer.uint8(STATUSES.indexOf(status)).uint53(number);
+  writeOrigin(writer, attempt);
+  return writer.finish();
+}
+
+/** Whether what is stored is an acquisition, and no answer. */
+export function isAcquisition(bytes: Uint8Array): boolean {
+  return bytes[0] === KIND;
+}
+
+export function decodeAcquisition(bytes: Uint8Array): Acquisition {
+  const reader = new RecordReader(bytes);
+  const kind = reader.uint8();
+  invariant(kind === KIND, "acquisitions have their kind", () => String(kind));
+  const lock = readLockName(reader);
+  const status = STATUSES[reader.uint8()];
+  invariant(status !== undefined, "acquisitions have a known status");
+  const acquisition = { lock, status, number: reader.uint53(), attempt: readOrigin(reader) };
+  reader.end();
+  return acquisition;
+}
+
+export function isSameAttempt(one: Origin, other: Origin): boolean {
+  return one.memberId === other.memberId && one.boot === other.boot && one.seq === other.seq;
+}

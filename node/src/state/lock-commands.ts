@@ -1,0 +1,214 @@
+/**
+ * Commands about locks, and their encoding. One set of commands serves both kinds: an exclusive lock is a lock whose only
+ * mode is `exclusive`, a read-write lock has the modes `read` and `write`, and their names never meet.
+ */
+
+import { invariant, type Origin } from "../raft/index.ts";
+import type { RecordReader, RecordWriter } from "./record.ts";
+
+/** How a lock is held. `exclusive` on exclusive locks only, the others on read-write locks only. */
+export type LockMode = "exclusive" | "read" | "write";
+
+/** Which lock. */
+export interface LockName {
+  readonly namespace: string;
+  /** Whether it is a read-write lock. */
+  readonly rw: boolean;
+  readonly name: string;
+}
+
+export interface CreateLock extends LockName {
+  readonly kind: "create-lock";
+  /** Life of a hold that asks for none of its own, in seconds. */
+  readonly ttlSeconds: number;
+  /** Seconds after an expired or forced hold in which nobody gets the lock exclusively. */
+  readonly lockDelaySeconds: number;
+}
+
+export interface AcquireLock {
+  readonly kind: "acquire-lock";
+  readonly namespace: string;
+  readonly name: string;
+  /** Tells the kind of lock as well. */
+  readonly mode: LockMode;
+  /** Life of the hold in seconds, counted from its grant; 0 = the lock's own. */
+  readonly ttlSeconds: number;
+  /** Label of the holder; "" = the subject, or with a token: whatever the hold has. */
+  readonly owner: string;
+  /** Cluster ticks that it may wait, in milliseconds; 0 = it does not wait. */
+  readonly waitMs: number;
+  /** Token of the hold that is to be renewed, downgraded or upgraded; 0 = a new hold. */
+  readonly fencingToken: number;
+}
+
+export interface ReleaseLock extends LockName {
+  readonly kind: "release-lock";
+  /** Mode of the hold; null = whichever it has. */
+  readonly mode: LockMode | null;
+  readonly owner: string;
+  /** Token of the hold; 0 = the one of this subject, owner and mode. */
+  readonly fencingToken: number;
+}
+
+export interface ForceReleaseLock extends LockName {
+  readonly kind: "force-release-lock";
+  /** Token of the hold; 0 = all holds. */
+  readonly fencingToken: number;
+  /** Why: it is in the log, for whoever looks there, and has no effect. */
+  readonly reason: string;
+}
+
+/** What runs out: a hold, by its token; a wait, by its position; the delay of a lock, which has no number. */
+export interface LockTimer {
+  readonly about: "hold" | "wait" | "delay";
+  readonly lock: LockName;
+  readonly number: number;
+}
+
+/** Names what may have run out; apply decides (S22). */
+export interface ExpireLocks {
+  readonly kind: "expire-locks";
+  readonly timers: readonly LockTimer[];
+}
+
+/** Whoever asked for a lock by this attempt is not there any more: undoes it if no newer attempt has come (S25). */
+export interface CancelAcquisition {
+  readonly kind: "cancel-acquisition";
+  readonly subject: string;
+  /** 16 bytes. */
+  readonly requestId: Uint8Array;
+  readonly attempt: Origin;
+}
+
+export type LockClientOperation = CreateLock | AcquireLock | ReleaseLock | ForceReleaseLock;
+export type LockClusterOperation = ExpireLocks | CancelAcquisition;
+
+export const REQUEST_ID_BYTES = 16;
+const MODES: readonly LockMode[] = ["exclusive", "read", "write"];
+const ABOUTS: readonly LockTimer["about"][] = ["hold", "wait", "delay"];
+
+/** The code of what a timer is about, in commands and in the keys of rows. */
+export function codeOfTimer(about: LockTimer["about"]): number {
+  return ABOUTS.indexOf(about);
+}
+
+/** What a timer with the code is about. */
+export function timerOfCode(code: number): LockTimer["about"] {
+  const about = ABOUTS[code];
+  invariant(about !== undefined, "timers are about something known", () => String(code));
+  return about;
+}
+
+export function writeLockMode(writer: RecordWriter, mode: LockMode): void {
+  writer.uint8(MODES.indexOf(mode));
+}
+
+export function readLockMode(reader: RecordReader): LockMode {
+  const code = reader.uint8();
+  const mode = MODES[code];
+  invariant(mode !== undefined, "locks have a known mode", () => String(code));
+  return mode;
+}
+
+export function writeLockName(writer: RecordWriter, { namespace, rw, name }: LockName): void {
+  writer.text(namespace).boolean(rw).text(name);
+}
+
+export function readLockName(reader: RecordReader): LockName {
+  return { namespace: reader.text(), rw: reader.boolean(), name: reader.text() };
+}
+
+export function writeOrigin(writer: RecordWriter, { memberId, boot, seq }: Origin): void {
+  writer.uint53(memberId).uint53(boot).uint53(seq);
+}
+
+export function readOrigin(reader: RecordReader): Origin {
+  return { memberId: reader.uint53(), boot: reader.uint53(), seq: reader.uint53() };
+}
+
+export function writeLockOperation(writer: RecordWriter, operation: LockClientOperation | LockClusterOperation): void {
+  switch (operation.kind) {
+    case "create-lock":
+      writeLockName(writer, operation);
+      writer.uint53(operation.ttlSeconds).uint53(operation.lockDelaySeconds);
+      return;
+    case "acquire-lock":
+      writer.text(operation.namespace).text(operation.name);
+      writeLockMode(writer, operation.mode);
+      writer.uint53(operation.ttlSeconds).text(operation.owner);
+      writer.uint53(operation.waitMs).uint53(operation.fencingToken);
+      return;
+    case "release-lock":
+      writeLockName(writer, operation);
+      writer.boolean(operation.mode !== null);
+      writeLockMode(writer, operation.mode ?? "exclusive");
+      writer.text(operation.owner).uint53(operation.fencingToken);
+      return;
+    case "force-release-lock":
+      writeLockName(writer, operation);
+      writer.uint53(operation.fencingToken).text(operation.reason);
+      return;
+    case "expire-locks":
+      writer.uint32(operation.timers.length);
+      for (const { about, lock, number } of operation.timers) {
+        writer.uint8(codeOfTimer(about));
+        writeLockName(writer, lock);
+        writer.uint53(number);
+      }
+      return;
+    case "cancel-acquisition":
+      writer.text(operation.subject).fixed(operation.requestId, REQUEST_ID_BYTES);
+      writeOrigin(writer, operation.attempt);
+      return;
+  }
+}
+
+export function readCreateLock(reader: RecordReader): CreateLock {
+  const lock = readLockName(reader);
+  return { kind: "create-lock", ...lock, ttlSeconds: reader.uint53(), lockDelaySeconds: reader.uint53() };
+}
+
+export function readAcquireLock(reader: RecordReader): AcquireLock {
+  return {
+    kind: "acquire-lock",
+    namespace: reader.text(),
+    name: reader.text(),
+    mode: readLockMode(reader),
+    ttlSeconds: reader.uint53(),
+    owner: reader.text(),
+    waitMs: reader.uint53(),
+    fencingToken: reader.uint53(),
+  };
+}
+
+export function readReleaseLock(reader: RecordReader): ReleaseLock {
+  const lock = readLockName(reader);
+  const hasMode = reader.boolean();
+  const mode = readLockMode(reader);
+  invariant(hasMode || mode === "exclusive", "fields that are absent are empty");
+  const rest = { owner: reader.text(), fencingToken: reader.uint53() };
+  return { kind: "release-lock", ...lock, mode: hasMode ? mode : null, ...rest };
+}
+
+export function readForceReleaseLock(reader: RecordReader): ForceReleaseLock {
+  const lock = readLockName(reader);
+  return { kind: "force-release-lock", ...lock, fencingToken: reader.uint53(), reason: reader.text() };
+}
+
+export function readExpireLocks(reader: RecordReader): ExpireLocks {
+  const timers: LockTimer[] = [];
+  for (let left = reader.uint32(); left > 0; left--) {
+    timers.push({ about: timerOfCode(reader.uint8()), lock: readLockName(reader), number: reader.uint53() });
+  }
+  return { kind: "expire-locks", timers };
+}
+
+export function readCancelAcquisition(reader: RecordReader): CancelAcquisition {
+  const subject = reader.text();
+  return {
+    kind: "cancel-acquisition",
+    subject,
+    requestId: reader.fixed(REQUEST_ID_BYTES),
+    attempt: readOrigin(reader),
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * Grants of locks and the ends of holds: the rules by which a lock goes from one to the next.
+ *
+ * Waiting is first come, first served: nobody overtakes, also no reader a waiting writer (S29). A run of readers at the
+ * head is granted together. After a hold has expired or was forced, nobody gets the lock exclusively until its delay has
+ * ended, and a reader only beside live readers: whoever has lost the hold may not have noticed yet. Whoever waits is
+ * looked at again when its turn comes, and gets nothing if its rights are gone by then.
+ */
+
+import type { Acquisition } from "./acquisition.ts";
+import type { ApplyContext } from "./apply-context.ts";
+import type { CoordinationError } from "./coordination-error.ts";
+import type { LockMode } from "./lock-commands.ts";
+import { addHold, type Hold, type Lock, removeHold, removeWait, setDelay, visitWaits, type Wait } from "./lock-rows.ts";
+import { acquireResult, type LockView, viewOf } from "./lock-view.ts";
+import { refusalOf } from "./principals.ts";
+import { changeAcquisition } from "./replays.ts";
+
+const MS_PER_SECOND = 1000;
+
+/** What a grant needs to know of the request. */
+export type Asked = Pick<Hold, "owner" | "subject" | "requestId" | "mode" | "ttlSeconds">;
+
+/** Whether a hold in this mode may be granted now to whoever is first. */
+export function isGrantable(context: ApplyContext, lock: Lock, mode: LockMode): boolean {
+  const isDelayed = lock.delayUntilMs !== 0;
+  if (lock.exclusiveToken !== 0) {
+    return false;
+  }
+  if (mode === "read") {
+    return (!isDelayed || lock.readers > 0) && lock.readers < context.limits.lockReadersMax;
+  }
+  return !isDelayed && lock.readers === 0;
+}
+
+/** Cluster tick at which a life of so many seconds ends that begins now, in milliseconds. */
+export function deadlineAfter(context: ApplyContext, seconds: number): number {
+  return context.tickMs + seconds * MS_PER_SECOND;
+}
+
+/** Grants a hold at the next revision, which is its token. */
+export function grant(context: ApplyContext, lock: Lock, asked: Asked): Hold {
+  const token = context.nextRevision();
+  const { owner, subject, requestId, mode, ttlSeconds } = asked;
+  const deadlineMs = deadlineAfter(context, ttlSeconds);
+  const hold = { token, owner, subject, requestId, mode, ttlSeconds, acquiredAtMs: context.wallMs, deadlineMs };
+  addHold(context, lock, hold);
+  lock.lastToken = token;
+  if (mode === "read") {
+    lock.readers++;
+  } else {
+    lock.exclusiveToken = token;
+  }
+  return hold;
+}
+
+/** Ends a hold; what is stored of its request becomes this, for the length of its window. */
+export function endHold(
+  context: ApplyContext,
+  lock: Lock,
+  hold: Hold,
+  status: Acquisition["status"] = "granted",
+): void {
+  removeHold(context, lock, hold);
+  if (hold.mode === "read") {
+    lock.readers--;
+  } else {
+    lock.exclusiveToken = 0;
+  }
+  changeAcquisition(context, hold.subject, hold.requestId, { status }, false);
+}
+
+/** The holder may not know that the hold has ended: from now the lock's delay runs, if it has one. */
+export function startDelay(context: ApplyContext, lock: Lock): void {
+  if (lock.lockDelaySeconds > 0) {
+    setDelay(context, lock, deadlineAfter(context, lock.lockDelaySeconds));
+  }
+}
+
+/** Grants the lock to those who wait for it and whose turn has come, and answers them. */
+export function grantWaiting(context: ApplyContext, lock: Lock): void {
+  const granted: { readonly wait: Wait; readonly hold: Hold }[] = [];
+  const refused: { readonly wait: Wait; readonly refusal: CoordinationError }[] = [];
+  for (const { wait, refusal } of turnsCome(context, lock)) {
+    removeWait(context, lock, wait);
+    if (refusal !== null) {
+      refused.push({ wait, refusal });
+      continue;
+    }
+    const { requestId, owner, mode, ttlSeconds } = wait;
+    const asked = { owner, subject: wait.principal.subject, requestId, mode, ttlSeconds };
+    granted.push({ wait, hold: grant(context, lock, asked) });
+  }
+  for (const { wait, refusal } of refused) {
+    const attempt = endWait(context, wait, "cancelled");
+    context.settled.push({ attempt, outcome: { answer: refusal, replayed: "no" } });
+  }
+  if (granted.length === 0) {
+    return;
+  }
+  const view = viewOf(context.transaction, lock);
+  for (const { wait, hold } of granted) {
+    const change = { status: "granted", number: hold.token } as const;
+    const { attempt } = changeAcquisition(context, hold.subject, hold.requestId, change, true);
+    context.settled.push({ attempt, outcome: { answer: answerTo(context, view, wait, hold), replayed: "no" } });
+  }
+}
+
+/** The wait is over without a hold, because its time is up: answers it. The lock's row and queue are in order already. */
+export function answerTimeout(context: ApplyContext, lock: Lock, wait: Wait): void {
+  const attempt = endWait(context, wait, "not-acquired");
+  const answer = answerTo(context, viewOf(context.transaction, lock), wait, null);
+  context.settled.push({ attempt, outcome: { answer, replayed: "no" } });
+}
+
+/** What is stored of a wait that is over becomes this; returns the attempt that waited. */
+function endWait(context: ApplyContext, wait: Wait, status: "cancelled" | "not-acquired"): Acquisition["attempt"] {
+  const change = { status, number: 0 };
+  return changeAcquisition(context, wait.principal.subject, wait.requestId, change, false).attempt;
+}
+
+function answerTo(context: ApplyContext, view: LockView, wait: Wait, hold: Hold | null) {
+  const { tickMs, revision } = context;
+  return acquireResult(view, hold, { waitedMs: tickMs - wait.askedMs, tickMs, revision });
+}
+
+/** The waits at the head that end now: by a grant, or with a refusal because their rights are gone. */
+function turnsCome(
+  context: ApplyContext,
+  lock: Lock,
+): readonly { readonly wait: Wait; readonly refusal: CoordinationError | null }[] {
+  const turns: { wait: Wait; refusal: CoordinationError | null }[] = [];
+  const need = { access: "write", namespace: lock.namespace } as const;
+  // The lock as it will be: what is visited must not change meanwhile.
+  const planned = { ...lock };
+  visitWaits(context.transaction, lock, (wait) => {
+    if (!isGrantable(context, planned, wait.mode)) {
+      return false;
+    }
+    const refusal = refusalOf(context.transaction, wait.principal, need, context.wallMs);
+    turns.push({ wait, refusal });
+    if (refusal === null && wait.mode === "read") {
+      planned.readers++;
+    } else if (refusal === null) {
+      planned.exclusiveToken = Number.MAX_SAFE_INTEGER;
+    }
+    return true;
+  });
+  return turns;
+}

@@ -1,0 +1,444 @@
+/**
+ * Locks: create, acquire, renew, downgrade, upgrade, release, force, expire, cancel.
+ *
+ * The token of a hold is the revision of its grant, so tokens grow for ever. Time has its effects by entries only: a hold
+ * whose deadline has passed is live until the entry that expires it, and that entry is judged again (S21, S22).
+ */
+
+import type { Acquisition } from "./acquisition.ts";
+import { isSameAttempt } from "./acquisition.ts";
+import type { ApplyContext } from "./apply-context.ts";
+import type { ClientCommand, Principal, RequestIdentity } from "./command.ts";
+import { CoordinationError } from "./coordination-error.ts";
+import type {
+  AcquireLock,
+  CancelAcquisition,
+  CreateLock,
+  ExpireLocks,
+  ForceReleaseLock,
+  LockMode,
+  LockName,
+  LockTimer,
+  ReleaseLock,
+} from "./lock-commands.ts";
+import { answerTimeout, deadlineAfter, endHold, grant, grantWaiting, isGrantable, startDelay } from "./lock-grants.ts";
+import {
+  addWait,
+  type Hold,
+  kindOf,
+  type Lock,
+  quote,
+  readHold,
+  readHolds,
+  readLock,
+  readWait,
+  removeWait,
+  replaceHold,
+  replaceWait,
+  requireLock,
+  setDelay,
+  type Wait,
+  writeLock,
+} from "./lock-rows.ts";
+import { type AcquireLockResult, acquireResult, describeLock, viewOf } from "./lock-view.ts";
+import { requireNamespace } from "./namespaces.ts";
+import type {
+  CreateLockResult,
+  ForceReleaseLockResult,
+  Outcome,
+  QueuedLockResult,
+  ReleaseLockResult,
+} from "./outcome.ts";
+import { changeAcquisition, findStored, readAcquisition, storeAcquisition, storeAnswer } from "./replays.ts";
+import type { StateReader } from "./store.ts";
+
+/** Room that a lock must find: its row, and some for a hold, so that a lock that was created can be used. */
+const LOCK_BYTES_ABOUT = 1024;
+
+export function applyCreateLock(context: ApplyContext, command: CreateLock): CreateLockResult {
+  const { namespace, rw, name, ttlSeconds, lockDelaySeconds } = command;
+  requireNamespace(context.transaction, namespace);
+  if (readLock(context.transaction, command) !== undefined) {
+    throw new CoordinationError("LOCK_EXISTS", `${kindOf(command)} ${quote(command)} exists already`);
+  }
+  context.requireRoom(LOCK_BYTES_ABOUT);
+  const revision = context.nextRevision();
+  const lock: Lock = {
+    ...{ namespace, rw, name, id: revision, createdAtMs: context.wallMs, ttlSeconds, lockDelaySeconds },
+    ...{ lastToken: 0, exclusiveToken: 0, readers: 0, waitingReaders: 0, waitingWriters: 0, delayUntilMs: 0 },
+  };
+  context.countData(writeLock(context, lock));
+  return { kind: "create-lock", createdAtMs: context.wallMs, revision };
+}
+
+// ---- Acquiring ----
+
+type Acquiring = ClientCommand & { readonly operation: AcquireLock };
+
+/** Acquires a lock, or goes on where an earlier attempt of the same request is (S24). */
+export function applyAcquireLock(context: ApplyContext, command: Acquiring): Outcome {
+  const { principal, request } = command;
+  const since = context.tickMs - context.limits.replayWindowMs;
+  const found = findStored(context.transaction, principal.subject, request, since);
+  if (found !== null && "outcome" in found) {
+    return found.outcome;
+  }
+  if (found !== null && found.acquisition.status !== "cancelled") {
+    return goOn(context, command, found.acquisition);
+  }
+  try {
+    return begin(context, command);
+  } catch (error) {
+    if (error instanceof CoordinationError) {
+      storeAnswer(context, principal, request, error);
+      return { answer: error, replayed: "no" };
+    }
+    throw error;
+  }
+}
+
+function begin(context: ApplyContext, command: Acquiring): Outcome {
+  const { principal, request, operation } = command;
+  const lockName = nameOf(operation);
+  requireNamespace(context.transaction, lockName.namespace);
+  const lock = requireLock(context.transaction, lockName);
+  if (operation.fencingToken !== 0) {
+    return changeHold(context, lock, command);
+  }
+  const isFirst = lock.waitingReaders + lock.waitingWriters === 0;
+  const stored = { lock: lockName, attempt: context.origin };
+  if (isFirst && isGrantable(context, lock, operation.mode)) {
+    context.requireRoom(LOCK_BYTES_ABOUT);
+    const hold = grant(context, lock, askedBy(lock, principal, request, operation));
+    writeLock(context, lock);
+    storeAcquisition(context, principal, request, { ...stored, status: "granted", number: hold.token }, true);
+    return answered(context, lock, hold);
+  }
+  if (operation.waitMs === 0) {
+    storeAcquisition(context, principal, request, { ...stored, status: "not-acquired", number: 0 }, false);
+    return answered(context, lock, null);
+  }
+  requireWaitRoom(context, lock);
+  const wait = waitOf(context, lock, command);
+  addWait(context, lock, wait);
+  writeLock(context, lock);
+  storeAcquisition(context, principal, request, { ...stored, status: "queued", number: wait.position }, true);
+  return queued(context);
+}
+
+/** The request was begun by an earlier attempt; this one takes its place. */
+function goOn(context: ApplyContext, command: Acquiring, acquisition: Acquisition): Outcome {
+  const { principal, request } = command;
+  const lock = requireLock(context.transaction, acquisition.lock);
+  const { subject } = principal;
+  switch (acquisition.status) {
+    case "queued": {
+      const before = readWait(context.transaction, lock, acquisition.number) as Wait;
+      const { askedMs, deadlineMs } = waitOf(context, lock, command);
+      replaceWait(context, lock, before, { ...before, principal, askedMs, deadlineMs });
+      changeAcquisition(context, subject, request.requestId, { attempt: context.origin }, true);
+      const outcome: Outcome = { answer: superseded(), replayed: "no" };
+      context.settled.push({ attempt: acquisition.attempt, outcome });
+      return queued(context);
+    }
+    case "granted": {
+      const hold = readHold(context.transaction, lock, acquisition.number);
+      if (hold === undefined) {
+        return { answer: lockLost(acquisition.lock, acquisition.number), replayed: "yes" };
+      }
+      if (isSameRequest(hold, request)) {
+        changeAcquisition(context, subject, request.requestId, { attempt: context.origin }, true);
+      }
+      return { ...answered(context, lock, hold), replayed: "yes" };
+    }
+    default:
+      return { ...answered(context, lock, null), replayed: "yes" };
+  }
+}
+
+/** Renews the hold with the token, downgrades it, or upgrades it. */
+function changeHold(context: ApplyContext, lock: Lock, { principal, request, operation }: Acquiring): Outcome {
+  const { mode, owner, fencingToken } = operation;
+  const before = readHold(context.transaction, lock, fencingToken);
+  if (before === undefined) {
+    throw lockLost(lock, fencingToken);
+  }
+  requireHolder(lock, before, principal, owner);
+  const isUpgrade = before.mode === "read" && mode === "write";
+  const ttlSeconds = operation.ttlSeconds === 0 ? lock.ttlSeconds : operation.ttlSeconds;
+  const hold = isUpgrade
+    ? upgrade(context, lock, before, request, ttlSeconds)
+    : renew(context, lock, before, mode, ttlSeconds);
+  const stored = { lock: nameOf(operation), status: "granted", number: hold.token } as const;
+  // What is stored of a renewal has a window from now; that of the acquisition itself lives with the hold.
+  storeAcquisition(context, principal, request, { ...stored, attempt: context.origin }, isUpgrade);
+  if (before.mode === "write" && mode === "read") {
+    lock.exclusiveToken = 0;
+    lock.readers = 1;
+    // A visible change, at a revision of its own.
+    context.nextRevision();
+    grantWaiting(context, lock);
+  }
+  writeLock(context, lock);
+  return answered(context, lock, hold);
+}
+
+function renew(context: ApplyContext, lock: Lock, before: Hold, mode: LockMode, ttlSeconds: number): Hold {
+  const hold = { ...before, mode, ttlSeconds, deadlineMs: deadlineAfter(context, ttlSeconds) };
+  replaceHold(context, lock, before, hold);
+  return hold;
+}
+
+/** Refused unless it can be done at once: two readers that waited for each other would wait for ever (S29). */
+function upgrade(
+  context: ApplyContext,
+  lock: Lock,
+  before: Hold,
+  { requestId }: RequestIdentity,
+  ttlSeconds: number,
+): Hold {
+  const isAlone = lock.readers === 1 && lock.waitingReaders + lock.waitingWriters === 0;
+  if (!isAlone || lock.delayUntilMs !== 0) {
+    const why = isAlone ? "its delay after an expired hold has not ended" : "others read or wait";
+    throw new CoordinationError(
+      "UPGRADE_WOULD_DEADLOCK",
+      `hold ${before.token} of ${kindOf(lock)} ${quote(lock)} cannot be upgraded, because ${why}; it stays as it is`,
+    );
+  }
+  const { owner, subject } = before;
+  endHold(context, lock, before);
+  return grant(context, lock, { owner, subject, requestId, mode: "write", ttlSeconds });
+}
+
+// ---- Releasing ----
+
+/** Gives a hold back; raises NOT_LOCK_HOLDER or AMBIGUOUS_HOLD, and then nothing changes (S26). */
+export function applyReleaseLock(context: ApplyContext, principal: Principal, command: ReleaseLock): ReleaseLockResult {
+  requireNamespace(context.transaction, command.namespace);
+  const lock = requireLock(context.transaction, command);
+  const hold = holdToRelease(context, lock, principal, command);
+  endHold(context, lock, hold);
+  const revision = context.nextRevision();
+  grantWaiting(context, lock);
+  writeLock(context, lock);
+  return { kind: "release-lock", revision };
+}
+
+function holdToRelease(context: ApplyContext, lock: Lock, principal: Principal, command: ReleaseLock): Hold {
+  const { owner, mode, fencingToken } = command;
+  if (fencingToken !== 0) {
+    const hold = readHold(context.transaction, lock, fencingToken);
+    if (hold === undefined || (mode !== null && hold.mode !== mode)) {
+      throw notHolder(lock);
+    }
+    requireHolder(lock, hold, principal, owner);
+    return hold;
+  }
+  const wanted = owner === "" ? principal.subject : owner;
+  const [hold, ...others] = readHolds(context.transaction, lock).filter((one) => {
+    return one.subject === principal.subject && one.owner === wanted && (mode === null || one.mode === mode);
+  });
+  if (hold === undefined) {
+    throw notHolder(lock);
+  }
+  if (others.length > 0) {
+    throw new CoordinationError(
+      "AMBIGUOUS_HOLD",
+      `${others.length + 1} holds of ${kindOf(lock)} ${quote(lock)} match; name one by its fencing_token`,
+    );
+  }
+  return hold;
+}
+
+/** Takes the lock away from all holders, or from the one with the token. */
+export function applyForceReleaseLock(context: ApplyContext, command: ForceReleaseLock): ForceReleaseLockResult {
+  requireNamespace(context.transaction, command.namespace);
+  const lock = requireLock(context.transaction, command);
+  const holds = readHolds(context.transaction, lock).filter(({ token }) => {
+    return command.fencingToken === 0 || token === command.fencingToken;
+  });
+  const [previous = null] = holds;
+  if (previous === null) {
+    return { kind: "force-release-lock", previous, revision: context.revision };
+  }
+  for (const hold of holds) {
+    endHold(context, lock, hold);
+  }
+  const revision = context.nextRevision();
+  startDelay(context, lock);
+  grantWaiting(context, lock);
+  writeLock(context, lock);
+  return { kind: "force-release-lock", previous, revision };
+}
+
+// ---- What the cluster does by itself ----
+
+/** Ends those of the named things that are still there and whose time is up (S22). */
+export function applyExpireLocks(context: ApplyContext, { timers }: ExpireLocks): void {
+  for (const timer of timers) {
+    const lock = readLock(context.transaction, timer.lock);
+    if (lock !== undefined && expire(context, lock, timer)) {
+      grantWaiting(context, lock);
+      writeLock(context, lock);
+    }
+  }
+}
+
+/** Whether anything changed. Ticks are rounded down, so a deadline has passed only when the tick is above it (S21). */
+function expire(context: ApplyContext, lock: Lock, { about, number }: LockTimer): boolean {
+  const { transaction, tickMs } = context;
+  switch (about) {
+    case "hold": {
+      const hold = readHold(transaction, lock, number);
+      if (hold === undefined || hold.deadlineMs >= tickMs) {
+        return false;
+      }
+      endHold(context, lock, hold);
+      context.nextRevision();
+      startDelay(context, lock);
+      return true;
+    }
+    case "wait": {
+      const wait = readWait(transaction, lock, number);
+      if (wait === undefined || wait.deadlineMs >= tickMs) {
+        return false;
+      }
+      removeWait(context, lock, wait);
+      answerTimeout(context, lock, wait);
+      return true;
+    }
+    case "delay":
+      if (lock.delayUntilMs === 0 || lock.delayUntilMs >= tickMs) {
+        return false;
+      }
+      setDelay(context, lock, 0);
+      return true;
+  }
+}
+
+/**
+ * Undoes an acquisition whose caller is gone, if the attempt is its newest: takes it out of the queue, or gives back what
+ * it was granted meanwhile and nobody was told of, without a delay (S25).
+ */
+export function applyCancelAcquisition(context: ApplyContext, command: CancelAcquisition): void {
+  const { subject, requestId, attempt } = command;
+  const acquisition = readAcquisition(context.transaction, subject, requestId);
+  if (acquisition === undefined || !isSameAttempt(acquisition.attempt, attempt)) {
+    return;
+  }
+  const lock = requireLock(context.transaction, acquisition.lock);
+  if (acquisition.status === "queued") {
+    removeWait(context, lock, readWait(context.transaction, lock, acquisition.number) as Wait);
+    changeAcquisition(context, subject, requestId, { status: "cancelled", number: 0 }, false);
+  } else if (acquisition.status === "granted") {
+    const hold = readHold(context.transaction, lock, acquisition.number);
+    if (hold === undefined || !isSameRequest(hold, { requestId })) {
+      return;
+    }
+    endHold(context, lock, hold, "cancelled");
+    context.nextRevision();
+  } else {
+    return;
+  }
+  grantWaiting(context, lock);
+  writeLock(context, lock);
+}
+
+// ---- Looking from outside ----
+
+/**
+ * What the state shows about an attempt to acquire a lock: its outcome, which may be that it is queued, or null if
+ * nothing is stored about the request. Raises nothing; another attempt of the same request makes it `unknown`.
+ */
+export function acquisitionOutcome(
+  reader: StateReader,
+  { principal, request, attempt }: Pick<ClientCommand, "principal" | "request"> & Pick<Acquisition, "attempt">,
+  at: { readonly tickMs: number; readonly sinceMs: number; readonly revision: number },
+): Outcome | null {
+  const found = findStored(reader, principal.subject, request, at.sinceMs);
+  if (found === null || "outcome" in found) {
+    return found === null ? null : found.outcome;
+  }
+  const { lock: lockName, status, number, attempt: newest } = found.acquisition;
+  if (!isSameAttempt(newest, attempt) || status === "cancelled") {
+    return { answer: superseded(), replayed: "no" };
+  }
+  if (status === "queued") {
+    return { answer: { kind: "queued-lock", revision: at.revision }, replayed: "no" };
+  }
+  const view = describeLock(reader, lockName);
+  const hold = view.holds.find(({ token }) => token === number) ?? null;
+  if (status === "granted" && hold === null) {
+    return { answer: lockLost(lockName, number), replayed: "yes" };
+  }
+  // When it was granted is not known any more: 0 makes the holder's own deadline err early.
+  return { answer: acquireResult(view, hold, { ...at, waitedMs: 0 }), replayed: "yes" };
+}
+
+// ---- Shared ----
+
+function answered(context: ApplyContext, lock: Lock, hold: Hold | null) {
+  const { tickMs, revision } = context;
+  const answer: AcquireLockResult = acquireResult(viewOf(context.transaction, lock), hold, {
+    ...{ tickMs, revision },
+    waitedMs: 0,
+  });
+  return { answer, replayed: "no" as const };
+}
+
+function queued(context: ApplyContext): Outcome {
+  const answer: QueuedLockResult = { kind: "queued-lock", revision: context.revision };
+  return { answer, replayed: "no" };
+}
+
+function nameOf({ namespace, name, mode }: AcquireLock): LockName {
+  return { namespace, name, rw: mode !== "exclusive" };
+}
+
+function askedBy(lock: Lock, principal: Principal, { requestId }: RequestIdentity, operation: AcquireLock) {
+  return {
+    requestId,
+    subject: principal.subject,
+    owner: operation.owner === "" ? principal.subject : operation.owner,
+    mode: operation.mode,
+    ttlSeconds: operation.ttlSeconds === 0 ? lock.ttlSeconds : operation.ttlSeconds,
+  };
+}
+
+function waitOf(context: ApplyContext, lock: Lock, { principal, request, operation }: Acquiring): Wait {
+  const { owner, mode, ttlSeconds, requestId } = askedBy(lock, principal, request, operation);
+  const { tickMs, index } = context;
+  const deadlineMs = tickMs + operation.waitMs;
+  return { position: index, principal, requestId, owner, mode, ttlSeconds, askedMs: tickMs, deadlineMs };
+}
+
+function requireWaitRoom(context: ApplyContext, lock: Lock): void {
+  const { lockWaitsMax } = context.limits;
+  if (lock.waitingReaders + lock.waitingWriters >= lockWaitsMax) {
+    throw new CoordinationError("QUOTA", `${lockWaitsMax} requests wait for ${kindOf(lock)} ${quote(lock)} already`);
+  }
+}
+
+/** A token counts only with the subject that it was given to, and with its owner if one is named (S26). */
+function requireHolder(lock: Lock, hold: Hold, { subject }: Principal, owner: string): void {
+  if (hold.subject !== subject || (owner !== "" && hold.owner !== owner)) {
+    throw notHolder(lock);
+  }
+}
+
+function isSameRequest(hold: Hold, { requestId }: Pick<RequestIdentity, "requestId">): boolean {
+  return hold.requestId.every((byte, at) => byte === requestId[at]);
+}
+
+function notHolder(lock: LockName): CoordinationError {
+  return new CoordinationError("NOT_LOCK_HOLDER", `the caller does not hold ${kindOf(lock)} ${quote(lock)} like that`);
+}
+
+function lockLost(lock: LockName, token: number): CoordinationError {
+  return new CoordinationError("LOCK_LOST", `hold ${token} of ${kindOf(lock)} ${quote(lock)} is not live any more`);
+}
+
+function superseded(): CoordinationError {
+  const message = "another attempt of the same request has taken the place of this one";
+  return new CoordinationError("LEADER_CHANGED", message, { outcome: "unknown" });
+}

@@ -1,0 +1,353 @@
+/**
+ * Locks as anybody would write them down: arrays that are searched from the beginning, and nothing stored. What the
+ * replicated state machine makes of locks is compared with it. Answers are told in words, by which they compare.
+ */
+
+import type { AcquireLock, LockMode, LockName } from "../src/state/index.ts";
+
+/** What the model decides by, in the units of the state's limits and of a lock. */
+export interface LockModelLimits {
+  readonly replayWindowMs: number;
+  readonly lockWaitsMax: number;
+  readonly lockReadersMax: number;
+  /** Of every lock. */
+  readonly lockDelaySeconds: number;
+  readonly ttlSeconds: number;
+}
+
+export interface ModelHold {
+  readonly token: number;
+  readonly owner: string;
+  readonly subject: string;
+  mode: LockMode;
+  ttlSeconds: number;
+  deadlineMs: number;
+  /** The request whose hold it is. */
+  readonly request: ModelRequest;
+}
+
+interface ModelWait {
+  readonly request: ModelRequest;
+  askedMs: number;
+  deadlineMs: number;
+}
+
+/** A request that acquires, as often as it is sent. */
+export interface ModelRequest {
+  readonly id: number;
+  readonly subject: string;
+  readonly operation: AcquireLock;
+  status: "queued" | "granted" | "not-acquired" | "cancelled" | "refused" | "new";
+  reason: string;
+  token: number;
+  attempt: number;
+  /** From when its window runs; infinity while it waits or holds. */
+  sinceMs: number;
+}
+
+export interface ModelLock {
+  readonly name: LockName;
+  holds: ModelHold[];
+  queue: ModelWait[];
+  delayUntilMs: number;
+}
+
+/** Raised where a client's call is refused. */
+export class Refused extends Error {}
+
+export class LockModel {
+  readonly locks = new Map<string, ModelLock>();
+  readonly disabled = new Set<string>();
+  /** Attempts that others' operations have answered, as text. */
+  readonly settled: string[] = [];
+  revision = 1;
+  tickMs = 1_000;
+  readonly #limits: LockModelLimits;
+
+  constructor(limits: LockModelLimits) {
+    this.#limits = limits;
+  }
+
+  lockOf(name: LockName): ModelLock {
+    const found = this.locks.get(lockKey(name));
+    if (found === undefined) {
+      throw new Refused("LOCK_NOT_FOUND");
+    }
+    return found;
+  }
+
+  stateOf({ name, holds, delayUntilMs }: ModelLock): string {
+    const [first] = holds;
+    if (first !== undefined) {
+      return name.rw ? `${first.mode}-held` : "held";
+    }
+    return delayUntilMs === 0 ? "free" : "cooldown";
+  }
+
+  describe(found: ModelLock, hold: ModelHold | undefined, waitedMs: number): string {
+    const holds = found.holds.map((one) => `${one.token} ${one.mode} ${one.owner} ${one.deadlineMs}`).join(", ");
+    const what = hold === undefined ? "not acquired" : `acquired ${hold.token} for ${hold.ttlSeconds}`;
+    return `${what} [${holds}] ${this.stateOf(found)} ${found.queue.length} ${waitedMs} ${this.tickMs} ${this.revision}`;
+  }
+
+  /** Sends a request, for the first time or again. */
+  send(request: ModelRequest, attempt: number): string {
+    if (this.disabled.has(request.subject)) {
+      return "TOKEN_REVOKED";
+    }
+    const isKnown = request.status !== "new" && request.sinceMs >= this.tickMs - this.#limits.replayWindowMs;
+    if (!isKnown || request.status === "cancelled") {
+      return this.#begin(request, attempt);
+    }
+    if (request.status === "refused") {
+      return request.reason;
+    }
+    const found = this.lockOf(nameOf(request.operation));
+    if (request.status === "not-acquired") {
+      return this.describe(found, undefined, 0);
+    }
+    if (request.status === "granted") {
+      const hold = found.holds.find(({ token }) => token === request.token);
+      if (hold?.request === request) {
+        request.attempt = attempt;
+      }
+      return hold === undefined ? "LOCK_LOST" : this.describe(found, hold, 0);
+    }
+    const wait = found.queue.find((one) => one.request === request) as ModelWait;
+    this.settled.push(`${request.attempt}: LEADER_CHANGED`);
+    request.attempt = attempt;
+    wait.askedMs = this.tickMs;
+    wait.deadlineMs = this.tickMs + request.operation.waitMs;
+    return "queued-lock";
+  }
+
+  #begin(request: ModelRequest, attempt: number): string {
+    request.attempt = attempt;
+    request.sinceMs = this.tickMs;
+    try {
+      return this.#execute(request);
+    } catch (error) {
+      if (error instanceof Refused) {
+        request.status = "refused";
+        request.reason = error.message;
+        return error.message;
+      }
+      throw error;
+    }
+  }
+
+  #execute(request: ModelRequest): string {
+    const { operation: asked } = request;
+    const found = this.lockOf(nameOf(asked));
+    if (asked.fencingToken !== 0) {
+      return this.#change(found, request);
+    }
+    if (found.queue.length === 0 && this.#mayHave(found, asked.mode)) {
+      return this.describe(found, this.#grant(found, request), 0);
+    }
+    if (asked.waitMs === 0) {
+      request.status = "not-acquired";
+      return this.describe(found, undefined, 0);
+    }
+    if (found.queue.length === this.#limits.lockWaitsMax) {
+      throw new Refused("QUOTA");
+    }
+    request.status = "queued";
+    request.sinceMs = Number.POSITIVE_INFINITY;
+    found.queue.push({ request, askedMs: this.tickMs, deadlineMs: this.tickMs + asked.waitMs });
+    return "queued-lock";
+  }
+
+  #change(found: ModelLock, request: ModelRequest): string {
+    const { operation: asked } = request;
+    const hold = found.holds.find(({ token }) => token === asked.fencingToken);
+    if (hold === undefined) {
+      throw new Refused("LOCK_LOST");
+    }
+    if (hold.subject !== request.subject || (asked.owner !== "" && asked.owner !== hold.owner)) {
+      throw new Refused("NOT_LOCK_HOLDER");
+    }
+    const seconds = asked.ttlSeconds || this.#limits.ttlSeconds;
+    if (hold.mode === "read" && asked.mode === "write") {
+      if (found.holds.length > 1 || found.queue.length > 0 || found.delayUntilMs !== 0) {
+        throw new Refused("UPGRADE_WOULD_DEADLOCK");
+      }
+      this.end(found, hold);
+      return this.describe(found, this.#grant(found, request, hold.owner), 0);
+    }
+    const isDowngrade = hold.mode === "write" && asked.mode === "read";
+    Object.assign(hold, { mode: asked.mode, ttlSeconds: seconds, deadlineMs: this.tickMs + seconds * 1_000 });
+    request.status = "granted";
+    request.token = hold.token;
+    if (isDowngrade) {
+      this.revision++;
+      this.wake(found);
+    }
+    return this.describe(found, hold, 0);
+  }
+
+  #mayHave({ holds, delayUntilMs }: ModelLock, mode: LockMode): boolean {
+    if (mode !== "read") {
+      return holds.length === 0 && delayUntilMs === 0;
+    }
+    const isRead = holds.every((hold) => hold.mode === "read");
+    return isRead && holds.length < this.#limits.lockReadersMax && (holds.length > 0 || delayUntilMs === 0);
+  }
+
+  #grant(found: ModelLock, request: ModelRequest, owned?: string): ModelHold {
+    const { operation: asked } = request;
+    this.revision++;
+    const seconds = asked.ttlSeconds || this.#limits.ttlSeconds;
+    const hold = {
+      token: this.revision,
+      owner: owned ?? (asked.owner || request.subject),
+      ...{ subject: request.subject, mode: asked.mode, ttlSeconds: seconds, request },
+      deadlineMs: this.tickMs + seconds * 1_000,
+    };
+    found.holds.push(hold);
+    Object.assign(request, { status: "granted", token: hold.token, sinceMs: Number.POSITIVE_INFINITY });
+    return hold;
+  }
+
+  end(found: ModelLock, hold: ModelHold): void {
+    found.holds = found.holds.filter((one) => one !== hold);
+    hold.request.sinceMs = this.tickMs;
+  }
+
+  /** Gives the lock to those whose turn it is. */
+  wake(found: ModelLock): void {
+    const granted: [ModelWait, ModelHold][] = [];
+    const refused: string[] = [];
+    for (let next = found.queue[0]; next !== undefined; next = found.queue[0]) {
+      const { request } = next;
+      if (!this.#mayHave(found, request.operation.mode)) {
+        break;
+      }
+      found.queue.shift();
+      if (this.disabled.has(request.subject)) {
+        Object.assign(request, { status: "cancelled", sinceMs: this.tickMs });
+        refused.push(`${request.attempt}: TOKEN_REVOKED`);
+      } else {
+        granted.push([next, this.#grant(found, request)]);
+      }
+    }
+    // Refusals are told before grants.
+    this.settled.push(...refused);
+    for (const [{ request, askedMs }, hold] of granted) {
+      this.settled.push(`${request.attempt}: ${this.describe(found, hold, this.tickMs - askedMs)}`);
+    }
+  }
+
+  release(name: LockName, { subject: who, owner: whose, mode, token }: ModelRelease): string {
+    const found = this.lockOf(name);
+    const isOwn = (hold: ModelHold) => hold.subject === who && (mode === null || hold.mode === mode);
+    const matches = found.holds.filter((hold) => {
+      if (token !== 0) {
+        return hold.token === token && isOwn(hold) && (whose === "" || whose === hold.owner);
+      }
+      return isOwn(hold) && hold.owner === (whose || who);
+    });
+    const [hold] = matches;
+    if (hold === undefined || matches.length > 1) {
+      throw new Refused(hold === undefined ? "NOT_LOCK_HOLDER" : "AMBIGUOUS_HOLD");
+    }
+    this.end(found, hold);
+    this.revision++;
+    const { revision } = this;
+    this.wake(found);
+    return `release-lock ${revision}`;
+  }
+
+  force(name: LockName, token: number): string {
+    const found = this.lockOf(name);
+    const taken = found.holds.filter((hold) => token === 0 || hold.token === token);
+    if (taken.length === 0) {
+      return `force-release-lock none ${this.revision}`;
+    }
+    for (const hold of taken) {
+      this.end(found, hold);
+    }
+    this.revision++;
+    const { revision } = this;
+    found.delayUntilMs = this.tickMs + this.#limits.lockDelaySeconds * 1_000;
+    this.wake(found);
+    return `force-release-lock ${taken[0]?.token} ${revision}`;
+  }
+
+  cancel(request: ModelRequest, attempt: number): void {
+    if (request.attempt !== attempt || (request.status !== "queued" && request.status !== "granted")) {
+      return;
+    }
+    const found = this.lockOf(nameOf(request.operation));
+    const hold = found.holds.find((one) => one.request === request);
+    if (request.status === "granted" && hold === undefined) {
+      return;
+    }
+    if (hold !== undefined) {
+      this.end(found, hold);
+      this.revision++;
+    }
+    found.queue = found.queue.filter((wait) => wait.request !== request);
+    Object.assign(request, { status: "cancelled", sinceMs: this.tickMs });
+    this.wake(found);
+  }
+
+  /** What is due of all locks, the earliest first: holds before waits before delays of one moment. */
+  due(): { readonly end: () => void }[] {
+    const about: { deadlineMs: number; order: number; end: () => void }[] = [];
+    for (const found of this.locks.values()) {
+      for (const hold of found.holds) {
+        about.push({ deadlineMs: hold.deadlineMs, order: 0, end: () => this.#expire(found, hold) });
+      }
+      for (const wait of found.queue) {
+        about.push({ deadlineMs: wait.deadlineMs, order: 1, end: () => this.#giveUp(found, wait) });
+      }
+      if (found.delayUntilMs !== 0) {
+        about.push({ deadlineMs: found.delayUntilMs, order: 2, end: () => this.#endDelay(found) });
+      }
+    }
+    about.sort((a, b) => a.deadlineMs - b.deadlineMs || a.order - b.order);
+    return about.filter(({ deadlineMs }) => deadlineMs < this.tickMs);
+  }
+
+  #expire(found: ModelLock, hold: ModelHold): void {
+    this.end(found, hold);
+    this.revision++;
+    found.delayUntilMs = this.tickMs + this.#limits.lockDelaySeconds * 1_000;
+    this.wake(found);
+  }
+
+  #giveUp(found: ModelLock, wait: ModelWait): void {
+    if (!found.queue.includes(wait)) {
+      return;
+    }
+    found.queue = found.queue.filter((one) => one !== wait);
+    const { request } = wait;
+    Object.assign(request, { status: "not-acquired", sinceMs: this.tickMs });
+    this.settled.push(`${request.attempt}: ${this.describe(found, undefined, this.tickMs - wait.askedMs)}`);
+    this.wake(found);
+  }
+
+  #endDelay(found: ModelLock): void {
+    // An expiry of the same lot may have begun it anew.
+    if (found.delayUntilMs < this.tickMs) {
+      found.delayUntilMs = 0;
+      this.wake(found);
+    }
+  }
+}
+
+export interface ModelRelease {
+  readonly subject: string;
+  readonly owner: string;
+  readonly mode: "read" | "write" | null;
+  readonly token: number;
+}
+
+export function lockKey({ rw, name }: LockName): string {
+  return `${rw} ${name}`;
+}
+
+function nameOf({ namespace, name, mode }: AcquireLock): LockName {
+  return { namespace, name, rw: mode !== "exclusive" };
+}

@@ -51,7 +51,10 @@ const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
     keys: fc.array(fc.record({ namespace, key: bytes, modRevision: count }), { maxLength: 4 }),
   }),
   fc.constant({ kind: "tick" as const }),
-  fc.record({ kind: fc.constant("prune-replays" as const), countMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }) }),
+  fc.record({
+    kind: fc.constantFrom("prune-replays" as const, "trim-history" as const),
+    countMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+  }),
 );
 const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({
@@ -89,7 +92,7 @@ describe("commands", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).to.equal(7);
+    expect(kinds.size).to.equal(8);
   });
 
   // What is in the logs of every member: a change here is a change of the storage format.
@@ -131,6 +134,7 @@ describe("commands", () => {
     ],
     ["tick", byLeader({ kind: "tick" }), "0106"],
     ["prune-replays", byLeader({ kind: "prune-replays", countMax: 512 }), "0107 00000200"],
+    ["trim-history", byLeader({ kind: "trim-history", countMax: 512 }), "0128 00000200"],
   ] as const) {
     it(`have these bytes: ${name}`, () => {
       expect(encodeCommand(written).toHex()).to.equal(golden.replaceAll(" ", ""));

@@ -78,9 +78,15 @@ export interface PruneReplays {
   readonly countMax: number;
 }
 
+/** Drops changes that are beyond the limits of the history, the oldest first, at most this many revisions. */
+export interface TrimHistory {
+  readonly kind: "trim-history";
+  readonly countMax: number;
+}
+
 export type ClientOperation = CreateNamespace | PutKey | DeleteKey | CompareAndSwap;
 /** What the cluster proposes by itself: its leader, or a member about itself. */
-export type ClusterOperation = ExpireKeys | Tick | PruneReplays | ClaimSlot | UpdateMember;
+export type ClusterOperation = ExpireKeys | Tick | PruneReplays | ClaimSlot | UpdateMember | TrimHistory;
 
 export interface ClientCommand {
   readonly principal: Principal;
@@ -116,7 +122,17 @@ const KINDS = {
   "prune-replays": 7,
   "claim-slot": 8,
   "update-member": 9,
+  "trim-history": 40,
 } as const;
+/** Commands that no client asks for. */
+const CLUSTER_KINDS: ReadonlySet<number> = new Set([
+  KINDS["expire-keys"],
+  KINDS.tick,
+  KINDS["prune-replays"],
+  KINDS["claim-slot"],
+  KINDS["update-member"],
+  KINDS["trim-history"],
+]);
 const REQUEST_ID_BYTES = 16;
 const HASH_BYTES = 32;
 
@@ -140,7 +156,7 @@ export function decodeCommand(bytes: Uint8Array): Command {
   const format = reader.uint8();
   invariant(format === FORMAT, "commands have a known format", () => String(format));
   const kind = reader.uint8();
-  if (kind >= KINDS["expire-keys"] && kind <= KINDS["update-member"]) {
+  if (CLUSTER_KINDS.has(kind)) {
     const operation = decodeClusterOperation(kind, reader);
     reader.end();
     return { principal: null, request: null, operation };
@@ -184,6 +200,7 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Clus
     case "tick":
       return;
     case "prune-replays":
+    case "trim-history":
       writer.uint32(operation.countMax);
       return;
     case "claim-slot":
@@ -251,6 +268,8 @@ function decodeClusterOperation(kind: number, reader: RecordReader): ClusterOper
     }
     case KINDS["prune-replays"]:
       return { kind: "prune-replays", countMax: reader.uint32() };
+    case KINDS["trim-history"]:
+      return { kind: "trim-history", countMax: reader.uint32() };
     case KINDS["claim-slot"]:
       return {
         kind: "claim-slot",

@@ -19,9 +19,10 @@ export {
 } from "./command.ts";
 export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
 export { encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
+export { isHistoryDue } from "./history.ts";
 export type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./keys.ts";
 export { expiredKeys, getKey, type KeyPage, listKeys, type PageBounds, type StoredKey } from "./keys.ts";
-export { DEFAULT_STATE_LIMITS, type StateLimits } from "./limits.ts";
+export { DEFAULT_STATE_LIMITS, type HistoryLimits, type StateLimits } from "./limits.ts";
 export { type Reconfigure, StateMachine } from "./machine.ts";
 export {
   type ClaimSlot,

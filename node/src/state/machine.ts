@@ -23,6 +23,7 @@ import { ApplyContext } from "./apply-context.ts";
 import { type ClientCommand, type ClientOperation, type ClusterOperation, decodeCommand } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { applyFounding, decodeFounding } from "./founding.ts";
+import { applyTrimHistory } from "./history.ts";
 import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys.ts";
 import type { StateLimits } from "./limits.ts";
 import {
@@ -197,6 +198,9 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
       return null;
     case "prune-replays":
       applyPruneReplays(context, operation.countMax);
+      return null;
+    case "trim-history":
+      applyTrimHistory(context, operation);
       return null;
     case "tick":
       return null;

@@ -10,9 +10,11 @@ import { encodeText } from "./record.ts";
 
 const TABLES = {
   progress: 0x61, // a
+  historyBounds: 0x62, // b
   configuration: 0x63, // c
   key: 0x64, // d
   email: 0x65, // e
+  history: 0x68, // h
   apiKey: 0x6b, // k
   apiKeyPrefix: 0x71, // q
   namespace: 0x6e, // n
@@ -53,6 +55,8 @@ function number(value: number): Uint8Array {
 export const PROGRESS_ROW = row("progress");
 /** Roles, directory of members, cluster id and version. */
 export const CONFIGURATION_ROW = row("configuration");
+/** Which part of the history of changes is kept. */
+export const HISTORY_BOUNDS_ROW = row("historyBounds");
 /** The secret that authenticates page tokens. */
 export const PAGE_TOKEN_KEY_ROW = row("pageTokenKey");
 
@@ -82,6 +86,11 @@ export function replayRow(subject: string, requestId: Uint8Array): Uint8Array {
 /** Rows that order the answers by the tick of their first execution, then log index. */
 export function replayTimeRow(tickMs: number, index: number): Uint8Array {
   return row("replayTime", number(tickMs), number(index));
+}
+
+/** Rows of the changes by their revision. */
+export function historyRow(revision: number): Uint8Array {
+  return row("history", number(revision));
 }
 
 export function userRow(userId: string): Uint8Array {

@@ -19,7 +19,13 @@ export {
 } from "./command.ts";
 export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
 export { encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
-export { isHistoryDue } from "./history.ts";
+export {
+  isHistoryDue,
+  type KeyChange,
+  type RevisionChanges,
+  readHistoryBounds,
+  scanHistory,
+} from "./history.ts";
 export type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./keys.ts";
 export { expiredKeys, getKey, type KeyPage, listKeys, type PageBounds, type StoredKey } from "./keys.ts";
 export { DEFAULT_STATE_LIMITS, type HistoryLimits, type StateLimits } from "./limits.ts";
@@ -37,6 +43,7 @@ export {
   SLOTS_MAX,
   type UpdateMember,
 } from "./membership.ts";
+export { requireNamespace } from "./namespaces.ts";
 export type { CreateNamespaceResult, Outcome, Replayed, Result } from "./outcome.ts";
 export {
   type Access,

@@ -45,12 +45,15 @@ const CHANGE_TYPES = { "add-slot": EntryType.AddSlot, reconfigure: EntryType.Rec
 export class SingleReplica implements HostReplica {
   readonly #cluster: FoundedCluster;
   readonly #machine: StateMachine;
+  readonly #observers = new Set<() => void>();
   readonly memberId: number;
   /** The cluster tick, which the spec moves. */
   tickMs = 1_000;
   /** 0 = this member hears no leader. */
   leaderId: number;
   term = 1;
+  /** How far it is behind in applying, in milliseconds. */
+  lagMs = 0;
   /** Whether this member has no vote. */
   isLearner = false;
   /** What is wrong with this member. */
@@ -98,8 +101,18 @@ export class SingleReplica implements HostReplica {
     return this.#cluster.state;
   }
 
+  /** How many are told of what is applied. */
+  get observers(): number {
+    return this.#observers.size;
+  }
+
   get revision(): number {
     return this.#machine.progress.revision;
+  }
+
+  observe(listener: () => void): () => void {
+    this.#observers.add(listener);
+    return () => this.#observers.delete(listener);
   }
 
   propose(command: ClientCommand, _deadlineMs: number, done: ProposalDone): void {
@@ -160,6 +173,7 @@ export class SingleReplica implements HostReplica {
       revision,
       digest,
       isServing: leaderId !== 0,
+      lagMs: this.lagMs,
       loopLagMs: 0,
     };
   }
@@ -176,6 +190,9 @@ export class SingleReplica implements HostReplica {
       changeConfiguration(this.#configuration(), index, change, expectIndex),
     );
     this.#machine.commit();
+    for (const listener of this.#observers) {
+      listener();
+    }
     return outcome;
   }
 }

@@ -141,7 +141,9 @@ describe("public server", () => {
     const check = healthService.Check as unknown as MethodDefinition<{ service: string }, { status: string }>;
     const services = [
       "",
-      ...["KeyValueService", "ClusterService", "ClusterAdminService"].map((name) => `coordination.v1.${name}`),
+      ...["KeyValueService", "WatchService", "ClusterService", "ClusterAdminService"].map(
+        (name) => `coordination.v1.${name}`,
+      ),
     ];
 
     async function statuses(): Promise<(string | undefined)[]> {
@@ -152,11 +154,11 @@ describe("public server", () => {
     }
 
     it("is that of the member for every service, without a token", async () => {
-      expect(await statuses()).deep.equal(Array(4).fill("NOT_SERVING"));
+      expect(await statuses()).deep.equal(Array(5).fill("NOT_SERVING"));
       ports.publicServer.setServing(true);
-      expect(await statuses()).deep.equal(Array(4).fill("SERVING"));
+      expect(await statuses()).deep.equal(Array(5).fill("SERVING"));
       ports.publicServer.setServing(false);
-      expect(await statuses()).deep.equal(Array(4).fill("NOT_SERVING"));
+      expect(await statuses()).deep.equal(Array(5).fill("NOT_SERVING"));
       expect((await owner.call(check, { service: "coordination.v1.LockService" })).code).equal("NOT_FOUND");
     });
   });
@@ -226,6 +228,7 @@ describe("public server", () => {
         const { listServicesResponse } = await reflect(version, { listServices: "*" });
         expect(listServicesResponse?.service.map(({ name }) => name)).have.members([
           "coordination.v1.KeyValueService",
+          "coordination.v1.WatchService",
           "coordination.v1.ClusterService",
           "coordination.v1.ClusterAdminService",
           "grpc.health.v1.Health",

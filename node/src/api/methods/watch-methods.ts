@@ -9,6 +9,7 @@
 import { KeyEvent_Type, ReadConsistency, type WatchKeysRequest, WatchKeysResponse } from "@quoin/proto";
 import { type KeyChange, type Need, requireNamespace, type StoredKey } from "../../state/index.ts";
 import type { SharedChange, Subscriber, WatchHub, WatchRequest } from "../../watch/index.ts";
+import { attempt } from "./attempt.ts";
 import type { Call, ResponseStream } from "./call.ts";
 import type { Executor, Query } from "./executor.ts";
 import { namespaceField, prefixField, progressIntervalField, startRevisionField } from "./field-rules.ts";
@@ -73,7 +74,13 @@ function keySubscriber(call: Call, need: Need, telling: Telling, stream: Respons
     send: ({ kind, changes, revision }, taken) => {
       const isCreated = kind === "created";
       const frame = { events: [], created: isCreated, progress: kind === "progress", revision: BigInt(revision) };
-      stream.send(messageOf(changes, frame, telling), taken);
+      // The hub serves others in the same turn: what goes wrong here concerns this stream alone.
+      const message = attempt(() => messageOf(changes, frame, telling));
+      if (message instanceof Error) {
+        stream.fail(message);
+      } else {
+        stream.send(message, taken);
+      }
     },
     recheck: () => call.recheck(need),
     end: (error) => stream.fail(error),

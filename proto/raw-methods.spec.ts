@@ -43,9 +43,10 @@ describe("rawMethods", () => {
       },
     });
     server.addService(rawMethods(serviceDefinitions.WatchService), {
-      watchKeys(call: ServerWritableStream<Buffer, WatchKeysResponse>) {
+      watchKeys(call: ServerWritableStream<Buffer, Buffer>) {
         const { startRevision } = decodeRequest(WatchKeysRequest, call.request);
-        call.write(WatchKeysResponse.create({ created: true, revision: startRevision }));
+        const response = WatchKeysResponse.create({ created: true, revision: startRevision });
+        call.write(Buffer.from(WatchKeysResponse.encode(response).finish()));
         call.end();
       },
     });
@@ -88,7 +89,7 @@ describe("rawMethods", () => {
     expect(error).to.include({ code: status.INVALID_ARGUMENT, details: "field key is not valid UTF-8" });
   });
 
-  it("serves streams", async () => {
+  it("serves streams, of which the handlers give bytes", async () => {
     const messages: WatchKeysResponse[] = [];
     const stream = watch.watchKeys(WatchKeysRequest.create({ startRevision: 3n }));
     for await (const message of stream) messages.push(message as WatchKeysResponse);

@@ -1,14 +1,20 @@
 /**
  * Service definitions for a server that decodes requests itself: the handler gets the bytes of the request, can refuse the
- * call for its metadata before it looks at them, and can hash them. Responses are encoded as in the generated definition.
+ * call for its metadata before it looks at them, and can hash them. A single response is encoded as in the generated
+ * definition; those of a stream are given as bytes, so that one encoding can serve many streams.
  */
 
 import type { ServiceDefinition } from "@grpc/grpc-js";
 
-/** A generated service definition of which the requests stay bytes. */
+/** A generated service definition of which the requests, and the responses of streams, stay bytes. */
 export type RawServiceDefinition<Definition> = {
-  readonly [Method in keyof Definition]: Omit<Definition[Method], "requestDeserialize"> & {
+  readonly [Method in keyof Definition]: Omit<Definition[Method], "requestDeserialize" | "responseSerialize"> & {
     readonly requestDeserialize: (bytes: Buffer) => Buffer;
+    readonly responseSerialize: Definition[Method] extends { readonly responseStream: true }
+      ? (bytes: Buffer) => Buffer
+      : Definition[Method] extends { readonly responseSerialize: infer Serialize }
+        ? Serialize
+        : never;
   };
 };
 
@@ -20,14 +26,19 @@ function keepBytes(bytes: Buffer): Buffer {
  * Makes the definition to register on a server from a generated one.
  *
  * @param definition one of serviceDefinitions.
- * @returns the same methods, with requests given to handlers as a Buffer, for decodeRequest.
+ * @returns the same methods, with requests given to handlers as a Buffer, for decodeRequest, and the responses of streams
+ *   taken from them as a Buffer.
  */
 export function rawMethods<Definition extends ServiceDefinition>(
   definition: Definition,
 ): RawServiceDefinition<Definition> {
   const methods = Object.entries(definition).map(([name, method]) => [
     name,
-    { ...method, requestDeserialize: keepBytes },
+    {
+      ...method,
+      requestDeserialize: keepBytes,
+      responseSerialize: method.responseStream ? keepBytes : method.responseSerialize,
+    },
   ]);
   return Object.fromEntries(methods) as RawServiceDefinition<Definition>;
 }

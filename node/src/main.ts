@@ -57,7 +57,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   if (peerPort !== null) {
     listening.set("peer", formatListen({ ...peer, port: peerPort }));
   }
-  const publicServer = new PublicServer({ member, access, clock: systemClock, logger });
+  const publicServer = new PublicServer({ member, access, clock: systemClock, scheduler: systemScheduler, logger });
   const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc)));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
   const http = await listenHttp(

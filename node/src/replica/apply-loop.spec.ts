@@ -156,6 +156,20 @@ describe("ApplyLoop", () => {
     expect([loop.isAtRest, sizes()]).to.deep.equal([false, [2, 1]]);
   });
 
+  it("tells whoever observes it when a slice can be read, after those that wait for its answers", () => {
+    const loop = newLoop({ sliceEntries: 2 });
+    const seen: string[] = [];
+    const stop = loop.observe(() => seen.push(`${loop.progress.appliedIndex} after ${slices.length}`));
+    loop.observe(() => seen.push("another"));
+    commit(loop, attempts(2));
+    time.settle();
+    expect(seen).to.deep.equal(["2 after 1", "another", "3 after 2", "another"]);
+    stop();
+    commit(loop, attempts(1));
+    time.settle();
+    expect(seen.slice(4)).to.deep.equal(["another"]);
+  });
+
   it("does nothing once it is stopped, also when a sync is done afterwards: the stores may be closed", () => {
     const loop = newLoop({ syncBytes: 1 });
     state.isHeld = true;

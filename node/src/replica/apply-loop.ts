@@ -71,6 +71,8 @@ export class ApplyLoop {
   #isArmed = false;
   #isResting = false;
   #isStopped = false;
+  /** Who is told that the state has gone on. */
+  readonly #observers = new Set<() => void>();
   /** Last index that may be applied. */
   #applyTo: number;
   #isSyncing = false;
@@ -96,6 +98,12 @@ export class ApplyLoop {
   /** Whether the state is not changing and no sync of it is in flight. */
   get isAtRest(): boolean {
     return this.#isResting && !this.#isSyncing;
+  }
+
+  /** Calls back after each slice and each replacement of the state, until the returned function is called. */
+  observe(listener: () => void): () => void {
+    this.#observers.add(listener);
+    return () => this.#observers.delete(listener);
   }
 
   /** Entries up to the index may be applied. */
@@ -141,6 +149,7 @@ export class ApplyLoop {
     this.#options.tick.observe(tickMs);
     this.#options.compaction.reset(appliedIndex);
     this.#isResting = false;
+    this.#tellObservers();
   }
 
   /** Makes what is applied durable as soon as possible; `onDurable` tells when it is. */
@@ -151,6 +160,12 @@ export class ApplyLoop {
 
   stop(): void {
     this.#isStopped = true;
+  }
+
+  #tellObservers(): void {
+    for (const listener of this.#observers) {
+      listener();
+    }
   }
 
   #newMachine(): StateMachine {
@@ -183,6 +198,7 @@ export class ApplyLoop {
     compaction.onApplied(applied, bytes);
     this.#unsyncedBytes += bytes;
     this.#options.onApplied(entries);
+    this.#tellObservers();
     this.#syncIfDue(clock.monotonicMs());
     this.arm();
   }

@@ -10,6 +10,9 @@ const LIMITS: MaintenanceLimits = {
   pruneDelayMs: 1_000,
   idleTickMs: 10_000,
   replayWindowMs: 300_000,
+  trimsMax: 2,
+  trimDelayMs: 1_000,
+  history: { revisionsMax: 10, ageMsMax: 2_000_000, bytesMax: 1_000_000 },
 };
 
 describe("maintenance", () => {
@@ -164,6 +167,24 @@ describe("maintenance", () => {
     const held = { ...progress, lockTimers: 1 };
     expect(dueMaintenance(log.store, progress, log.tickMs + 10_000, quiet)).to.equal(null);
     expect(dueMaintenance(log.store, held, log.tickMs + 10_000, quiet)).to.deep.equal({ kind: "tick" });
+  });
+
+  it("drops what the history keeps beyond its limits, in lots", () => {
+    for (let at = 0; at < 12; at++) {
+      put(`k${at}`);
+    }
+    expect(due(log.tickMs)).to.equal(null);
+    put("k12");
+    expect(due(log.tickMs)).to.deep.equal({ kind: "trim-history", countMax: 2 });
+  });
+
+  it("drops what is too old in the history, once it is so for some time", () => {
+    put("k");
+    expect(due(log.tickMs + 2_001_000)?.kind).to.equal("prune-replays");
+    log.tickMs += 2_001_000;
+    log.lead({ kind: "prune-replays", countMax: 5 });
+    expect(due(log.tickMs)).to.equal(null);
+    expect(due(log.tickMs + 1)?.kind).to.equal("trim-history");
   });
 
   it("expires before it prunes, and prunes before it ticks", () => {

@@ -1,16 +1,19 @@
 /**
- * What the leader proposes by itself so that time has its effects: expiry, the end of replay windows, and ticks. And
- * what was freed is erased step by step.
+ * What the leader proposes by itself so that time has its effects: expiry, the end of replay windows and of the history
+ * of changes, and ticks. And what was freed is erased step by step.
  *
  * It only names candidates; apply decides by the entry's own tick (S22). One such command is in the log at a time.
  */
 
 import {
   type ClusterOperation,
+  DEFAULT_STATE_LIMITS,
   dueLockTimers,
   expiredKeys,
+  type HistoryLimits,
   hasEndedReplays,
   hasErasures,
+  isHistoryDue,
   type Progress,
   type StateReader,
 } from "../state/index.ts";
@@ -31,6 +34,11 @@ export interface MaintenanceLimits {
   readonly idleTickMs: number;
   /** Cluster ticks that answers are kept, in milliseconds. */
   readonly replayWindowMs: number;
+  /** Revisions of the history dropped by one command; and how far, at least, it is beyond its limits for one. */
+  readonly trimsMax: number;
+  /** Changes are dropped this much after their time, in cluster milliseconds, for the reason of `pruneDelayMs`. */
+  readonly trimDelayMs: number;
+  readonly history: HistoryLimits;
 }
 
 export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs"> = {
@@ -40,6 +48,9 @@ export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs
   erasuresMax: 256,
   pruneDelayMs: 1_000,
   idleTickMs: 10_000,
+  trimsMax: 512,
+  trimDelayMs: 10_000,
+  history: DEFAULT_STATE_LIMITS.history,
 };
 
 /** The next command that is due at the cluster tick, or null. */
@@ -63,6 +74,10 @@ export function dueMaintenance(
   }
   if (progress.replays > 0 && hasEndedReplays(state, tickMs - limits.pruneDelayMs, limits.replayWindowMs)) {
     return { kind: "prune-replays", countMax: limits.prunesMax };
+  }
+  const slack = { revisions: limits.trimsMax, ageMs: limits.trimDelayMs };
+  if (isHistoryDue(state, progress.revision, tickMs, limits.history, slack)) {
+    return { kind: "trim-history", countMax: limits.trimsMax };
   }
   if (hasErasures(state)) {
     return { kind: "erase-memory", rowsMax: limits.erasuresMax };

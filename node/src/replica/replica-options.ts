@@ -79,6 +79,8 @@ export interface ReplicaStatus {
   readonly digest: number;
   /** Whether this member can answer linearizable reads now. */
   readonly isServing: boolean;
+  /** Milliseconds that what is applied here is behind what the leader has told to be committed. */
+  readonly lagMs: number;
   /** Milliseconds that the event loop was late at the last tick. */
   readonly loopLagMs: number;
   /** What is wrong with this member; empty if nothing is. */

@@ -97,7 +97,7 @@ export class Replica {
   #loopLagMs = 0;
 
   constructor(options: ReplicaOptions) {
-    const { memberId, boot, state, limits, clock, scheduler, log, transport } = options;
+    const { memberId, boot, state, limits, clock, scheduler, log, transport, clusterId, clusterVersionMax } = options;
     this.#options = options;
     this.#limits = limits;
     this.#clock = clock;
@@ -162,7 +162,6 @@ export class Replica {
       proposals: this.#proposals,
       limits: limits.maintenance,
     });
-    const { clusterId, clusterVersionMax } = options;
     const snapshotOptions = { ...shared, clusterId, clusterVersionMax, applyLoop: this.#applyLoop };
     this.#snapshots = new Snapshots({ ...snapshotOptions, limits: limits.snapshots });
     this.#record = new MemberRecord({
@@ -197,6 +196,11 @@ export class Replica {
     return this.#record.lastingConfigIndex;
   }
 
+  /** Calls back, in the turn, whenever `state` has gone on, until the returned function is called. */
+  observe(listener: () => void): () => void {
+    return this.#applyLoop.observe(listener);
+  }
+
   /** The greatest cluster tick that this member knows, in milliseconds. */
   get tickMs(): number {
     return this.#tick.nowMs;
@@ -220,6 +224,7 @@ export class Replica {
       revision,
       digest,
       isServing: this.#isServing(),
+      lagMs: this.#commitTimes.lagMs(appliedIndex, this.#clock.monotonicMs()),
       loopLagMs: this.#loopLagMs,
       alarms: this.#fitness.alarms,
     };
@@ -261,13 +266,10 @@ export class Replica {
    * callback. Errors as for `propose`; none of them means that anything was changed.
    */
   readBarrier(deadlineMs: number, done: ReadDone): void {
-    const refusal = this.#refusalNow();
-    if (refusal !== null) {
-      this.#options.scheduler.immediate(() => done(refusal));
-      return;
+    if (!this.#refuses(done)) {
+      this.#reads.add(this.#clock.monotonicMs(), deadlineMs, done);
+      this.#arm();
     }
-    this.#reads.add(this.#clock.monotonicMs(), deadlineMs, done);
-    this.#arm();
   }
 
   /** Others say that this member was removed: changes of the membership that it has applied were carried out. */
@@ -277,12 +279,9 @@ export class Replica {
 
   /** What the leader knows of the members, after a round to a majority. */
   membershipView(deadlineMs: number, done: MembershipViewDone): void {
-    const refusal = this.#refusalNow();
-    if (refusal !== null) {
-      this.#options.scheduler.immediate(() => done(refusal, null));
-      return;
+    if (!this.#refuses((refusal) => done(refusal, null))) {
+      this.#leaderCalls.add({ kind: "membership", done }, deadlineMs);
     }
-    this.#leaderCalls.add({ kind: "membership", done }, deadlineMs);
   }
 
   /**
@@ -290,12 +289,9 @@ export class Replica {
    * Done when another leader is heard; UNAVAILABLE when it was given up.
    */
   transferLeadership(target: number, ifTerm: number, deadlineMs: number, done: TransferDone): void {
-    const refusal = this.#refusalNow();
-    if (refusal !== null) {
-      this.#options.scheduler.immediate(() => done(refusal, null));
-      return;
+    if (!this.#refuses((refusal) => done(refusal, null))) {
+      this.#leaderCalls.add({ kind: "transfer", target, ifTerm, done }, deadlineMs);
     }
-    this.#leaderCalls.add({ kind: "transfer", target, ifTerm, done }, deadlineMs);
   }
 
   /**
@@ -373,13 +369,20 @@ export class Replica {
   // ---- Turns ----
 
   #propose(proposal: Proposal, deadlineMs: number, done: ProposalDone): () => void {
-    const isLate = deadlineMs <= this.#clock.monotonicMs();
-    const refusal = this.#refusalNow() ?? (isLate ? deadlineError() : null);
-    if (refusal !== null) {
-      this.#options.scheduler.immediate(() => done(refusal, null));
+    if (this.#refuses((refusal) => done(refusal, null), deadlineMs)) {
       return () => undefined;
     }
     return this.#proposals.add(proposal, deadlineMs, done);
+  }
+
+  /** Whether a call is refused now; if so, calls `refuse` in a turn of its own. */
+  #refuses(refuse: (refusal: CoordinationError) => void, deadlineMs = Infinity): boolean {
+    const isLate = deadlineMs <= this.#clock.monotonicMs();
+    const refusal = this.#refusalNow() ?? (isLate ? deadlineError() : null);
+    if (refusal !== null) {
+      this.#options.scheduler.immediate(() => refuse(refusal));
+    }
+    return refusal !== null;
   }
 
   #refusalNow(): CoordinationError | null {

@@ -103,7 +103,10 @@ const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
     keys: fc.array(fc.record({ namespace, key: bytes, modRevision: count }), { maxLength: 4 }),
   }),
   fc.constant({ kind: "tick" as const }),
-  fc.record({ kind: fc.constant("prune-replays" as const), countMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }) }),
+  fc.record({
+    kind: fc.constantFrom("prune-replays" as const, "trim-history" as const),
+    countMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+  }),
   fc.record({ kind: fc.constant("erase-memory" as const), rowsMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }) }),
   fc.record({
     kind: fc.constant("expire-locks" as const),
@@ -162,7 +165,7 @@ describe("commands", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).to.equal(18);
+    expect(kinds.size).to.equal(19);
   });
 
   // What is in the logs of every member: a change here is a change of the storage format.
@@ -303,6 +306,7 @@ describe("commands", () => {
       `0121 ${ASKED} ${REGION_GOLDEN} 00 0000000000000000 00 0000000100000000 000000020708`,
     ],
     ["erase-memory", byLeader({ kind: "erase-memory", rowsMax: 256 }), "0122 00000100"],
+    ["trim-history", byLeader({ kind: "trim-history", countMax: 512 }), "0128 00000200"],
   ] as const) {
     it(`have these bytes: ${name}`, () => {
       expect(encodeCommand(written).toHex()).to.equal(golden.replaceAll(" ", ""));

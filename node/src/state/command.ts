@@ -102,6 +102,12 @@ export interface PruneReplays {
   readonly countMax: number;
 }
 
+/** Drops changes that are beyond the limits of the history, the oldest first, at most this many revisions. */
+export interface TrimHistory {
+  readonly kind: "trim-history";
+  readonly countMax: number;
+}
+
 export type ClientOperation =
   | CreateNamespace
   | PutKey
@@ -115,6 +121,7 @@ export type ClusterOperation =
   | Tick
   | PruneReplays
   | EraseMemory
+  | TrimHistory
   | ClaimSlot
   | UpdateMember
   | LockClusterOperation;
@@ -167,6 +174,7 @@ const KINDS = {
   "cancel-acquisition": 25,
   ...MEMORY_KINDS,
   "erase-memory": 34,
+  "trim-history": 40,
 } as const;
 /** Kinds of commands that nobody asked for, and that therefore carry no principal. */
 const CLUSTER_KINDS: ReadonlySet<number> = new Set([
@@ -178,6 +186,7 @@ const CLUSTER_KINDS: ReadonlySet<number> = new Set([
   KINDS["erase-memory"],
   KINDS["expire-locks"],
   KINDS["cancel-acquisition"],
+  KINDS["trim-history"],
 ]);
 const REQUEST_ID_BYTES = 16;
 const HASH_BYTES = 32;
@@ -255,6 +264,7 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Clus
     case "tick":
       return;
     case "prune-replays":
+    case "trim-history":
       writer.uint32(operation.countMax);
       return;
     case "erase-memory":
@@ -346,6 +356,8 @@ function decodeClusterOperation(kind: number, reader: RecordReader): ClusterOper
       return { kind: "prune-replays", countMax: reader.uint32() };
     case KINDS["erase-memory"]:
       return { kind: "erase-memory", rowsMax: reader.uint32() };
+    case KINDS["trim-history"]:
+      return { kind: "trim-history", countMax: reader.uint32() };
     case KINDS["claim-slot"]:
       return {
         kind: "claim-slot",

@@ -21,9 +21,16 @@ export {
 export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
 export { encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
 export { checkGuard, type Guard } from "./guards.ts";
+export {
+  isHistoryDue,
+  type KeyChange,
+  type RevisionChanges,
+  readHistoryBounds,
+  scanHistory,
+} from "./history.ts";
 export type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./keys.ts";
 export { expiredKeys, getKey, type KeyPage, listKeys, type PageBounds, type StoredKey } from "./keys.ts";
-export { DEFAULT_STATE_LIMITS, type StateLimits } from "./limits.ts";
+export { DEFAULT_STATE_LIMITS, type HistoryLimits, type StateLimits } from "./limits.ts";
 export type { AcquireLock, CancelAcquisition, CreateLock, LockMode, LockName, ReleaseLock } from "./lock-commands.ts";
 export { dueLockTimers, type Hold } from "./lock-rows.ts";
 export { type AcquireLockResult, describeLock, type LockState, type LockView } from "./lock-view.ts";
@@ -44,6 +51,7 @@ export {
 } from "./membership.ts";
 export { describeMemory, listMemory, type MemoryRegion, readMemory } from "./memory.ts";
 export { hasErasures } from "./memory-pages.ts";
+export { requireNamespace } from "./namespaces.ts";
 export type { CreateNamespaceResult, Outcome, Replayed, Result } from "./outcome.ts";
 export {
   type Access,

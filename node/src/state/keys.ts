@@ -9,6 +9,7 @@ import type { ApplyContext } from "./apply-context.ts";
 import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { checkGuard } from "./guards.ts";
+import { endOf, recordChanges } from "./history.ts";
 import { requireNamespace } from "./namespaces.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
 import { expiryRow, keyRow, keyRowPrefixLength, prefixEnd, tableRange } from "./rows.ts";
@@ -79,12 +80,8 @@ export function applyDeleteKey(context: ApplyContext, command: DeleteKey): Delet
     throw keyNotFound(command.namespace, command.key);
   }
   requireModRevision(command, current);
-  removeKey(context, command.namespace, current);
-  return {
-    kind: "delete-key",
-    previous: command.returnPrevious ? current : null,
-    revision: context.nextRevision(),
-  };
+  const revision = removeKey(context, "delete", command.namespace, current);
+  return { kind: "delete-key", previous: command.returnPrevious ? current : null, revision };
 }
 
 /** A mismatch, also with an absent key, is an answer and no refusal. Without expectation the key must not exist. */
@@ -126,8 +123,7 @@ export function applyExpireKeys(context: ApplyContext, command: ExpireKeys): voi
     if (current.deadlineMs === 0 || current.deadlineMs >= context.tickMs) {
       continue;
     }
-    removeKey(context, namespace, current);
-    context.nextRevision();
+    removeKey(context, "expire", namespace, current);
   }
 }
 
@@ -240,16 +236,21 @@ function putKey(
     deadlineMs,
   };
   context.transaction.put(keyRow(namespace, key), encodeStoredKey(stored));
+  recordChanges(context, revision, [{ kind: "put", namespace, current: stored, previous: current ?? null }]);
   return stored;
 }
 
-function removeKey(context: ApplyContext, namespace: string, stored: StoredKey): void {
+/** Removes the key and returns the revision of its end. */
+function removeKey(context: ApplyContext, kind: "delete" | "expire", namespace: string, stored: StoredKey): number {
   context.transaction.delete(keyRow(namespace, stored.key));
   context.countData(-stored.key.length - stored.value.length);
   if (stored.deadlineMs !== 0) {
     context.transaction.delete(expiryRow(stored.deadlineMs, namespace, stored.key));
     context.countExpiringKeys(-1);
   }
+  const revision = context.nextRevision();
+  recordChanges(context, revision, [{ kind, namespace, current: endOf(stored, revision), previous: stored }]);
+  return revision;
 }
 
 function requireModRevision(command: PutKey | DeleteKey, current: StoredKey | undefined): void {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 
 describe("limits of the state", () => {
-  it("are those of the API contract: 8 GiB of data, 64 MiB and 1 GiB of memory, answers for 300 s; and queues that one entry can end", () => {
+  it("are those of the API contract, and of queues that one entry can end", () => {
     expect(DEFAULT_STATE_LIMITS).to.deep.equal({
       dataBytesMax: 8_589_934_592,
       memoryRegionBytesMax: 67_108_864,
@@ -11,6 +11,7 @@ describe("limits of the state", () => {
       replayAnswerBytesMax: 4_096,
       lockWaitsMax: 1_000,
       lockReadersMax: 1_000,
+      history: { revisionsMax: 1_000_000, ageMsMax: 3_600_000, bytesMax: 2_147_483_648 },
     });
   });
 });

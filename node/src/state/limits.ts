@@ -1,5 +1,15 @@
 /** Limits that apply decides by, equal on every member of a cluster version. */
 
+/** How much of the history of changes is kept: what is beyond any of these may be dropped. */
+export interface HistoryLimits {
+  /** Revisions behind the newest. */
+  readonly revisionsMax: number;
+  /** Age in cluster milliseconds. */
+  readonly ageMsMax: number;
+  /** Bytes of all changes. They do not count into `dataBytesMax`: a client can free those, but not these. */
+  readonly bytesMax: number;
+}
+
 export interface StateLimits {
   /** Bytes of keys, values and stored answers per cluster, above which growing commands are refused (QUOTA). */
   readonly dataBytesMax: number;
@@ -14,6 +24,7 @@ export interface StateLimits {
   readonly lockWaitsMax: number;
   /** Readers that hold one lock at a time; further ones wait. Every answer lists all of them. */
   readonly lockReadersMax: number;
+  readonly history: HistoryLimits;
 }
 
 export const DEFAULT_STATE_LIMITS: StateLimits = {
@@ -24,4 +35,10 @@ export const DEFAULT_STATE_LIMITS: StateLimits = {
   replayAnswerBytesMax: 4 * 1024,
   lockWaitsMax: 1_000,
   lockReadersMax: 1_000,
+  history: {
+    revisionsMax: 1_000_000,
+    ageMsMax: 3_600_000,
+    // A million changes of small values take less; without it, large ones could fill a disk within the hour.
+    bytesMax: 2 * 1024 * 1024 * 1024,
+  },
 };

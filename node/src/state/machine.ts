@@ -29,6 +29,7 @@ import {
 } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { applyFounding, decodeFounding } from "./founding.ts";
+import { applyTrimHistory } from "./history.ts";
 import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys.ts";
 import type { StateLimits } from "./limits.ts";
 import type { AcquireLock } from "./lock-commands.ts";
@@ -245,6 +246,9 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
       return null;
     case "erase-memory":
       applyEraseMemory(context, operation.rowsMax);
+      return null;
+    case "trim-history":
+      applyTrimHistory(context, operation);
       return null;
     case "tick":
       return null;

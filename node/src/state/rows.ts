@@ -10,27 +10,29 @@ import { decodeText, encodeText } from "./record.ts";
 
 const TABLES = {
   progress: 0x61, // a
+  historyBounds: 0x62, // b
   configuration: 0x63, // c
   key: 0x64, // d
   email: 0x65, // e
-  apiKey: 0x6b, // k
-  apiKeyPrefix: 0x71, // q
-  namespace: 0x6e, // n
-  lock: 0x6c, // l
+  memoryErasure: 0x66, // f
+  memorySegment: 0x67, // g
   lockHold: 0x68, // h
   lockTimer: 0x69, // i
   lockWait: 0x6a, // j
+  apiKey: 0x6b, // k
+  lock: 0x6c, // l
+  memoryRegion: 0x6d, // m
+  namespace: 0x6e, // n
+  memoryUsage: 0x6f, // o
+  pageTokenKey: 0x70, // p
+  apiKeyPrefix: 0x71, // q
   replay: 0x72, // r
   signingKey: 0x73, // s
   replayTime: 0x74, // t
   user: 0x75, // u
-  expiry: 0x78, // x
   memoryPage: 0x76, // v
-  memoryErasure: 0x66, // f
-  memorySegment: 0x67, // g
-  memoryRegion: 0x6d, // m
-  memoryUsage: 0x6f, // o
-  pageTokenKey: 0x70, // p
+  history: 0x77, // w
+  expiry: 0x78, // x
 } as const;
 
 type Table = keyof typeof TABLES;
@@ -62,6 +64,8 @@ function number(value: number): Uint8Array {
 export const PROGRESS_ROW = row("progress");
 /** Roles, directory of members, cluster id and version. */
 export const CONFIGURATION_ROW = row("configuration");
+/** Which part of the history of changes is kept. */
+export const HISTORY_BOUNDS_ROW = row("historyBounds");
 /** The secret that authenticates page tokens. */
 export const PAGE_TOKEN_KEY_ROW = row("pageTokenKey");
 
@@ -91,6 +95,11 @@ export function replayRow(subject: string, requestId: Uint8Array): Uint8Array {
 /** Rows that order the answers by the tick of their first execution, then log index. */
 export function replayTimeRow(tickMs: number, index: number): Uint8Array {
   return row("replayTime", number(tickMs), number(index));
+}
+
+/** Rows of the changes by their revision. */
+export function historyRow(revision: number): Uint8Array {
+  return row("history", number(revision));
 }
 
 export function userRow(userId: string): Uint8Array {

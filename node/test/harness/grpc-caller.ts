@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { Client, credentials, Metadata, type MethodDefinition, status } from "@grpc/grpc-js";
 import { decodeStatusDetails, type StatusDetails, statusDetailsTrailer } from "@quoin/proto";
+import { GrpcStream } from "./grpc-stream.ts";
 
 export interface Answer<Response> {
   /** Undefined if the call failed. */
@@ -47,29 +48,16 @@ export class GrpcCaller {
     request: Request | Buffer,
     options: CallOptions = {},
   ): Promise<Answer<Response>> {
-    const headers = new Map<string, string | readonly string[] | null>([["request-id", randomUUID()]]);
-    for (const [name, value] of [...this.#metadata, ...(options.metadata ?? [])]) {
-      headers.set(name, value);
-    }
-    const metadata = new Metadata();
-    for (const [name, value] of headers) {
-      for (const single of value === null ? [] : [value].flat()) {
-        metadata.add(name, single);
-      }
-    }
-    const serialize = (value: Request | Buffer) =>
-      Buffer.isBuffer(value) ? value : method.requestSerialize(value as Request);
     return new Promise((resolve) => {
-      const deadline = options.timeoutMs === undefined ? {} : { deadline: Date.now() + options.timeoutMs };
       let initial = new Metadata();
       let response: Response | undefined;
       const call = this.#client.makeUnaryRequest(
         method.path,
-        serialize,
+        serializerOf(method),
         method.responseDeserialize,
         request,
-        metadata,
-        deadline,
+        this.#headers(options),
+        deadlineOf(options),
         (_error, received) => {
           response = received;
         },
@@ -84,9 +72,52 @@ export class GrpcCaller {
     });
   }
 
+  /** Asks for a stream. */
+  stream<Request, Response>(
+    method: MethodDefinition<Request, Response>,
+    request: Request | Buffer,
+    options: CallOptions = {},
+  ): GrpcStream<Response, Answer<never>> {
+    const call = this.#client.makeServerStreamRequest(
+      method.path,
+      serializerOf(method),
+      method.responseDeserialize,
+      request,
+      this.#headers(options),
+      deadlineOf(options),
+    );
+    return new GrpcStream(call, ({ code, details, metadata }) =>
+      answerOf<never>(code, details, undefined, new Metadata(), metadata),
+    );
+  }
+
   close(): void {
     this.#client.close();
   }
+
+  #headers(options: CallOptions): Metadata {
+    const headers = new Map<string, string | readonly string[] | null>([["request-id", randomUUID()]]);
+    for (const [name, value] of [...this.#metadata, ...(options.metadata ?? [])]) {
+      headers.set(name, value);
+    }
+    const metadata = new Metadata();
+    for (const [name, value] of headers) {
+      for (const single of value === null ? [] : [value].flat()) {
+        metadata.add(name, single);
+      }
+    }
+    return metadata;
+  }
+}
+
+function deadlineOf({ timeoutMs }: CallOptions): { deadline?: number } {
+  return timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
+}
+
+function serializerOf<Request, Response>(
+  method: MethodDefinition<Request, Response>,
+): (value: Request | Buffer) => Buffer {
+  return (value) => (Buffer.isBuffer(value) ? value : method.requestSerialize(value as Request));
 }
 
 function answerOf<Response>(

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AdminServer, PublicServer } from "../../src/api/grpc/index.ts";
+import { systemScheduler } from "../../src/replica/index.ts";
 import type { User } from "../../src/state/index.ts";
 import type { FoundingSecrets } from "../index.ts";
 import { GrpcCaller } from "./grpc-caller.ts";
@@ -66,7 +67,13 @@ export class GrpcPorts {
     };
     const directory = mkdtempSync(join(tmpdir(), "quoin-grpc-"));
     writeFileSync(adminTokenFile(directory), `${ADMIN_TOKEN}\n`, { mode: 0o600 });
-    const publicServer = new PublicServer({ member, access: member.access(), clock: CLOCK, logger });
+    const publicServer = new PublicServer({
+      member,
+      access: member.access(),
+      clock: CLOCK,
+      scheduler: systemScheduler,
+      logger,
+    });
     const adminServer = new AdminServer({
       ...{ member, clock: CLOCK, logger, address: ADDRESS },
       tokenFile: adminTokenFile(directory),

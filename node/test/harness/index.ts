@@ -6,6 +6,7 @@ export { type DrivenCall, DrivenReplica, resultOf } from "./driven-replica.ts";
 export { FakeTime } from "./fake-time.ts";
 export { type Answer, type CallOptions, GrpcCaller } from "./grpc-caller.ts";
 export { GrpcPorts, type ReportedError } from "./grpc-ports.ts";
+export { GrpcStream } from "./grpc-stream.ts";
 export {
   appendTo,
   JOINED_MEMBER,
@@ -32,3 +33,4 @@ export { stablePorts } from "./stable-ports.ts";
 export { itIsAMemberStateStore } from "./state-store-conformance.ts";
 export { TemporaryDirectories } from "./temporary-directories.ts";
 export { pause, until } from "./until.ts";
+export { WatchedLog, WatchReader } from "./watch-reader.ts";

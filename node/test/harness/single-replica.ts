@@ -45,6 +45,7 @@ const CHANGE_TYPES = { "add-slot": EntryType.AddSlot, reconfigure: EntryType.Rec
 export class SingleReplica implements HostReplica {
   readonly #cluster: FoundedCluster;
   readonly #machine: StateMachine;
+  readonly #observers = new Set<() => void>();
   readonly memberId: number;
   /** Number of the last attempt, and those that wait for a lock by their numbers. */
   #seq = 0;
@@ -54,6 +55,8 @@ export class SingleReplica implements HostReplica {
   /** 0 = this member hears no leader. */
   leaderId: number;
   term = 1;
+  /** How far it is behind in applying, in milliseconds. */
+  lagMs = 0;
   /** Whether this member has no vote. */
   isLearner = false;
   /** What is wrong with this member. */
@@ -106,8 +109,18 @@ export class SingleReplica implements HostReplica {
     return this.#cluster.state;
   }
 
+  /** How many are told of what is applied. */
+  get observers(): number {
+    return this.#observers.size;
+  }
+
   get revision(): number {
     return this.#machine.progress.revision;
+  }
+
+  observe(listener: () => void): () => void {
+    this.#observers.add(listener);
+    return () => this.#observers.delete(listener);
   }
 
   propose(command: ClientCommand, _deadlineMs: number, done: ProposalDone): () => void {
@@ -175,6 +188,7 @@ export class SingleReplica implements HostReplica {
       revision,
       digest,
       isServing: leaderId !== 0,
+      lagMs: this.lagMs,
       loopLagMs: 0,
     };
   }
@@ -197,6 +211,9 @@ export class SingleReplica implements HostReplica {
       const { seq } = settled.attempt;
       this.#queued.get(seq)?.(null, settled.outcome);
       this.#queued.delete(seq);
+    }
+    for (const listener of this.#observers) {
+      listener();
     }
     return outcome;
   }

@@ -3,16 +3,17 @@
 import { type handleServerStreamingCall, type handleUnaryCall, status } from "@grpc/grpc-js";
 import { CoordinationError, type Principal } from "../../state/index.ts";
 import { errorStatus } from "./status.ts";
+import { StreamCall, type StreamMethod } from "./stream-call.ts";
 import { type PortContext, UnaryCall, type UnaryMethod } from "./unary-call.ts";
 
-/** The handler of every method of a service; requests come as bytes (see rawMethods). */
+/** The handler of every method of a service; requests come as bytes, and streams take bytes (see rawMethods). */
 export type Implementation<Definition> = {
   readonly [Method in keyof Definition]: Definition[Method] extends {
     readonly responseStream: infer Streams;
     readonly responseDeserialize: (bytes: Buffer) => infer Response;
   }
     ? Streams extends true
-      ? handleServerStreamingCall<Buffer, Response>
+      ? handleServerStreamingCall<Buffer, Buffer>
       : handleUnaryCall<Buffer, Response>
     : never;
 };
@@ -23,6 +24,14 @@ export function unary<Caller extends { readonly principal: Principal }, Request,
   method: UnaryMethod<Request, Response>,
 ): handleUnaryCall<Buffer, Response> {
   return (call, respond) => new UnaryCall(port, method, call, respond).start();
+}
+
+/** The handler of a method that answers with a stream. */
+export function serverStream<Caller extends { readonly principal: Principal }, Request>(
+  port: PortContext<Caller>,
+  method: StreamMethod<Request>,
+): handleServerStreamingCall<Buffer, Buffer> {
+  return (call) => new StreamCall(port, method, call).start();
 }
 
 /**
@@ -36,7 +45,7 @@ export function notServed<Response>(why: string): handleUnaryCall<Buffer, Respon
 }
 
 /** The same for a method that answers with a stream. */
-export function streamNotServed<Response>(why: string): handleServerStreamingCall<Buffer, Response> {
+export function streamNotServed(why: string): handleServerStreamingCall<Buffer, Buffer> {
   return (call) => {
     const { details, metadata } = refusal(why);
     call.emit("error", { code: status.UNIMPLEMENTED, details, metadata });

@@ -139,9 +139,9 @@ describe("public server", () => {
     const check = healthService.Check as unknown as MethodDefinition<{ service: string }, { status: string }>;
     const services = [
       "",
-      ...["KeyValueService", "LockService", "MemoryService", "ClusterService", "ClusterAdminService"].map(
-        (name) => `coordination.v1.${name}`,
-      ),
+      ...[
+        ...["KeyValueService", "LockService", "MemoryService", "WatchService", "ClusterService", "ClusterAdminService"],
+      ].map((name) => `coordination.v1.${name}`),
     ];
 
     async function statuses(): Promise<(string | undefined)[]> {
@@ -152,12 +152,12 @@ describe("public server", () => {
     }
 
     it("is that of the member for every service, without a token", async () => {
-      expect(await statuses()).deep.equal(Array(6).fill("NOT_SERVING"));
+      expect(await statuses()).deep.equal(Array(7).fill("NOT_SERVING"));
       ports.publicServer.setServing(true);
-      expect(await statuses()).deep.equal(Array(6).fill("SERVING"));
+      expect(await statuses()).deep.equal(Array(7).fill("SERVING"));
       ports.publicServer.setServing(false);
-      expect(await statuses()).deep.equal(Array(6).fill("NOT_SERVING"));
-      expect((await owner.call(check, { service: "coordination.v1.WatchService" })).code).equal("NOT_FOUND");
+      expect(await statuses()).deep.equal(Array(7).fill("NOT_SERVING"));
+      expect((await owner.call(check, { service: "coordination.v1.LogService" })).code).equal("NOT_FOUND");
     });
   });
 
@@ -228,6 +228,7 @@ describe("public server", () => {
           "coordination.v1.KeyValueService",
           "coordination.v1.LockService",
           "coordination.v1.MemoryService",
+          "coordination.v1.WatchService",
           "coordination.v1.ClusterService",
           "coordination.v1.ClusterAdminService",
           "grpc.health.v1.Health",

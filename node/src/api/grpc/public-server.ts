@@ -1,6 +1,6 @@
 /**
- * The public gRPC port of a member: KeyValueService, LockService, MemoryService, ClusterService and ClusterAdminService
- * for the bearers of tokens, health and reflection for everybody.
+ * The public gRPC port of a member: KeyValueService, LockService, MemoryService, WatchService, ClusterService and
+ * ClusterAdminService for the bearers of tokens, health and reflection for everybody.
  */
 
 import {
@@ -14,9 +14,11 @@ import {
   qualifiedServiceName,
   type ServiceName,
   serviceDefinitions,
+  WatchKeysRequest,
 } from "@quoin/proto";
 import type { Access, Caller } from "../../access/index.ts";
-import type { Clock } from "../../replica/index.ts";
+import type { Clock, Scheduler } from "../../replica/index.ts";
+import { DEFAULT_WATCH_LIMITS, WatchHub } from "../../watch/index.ts";
 import {
   ClusterAdminMethods,
   ClusterMethods,
@@ -25,11 +27,12 @@ import {
   KeyValueMethods,
   LockMethods,
   MemoryMethods,
+  WatchMethods,
 } from "../methods/index.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
 import type { ErrorLog } from "./error-log.ts";
 import { HealthService } from "./health.ts";
-import { type Implementation, unary } from "./implementation.ts";
+import { type Implementation, serverStream, streamNotServed, unary } from "./implementation.ts";
 import { leaderEndpoint } from "./leader-endpoint.ts";
 import { lockService } from "./lock-service.ts";
 import { memoryService } from "./memory-service.ts";
@@ -43,6 +46,7 @@ export interface PublicServerOptions {
   /** Decides on the state of the member's replica; it is not asked while there is none. */
   readonly access: Pick<Access, "authenticate" | "authorize" | "recheck">;
   readonly clock: Clock;
+  readonly scheduler: Scheduler;
   readonly logger: ErrorLog;
 }
 
@@ -50,6 +54,7 @@ const SERVICES: readonly ServiceName[] = [
   "KeyValueService",
   "LockService",
   "MemoryService",
+  "WatchService",
   "ClusterService",
   "ClusterAdminService",
 ];
@@ -57,8 +62,9 @@ const SERVICES: readonly ServiceName[] = [
 export class PublicServer {
   readonly #server: GrpcServer;
   readonly #health: HealthService;
+  readonly #watches: WatchHub;
 
-  constructor({ member, access, clock, logger }: PublicServerOptions) {
+  constructor({ member, access, clock, scheduler, logger }: PublicServerOptions) {
     const port: PortContext<Caller> = {
       access: new PublicAccess(access, member),
       requestId: "required",
@@ -72,6 +78,9 @@ export class PublicServer {
     this.#server.addService(serviceDefinitions.LockService, lockService(port, new LockMethods(executor)));
     this.#server.addService(serviceDefinitions.MemoryService, memoryService(port, new MemoryMethods(executor)));
     this.#server.addService(serviceDefinitions.ClusterService, clusterService(port, new ClusterMethods(executor)));
+    this.#watches = new WatchHub({ member, clock, scheduler, limits: DEFAULT_WATCH_LIMITS });
+    const watch = new WatchMethods(executor, this.#watches);
+    this.#server.addService(serviceDefinitions.WatchService, watchService(port, watch));
     const clusterAdmin = new ClusterAdminMethods(executor, member);
     this.#server.addService(serviceDefinitions.ClusterAdminService, clusterAdminService(port, clusterAdmin, null));
     const services = SERVICES.map(qualifiedServiceName);
@@ -90,9 +99,13 @@ export class PublicServer {
     this.#health.setServing(serving);
   }
 
-  /** Says NOT_SERVING first, then finishes what runs, for at most `graceMs` milliseconds (S47). */
+  /**
+   * Says NOT_SERVING first, then ends the watches, which clients resume elsewhere, and finishes what else runs, for at
+   * most `graceMs` milliseconds (S47).
+   */
   stop(graceMs: number): Promise<void> {
     this.#health.setServing(false);
+    this.#watches.drain();
     return this.#server.stop(graceMs);
   }
 }
@@ -133,6 +146,20 @@ function keyValueService(
       codec: CompareAndSwapRequest,
       handle: (call, request, reply) => methods.compareAndSwap(call, request, reply),
     }),
+  };
+}
+
+function watchService(
+  port: PortContext<Caller>,
+  methods: WatchMethods,
+): Implementation<typeof serviceDefinitions.WatchService> {
+  return {
+    watchKeys: serverStream(port, {
+      path: serviceDefinitions.WatchService.watchKeys.path,
+      codec: WatchKeysRequest,
+      handle: (call, request, stream) => methods.watchKeys(call, request, stream),
+    }),
+    watchLocks: streamNotServed("WatchLocks is not served by this version"),
   };
 }
 

@@ -12,8 +12,11 @@ import type { Implementation } from "./implementation.ts";
 
 /** Bytes of a request message, without the five bytes that gRPC puts before it. */
 const REQUEST_BYTES_MAX = 4 * 1024 * 1024;
-/** As many as a member serves watches (the quota of the contract): one connection never needs more. */
-const CONCURRENT_STREAMS_MAX = 10_000;
+/**
+ * As many as a member serves watches (the quota of the contract), and calls beside them: who opens more on one connection
+ * must be told so, and not kept waiting.
+ */
+const CONCURRENT_STREAMS_MAX = 12_000;
 /** A connection that broke without a word is noticed within 40 s. */
 const KEEPALIVE_TIME_MS = 30_000;
 const KEEPALIVE_TIMEOUT_MS = 10_000;

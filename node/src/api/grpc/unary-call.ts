@@ -223,7 +223,8 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
   }
 }
 
-function decode<Request>(codec: MessageCodec<Request>, bytes: Buffer): Request {
+/** The request of these bytes. Raises BAD_FIELD, with the field where one is to blame. */
+export function decode<Request>(codec: MessageCodec<Request>, bytes: Buffer): Request {
   try {
     return decodeRequest(codec, bytes);
   } catch (error) {
@@ -235,8 +236,8 @@ function decode<Request>(codec: MessageCodec<Request>, bytes: Buffer): Request {
   }
 }
 
-/** Throws where nobody can catch it: the library answers what its handlers throw, and would go on. */
-function endProcess(violation: InvariantViolation): void {
+/** Ends the process: throws where nobody can catch it: the library answers what its handlers throw, and would go on. */
+export function endProcess(violation: InvariantViolation): void {
   process.nextTick(() => {
     throw violation;
   });

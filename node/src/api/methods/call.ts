@@ -31,6 +31,21 @@ export interface CancellableCall extends Call {
   onGone(listener: () => void): void;
 }
 
+/** The answers of a call that has many. */
+export interface ResponseStream {
+  /** Whether it has ended, whoever ended it: nothing can be sent any more. */
+  readonly isOver: boolean;
+  /** Calls back once it is over, at once if it is. */
+  onOver(callback: () => void): void;
+  /**
+   * Sends an encoded message after those before it; calls `taken` once it is on its way and not in memory any more, never
+   * if the stream ends before.
+   */
+  send(message: Uint8Array, taken: () => void): void;
+  /** Ends it, behind what was sent, with a refusal (CoordinationError), or any other Error, which is a bug. */
+  fail(error: CoordinationError | Error): void;
+}
+
 /**
  * Takes the answer of a call, once. An answer is a response, a refusal (CoordinationError), or any other Error, which is
  * a bug of the service and says nothing to the caller.

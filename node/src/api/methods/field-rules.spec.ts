@@ -20,6 +20,8 @@ import {
   optionalModeField,
   pageSizeField,
   prefixField,
+  progressIntervalField,
+  startRevisionField,
   targetIdField,
   ttlField,
   valueField,
@@ -119,6 +121,21 @@ describe("field rules", () => {
     expect([0, 1, 1000].map(pageSizeField)).deep.equal([100, 1, 1000]);
     expect(refusal(() => pageSizeField(-1))).deep.equal(["BAD_FIELD", "page_size", "1000"]);
     expect(refusal(() => pageSizeField(1001))).deep.equal(["BAD_FIELD", "page_size", "1000"]);
+  });
+
+  it("takes any revision as the start of a watch, and 0 for the next one", () => {
+    expect([0n, 1n, 2n ** 53n - 1n].map(startRevisionField)).deep.equal([0, 1, Number.MAX_SAFE_INTEGER]);
+    expect(refusal(() => startRevisionField(-1n))).deep.equal(["BAD_FIELD", "start_revision", undefined]);
+  });
+
+  it("takes progress every 100 to 60,000 ms, 1,000 unless said otherwise", () => {
+    expect([0n, 100n, 60_000n].map(progressIntervalField)).deep.equal([1_000, 100, 60_000]);
+    for (const intervalMs of [-1n, 1n, 99n, 60_001n, 2n ** 53n - 1n]) {
+      expect(
+        refusal(() => progressIntervalField(intervalMs)),
+        String(intervalMs),
+      ).deep.equal(["BAD_FIELD", "progress_interval_ms", undefined]);
+    }
   });
 
   it("refuses a consistency that it does not know", () => {

@@ -29,6 +29,11 @@ const PAGE_SIZE_DEFAULT = 100;
 /** Bytes of keys and values in a page: it stays well below the 4 MiB that clients accept by default. */
 export const PAGE_BYTES_MAX = 1024 * 1024;
 
+/** Milliseconds after which a watch tells progress, and how many there are unless the caller says. */
+const PROGRESS_INTERVAL_MS_MIN = 100;
+const PROGRESS_INTERVAL_MS_MAX = 60_000;
+const PROGRESS_INTERVAL_MS_DEFAULT = 1_000;
+
 const NAMESPACE_CHARACTERS_MAX = 63;
 const NAMESPACE_PATTERN = /^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$/;
 const MEMBER_NAME_CHARACTERS_MAX = 63;
@@ -103,6 +108,26 @@ export function expectedModRevisionField(revision: bigint | undefined): number |
     throw badField("expected_mod_revision", "must be 0 (the key must not exist) or a revision, which is above 0");
   }
   return Number(revision);
+}
+
+/** The first revision that a watch tells, 0 = the next one. The decoder has checked that it is safe (S17). */
+export function startRevisionField(revision: bigint): number {
+  if (revision < 0n) {
+    throw badField("start_revision", "must be 0 (from now on) or a revision, which is above 0");
+  }
+  return Number(revision);
+}
+
+/** Milliseconds after which a watch tells progress. */
+export function progressIntervalField(intervalMs: bigint): number {
+  if (intervalMs === 0n) {
+    return PROGRESS_INTERVAL_MS_DEFAULT;
+  }
+  if (intervalMs < PROGRESS_INTERVAL_MS_MIN || intervalMs > PROGRESS_INTERVAL_MS_MAX) {
+    const rule = `must be 0 (the default, ${PROGRESS_INTERVAL_MS_DEFAULT}) or ${PROGRESS_INTERVAL_MS_MIN} to ${PROGRESS_INTERVAL_MS_MAX}`;
+    throw badField("progress_interval_ms", rule);
+  }
+  return Number(intervalMs);
 }
 
 /** Entries of a page. */

@@ -8,6 +8,7 @@ export type HostReplica = Pick<
   | "revision"
   | "tickMs"
   | "status"
+  | "observe"
   | "propose"
   | "readBarrier"
   | "proposeMembership"

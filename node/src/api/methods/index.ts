@@ -1,6 +1,6 @@
 export { toError } from "./attempt.ts";
 export { BootstrapMethod } from "./bootstrap-method.ts";
-export type { Call, CancellableCall, Reply } from "./call.ts";
+export type { Call, CancellableCall, Reply, ResponseStream } from "./call.ts";
 export { ClusterAdminMethods } from "./cluster-admin-methods.ts";
 export { ClusterMethods } from "./cluster-methods.ts";
 export { Executor, noReplica } from "./executor.ts";
@@ -8,3 +8,4 @@ export type { HostMember, HostReplica } from "./host.ts";
 export { KeyValueMethods } from "./key-value-methods.ts";
 export { LockMethods, waitMsOf } from "./lock-methods.ts";
 export { MemoryMethods } from "./memory-methods.ts";
+export { WatchMethods } from "./watch-methods.ts";

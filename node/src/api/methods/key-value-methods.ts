@@ -221,7 +221,8 @@ function listPage(replica: HostReplica, query: ListQuery): ListKeysResponse {
   };
 }
 
-function keyValue(stored: StoredKey, tickMs: number): KeyValue {
+/** A key as clients are shown it, with what remains of its life at the cluster tick. */
+export function keyValue(stored: StoredKey, tickMs: number): KeyValue {
   return {
     key: decodeText(stored.key),
     value: stored.value,

@@ -1,0 +1,222 @@
+/**
+ * The history of changes: what watchers are told, and can be told again from any revision that is still kept.
+ *
+ * One row holds all changes of one revision, so a revision is never split (S37). It is written in the batch that makes
+ * the change (P42), on every member alike, and travels in snapshots, so each member can go on where another ended. The
+ * oldest revisions are dropped by a command of the leader, which apply decides again: the compact revision tells from
+ * where on nothing is missing.
+ */
+
+import { invariant, readUint53 } from "../raft/index.ts";
+import type { ApplyContext } from "./apply-context.ts";
+import type { TrimHistory } from "./command.ts";
+import type { StoredKey } from "./keys.ts";
+import type { HistoryLimits } from "./limits.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+import { HISTORY_BOUNDS_ROW, historyRow, tableRange } from "./rows.ts";
+import type { StateReader } from "./store.ts";
+
+/** One change of a key. */
+export interface KeyChange {
+  readonly kind: "put" | "delete" | "expire";
+  readonly namespace: string;
+  /** The key as it is now; after its end with its last value, the revision of the end, and no deadline. */
+  readonly current: StoredKey;
+  /** What it was before; null if it did not exist. */
+  readonly previous: StoredKey | null;
+}
+
+/** All changes of one revision, in order. */
+export interface RevisionChanges {
+  readonly revision: number;
+  /** Cluster tick of the changes, in milliseconds. */
+  readonly tickMs: number;
+  readonly changes: readonly KeyChange[];
+  /** Bytes that they take in the history. */
+  readonly bytes: number;
+}
+
+/** Which part of the history is kept. */
+export interface HistoryBounds {
+  /** The first revision that can be asked for: of it and all later ones nothing is missing. */
+  readonly compactRevision: number;
+  /** Bytes of all changes that are kept. */
+  readonly bytes: number;
+  /** The oldest revision that is kept, and its cluster tick in milliseconds; 0 and 0 if there is none. */
+  readonly oldestRevision: number;
+  readonly oldestTickMs: number;
+}
+
+const WHOLE_HISTORY: HistoryBounds = { compactRevision: 0, bytes: 0, oldestRevision: 0, oldestTickMs: 0 };
+const KINDS = ["put", "delete", "expire"] as const satisfies readonly KeyChange["kind"][];
+const ROW_KEY_BYTES = 1 + 8;
+/** What one command drops at most: it reads that much, in one turn of the event loop (S44). */
+const TRIMMED_BYTES_MAX = 8 * 1024 * 1024;
+/** When the history has become too large, this share of its limit is freed at once, and not a little with each write. */
+const FREED_SHARE = 16;
+
+/** Adds the changes of a revision that was just taken. */
+export function recordChanges(context: ApplyContext, revision: number, changes: readonly KeyChange[]): void {
+  invariant(changes.length > 0, "a revision in the history has changes");
+  const { transaction, tickMs } = context;
+  const row = encodeChanges(tickMs, changes);
+  transaction.put(historyRow(revision), row);
+  const bounds = readHistoryBounds(transaction);
+  writeBounds(context, {
+    ...bounds,
+    bytes: bounds.bytes + row.length,
+    ...(bounds.oldestRevision === 0 ? { oldestRevision: revision, oldestTickMs: tickMs } : {}),
+  });
+}
+
+/** Which part of the history is kept. */
+export function readHistoryBounds(reader: StateReader): HistoryBounds {
+  const bytes = reader.get(HISTORY_BOUNDS_ROW);
+  if (bytes === undefined) {
+    return WHOLE_HISTORY;
+  }
+  const fields = new RecordReader(bytes);
+  const bounds = {
+    compactRevision: fields.uint53(),
+    bytes: fields.uint53(),
+    oldestRevision: fields.uint53(),
+    oldestTickMs: fields.uint53(),
+  };
+  fields.end();
+  return bounds;
+}
+
+/** Calls `visit` for the revisions from ≤ revision ≤ to that changed something, ascending, until it returns false. */
+export function scanHistory(
+  reader: StateReader,
+  from: number,
+  to: number,
+  visit: (changes: RevisionChanges) => boolean,
+): void {
+  reader.scan(historyRow(from), historyRow(to + 1), ({ key, value }) => visit(decodeChanges(revisionOf(key), value)));
+}
+
+/** Whether so much of the history is too old, or too large, that a command to drop it is worth its entry. */
+export function isHistoryDue(
+  reader: StateReader,
+  revision: number,
+  tickMs: number,
+  limits: HistoryLimits,
+  slack: { readonly revisions: number; readonly ageMs: number },
+): boolean {
+  const { oldestRevision, oldestTickMs, bytes } = readHistoryBounds(reader);
+  if (oldestRevision === 0) {
+    return false;
+  }
+  const isFar = oldestRevision <= revision - limits.revisionsMax - slack.revisions;
+  const isOld = oldestTickMs < tickMs - limits.ageMsMax - slack.ageMs;
+  return isFar || isOld || bytes > limits.bytesMax;
+}
+
+/** Drops the oldest revisions as far as they are beyond a limit, at most so many as the command says. */
+export function applyTrimHistory(context: ApplyContext, { countMax }: TrimHistory): void {
+  const { transaction, tickMs, revision, limits } = context;
+  const { revisionsMax, ageMsMax, bytesMax } = limits.history;
+  const bounds = readHistoryBounds(transaction);
+  const keptBytes = bounds.bytes > bytesMax ? bytesMax - Math.floor(bytesMax / FREED_SHARE) : bytesMax;
+  let { bytes, compactRevision } = bounds;
+  let oldest: Pick<HistoryBounds, "oldestRevision" | "oldestTickMs"> = { oldestRevision: 0, oldestTickMs: 0 };
+  const gone: Uint8Array[] = [];
+  const { from, to } = tableRange("history");
+  transaction.scan(from, to, ({ key, value }) => {
+    const rowRevision = revisionOf(key);
+    const rowTickMs = readUint53(value, 0);
+    const isBeyond = rowRevision <= revision - revisionsMax || rowTickMs < tickMs - ageMsMax || bytes > keptBytes;
+    if (!isBeyond || gone.length >= countMax || bounds.bytes - bytes >= TRIMMED_BYTES_MAX) {
+      oldest = { oldestRevision: rowRevision, oldestTickMs: rowTickMs };
+      return false;
+    }
+    gone.push(key);
+    bytes -= value.length;
+    compactRevision = rowRevision + 1;
+    return true;
+  });
+  if (gone.length === 0) {
+    return;
+  }
+  for (const key of gone) {
+    transaction.delete(key);
+  }
+  writeBounds(context, { compactRevision, bytes, ...oldest });
+}
+
+function writeBounds(context: ApplyContext, bounds: HistoryBounds): void {
+  const { compactRevision, bytes, oldestRevision, oldestTickMs } = bounds;
+  invariant(bytes >= 0, "bytes of the history never fall below zero", () => String(bytes));
+  const writer = new RecordWriter().uint53(compactRevision).uint53(bytes).uint53(oldestRevision).uint53(oldestTickMs);
+  context.transaction.put(HISTORY_BOUNDS_ROW, writer.finish());
+}
+
+function revisionOf(key: Uint8Array): number {
+  invariant(key.length === ROW_KEY_BYTES, "rows of the history are found by their revision");
+  return readUint53(key, 1);
+}
+
+/** What follows from the revision and from what was before is not written: one value of a removed key is enough. */
+function encodeChanges(tickMs: number, changes: readonly KeyChange[]): Uint8Array {
+  const writer = new RecordWriter().uint53(tickMs).uint32(changes.length);
+  for (const { kind, namespace, current, previous } of changes) {
+    writer
+      .uint8(KINDS.indexOf(kind))
+      .text(namespace)
+      .bytes(current.key)
+      .boolean(previous !== null);
+    if (previous !== null) {
+      writer.uint53(previous.createRevision).uint53(previous.modRevision).uint53(previous.version);
+      writer.uint53(previous.deadlineMs).bytes(previous.value);
+    }
+    if (kind === "put") {
+      writer.uint53(current.deadlineMs).bytes(current.value);
+    }
+  }
+  return writer.finish();
+}
+
+function decodeChanges(revision: number, bytes: Uint8Array): RevisionChanges {
+  const reader = new RecordReader(bytes);
+  const tickMs = reader.uint53();
+  const changes: KeyChange[] = [];
+  for (let left = reader.uint32(); left > 0; left--) {
+    changes.push(decodeChange(revision, reader));
+  }
+  reader.end();
+  invariant(changes.length > 0, "a revision in the history has changes");
+  return { revision, tickMs, changes, bytes: bytes.length };
+}
+
+function decodeChange(revision: number, reader: RecordReader): KeyChange {
+  const kindNumber = reader.uint8();
+  const kind = KINDS[kindNumber];
+  invariant(kind !== undefined, "changes have a known kind", () => String(kindNumber));
+  const namespace = reader.text();
+  const key = reader.bytes();
+  const previous = reader.boolean() ? decodePrevious(key, reader) : null;
+  if (kind === "put") {
+    const deadlineMs = reader.uint53();
+    const value = reader.bytes();
+    const createRevision = previous?.createRevision ?? revision;
+    const version = (previous?.version ?? 0) + 1;
+    const current = { key, value, createRevision, modRevision: revision, version, deadlineMs };
+    return { kind, namespace, current, previous };
+  }
+  invariant(previous !== null, "what ends was there before");
+  return { kind, namespace, current: endOf(previous, revision), previous };
+}
+
+function decodePrevious(key: Uint8Array, reader: RecordReader): StoredKey {
+  const createRevision = reader.uint53();
+  const modRevision = reader.uint53();
+  const version = reader.uint53();
+  const deadlineMs = reader.uint53();
+  return { key, value: reader.bytes(), createRevision, modRevision, version, deadlineMs };
+}
+
+/** What is told of a key that ended at the revision. */
+export function endOf(stored: StoredKey, revision: number): StoredKey {
+  return { ...stored, modRevision: revision, deadlineMs: 0 };
+}

@@ -1,0 +1,330 @@
+import { expect } from "chai";
+import { WatchedLog } from "../../test/harness/index.ts";
+import { refused } from "../../test/index.ts";
+import { CoordinationError } from "../state/index.ts";
+
+describe("WatchHub", () => {
+  it("tells what is watched from now on, and nothing else", () => {
+    const watched = new WatchedLog();
+    watched.put("a1");
+    const reader = watched.watch("a");
+    watched.put("a2");
+    watched.put("b");
+    watched.time.settle();
+    watched.put("a");
+    watched.put("A");
+    watched.log.result({ kind: "create-namespace", namespace: "other" });
+    watched.put("a", "v", "other");
+    watched.time.settle();
+    expect(reader.lines).to.deep.equal(["created 2:", "changes 4: 3", "changes 8: 5"]);
+  });
+
+  it("goes on from any revision that is kept, without a gap or a repetition", () => {
+    const watched = new WatchedLog();
+    for (let at = 0; at < 6; at++) {
+      watched.put(at % 2 === 0 ? "even" : "odd");
+    }
+    for (let startRevision = 1; startRevision <= 7; startRevision++) {
+      const reader = watched.watch("even", { startRevision });
+      watched.time.settle();
+      const wanted = [2, 4, 6].filter((revision) => revision >= startRevision);
+      expect(reader.lines).to.deep.equal([
+        `created ${startRevision - 1}:`,
+        ...(wanted.length === 0 ? [] : [["changes 7:", ...wanted].join(" ")]),
+      ]);
+    }
+  });
+
+  it("S37: waits for a start that is ahead, and tells neither changes nor progress before it (etcd#20221)", () => {
+    const watched = new WatchedLog();
+    const reader = watched.watch("", { startRevision: 5, progressIntervalMs: 100 });
+    watched.put("a");
+    watched.put("b");
+    watched.time.advance(500);
+    expect(reader.lines).to.deep.equal(["created 4:"]);
+    watched.put("c");
+    watched.time.settle();
+    expect(reader.lines).to.deep.equal(["created 4:", "progress 4:"]);
+    watched.put("d");
+    watched.time.settle();
+    expect(reader.lines).to.deep.equal(["created 4:", "progress 4:", "changes 5: 5"]);
+  });
+
+  it("S37: tells progress behind what was to be told before it (etcd#15220)", () => {
+    const watched = new WatchedLog();
+    const reader = watched.watch("a", { progressIntervalMs: 100 }, false);
+    watched.time.settle();
+    watched.put("b");
+    watched.put("a");
+    watched.put("b");
+    watched.time.advance(1_000);
+    expect(reader.lines, "one message at a time").to.deep.equal(["created 1:"]);
+    reader.take();
+    watched.time.settle();
+    expect(reader.lines.slice(1)).to.deep.equal(["changes 4: 3"]);
+    watched.put("b");
+    reader.take();
+    watched.time.advance(49);
+    expect(reader.lines.slice(2)).to.deep.equal([]);
+    watched.time.advance(51);
+    expect(reader.lines.slice(2)).to.deep.equal(["progress 5:"]);
+  });
+
+  it("tells progress as often as it was asked for, and not while there are changes", () => {
+    const watched = new WatchedLog();
+    const often = watched.watch("a", { progressIntervalMs: 100 });
+    const seldom = watched.watch("a", { progressIntervalMs: 1_000 });
+    watched.time.advance(1_050);
+    expect(often.lines.filter((line) => line.startsWith("progress"))).to.have.length(10);
+    expect(seldom.lines.filter((line) => line.startsWith("progress"))).to.have.length(1);
+    for (let at = 0; at < 20; at++) {
+      watched.put("a");
+      watched.time.advance(50);
+    }
+    expect(seldom.lines.filter((line) => line.startsWith("progress"))).to.have.length(1);
+  });
+
+  it("S38: holds one message for a slow watcher, and gives it all of the rest when it is taken", () => {
+    const watched = new WatchedLog({ recentBytesMax: 1_000, messageBytes: 2_000 });
+    const slow = watched.watch("", {}, false);
+    const quick = watched.watch("");
+    for (let at = 0; at < 100; at++) {
+      watched.put(`k${at}`);
+      watched.time.settle();
+      expect(slow.untaken).to.equal(1);
+    }
+    for (let guard = 0; slow.untaken > 0 && guard < 200; guard++) {
+      slow.take();
+      watched.time.settle();
+    }
+    const revisionsOf = (reader: typeof slow) =>
+      reader.messages.flatMap(({ changes }) => changes.map(({ change }) => change.current.modRevision));
+    expect(revisionsOf(slow)).to.deep.equal(Array.from({ length: 100 }, (_, at) => at + 2));
+    expect(revisionsOf(quick)).to.deep.equal(revisionsOf(slow));
+    expect(slow.messages.length).to.be.within(4, 10);
+  });
+
+  it("shares one encoding of a change among all who are told it in the same way", () => {
+    const watched = new WatchedLog();
+    const readers = Array.from({ length: 50 }, () => watched.watch("a"));
+    watched.time.settle();
+    watched.put("a");
+    watched.time.settle();
+    let encodings = 0;
+    for (const variant of [0, 1]) {
+      const made = new Set(
+        readers.map((reader) =>
+          reader.messages.at(-1)?.changes[0]?.encoded(variant, () => {
+            encodings++;
+            return Uint8Array.of(variant);
+          }),
+        ),
+      );
+      expect([...made]).to.deep.equal([Uint8Array.of(variant)]);
+    }
+    expect(encodings).to.equal(2);
+  });
+
+  it("S38: serves who has far to go in turns, so that others are not kept waiting", () => {
+    const watched = new WatchedLog({ recentBytesMax: 1, readRevisionsMax: 10, servedPerTurn: 2 });
+    for (let at = 0; at < 1_000; at++) {
+      watched.put("a");
+    }
+    const far = watched.watch("none", { startRevision: 1, progressIntervalMs: 100 });
+    const near = watched.watch("b");
+    watched.time.turn();
+    watched.time.turn();
+    watched.put("b");
+    let turns = 0;
+    for (; near.messages.length < 2 && turns < 1_000; turns++) {
+      watched.time.turn();
+    }
+    expect(turns, "long before the other one is through").to.be.below(5);
+    watched.time.stall(100);
+    for (turns = 0; far.messages.length < 2 && turns < 1_000; turns++) {
+      watched.time.turn();
+    }
+    expect(far.messages[1]?.kind).to.equal("progress");
+    expect(far.messages[1]?.revision, "as far as it was read for it").to.be.below(1_000);
+  });
+
+  it("bounds the work of one turn", () => {
+    const watched = new WatchedLog({ servedPerTurn: 10 });
+    const readers = Array.from({ length: 100 }, () => watched.watch("a"));
+    watched.time.turn();
+    expect(readers.filter(({ messages }) => messages.length > 0)).to.have.length(10);
+    watched.time.settle();
+    expect(readers.filter(({ messages }) => messages.length > 0)).to.have.length(100);
+  });
+
+  describe("when history is dropped", () => {
+    it("refuses a start before it, and tells from where on one may start", async () => {
+      const watched = new WatchedLog({}, { revisionsMax: 3 });
+      for (let at = 0; at < 9; at++) {
+        watched.put("a");
+      }
+      watched.trim();
+      const error = await refused(() => watched.watch("a", { startRevision: 7 }));
+      expect([error.code, error.reason]).to.deep.equal(["OUT_OF_RANGE", "COMPACTED"]);
+      expect(error.details).to.deep.equal(new Map([["compact_revision", "8"]]));
+      const reader = watched.watch("a", { startRevision: 8 });
+      watched.time.settle();
+      expect(reader.lines).to.deep.equal(["created 7:", "changes 10: 8 9 10"]);
+    });
+
+    it("ends a watcher that had not come so far, instead of leaving something out (etcd#18089)", () => {
+      const watched = new WatchedLog({}, { revisionsMax: 3 });
+      const slow = watched.watch("a", {}, false);
+      const idle = watched.watch("b");
+      watched.time.settle();
+      for (let at = 0; at < 9; at++) {
+        watched.put("a");
+      }
+      watched.time.settle();
+      watched.trim();
+      watched.put("b");
+      watched.time.settle();
+      expect(idle.lines).to.deep.equal(["created 1:", "changes 11: 11"]);
+      expect(slow.ended).to.equal(null);
+      slow.take();
+      watched.time.settle();
+      expect(slow.lines).to.deep.equal(["created 1:"]);
+      expect(slow.ended?.reason).to.equal("COMPACTED");
+      expect(slow.ended?.details).to.deep.equal(new Map([["compact_revision", "8"]]));
+    });
+
+    it("ends those who missed what an installed snapshot does not have, and goes on with the others", () => {
+      const watched = new WatchedLog({}, { revisionsMax: 3 });
+      const now = watched.watch("a");
+      const ahead = watched.watch("a", { startRevision: 9 });
+      watched.time.settle();
+      // Everything in one step, as a snapshot brings it.
+      for (let at = 0; at < 9; at++) {
+        watched.log.result({
+          kind: "put-key",
+          namespace: "default",
+          key: Buffer.from("a"),
+          value: Buffer.from("v"),
+          ttlSeconds: 0,
+          expectedModRevision: undefined,
+          returnPrevious: false,
+        });
+      }
+      watched.trim();
+      watched.time.settle();
+      expect(now.ended?.reason).to.equal("COMPACTED");
+      expect(ahead.lines).to.deep.equal(["created 8:", "changes 10: 9 10"]);
+    });
+  });
+
+  describe("ends", () => {
+    it("S39: who may not watch any more, within a second and without another message", () => {
+      const watched = new WatchedLog();
+      const readers = Array.from({ length: 40 }, () => watched.watch("a", { progressIntervalMs: 100 }));
+      watched.time.advance(1_000);
+      expect(readers.every(({ rechecks }) => rechecks > 0)).to.equal(true);
+      const revoked = readers[17] as (typeof readers)[number];
+      revoked.refusal = new CoordinationError("TOKEN_REVOKED", "revoked");
+      watched.time.advance(600);
+      expect(revoked.ended).to.equal(revoked.refusal);
+      const told = revoked.messages.length;
+      watched.put("a");
+      watched.time.advance(600);
+      expect(revoked.messages).to.have.length(told);
+      expect(readers.filter(({ ended }) => ended !== null)).to.have.length(1);
+    });
+
+    it("all when the member stops, with progress before and where to go on", async () => {
+      const watched = new WatchedLog({ servedPerTurn: 4 });
+      const quick = watched.watch("a");
+      const slow = watched.watch("a", {}, false);
+      const ahead = watched.watch("a", { startRevision: 50 });
+      const others = Array.from({ length: 20 }, () => watched.watch("b"));
+      watched.time.settle();
+      watched.put("a");
+      watched.put("b");
+      watched.time.settle();
+      watched.hub.drain();
+      watched.time.settle();
+      expect(quick.lines).to.deep.equal(["created 1:", "changes 3: 2", "progress 3:"]);
+      expect(slow.lines, "it lacks the change").to.deep.equal(["created 1:", "progress 1:"]);
+      expect(ahead.lines).to.deep.equal(["created 49:"]);
+      for (const [reader, resume] of [
+        [quick, "4"],
+        [slow, "2"],
+        [ahead, "50"],
+      ] as const) {
+        expect(reader.ended?.reason).to.equal("SHUTTING_DOWN");
+        expect(reader.ended?.details).to.deep.equal(new Map([["resume_revision", resume]]));
+      }
+      expect(others.every(({ ended }) => ended !== null)).to.equal(true);
+      expect((await refused(() => watched.watch("a"))).reason).to.equal("SHUTTING_DOWN");
+      expect([watched.time.timerCount, watched.observers.size]).to.deep.equal([0, 0]);
+    });
+
+    it("all when the member has heard no leader for a second, and not before", () => {
+      const watched = new WatchedLog();
+      const reader = watched.watch("a");
+      watched.time.advance(300);
+      watched.leaderId = 0;
+      watched.time.advance(950);
+      watched.leaderId = 2;
+      watched.time.advance(100);
+      watched.leaderId = 0;
+      watched.time.advance(950);
+      expect(reader.ended).to.equal(null);
+      watched.time.advance(150);
+      expect(reader.ended?.reason).to.equal("NO_LEADER");
+    });
+
+    it("all when the member lags behind for more than a second", () => {
+      const watched = new WatchedLog();
+      const reader = watched.watch("a");
+      watched.lagMs = 1_000;
+      watched.time.advance(2_000);
+      expect(reader.ended).to.equal(null);
+      watched.lagMs = 1_001;
+      watched.time.advance(100);
+      expect(reader.ended?.reason).to.equal("NO_LEADER");
+    });
+
+    it("all when the member serves no cluster any more", async () => {
+      const watched = new WatchedLog();
+      const reader = watched.watch("a");
+      watched.isServing = false;
+      watched.time.advance(100);
+      expect(reader.ended?.reason).to.equal("NO_LEADER");
+      expect((await refused(() => watched.watch("a"))).reason).to.equal("NO_LEADER");
+    });
+  });
+
+  it("refuses more streams than a member serves, and counts those until they are over", async () => {
+    const watched = new WatchedLog({ streamsMax: 2 });
+    const first = watched.watch("a");
+    first.refusal = new CoordinationError("TOKEN_EXPIRED", "expired");
+    watched.watch("a");
+    watched.time.advance(1_000);
+    expect(first.ended).not.to.equal(null);
+    expect((await refused(() => watched.watch("a"))).reason).to.equal("TOO_MANY_STREAMS");
+    first.close();
+    watched.watch("a");
+  });
+
+  it("keeps nothing running when nobody watches", () => {
+    const watched = new WatchedLog();
+    const readers = [watched.watch("a"), watched.watch("a"), watched.watch("b")];
+    watched.time.settle();
+    expect([watched.time.timerCount, watched.observers.size]).to.deep.equal([1, 1]);
+    for (const reader of readers) {
+      reader.close();
+    }
+    expect([watched.time.timerCount, watched.observers.size]).to.deep.equal([0, 0]);
+    watched.put("a");
+    watched.time.settle();
+    expect(readers[0]?.lines).to.deep.equal(["created 1:"]);
+    const again = watched.watch("a");
+    watched.put("a");
+    watched.time.settle();
+    expect(again.lines).to.deep.equal(["created 2:", "changes 3: 3"]);
+  });
+});

@@ -1,0 +1,427 @@
+/**
+ * Tells watchers what has changed: each change once, in the order of revisions, nothing left out, no revision split.
+ *
+ * Applying only says that there is something new; in turns of their own, changes are read from the history, once for all
+ * watchers, and each watcher that one of them concerns is put in line. A watcher is one position and at most one message
+ * on its way: when that is taken, it is served what followed, from the newest changes in memory, or from the history if
+ * it has fallen far behind. So a slow one costs no memory and delays nobody. Progress comes out of the same line, after
+ * what was there before it (S37, S38).
+ */
+
+import { invariant } from "../raft/index.ts";
+import { CoordinationError, readHistoryBounds, type StateReader, scanHistory } from "../state/index.ts";
+import type { WatchLimits } from "./limits.ts";
+import { PrefixIndex } from "./prefix-index.ts";
+import { RecentChanges } from "./recent-changes.ts";
+import { type SharedChange, type SharedRevision, shared } from "./shared-change.ts";
+import type { Subscriber, WatchMessage, WatchRequest } from "./subscriber.ts";
+import { Watcher } from "./watcher.ts";
+
+/** The replica whose changes are watched. */
+export interface WatchedReplica {
+  readonly state: StateReader;
+  /** Of the state as it can be read. */
+  readonly revision: number;
+  status(): { readonly leaderId: number; readonly lagMs: number };
+  /** Calls back, in the turn, whenever more is applied; until the returned function is called. */
+  observe(listener: () => void): () => void;
+}
+
+export interface WatchHubOptions {
+  /** Its replica is null while the member serves none. */
+  readonly member: { readonly replica: WatchedReplica | null };
+  readonly clock: { monotonicMs(): number };
+  readonly scheduler: {
+    immediate(callback: () => void): void;
+    every(intervalMs: number, callback: () => void): () => void;
+  };
+  readonly limits: WatchLimits;
+}
+
+/** What the hub holds of the replica while anybody watches. */
+interface Source {
+  readonly replica: WatchedReplica;
+  recent: RecentChanges;
+  /** Ends the callbacks of the replica and of the timer. */
+  readonly release: () => void;
+  /** Changes up to this revision were read, and who watches them was put in line. */
+  publishedRevision: number;
+  /** When the replica was last seen with a leader, in monotonic milliseconds. */
+  ledMs: number;
+}
+
+/** How often it is looked for what is due; half of the shortest interval of progress. */
+const TIMER_MS = 50;
+
+export class WatchHub {
+  readonly #options: WatchHubOptions;
+  readonly #limits: WatchLimits;
+  /** Those that were checked longest ago come first. */
+  readonly #watchers = new Set<Watcher>();
+  readonly #index = new PrefixIndex<Watcher>();
+  /** Who is to be served, in this order. */
+  readonly #line = new Set<Watcher>();
+  /** Who is to be told that it is over, and why. */
+  readonly #leaving = new Map<Watcher, CoordinationError>();
+  #source: Source | null = null;
+  #streams = 0;
+  #isArmed = false;
+  #isDraining = false;
+
+  constructor(options: WatchHubOptions) {
+    this.#options = options;
+    this.#limits = options.limits;
+  }
+
+  /**
+   * Begins a watch, which sees everything from its start on. A start above what is applied here is waited for.
+   *
+   * @returns what must be called once the stream of the subscriber is over, for whatever reason.
+   * @throws CoordinationError COMPACTED, TOO_MANY_STREAMS, SHUTTING_DOWN, NO_LEADER
+   */
+  open(request: WatchRequest, subscriber: Subscriber): () => void {
+    const { replica } = this.#options.member;
+    if (this.#isDraining) {
+      throw shuttingDown();
+    }
+    if (replica === null) {
+      throw new CoordinationError("NO_LEADER", "this member serves no cluster at the moment");
+    }
+    const { startRevision } = request;
+    const { compactRevision } = readHistoryBounds(replica.state);
+    if (startRevision !== 0 && startRevision < compactRevision) {
+      throw compacted(startRevision, compactRevision);
+    }
+    const { streamsMax } = this.#limits;
+    if (this.#streams >= streamsMax) {
+      throw new CoordinationError("TOO_MANY_STREAMS", `this member serves ${streamsMax} streams already`);
+    }
+    const { publishedRevision } = this.#attach(replica);
+    const next = startRevision === 0 ? replica.revision + 1 : startRevision;
+    const watcher = new Watcher(request, subscriber, next, next > publishedRevision, this.#options.clock.monotonicMs());
+    this.#watchers.add(watcher);
+    this.#index.add(request.namespace, request.prefix, watcher);
+    this.#streams++;
+    this.#enqueue(watcher);
+    return () => {
+      this.#streams--;
+      this.#remove(watcher);
+    };
+  }
+
+  /** Ends all watches with a last sign of progress, and begins no more. */
+  drain(): void {
+    this.#isDraining = true;
+    this.#endAll(shuttingDown());
+  }
+
+  /** The replica to read from, from now on if it is another one than before. */
+  #attach(replica: WatchedReplica): Source {
+    if (this.#source?.replica === replica) {
+      return this.#source;
+    }
+    for (const watcher of this.#watchers) {
+      this.#dismiss(watcher, noReplica());
+    }
+    const stopObserving = replica.observe(() => this.#arm());
+    const stopTimer = this.#options.scheduler.every(TIMER_MS, () => this.#onTimer());
+    const { revision } = replica;
+    this.#source = {
+      replica,
+      recent: new RecentChanges(revision + 1, this.#limits.recentBytesMax),
+      release: () => {
+        stopObserving();
+        stopTimer();
+      },
+      publishedRevision: revision,
+      ledMs: this.#options.clock.monotonicMs(),
+    };
+    return this.#source;
+  }
+
+  #remove(watcher: Watcher): void {
+    const { namespace, prefix } = watcher.request;
+    this.#watchers.delete(watcher);
+    this.#index.remove(namespace, prefix, watcher);
+    this.#line.delete(watcher);
+    this.#leaving.delete(watcher);
+    if (this.#watchers.size === 0) {
+      this.#source?.release();
+      this.#source = null;
+    }
+  }
+
+  #enqueue(watcher: Watcher): void {
+    if (this.#watchers.has(watcher) && !watcher.isSending && !this.#leaving.has(watcher)) {
+      this.#line.add(watcher);
+      this.#arm();
+    }
+  }
+
+  #arm(): void {
+    if (!this.#isArmed && this.#source !== null) {
+      this.#isArmed = true;
+      this.#options.scheduler.immediate(() => this.#turn());
+    }
+  }
+
+  #turn(): void {
+    this.#isArmed = false;
+    const { clock } = this.#options;
+    const { turnMs, servedPerTurn } = this.#limits;
+    const endMs = clock.monotonicMs() + turnMs;
+    let left = servedPerTurn;
+    const goesOn = () => left-- > 0 && clock.monotonicMs() < endMs;
+    for (const [watcher, error] of this.#leaving) {
+      if (!goesOn()) {
+        break;
+      }
+      this.#dismiss(watcher, error);
+    }
+    const source = this.#source;
+    if (source === null) {
+      return;
+    }
+    this.#publish(source);
+    for (const watcher of this.#line) {
+      if (!goesOn()) {
+        break;
+      }
+      this.#line.delete(watcher);
+      this.#serve(source, watcher);
+    }
+    if (this.#line.size > 0 || this.#leaving.size > 0 || source.publishedRevision < source.replica.revision) {
+      this.#arm();
+    }
+  }
+
+  /** Reads what is new, and puts in line whom it concerns. */
+  #publish(source: Source): void {
+    const { replica, recent, publishedRevision } = source;
+    const { readRevisionsMax, readBytesMax } = this.#limits;
+    const { state, revision } = replica;
+    if (revision <= publishedRevision) {
+      invariant(revision === publishedRevision, "the revision never runs back");
+      return;
+    }
+    const { compactRevision } = readHistoryBounds(state);
+    if (compactRevision > publishedRevision + 1) {
+      this.#skipTo(source, compactRevision);
+      return;
+    }
+    let revisions = 0;
+    let bytes = 0;
+    let readTo = revision;
+    scanHistory(state, publishedRevision + 1, revision, (read) => {
+      const published = shared(read);
+      recent.add(published);
+      this.#announce(published);
+      revisions++;
+      bytes += published.bytes;
+      if (revisions < readRevisionsMax && bytes < readBytesMax) {
+        return true;
+      }
+      readTo = published.revision;
+      return false;
+    });
+    source.publishedRevision = readTo;
+  }
+
+  #announce({ revision, changes }: SharedRevision): void {
+    for (const { change } of changes) {
+      this.#index.visit(change.namespace, change.current.key, (watcher) => {
+        if (watcher.isLive) {
+          watcher.fallBehind(revision);
+          this.#enqueue(watcher);
+        }
+      });
+    }
+  }
+
+  /** A snapshot has brought a history that begins later: whoever needs what is missing will find that out. */
+  #skipTo(source: Source, compactRevision: number): void {
+    const firstMissed = source.publishedRevision + 1;
+    source.publishedRevision = compactRevision - 1;
+    source.recent = new RecentChanges(compactRevision, this.#limits.recentBytesMax);
+    for (const watcher of this.#watchers) {
+      if (watcher.isLive && watcher.next < compactRevision) {
+        watcher.fallBehind(Math.max(firstMissed, watcher.next));
+        this.#enqueue(watcher);
+      }
+    }
+  }
+
+  #serve(source: Source, watcher: Watcher): void {
+    if (!watcher.isCreated) {
+      watcher.isCreated = true;
+      this.#send(watcher, { kind: "created", changes: [], revision: watcher.next - 1 });
+      return;
+    }
+    const changes = watcher.isLive ? [] : this.#read(source, watcher);
+    if (changes === null) {
+      return;
+    }
+    const revision = watcher.toldRevision(source.publishedRevision);
+    if (changes.length > 0) {
+      this.#send(watcher, { kind: "changes", changes, revision });
+    } else if (this.#isProgressDue(watcher) && revision <= source.publishedRevision) {
+      this.#send(watcher, { kind: "progress", changes, revision });
+    }
+    if (!watcher.isLive) {
+      this.#enqueue(watcher);
+    }
+  }
+
+  /** The next changes for a watcher that is behind; null if they are gone, which ends it. */
+  #read({ replica, recent, publishedRevision }: Source, watcher: Watcher): readonly SharedChange[] | null {
+    const { next, request } = watcher;
+    const { compactRevision } = readHistoryBounds(replica.state);
+    if (next < compactRevision) {
+      this.#dismiss(watcher, compacted(next, compactRevision));
+      return null;
+    }
+    const { messageBytes, readRevisionsMax, readBytesMax } = this.#limits;
+    const changes: SharedChange[] = [];
+    const left = { message: messageBytes, revisions: readRevisionsMax, bytes: readBytesMax };
+    let readTo = publishedRevision;
+    const visit = (revision: SharedRevision): boolean => {
+      for (const change of revision.changes) {
+        if (concerns(change, request)) {
+          changes.push(change);
+          left.message -= change.bytes;
+        }
+      }
+      left.revisions--;
+      left.bytes -= revision.bytes;
+      if (left.message > 0 && left.revisions > 0 && left.bytes > 0) {
+        return true;
+      }
+      readTo = revision.revision;
+      return false;
+    };
+    if (next >= recent.from) {
+      recent.visit(next, visit);
+    } else {
+      scanHistory(replica.state, next, publishedRevision, (read) => visit(shared(read)));
+    }
+    watcher.onRead(readTo, readTo === publishedRevision);
+    return changes;
+  }
+
+  #send(watcher: Watcher, message: WatchMessage): void {
+    watcher.isSending = true;
+    watcher.toldMs = this.#options.clock.monotonicMs();
+    watcher.subscriber.send(message, () => {
+      watcher.isSending = false;
+      if (!watcher.isLive) {
+        this.#enqueue(watcher);
+      }
+    });
+  }
+
+  #isProgressDue({ toldMs, request }: Watcher): boolean {
+    return this.#options.clock.monotonicMs() - toldMs >= request.progressIntervalMs;
+  }
+
+  #onTimer(): void {
+    const source = this.#source;
+    if (source === null) {
+      return;
+    }
+    if (this.#options.member.replica !== source.replica) {
+      this.#endAll(noReplica());
+      return;
+    }
+    if (this.#isStale(source)) {
+      this.#endAll(new CoordinationError("NO_LEADER", "this member hears no leader, or cannot keep up with it"));
+      return;
+    }
+    for (const watcher of this.#watchers) {
+      if (this.#isProgressDue(watcher)) {
+        this.#enqueue(watcher);
+      }
+    }
+    this.#recheckSome();
+  }
+
+  #isStale(source: Source): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    const { leaderId, lagMs } = source.replica.status();
+    if (leaderId !== 0) {
+      source.ledMs = nowMs;
+    }
+    return nowMs - source.ledMs > this.#limits.staleMs || lagMs > this.#limits.staleMs;
+  }
+
+  /** Checks those that were checked longest ago: a share each time, so that it takes no long turn. */
+  #recheckSome(): void {
+    const count = Math.ceil((this.#watchers.size * TIMER_MS) / this.#limits.recheckMs);
+    for (const watcher of [...this.#watchers.values().take(count)]) {
+      this.#watchers.delete(watcher);
+      this.#watchers.add(watcher);
+      try {
+        watcher.subscriber.recheck();
+      } catch (error) {
+        if (!(error instanceof CoordinationError)) {
+          throw error;
+        }
+        this.#dismiss(watcher, error);
+      }
+    }
+  }
+
+  /** In turns of their own: there may be thousands. */
+  #endAll(error: CoordinationError): void {
+    for (const watcher of this.#watchers) {
+      this.#leaving.set(watcher, error);
+    }
+    this.#line.clear();
+    this.#arm();
+  }
+
+  /** Tells the watcher that it is over; before that how far it has come, unless it was refused. */
+  #dismiss(watcher: Watcher, error: CoordinationError): void {
+    const revision = watcher.toldRevision(this.#source?.publishedRevision ?? 0);
+    const canResume = error.code === "UNAVAILABLE";
+    const isTold = watcher.isCreated && revision <= (this.#source?.publishedRevision ?? 0);
+    this.#remove(watcher);
+    if (!canResume) {
+      watcher.subscriber.end(error);
+      return;
+    }
+    if (isTold) {
+      watcher.subscriber.send({ kind: "progress", changes: [], revision }, () => undefined);
+    }
+    const details = new Map([["resume_revision", String(revision + 1)]]);
+    watcher.subscriber.end(new CoordinationError(error.reason, error.message, { details }));
+  }
+}
+
+function concerns({ change }: SharedChange, { namespace, prefix }: WatchRequest): boolean {
+  const { key } = change.current;
+  if (change.namespace !== namespace || key.length < prefix.length) {
+    return false;
+  }
+  for (let at = 0; at < prefix.length; at++) {
+    if (key[at] !== prefix[at]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+function compacted(revision: number, compactRevision: number): CoordinationError {
+  return new CoordinationError(
+    "COMPACTED",
+    `changes from revision ${revision} on are not kept any more; read what is there, and watch from then on`,
+    { details: new Map([["compact_revision", String(compactRevision)]]) },
+  );
+}
+
+function shuttingDown(): CoordinationError {
+  return new CoordinationError("SHUTTING_DOWN", "this member is shutting down; go on at another one");
+}
+
+function noReplica(): CoordinationError {
+  return new CoordinationError("NO_LEADER", "this member serves no cluster any more");
+}

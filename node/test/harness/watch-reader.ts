@@ -1,0 +1,147 @@
+/**
+ * Watches a log in memory through a real hub, under a fake clock: the log is applied by the spec, and each reader takes
+ * its messages when the spec says so.
+ */
+
+import { type CoordinationError, DEFAULT_STATE_LIMITS, type HistoryLimits } from "../../src/state/index.ts";
+import {
+  DEFAULT_WATCH_LIMITS,
+  type Subscriber,
+  WatchHub,
+  type WatchLimits,
+  type WatchMessage,
+  type WatchRequest,
+} from "../../src/watch/index.ts";
+import { AppliedLog } from "../index.ts";
+import { FakeTime } from "./fake-time.ts";
+
+export class WatchReader implements Subscriber {
+  readonly messages: WatchMessage[] = [];
+  /** Why it is over; null while it is not. */
+  ended: CoordinationError | null = null;
+  /** What `recheck` raises. */
+  refusal: CoordinationError | null = null;
+  /** Whether messages are taken as they come. */
+  isQuick = true;
+  rechecks = 0;
+  close: () => void = () => undefined;
+  #taken: (() => void)[] = [];
+
+  send(message: WatchMessage, taken: () => void): void {
+    if (this.ended !== null) {
+      throw new Error("nothing is sent to who was told that it is over");
+    }
+    this.messages.push(message);
+    if (this.isQuick) {
+      taken();
+    } else {
+      this.#taken.push(taken);
+    }
+  }
+
+  recheck(): void {
+    this.rechecks++;
+    if (this.refusal !== null) {
+      throw this.refusal;
+    }
+  }
+
+  end(error: CoordinationError): void {
+    if (this.ended !== null) {
+      throw new Error("a watch ends once");
+    }
+    this.ended = error;
+  }
+
+  /** Messages that were sent and not taken. */
+  get untaken(): number {
+    return this.#taken.length;
+  }
+
+  take(): void {
+    for (const taken of this.#taken.splice(0)) {
+      taken();
+    }
+  }
+
+  /** What was told, in a line for each message: kind, revision of the message, and revisions of the changes. */
+  get lines(): string[] {
+    return this.messages.map(({ kind, revision, changes }) =>
+      [`${kind} ${revision}:`, ...changes.map(({ change }) => change.current.modRevision)].join(" "),
+    );
+  }
+}
+
+export class WatchedLog {
+  readonly time = new FakeTime();
+  readonly log: AppliedLog;
+  readonly hub: WatchHub;
+  leaderId = 1;
+  lagMs = 0;
+  /** Whether the member serves. */
+  isServing = true;
+  observers = new Set<() => void>();
+
+  constructor(limits: Partial<WatchLimits> = {}, history: Partial<HistoryLimits> = {}) {
+    this.log = new AppliedLog({ ...DEFAULT_STATE_LIMITS, history: { ...DEFAULT_STATE_LIMITS.history, ...history } });
+    const self = this;
+    const replica = {
+      state: this.log.store,
+      get revision() {
+        return self.log.revision;
+      },
+      status: () => ({ leaderId: this.leaderId, lagMs: this.lagMs }),
+      observe: (listener: () => void) => {
+        this.observers.add(listener);
+        return () => this.observers.delete(listener);
+      },
+    };
+    this.hub = new WatchHub({
+      member: {
+        get replica() {
+          return self.isServing ? replica : null;
+        },
+      },
+      clock: this.time,
+      scheduler: this.time,
+      limits: { ...DEFAULT_WATCH_LIMITS, ...limits },
+    });
+  }
+
+  /** Puts a value, and returns the revision. */
+  put(key: string, value = "v", namespace = "default"): number {
+    const { modRevision } = this.log.result<"put-key">({
+      kind: "put-key",
+      namespace,
+      key: Buffer.from(key),
+      value: Buffer.from(value),
+      ttlSeconds: 0,
+      expectedModRevision: undefined,
+      returnPrevious: false,
+    });
+    this.tell();
+    return modRevision;
+  }
+
+  /** Tells the hub that something was applied. */
+  tell(): void {
+    for (const observer of this.observers) {
+      observer();
+    }
+  }
+
+  /** Drops history beyond the limits of the log. */
+  trim(): void {
+    this.log.lead({ kind: "trim-history", countMax: 1_000_000 });
+    this.tell();
+  }
+
+  /** A reader of the keys with this prefix that has been told that it watches; `isQuick` for what follows. */
+  watch(prefix: string, request: Partial<WatchRequest> = {}, isQuick = true): WatchReader {
+    const reader = new WatchReader();
+    reader.isQuick = isQuick;
+    const whole = { namespace: "default", startRevision: 0, progressIntervalMs: 60_000, ...request };
+    reader.close = this.hub.open({ ...whole, prefix: Buffer.from(prefix) }, reader);
+    return reader;
+  }
+}

@@ -53,6 +53,7 @@ import type { MembershipViewDone, TransferDone } from "./membership-view.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
 import { Proposals } from "./proposals.ts";
 import { seededRandom } from "./random.ts";
+import { reasonToHold, tooManyCalls } from "./refusals.ts";
 import type { ConnectedStart, ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
 import { Snapshots } from "./snapshots.ts";
 import type { IncomingSnapshot } from "./transport.ts";
@@ -390,10 +391,7 @@ export class Replica {
       return new CoordinationError("SHUTTING_DOWN", "this member is shutting down");
     }
     if (this.#proposals.size + this.#reads.size + this.#leaderCalls.size >= this.#limits.waitersMax) {
-      return new CoordinationError(
-        "OVERLOADED",
-        `${this.#limits.waitersMax} calls wait at this member already; send fewer at once`,
-      );
+      return tooManyCalls(this.#limits);
     }
     return null;
   }
@@ -517,7 +515,7 @@ export class Replica {
   /** What is due now and then; after the proposals, so that nobody is held who need not be. */
   #afterTicks(): void {
     const nowMs = this.#clock.monotonicMs();
-    const heldReason = () => this.#heldReason();
+    const heldReason = () => reasonToHold(this.#core, this.#limits);
     if (this.#fitness.isStuck(nowMs)) {
       this.#options.onDiskStuck();
       return;
@@ -535,16 +533,6 @@ export class Replica {
     if (this.#handover !== null) {
       this.#proceedHandover(nowMs);
     }
-  }
-
-  /** Why calls are held back at the moment, as the refusal of those that have waited long enough. */
-  #heldReason(): CoordinationError {
-    const core = this.#core;
-    const hasQuorum = core.contactAgeTicks <= this.#limits.core.noQuorumTicks;
-    if (core.role === "leader" && hasQuorum && !core.isTransferring) {
-      return new CoordinationError("OVERLOADED", "this member cannot keep up with the writes; try again later");
-    }
-    return new CoordinationError("NO_LEADER", "the cluster has no leader at the moment");
   }
 
   #proceedHandover(nowMs: number): void {

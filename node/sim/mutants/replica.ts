@@ -39,7 +39,7 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
       this.#commitTimes.clear();`,
     replace: `      this.#tick.stop();
       this.#commitTimes.clear();
-      this.#proposals.expire(0, 0, () => this.#heldReason());
+      this.#proposals.expire(0, 0, () => reasonToHold(this.#core, this.#limits));
       this.#proposals.refuseAll();`,
   },
   {

@@ -9,6 +9,7 @@ import type { ReplicaLimits, ReplicaStatus } from "../src/replica/index.ts";
 import { readProgress } from "../src/state/index.ts";
 import { CanonicalLog } from "./canonical-log.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
+import { CommitRecord } from "./commit-record.ts";
 import { DepartureRules } from "./departure-rules.ts";
 import type { Disk, LogMeta } from "./disk.ts";
 import { LimitRules } from "./limit-rules.ts";
@@ -42,6 +43,7 @@ export class Rules {
   readonly timeouts: TimeoutRules;
   readonly room = new RoomRules();
   readonly #leaders = new Map<number, number>();
+  readonly #commits = new CommitRecord();
   /** Durable votes, by member and term. */
   readonly #votes = new Map<string, number>();
 
@@ -145,7 +147,9 @@ export class Rules {
       return `m${id}: ${commitIndex} after ${observed.commit}`;
     });
     if (role === "leader" && commitIndex > observed.commit) {
-      this.#onCommit(observed, commitIndex, term);
+      if (this.#commits.onCommit(term, commitIndex)) {
+        this.#onFirstCommit(observed, commitIndex, term);
+      }
     }
     observed.commit = commitIndex;
     if (role === "leader") {
@@ -161,10 +165,11 @@ export class Rules {
   }
 
   /**
-   * A leader has moved its commit index: by the configuration that it had before, or that it has now. To an entry of an
+   * A leader has committed what none had: by the configuration that it had before, or that it has now. To an entry of an
    * earlier term it was led by the word of a voter: the leader of that term has counted, by a configuration of its own.
+   * Who holds what a later leader has committed long ago is not asked: they may have been removed and destroyed since.
    */
-  #onCommit({ id, log, disk, configuration: before }: Observed, index: number, term: number): void {
+  #onFirstCommit({ id, log, disk, configuration: before }: Observed, index: number, term: number): void {
     const row = log.row(index);
     if (row === undefined || entryTerm(row) !== term) {
       return;
@@ -192,10 +197,11 @@ export class Rules {
     const leader = this.#leaders.get(term);
     must(leader === undefined, "I1 one leader in a term", () => `term ${term}: m${leader} and m${id}`);
     this.#leaders.set(term, id);
-    must(lastIndex >= this.log.last, "I5 a leader has all that is committed", () => {
-      return `m${id} in term ${term} ends at ${lastIndex}, committed ${this.log.last}`;
+    const committed = this.#commits.below(term);
+    must(lastIndex >= committed, "I5 a leader has all that is committed", () => {
+      return `m${id} in term ${term} ends at ${lastIndex}, committed ${committed}`;
     });
-    for (let index = firstIndex; index <= this.log.last; index++) {
+    for (let index = firstIndex; index <= Math.min(committed, this.log.last); index++) {
       const row = log.row(index);
       if (row !== undefined) {
         this.log.committed(id, index, row);

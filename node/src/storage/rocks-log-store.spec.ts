@@ -79,7 +79,9 @@ describe("RocksLogStore", () => {
   }
 
   function storedMeta(): LogMeta {
-    return decodeLogMeta(rocks.get(LOG_META_KEY) as Buffer) as LogMeta;
+    const row = rocks.get(LOG_META_KEY);
+    expect(row, "row m").not.equal(undefined);
+    return decodeLogMeta(row as Buffer) as LogMeta;
   }
 
   /** Changes the stored row behind the store's back. */

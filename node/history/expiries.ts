@@ -7,11 +7,15 @@
 
 import type { RecordedOperation } from "./history.ts";
 
-export interface ExpiryLimits {
+/** How the clock of the cluster may differ from the recorder's. */
+export interface ClockLimits {
   /** How much faster than the recorder's the clock of the cluster may run: 0.01 = by a hundredth. It may run slower too. */
   readonly clockDrift: number;
   /** By how much the cluster may count a time too short or too long because it counts in whole units. */
   readonly clockResolutionMs: number;
+}
+
+export interface ExpiryLimits extends ClockLimits {
   /** How long after its time a value may be there still, while there is a leader. */
   readonly lateMsMax: number;
   /** Times without a leader: time stands still for the cluster then. In the order of time, without overlap. */
@@ -44,7 +48,6 @@ function expiryOf(write: RecordedOperation, id: number, limits: ExpiryLimits): R
   if (!isUnknown && !isExecuted) {
     return null;
   }
-  const { clockDrift, clockResolutionMs } = limits;
   return {
     id,
     client: "expiry",
@@ -53,7 +56,7 @@ function expiryOf(write: RecordedOperation, id: number, limits: ExpiryLimits): R
       key: operation.key,
       expectedValue: operation.kind === "put" ? operation.value : operation.newValue,
     },
-    startMs: write.startMs + operation.ttlMs / (1 + clockDrift) - clockResolutionMs,
+    startMs: write.startMs + shortestMs(operation.ttlMs, limits),
     // Nobody knows when a write of unknown outcome was executed.
     endMs: isUnknown ? Number.POSITIVE_INFINITY : latestEndMs(write.endMs, operation.ttlMs, limits),
     outcome: isUnknown ? { kind: "unknown" } : { kind: "ok", answer: { kind: "done" } },
@@ -61,8 +64,13 @@ function expiryOf(write: RecordedOperation, id: number, limits: ExpiryLimits): R
   };
 }
 
-/** When a value must have gone at last that was written at `fromMs` at the latest. */
-function latestEndMs(fromMs: number, ttlMs: number, limits: ExpiryLimits): number {
+/** How short a time of the cluster may be for the recorder. */
+export function shortestMs(clusterMs: number, { clockDrift, clockResolutionMs }: ClockLimits): number {
+  return Math.max(0, clusterMs / (1 + clockDrift) - clockResolutionMs);
+}
+
+/** When something must have gone at last whose time began at `fromMs` at the latest. */
+export function latestEndMs(fromMs: number, ttlMs: number, limits: ExpiryLimits): number {
   const { clockDrift, clockResolutionMs, lateMsMax, leaderless } = limits;
   let endMs = fromMs + ttlMs * (1 + clockDrift) + clockResolutionMs + lateMsMax;
   for (const span of leaderless) {

@@ -61,38 +61,38 @@ export type KeyAnswer =
   /** It was executed, and nobody was told what came of it. */
   | { readonly kind: "done" };
 
-/** What became of an operation. */
-export type OperationOutcome =
-  | { readonly kind: "ok"; readonly answer: KeyAnswer }
+/** What became of an operation; of one on keys if nothing else is said. */
+export type OperationOutcome<Answer = KeyAnswer> =
+  | { readonly kind: "ok"; readonly answer: Answer }
   /** Certainly without effect. */
   | { readonly kind: "not-executed" }
   /** With or without effect, now or later. */
   | { readonly kind: "unknown" };
 
-export interface RecordedOperation {
+export interface RecordedOperation<Operation = KeyOperation, Answer = KeyAnswer> {
   /** Position in the order of the starts, from 0. */
   readonly id: number;
   readonly client: string;
-  readonly operation: KeyOperation;
+  readonly operation: Operation;
   /** A time of the recorder's clock, in milliseconds. */
   readonly startMs: number;
   /** Infinity if the outcome is unknown. */
   readonly endMs: number;
-  readonly outcome: OperationOutcome;
+  readonly outcome: OperationOutcome<Answer>;
   /** Id of the operation that this one follows from: it comes later, however their times overlap. */
   readonly consequenceOf?: number;
 }
 
 /** An operation under way; to be ended once. */
-export interface OpenOperation {
-  end(outcome: OperationOutcome): void;
+export interface OpenOperation<Answer = KeyAnswer> {
+  end(outcome: OperationOutcome<Answer>): void;
 }
 
-/** Records operations as they start and end. */
-export class History {
+/** Records operations as they start and end; those on keys if nothing else is said. */
+export class History<Operation = KeyOperation, Answer = KeyAnswer> {
   readonly #nowMs: () => number;
-  readonly #operations: (RecordedOperation | null)[] = [];
-  readonly #open = new Map<number, Omit<RecordedOperation, "endMs" | "outcome">>();
+  readonly #operations: (RecordedOperation<Operation, Answer> | null)[] = [];
+  readonly #open = new Map<number, Omit<RecordedOperation<Operation, Answer>, "endMs" | "outcome">>();
 
   /** @param nowMs a monotonic clock in milliseconds, the finer the better: it orders what did not overlap. */
   constructor(nowMs: () => number) {
@@ -100,7 +100,7 @@ export class History {
   }
 
   /** Notes that a client starts an operation; to be called before anything of it is sent. */
-  begin(client: string, operation: KeyOperation): OpenOperation {
+  begin(client: string, operation: Operation): OpenOperation<Answer> {
     const id = this.#operations.length;
     this.#operations.push(null);
     const started = { id, client, operation, startMs: this.#nowMs() };
@@ -117,7 +117,7 @@ export class History {
   }
 
   /** All operations in the order of their starts; those that have not ended are of unknown outcome. */
-  get operations(): RecordedOperation[] {
+  get operations(): RecordedOperation<Operation, Answer>[] {
     return this.#operations.map((ended, id) => {
       if (ended !== null) {
         return ended;

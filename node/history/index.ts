@@ -1,5 +1,5 @@
 export { type CountedRequest, exactlyOnceCheck } from "./exactly-once.ts";
-export { EXPIRY_LATE_MS_MAX, withExpiries } from "./expiries.ts";
+export { EXPIRY_LATE_MS_MAX, type ExpiryLimits, withExpiries } from "./expiries.ts";
 export {
   History,
   type KeyAnswer,
@@ -10,8 +10,14 @@ export {
   type RecordedOperation,
 } from "./history.ts";
 export { judgeHistory } from "./judgement.ts";
+export { lockCheck } from "./lock-check.ts";
+export type { LockAnswer, LockMode, LockOperation, LockRecord, LockView } from "./lock-history.ts";
 export { contradictionOfPage, type RecordedPage, withPages } from "./pages.ts";
+export { regionCheck } from "./region-check.ts";
+export type { RegionAnswer, RegionOperation, RegionRecord } from "./region-history.ts";
 export { describeVerdict } from "./report.ts";
 export { SEARCH_LIMIT_MS, searchCheck } from "./search.ts";
 export type { Verdict } from "./verdict.ts";
+export { watchCheck } from "./watch-check.ts";
+export type { WatchedChange, WatchedStream, Watching, WatchMessage } from "./watch-history.ts";
 export { witnessCheck } from "./witness.ts";

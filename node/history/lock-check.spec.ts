@@ -1,0 +1,391 @@
+import { expect } from "chai";
+import type { ExpiryLimits } from "./expiries.ts";
+import { lockCheck } from "./lock-check.ts";
+import {
+  acquire,
+  acquired,
+  change,
+  described,
+  describeIt,
+  force,
+  guarded,
+  type LockLine,
+  locksOf,
+  notAcquired,
+  refused,
+  release,
+  released,
+  viewAt,
+  written,
+} from "./lock-example.ts";
+
+const LIMITS: ExpiryLimits = { clockDrift: 0, clockResolutionMs: 0, lateMsMax: 2_000, leaderless: [] };
+
+function judged(lines: readonly LockLine[], limits = LIMITS): string {
+  return lockCheck(locksOf(...lines), limits).join("\n");
+}
+
+/** The lock is held by "a" with the token 5. */
+const HELD: LockLine = [acquire("a"), 0, 10, acquired(["a", 5])];
+const READ: LockLine = [acquire("r", "read"), 0, 10, acquired(["r", 5, "read"])];
+const WRITTEN: LockLine = [acquire("w", "write"), 0, 10, acquired(["w", 5, "write"])];
+const RELEASED: LockLine = [release(5), 20, 30, released(6)];
+
+/** What is right, and what is wrong with what part of the rule in its message. */
+const HISTORIES: readonly (readonly [
+  rule: string,
+  good: readonly LockLine[],
+  bad: readonly LockLine[],
+  said: string,
+])[] = [
+  [
+    "tokens grow over the life of a lock",
+    [HELD, RELEASED, [acquire("b"), 40, 50, acquired(["b", 7])]],
+    [HELD, RELEASED, [acquire("b"), 40, 50, acquired(["b", 4])]],
+    "revisions never go backwards",
+  ],
+  [
+    "tokens grow beyond whatever was answered",
+    [
+      [describeIt, 0, 5, described(viewAt(4, []))],
+      [acquire("a"), 6, 10, acquired(["a", 5])],
+    ],
+    [
+      [describeIt, 0, 5, described(viewAt(9, []))],
+      [acquire("a"), 6, 10, acquired(["a", 5], [], 0, 9)],
+    ],
+    "revisions never go backwards",
+  ],
+  [
+    "a hold is granted to one request",
+    [HELD, [acquire("b"), 5, 15, notAcquired(viewAt(5, [["a", 5]]))]],
+    [HELD, [acquire("b"), 5, 15, acquired(["b", 5])]],
+    "a hold is granted to one request",
+  ],
+  [
+    "no two exclusive holds, by the revisions of what they did",
+    [
+      HELD,
+      [guarded(5), 20, 90, written(6)],
+      [release(5), 30, 40, released(7)],
+      [acquire("b"), 35, 80, acquired(["b", 8])],
+    ],
+    [
+      HELD,
+      [guarded(5), 20, 90, written(9)],
+      [release(5), 30, 95, "unknown"],
+      [acquire("b"), 35, 80, acquired(["b", 8])],
+    ],
+    "no hold beside",
+  ],
+  [
+    "no two exclusive holds, by their times alone",
+    [HELD, [release(5), 20, 90, "unknown"], [acquire("b"), 30, 40, acquired(["b", 7])]],
+    [HELD, [release(5), 60, 90, "unknown"], [acquire("b"), 30, 40, acquired(["b", 7])]],
+    "no hold beside",
+  ],
+  [
+    "a hold that is renewed goes on",
+    [HELD, [change(5), 900, 910, acquired(["a", 5], [], 0, 6)], [acquire("b"), 1_905, 1_915, acquired(["b", 9])]],
+    [HELD, [change(5), 900, 910, acquired(["a", 5], [], 0, 6)], [acquire("b"), 1_400, 1_500, acquired(["b", 9])]],
+    "no hold beside",
+  ],
+  [
+    "no reader beside a writer",
+    [WRITTEN, [release(5), 20, 30, released(6)], [acquire("r", "read"), 15, 40, acquired(["r", 7, "read"])]],
+    [WRITTEN, [release(5), 60, 70, released(9)], [acquire("r", "read"), 15, 80, acquired(["r", 7, "read"])]],
+    "no hold beside",
+  ],
+  [
+    "readers are beside readers, and no writer is",
+    [READ, [acquire("s", "read"), 20, 30, acquired(["s", 6, "read"], [["r", 5, "read"]])]],
+    [READ, [acquire("s", "write"), 20, 30, acquired(["s", 6, "write"])]],
+    "no hold beside",
+  ],
+  [
+    "a writer that has become a reader is beside readers",
+    [
+      WRITTEN,
+      [change(5, "read"), 20, 30, acquired(["w", 5, "read"], [], 0, 6)],
+      [acquire("r", "read"), 40, 50, acquired(["r", 7, "read"], [["w", 5, "read"]])],
+    ],
+    [
+      WRITTEN,
+      [change(5, "read"), 20, 30, "unknown"],
+      [acquire("r", "read"), 40, 50, acquired(["r", 7, "read"])],
+      [describeIt, 60, 70, described(viewAt(8, [["w", 5, "write"]]))],
+      [guarded(5), 80, 90, written(9)],
+    ],
+    "no hold beside",
+  ],
+  [
+    "an upgrade ends the hold for reading",
+    [READ, [change(5, "write"), 20, 30, acquired(["r", 6, "write"])], [guarded(6), 40, 50, written(7)]],
+    [
+      READ,
+      [change(5, "write"), 20, 30, acquired(["r", 6, "write"])],
+      [describeIt, 40, 50, described(viewAt(7, [["r", 5, "read"]]))],
+    ],
+    "never live again",
+  ],
+  [
+    "an answer shows no holds that cannot be together",
+    [READ, [describeIt, 20, 30, described(viewAt(6, [["r", 5, "read"]]))]],
+    [
+      READ,
+      [acquire("s", "write"), 20, 30, "unknown"],
+      [
+        describeIt,
+        20,
+        30,
+        described(
+          viewAt(7, [
+            ["r", 5, "read"],
+            ["s", 6, "write"],
+          ]),
+        ),
+      ],
+    ],
+    "no hold beside",
+  ],
+  [
+    "a request has one hold at a time",
+    [
+      READ,
+      [acquire("s", "read"), 20, 30, "unknown"],
+      [
+        describeIt,
+        40,
+        50,
+        described(
+          viewAt(6, [
+            ["r", 5, "read"],
+            ["s", 6, "read"],
+          ]),
+        ),
+      ],
+    ],
+    [
+      READ,
+      [acquire("s", "read"), 20, 30, "unknown"],
+      [
+        describeIt,
+        40,
+        50,
+        described(
+          viewAt(7, [
+            ["s", 6, "read"],
+            ["s", 7, "read"],
+          ]),
+        ),
+      ],
+    ],
+    "no request has two holds",
+  ],
+  [
+    "what an answer shows was granted before",
+    [
+      [acquire("a"), 0, 10, "unknown"],
+      [describeIt, 20, 30, described(viewAt(5, [["a", 5]]))],
+    ],
+    [
+      [acquire("a"), 0, 10, "unknown"],
+      [describeIt, 20, 30, described(viewAt(4, [["a", 5]]))],
+    ],
+    "before it is shown",
+  ],
+  [
+    "a lock is free if nobody holds it",
+    [[describeIt, 0, 5, described(viewAt(4, [], { state: "cooldown" }))]],
+    [[describeIt, 0, 5, described(viewAt(4, [], { state: "held" }))]],
+    "the state follows from the holds",
+  ],
+  [
+    "who has acquired a hold is shown it",
+    [HELD],
+    [[acquire("a"), 0, 10, { ...acquired(["a", 5]), view: viewAt(5, []) } as LockLine[3]]],
+    "is among those who have one",
+  ],
+  [
+    "a hold is that of somebody who asked for it",
+    [
+      [acquire("a"), 0, 10, "unknown"],
+      [describeIt, 20, 30, described(viewAt(5, [["a", 5]]))],
+    ],
+    [
+      [acquire("a"), 40, 50, "unknown"],
+      [describeIt, 20, 30, described(viewAt(5, [["a", 5]]))],
+    ],
+    "somebody who asked for it",
+  ],
+  [
+    "what was certainly not executed has no hold",
+    [
+      [acquire("a"), 0, 10, "not-executed"],
+      [describeIt, 20, 30, described(viewAt(5, []))],
+    ],
+    [
+      [acquire("a"), 0, 10, "not-executed"],
+      [describeIt, 20, 30, described(viewAt(5, [["a", 5]]))],
+    ],
+    "somebody who asked for it",
+  ],
+  [
+    "a guarded write counts before the release, by its revision",
+    [HELD, [guarded(5), 15, 40, written(6)], [release(5), 20, 30, released(7)]],
+    [HELD, [guarded(5), 15, 40, written(8)], [release(5), 20, 30, released(7)]],
+    "never live again",
+  ],
+  [
+    "a guarded write counts before the release, by its time",
+    [HELD, [guarded(5), 25, 40, written(6)], [release(5), 20, 30, released(7)]],
+    [HELD, [guarded(5), 35, 40, written(6)], [release(5), 20, 30, released(7)]],
+    "never live again",
+  ],
+  [
+    "a guarded write counts before the hold was forced to end",
+    [HELD, [guarded(5), 15, 40, written(6)], [force(0), 20, 30, released(7)]],
+    [HELD, [guarded(5), 15, 40, written(8)], [force(0), 20, 30, released(7)]],
+    "never live again",
+  ],
+  [
+    "a guarded write counts before the next hold",
+    [
+      HELD,
+      [release(5), 20, 30, "unknown"],
+      [guarded(5), 25, 60, written(6)],
+      [acquire("b"), 35, 50, acquired(["b", 8])],
+    ],
+    [
+      HELD,
+      [release(5), 20, 30, "unknown"],
+      [guarded(5), 25, 60, written(9)],
+      [acquire("b"), 35, 50, acquired(["b", 8])],
+    ],
+    "no hold beside",
+  ],
+  [
+    "a guarded write counts before the hold has expired",
+    [HELD, [guarded(5), 1_500, 1_510, written(6)], [change(5), 1_520, 1_530, refused("LOCK_LOST")]],
+    [HELD, [change(5), 1_520, 1_530, refused("LOCK_LOST")], [guarded(5), 1_540, 1_550, written(6)]],
+    "never live again",
+  ],
+  [
+    "a guarded write counts after the grant",
+    [HELD, [guarded(5), 5, 20, written(6)]],
+    [HELD, [guarded(5), 5, 20, written(4)]],
+    "within the life of its hold",
+  ],
+  [
+    "a hold for reading guards nothing",
+    [READ, [guarded(5), 20, 30, refused("FENCED")]],
+    [READ, [guarded(5), 20, 30, written(6)]],
+    "only who may write guards",
+  ],
+  [
+    "a hold that was given back was live until then",
+    [HELD, [describeIt, 12, 40, described(viewAt(6, [["a", 5]]))], [release(5), 20, 30, released(7)]],
+    [HELD, [describeIt, 12, 40, described(viewAt(6, []))], [release(5), 20, 30, released(8)]],
+    "never live again",
+  ],
+  [
+    "no hold is gone before its time",
+    [HELD, [guarded(5), 990, 1_001, refused("FENCED")]],
+    [HELD, [guarded(5), 980, 999, refused("FENCED")]],
+    "no hold ends before its time",
+  ],
+  [
+    "no hold is gone before its time, as others see it",
+    [HELD, [describeIt, 990, 1_001, described(viewAt(6, []))]],
+    [HELD, [describeIt, 980, 999, described(viewAt(6, []))]],
+    "no hold ends before its time",
+  ],
+  [
+    "a hold may end before its time by force",
+    [HELD, [force(5), 20, 30, "unknown"], [guarded(5), 40, 50, refused("FENCED")]],
+    [HELD, [force(5), 20, 30, refused("ACCESS_DENIED")], [guarded(5), 40, 50, refused("FENCED")]],
+    "no hold ends before its time",
+  ],
+  [
+    "the time of a hold counts from its grant",
+    [
+      HELD,
+      [acquire("b", "exclusive", 5_000), 5, 510, acquired(["b", 7], [], 500)],
+      [release(5), 500, 505, released(6)],
+      [change(7), 1_400, 1_510, refused("LOCK_LOST")],
+    ],
+    [
+      HELD,
+      [acquire("b", "exclusive", 5_000), 5, 510, acquired(["b", 7], [], 500)],
+      [release(5), 500, 505, released(6)],
+      [change(7), 1_400, 1_450, refused("LOCK_LOST")],
+    ],
+    "no hold ends before its time",
+  ],
+  [
+    "a renewal sets the time anew, also to a shorter one",
+    [
+      HELD,
+      [change(5, "exclusive", 100), 20, 30, acquired(["a", 5], [], 0, 6)],
+      [guarded(5), 110, 125, refused("FENCED")],
+    ],
+    [
+      HELD,
+      [change(5, "exclusive", 5_000), 20, 30, acquired(["a", 5], [], 0, 6)],
+      [guarded(5), 2_000, 2_010, refused("FENCED")],
+    ],
+    "no hold ends before its time",
+  ],
+  [
+    "a hold whose time is up is gone soon",
+    [HELD, [guarded(5), 3_005, 3_015, written(6)]],
+    [HELD, [guarded(5), 3_015, 3_020, written(6)]],
+    "is gone soon",
+  ],
+  [
+    "a hold that nobody was told of may end at any time",
+    [
+      [acquire("a"), 0, 10, "unknown"],
+      [describeIt, 20, 30, described(viewAt(5, [["a", 5]]))],
+      [describeIt, 40, 50, described(viewAt(6, []))],
+    ],
+    [
+      [acquire("a"), 0, 10, "unknown"],
+      [describeIt, 20, 30, described(viewAt(5, [["a", 5]]))],
+      [describeIt, 40, 50, described(viewAt(6, []))],
+      [describeIt, 60, 70, described(viewAt(7, [["a", 5]]))],
+    ],
+    "never live again",
+  ],
+];
+
+describe("the judgement of locks", () => {
+  for (const [rule, good, bad, said] of HISTORIES) {
+    it(`${rule}: passes what keeps to it`, () => {
+      expect(judged(good)).to.equal("");
+    });
+    it(`${rule}: finds what does not`, () => {
+      expect(judged(bad)).to.contain(said);
+    });
+  }
+
+  it("allows for what the clocks differ by", () => {
+    const early: readonly LockLine[] = [HELD, [guarded(5), 980, 995, refused("FENCED")]];
+    expect(judged(early)).to.contain("no hold ends before its time");
+    expect(judged(early, { ...LIMITS, clockDrift: 0.01 })).to.equal("");
+    expect(judged(early, { ...LIMITS, clockResolutionMs: 10 })).to.equal("");
+  });
+
+  it("lets holds be late while nobody leads", () => {
+    const late: readonly LockLine[] = [HELD, [guarded(5), 4_000, 4_010, written(6)]];
+    expect(judged(late)).to.contain("is gone soon");
+    expect(judged(late, { ...LIMITS, leaderless: [{ fromMs: 500, toMs: 2_000 }] })).to.equal("");
+  });
+
+  it("judges each lock by itself, and the order of revisions over all", () => {
+    const other: LockLine = [{ ...acquire("b"), lock: "m" }, 20, 30, acquired(["b", 6])];
+    expect(judged([HELD, other])).to.equal("");
+    const older: LockLine = [{ ...acquire("b"), lock: "m" }, 20, 30, acquired(["b", 4])];
+    expect(judged([HELD, older])).to.contain("revisions never go backwards");
+  });
+});

@@ -1,0 +1,187 @@
+/**
+ * Judges what clients were told of locks. It needs no model of the service: every rule compares what two operations have
+ * shown for certain, by the revisions in their answers and by the times of the operations, and what is of unknown outcome
+ * never makes a history wrong by itself.
+ *
+ * - Tokens grow over the life of a lock, and a hold belongs to one request.
+ * - No hold beside a writer's or an exclusive one.
+ * - A hold is live from its grant to its end, and never again; a guarded write counts only within.
+ * - No hold ends before its time but by somebody's doing, and none long after.
+ * - Who waits is served in the order of waiting, and is not forgotten (`lock-queue.ts`).
+ */
+
+import type { ExpiryLimits } from "./expiries.ts";
+import { describeLockRecord, type LockRecord, type LockView, lockAnswerOf, viewOf } from "./lock-history.ts";
+import { type Hold, holdsOf, type Sight } from "./lock-holds.ts";
+import { contradictionsOfQueue } from "./lock-queue.ts";
+import { contradictionsOfOrder, type RevisionAnswer } from "./revision-order.ts";
+
+const NO_ONE_ELSE: ReadonlySet<string> = new Set(["exclusive", "write"]);
+
+/** What contradicts the history of locks, in words; empty if nothing does. */
+export function lockCheck(records: readonly LockRecord[], limits: ExpiryLimits): readonly string[] {
+  const relevant = records.filter(({ outcome }) => outcome.kind !== "not-executed");
+  const wrong = [...contradictionsOfOrder(revisionAnswersOfLocks(relevant))];
+  for (const [lock, ofLock] of Map.groupBy(relevant, ({ operation }) => operation.lock)) {
+    const found = [
+      ...ofLock.flatMap((record) => contradictionsOfView(record)),
+      ...contradictionsOfOwners(ofLock),
+      ...contradictionsOfHolds(holdsOf(ofLock), limits),
+      ...contradictionsOfQueue(ofLock, limits),
+    ];
+    wrong.push(...found.map((what) => `lock ${lock}: ${what}`));
+  }
+  return wrong;
+}
+
+/** The revisions that were told, by which locks and everything else have one order. */
+export function revisionAnswersOfLocks(records: readonly LockRecord[]): readonly RevisionAnswer[] {
+  return records.flatMap((record) => {
+    const { startMs, endMs, operation } = record;
+    const answer = lockAnswerOf(record);
+    const revision = answer === null ? null : "view" in answer ? answer.view.revision : revisionOf(answer);
+    if (answer === null || revision === null) {
+      return [];
+    }
+    const isGrant = answer.kind === "acquired" && (operation.kind !== "change" || operation.token !== answer.token);
+    const isChange = answer.kind === "released" || answer.kind === "written";
+    const own = isGrant ? answer.token : isChange ? revision : null;
+    return [{ name: `${describeLockRecord(record)} on ${operation.lock}`, startMs, endMs, revision, own }];
+  });
+}
+
+function revisionOf(answer: { readonly kind: string; readonly revision?: number }): number | null {
+  return answer.revision ?? null;
+}
+
+/** What is wrong with what one answer shows. */
+function contradictionsOfView(record: LockRecord): readonly string[] {
+  const view = viewOf(record);
+  const answer = lockAnswerOf(record);
+  if (view === null) {
+    return [];
+  }
+  const wrong: string[] = [];
+  const { holds, revision, state } = view;
+  if (holds.length > 1 && holds.some(({ mode }) => NO_ONE_ELSE.has(mode))) {
+    wrong.push("no hold beside a writer's or an exclusive one");
+  }
+  if (new Set(holds.map(({ owner }) => owner)).size < holds.length) {
+    wrong.push("no request has two holds at a time");
+  }
+  if (holds.some(({ token }) => token > revision)) {
+    wrong.push("a hold is granted before it is shown");
+  }
+  if (!isStateOf(view)) {
+    wrong.push(`the state follows from the holds, it is ${state}`);
+  }
+  if (answer?.kind === "acquired" && !holds.some(({ token, mode }) => token === answer.token && mode === answer.mode)) {
+    wrong.push("who has acquired a hold is among those who have one");
+  }
+  const shown = holds.map(({ token, mode, owner }) => `${token} (${mode}, ${owner})`).join(", ");
+  return wrong.map((rule) => `${rule}: ${describeLockRecord(record)} was shown ${shown || "none"} at ${revision}`);
+}
+
+function isStateOf({ state, holds }: LockView): boolean {
+  const [first] = holds;
+  if (first === undefined) {
+    return state === "free" || state === "cooldown";
+  }
+  const expected = { exclusive: "held", read: "read-held", write: "write-held" } as const;
+  return state === expected[first.mode];
+}
+
+/** Whoever has a hold has asked for it: a hold that nobody was told of is that of a request that was under way. */
+function contradictionsOfOwners(records: readonly LockRecord[]): readonly string[] {
+  const askedMs = new Map<string, number>();
+  for (const { operation, startMs } of records) {
+    if (operation.kind === "acquire") {
+      askedMs.set(operation.owner, startMs);
+    }
+  }
+  return records.flatMap((record) =>
+    (viewOf(record)?.holds ?? [])
+      .filter(({ owner }) => (askedMs.get(owner) ?? Number.POSITIVE_INFINITY) > record.endMs)
+      .map(({ token, owner }) => {
+        return `a hold is that of somebody who asked for it: ${describeLockRecord(record)} was shown ${token} of ${owner}`;
+      }),
+  );
+}
+
+function contradictionsOfHolds(holds: readonly Hold[], limits: ExpiryLimits): readonly string[] {
+  const wrong = holds.flatMap((hold) => [...contradictionsOfLife(hold), ...contradictionsOfTime(hold, limits)]);
+  for (const [at, hold] of holds.entries()) {
+    // Those that were granted before it, of which one at most is wrong without others of them being wrong too.
+    const other = holds.slice(0, at).findLast((before) => overlaps(before, hold, limits));
+    if (other !== undefined) {
+      wrong.push(
+        `no hold beside a writer's or an exclusive one: ${hold.token} was granted while ${other.token} was live, ` +
+          `${shownBy("which was seen last by", other.lastRevision)}`,
+      );
+    }
+  }
+  return wrong;
+}
+
+/** A hold is granted to one request, after it was asked for, lives, and is gone for good. */
+function contradictionsOfLife(hold: Hold): readonly string[] {
+  const { token, grants, lastRevision, lastMs, goneRevision, goneMs, firstMs, mode, writes } = hold;
+  const wrong: string[] = [];
+  const [grant, ...others] = grants;
+  if (others.length > 0) {
+    wrong.push(`a hold is granted to one request: ${token} to ${grants.map(describeLockRecord).join(" and ")}`);
+  }
+  if (grant !== undefined && firstMs.at < grant.startMs) {
+    wrong.push(`a hold is granted after it was asked for: ${token}, ${shownBy("seen by", firstMs)}`);
+  }
+  if (lastRevision.at >= goneRevision.at) {
+    wrong.push(
+      `a hold that has ended is never live again: ${token} was live at ${lastRevision.at} for ` +
+        `${shownBy("", lastRevision)}, and gone at ${goneRevision.at} for ${shownBy("", goneRevision)}`,
+    );
+  }
+  if (lastMs.at > goneMs.at) {
+    wrong.push(
+      `a hold that has ended is never live again: ${token} was live for ${shownBy("", lastMs)}, which began when ` +
+        `${shownBy("", goneMs)} had ended, for which it was gone`,
+    );
+  }
+  const early = writes.find(({ revision }) => revision <= token);
+  if (early !== undefined) {
+    wrong.push(
+      `a guarded write counts within the life of its hold: ${describeLockRecord(early.by)} at ${early.revision}`,
+    );
+  }
+  const [write] = writes;
+  if (mode === "read" && write !== undefined) {
+    wrong.push(`only who may write guards: ${describeLockRecord(write.by)} with a hold for reading`);
+  }
+  return wrong;
+}
+
+/** No hold ends before its time by itself, and none lives long after it. */
+function contradictionsOfTime(hold: Hold, limits: ExpiryLimits): readonly string[] {
+  const { token, goneMs, lastMs, enders } = hold;
+  const wrong: string[] = [];
+  const earliestMs = hold.earliestExpiryMs(limits);
+  if (goneMs.at < earliestMs && !enders.some(({ startMs }) => startMs <= goneMs.at)) {
+    const early = (earliestMs - goneMs.at).toFixed(3);
+    wrong.push(`no hold ends before its time: ${token} was gone ${early} ms early for ${shownBy("", goneMs)}`);
+  }
+  if (lastMs.at > hold.latestExpiryMs(limits)) {
+    wrong.push(`a hold whose time is up is gone soon: ${token} was live still for ${shownBy("", lastMs)}`);
+  }
+  return wrong;
+}
+
+/** Whether a hold was live for certain when another, which may not be beside it, was granted. */
+function overlaps(before: Hold, hold: Hold, limits: ExpiryLimits): boolean {
+  if (!(before.mayRead(hold.token) && hold.mayRead()) && before.lastRevision.at >= hold.token) {
+    return true;
+  }
+  return !(before.mayRead() && hold.mayRead()) && hold.firstMs.at < before.certainUntilMs(limits);
+}
+
+function shownBy(what: string, { by }: Sight): string {
+  return `${what} ${by === null ? "nobody" : describeLockRecord(by)}`.trim();
+}

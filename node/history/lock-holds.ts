@@ -1,0 +1,259 @@
+/**
+ * What a history shows of the holds of one lock: by which operation each was granted, until when it was seen, and from
+ * when it was gone. A hold is known by its token, which is the revision of its grant. Whatever is said here is certain,
+ * whatever became of the operations of unknown outcome.
+ */
+
+import { type ExpiryLimits, latestEndMs, shortestMs } from "./expiries.ts";
+import { type LockMode, type LockRecord, lockAnswerOf, viewOf } from "./lock-history.ts";
+
+/** One end of what is known, and who showed it. */
+export interface Sight {
+  readonly at: number;
+  readonly by: LockRecord | null;
+}
+
+const NEVER: Sight = { at: Number.NEGATIVE_INFINITY, by: null };
+const NOT_YET: Sight = { at: Number.POSITIVE_INFINITY, by: null };
+/** Refusals by which the hold that was named is not live. */
+const GONE_REASONS: ReadonlySet<string> = new Set(["LOCK_LOST", "NOT_LOCK_HOLDER", "FENCED"]);
+
+export class Hold {
+  readonly token: number;
+  /** Mode of the grant; null if nobody was told. */
+  mode: LockMode | null = null;
+  /** Operations that were told that they have it, without its renewals. */
+  readonly grants: LockRecord[] = [];
+  /** What may have renewed it, or changed its mode. */
+  readonly changes: LockRecord[] = [];
+  /** Writes that counted under its guard, and the revisions that they have made. */
+  readonly writes: { readonly by: LockRecord; readonly revision: number }[] = [];
+  /** What may have ended it before its time. */
+  readonly enders: LockRecord[] = [];
+  /** The last revision, and the last time, at which it was live still. */
+  lastRevision = NEVER;
+  lastMs = NEVER;
+  /** The last revision at which it was live for writing. */
+  lastWriting = NEVER;
+  /** The first time at which it had certainly been granted. */
+  firstMs = NOT_YET;
+  /** The first revision, and the first time, at which it was not live any more. */
+  goneRevision = NOT_YET;
+  goneMs = NOT_YET;
+
+  constructor(token: number) {
+    this.token = token;
+  }
+
+  /** It was live at the revision if that is known, at some time within the operation. */
+  see(by: LockRecord, revision: number | null, mode: LockMode | null): void {
+    this.lastMs = later(this.lastMs, { at: by.startMs, by });
+    this.firstMs = earlier(this.firstMs, { at: by.endMs, by });
+    if (revision !== null) {
+      this.lastRevision = later(this.lastRevision, { at: revision, by });
+      if (mode !== null && mode !== "read") {
+        this.lastWriting = later(this.lastWriting, { at: revision, by });
+      }
+    }
+  }
+
+  /** It was not live any more at the revision if that is known, at some time within the operation. */
+  miss(by: LockRecord, revision: number | null): void {
+    this.goneMs = earlier(this.goneMs, { at: by.endMs, by });
+    if (revision !== null) {
+      this.goneRevision = earlier(this.goneRevision, { at: revision, by });
+    }
+  }
+
+  /** Whether it may have been a reader's at the revision; at any time, if none is given. */
+  mayRead(revision = Number.POSITIVE_INFINITY): boolean {
+    if (this.mode === "exclusive" || this.lastWriting.at >= revision) {
+      return false;
+    }
+    const mayBeDowngraded = this.changes.some(
+      ({ operation }) => operation.kind === "change" && operation.mode === "read",
+    );
+    return this.mode !== "write" || mayBeDowngraded;
+  }
+
+  /** Nothing but an operation that may have ended it can have ended it before this time. */
+  certainUntilMs(limits: ExpiryLimits): number {
+    const [grant] = this.grants;
+    if (grant === undefined) {
+      return this.lastMs.at;
+    }
+    const enders = this.enders.map(({ startMs }) => startMs);
+    return Math.max(Math.min(this.earliestExpiryMs(limits), ...enders), this.lastMs.at);
+  }
+
+  /** When its time is up at the earliest, if nobody ends it. */
+  earliestExpiryMs(limits: ExpiryLimits): number {
+    const [grant] = this.grants;
+    if (grant === undefined) {
+      return Number.NEGATIVE_INFINITY;
+    }
+    return Math.min(
+      ...this.#lives(grant).map(({ record, ttlMs }) => {
+        const answer = lockAnswerOf(record);
+        // A life begins with the grant, however long was waited for it.
+        const waitedMs = answer?.kind === "acquired" ? answer.waitedMs : 0;
+        return record.startMs + shortestMs(waitedMs, limits) + shortestMs(ttlMs, limits);
+      }),
+    );
+  }
+
+  /** When it must have come to its end at last. */
+  latestExpiryMs(limits: ExpiryLimits): number {
+    const [grant] = this.grants;
+    if (grant === undefined) {
+      return Number.POSITIVE_INFINITY;
+    }
+    return Math.max(...this.#lives(grant).map(({ record, ttlMs }) => latestEndMs(record.endMs, ttlMs, limits)));
+  }
+
+  /** Each life that may be the last one: that of the grant, and those of the renewals that nobody has renewed for sure. */
+  #lives(grant: LockRecord): readonly { readonly record: LockRecord; readonly ttlMs: number }[] {
+    const renewals = this.changes.filter(isRenewal);
+    return [grant, ...renewals]
+      .filter((one) => !renewals.some((next) => next.outcome.kind === "ok" && next.startMs > one.endMs))
+      .map((record) => ({ record, ttlMs: "ttlMs" in record.operation ? record.operation.ttlMs : 0 }));
+  }
+}
+
+/** All holds of a lock that anybody was told of, by the order of their tokens. */
+export function holdsOf(records: readonly LockRecord[]): readonly Hold[] {
+  const holds = new Map<number, Hold>();
+  const holdOf = (token: number): Hold => {
+    const hold = holds.get(token) ?? new Hold(token);
+    holds.set(token, hold);
+    return hold;
+  };
+  for (const record of records) {
+    noteSights(record, holdOf);
+  }
+  if (records.some(({ operation }) => "mode" in operation && operation.mode === "exclusive")) {
+    for (const hold of holds.values()) {
+      hold.mode = "exclusive";
+    }
+  }
+  const sorted = [...holds.values()].sort((a, b) => a.token - b.token);
+  for (const record of records) {
+    noteEnders(record, sorted);
+    noteAbsences(record, sorted);
+  }
+  return sorted;
+}
+
+/** Whether a change was a renewal, in whichever mode, or may have been one: an upgrade is another hold. */
+function isRenewal(record: LockRecord): boolean {
+  const answer = lockAnswerOf(record);
+  const { operation } = record;
+  return (
+    operation.kind === "change" && (answer === null || (answer.kind === "acquired" && answer.token === operation.token))
+  );
+}
+
+function noteSights(record: LockRecord, holdOf: (token: number) => Hold): void {
+  const { operation } = record;
+  const answer = lockAnswerOf(record);
+  for (const { token, mode } of viewOf(record)?.holds ?? []) {
+    holdOf(token).see(record, viewOf(record)?.revision ?? null, mode);
+  }
+  if (operation.kind === "change") {
+    const isRefused = answer?.kind === "refused";
+    if (!isRefused) {
+      holdOf(operation.token).changes.push(record);
+    }
+  }
+  switch (answer?.kind) {
+    case "acquired": {
+      const hold = holdOf(answer.token);
+      hold.see(record, answer.view.revision, answer.mode);
+      if (operation.kind !== "change" || operation.token !== answer.token) {
+        hold.grants.push(record);
+        hold.mode = "mode" in operation ? operation.mode : null;
+      }
+      if (operation.kind === "change" && operation.token !== answer.token) {
+        holdOf(operation.token).see(record, answer.token - 1, "read");
+      }
+      return;
+    }
+    case "released":
+      if ("token" in operation && operation.token !== 0) {
+        holdOf(operation.token).see(record, answer.revision - 1, null);
+      }
+      return;
+    case "written":
+      if (operation.kind === "guarded-write") {
+        const hold = holdOf(operation.token);
+        hold.see(record, answer.revision, "write");
+        hold.writes.push({ by: record, revision: answer.revision });
+      }
+      return;
+    default:
+  }
+}
+
+/** Notes the operation with all holds that it may have ended before their time. */
+function noteEnders(record: LockRecord, holds: readonly Hold[]): void {
+  const { operation } = record;
+  const answer = lockAnswerOf(record);
+  const isIdle = answer?.kind === "refused" || answer?.kind === "nothing-released";
+  if (isIdle) {
+    return;
+  }
+  if (!("token" in operation) || operation.kind === "guarded-write") {
+    return;
+  }
+  // Of the changes only an upgrade ends the hold that it is of.
+  const isEnder = operation.kind !== "change" || (operation.mode === "write" && !isKnownRenewal(record));
+  for (const hold of isEnder ? holds : []) {
+    if (operation.token === 0 || operation.token === hold.token) {
+      hold.enders.push(record);
+    }
+  }
+}
+
+function isKnownRenewal(record: LockRecord): boolean {
+  return lockAnswerOf(record) !== null && isRenewal(record);
+}
+
+/** Notes for each hold that the operation has shown that it is not live any more. */
+function noteAbsences(record: LockRecord, holds: readonly Hold[]): void {
+  const { operation } = record;
+  const answer = lockAnswerOf(record);
+  const view = viewOf(record);
+  const shown = new Set(view?.holds.map(({ token }) => token));
+  for (const hold of holds) {
+    if (view !== null && hold.token <= view.revision && !shown.has(hold.token)) {
+      hold.miss(record, view.revision);
+    }
+    if (answer === null || !("token" in operation)) {
+      continue;
+    }
+    const isNamed = operation.token === hold.token;
+    if (answer.kind === "released" && hold.token < answer.revision && (isNamed || operation.token === 0)) {
+      hold.miss(record, answer.revision);
+    }
+    if (answer.kind === "acquired" && isNamed && answer.token !== operation.token) {
+      hold.miss(record, answer.token);
+    }
+    if (answer.kind === "refused" && isNamed && isGone(hold, record, answer.reason)) {
+      hold.miss(record, null);
+    }
+  }
+}
+
+/** Whether a refusal says that the hold is gone: it had been granted before, and for writing where that is needed. */
+function isGone(hold: Hold, { operation, startMs }: LockRecord, reason: string): boolean {
+  const isForReading = operation.kind === "guarded-write" && hold.mayRead();
+  return GONE_REASONS.has(reason) && hold.firstMs.at < startMs && !isForReading;
+}
+
+function later(one: Sight, other: Sight): Sight {
+  return other.at > one.at ? other : one;
+}
+
+function earlier(one: Sight, other: Sight): Sight {
+  return other.at < one.at ? other : one;
+}

@@ -1,0 +1,314 @@
+/**
+ * Judges what clients were told of memory regions. A region's version counts its changes, so the answers say themselves
+ * which change came when; a version of which nobody was told the change is that of a write of unknown outcome. Which one,
+ * is searched: every way in which the unknown could have been executed is followed, until some way gives every answer or
+ * none does.
+ *
+ * - Versions go up by one with each change, and never back in time.
+ * - A read shows the bytes of one version, all of them: zeros where nothing was written, also after shrinking and growing.
+ * - What lies outside of the region is refused, and only that; nothing is shorter than was asked for.
+ * - A region that was freed is gone for good.
+ */
+
+import { describeRegionRecord, type RegionAnswer, type RegionRecord, regionAnswerOf } from "./region-history.ts";
+import { contradictionsOfOrder, type RevisionAnswer } from "./revision-order.ts";
+
+/** Ways that are followed at a time; more show nothing, and count as a failure. */
+const WAYS_MAX = 2_000;
+
+/** One way in which everything up to a version could have been executed. */
+interface Way {
+  readonly bytes: Buffer;
+  /** Sizes by version, the first that of version 1. */
+  readonly sizes: readonly number[];
+  /** Those of unknown outcome that were executed. */
+  readonly used: readonly RegionRecord[];
+}
+
+/** An operation that names the version of the region. */
+interface Versioned {
+  readonly record: RegionRecord;
+  readonly version: number;
+}
+
+/** What contradicts the history of regions, in words; empty if nothing does. */
+export function regionCheck(records: readonly RegionRecord[]): readonly string[] {
+  const relevant = records.filter(({ outcome }) => outcome.kind !== "not-executed");
+  const wrong = [...contradictionsOfOrder(revisionAnswersOfRegions(relevant))];
+  for (const [region, ofRegion] of Map.groupBy(relevant, ({ operation }) => operation.region)) {
+    const found = [...contradictionsOfVersions(ofRegion), ...contradictionsOfEnd(ofRegion)];
+    // Bytes of versions that are wrong already say nothing more.
+    const bytes = found.length === 0 ? contradictionOfBytes(ofRegion) : null;
+    wrong.push(...[...found, ...(bytes === null ? [] : [bytes])].map((what) => `region ${region}: ${what}`));
+  }
+  return wrong;
+}
+
+/** The revisions that were told, by which regions and everything else have one order. */
+export function revisionAnswersOfRegions(records: readonly RegionRecord[]): readonly RevisionAnswer[] {
+  return records.flatMap((record) => {
+    const answer = regionAnswerOf(record);
+    if (answer === null || !("revision" in answer)) {
+      return [];
+    }
+    const { startMs, endMs, operation } = record;
+    const { revision } = answer;
+    const own = isChange(answer) ? revision : null;
+    return [{ name: `${describeRegionRecord(record)} on ${operation.region}`, startMs, endMs, revision, own }];
+  });
+}
+
+function isChange({ kind }: RegionAnswer): boolean {
+  return kind === "allocated" || kind === "written" || kind === "resized" || kind === "freed";
+}
+
+/** Versions keep to the times, and to the revisions. */
+function contradictionsOfVersions(records: readonly RegionRecord[]): readonly string[] {
+  const wrong: string[] = [];
+  const changes = new Map<number, RegionRecord>();
+  for (const { record, version } of versioned(records)) {
+    const floor = versionFloorOf(records, record);
+    const isOwn = regionAnswerOf(record)?.kind !== "read";
+    if (version < floor || (isOwn && version === floor)) {
+      wrong.push(
+        `versions never go backwards: ${describeRegionRecord(record)} was told ${version}; when it began, ${floor} had been told`,
+      );
+    }
+    if (isOwn) {
+      const other = changes.get(version);
+      if (other !== undefined) {
+        wrong.push(
+          `a version has one change: ${version} was told to ${describeRegionRecord(other)} and ${describeRegionRecord(record)}`,
+        );
+      }
+      changes.set(version, record);
+    }
+  }
+  return [...wrong, ...contradictionsOfRevisions(records)];
+}
+
+/** In the order of the versions, the change of one before its reads, revisions only grow. */
+function contradictionsOfRevisions(records: readonly RegionRecord[]): readonly string[] {
+  const order = versioned(records).toSorted((a, b) => a.version - b.version || Number(isRead(a)) - Number(isRead(b)));
+  const wrong: string[] = [];
+  let last: { readonly record: RegionRecord; readonly version: number; readonly revision: number } | null = null;
+  for (const { record, version } of order) {
+    const answer = regionAnswerOf(record);
+    const revision = answer !== null && "revision" in answer ? answer.revision : 0;
+    const isWrong =
+      last !== null && (revision < last.revision || (version > last.version && revision === last.revision));
+    // Reads of one version come in any order.
+    if (isWrong && last !== null && (version > last.version || !isReadRecord(last.record))) {
+      wrong.push(
+        `versions and revisions have one order: ${describeRegionRecord(record)} was told version ${version} at ` +
+          `${revision}, and ${describeRegionRecord(last.record)} version ${last.version} at ${last.revision}`,
+      );
+    }
+    if (last === null || version > last.version || revision > last.revision) {
+      last = { record, version, revision };
+    }
+  }
+  return wrong;
+}
+
+function versioned(records: readonly RegionRecord[]): readonly Versioned[] {
+  return records.flatMap((record) => {
+    const answer = regionAnswerOf(record);
+    return answer !== null && "version" in answer ? [{ record, version: answer.version }] : [];
+  });
+}
+
+function isRead({ record }: Versioned): boolean {
+  return isReadRecord(record);
+}
+
+function isReadRecord(record: RegionRecord): boolean {
+  return regionAnswerOf(record)?.kind === "read";
+}
+
+/** The greatest version that was told before the operation began. */
+function versionFloorOf(records: readonly RegionRecord[], { startMs }: RegionRecord): number {
+  return Math.max(0, ...versioned(records).flatMap(({ record, version }) => (record.endMs < startMs ? [version] : [])));
+}
+
+/** The least version of which whoever begins after the operation is told that it is there still. */
+function versionCeilingOf(records: readonly RegionRecord[], { endMs }: RegionRecord): number {
+  const later = versioned(records).filter(({ record }) => record.startMs > endMs);
+  return Math.min(Number.POSITIVE_INFINITY, ...later.map((one) => (isRead(one) ? one.version : one.version - 1)));
+}
+
+/** A region that was freed is gone for good, and none is gone that nobody has freed. */
+function contradictionsOfEnd(records: readonly RegionRecord[]): readonly string[] {
+  const frees = records.filter((record) => {
+    const answer = regionAnswerOf(record);
+    return record.operation.kind === "free" && (answer === null || answer.kind === "freed");
+  });
+  const wrong: string[] = [];
+  const goneMs = Math.min(
+    Number.POSITIVE_INFINITY,
+    ...records.flatMap((record) => {
+      const kind = regionAnswerOf(record)?.kind;
+      return kind === "freed" || kind === "absent" ? [record.endMs] : [];
+    }),
+  );
+  for (const record of records) {
+    const answer = regionAnswerOf(record);
+    const isAbsent = answer?.kind === "absent";
+    if (isAbsent && !frees.some(({ startMs }) => startMs <= record.endMs)) {
+      wrong.push(`a region is there until somebody frees it: ${describeRegionRecord(record)} did not find it`);
+    }
+    const isPresent = answer !== null && answer.kind !== "absent" && answer.kind !== "fenced";
+    if (isPresent && record.startMs > goneMs) {
+      wrong.push(`a region that was freed is gone for good: ${describeRegionRecord(record)} found it`);
+    }
+  }
+  const freed = frees.filter(({ outcome }) => outcome.kind === "ok");
+  if (freed.length > 1) {
+    wrong.push(`a region is freed once: ${freed.map(describeRegionRecord).join(" and ")}`);
+  }
+  return wrong;
+}
+
+/** Why no way of executing what is unknown gives every answer; null if one does. */
+function contradictionOfBytes(records: readonly RegionRecord[]): string | null {
+  const told = Map.groupBy(versioned(records), ({ version }) => version);
+  const versionMax = Math.max(0, ...told.keys());
+  const unknown = records.filter((record) => regionAnswerOf(record) === null && isPossibleChange(record));
+  let ways: readonly Way[] = [{ bytes: Buffer.alloc(0), sizes: [], used: [] }];
+  for (let version = 1; version <= versionMax; version++) {
+    const here = told.get(version)?.map(({ record }) => record) ?? [];
+    const change = here.find((record) => !isReadRecord(record));
+    // Whoever was told this version or a later one has seen what made it.
+    const seenMs = Math.min(
+      ...[...told].flatMap(([at, those]) => (at >= version ? those : [])).map(({ record }) => record.endMs),
+    );
+    const next = ways.flatMap((way) => {
+      const candidates =
+        change === undefined ? unknown.filter((one) => !way.used.includes(one) && one.startMs <= seenMs) : [change];
+      return candidates.flatMap((candidate) => changed(way, candidate, version) ?? []);
+    });
+    if (next.length === 0) {
+      const by = change === undefined ? "and nobody can have made it" : `made by ${describeRegionRecord(change)}`;
+      return `every version follows from the one before: version ${version} does not, ${by}`;
+    }
+    for (const read of here.filter(isReadRecord)) {
+      const fitting = next.filter((way) => shows(way, read));
+      if (fitting.length === 0) {
+        return `a read shows the bytes of one version: ${describeRegionRecord(read)} was told version ${version} and other bytes`;
+      }
+      next.splice(0, next.length, ...fitting);
+    }
+    ways = distinct(next);
+    if (ways.length > WAYS_MAX) {
+      return `undecided: more than ${WAYS_MAX} ways of executing what is unknown up to version ${version}`;
+    }
+  }
+  return contradictionOfRefusals(records, ways, unknown);
+}
+
+function isPossibleChange({ operation }: RegionRecord): boolean {
+  return operation.kind === "write" || operation.kind === "resize";
+}
+
+/** The way after the change has made this version; null if it cannot have. */
+function changed(way: Way, record: RegionRecord, version: number): Way | null {
+  const { operation } = record;
+  const answer = regionAnswerOf(record);
+  const used = answer === null ? [...way.used, record] : way.used;
+  const isFirst = way.sizes.length === 0;
+  if (operation.kind === "allocate") {
+    return isFirst ? { bytes: Buffer.alloc(operation.sizeBytes), sizes: [operation.sizeBytes], used } : null;
+  }
+  const isExpected = !("expectedVersion" in operation) || (operation.expectedVersion ?? version - 1) === version - 1;
+  if (isFirst || !isExpected) {
+    return null;
+  }
+  const bytes = bytesAfter(way.bytes, operation);
+  const isPrevious = answer?.kind !== "resized" || answer.previousSizeBytes === way.bytes.length;
+  return bytes === null || !isPrevious ? null : { bytes, sizes: [...way.sizes, bytes.length], used };
+}
+
+/** The bytes after a write or a change of the size; null if it lies outside. */
+function bytesAfter(before: Buffer, operation: RegionRecord["operation"]): Buffer | null {
+  if (operation.kind === "resize") {
+    const after = Buffer.alloc(operation.sizeBytes);
+    before.copy(after);
+    return after;
+  }
+  if (operation.kind !== "write") {
+    return null;
+  }
+  const data = Buffer.from(operation.data, "hex");
+  if (operation.offset + data.length > before.length) {
+    return null;
+  }
+  const after = Buffer.from(before);
+  data.copy(after, operation.offset);
+  return after;
+}
+
+function shows({ bytes }: Way, { operation, outcome }: RegionRecord): boolean {
+  const answer = outcome.kind === "ok" ? outcome.answer : null;
+  if (operation.kind !== "read" || answer?.kind !== "read") {
+    return false;
+  }
+  const { offset, length } = operation;
+  const isWithin = answer.sizeBytes === bytes.length && offset + length <= bytes.length;
+  return isWithin && bytes.toString("hex", offset, offset + length) === answer.data;
+}
+
+/** One of those that have the same bytes and have used the same. */
+function distinct(ways: readonly Way[]): readonly Way[] {
+  if (ways.length === 1) {
+    return ways;
+  }
+  const byState = new Map<string, Way>();
+  for (const way of ways) {
+    const used = way.used.map(({ id }) => id).sort((a, b) => a - b);
+    byState.set(`${used} ${way.sizes} ${way.bytes.toString("base64")}`, way);
+  }
+  return [...byState.values()];
+}
+
+/** Why something was refused that cannot have been, in any of the ways. */
+function contradictionOfRefusals(
+  records: readonly RegionRecord[],
+  ways: readonly Way[],
+  unknown: readonly RegionRecord[],
+): string | null {
+  let left = ways;
+  for (const record of records) {
+    const kind = regionAnswerOf(record)?.kind;
+    if (kind !== "out-of-bounds" && kind !== "version-mismatch") {
+      continue;
+    }
+    const from = Math.max(1, versionFloorOf(records, record));
+    const to = versionCeilingOf(records, record);
+    left = left.filter((way) => {
+      const last = Math.min(to, way.sizes.length);
+      const versions = Array.from({ length: Math.max(0, last - from + 1) }, (_, at) => from + at);
+      // Nobody may have been told of the last versions.
+      const isOpen =
+        to > way.sizes.length && unknown.some((one) => !way.used.includes(one) && one.startMs <= record.endMs);
+      return isOpen || versions.some((version) => isRefused(record, version, way.sizes[version - 1] ?? 0));
+    });
+    if (left.length === 0) {
+      return `only what lies outside, or expects another version, is refused: ${describeRegionRecord(record)} was ${kind}`;
+    }
+  }
+  return null;
+}
+
+function isRefused({ operation, outcome }: RegionRecord, version: number, sizeBytes: number): boolean {
+  if (outcome.kind === "ok" && outcome.answer.kind === "version-mismatch") {
+    return "expectedVersion" in operation && operation.expectedVersion !== version;
+  }
+  const { kind } = operation;
+  const endBytes =
+    kind === "read"
+      ? operation.offset + operation.length
+      : kind === "write"
+        ? operation.offset + operation.data.length / 2
+        : 0;
+  return endBytes > sizeBytes;
+}

@@ -3,7 +3,7 @@
  * replicated state machine makes of locks is compared with it. Answers are told in words, by which they compare.
  */
 
-import type { AcquireLock, LockMode, LockName } from "../src/state/index.ts";
+import type { AcquireLock, HoldReason, LockChange, LockMode, LockName } from "../src/state/index.ts";
 
 /** What the model decides by, in the units of the state's limits and of a lock. */
 export interface LockModelLimits {
@@ -45,6 +45,11 @@ export interface ModelRequest {
   sinceMs: number;
 }
 
+/** A change of a hold, and its revision. */
+export interface ModelEvent extends LockChange {
+  readonly revision: number;
+}
+
 export interface ModelLock {
   readonly name: LockName;
   holds: ModelHold[];
@@ -60,6 +65,8 @@ export class LockModel {
   readonly disabled = new Set<string>();
   /** Attempts that others' operations have answered, as text. */
   readonly settled: string[] = [];
+  /** What watchers are to be told, in order. */
+  readonly events: ModelEvent[] = [];
   revision = 1;
   tickMs = 1_000;
   readonly #limits: LockModelLimits;
@@ -172,8 +179,8 @@ export class LockModel {
       if (found.holds.length > 1 || found.queue.length > 0 || found.delayUntilMs !== 0) {
         throw new Refused("UPGRADE_WOULD_DEADLOCK");
       }
-      this.end(found, hold);
-      return this.describe(found, this.#grant(found, request, hold.owner), 0);
+      this.end(found, hold, "upgraded");
+      return this.describe(found, this.#grant(found, request, { owner: hold.owner, reason: "upgraded" }), 0);
     }
     const isDowngrade = hold.mode === "write" && asked.mode === "read";
     Object.assign(hold, { mode: asked.mode, ttlSeconds: seconds, deadlineMs: this.tickMs + seconds * 1_000 });
@@ -181,6 +188,7 @@ export class LockModel {
     request.token = hold.token;
     if (isDowngrade) {
       this.revision++;
+      this.#tell(found, hold, "acquired", "downgraded", this.revision);
       this.wake(found);
     }
     return this.describe(found, hold, 0);
@@ -194,24 +202,36 @@ export class LockModel {
     return isRead && holds.length < this.#limits.lockReadersMax && (holds.length > 0 || delayUntilMs === 0);
   }
 
-  #grant(found: ModelLock, request: ModelRequest, owned?: string): ModelHold {
+  #grant(
+    found: ModelLock,
+    request: ModelRequest,
+    { owner, reason }: { readonly owner?: string; readonly reason: HoldReason } = { reason: "normal" },
+  ): ModelHold {
     const { operation: asked } = request;
     this.revision++;
     const seconds = asked.ttlSeconds || this.#limits.ttlSeconds;
     const hold = {
       token: this.revision,
-      owner: owned ?? (asked.owner || request.subject),
+      owner: owner ?? (asked.owner || request.subject),
       ...{ subject: request.subject, mode: asked.mode, ttlSeconds: seconds, request },
       deadlineMs: this.tickMs + seconds * 1_000,
     };
     found.holds.push(hold);
+    this.#tell(found, hold, "acquired", reason, this.revision);
     Object.assign(request, { status: "granted", token: hold.token, sinceMs: Number.POSITIVE_INFINITY });
     return hold;
   }
 
-  end(found: ModelLock, hold: ModelHold): void {
+  /** At the next revision, which the caller takes. */
+  end(found: ModelLock, hold: ModelHold, reason: HoldReason): void {
     found.holds = found.holds.filter((one) => one !== hold);
     hold.request.sinceMs = this.tickMs;
+    this.#tell(found, hold, "released", reason, this.revision + 1);
+  }
+
+  #tell(found: ModelLock, hold: ModelHold, kind: ModelEvent["kind"], reason: HoldReason, revision: number): void {
+    const { owner, mode, token } = hold;
+    this.events.push({ about: "lock", kind, ...found.name, owner, mode, token, reason, revision });
   }
 
   /** Gives the lock to those whose turn it is. */
@@ -251,7 +271,7 @@ export class LockModel {
     if (hold === undefined || matches.length > 1) {
       throw new Refused(hold === undefined ? "NOT_LOCK_HOLDER" : "AMBIGUOUS_HOLD");
     }
-    this.end(found, hold);
+    this.end(found, hold, "normal");
     this.revision++;
     const { revision } = this;
     this.wake(found);
@@ -265,7 +285,7 @@ export class LockModel {
       return `force-release-lock none ${this.revision}`;
     }
     for (const hold of taken) {
-      this.end(found, hold);
+      this.end(found, hold, "forced");
     }
     this.revision++;
     const { revision } = this;
@@ -284,7 +304,7 @@ export class LockModel {
       return;
     }
     if (hold !== undefined) {
-      this.end(found, hold);
+      this.end(found, hold, "normal");
       this.revision++;
     }
     found.queue = found.queue.filter((wait) => wait.request !== request);
@@ -311,7 +331,7 @@ export class LockModel {
   }
 
   #expire(found: ModelLock, hold: ModelHold): void {
-    this.end(found, hold);
+    this.end(found, hold, "expired");
     this.revision++;
     found.delayUntilMs = this.tickMs + this.#limits.lockDelaySeconds * 1_000;
     this.wake(found);

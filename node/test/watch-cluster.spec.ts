@@ -38,7 +38,7 @@ class ResumingClient {
   proceed(): void {
     const { messages, ended } = this.#reader ?? { messages: [], ended: null };
     for (const { changes, revision } of messages.slice(this.#read)) {
-      this.told.push(...changes.map(({ change }) => change.current.modRevision));
+      this.told.push(...changes.map((change) => change.revision));
       this.#next = revision + 1;
       this.#read++;
     }
@@ -54,7 +54,12 @@ class ResumingClient {
     if (this.#cluster.node(this.#member).isRunning && this.#cluster.replica(this.#member).status().leaderId !== 0) {
       this.#reader = new WatchReader();
       this.#read = 0;
-      const request = { namespace: "default", prefix: Buffer.from("k"), startRevision: this.#next };
+      const request = {
+        about: "key",
+        namespace: "default",
+        prefix: Buffer.from("k"),
+        startRevision: this.#next,
+      } as const;
       const hub = this.#hubs.get(this.#member);
       this.#reader.close = hub?.open({ ...request, progressIntervalMs: 100 }, this.#reader) ?? this.#reader.close;
     }
@@ -127,7 +132,7 @@ describe("watches of a cluster", () => {
     const hub = hubsOf(cluster).get(2) as WatchHub;
     const open = (startRevision: number) => {
       const reader = new WatchReader();
-      const request = { namespace: "default", prefix: Buffer.from("k"), startRevision };
+      const request = { about: "key", namespace: "default", prefix: Buffer.from("k"), startRevision } as const;
       reader.close = hub.open({ ...request, progressIntervalMs: 60_000 }, reader);
       return reader;
     };
@@ -142,7 +147,7 @@ describe("watches of a cluster", () => {
     cluster.advance(100);
     expect(cluster.node(2).state.installed?.index, "by a snapshot").to.be.above(0);
     const toldBy = ({ messages }: WatchReader) =>
-      messages.flatMap(({ changes }) => changes.map(({ change }) => change.current.modRevision));
+      messages.flatMap(({ changes }) => changes.map((change) => change.revision));
     return { now, ahead, missed, toldBy };
   }
 

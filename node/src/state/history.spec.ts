@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import { AppliedLog } from "../../test/index.ts";
 import { InvariantViolation } from "../raft/index.ts";
+import type { WatchedChange } from "./changes.ts";
 import type { PutKey } from "./command.ts";
-import { isHistoryDue, type KeyChange, type RevisionChanges, readHistoryBounds, scanHistory } from "./history.ts";
+import { isHistoryDue, type RevisionChanges, readHistoryBounds, scanHistory } from "./history.ts";
 import { DEFAULT_STATE_LIMITS, type HistoryLimits } from "./limits.ts";
 import { HISTORY_BOUNDS_ROW, historyRow } from "./rows.ts";
 
@@ -38,8 +39,12 @@ function historyOf(log: AppliedLog): RevisionChanges[] {
   return all;
 }
 
-/** A change in a line. */
-function told({ kind, namespace, current, previous }: KeyChange): string {
+/** A change of a key in a line. */
+function told(change: WatchedChange): string {
+  if (change.about === "lock") {
+    throw new Error("only keys have changed");
+  }
+  const { kind, namespace, current, previous } = change;
   const text = ({ value, createRevision, modRevision, version, deadlineMs }: NonNullable<typeof previous>) =>
     `${Buffer.from(value)} c${createRevision} m${modRevision} v${version} d${deadlineMs}`;
   const before = previous === null ? "nothing" : text(previous);
@@ -135,7 +140,7 @@ describe("the history of changes", () => {
       const key = historyRow(revision);
       const whole = log.store.get(key) as Uint8Array;
       const damages = Array.from(whole, (_, length) => whole.subarray(0, length));
-      damages.push(Uint8Array.of(...whole, 0), whole.with(12, 3));
+      damages.push(Uint8Array.of(...whole, 0), whole.with(12, 5));
       for (const value of damages) {
         log.store.write([{ key, value }]);
         expect(read).to.throw(InvariantViolation);

@@ -9,29 +9,19 @@
 
 import { invariant, readUint53 } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
+import { readChange, type WatchedChange, writeChange } from "./changes.ts";
 import type { TrimHistory } from "./command.ts";
-import type { StoredKey } from "./keys.ts";
 import type { HistoryLimits } from "./limits.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { HISTORY_BOUNDS_ROW, historyRow, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";
-
-/** One change of a key. */
-export interface KeyChange {
-  readonly kind: "put" | "delete" | "expire";
-  readonly namespace: string;
-  /** The key as it is now; after its end with its last value, the revision of the end, and no deadline. */
-  readonly current: StoredKey;
-  /** What it was before; null if it did not exist. */
-  readonly previous: StoredKey | null;
-}
 
 /** All changes of one revision, in order. */
 export interface RevisionChanges {
   readonly revision: number;
   /** Cluster tick of the changes, in milliseconds. */
   readonly tickMs: number;
-  readonly changes: readonly KeyChange[];
+  readonly changes: readonly WatchedChange[];
   /** Bytes that they take in the history. */
   readonly bytes: number;
 }
@@ -48,7 +38,6 @@ export interface HistoryBounds {
 }
 
 const WHOLE_HISTORY: HistoryBounds = { compactRevision: 0, bytes: 0, oldestRevision: 0, oldestTickMs: 0 };
-const KINDS = ["put", "delete", "expire"] as const satisfies readonly KeyChange["kind"][];
 const ROW_KEY_BYTES = 1 + 8;
 /** What one command drops at most: it reads that much, in one turn of the event loop (S44). */
 const TRIMMED_BYTES_MAX = 8 * 1024 * 1024;
@@ -56,7 +45,7 @@ const TRIMMED_BYTES_MAX = 8 * 1024 * 1024;
 const FREED_SHARE = 16;
 
 /** Adds the changes of a revision that was just taken. */
-export function recordChanges(context: ApplyContext, revision: number, changes: readonly KeyChange[]): void {
+export function recordChanges(context: ApplyContext, revision: number, changes: readonly WatchedChange[]): void {
   invariant(changes.length > 0, "a revision in the history has changes");
   const { transaction, tickMs } = context;
   const row = encodeChanges(tickMs, changes);
@@ -157,22 +146,10 @@ function revisionOf(key: Uint8Array): number {
   return readUint53(key, 1);
 }
 
-/** What follows from the revision and from what was before is not written: one value of a removed key is enough. */
-function encodeChanges(tickMs: number, changes: readonly KeyChange[]): Uint8Array {
+function encodeChanges(tickMs: number, changes: readonly WatchedChange[]): Uint8Array {
   const writer = new RecordWriter().uint53(tickMs).uint32(changes.length);
-  for (const { kind, namespace, current, previous } of changes) {
-    writer
-      .uint8(KINDS.indexOf(kind))
-      .text(namespace)
-      .bytes(current.key)
-      .boolean(previous !== null);
-    if (previous !== null) {
-      writer.uint53(previous.createRevision).uint53(previous.modRevision).uint53(previous.version);
-      writer.uint53(previous.deadlineMs).bytes(previous.value);
-    }
-    if (kind === "put") {
-      writer.uint53(current.deadlineMs).bytes(current.value);
-    }
+  for (const change of changes) {
+    writeChange(writer, change);
   }
   return writer.finish();
 }
@@ -180,43 +157,11 @@ function encodeChanges(tickMs: number, changes: readonly KeyChange[]): Uint8Arra
 function decodeChanges(revision: number, bytes: Uint8Array): RevisionChanges {
   const reader = new RecordReader(bytes);
   const tickMs = reader.uint53();
-  const changes: KeyChange[] = [];
+  const changes: WatchedChange[] = [];
   for (let left = reader.uint32(); left > 0; left--) {
-    changes.push(decodeChange(revision, reader));
+    changes.push(readChange(reader, revision));
   }
   reader.end();
   invariant(changes.length > 0, "a revision in the history has changes");
   return { revision, tickMs, changes, bytes: bytes.length };
-}
-
-function decodeChange(revision: number, reader: RecordReader): KeyChange {
-  const kindNumber = reader.uint8();
-  const kind = KINDS[kindNumber];
-  invariant(kind !== undefined, "changes have a known kind", () => String(kindNumber));
-  const namespace = reader.text();
-  const key = reader.bytes();
-  const previous = reader.boolean() ? decodePrevious(key, reader) : null;
-  if (kind === "put") {
-    const deadlineMs = reader.uint53();
-    const value = reader.bytes();
-    const createRevision = previous?.createRevision ?? revision;
-    const version = (previous?.version ?? 0) + 1;
-    const current = { key, value, createRevision, modRevision: revision, version, deadlineMs };
-    return { kind, namespace, current, previous };
-  }
-  invariant(previous !== null, "what ends was there before");
-  return { kind, namespace, current: endOf(previous, revision), previous };
-}
-
-function decodePrevious(key: Uint8Array, reader: RecordReader): StoredKey {
-  const createRevision = reader.uint53();
-  const modRevision = reader.uint53();
-  const version = reader.uint53();
-  const deadlineMs = reader.uint53();
-  return { key, value: reader.bytes(), createRevision, modRevision, version, deadlineMs };
-}
-
-/** What is told of a key that ended at the revision. */
-export function endOf(stored: StoredKey, revision: number): StoredKey {
-  return { ...stored, modRevision: revision, deadlineMs: 0 };
 }

@@ -1,4 +1,5 @@
 export type { SettledWait } from "./apply-context.ts";
+export type { HoldReason, KeyChange, LockChange, WatchedChange } from "./changes.ts";
 export {
   type Cluster,
   type ClusterMember,
@@ -23,7 +24,6 @@ export { encodeFounding, type Founding, type FoundingOwner } from "./founding.ts
 export { checkGuard, type Guard } from "./guards.ts";
 export {
   isHistoryDue,
-  type KeyChange,
   type RevisionChanges,
   readHistoryBounds,
   scanHistory,

@@ -6,10 +6,11 @@
  */
 
 import type { ApplyContext } from "./apply-context.ts";
+import { endOf } from "./changes.ts";
 import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { checkGuard } from "./guards.ts";
-import { endOf, recordChanges } from "./history.ts";
+import { recordChanges } from "./history.ts";
 import { requireNamespace } from "./namespaces.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
 import { expiryRow, keyRow, keyRowPrefixLength, prefixEnd, tableRange } from "./rows.ts";
@@ -236,7 +237,9 @@ function putKey(
     deadlineMs,
   };
   context.transaction.put(keyRow(namespace, key), encodeStoredKey(stored));
-  recordChanges(context, revision, [{ kind: "put", namespace, current: stored, previous: current ?? null }]);
+  recordChanges(context, revision, [
+    { about: "key", kind: "put", namespace, current: stored, previous: current ?? null },
+  ]);
   return stored;
 }
 
@@ -249,7 +252,8 @@ function removeKey(context: ApplyContext, kind: "delete" | "expire", namespace: 
     context.countExpiringKeys(-1);
   }
   const revision = context.nextRevision();
-  recordChanges(context, revision, [{ kind, namespace, current: endOf(stored, revision), previous: stored }]);
+  const current = endOf(stored, revision);
+  recordChanges(context, revision, [{ about: "key", kind, namespace, current, previous: stored }]);
   return revision;
 }
 

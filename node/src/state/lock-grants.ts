@@ -5,12 +5,16 @@
  * head is granted together. After a hold has expired or was forced, nobody gets the lock exclusively until its delay has
  * ended, and a reader only beside live readers: whoever has lost the hold may not have noticed yet. Whoever waits is
  * looked at again when its turn comes, and gets nothing if its rights are gone by then.
+ *
+ * Every beginning and end of a hold is in the history, at the revision that it takes.
  */
 
 import type { Acquisition } from "./acquisition.ts";
 import type { ApplyContext } from "./apply-context.ts";
+import type { HoldReason, LockChange } from "./changes.ts";
 import type { CoordinationError } from "./coordination-error.ts";
-import type { LockMode } from "./lock-commands.ts";
+import { recordChanges } from "./history.ts";
+import type { LockMode, LockName } from "./lock-commands.ts";
 import { addHold, type Hold, type Lock, removeHold, removeWait, setDelay, visitWaits, type Wait } from "./lock-rows.ts";
 import { acquireResult, type LockView, viewOf } from "./lock-view.ts";
 import { refusalOf } from "./principals.ts";
@@ -40,6 +44,48 @@ export function deadlineAfter(context: ApplyContext, seconds: number): number {
 
 /** Grants a hold at the next revision, which is its token. */
 export function grant(context: ApplyContext, lock: Lock, asked: Asked): Hold {
+  const hold = beginHold(context, lock, asked);
+  recordChanges(context, hold.token, [changeOf(lock, hold, "acquired", "normal")]);
+  return hold;
+}
+
+/** A reading hold ends and a writing one begins in its place, both at the next revision. */
+export function exchange(context: ApplyContext, lock: Lock, before: Hold, asked: Asked): Hold {
+  const released = changeOf(lock, before, "released", "upgraded");
+  removeEnded(context, lock, before, "granted");
+  const hold = beginHold(context, lock, asked);
+  recordChanges(context, hold.token, [released, changeOf(lock, hold, "acquired", "upgraded")]);
+  return hold;
+}
+
+/** A writing hold, which is in its new mode already, reads from the next revision on. */
+export function onDowngraded(context: ApplyContext, lock: Lock, hold: Hold): void {
+  lock.exclusiveToken = 0;
+  lock.readers = 1;
+  recordChanges(context, context.nextRevision(), [changeOf(lock, hold, "acquired", "downgraded")]);
+}
+
+/**
+ * Ends the holds, at least one, for this reason and at the next revision, which is returned; what is stored of their
+ * requests becomes this, for the length of its window.
+ */
+export function endHolds(
+  context: ApplyContext,
+  lock: Lock,
+  holds: readonly Hold[],
+  reason: HoldReason,
+  status: Acquisition["status"] = "granted",
+): number {
+  for (const hold of holds) {
+    removeEnded(context, lock, hold, status);
+  }
+  const revision = context.nextRevision();
+  const changes = holds.map((hold) => changeOf(lock, hold, "released", reason));
+  recordChanges(context, revision, changes);
+  return revision;
+}
+
+function beginHold(context: ApplyContext, lock: Lock, asked: Asked): Hold {
   const token = context.nextRevision();
   const { owner, subject, requestId, mode, ttlSeconds } = asked;
   const deadlineMs = deadlineAfter(context, ttlSeconds);
@@ -54,13 +100,7 @@ export function grant(context: ApplyContext, lock: Lock, asked: Asked): Hold {
   return hold;
 }
 
-/** Ends a hold; what is stored of its request becomes this, for the length of its window. */
-export function endHold(
-  context: ApplyContext,
-  lock: Lock,
-  hold: Hold,
-  status: Acquisition["status"] = "granted",
-): void {
+function removeEnded(context: ApplyContext, lock: Lock, hold: Hold, status: Acquisition["status"]): void {
   removeHold(context, lock, hold);
   if (hold.mode === "read") {
     lock.readers--;
@@ -68,6 +108,15 @@ export function endHold(
     lock.exclusiveToken = 0;
   }
   changeAcquisition(context, hold.subject, hold.requestId, { status }, false);
+}
+
+function changeOf(
+  { namespace, rw, name }: LockName,
+  { owner, mode, token }: Hold,
+  kind: LockChange["kind"],
+  reason: HoldReason,
+): LockChange {
+  return { about: "lock", kind, namespace, rw, name, owner, mode, token, reason };
 }
 
 /** The holder may not know that the hold has ended: from now the lock's delay runs, if it has one. */

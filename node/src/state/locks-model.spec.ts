@@ -8,6 +8,7 @@ import {
   LockModel,
   lockKey,
   MemoryStateStore,
+  type ModelEvent,
   type ModelHold,
   type ModelRequest,
   machineOver,
@@ -17,6 +18,7 @@ import {
 } from "../../test/index.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { checkGuard } from "./guards.ts";
+import { scanHistory } from "./history.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import type { AcquireLock, LockMode, LockName } from "./lock-commands.ts";
 import { dueLockTimers, visitWaits } from "./lock-rows.ts";
@@ -121,6 +123,7 @@ class Comparison {
         this.#note("settled", text.slice(text.indexOf(" ") + 1));
       }
     }
+    this.#compareEvents();
     this.#compareContent();
     this.#compareRestarts();
   }
@@ -139,6 +142,23 @@ class Comparison {
       timers += holds.length + waits.length + (found.delayUntilMs === 0 ? 0 : 1);
     }
     expect(this.log.progress.lockTimers).to.equal(timers);
+  }
+
+  /** What watchers are told is what happened to holds, in its order and at its revisions. */
+  #compareEvents(): void {
+    const told: ModelEvent[] = [];
+    scanHistory(this.log.store, 1, this.log.revision, ({ revision, changes }) => {
+      for (const change of changes) {
+        if (change.about === "lock") {
+          told.push({ ...change, revision });
+        }
+      }
+      return true;
+    });
+    expect(told).to.deep.equal(this.model.events);
+    for (const { kind, reason } of told) {
+      this.#seen.add(`event: ${kind} ${reason}`);
+    }
   }
 
   /** A member that starts again after any prefix of the log comes to the same state. */
@@ -421,6 +441,8 @@ describe("locks beside a model in arrays", () => {
       ...["acquired", "not acquired", "queued-lock", "LOCK_LOST"].map((words) => `retry: ${words}`),
       ...["acquired", "not acquired", "TOKEN_REVOKED", "LEADER_CHANGED"].map((words) => `settled: ${words}`),
       ...["release-lock", "NOT_LOCK_HOLDER", "AMBIGUOUS_HOLD"].map((words) => `release: ${words}`),
+      ...["normal", "downgraded", "upgraded"].map((reason) => `event: acquired ${reason}`),
+      ...["normal", "expired", "forced", "upgraded"].map((reason) => `event: released ${reason}`),
       ...["force: force-release-lock", "acquire: LOCK_NOT_FOUND", "guard: true", "guard: false"],
     ]);
   });

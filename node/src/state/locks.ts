@@ -21,7 +21,17 @@ import type {
   LockTimer,
   ReleaseLock,
 } from "./lock-commands.ts";
-import { answerTimeout, deadlineAfter, endHold, grant, grantWaiting, isGrantable, startDelay } from "./lock-grants.ts";
+import {
+  answerTimeout,
+  deadlineAfter,
+  endHolds,
+  exchange,
+  grant,
+  grantWaiting,
+  isGrantable,
+  onDowngraded,
+  startDelay,
+} from "./lock-grants.ts";
 import {
   addWait,
   type Hold,
@@ -173,10 +183,7 @@ function changeHold(context: ApplyContext, lock: Lock, { principal, request, ope
   // What is stored of a renewal has a window from now; that of the acquisition itself lives with the hold.
   storeAcquisition(context, principal, request, { ...stored, attempt: context.origin }, isUpgrade);
   if (before.mode === "write" && mode === "read") {
-    lock.exclusiveToken = 0;
-    lock.readers = 1;
-    // A visible change, at a revision of its own.
-    context.nextRevision();
+    onDowngraded(context, lock, hold);
     grantWaiting(context, lock);
   }
   writeLock(context, lock);
@@ -206,8 +213,7 @@ function upgrade(
     );
   }
   const { owner, subject } = before;
-  endHold(context, lock, before);
-  return grant(context, lock, { owner, subject, requestId, mode: "write", ttlSeconds });
+  return exchange(context, lock, before, { owner, subject, requestId, mode: "write", ttlSeconds });
 }
 
 // ---- Releasing ----
@@ -217,8 +223,7 @@ export function applyReleaseLock(context: ApplyContext, principal: Principal, co
   requireNamespace(context.transaction, command.namespace);
   const lock = requireLock(context.transaction, command);
   const hold = holdToRelease(context, lock, principal, command);
-  endHold(context, lock, hold);
-  const revision = context.nextRevision();
+  const revision = endHolds(context, lock, [hold], "normal");
   grantWaiting(context, lock);
   writeLock(context, lock);
   return { kind: "release-lock", revision };
@@ -261,10 +266,7 @@ export function applyForceReleaseLock(context: ApplyContext, command: ForceRelea
   if (previous === null) {
     return { kind: "force-release-lock", previous, revision: context.revision };
   }
-  for (const hold of holds) {
-    endHold(context, lock, hold);
-  }
-  const revision = context.nextRevision();
+  const revision = endHolds(context, lock, holds, "forced");
   startDelay(context, lock);
   grantWaiting(context, lock);
   writeLock(context, lock);
@@ -293,8 +295,7 @@ function expire(context: ApplyContext, lock: Lock, { about, number }: LockTimer)
       if (hold === undefined || hold.deadlineMs >= tickMs) {
         return false;
       }
-      endHold(context, lock, hold);
-      context.nextRevision();
+      endHolds(context, lock, [hold], "expired");
       startDelay(context, lock);
       return true;
     }
@@ -335,8 +336,7 @@ export function applyCancelAcquisition(context: ApplyContext, command: CancelAcq
     if (hold === undefined || !isSameRequest(hold, { requestId })) {
       return;
     }
-    endHold(context, lock, hold, "cancelled");
-    context.nextRevision();
+    endHolds(context, lock, [hold], "normal", "cancelled");
   } else {
     return;
   }

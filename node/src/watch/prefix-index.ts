@@ -1,5 +1,5 @@
 /**
- * Finds the watchers of a key without asking each of them: by namespace, then by every length that a prefix of this
+ * Finds the watchers of a name without asking each of them: by namespace, then by every length that a prefix of this
  * namespace has. A change costs as many look-ups as there are different lengths, however many watchers there are.
  */
 
@@ -49,14 +49,14 @@ export class PrefixIndex<Watcher> {
     }
   }
 
-  /** Calls `visit` for the watchers whose prefix the key has, once each. */
-  visit(namespace: string, key: Uint8Array, visit: (watcher: Watcher) => void): void {
+  /** Calls `visit` for the watchers whose prefix the name has, once each. */
+  visit(namespace: string, name: Uint8Array, visit: (watcher: Watcher) => void): void {
     const prefixes = this.#namespaces.get(namespace);
     if (prefixes === undefined) {
       return;
     }
     for (const length of prefixes.lengths.keys()) {
-      const watchers = length <= key.length ? prefixes.watchers.get(firstBytes(key, length)) : undefined;
+      const watchers = length <= name.length ? prefixes.watchers.get(firstBytes(name, length)) : undefined;
       watchers?.forEach(visit);
     }
   }

@@ -1,25 +1,34 @@
 /** A change as all its watchers share it: read once, and encoded once for each way in which it is told. */
 
-import type { KeyChange, RevisionChanges } from "../state/index.ts";
+import { encodeText, type RevisionChanges, type WatchedChange } from "../state/index.ts";
 
-/** Bytes that a change takes in a message beside its key and values, about. */
+/** Bytes that a change takes in a message beside its texts, key and values, about. */
 const OVERHEAD_BYTES = 64;
 
 export class SharedChange {
-  readonly change: KeyChange;
+  readonly change: WatchedChange;
+  readonly revision: number;
   /** Cluster tick of the change, in milliseconds. */
   readonly tickMs: number;
+  /** What the changed thing is called, by which it is watched: a key, or the name of a lock in UTF-8. */
+  readonly name: Uint8Array;
   readonly #encodings: (Uint8Array | undefined)[] = [];
 
-  constructor(change: KeyChange, tickMs: number) {
+  constructor(change: WatchedChange, revision: number, tickMs: number) {
     this.change = change;
+    this.revision = revision;
     this.tickMs = tickMs;
+    this.name = change.about === "key" ? change.current.key : encodeText(change.name);
   }
 
   /** About as many bytes as it takes in a message at most. */
   get bytes(): number {
-    const { current, previous } = this.change;
-    return OVERHEAD_BYTES + 2 * current.key.length + current.value.length + (previous?.value.length ?? 0);
+    const { change, name } = this;
+    if (change.about === "lock") {
+      return OVERHEAD_BYTES + name.length + change.owner.length;
+    }
+    const { current, previous } = change;
+    return OVERHEAD_BYTES + 2 * name.length + current.value.length + (previous?.value.length ?? 0);
   }
 
   /**
@@ -27,8 +36,8 @@ export class SharedChange {
    *
    * @param variant a small number of the way; whoever uses the same number encodes in the same way.
    */
-  encoded(variant: number, encode: (change: KeyChange, tickMs: number) => Uint8Array): Uint8Array {
-    const made = this.#encodings[variant] ?? encode(this.change, this.tickMs);
+  encoded(variant: number, encode: (shared: SharedChange) => Uint8Array): Uint8Array {
+    const made = this.#encodings[variant] ?? encode(this);
     this.#encodings[variant] = made;
     return made;
   }
@@ -43,5 +52,5 @@ export interface SharedRevision {
 }
 
 export function shared({ revision, tickMs, changes, bytes }: RevisionChanges): SharedRevision {
-  return { revision, changes: changes.map((change) => new SharedChange(change, tickMs)), bytes };
+  return { revision, changes: changes.map((change) => new SharedChange(change, revision, tickMs)), bytes };
 }

@@ -1,11 +1,13 @@
 /** The two sides of a watch: what is watched, and who is told. */
 
-import type { CoordinationError } from "../state/index.ts";
+import type { CoordinationError, WatchedChange } from "../state/index.ts";
 import type { SharedChange } from "./shared-change.ts";
 
 export interface WatchRequest {
+  /** What kind of thing is watched. */
+  readonly about: WatchedChange["about"];
   readonly namespace: string;
-  /** What keys begin with; empty = all of the namespace. */
+  /** What keys, or names of locks in UTF-8, begin with; empty = all of the namespace. */
   readonly prefix: Uint8Array;
   /** The first revision whose changes are told; 0 = the next one. */
   readonly startRevision: number;

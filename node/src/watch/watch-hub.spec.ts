@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { WatchedLog } from "../../test/harness/index.ts";
-import { refused } from "../../test/index.ts";
+import { acquireLock, createLock, refused } from "../../test/index.ts";
 import { CoordinationError } from "../state/index.ts";
 
 describe("WatchHub", () => {
@@ -17,6 +17,27 @@ describe("WatchHub", () => {
     watched.put("a", "v", "other");
     watched.time.settle();
     expect(reader.lines).to.deep.equal(["created 2:", "changes 4: 3", "changes 8: 5"]);
+  });
+
+  it("tells of keys and of locks of the same name only who watches the one or the other", () => {
+    const watched = new WatchedLog();
+    watched.log.result(createLock({ name: "a" }));
+    watched.log.result(createLock({ name: "a", rw: true }));
+    const keys = watched.watch("a");
+    const locks = watched.watch("a", { about: "lock" });
+    const others = watched.watch("b", { about: "lock" });
+    watched.time.settle();
+    watched.put("a");
+    watched.log.result(acquireLock({ name: "a" }));
+    watched.log.result(acquireLock({ name: "a", mode: "read" }));
+    watched.tell();
+    watched.time.settle();
+    expect(keys.lines).to.deep.equal(["created 3:", "changes 6: 4"]);
+    expect(locks.lines).to.deep.equal(["created 3:", "changes 6: 5 6"]);
+    expect(others.lines).to.deep.equal(["created 3:"]);
+    const again = watched.watch("", { about: "lock", startRevision: 1 });
+    watched.time.settle();
+    expect(again.lines).to.deep.equal(["created 0:", "changes 6: 5 6"]);
   });
 
   it("goes on from any revision that is kept, without a gap or a repetition", () => {
@@ -98,7 +119,7 @@ describe("WatchHub", () => {
       watched.time.settle();
     }
     const revisionsOf = (reader: typeof slow) =>
-      reader.messages.flatMap(({ changes }) => changes.map(({ change }) => change.current.modRevision));
+      reader.messages.flatMap(({ changes }) => changes.map((change) => change.revision));
     expect(revisionsOf(slow)).to.deep.equal(Array.from({ length: 100 }, (_, at) => at + 2));
     expect(revisionsOf(quick)).to.deep.equal(revisionsOf(slow));
     expect(slow.messages.length).to.be.within(4, 10);

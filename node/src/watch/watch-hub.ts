@@ -58,7 +58,8 @@ export class WatchHub {
   readonly #limits: WatchLimits;
   /** Those that were checked longest ago come first. */
   readonly #watchers = new Set<Watcher>();
-  readonly #index = new PrefixIndex<Watcher>();
+  /** Keys and locks of one name are watched apart. */
+  readonly #indexes = { key: new PrefixIndex<Watcher>(), lock: new PrefixIndex<Watcher>() };
   /** Who is to be served, in this order. */
   readonly #line = new Set<Watcher>();
   /** Who is to be told that it is over, and why. */
@@ -100,7 +101,7 @@ export class WatchHub {
     const next = startRevision === 0 ? replica.revision + 1 : startRevision;
     const watcher = new Watcher(request, subscriber, next, next > publishedRevision, this.#options.clock.monotonicMs());
     this.#watchers.add(watcher);
-    this.#index.add(request.namespace, request.prefix, watcher);
+    this.#indexes[request.about].add(request.namespace, request.prefix, watcher);
     this.#streams++;
     this.#enqueue(watcher);
     return () => {
@@ -140,9 +141,9 @@ export class WatchHub {
   }
 
   #remove(watcher: Watcher): void {
-    const { namespace, prefix } = watcher.request;
+    const { about, namespace, prefix } = watcher.request;
     this.#watchers.delete(watcher);
-    this.#index.remove(namespace, prefix, watcher);
+    this.#indexes[about].remove(namespace, prefix, watcher);
     this.#line.delete(watcher);
     this.#leaving.delete(watcher);
     if (this.#watchers.size === 0) {
@@ -228,8 +229,8 @@ export class WatchHub {
   }
 
   #announce({ revision, changes }: SharedRevision): void {
-    for (const { change } of changes) {
-      this.#index.visit(change.namespace, change.current.key, (watcher) => {
+    for (const { change, name } of changes) {
+      this.#indexes[change.about].visit(change.namespace, name, (watcher) => {
         if (watcher.isLive) {
           watcher.fallBehind(revision);
           this.#enqueue(watcher);
@@ -397,13 +398,12 @@ export class WatchHub {
   }
 }
 
-function concerns({ change }: SharedChange, { namespace, prefix }: WatchRequest): boolean {
-  const { key } = change.current;
-  if (change.namespace !== namespace || key.length < prefix.length) {
+function concerns({ change, name }: SharedChange, { about, namespace, prefix }: WatchRequest): boolean {
+  if (change.about !== about || change.namespace !== namespace || name.length < prefix.length) {
     return false;
   }
   for (let at = 0; at < prefix.length; at++) {
-    if (key[at] !== prefix[at]) {
+    if (name[at] !== prefix[at]) {
       return false;
     }
   }

@@ -1,11 +1,38 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { WatchedLog, type WatchReader } from "../../test/harness/index.ts";
-import { CoordinationError, expiredKeys, type KeyChange, readHistoryBounds } from "../state/index.ts";
+import {
+  LockModel,
+  lockKey,
+  type ModelEvent,
+  type ModelHold,
+  type ModelRequest,
+  OWNER,
+  requestOf,
+} from "../../test/index.ts";
+import {
+  type AcquireLock,
+  CoordinationError,
+  DEFAULT_STATE_LIMITS,
+  dueLockTimers,
+  expiredKeys,
+  type KeyChange,
+  type LockName,
+  readHistoryBounds,
+} from "../state/index.ts";
+import type { SharedChange } from "./shared-change.ts";
 import type { WatchMessage, WatchRequest } from "./subscriber.ts";
 
 const NAMESPACES = ["default", "constructor"];
 const KEYS = ["a", "ab", "abc", "b", "__proto__", "é", "\uFFFF", "😀"];
+/** Of both kinds, some with the names of keys. */
+const LOCKS: readonly LockName[] = [
+  { namespace: "default", rw: false, name: "a" },
+  { namespace: "default", rw: true, name: "a" },
+  { namespace: "default", rw: true, name: "abé" },
+  { namespace: "constructor", rw: false, name: "ab" },
+];
+const DELAY_SECONDS = 1;
 const PREFIXES = ["", "a", "ab", "abc", "abcd", "b", "__proto__", "\uFFFF"];
 
 const key = fc.constantFrom(...KEYS);
@@ -25,11 +52,22 @@ const step = fc.oneof(
   },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant("delete" as const), namespace, key }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("expire" as const), ms: fc.integer({ min: 1, max: 700 }) }) },
+  {
+    weight: 10,
+    arbitrary: fc.record({
+      kind: fc.constant("lock" as const),
+      lock: fc.constantFrom(...LOCKS),
+      act: fc.constantFrom("acquire", "acquire", "wait", "change", "release", "release", "force"),
+      isRead: fc.boolean(),
+      ttlSeconds: fc.constantFrom(0, 1),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("trim" as const) }) },
   {
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant("open" as const),
+      about: fc.constantFrom("key" as const, "lock" as const),
       namespace,
       prefix: fc.constantFrom(...PREFIXES),
       /** From now, or so far behind or ahead of what is applied. */
@@ -45,8 +83,8 @@ const step = fc.oneof(
 );
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** A change as anybody would write it down. */
-interface Told {
+/** A change of a key as anybody would write it down. */
+interface ToldKey {
   readonly kind: KeyChange["kind"];
   readonly namespace: string;
   readonly key: string;
@@ -57,9 +95,14 @@ interface Told {
   /** Revision and value. */
   readonly previous: readonly [number, string] | null;
 }
+type Told = ToldKey | ModelEvent;
 
-function toldOf({ kind, namespace: space, current, previous }: KeyChange): Told {
+function toldOf({ change, revision }: SharedChange): Told {
+  if (change.about === "lock") {
+    return { ...change, revision };
+  }
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString();
+  const { kind, namespace: space, current, previous } = change;
   return {
     kind,
     namespace: space,
@@ -72,10 +115,13 @@ function toldOf({ kind, namespace: space, current, previous }: KeyChange): Told 
   };
 }
 
+type Watched = Pick<WatchRequest, "about" | "namespace" | "prefix">;
+
 /** What happened, kept for ever. */
 class Model {
-  readonly changes: Told[] = [];
-  readonly #keys = new Map<string, Told>();
+  readonly changes: ToldKey[] = [];
+  readonly locks = new LockModel({ ...DEFAULT_STATE_LIMITS, lockDelaySeconds: DELAY_SECONDS, ttlSeconds: 30 });
+  readonly #keys = new Map<string, ToldKey>();
 
   put(space: string, name: string, value: string, revision: number): void {
     const before = this.#keys.get(`${space}/${name}`);
@@ -101,22 +147,25 @@ class Model {
   }
 
   /** What a watch is to be told of the revisions from < revision ≤ to. */
-  between({ namespace: space, prefix }: Pick<WatchRequest, "namespace" | "prefix">, from: number, to: number): Told[] {
+  between({ about, namespace: space, prefix }: Watched, from: number, to: number): Told[] {
     const start = Buffer.from(prefix);
-    return this.changes.filter(
-      (change) =>
-        change.namespace === space &&
-        change.revision > from &&
-        change.revision <= to &&
-        Buffer.from(change.key).subarray(0, start.length).equals(start),
-    );
+    const isWatched = (change: Told) =>
+      change.namespace === space &&
+      change.revision > from &&
+      change.revision <= to &&
+      Buffer.from("key" in change ? change.key : change.name)
+        .subarray(0, start.length)
+        .equals(start);
+    return about === "key" ? this.changes.filter(isWatched) : this.locks.events.filter(isWatched);
   }
 
-  #record(change: Told): void {
+  #record(change: ToldKey): void {
     this.changes.push(change);
     this.#keys.set(`${change.namespace}/${change.key}`, change);
   }
 }
+
+type Asked = Pick<AcquireLock, "ttlSeconds" | "waitMs" | "fencingToken">;
 
 interface Session {
   readonly reader: WatchReader;
@@ -136,10 +185,16 @@ class Comparison {
   readonly #model = new Model();
   readonly #sessions: Session[] = [];
   readonly #seen: Set<string>;
+  #requests = 0;
 
   constructor(seen: Set<string>) {
     this.#seen = seen;
-    this.#watched.log.result({ kind: "create-namespace", namespace: "constructor" });
+    const { log } = this.#watched;
+    log.result({ kind: "create-namespace", namespace: "constructor" });
+    for (const name of LOCKS) {
+      log.result({ kind: "create-lock", ...name, ttlSeconds: 30, lockDelaySeconds: DELAY_SECONDS });
+      this.#model.locks.locks.set(lockKey(name), { name, holds: [], queue: [], delayUntilMs: 0 });
+    }
   }
 
   run(steps: readonly Step[]): void {
@@ -163,6 +218,9 @@ class Comparison {
       case "expire":
         log.tickMs += each.ms;
         this.#expire();
+        return;
+      case "lock":
+        this.#lock(each);
         return;
       case "trim":
         this.#watched.trim();
@@ -224,6 +282,59 @@ class Comparison {
       log.lead({ kind: "expire-keys", keys: [expired] });
       this.#model.end("expire", expired.namespace, Buffer.from(expired.key).toString(), log.revision);
     }
+    const { locks } = this.#model;
+    this.#meetLocks();
+    for (let [due] = locks.due(); due !== undefined; [due] = locks.due()) {
+      log.lead({ kind: "expire-locks", timers: dueLockTimers(log.store, log.tickMs, 1) });
+      due.end();
+    }
+    this.#endLocks();
+  }
+
+  #lock({ lock, act, isRead, ttlSeconds }: Extract<Step, { readonly kind: "lock" }>): void {
+    this.#meetLocks();
+    const { locks } = this.#model;
+    const holds = locks.lockOf(lock).holds;
+    const [hold] = holds;
+    if (act === "acquire" || act === "wait") {
+      this.#acquire(lock, { isRead, ttlSeconds, waitMs: act === "wait" ? 60_000 : 0, fencingToken: 0 });
+    } else if (hold !== undefined && act === "change" && lock.rw) {
+      this.#acquire(lock, { isRead: hold.mode === "write", ttlSeconds, waitMs: 0, fencingToken: hold.token });
+    } else if (hold !== undefined && act === "release") {
+      this.#release(lock, hold);
+    } else if (act === "force") {
+      this.#watched.log.execute({ kind: "force-release-lock", ...lock, fencingToken: 0, reason: "" });
+      locks.force(lock, 0);
+    }
+    this.#endLocks();
+  }
+
+  #acquire(lock: LockName, { isRead, ...asked }: { readonly isRead: boolean } & Asked): void {
+    const { namespace: space, rw, name } = lock;
+    const mode = isRead ? "read" : "write";
+    const operation = { kind: "acquire-lock", namespace: space, name, mode: rw ? mode : "exclusive" } as const;
+    const request: ModelRequest = {
+      ...{ id: ++this.#requests, subject: OWNER.subject, operation: { ...operation, ...asked, owner: "" } },
+      ...{ status: "new", reason: "", token: 0, attempt: 0, sinceMs: 0 },
+    };
+    this.#watched.log.execute(request.operation, { request: requestOf(request.id) });
+    this.#model.locks.send(request, request.id);
+  }
+
+  #release(lock: LockName, { token }: ModelHold): void {
+    this.#watched.log.result({ kind: "release-lock", ...lock, mode: null, owner: "", fencingToken: token });
+    this.#model.locks.release(lock, { subject: OWNER.subject, owner: "", mode: null, token });
+  }
+
+  /** The model of locks counts its own changes only. */
+  #meetLocks(): void {
+    const { log } = this.#watched;
+    this.#model.locks.revision = log.revision;
+    this.#model.locks.tickMs = log.tickMs;
+  }
+
+  #endLocks(): void {
+    expect(this.#model.locks.revision).to.equal(this.#watched.log.revision);
     this.#watched.tell();
   }
 
@@ -286,10 +397,10 @@ class Comparison {
     const isAhead = message.kind === "created" && message.revision === revision;
     expect(message.revision).to.be.within(revision, isAhead ? revision : this.#watched.log.revision);
     const wanted = this.#model.between(request, revision, message.revision);
-    expect(message.changes.map(({ change }) => toldOf(change))).to.deep.equal(wanted);
+    expect(message.changes.map(toldOf)).to.deep.equal(wanted);
     this.#seen.add(message.kind);
     for (const { change } of message.changes) {
-      this.#seen.add(change.kind);
+      this.#seen.add(change.about === "key" ? change.kind : `${change.kind} ${change.reason}`);
     }
   }
 
@@ -312,7 +423,10 @@ class Comparison {
   #resumeEverywhere(): void {
     const { log, time } = this.#watched;
     for (let startRevision = 1; startRevision <= log.revision + 1; startRevision++) {
-      this.#open({ namespace: "default", prefix: Buffer.from("a"), startRevision, progressIntervalMs: 100 }, true);
+      for (const about of ["key", "lock"] as const) {
+        const asked = { about, namespace: "default", prefix: Buffer.from("a"), startRevision };
+        this.#open({ ...asked, progressIntervalMs: 100 }, true);
+      }
       time.settle();
       this.#judge();
       time.advance(200);
@@ -336,6 +450,9 @@ describe("watches beside a model that keeps everything", () => {
     );
     // Otherwise agreement would mean little.
     expect([...seen].sort()).to.deep.equal([
+      "acquired downgraded",
+      "acquired normal",
+      "acquired upgraded",
       "changes",
       "created",
       "delete",
@@ -344,6 +461,10 @@ describe("watches beside a model that keeps everything", () => {
       "progress",
       "put",
       "refused start",
+      "released expired",
+      "released forced",
+      "released normal",
+      "released upgraded",
     ]);
   });
 });

@@ -67,7 +67,7 @@ export class WatchReader implements Subscriber {
   /** What was told, in a line for each message: kind, revision of the message, and revisions of the changes. */
   get lines(): string[] {
     return this.messages.map(({ kind, revision, changes }) =>
-      [`${kind} ${revision}:`, ...changes.map(({ change }) => change.current.modRevision)].join(" "),
+      [`${kind} ${revision}:`, ...changes.map((change) => change.revision)].join(" "),
     );
   }
 }
@@ -136,12 +136,12 @@ export class WatchedLog {
     this.tell();
   }
 
-  /** A reader of the keys with this prefix that has been told that it watches; `isQuick` for what follows. */
+  /** A reader of the keys with this prefix, unless the request says otherwise, that has been told that it watches; `isQuick` for what follows. */
   watch(prefix: string, request: Partial<WatchRequest> = {}, isQuick = true): WatchReader {
     const reader = new WatchReader();
     reader.isQuick = isQuick;
-    const whole = { namespace: "default", startRevision: 0, progressIntervalMs: 60_000, ...request };
-    reader.close = this.hub.open({ ...whole, prefix: Buffer.from(prefix) }, reader);
+    const kept = { about: "key", namespace: "default", startRevision: 0, progressIntervalMs: 60_000 } as const;
+    reader.close = this.hub.open({ ...kept, ...request, prefix: Buffer.from(prefix) }, reader);
     return reader;
   }
 }

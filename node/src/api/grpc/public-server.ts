@@ -15,6 +15,7 @@ import {
   type ServiceName,
   serviceDefinitions,
   WatchKeysRequest,
+  WatchLocksRequest,
 } from "@quoin/proto";
 import type { Access, Caller } from "../../access/index.ts";
 import type { Clock, Scheduler } from "../../replica/index.ts";
@@ -32,7 +33,7 @@ import {
 import { clusterAdminService } from "./cluster-admin-service.ts";
 import type { ErrorLog } from "./error-log.ts";
 import { HealthService } from "./health.ts";
-import { type Implementation, serverStream, streamNotServed, unary } from "./implementation.ts";
+import { type Implementation, serverStream, unary } from "./implementation.ts";
 import { leaderEndpoint } from "./leader-endpoint.ts";
 import { lockService } from "./lock-service.ts";
 import { memoryService } from "./memory-service.ts";
@@ -159,7 +160,11 @@ function watchService(
       codec: WatchKeysRequest,
       handle: (call, request, stream) => methods.watchKeys(call, request, stream),
     }),
-    watchLocks: streamNotServed("WatchLocks is not served by this version"),
+    watchLocks: serverStream(port, {
+      path: serviceDefinitions.WatchService.watchLocks.path,
+      codec: WatchLocksRequest,
+      handle: (call, request, stream) => methods.watchLocks(call, request, stream),
+    }),
   };
 }
 

@@ -155,6 +155,11 @@ export function lockNameField(field: string, name: string): string {
   return labelField(field, name);
 }
 
+/** The UTF-8 bytes of what names of locks begin with; empty = every lock. */
+export function lockPrefixField(prefix: string): Uint8Array {
+  return requireSize("name_prefix", encodeText(prefix), LABEL_BYTES_MAX);
+}
+
 /** A text for people and programs of the caller, up to LABEL_BYTES_MAX bytes in UTF-8. */
 export function labelField(field: string, text: string): string {
   requireSize(field, encodeText(text), LABEL_BYTES_MAX);

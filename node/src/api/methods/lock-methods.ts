@@ -65,7 +65,8 @@ const STATES: Record<LockView["state"], LockState> = {
   "write-held": LockState.WRITE_HELD,
   cooldown: LockState.COOLDOWN,
 };
-const MODES: Record<LockMode, RWMode> = {
+/** Exclusive locks have no mode. */
+export const MODES: Record<LockMode, RWMode> = {
   exclusive: RWMode.RW_MODE_UNSPECIFIED,
   read: RWMode.READ,
   write: RWMode.WRITE,

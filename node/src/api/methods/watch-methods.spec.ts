@@ -1,10 +1,21 @@
 import {
+  AcquireLockRequest,
+  AcquireRWLockRequest,
+  CreateLockRequest,
+  CreateRWLockRequest,
   DeleteKeyRequest,
+  ForceReleaseLockRequest,
   KeyEvent_Type,
+  LockEvent_Action,
+  LockEvent_Reason,
   PutKeyRequest,
+  ReleaseLockRequest,
+  RWMode,
   serviceDefinitions,
   WatchKeysRequest,
   type WatchKeysResponse,
+  WatchLocksRequest,
+  type WatchLocksResponse,
 } from "@quoin/proto";
 import { expect } from "chai";
 import {
@@ -16,12 +27,14 @@ import {
   until,
 } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
-import { expiredKeys } from "../../state/index.ts";
+import { dueLockTimers, expiredKeys } from "../../state/index.ts";
 
 const { deleteKey, putKey } = serviceDefinitions.KeyValueService;
+const locks = serviceDefinitions.LockService;
 const { watchKeys, watchLocks } = serviceDefinitions.WatchService;
 
 type Watch = GrpcStream<WatchKeysResponse, Answer<never>>;
+type LockWatch = GrpcStream<WatchLocksResponse, Answer<never>>;
 
 describe("WatchService", () => {
   let secrets: FoundingSecrets;
@@ -74,7 +87,7 @@ describe("WatchService", () => {
     });
   }
 
-  async function verdict(opened: Watch): Promise<readonly unknown[]> {
+  async function verdict(opened: Watch | LockWatch): Promise<readonly unknown[]> {
     const { code, reason, details } = await opened.ended();
     const field = details?.metadata.get("field");
     return field === undefined ? [code, reason] : [code, reason, field];
@@ -238,12 +251,6 @@ describe("WatchService", () => {
       ports.member.stopServing();
       expect(await verdict(watch({}))).to.deep.equal(["UNAVAILABLE", "NO_LEADER"]);
     });
-
-    it("to watch locks, which there are not", async () => {
-      const request = { namespace: "default", namePrefix: "", startRevision: 0n, progressIntervalMs: 0n };
-      const { code, reason } = await owner.stream(watchLocks, request).ended();
-      expect([code, reason]).to.deep.equal(["UNIMPLEMENTED", "NOT_SERVED"]);
-    });
   });
 
   describe("S39: ends a stream", () => {
@@ -292,5 +299,173 @@ describe("WatchService", () => {
     }
     await Promise.all(streams.map((opened) => opened.ended()));
     await until("nobody observes the replica", () => replica().observers === 0);
+  });
+
+  describe("of locks", () => {
+    const named = (name: string) => ({ namespace: "default", name });
+
+    /** The response of a call that must succeed. */
+    function ok<Response>({ code, message, response }: Answer<Response>): Response {
+      expect(code, message).to.equal("OK");
+      return response as Response;
+    }
+
+    async function create(name: string): Promise<void> {
+      ok(await owner.call(locks.createLock, CreateLockRequest.fromPartial({ ...named(name), lockDelaySeconds: 1n })));
+      ok(await owner.call(locks.createRwLock, CreateRWLockRequest.fromPartial(named(name))));
+    }
+
+    async function acquire(name: string, fields: object = {}): Promise<bigint> {
+      const request = AcquireLockRequest.fromPartial({ ...named(name), owner: "o", ...fields });
+      return ok(await owner.call(locks.acquireLock, request)).fencingToken;
+    }
+
+    async function acquireRw(name: string, mode: RWMode, fencingToken = 0n): Promise<bigint> {
+      const request = AcquireRWLockRequest.fromPartial({ ...named(name), mode, owner: "o", fencingToken });
+      return ok(await owner.call(locks.acquireRwLock, request)).fencingToken;
+    }
+
+    function release(name: string) {
+      const request = ReleaseLockRequest.fromPartial({ ...named(name), owner: "o" });
+      return owner.call(locks.releaseLock, request);
+    }
+
+    function force(name: string, rw: boolean) {
+      return owner.call(locks.forceReleaseLock, ForceReleaseLockRequest.fromPartial({ ...named(name), rw }));
+    }
+
+    function watchOf(request: Partial<WatchLocksRequest>, caller = owner): LockWatch {
+      return caller.stream(watchLocks, WatchLocksRequest.fromPartial({ namespace: "default", ...request }));
+    }
+
+    async function watchingLocks(request: Partial<WatchLocksRequest> = {}): Promise<LockWatch> {
+      const opened = watchOf(request);
+      await opened.until("the watch is in place", ([first]) => first);
+      return opened;
+    }
+
+    /** The events as soon as there are so many. */
+    function lockEvents(opened: LockWatch, count: number) {
+      return opened.until(`${count} events`, (messages) => {
+        const told = messages.flatMap(({ events: some }) => some);
+        return told.length >= count && told;
+      });
+    }
+
+    it("tells who got a lock and who gave it back, or lost it", async () => {
+      await create("a");
+      const opened = await watchingLocks({ namePrefix: "a" });
+      expect(opened.messages).to.deep.equal([{ events: [], created: true, progress: false, revision: 3n }]);
+      const first = await acquire("a");
+      ok(await release("a"));
+      const second = await acquire("a", { ttlSeconds: 5n });
+      replica().tickMs += 5_001;
+      replica().lead({ kind: "expire-locks", timers: dueLockTimers(replica().state, replica().tickMs, 10) });
+      replica().tickMs += 1_001;
+      replica().lead({ kind: "expire-locks", timers: dueLockTimers(replica().state, replica().tickMs, 10) });
+      const third = await acquire("a");
+      ok(await force("a", false));
+      const { ACQUIRED, RELEASED } = LockEvent_Action;
+      const { NORMAL, EXPIRED, FORCED } = LockEvent_Reason;
+      const all = { lockKey: "a", owner: "o", mode: RWMode.RW_MODE_UNSPECIFIED, rw: false };
+      const told = await lockEvents(opened, 6);
+      expect(told).to.deep.equal([
+        { ...all, action: ACQUIRED, reason: NORMAL, fencingToken: first, revision: first },
+        { ...all, action: RELEASED, reason: NORMAL, fencingToken: first, revision: first + 1n },
+        { ...all, action: ACQUIRED, reason: NORMAL, fencingToken: second, revision: second },
+        { ...all, action: RELEASED, reason: EXPIRED, fencingToken: second, revision: second + 1n },
+        { ...all, action: ACQUIRED, reason: NORMAL, fencingToken: third, revision: third },
+        { ...all, action: RELEASED, reason: FORCED, fencingToken: third, revision: third + 1n },
+      ]);
+    });
+
+    it("S37: tells an upgrade in one message, and a downgrade as the hold that goes on", async () => {
+      await create("a");
+      const opened = await watchingLocks();
+      const token = await acquireRw("a", RWMode.READ);
+      const upgraded = await acquireRw("a", RWMode.WRITE, token);
+      expect(await acquireRw("a", RWMode.READ, upgraded)).to.equal(upgraded);
+      const { ACQUIRED, RELEASED } = LockEvent_Action;
+      const { NORMAL, UPGRADED, DOWNGRADED } = LockEvent_Reason;
+      const { READ, WRITE } = RWMode;
+      const all = { lockKey: "a", owner: "o", rw: true };
+      const old = { ...all, fencingToken: token, mode: READ };
+      const now = { ...all, fencingToken: upgraded };
+      expect(await lockEvents(opened, 4)).to.deep.equal([
+        { ...old, action: ACQUIRED, reason: NORMAL, revision: token },
+        { ...old, action: RELEASED, reason: UPGRADED, revision: upgraded },
+        { ...now, action: ACQUIRED, reason: UPGRADED, mode: WRITE, revision: upgraded },
+        { ...now, action: ACQUIRED, reason: DOWNGRADED, mode: READ, revision: upgraded + 1n },
+      ]);
+      const split = opened.messages.filter(({ events: some }) => some.some(({ revision }) => revision === upgraded));
+      expect(
+        split.map(({ events: some }) => some.filter(({ revision }) => revision === upgraded).length),
+      ).to.deep.equal([2]);
+    });
+
+    it("tells those of the names asked for, in the namespace asked for, and no changes of keys", async () => {
+      await create("a");
+      await create("ab");
+      const opened = await watchingLocks({ namePrefix: "ab", progressIntervalMs: 100n });
+      const token = await acquire("ab");
+      await acquire("a");
+      const written = await put("ab", "v");
+      await opened.until("progress beyond all of it", (messages) =>
+        messages.some(({ progress, revision }) => progress && revision === written),
+      );
+      const told = await lockEvents(opened, 1);
+      expect(told.map(({ fencingToken }) => fencingToken)).to.deep.equal([token]);
+    });
+
+    it("S37: goes on at any revision where another stream ended", async () => {
+      await create("a");
+      for (let at = 0; at < 3; at++) {
+        await acquire("a");
+        ok(await release("a"));
+      }
+      for (let start = 1n; start <= 10n; start++) {
+        const opened = await watchingLocks({ startRevision: start });
+        const wanted = [4n, 5n, 6n, 7n, 8n, 9n].filter((revision) => revision >= start);
+        expect((await lockEvents(opened, wanted.length)).map(({ revision }) => revision)).to.deep.equal(wanted);
+        opened.cancel();
+      }
+    });
+
+    it("refuses fields out of their bounds, a namespace that is not there, and who may not read it", async () => {
+      const viewer = ports.caller(await ports.token(secrets, { role: "viewer", namespaces: ["prod"] }));
+      const bad = { namespace: "No!", namePrefix: "é".repeat(129), startRevision: -1n, progressIntervalMs: 99n };
+      expect(await verdict(watchOf(bad, viewer))).to.deep.equal(["PERMISSION_DENIED", "NAMESPACE_DENIED"]);
+      const fields = [
+        [{}, "BAD_FIELD", "namespace"],
+        [{ namespace: "absent" }, "TOO_LARGE", "name_prefix"],
+        [{ namePrefix: "é".repeat(128) }, "BAD_FIELD", "start_revision"],
+        [{ startRevision: 1n }, "BAD_FIELD", "progress_interval_ms"],
+      ] as const;
+      for (const [repaired, reason, field] of fields) {
+        Object.assign(bad, repaired);
+        expect(await verdict(watchOf(bad)), field).to.deep.equal(["INVALID_ARGUMENT", reason, field]);
+      }
+      bad.progressIntervalMs = 0n;
+      expect(await verdict(watchOf(bad))).to.deep.equal(["NOT_FOUND", "NAMESPACE_NOT_FOUND"]);
+    });
+
+    it("S39: ends with the right to watch them", async () => {
+      const opened = await watchingLocks();
+      ports.member.cluster.changeOwner({ role: "viewer", namespaces: ["other"] });
+      expect(await verdict(opened)).to.deep.equal(["PERMISSION_DENIED", "NAMESPACE_DENIED"]);
+    });
+
+    it("S47: when the member stops, tells progress, and where to go on", async () => {
+      await create("a");
+      const opened = await watchingLocks();
+      const token = await acquire("a");
+      await lockEvents(opened, 1);
+      const stopped = ports.publicServer.stop(10_000);
+      const { code, reason, details } = await opened.ended();
+      expect([code, reason]).to.deep.equal(["UNAVAILABLE", "SHUTTING_DOWN"]);
+      expect(details?.metadata.get("resume_revision")).to.equal(String(token + 1n));
+      expect(opened.messages.at(-1)).to.deep.equal({ events: [], created: false, progress: true, revision: token });
+      await stopped;
+    });
   });
 });

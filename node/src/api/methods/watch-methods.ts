@@ -6,24 +6,56 @@
  * together of such encodings.
  */
 
-import { KeyEvent_Type, ReadConsistency, type WatchKeysRequest, WatchKeysResponse } from "@quoin/proto";
-import { type KeyChange, type Need, requireNamespace, type StoredKey } from "../../state/index.ts";
-import type { SharedChange, Subscriber, WatchHub, WatchRequest } from "../../watch/index.ts";
+import {
+  KeyEvent_Type,
+  LockEvent_Action,
+  LockEvent_Reason,
+  ReadConsistency,
+  type WatchKeysRequest,
+  WatchKeysResponse,
+  type WatchLocksRequest,
+  WatchLocksResponse,
+} from "@quoin/proto";
+import { invariant } from "../../raft/index.ts";
+import { type HoldReason, type Need, requireNamespace, type StoredKey } from "../../state/index.ts";
+import type { SharedChange, Subscriber, WatchHub, WatchMessage, WatchRequest } from "../../watch/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, ResponseStream } from "./call.ts";
 import type { Executor, Query } from "./executor.ts";
-import { namespaceField, prefixField, progressIntervalField, startRevisionField } from "./field-rules.ts";
+import {
+  lockPrefixField,
+  namespaceField,
+  prefixField,
+  progressIntervalField,
+  startRevisionField,
+} from "./field-rules.ts";
 import { keyValue } from "./key-value-methods.ts";
+import { MODES } from "./lock-methods.ts";
 
-/** What changes are told with. */
+/** What changes of keys are told with. */
 interface Telling {
   readonly includePrevious: boolean;
   readonly keysOnly: boolean;
 }
 
-interface WatchQuery extends Query, WatchRequest, Telling {}
+interface WatchQuery extends Query, WatchRequest {}
+
+/** Makes the bytes of a message, whole but for what others share. */
+type Encode = (message: WatchMessage) => Buffer;
 
 const EVENT_TYPES = { put: KeyEvent_Type.PUT, delete: KeyEvent_Type.DELETE, expire: KeyEvent_Type.EXPIRE } as const;
+const ACTIONS = { acquired: LockEvent_Action.ACQUIRED, released: LockEvent_Action.RELEASED } as const;
+const REASONS: Record<HoldReason, LockEvent_Reason> = {
+  normal: LockEvent_Reason.NORMAL,
+  expired: LockEvent_Reason.EXPIRED,
+  forced: LockEvent_Reason.FORCED,
+  downgraded: LockEvent_Reason.DOWNGRADED,
+  upgraded: LockEvent_Reason.UPGRADED,
+};
+/** Changes of locks are told in one way. */
+const ONLY_VARIANT = 0;
+/** Of a part of a message: what is as if it were absent is not encoded. */
+const NO_FRAME = { created: false, progress: false, revision: 0n };
 const NO_BYTES = new Uint8Array(0);
 
 export class WatchMethods {
@@ -36,15 +68,35 @@ export class WatchMethods {
   }
 
   watchKeys(call: Call, request: WatchKeysRequest, stream: ResponseStream): void {
-    const need: Need = { access: "read", namespace: request.namespace };
+    const query = (): WatchQuery => ({
+      about: "key",
+      namespace: namespaceField(request.namespace),
+      prefix: prefixField(request.prefix),
+      ...commonFields(request),
+    });
+    this.#watch(call, request.namespace, query, (message) => keysMessage(message, request), stream);
+  }
+
+  watchLocks(call: Call, request: WatchLocksRequest, stream: ResponseStream): void {
+    const query = (): WatchQuery => ({
+      about: "lock",
+      namespace: namespaceField(request.namespace),
+      prefix: lockPrefixField(request.namePrefix),
+      ...commonFields(request),
+    });
+    this.#watch(call, request.namespace, query, locksMessage, stream);
+  }
+
+  #watch(call: Call, namespace: string, query: () => WatchQuery, encode: Encode, stream: ResponseStream): void {
+    const need: Need = { access: "read", namespace };
     this.#executor.read(
       call,
       need,
-      () => watchQuery(request),
-      (replica, query) => {
-        requireNamespace(replica.state, query.namespace);
+      query,
+      (replica, asked) => {
+        requireNamespace(replica.state, asked.namespace);
         if (!stream.isOver) {
-          stream.onOver(this.#hub.open(query, keySubscriber(call, need, query, stream)));
+          stream.onOver(this.#hub.open(asked, subscriber(call, need, encode, stream)));
         }
         return null;
       },
@@ -57,29 +109,23 @@ export class WatchMethods {
   }
 }
 
-function watchQuery(request: WatchKeysRequest): WatchQuery {
+function commonFields(request: Pick<WatchKeysRequest, "startRevision" | "progressIntervalMs">) {
   return {
-    namespace: namespaceField(request.namespace),
-    prefix: prefixField(request.prefix),
     startRevision: startRevisionField(request.startRevision),
     progressIntervalMs: progressIntervalField(request.progressIntervalMs),
-    includePrevious: request.includePrevious,
-    keysOnly: request.keysOnly,
     consistency: ReadConsistency.LINEARIZABLE,
   };
 }
 
-function keySubscriber(call: Call, need: Need, telling: Telling, stream: ResponseStream): Subscriber {
+function subscriber(call: Call, need: Need, encode: Encode, stream: ResponseStream): Subscriber {
   return {
-    send: ({ kind, changes, revision }, taken) => {
-      const isCreated = kind === "created";
-      const frame = { events: [], created: isCreated, progress: kind === "progress", revision: BigInt(revision) };
+    send: (message, taken) => {
       // The hub serves others in the same turn: what goes wrong here concerns this stream alone.
-      const message = attempt(() => messageOf(changes, frame, telling));
-      if (message instanceof Error) {
-        stream.fail(message);
+      const bytes = attempt(() => encode(message));
+      if (bytes instanceof Error) {
+        stream.fail(bytes);
       } else {
-        stream.send(message, taken);
+        stream.send(bytes, taken);
       }
     },
     recheck: () => call.recheck(need),
@@ -87,16 +133,36 @@ function keySubscriber(call: Call, need: Need, telling: Telling, stream: Respons
   };
 }
 
-/** A protobuf message may be given in parts: fields that repeat add up. */
-function messageOf(changes: readonly SharedChange[], frame: WatchKeysResponse, telling: Telling): Buffer {
+// ---- Messages ----
+
+function keysMessage(message: WatchMessage, telling: Telling): Buffer {
   const variant = (telling.includePrevious ? 1 : 0) + (telling.keysOnly ? 2 : 0);
-  const encode = (change: KeyChange, tickMs: number) => encodeEvent(change, tickMs, telling);
-  const events = changes.map((change) => change.encoded(variant, encode));
-  return Buffer.concat([...events, WatchKeysResponse.encode(frame).finish()]);
+  const frame = WatchKeysResponse.encode({ events: [], ...frameFields(message) }).finish();
+  return joined(message, variant, (change) => keyEvent(change, telling), frame);
+}
+
+function locksMessage(message: WatchMessage): Buffer {
+  const frame = WatchLocksResponse.encode({ events: [], ...frameFields(message) }).finish();
+  return joined(message, ONLY_VARIANT, lockEvent, frame);
+}
+
+/** A protobuf message may be given in parts: fields that repeat add up. */
+function joined(
+  { changes }: WatchMessage,
+  variant: number,
+  encode: (change: SharedChange) => Uint8Array,
+  frame: Uint8Array,
+): Buffer {
+  return Buffer.concat([...changes.map((change) => change.encoded(variant, encode)), frame]);
+}
+
+function frameFields({ kind, revision }: WatchMessage) {
+  return { created: kind === "created", progress: kind === "progress", revision: BigInt(revision) };
 }
 
 /** The part of a response that is this event alone. */
-function encodeEvent(change: KeyChange, tickMs: number, { includePrevious, keysOnly }: Telling): Uint8Array {
+function keyEvent({ change, tickMs }: SharedChange, { includePrevious, keysOnly }: Telling): Uint8Array {
+  invariant(change.about === "key", "who watches keys is told of keys");
   // What remains of a key's life is told as it was at the change, for it is told alike whenever it is told.
   const told = (stored: StoredKey) => keyValue(keysOnly ? { ...stored, value: NO_BYTES } : stored, tickMs);
   const { kind, current, previous } = change;
@@ -105,6 +171,16 @@ function encodeEvent(change: KeyChange, tickMs: number, { includePrevious, keysO
     kv: told(current),
     previous: includePrevious && previous !== null ? told(previous) : undefined,
   };
-  const part = { events: [event], created: false, progress: false, revision: 0n };
-  return WatchKeysResponse.encode(part).finish();
+  return WatchKeysResponse.encode({ events: [event], ...NO_FRAME }).finish();
+}
+
+function lockEvent({ change, revision }: SharedChange): Uint8Array {
+  invariant(change.about === "lock", "who watches locks is told of locks");
+  const { kind, rw, name, owner, mode, token, reason } = change;
+  const event = {
+    ...{ lockKey: name, action: ACTIONS[kind], owner, reason: REASONS[reason], mode: MODES[mode], rw },
+    fencingToken: BigInt(token),
+    revision: BigInt(revision),
+  };
+  return WatchLocksResponse.encode({ events: [event], ...NO_FRAME }).finish();
 }

@@ -1,0 +1,120 @@
+/**
+ * What watchers are told of: changes of keys, and beginnings and ends of holds of locks; and how the history keeps them.
+ *
+ * A change carries all that is ever told of it, so that it can be told long after, when what it is about has changed
+ * again. What follows from its revision, or from what was before, is not written.
+ */
+
+import { invariant } from "../raft/index.ts";
+import type { StoredKey } from "./keys.ts";
+import { type LockMode, type LockName, readLockMode, writeLockMode } from "./lock-commands.ts";
+import type { RecordReader, RecordWriter } from "./record.ts";
+
+/** One change of a key. */
+export interface KeyChange {
+  readonly about: "key";
+  readonly kind: "put" | "delete" | "expire";
+  readonly namespace: string;
+  /** The key as it is now; after its end with its last value, the revision of the end, and no deadline. */
+  readonly current: StoredKey;
+  /** What it was before; null if it did not exist. */
+  readonly previous: StoredKey | null;
+}
+
+/** Why a hold began or ended: at the wish of its holder, unless it says otherwise. */
+export type HoldReason = "normal" | "expired" | "forced" | "downgraded" | "upgraded";
+
+/** A hold of a lock that began, also in another mode than before, or ended. */
+export interface LockChange extends LockName {
+  readonly about: "lock";
+  readonly kind: "acquired" | "released";
+  readonly owner: string;
+  readonly mode: LockMode;
+  readonly token: number;
+  readonly reason: HoldReason;
+}
+
+/** A change that watchers are told of. */
+export type WatchedChange = KeyChange | LockChange;
+
+/** Their places are the numbers in rows. */
+const KINDS = ["put", "delete", "expire", "acquired", "released"] as const satisfies readonly WatchedChange["kind"][];
+const REASONS: readonly HoldReason[] = ["normal", "expired", "forced", "downgraded", "upgraded"];
+
+/** What is told of a key that ended at the revision. */
+export function endOf(stored: StoredKey, revision: number): StoredKey {
+  return { ...stored, modRevision: revision, deadlineMs: 0 };
+}
+
+export function writeChange(writer: RecordWriter, change: WatchedChange): void {
+  writer.uint8(KINDS.indexOf(change.kind)).text(change.namespace);
+  if (change.about === "key") {
+    writeKeyChange(writer, change);
+  } else {
+    writeLockChange(writer, change);
+  }
+}
+
+/** @param revision at which the change was made. */
+export function readChange(reader: RecordReader, revision: number): WatchedChange {
+  const kindNumber = reader.uint8();
+  const kind = KINDS[kindNumber];
+  invariant(kind !== undefined, "changes have a known kind", () => String(kindNumber));
+  const namespace = reader.text();
+  return kind === "acquired" || kind === "released"
+    ? readLockChange(reader, kind, namespace)
+    : readKeyChange(reader, kind, namespace, revision);
+}
+
+/** One value of a removed key is enough. */
+function writeKeyChange(writer: RecordWriter, { kind, current, previous }: KeyChange): void {
+  writer.bytes(current.key).boolean(previous !== null);
+  if (previous !== null) {
+    writer.uint53(previous.createRevision).uint53(previous.modRevision).uint53(previous.version);
+    writer.uint53(previous.deadlineMs).bytes(previous.value);
+  }
+  if (kind === "put") {
+    writer.uint53(current.deadlineMs).bytes(current.value);
+  }
+}
+
+function readKeyChange(reader: RecordReader, kind: KeyChange["kind"], namespace: string, revision: number): KeyChange {
+  const key = reader.bytes();
+  const previous = reader.boolean() ? readPrevious(key, reader) : null;
+  if (kind === "put") {
+    const deadlineMs = reader.uint53();
+    const value = reader.bytes();
+    const createRevision = previous?.createRevision ?? revision;
+    const version = (previous?.version ?? 0) + 1;
+    const current = { key, value, createRevision, modRevision: revision, version, deadlineMs };
+    return { about: "key", kind, namespace, current, previous };
+  }
+  invariant(previous !== null, "what ends was there before");
+  return { about: "key", kind, namespace, current: endOf(previous, revision), previous };
+}
+
+function readPrevious(key: Uint8Array, reader: RecordReader): StoredKey {
+  const createRevision = reader.uint53();
+  const modRevision = reader.uint53();
+  const version = reader.uint53();
+  const deadlineMs = reader.uint53();
+  return { key, value: reader.bytes(), createRevision, modRevision, version, deadlineMs };
+}
+
+/** The mode tells the kind of lock as well. */
+function writeLockChange(writer: RecordWriter, { name, owner, mode, token, reason }: LockChange): void {
+  writer.text(name).text(owner);
+  writeLockMode(writer, mode);
+  writer.uint53(token).uint8(REASONS.indexOf(reason));
+}
+
+function readLockChange(reader: RecordReader, kind: LockChange["kind"], namespace: string): LockChange {
+  const name = reader.text();
+  const owner = reader.text();
+  const mode = readLockMode(reader);
+  const token = reader.uint53();
+  const reasonNumber = reader.uint8();
+  const reason = REASONS[reasonNumber];
+  invariant(reason !== undefined, "holds begin and end for a known reason", () => String(reasonNumber));
+  return { about: "lock", kind, namespace, rw: mode !== "exclusive", name, owner, mode, token, reason };
+}

@@ -7,6 +7,7 @@ import { assertEndpoints } from "./endpoint.ts";
 import { EndpointPool } from "./endpoint-pool.ts";
 import { KeyValueClient } from "./key-value.ts";
 import { LockClient } from "./locks.ts";
+import { MemoryClient } from "./memory.ts";
 import { ReadWriteLockClient } from "./read-write-locks.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { assertTls, type TlsOptions } from "./tls.ts";
@@ -31,6 +32,7 @@ export interface Client {
   readonly keyValue: KeyValueClient;
   readonly locks: LockClient;
   readonly readWriteLocks: ReadWriteLockClient;
+  readonly memory: MemoryClient;
   readonly cluster: ClusterClient;
   /** Closes the connections. Operations in flight still get their answers, but are not tried again; new ones fail. */
   close(): void;
@@ -56,6 +58,7 @@ export function createClient(options: ClientOptions): Client {
     keyValue: new KeyValueClient(context),
     locks: new LockClient(context),
     readWriteLocks: new ReadWriteLockClient(context),
+    memory: new MemoryClient(context),
     cluster: new ClusterClient(context),
     close: () => pool.close(),
   };

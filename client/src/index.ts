@@ -56,6 +56,22 @@ export type {
   ForceReleaseResult,
   LockClient,
 } from "./locks.ts";
+export type {
+  AllocateOptions,
+  AllocateResult,
+  DescribeRegionResult,
+  FreeResult,
+  ListRegionsOptions,
+  ListRegionsPageOptions,
+  MemoryClient,
+  MemoryRegionInfo,
+  ReadMemoryResult,
+  RegionChangeOptions,
+  RegionPage,
+  ResizeResult,
+  WriteMemoryResult,
+} from "./memory.ts";
+export { MemoryRegion, type RegionReadOptions, type RegionWriteOptions, type SeekOrigin } from "./memory-region.ts";
 export type { CallOptions } from "./operation.ts";
 export { type Outcome, QuoinError, type QuoinErrorCode, type QuoinErrorFields } from "./quoin-error.ts";
 export { ReadWriteLockHandle } from "./read-write-lock-handle.ts";

@@ -6,6 +6,9 @@ import { type Credentials, createTokenSource } from "./credentials.ts";
 import { assertEndpoints } from "./endpoint.ts";
 import { EndpointPool } from "./endpoint-pool.ts";
 import { KeyValueClient } from "./key-value.ts";
+import { LockClient } from "./locks.ts";
+import { MemoryClient } from "./memory.ts";
+import { ReadWriteLockClient } from "./read-write-locks.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { assertTls, type TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
@@ -27,6 +30,9 @@ export interface ClientOptions {
 /** A client. It connects when it is first used, and is safe to share. */
 export interface Client {
   readonly keyValue: KeyValueClient;
+  readonly locks: LockClient;
+  readonly readWriteLocks: ReadWriteLockClient;
+  readonly memory: MemoryClient;
   readonly cluster: ClusterClient;
   /** Closes the connections. Operations in flight still get their answers, but are not tried again; new ones fail. */
   close(): void;
@@ -50,6 +56,9 @@ export function createClient(options: ClientOptions): Client {
   const context = { pool, tokens, runtime, timeoutMs, followLeader: true };
   return {
     keyValue: new KeyValueClient(context),
+    locks: new LockClient(context),
+    readWriteLocks: new ReadWriteLockClient(context),
+    memory: new MemoryClient(context),
     cluster: new ClusterClient(context),
     close: () => pool.close(),
   };

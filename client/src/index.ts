@@ -18,16 +18,16 @@ export {
 export type { ChannelOptions } from "./channel.ts";
 export { type Client, type ClientOptions, createClient } from "./client.ts";
 export type { Cluster, ClusterClient } from "./cluster.ts";
+export type { Consistency, ReadOptions } from "./consistency.ts";
 export { type Credentials, createTokenSource } from "./credentials.ts";
 export { conventionalHttpEndpoint, isEndpoint } from "./endpoint.ts";
+export type { Guard, GuardedOptions } from "./guard.ts";
 export type {
   CompareAndSwapOptions,
   CompareAndSwapResult,
-  Consistency,
   CreateNamespaceResult,
   DeleteOptions,
   DeleteResult,
-  GetOptions,
   GetResult,
   KeyEntry,
   KeyPage,
@@ -37,8 +37,51 @@ export type {
   PutOptions,
   PutResult,
 } from "./key-value.ts";
+export { type HoldOptions, LockHandle } from "./lock-handle.ts";
+export type {
+  AcquireOptions,
+  CreateLockOptions,
+  ForceReleaseOptions,
+  LockHold,
+  LockMode,
+  LockState,
+  ReadWriteLockHold,
+  ReleaseLockOptions,
+  RenewOptions,
+} from "./lock-messages.ts";
+export type {
+  AcquireLockResult,
+  CreateLockResult,
+  DescribeLockResult,
+  ForceReleaseResult,
+  LockClient,
+} from "./locks.ts";
+export type {
+  AllocateOptions,
+  AllocateResult,
+  DescribeRegionResult,
+  FreeResult,
+  ListRegionsOptions,
+  ListRegionsPageOptions,
+  MemoryClient,
+  MemoryRegionInfo,
+  ReadMemoryResult,
+  RegionChangeOptions,
+  RegionPage,
+  ResizeResult,
+  WriteMemoryResult,
+} from "./memory.ts";
+export { MemoryRegion, type RegionReadOptions, type RegionWriteOptions, type SeekOrigin } from "./memory-region.ts";
 export type { CallOptions } from "./operation.ts";
 export { type Outcome, QuoinError, type QuoinErrorCode, type QuoinErrorFields } from "./quoin-error.ts";
+export { ReadWriteLockHandle } from "./read-write-lock-handle.ts";
+export type {
+  AcquireReadWriteLockResult,
+  DescribeReadWriteLockResult,
+  ForceReleaseReadWriteResult,
+  ReadWriteLockClient,
+  ReleaseReadWriteLockOptions,
+} from "./read-write-locks.ts";
 export { type Runtime, systemRuntime } from "./runtime.ts";
 export type { TlsOptions } from "./tls.ts";
 export { type AccessToken, type ExchangeRequest, exchangeApiKey } from "./token-exchange.ts";

@@ -13,9 +13,10 @@ import {
   type KeyValue,
   ListKeysResponse,
   PutKeyResponse,
-  ReadConsistency,
   serviceDefinitions,
 } from "@quoin/proto";
+import { consistencyField, type ReadOptions } from "./consistency.ts";
+import { type GuardedOptions, guardField } from "./guard.ts";
 import { type CallOptions, execute, type OperationContext } from "./operation.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { bytesField, int32Field, int64Field, textField } from "./request-field.ts";
@@ -28,12 +29,6 @@ const putKeyMethod = unaryMethod(service.putKey, PutKeyResponse);
 const deleteKeyMethod = unaryMethod(service.deleteKey, DeleteKeyResponse);
 const listKeysMethod = unaryMethod(service.listKeys, ListKeysResponse);
 const compareAndSwapMethod = unaryMethod(service.compareAndSwap, CompareAndSwapResponse);
-
-/**
- * How fresh an answer must be: `linearizable` sees every change acknowledged before the read began; `serializable` sees what
- * the answering member has applied, which may be old, and costs no round to other members.
- */
-export type Consistency = "linearizable" | "serializable";
 
 /** A key with its value and its history, at one revision. */
 export type KeyEntry = Plain<KeyValue>;
@@ -62,13 +57,8 @@ export type CompareAndSwapResult = Omit<Plain<CompareAndSwapResponse>, "currentV
   currentValue: Uint8Array | undefined;
 };
 
-/** Options of get. */
-export interface GetOptions extends CallOptions {
-  readonly consistency?: Consistency | undefined;
-}
-
 /** Options of put. */
-export interface PutOptions extends CallOptions {
+export interface PutOptions extends GuardedOptions {
   /** Life of the key in seconds, 1 to 31,536,000; without it the key does not expire, and an earlier life ends. */
   readonly ttlSeconds?: number | undefined;
   /** The revision that the key must have; 0 = it must not exist. Otherwise FAILED_PRECONDITION / REVISION_MISMATCH. */
@@ -78,7 +68,7 @@ export interface PutOptions extends CallOptions {
 }
 
 /** Options of delete. */
-export interface DeleteOptions extends CallOptions {
+export interface DeleteOptions extends GuardedOptions {
   /** The revision that the key must have, else FAILED_PRECONDITION / REVISION_MISMATCH. */
   readonly expectedModRevision?: number | undefined;
   /** Whether the answer says what the key was. A replay of a large answer comes without it. */
@@ -86,14 +76,13 @@ export interface DeleteOptions extends CallOptions {
 }
 
 /** Options of a listing. */
-export interface ListOptions extends CallOptions {
+export interface ListOptions extends ReadOptions {
   /** What the keys must start with; all keys by default. */
   readonly prefix?: string | undefined;
   /** Most entries of a page, 1 to 1,000. Default 100. */
   readonly pageSize?: number | undefined;
   /** Whether to leave out the values. */
   readonly keysOnly?: boolean | undefined;
-  readonly consistency?: Consistency | undefined;
 }
 
 /** Options of one page. */
@@ -103,7 +92,7 @@ export interface ListPageOptions extends ListOptions {
 }
 
 /** What a key must be to be swapped. With no expectation it must not exist; with both, both must hold. */
-export interface CompareAndSwapOptions extends CallOptions {
+export interface CompareAndSwapOptions extends GuardedOptions {
   /** The key must exist with exactly this value, which may be empty. */
   readonly expectedValue?: string | Uint8Array | undefined;
   /** The revision that the key must have; 0 = it must not exist. */
@@ -135,8 +124,8 @@ export class KeyValueClient {
    *
    * @throws QuoinError NOT_FOUND / KEY_NOT_FOUND or NAMESPACE_NOT_FOUND.
    */
-  async get(namespace: string, key: string, options: GetOptions = {}): Promise<GetResult> {
-    const request = { ...target(namespace, key), consistency: toConsistency(options.consistency) };
+  async get(namespace: string, key: string, options: ReadOptions = {}): Promise<GetResult> {
+    const request = { ...target(namespace, key), consistency: consistencyField(options.consistency) };
     return toPlain((await execute(this.#context, getKeyMethod, request, options)).message);
   }
 
@@ -152,7 +141,7 @@ export class KeyValueClient {
       ttlSeconds: int64Field("ttl_seconds", options.ttlSeconds ?? 0),
       expectedModRevision: revisionField(options.expectedModRevision),
       returnPrevious: options.returnPrevious ?? false,
-      guard: undefined,
+      guard: guardField(options.guard),
     };
     return toPlain((await execute(this.#context, putKeyMethod, request, options)).message);
   }
@@ -167,7 +156,7 @@ export class KeyValueClient {
       ...target(namespace, key),
       expectedModRevision: revisionField(options.expectedModRevision),
       returnPrevious: options.returnPrevious ?? false,
-      guard: undefined,
+      guard: guardField(options.guard),
     };
     return toPlain((await execute(this.#context, deleteKeyMethod, request, options)).message);
   }
@@ -184,7 +173,7 @@ export class KeyValueClient {
       pageSize: int32Field("page_size", options.pageSize ?? 0),
       pageToken: textField("page_token", options.pageToken ?? ""),
       keysOnly: options.keysOnly ?? false,
-      consistency: toConsistency(options.consistency),
+      consistency: consistencyField(options.consistency),
     };
     return toPlain((await execute(this.#context, listKeysMethod, request, options)).message);
   }
@@ -222,7 +211,7 @@ export class KeyValueClient {
       newValue: bytesField("new_value", newValue),
       expectedModRevision: revisionField(options.expectedModRevision),
       ttlSeconds: int64Field("ttl_seconds", options.ttlSeconds ?? 0),
-      guard: undefined,
+      guard: guardField(options.guard),
     };
     const { message, valuesOmitted } = await execute(this.#context, compareAndSwapMethod, request, options);
     const result = toPlain(message);
@@ -238,8 +227,4 @@ function target(namespace: string, key: string): { namespace: string; key: strin
 
 function revisionField(revision: number | undefined): bigint | undefined {
   return revision === undefined ? undefined : int64Field("expected_mod_revision", revision);
-}
-
-function toConsistency(consistency: Consistency | undefined): ReadConsistency {
-  return consistency === "serializable" ? ReadConsistency.SERIALIZABLE : ReadConsistency.LINEARIZABLE;
 }

@@ -6,6 +6,8 @@
  *   because the service executes a request id once and replays its answer.
  * - UNAUTHENTICATED is tried again once with another token, if there is one.
  * - Everything else is final: PERMISSION_DENIED does not get better, and DEADLINE_EXCEEDED leaves no time.
+ *
+ * What must not end before its deadline, such as the renewal of a lock, is given more persistence than four attempts.
  */
 
 import { randomUUID } from "node:crypto";
@@ -42,6 +44,25 @@ export interface OperationContext {
   readonly followLeader: boolean;
 }
 
+/** How long an operation goes on while members fail. */
+export interface Persistence {
+  /** Most attempts, the first one included; Infinity = as many as the deadline allows. */
+  readonly maxAttempts: number;
+  /**
+   * How long a member may take for one attempt before the next one is asked, in milliseconds; only for requests that are
+   * answered at once. Undefined = as long as the operation.
+   */
+  readonly attemptTimeoutMs?: number | undefined;
+}
+
+/** What an operation is answered. */
+export interface Execution<Response> extends Answer<Response> {
+  /** When the attempt that was answered began, on the runtime's clock: its request was not sent earlier. */
+  readonly attemptStartMs: number;
+}
+
+const usualPersistence: Persistence = { maxAttempts };
+
 /** Version of the API that this client speaks. */
 const apiVersion = "v1";
 
@@ -72,14 +93,24 @@ export async function execute<Request, Response>(
   method: UnaryMethod<Request, Response>,
   request: Request,
   options: CallOptions,
-): Promise<Answer<Response>> {
-  return new Operation(context, method, request, options).run();
+  persistence: Persistence = usualPersistence,
+): Promise<Execution<Response>> {
+  return new Operation({ context, method, request, persistence }, options).run();
+}
+
+/** What an operation is made of. */
+interface OperationParts<Request, Response> {
+  readonly context: OperationContext;
+  readonly method: UnaryMethod<Request, Response>;
+  readonly request: Request;
+  readonly persistence: Persistence;
 }
 
 class Operation<Request, Response> {
   readonly #context: OperationContext;
   readonly #method: UnaryMethod<Request, Response>;
   readonly #request: Request;
+  readonly #persistence: Persistence;
   readonly #signal: AbortSignal | undefined;
   readonly #requestId: string;
   readonly #deadlineMs: number;
@@ -90,9 +121,7 @@ class Operation<Request, Response> {
   #outcome: Outcome = "not-executed";
 
   constructor(
-    context: OperationContext,
-    method: UnaryMethod<Request, Response>,
-    request: Request,
+    { context, method, request, persistence }: OperationParts<Request, Response>,
     { timeoutMs = context.timeoutMs, signal, requestId }: CallOptions,
   ) {
     assertTimeout(timeoutMs);
@@ -100,12 +129,13 @@ class Operation<Request, Response> {
     this.#context = context;
     this.#method = method;
     this.#request = request;
+    this.#persistence = persistence;
     this.#signal = signal;
     this.#requestId = requestId?.toLowerCase() ?? randomUUID();
     this.#deadlineMs = context.runtime.monotonicMs() + timeoutMs;
   }
 
-  async run(): Promise<Answer<Response>> {
+  async run(): Promise<Execution<Response>> {
     for (let attempt = 1; ; attempt += 1) {
       if (this.#context.pool.closed) throw this.#conclude(notSent("CANCELLED", "the client is closed"));
       const target = this.#context.pool.current();
@@ -119,32 +149,39 @@ class Operation<Request, Response> {
     }
   }
 
-  async #attempt(target: Target): Promise<Answer<Response>> {
+  async #attempt(target: Target): Promise<Execution<Response>> {
     const token = await this.#takeToken();
     const remainingMs = this.#remainingMs();
     if (remainingMs <= 0) throw notSent("DEADLINE_EXCEEDED", "no time was left to send the request");
-    return callUnary(target, {
+    const attemptStartMs = this.#context.runtime.monotonicMs();
+    const answer = await callUnary(target, {
       method: this.#method,
       request: this.#request,
       metadata: this.#metadata(token),
-      remainingMs,
+      remainingMs: Math.min(remainingMs, this.#persistence.attemptTimeoutMs ?? remainingMs),
       signal: this.#signal,
     });
+    return { ...answer, attemptStartMs };
   }
 
   /** Makes ready for another attempt, or throws the error when there is to be none. */
   async #prepareNext(attempt: number, endpoint: string, error: QuoinError): Promise<void> {
-    if (attempt === maxAttempts) throw error;
+    if (attempt >= this.#persistence.maxAttempts) throw error;
     if (error.code === "UNAUTHENTICATED" && this.#token !== undefined && !this.#tokenRefreshed) {
       this.#tokenRefreshed = true;
       if (!(await this.#refreshToken(this.#token))) throw error;
       return;
     }
-    if (error.code !== "UNAVAILABLE") throw error;
+    if (error.code !== "UNAVAILABLE" && !this.#isLateAttempt(error)) throw error;
     this.#context.pool.leave(endpoint, this.#context.followLeader ? error.leaderEndpoint : undefined);
     const pauseMs = backoffMs(attempt, this.#context.runtime.random());
     if (pauseMs >= this.#remainingMs()) throw error;
     await this.#pause(pauseMs);
+  }
+
+  /** Whether only the member was too slow, and not the operation. */
+  #isLateAttempt({ code }: QuoinError): boolean {
+    return code === "DEADLINE_EXCEEDED" && this.#persistence.attemptTimeoutMs !== undefined && this.#remainingMs() > 0;
   }
 
   async #takeToken(): Promise<string> {

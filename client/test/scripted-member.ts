@@ -5,18 +5,38 @@
 
 import * as grpc from "@grpc/grpc-js";
 import {
+  AcquireLockRequest,
+  AcquireLockResponse,
+  AcquireRWLockRequest,
+  AcquireRWLockResponse,
   AddMemberRequest,
   AddMemberResponse,
+  AllocateMemoryRequest,
+  AllocateMemoryResponse,
   BootstrapRequest,
   BootstrapResponse,
   CompareAndSwapRequest,
   CompareAndSwapResponse,
+  CreateLockRequest,
+  CreateLockResponse,
   CreateNamespaceRequest,
   CreateNamespaceResponse,
+  CreateRWLockRequest,
+  CreateRWLockResponse,
   DeleteKeyRequest,
   DeleteKeyResponse,
+  DescribeLockRequest,
+  DescribeLockResponse,
+  DescribeMemoryRequest,
+  DescribeMemoryResponse,
+  DescribeRWLockRequest,
+  DescribeRWLockResponse,
   decodeRequest,
   encodeStatusDetails,
+  ForceReleaseLockRequest,
+  ForceReleaseLockResponse,
+  FreeMemoryRequest,
+  FreeMemoryResponse,
   GetClusterRequest,
   GetClusterResponse,
   GetKeyRequest,
@@ -27,18 +47,34 @@ import {
   ListKeysResponse,
   ListMembersRequest,
   ListMembersResponse,
+  ListMemoryRegionsRequest,
+  ListMemoryRegionsResponse,
   type MessageCodec,
   PromoteMembersRequest,
   PromoteMembersResponse,
   PutKeyRequest,
   PutKeyResponse,
+  ReadMemoryRequest,
+  ReadMemoryResponse,
+  ReleaseLockRequest,
+  ReleaseLockResponse,
+  ReleaseRWLockRequest,
+  ReleaseRWLockResponse,
   RemoveMembersRequest,
   RemoveMembersResponse,
+  ResizeMemoryRequest,
+  ResizeMemoryResponse,
   rawMethods,
   serviceDefinitions,
   statusDetailsTrailer,
   TransferLeadershipRequest,
   TransferLeadershipResponse,
+  WatchKeysRequest,
+  WatchKeysResponse,
+  WatchLocksRequest,
+  WatchLocksResponse,
+  WriteMemoryRequest,
+  WriteMemoryResponse,
 } from "@quoin/proto";
 
 /** A refusal that a script throws, with the trailers that the service sends. */
@@ -90,6 +126,26 @@ const methods = {
     listKeys: [ListKeysRequest, ListKeysResponse],
     compareAndSwap: [CompareAndSwapRequest, CompareAndSwapResponse],
   },
+  LockService: {
+    createLock: [CreateLockRequest, CreateLockResponse],
+    describeLock: [DescribeLockRequest, DescribeLockResponse],
+    acquireLock: [AcquireLockRequest, AcquireLockResponse],
+    releaseLock: [ReleaseLockRequest, ReleaseLockResponse],
+    forceReleaseLock: [ForceReleaseLockRequest, ForceReleaseLockResponse],
+    createRwLock: [CreateRWLockRequest, CreateRWLockResponse],
+    describeRwLock: [DescribeRWLockRequest, DescribeRWLockResponse],
+    acquireRwLock: [AcquireRWLockRequest, AcquireRWLockResponse],
+    releaseRwLock: [ReleaseRWLockRequest, ReleaseRWLockResponse],
+  },
+  MemoryService: {
+    allocateMemory: [AllocateMemoryRequest, AllocateMemoryResponse],
+    describeMemory: [DescribeMemoryRequest, DescribeMemoryResponse],
+    resizeMemory: [ResizeMemoryRequest, ResizeMemoryResponse],
+    freeMemory: [FreeMemoryRequest, FreeMemoryResponse],
+    writeMemory: [WriteMemoryRequest, WriteMemoryResponse],
+    readMemory: [ReadMemoryRequest, ReadMemoryResponse],
+    listMemoryRegions: [ListMemoryRegionsRequest, ListMemoryRegionsResponse],
+  },
   ClusterService: { getCluster: [GetClusterRequest, GetClusterResponse] },
   ClusterAdminService: {
     getStatus: [GetStatusRequest, GetStatusResponse],
@@ -102,7 +158,17 @@ const methods = {
   },
 } as const;
 
+const streamMethods = {
+  WatchService: {
+    watchKeys: [WatchKeysRequest, WatchKeysResponse],
+    watchLocks: [WatchLocksRequest, WatchLocksResponse],
+  },
+} as const;
+
+type AllStreams = (typeof streamMethods)["WatchService"];
 type AllMethods = (typeof methods)["KeyValueService"] &
+  (typeof methods)["LockService"] &
+  (typeof methods)["MemoryService"] &
   (typeof methods)["ClusterService"] &
   (typeof methods)["ClusterAdminService"];
 type RequestOf<Name extends keyof AllMethods> = ReturnType<AllMethods[Name][0]["decode"]>;
@@ -115,6 +181,25 @@ type Scripts = {
     request: RequestOf<Name>,
     call: ReceivedCall,
   ) => Answered<PartialResponseOf<Name>>;
+};
+
+/** A stream of answers in the hands of a script. */
+export interface ScriptedStream<Name extends keyof AllStreams> {
+  /** Sends a message; fields that are left out have their default. */
+  send(message: Parameters<AllStreams[Name][1]["fromPartial"]>[0]): void;
+  /** Ends the stream with a refusal. */
+  fail(refusal: Refusal): void;
+  /** Ends the stream as if all had been told, which the service never does. */
+  end(): void;
+}
+
+/** What each stream tells once it was asked for. What a script throws ends the stream. */
+type StreamScripts = {
+  -readonly [Name in keyof AllStreams]?: (
+    request: ReturnType<AllStreams[Name][0]["decode"]>,
+    stream: ScriptedStream<Name>,
+    call: ReceivedCall,
+  ) => void | Promise<void>;
 };
 
 interface ResponseCodec extends MessageCodec<unknown> {
@@ -133,6 +218,7 @@ export class ScriptedMember {
   readonly endpoint: string;
   readonly calls: ReceivedCall[] = [];
   scripts: Scripts;
+  streams: StreamScripts = {};
   readonly #server: grpc.Server;
 
   private constructor(server: grpc.Server, scripts: Scripts, port: number) {
@@ -152,6 +238,14 @@ export class ScriptedMember {
       ]);
       server.addService(rawMethods(definition), Object.fromEntries(handlers));
     }
+    for (const [service, definitions] of Object.entries(streamMethods)) {
+      const definition = serviceDefinitions[service as keyof typeof streamMethods] as grpc.ServiceDefinition;
+      const handlers = Object.entries(definitions).map(([name, [request, response]]) => [
+        name,
+        streamHandler(box, name as keyof AllStreams, request as MessageCodec<unknown>, response as ResponseCodec),
+      ]);
+      server.addService(rawMethods(definition), Object.fromEntries(handlers));
+    }
     const bound = await new Promise<number>((resolve, reject) => {
       server.bindAsync(`127.0.0.1:${port}`, serverCredentials(tls), (error, value) =>
         error === null ? resolve(value) : reject(error),
@@ -162,7 +256,7 @@ export class ScriptedMember {
   }
 
   /** The calls of one method. */
-  callsOf(method: keyof AllMethods): readonly ReceivedCall[] {
+  callsOf(method: keyof AllMethods | keyof AllStreams): readonly ReceivedCall[] {
     return this.calls.filter((call) => call.method === method);
   }
 
@@ -203,10 +297,41 @@ function handler(
   };
 }
 
+function streamHandler(
+  box: { member?: ScriptedMember },
+  name: keyof AllStreams,
+  request: MessageCodec<unknown>,
+  response: ResponseCodec,
+): grpc.handleServerStreamingCall<Buffer, Buffer> {
+  return (call) => {
+    const received = receive(name, request, call);
+    const member = box.member!;
+    member.calls.push(received);
+    const fail = (error: unknown) => call.emit("error", toStatus(error));
+    const stream = {
+      send: (message: object) => {
+        call.write(Buffer.from(response.encode(response.fromPartial(message)).finish()));
+      },
+      fail: (refusal: Refusal) => fail(new RefusalError(refusal)),
+      end: () => call.end(),
+    };
+    const script = member.streams[name] as
+      | ((request: unknown, stream: object, call: ReceivedCall) => void | Promise<void>)
+      | undefined;
+    Promise.resolve()
+      .then(() =>
+        script === undefined ? refuse({ code: "UNIMPLEMENTED" }) : script(received.request, stream, received),
+      )
+      .catch(fail);
+  };
+}
+
 function receive(
   method: string,
   codec: MessageCodec<unknown>,
-  call: grpc.ServerUnaryCall<Buffer, unknown>,
+  call: Pick<grpc.ServerUnaryCall<Buffer, unknown>, "request" | "metadata" | "sendMetadata"> & {
+    once(event: "cancelled", listener: () => void): unknown;
+  },
 ): ReceivedCall {
   const cancellation = new AbortController();
   call.once("cancelled", () => cancellation.abort());

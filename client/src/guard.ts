@@ -1,0 +1,33 @@
+/**
+ * Guards: a write that carries one is executed only while a hold of a lock is live, which the service decides at the very
+ * revision of the write. So a holder that was paused, and does not know yet that it lost the lock, changes nothing.
+ */
+
+import type { Guard as GuardMessage } from "@quoin/proto";
+import type { CallOptions } from "./operation.ts";
+import { int64Field, textField } from "./request-field.ts";
+
+/** A live hold in the namespace of the request; of a read-write lock it must be in mode WRITE. */
+export interface Guard {
+  readonly lockName: string;
+  /** Token of the hold. */
+  readonly fencingToken: number;
+  /** Whether it is a read-write lock. Default false: an exclusive one. */
+  readonly rw?: boolean | undefined;
+}
+
+/** Options of a write that may be guarded. */
+export interface GuardedOptions extends CallOptions {
+  /** The hold that must be live, else ABORTED / FENCED and nothing is written. `handle.guard` is that of a lock handle. */
+  readonly guard?: Guard | undefined;
+}
+
+/** The field of a request. */
+export function guardField(guard: Guard | undefined): GuardMessage | undefined {
+  if (guard === undefined) return undefined;
+  return {
+    lockName: textField("guard.lock_name", guard.lockName),
+    fencingToken: int64Field("guard.fencing_token", guard.fencingToken),
+    rw: guard.rw ?? false,
+  };
+}

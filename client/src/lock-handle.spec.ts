@@ -1,0 +1,261 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { LockState } from "@quoin/proto";
+import { expect } from "chai";
+import { FakeRuntime, failure, type Refusal, refuse, ScriptedMember, until } from "../test/index.ts";
+import { type Client, createClient, type LockHandle, type QuoinError } from "./index.ts";
+
+const ttlMs = 30_000;
+const noLeader: Refusal = { code: "UNAVAILABLE", reason: "NO_LEADER", outcome: "not-executed" };
+
+function granted(fencingToken: bigint, expiresInMs = BigInt(ttlMs)) {
+  return { acquired: true, fencingToken, ttlSeconds: expiresInMs / 1_000n, expiresInMs, state: LockState.HELD };
+}
+
+describe("LockHandle", function () {
+  // Usually milliseconds, and half a second for a child: a limit for a busy machine.
+  this.timeout(60_000);
+
+  let member: ScriptedMember;
+  let client: Client;
+  let runtime: FakeRuntime;
+  const losses: QuoinError[] = [];
+  const cleanups: (() => unknown)[] = [];
+
+  beforeEach(async () => {
+    losses.length = 0;
+    runtime = new FakeRuntime();
+    member = await ScriptedMember.start({
+      acquireLock: () => granted(7n),
+      releaseLock: () => ({ released: true }),
+    });
+    client = createClient({ endpoints: [member.endpoint], credentials: { token: "t" }, runtime });
+    cleanups.push(
+      () => client.close(),
+      () => member.stop(),
+    );
+  });
+
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0)) await cleanup();
+  });
+
+  async function hold(of = client): Promise<LockHandle> {
+    const handle = await of.locks.hold("n", "l");
+    handle.on("lost", (error) => losses.push(error));
+    return handle;
+  }
+
+  function requests(method: "acquireLock" | "releaseLock") {
+    return member.callsOf(method).map((call) => call.request as { fencingToken: bigint; owner: string });
+  }
+
+  it("waits for the lock, and holds it under a random owner that is the same in all of the process", async () => {
+    const [one, other] = [await hold(), await hold()];
+    expect(one).to.include({ namespace: "n", name: "l", token: 7, deadlineMs: runtime.nowMs + ttlMs, isHeld: true });
+    expect(one.guard).to.deep.equal({ lockName: "l", fencingToken: 7 });
+    expect(one.owner).to.match(/^[0-9a-f-]{36}$/);
+    expect(other.owner).to.equal(one.owner);
+    expect(requests("acquireLock")[0]).to.deep.include({ owner: one.owner, waitMs: 30_000n, fencingToken: 0n });
+  });
+
+  it("is not there when others hold the lock for all of the wait", async () => {
+    member.scripts.acquireLock = () => ({ acquired: false, holder: { owner: "somebody" }, state: LockState.HELD });
+    const error = await failure(client.locks.hold("n", "l", { waitMs: 0 }));
+    expect(error).to.include({ code: "FAILED_PRECONDITION", reason: "NOT_ACQUIRED", outcome: "not-executed" });
+    expect(error.message).to.include("somebody");
+  });
+
+  it("is renewed, with its token, whenever a third of its life has passed", async () => {
+    const handle = await hold();
+    for (const round of [1, 2, 3]) {
+      expect(runtime.nextTimerMs).to.equal(ttlMs / 3);
+      runtime.advance(ttlMs / 3);
+      await until("a renewal", () => handle.remainingMs === ttlMs);
+      expect(requests("acquireLock")).to.have.length(round + 1);
+      expect(requests("acquireLock").at(-1)).to.deep.include({ fencingToken: 7n, owner: handle.owner, waitMs: 0n });
+    }
+    const ids = member.calls.map((call) => call.requestId[0]);
+    expect(new Set(ids), "each renewal is a request of its own").to.have.property("size", ids.length);
+  });
+
+  it("S30: goes on asking while there is no leader, with one request id, and is renewed when there is one", async () => {
+    const handle = await hold();
+    member.scripts.acquireLock = () => (member.calls.length <= 20 ? refuse(noLeader) : granted(7n));
+    runtime.advance(ttlMs / 3);
+    await until("a renewal", () => member.calls.length > 20 && handle.remainingMs === ttlMs);
+    expect(new Set(member.calls.slice(1).map((call) => call.requestId[0]))).to.have.property("size", 1);
+    expect(losses).to.deep.equal([]);
+  });
+
+  it("S30: is lost at its deadline and not before when no leader is found until then", async () => {
+    const handle = await hold();
+    const { deadlineMs } = handle;
+    let heldUntilMs = 0;
+    member.scripts.acquireLock = () => {
+      if (handle.isHeld) heldUntilMs = runtime.nowMs;
+      return refuse(noLeader);
+    };
+    const aborted = once(handle.signal, "abort");
+    runtime.advance(ttlMs / 3);
+    // Between the rounds of tries, when another one and the end are planned, time passes as it would by itself.
+    await until("the loss", () => {
+      if (runtime.timers > 1) runtime.advance(runtime.nextTimerMs ?? 0);
+      return losses.length > 0;
+    });
+    await aborted;
+    expect(heldUntilMs).to.be.greaterThan(deadlineMs - 3_000);
+    expect(losses).to.have.length(1);
+    expect(losses[0]).to.include({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
+    expect((losses[0]?.cause as QuoinError | undefined)?.reason).to.equal("NO_LEADER");
+    expect(handle).to.include({ isHeld: false, remainingMs: 0 });
+    expect(handle.signal.reason).to.equal(losses[0]);
+  });
+
+  it("asks another member when one takes a renewal and does not answer", async () => {
+    const mute = await ScriptedMember.start({ acquireLock: () => granted(7n, 3_000n) });
+    const fit = await ScriptedMember.start({ acquireLock: () => granted(7n, 3_000n) });
+    runtime.chance = 0;
+    const both = createClient({ endpoints: [mute.endpoint, fit.endpoint], credentials: { token: "t" }, runtime });
+    cleanups.push(
+      () => both.close(),
+      () => mute.stop(),
+      () => fit.stop(),
+    );
+    const handle = await hold(both);
+    mute.scripts.acquireLock = () => new Promise(() => undefined);
+    runtime.advance(1_000);
+    await until("a renewal", () => handle.remainingMs === 3_000);
+    expect(fit.calls).to.have.length(1);
+    expect(fit.calls[0]?.requestId).to.deep.equal(mute.calls[1]?.requestId);
+  });
+
+  for (const reason of ["LOCK_LOST", "NOT_LOCK_HOLDER"] as const) {
+    it(`is lost at once when a renewal is refused as ${reason}`, async () => {
+      const handle = await hold();
+      member.scripts.acquireLock = () => refuse({ code: "FAILED_PRECONDITION", reason });
+      runtime.advance(ttlMs / 3);
+      await until("the loss", () => losses.length > 0);
+      expect(handle.signal.aborted).to.equal(true);
+      expect(runtime.nextTimerMs, "nothing more is planned").to.equal(undefined);
+      expect(await handle.release(), "there is nothing to give back").to.equal(false);
+      expect(requests("releaseLock")).to.have.length(0);
+    });
+  }
+
+  it("outlives renewals that are refused for other reasons, if a later one succeeds", async () => {
+    const handle = await hold();
+    let refusals = 0;
+    member.scripts.acquireLock = () => {
+      refusals += 1;
+      return refusals <= 2 ? refuse({ code: "PERMISSION_DENIED", reason: "ACCESS_DENIED" }) : granted(7n);
+    };
+    runtime.advance(ttlMs / 3);
+    for (const round of [1, 2]) {
+      await until("a refusal", () => refusals === round && runtime.nextTimerMs !== undefined);
+      await until("the next try", () => {
+        runtime.advance(Math.min(runtime.nextTimerMs ?? 0, handle.remainingMs / 3));
+        return refusals > round;
+      });
+    }
+    await until("a renewal", () => handle.remainingMs > ttlMs / 2);
+    expect(losses).to.deep.equal([]);
+  });
+
+  describe("release", () => {
+    it("gives the lock back by its token, once, and ends the renewals", async () => {
+      const handle = await hold();
+      expect(await Promise.all([handle.release(), handle.release()])).to.deep.equal([true, true]);
+      expect(await handle.release()).to.equal(true);
+      expect(requests("releaseLock")).to.have.length(1);
+      expect(requests("releaseLock")[0]).to.deep.include({ fencingToken: 7n, owner: handle.owner });
+      expect(runtime.nextTimerMs).to.equal(undefined);
+      expect(handle.isHeld).to.equal(false);
+      expect(handle.signal.aborted).to.equal(false);
+      expect(losses).to.deep.equal([]);
+    });
+
+    it("tells when the hold was over already, and emits the loss", async () => {
+      const handle = await hold();
+      member.scripts.releaseLock = () => refuse({ code: "FAILED_PRECONDITION", reason: "NOT_LOCK_HOLDER" });
+      expect(await handle.release()).to.equal(false);
+      await until("the loss", () => losses.length === 1);
+      expect(handle.signal.aborted).to.equal(true);
+    });
+
+    it("can be called again, with the same request id, when no member answered", async () => {
+      const handle = await hold();
+      member.scripts.releaseLock = () => refuse(noLeader);
+      expect((await failure(handle.release())).reason).to.equal("NO_LEADER");
+      expect(handle.isHeld, "it is not renewed any more").to.equal(false);
+      member.scripts.releaseLock = () => ({ released: true });
+      expect(await handle.release()).to.equal(true);
+      const ids = member.callsOf("releaseLock").map((call) => call.requestId[0]);
+      expect(new Set(ids)).to.have.property("size", 1);
+    });
+
+    it("ends a renewal that is under way", async () => {
+      const handle = await hold();
+      let underWay = false;
+      member.scripts.acquireLock = () => {
+        underWay = true;
+        return new Promise(() => undefined);
+      };
+      runtime.advance(ttlMs / 3);
+      await until("the renewal to begin", () => underWay);
+      expect(await handle.release()).to.equal(true);
+      expect(losses).to.deep.equal([]);
+    });
+
+    it("happens at the end of an await using, also without an answer", async () => {
+      {
+        await using handle = await hold();
+        expect(handle.isHeld).to.equal(true);
+      }
+      expect(requests("releaseLock")).to.have.length(1);
+      member.scripts.releaseLock = () => refuse(noLeader);
+      {
+        await using _handle = await hold();
+      }
+    });
+  });
+
+  describe("withLock", () => {
+    it("returns what the work returns, and gives the lock back", async () => {
+      expect(await client.locks.withLock("n", "l", ({ token }) => token + 1)).to.equal(8);
+      expect(requests("releaseLock")).to.have.length(1);
+    });
+
+    it("throws what the work throws, and gives the lock back", async () => {
+      const problem = new Error("no luck");
+      const work = client.locks.withLock("n", "l", () => Promise.reject(problem));
+      expect(await work.catch((error: unknown) => error)).to.equal(problem);
+      expect(requests("releaseLock")).to.have.length(1);
+    });
+
+    it("throws LOCK_LOST when the hold ended before the work", async () => {
+      member.scripts.acquireLock = (request) =>
+        request.fencingToken === 0n ? granted(7n) : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
+      const work = client.locks.withLock("n", "l", async (handle) => {
+        runtime.advance(ttlMs / 3);
+        await until("the loss", () => handle.signal.aborted);
+        return "nobody may take this for a result under the lock";
+      });
+      expect((await failure(work)).reason).to.equal("LOCK_LOST");
+    });
+  });
+
+  it("does not keep a process alive that has nothing else to do", async () => {
+    const index = new URL("./index.ts", import.meta.url).href;
+    const program = `
+      import { createClient } from ${JSON.stringify(index)};
+      const client = createClient({ endpoints: [${JSON.stringify(member.endpoint)}], credentials: { token: "t" } });
+      await client.locks.hold("n", "l");
+    `;
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: "ignore" });
+    cleanups.push(() => child.kill("SIGKILL"));
+    const [code] = await once(child, "exit");
+    expect(code).to.equal(0);
+    expect(requests("acquireLock")).to.have.length(1);
+  });
+});

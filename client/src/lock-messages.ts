@@ -1,0 +1,155 @@
+/** Locks of both kinds as the SDK hands them out, with enums by their names and counts as numbers. */
+
+import { enumName, type LockHold as LockHoldMessage, LockState as LockStateNumber, RWMode } from "@quoin/proto";
+import type { Execution } from "./operation.ts";
+import { type CallOptions, execute, type OperationContext, type Persistence } from "./operation.ts";
+import { type Plain, toPlain } from "./plain-message.ts";
+import { int64Field, textField } from "./request-field.ts";
+import type { UnaryMethod } from "./unary-call.ts";
+
+/** What a lock is doing; a number in decimal when this client is too old to know it. */
+export type LockState = "FREE" | "HELD" | "READ_HELD" | "WRITE_HELD" | "COOLDOWN" | (string & {});
+
+/** Kind of a hold on a read-write lock: shared by any number of holders, or one's own. */
+export type LockMode = "READ" | "WRITE";
+
+/** One live hold of an exclusive lock. */
+export type LockHold = Omit<Plain<LockHoldMessage>, "mode">;
+
+/** One live hold of a read-write lock. */
+export type ReadWriteLockHold = LockHold & { mode: LockMode };
+
+/** Options of the creation of a lock. */
+export interface CreateLockOptions extends CallOptions {
+  /** How long a hold lasts that is not renewed and does not say it itself, in seconds, 1 to 86,400. Default 30. */
+  readonly ttlSeconds?: number | undefined;
+  /** Seconds that must pass after an expired or forced hold before the next exclusive one, 0 to 60. Default 0. */
+  readonly lockDelaySeconds?: number | undefined;
+}
+
+/** Options of a request for a lock. */
+export interface AcquireOptions extends CallOptions {
+  /** How long the hold lasts unless it is renewed, in seconds from the grant, 1 to 86,400. Default: the lock's own. */
+  readonly ttlSeconds?: number | undefined;
+  /** Label of the holder, at most 256 bytes. Default: the subject of the token. */
+  readonly owner?: string | undefined;
+  /**
+   * How long to wait while others hold the lock, in milliseconds, to which `timeoutMs` is added: at most an hour together.
+   * Default 0 = try once. A wait survives the loss of members, and keeps its place in the queue.
+   */
+  readonly waitMs?: number | undefined;
+}
+
+/** Options of a renewal. */
+export type RenewOptions = Omit<AcquireOptions, "waitMs">;
+
+/** Options of a release. */
+export interface ReleaseLockOptions extends CallOptions {
+  /** Token of the hold. Default: the hold of the caller's subject and `owner`. */
+  readonly fencingToken?: number | undefined;
+  /** Label of the holder, as it was given to acquire. Default: the subject of the token. */
+  readonly owner?: string | undefined;
+}
+
+/** Options of a release by force. */
+export interface ForceReleaseOptions extends CallOptions {
+  /** Only if the hold with this token is still live. Default: whatever hold there is. */
+  readonly fencingToken?: number | undefined;
+  /** Why, for the record; at most 256 bytes. */
+  readonly reason?: string | undefined;
+}
+
+/** A hold as it was granted. */
+export interface Grant {
+  readonly fencingToken: number;
+  readonly ttlSeconds: number;
+  /** When it ends unless it is renewed, on the runtime's clock; early rather than late (rule S23). */
+  readonly deadlineMs: number;
+}
+
+/** Tries as often as the deadline allows, because giving up would cost the place in the queue. */
+const waitingPersistence: Persistence = { maxAttempts: Number.POSITIVE_INFINITY };
+
+/** The lock that a request is about. */
+export function lockTarget(namespace: string, name: string): { namespace: string; name: string } {
+  return { namespace: textField("namespace", namespace), name: textField("name", name) };
+}
+
+/** Fields that the creations of both kinds of locks have. */
+export function creationFields({ ttlSeconds = 0, lockDelaySeconds = 0 }: CreateLockOptions) {
+  return {
+    ttlSeconds: int64Field("ttl_seconds", ttlSeconds),
+    lockDelaySeconds: int64Field("lock_delay_seconds", lockDelaySeconds),
+  };
+}
+
+/** Fields that the acquisitions of both kinds of locks have. */
+export function acquisitionFields({ ttlSeconds = 0, owner = "", waitMs = 0 }: AcquireOptions, fencingToken: number) {
+  return {
+    ttlSeconds: int64Field("ttl_seconds", ttlSeconds),
+    owner: textField("owner", owner),
+    waitMs: int64Field("wait_ms", waitMs),
+    fencingToken: int64Field("fencing_token", fencingToken),
+  };
+}
+
+/** Fields that the releases of both kinds of locks have. */
+export function releaseFields({ fencingToken = 0, owner = "" }: ReleaseLockOptions) {
+  return { owner: textField("owner", owner), fencingToken: int64Field("fencing_token", fencingToken) };
+}
+
+/**
+ * Asks for a lock. A request that waits is repeated with its request id until its time is over, whatever happens to
+ * members: so it keeps its place, and what was granted meanwhile is not granted twice (rule S24).
+ */
+export function executeAcquisition<Request, Response>(
+  context: OperationContext,
+  method: UnaryMethod<Request, Response>,
+  request: Request,
+  options: AcquireOptions,
+): Promise<Execution<Response>> {
+  const { waitMs = 0, timeoutMs = context.timeoutMs } = options;
+  if (waitMs <= 0) return execute(context, method, request, options);
+  return execute(context, method, request, { ...options, timeoutMs: waitMs + timeoutMs }, waitingPersistence);
+}
+
+/** What was granted, by an answer that says so. */
+export function grantOf({
+  message,
+  attemptStartMs,
+}: Pick<
+  Execution<{ fencingToken: bigint; ttlSeconds: bigint; waitedMs: bigint; expiresInMs: bigint }>,
+  "message" | "attemptStartMs"
+>): Grant {
+  return {
+    fencingToken: Number(message.fencingToken),
+    ttlSeconds: Number(message.ttlSeconds),
+    deadlineMs: attemptStartMs + Number(message.waitedMs) + Number(message.expiresInMs),
+  };
+}
+
+/** The name of a state. */
+export function stateName(state: LockStateNumber): LockState {
+  return enumName(LockStateNumber, state);
+}
+
+/** A hold of an exclusive lock. */
+export function exclusiveHold(hold: LockHoldMessage): LockHold {
+  const { mode: _none, ...rest } = toPlain(hold);
+  return rest;
+}
+
+/** A hold of a read-write lock. */
+export function readWriteHold(hold: LockHoldMessage): ReadWriteLockHold {
+  return { ...exclusiveHold(hold), mode: modeName(hold.mode) };
+}
+
+/** The name of a mode that a read-write lock's hold has. */
+export function modeName(mode: RWMode): LockMode {
+  return mode === RWMode.WRITE ? "WRITE" : "READ";
+}
+
+/** The field of a request; undefined = either mode. */
+export function modeField(mode: LockMode | undefined): RWMode {
+  return mode === undefined ? RWMode.RW_MODE_UNSPECIFIED : RWMode[mode];
+}

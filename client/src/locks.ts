@@ -1,0 +1,225 @@
+/**
+ * Exclusive locks: the first half of the LockService, typed, and handles that keep a hold alive.
+ *
+ * `hold` and `withLock` are what applications need; the other methods are single operations. A lock exists once it was
+ * created, and is never deleted. Every method raises a QuoinError, and says here only what is its own; all but create raise
+ * NOT_FOUND / LOCK_NOT_FOUND.
+ */
+
+import {
+  AcquireLockResponse,
+  CreateLockResponse,
+  DescribeLockResponse,
+  ForceReleaseLockResponse,
+  ReleaseLockResponse,
+  serviceDefinitions,
+} from "@quoin/proto";
+import { consistencyField, type ReadOptions } from "./consistency.ts";
+import { type HoldOptions, holdOptions, LockHandle, notAcquired, withHandle } from "./lock-handle.ts";
+import {
+  type AcquireOptions,
+  acquisitionFields,
+  type CreateLockOptions,
+  creationFields,
+  exclusiveHold,
+  executeAcquisition,
+  type ForceReleaseOptions,
+  grantOf,
+  type LockHold,
+  type LockState,
+  lockTarget,
+  type ReleaseLockOptions,
+  type RenewOptions,
+  releaseFields,
+  stateName,
+} from "./lock-messages.ts";
+import { type Execution, execute, type OperationContext, type Persistence } from "./operation.ts";
+import { type Plain, toPlain } from "./plain-message.ts";
+import { int64Field, textField } from "./request-field.ts";
+import { unaryMethod } from "./unary-call.ts";
+
+const service = serviceDefinitions.LockService;
+const createLockMethod = unaryMethod(service.createLock, CreateLockResponse);
+const describeLockMethod = unaryMethod(service.describeLock, DescribeLockResponse);
+const acquireLockMethod = unaryMethod(service.acquireLock, AcquireLockResponse);
+const releaseLockMethod = unaryMethod(service.releaseLock, ReleaseLockResponse);
+const forceReleaseLockMethod = unaryMethod(service.forceReleaseLock, ForceReleaseLockResponse);
+
+/** Answer of create. */
+export type CreateLockResult = Plain<CreateLockResponse>;
+
+/** Answer of describe. */
+export type DescribeLockResult = Omit<Plain<DescribeLockResponse>, "state" | "holder"> & {
+  state: LockState;
+  /** Undefined = nobody holds it. */
+  holder: LockHold | undefined;
+};
+
+/** Answer of acquire. */
+export type AcquireLockResult = Omit<Plain<AcquireLockResponse>, "state" | "holder"> & {
+  state: LockState;
+  /** The caller's hold if it was acquired, else the one in the way; undefined = nobody holds it (the state is COOLDOWN). */
+  holder: LockHold | undefined;
+  /** When the hold ends unless it is renewed, on the runtime's clock; undefined = not acquired. */
+  deadlineMs: number | undefined;
+};
+
+/** Answer of forceRelease. */
+export type ForceReleaseResult = Omit<Plain<ForceReleaseLockResponse>, "previous"> & {
+  /** The hold that ended; undefined = there was none. */
+  previous: LockHold | undefined;
+};
+
+/** Asks for exclusive locks, and keeps them. */
+export class LockClient {
+  readonly #context: OperationContext;
+
+  constructor(context: OperationContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Creates a lock of 1 to 256 bytes, which is free at first.
+   *
+   * @throws QuoinError ALREADY_EXISTS / LOCK_EXISTS; NOT_FOUND / NAMESPACE_NOT_FOUND.
+   */
+  async create(namespace: string, name: string, options: CreateLockOptions = {}): Promise<CreateLockResult> {
+    const request = { ...lockTarget(namespace, name), ...creationFields(options) };
+    return toPlain((await execute(this.#context, createLockMethod, request, options)).message);
+  }
+
+  /** Reads the state of a lock. */
+  async describe(namespace: string, name: string, options: ReadOptions = {}): Promise<DescribeLockResult> {
+    const request = { ...lockTarget(namespace, name), consistency: consistencyField(options.consistency) };
+    const { message } = await execute(this.#context, describeLockMethod, request, options);
+    return { ...toPlain(message), state: stateName(message.state), holder: holderOf(message) };
+  }
+
+  /**
+   * Asks for a lock, once or for as long as `waitMs`. That others hold it is an answer with `acquired: false`, no error.
+   * The hold ends by itself unless it is renewed.
+   */
+  async acquire(namespace: string, name: string, options: AcquireOptions = {}): Promise<AcquireLockResult> {
+    return acquireResult(await this.#acquire(namespace, name, options));
+  }
+
+  /**
+   * Renews a hold: it lasts for `ttlSeconds` from now.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / LOCK_LOST when it has ended, NOT_LOCK_HOLDER when it is not the caller's.
+   */
+  async renew(
+    namespace: string,
+    name: string,
+    fencingToken: number,
+    options: RenewOptions = {},
+  ): Promise<AcquireLockResult> {
+    const request = { ...lockTarget(namespace, name), ...acquisitionFields(options, fencingToken) };
+    return acquireResult(await execute(this.#context, acquireLockMethod, request, options));
+  }
+
+  /**
+   * Gives a lock back; who waits gets it at once.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / NOT_LOCK_HOLDER when nobody or somebody else holds it.
+   */
+  async release(
+    namespace: string,
+    name: string,
+    options: ReleaseLockOptions = {},
+  ): Promise<Plain<ReleaseLockResponse>> {
+    const request = { ...lockTarget(namespace, name), ...releaseFields(options) };
+    return toPlain((await execute(this.#context, releaseLockMethod, request, options)).message);
+  }
+
+  /** Takes a lock away from its holder. Needs the access `admin`. That nobody holds it is `released: false`, no error. */
+  async forceRelease(namespace: string, name: string, options: ForceReleaseOptions = {}): Promise<ForceReleaseResult> {
+    const message = await forceRelease(this.#context, { namespace, name, rw: false }, options);
+    const { previous } = message;
+    return { ...toPlain(message), previous: previous === undefined ? undefined : exclusiveHold(previous) };
+  }
+
+  /**
+   * Acquires a lock and keeps it: the handle renews the hold until it is released or lost.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / NOT_ACQUIRED when others held it for all of `waitMs`.
+   */
+  async hold(namespace: string, name: string, options: HoldOptions = {}): Promise<LockHandle> {
+    const asked = holdOptions(options);
+    const execution = await this.#acquire(namespace, name, asked);
+    if (!execution.message.acquired) throw notAcquired(name, execution.message.holder);
+    const grant = grantOf(execution);
+    return new LockHandle({
+      runtime: this.#context.runtime,
+      held: { namespace, name, owner: asked.owner },
+      grant,
+      renew: async (token, { timeoutMs, signal }, persistence) => {
+        const renewal = { owner: asked.owner, ttlSeconds: grant.ttlSeconds, timeoutMs, signal };
+        return grantOf(await this.#renew({ namespace, name }, token, renewal, persistence));
+      },
+      release: async (fencingToken, call) => {
+        await this.release(namespace, name, { ...call, owner: asked.owner, fencingToken });
+      },
+    });
+  }
+
+  /**
+   * Does work while holding a lock, and gives it back.
+   *
+   * @param work gets the handle, of which the signal aborts when the hold is lost.
+   * @returns what the work returns.
+   * @throws QuoinError as hold; FAILED_PRECONDITION / LOCK_LOST when the work ended after the hold; what the work throws.
+   */
+  async withLock<Result>(
+    namespace: string,
+    name: string,
+    work: (handle: LockHandle) => Result | Promise<Result>,
+    options: HoldOptions = {},
+  ): Promise<Result> {
+    return withHandle(await this.hold(namespace, name, options), work);
+  }
+
+  #acquire(namespace: string, name: string, options: AcquireOptions): Promise<Execution<AcquireLockResponse>> {
+    const request = { ...lockTarget(namespace, name), ...acquisitionFields(options, 0) };
+    return executeAcquisition(this.#context, acquireLockMethod, request, options);
+  }
+
+  #renew(
+    { namespace, name }: { readonly namespace: string; readonly name: string },
+    fencingToken: number,
+    options: RenewOptions,
+    persistence: Persistence,
+  ): Promise<Execution<AcquireLockResponse>> {
+    const request = { ...lockTarget(namespace, name), ...acquisitionFields(options, fencingToken) };
+    return execute(this.#context, acquireLockMethod, request, options, persistence);
+  }
+}
+
+/** Takes a lock of either kind away from its holders. */
+export async function forceRelease(
+  context: OperationContext,
+  { namespace, name, rw }: { readonly namespace: string; readonly name: string; readonly rw: boolean },
+  options: ForceReleaseOptions,
+): Promise<ForceReleaseLockResponse> {
+  const request = {
+    ...lockTarget(namespace, name),
+    fencingToken: int64Field("fencing_token", options.fencingToken ?? 0),
+    reason: textField("reason", options.reason ?? ""),
+    rw,
+  };
+  return (await execute(context, forceReleaseLockMethod, request, options)).message;
+}
+
+function acquireResult(execution: Execution<AcquireLockResponse>): AcquireLockResult {
+  const { message } = execution;
+  return {
+    ...toPlain(message),
+    state: stateName(message.state),
+    holder: holderOf(message),
+    deadlineMs: message.acquired ? grantOf(execution).deadlineMs : undefined,
+  };
+}
+
+function holderOf({ holder }: Pick<AcquireLockResponse, "holder">): LockHold | undefined {
+  return holder === undefined ? undefined : exclusiveHold(holder);
+}

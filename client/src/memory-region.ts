@@ -1,0 +1,151 @@
+/**
+ * A memory region as a file: reads and writes of any length go on where the last one ended, and `seek` goes elsewhere.
+ *
+ * What is longer than one call may carry is divided into several, in order. Each of them is atomic, all together are not:
+ * `expectedVersion` makes them so for a writer that must be alone, as the version then has to grow by one with each; a
+ * guard on a lock keeps others out. A read fails when the region changed under it, unless that is said not to matter.
+ */
+
+import type { ReadOptions } from "./consistency.ts";
+import type { MemoryClient, RegionChangeOptions } from "./memory.ts";
+import { QuoinError } from "./quoin-error.ts";
+import { badField, bytesField } from "./request-field.ts";
+
+/** Most bytes of one call: what the service takes and gives, 64 KiB less than its largest message. */
+const maxCallBytes = 4 * 1_024 * 1_024 - 64 * 1_024;
+
+/** Options of several calls, each with the whole `timeoutMs` and a request id of its own. */
+interface TransferOptions {
+  /** Told after each call how many bytes of how many have been transferred. */
+  readonly onProgress?: ((doneBytes: number, totalBytes: number) => void) | undefined;
+}
+
+/** Options of a read of any length. */
+export interface RegionReadOptions extends Omit<ReadOptions, "requestId">, TransferOptions {
+  /** Whether the bytes may be of several versions, when others write meanwhile. Default false. */
+  readonly mixed?: boolean | undefined;
+}
+
+/** Options of a write of any length. */
+export interface RegionWriteOptions extends Omit<RegionChangeOptions, "requestId">, TransferOptions {}
+
+/** What a seek counts from. */
+export type SeekOrigin = "start" | "current" | "end";
+
+/** One region, and a position in it. Calls that move the position are to be made one after the other. */
+export class MemoryRegion {
+  readonly namespace: string;
+  readonly regionId: string;
+  readonly #client: MemoryClient;
+  #position = 0;
+
+  constructor(client: MemoryClient, namespace: string, regionId: string) {
+    this.#client = client;
+    this.namespace = namespace;
+    this.regionId = regionId;
+  }
+
+  /** Offset of the next byte to read or write. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /**
+   * Goes elsewhere; from the end, the region is asked for its size.
+   *
+   * @returns the new position.
+   * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD when it is before the start.
+   */
+  async seek(offset: number, from: SeekOrigin = "start"): Promise<number> {
+    const base = from === "start" ? 0 : from === "current" ? this.#position : await this.size();
+    const position = base + offset;
+    if (!Number.isSafeInteger(position) || position < 0) throw badField("offset", `leads to ${position}`);
+    this.#position = position;
+    return position;
+  }
+
+  /** Size of the region in bytes. */
+  async size(): Promise<number> {
+    return (await this.#client.describe(this.namespace, this.regionId)).sizeBytes;
+  }
+
+  /**
+   * Reads from the position on, and moves it behind what was read.
+   *
+   * @throws QuoinError as readAt; the position stays.
+   */
+  async read(length: number, options: RegionReadOptions = {}): Promise<Uint8Array> {
+    const bytes = await this.readAt(this.#position, length, options);
+    this.#position += length;
+    return bytes;
+  }
+
+  /**
+   * Writes from the position on, and moves it behind what was written.
+   *
+   * @returns the version of the region.
+   * @throws QuoinError as writeAt; the position stays.
+   */
+  async write(data: string | Uint8Array, options: RegionWriteOptions = {}): Promise<number> {
+    const bytes = bytesField("data", data);
+    const version = await this.writeAt(this.#position, bytes, options);
+    this.#position += bytes.length;
+    return version;
+  }
+
+  /**
+   * Reads bytes from an offset on; the position stays.
+   *
+   * @throws QuoinError as MemoryClient.read; ABORTED / VERSION_MISMATCH when the region changed meanwhile.
+   */
+  async readAt(offset: number, length: number, options: RegionReadOptions = {}): Promise<Uint8Array> {
+    if (!Number.isSafeInteger(length) || length < 0)
+      throw badField("length", `must be a count of bytes, not ${length}`);
+    const { onProgress, mixed = false, ...call } = options;
+    const first = await this.#client.read(this.namespace, this.regionId, offset, Math.min(length, maxCallBytes), call);
+    if (first.data.length === length) {
+      onProgress?.(length, length);
+      return first.data;
+    }
+    const bytes = new Uint8Array(length);
+    let part = first;
+    for (let done = 0; ; ) {
+      if (part.version !== first.version && !mixed) throw changedMeanwhile(this.regionId, first.version, part.version);
+      bytes.set(part.data, done);
+      done += part.data.length;
+      onProgress?.(done, length);
+      if (done === length) return bytes;
+      const left = Math.min(length - done, maxCallBytes);
+      part = await this.#client.read(this.namespace, this.regionId, offset + done, left, call);
+    }
+  }
+
+  /**
+   * Writes bytes from an offset on; the position stays. When a call of several fails, those before it have written.
+   *
+   * @returns the version of the region.
+   * @throws QuoinError as MemoryClient.write.
+   */
+  async writeAt(offset: number, data: string | Uint8Array, options: RegionWriteOptions = {}): Promise<number> {
+    const { onProgress, expectedVersion, ...call } = options;
+    const bytes = bytesField("data", data);
+    let version = expectedVersion;
+    for (let done = 0; ; ) {
+      const part = bytes.subarray(done, done + maxCallBytes);
+      const conditions = { ...call, expectedVersion: expectedVersion === undefined ? undefined : version };
+      const written = await this.#client.write(this.namespace, this.regionId, offset + done, part, conditions);
+      version = written.version;
+      done += part.length;
+      onProgress?.(done, bytes.length);
+      if (done === bytes.length) return version;
+    }
+  }
+}
+
+function changedMeanwhile(regionId: string, before: number, after: number): QuoinError {
+  return new QuoinError({
+    code: "ABORTED",
+    reason: "VERSION_MISMATCH",
+    message: `region ${regionId} was changed while it was read: its version was ${before} and is ${after}`,
+  });
+}

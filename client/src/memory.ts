@@ -1,0 +1,239 @@
+/**
+ * Memory regions: the MemoryService of the contract, typed, with counts as numbers.
+ *
+ * A region is a row of bytes that is read and written by offset. One call sees or changes one version of it as a whole; a
+ * call outside its bounds does nothing. Every method raises a QuoinError, and says here only what is its own; all that name
+ * a region raise NOT_FOUND / REGION_NOT_FOUND.
+ */
+
+import {
+  AllocateMemoryResponse,
+  DescribeMemoryResponse,
+  FreeMemoryResponse,
+  ListMemoryRegionsResponse,
+  type MemoryRegion as MemoryRegionMessage,
+  ReadMemoryResponse,
+  ResizeMemoryResponse,
+  serviceDefinitions,
+  WriteMemoryResponse,
+} from "@quoin/proto";
+import { consistencyField, type ReadOptions } from "./consistency.ts";
+import { type GuardedOptions, guardField } from "./guard.ts";
+import { MemoryRegion } from "./memory-region.ts";
+import { type CallOptions, execute, type OperationContext } from "./operation.ts";
+import { type Plain, toPlain } from "./plain-message.ts";
+import { QuoinError } from "./quoin-error.ts";
+import { bytesField, int32Field, int64Field, textField } from "./request-field.ts";
+import { unaryMethod } from "./unary-call.ts";
+
+const service = serviceDefinitions.MemoryService;
+const allocateMethod = unaryMethod(service.allocateMemory, AllocateMemoryResponse);
+const describeMethod = unaryMethod(service.describeMemory, DescribeMemoryResponse);
+const resizeMethod = unaryMethod(service.resizeMemory, ResizeMemoryResponse);
+const freeMethod = unaryMethod(service.freeMemory, FreeMemoryResponse);
+const writeMethod = unaryMethod(service.writeMemory, WriteMemoryResponse);
+const readMethod = unaryMethod(service.readMemory, ReadMemoryResponse);
+const listMethod = unaryMethod(service.listMemoryRegions, ListMemoryRegionsResponse);
+
+/** What a region is, without its bytes. */
+export type MemoryRegionInfo = Plain<MemoryRegionMessage>;
+
+/** Answer of allocate. */
+export type AllocateResult = Plain<AllocateMemoryResponse>;
+
+/** Answer of describe. */
+export type DescribeRegionResult = MemoryRegionInfo & { readonly revision: number };
+
+/** Answer of resize. */
+export type ResizeResult = Plain<ResizeMemoryResponse>;
+
+/** Answer of free. */
+export type FreeResult = Plain<FreeMemoryResponse>;
+
+/** Answer of write. */
+export type WriteMemoryResult = Plain<WriteMemoryResponse>;
+
+/** Answer of read: exactly as many bytes as were asked for, all of one version. */
+export type ReadMemoryResult = Plain<ReadMemoryResponse>;
+
+/** One page of regions, in the order of their ids. */
+export type RegionPage = Plain<ListMemoryRegionsResponse>;
+
+/** Options of an allocation. */
+export interface AllocateOptions extends CallOptions {
+  /** A label for people, at most 256 bytes; need not be unique. */
+  readonly label?: string | undefined;
+}
+
+/** Options of a change of a region. */
+export interface RegionChangeOptions extends GuardedOptions {
+  /** The version that the region must have, else FAILED_PRECONDITION / VERSION_MISMATCH. */
+  readonly expectedVersion?: number | undefined;
+}
+
+/** Options of a listing. */
+export interface ListRegionsOptions extends ReadOptions {
+  /** Most regions of a page, 1 to 1,000. Default 100. */
+  readonly pageSize?: number | undefined;
+}
+
+/** Options of one page. */
+export interface ListRegionsPageOptions extends ListRegionsOptions {
+  /** `nextPageToken` of the page before; the first page by default. */
+  readonly pageToken?: string | undefined;
+}
+
+/** Allocates, reads and writes memory regions. */
+export class MemoryClient {
+  readonly #context: OperationContext;
+
+  constructor(context: OperationContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Creates a region full of zeros.
+   *
+   * @param sizeBytes at least 1, at most 64 MiB unless the service is configured otherwise.
+   * @throws QuoinError RESOURCE_EXHAUSTED / QUOTA; NOT_FOUND / NAMESPACE_NOT_FOUND.
+   */
+  async allocate(namespace: string, sizeBytes: number, options: AllocateOptions = {}): Promise<AllocateResult> {
+    const request = {
+      namespace: textField("namespace", namespace),
+      sizeBytes: int64Field("size_bytes", sizeBytes),
+      label: textField("label", options.label ?? ""),
+    };
+    return toPlain((await execute(this.#context, allocateMethod, request, options)).message);
+  }
+
+  /** Reads what a region is. */
+  async describe(namespace: string, regionId: string, options: ReadOptions = {}): Promise<DescribeRegionResult> {
+    const request = { ...target(namespace, regionId), consistency: consistencyField(options.consistency) };
+    const { region, revision } = (await execute(this.#context, describeMethod, request, options)).message;
+    if (region === undefined) throw new QuoinError({ code: "INTERNAL", message: "the answer describes no region" });
+    return { ...toPlain(region), revision: Number(revision) };
+  }
+
+  /**
+   * Changes the size of a region. New bytes are zero, also where a larger region was shrunk before.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / VERSION_MISMATCH; ABORTED / FENCED; RESOURCE_EXHAUSTED / QUOTA.
+   */
+  async resize(
+    namespace: string,
+    regionId: string,
+    sizeBytes: number,
+    options: RegionChangeOptions = {},
+  ): Promise<ResizeResult> {
+    const request = {
+      ...target(namespace, regionId),
+      sizeBytes: int64Field("size_bytes", sizeBytes),
+      ...conditions(options),
+    };
+    return toPlain((await execute(this.#context, resizeMethod, request, options)).message);
+  }
+
+  /**
+   * Frees a region. Its id is never used again.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / VERSION_MISMATCH; ABORTED / FENCED.
+   */
+  async free(namespace: string, regionId: string, options: RegionChangeOptions = {}): Promise<FreeResult> {
+    const request = { ...target(namespace, regionId), ...conditions(options) };
+    return toPlain((await execute(this.#context, freeMethod, request, options)).message);
+  }
+
+  /**
+   * Overwrites bytes of a region, all or none. A region does not grow by it.
+   *
+   * @param data at most 4 MiB - 64 KiB; text stands for its UTF-8 form. `open` writes more.
+   * @throws QuoinError OUT_OF_RANGE / MEMORY_BOUNDS; INVALID_ARGUMENT / TOO_LARGE; FAILED_PRECONDITION / VERSION_MISMATCH;
+   *   ABORTED / FENCED.
+   */
+  async write(
+    namespace: string,
+    regionId: string,
+    offset: number,
+    data: string | Uint8Array,
+    options: RegionChangeOptions = {},
+  ): Promise<WriteMemoryResult> {
+    const request = {
+      ...target(namespace, regionId),
+      offset: int64Field("offset", offset),
+      data: bytesField("data", data),
+      ...conditions(options),
+    };
+    return toPlain((await execute(this.#context, writeMethod, request, options)).message);
+  }
+
+  /**
+   * Reads bytes of a region, all of one version. There are no short reads.
+   *
+   * @param length at most 4 MiB - 64 KiB. `open` reads more.
+   * @throws QuoinError OUT_OF_RANGE / MEMORY_BOUNDS; INVALID_ARGUMENT / TOO_LARGE.
+   */
+  async read(
+    namespace: string,
+    regionId: string,
+    offset: number,
+    length: number,
+    options: ReadOptions = {},
+  ): Promise<ReadMemoryResult> {
+    const request = {
+      ...target(namespace, regionId),
+      offset: int64Field("offset", offset),
+      length: int64Field("length", length),
+      consistency: consistencyField(options.consistency),
+    };
+    return toPlain((await execute(this.#context, readMethod, request, options)).message);
+  }
+
+  /**
+   * Reads one page of the regions of a namespace. `nextPageToken` is empty on the last page.
+   *
+   * @throws QuoinError NOT_FOUND / NAMESPACE_NOT_FOUND; INVALID_ARGUMENT / BAD_FIELD for a token of another listing.
+   */
+  async list(namespace: string, options: ListRegionsPageOptions = {}): Promise<RegionPage> {
+    const request = {
+      namespace: textField("namespace", namespace),
+      pageSize: int32Field("page_size", options.pageSize ?? 0),
+      pageToken: textField("page_token", options.pageToken ?? ""),
+      consistency: consistencyField(options.consistency),
+    };
+    return toPlain((await execute(this.#context, listMethod, request, options)).message);
+  }
+
+  /**
+   * Reads all pages, each when it is asked for. Every page is an operation of its own, with the whole `timeoutMs`, and may
+   * be of another revision.
+   *
+   * @throws QuoinError as list.
+   */
+  async *pages(
+    namespace: string,
+    options: Omit<ListRegionsOptions, "requestId"> = {},
+  ): AsyncGenerator<RegionPage, void, void> {
+    let pageToken = "";
+    do {
+      const page = await this.list(namespace, { ...options, pageToken });
+      yield page;
+      pageToken = page.nextPageToken;
+    } while (pageToken !== "");
+  }
+
+  /** A region as a file: with a position, and for reads and writes of any length. Asks nothing of the service by itself. */
+  open(namespace: string, regionId: string): MemoryRegion {
+    return new MemoryRegion(this, namespace, regionId);
+  }
+}
+
+function target(namespace: string, regionId: string): { namespace: string; regionId: string } {
+  return { namespace: textField("namespace", namespace), regionId: textField("region_id", regionId) };
+}
+
+function conditions({ expectedVersion, guard }: RegionChangeOptions) {
+  return {
+    expectedVersion: expectedVersion === undefined ? undefined : int64Field("expected_version", expectedVersion),
+    guard: guardField(guard),
+  };
+}

@@ -1,0 +1,246 @@
+/**
+ * Read-write locks: the second half of the LockService, typed, and handles that keep a hold alive.
+ *
+ * Any number of readers, or one writer; no reader overtakes a waiting writer. They have names of their own, apart from those
+ * of exclusive locks. Every method raises a QuoinError, and says here only what is its own; all but create raise NOT_FOUND /
+ * LOCK_NOT_FOUND.
+ */
+
+import {
+  AcquireRWLockResponse,
+  CreateRWLockResponse,
+  DescribeRWLockResponse,
+  type LockHold as LockHoldMessage,
+  ReleaseRWLockResponse,
+  serviceDefinitions,
+} from "@quoin/proto";
+import { consistencyField, type ReadOptions } from "./consistency.ts";
+import { type HoldOptions, holdOptions, notAcquired, withHandle } from "./lock-handle.ts";
+import {
+  type AcquireOptions,
+  acquisitionFields,
+  type CreateLockOptions,
+  creationFields,
+  executeAcquisition,
+  type ForceReleaseOptions,
+  grantOf,
+  type LockMode,
+  type LockState,
+  lockTarget,
+  modeField,
+  modeName,
+  type ReadWriteLockHold,
+  type ReleaseLockOptions,
+  type RenewOptions,
+  readWriteHold,
+  releaseFields,
+  stateName,
+} from "./lock-messages.ts";
+import { type CreateLockResult, forceRelease } from "./locks.ts";
+import { type Execution, execute, type OperationContext } from "./operation.ts";
+import { type Plain, toPlain } from "./plain-message.ts";
+import { ReadWriteLockHandle } from "./read-write-lock-handle.ts";
+import { unaryMethod } from "./unary-call.ts";
+
+const service = serviceDefinitions.LockService;
+const createMethod = unaryMethod(service.createRwLock, CreateRWLockResponse);
+const describeMethod = unaryMethod(service.describeRwLock, DescribeRWLockResponse);
+const acquireMethod = unaryMethod(service.acquireRwLock, AcquireRWLockResponse);
+const releaseMethod = unaryMethod(service.releaseRwLock, ReleaseRWLockResponse);
+
+/** Answer of describe. */
+export type DescribeReadWriteLockResult = Omit<Plain<DescribeRWLockResponse>, "state" | "holders"> & {
+  state: LockState;
+  /** None, one writer, or the readers. */
+  holders: ReadWriteLockHold[];
+};
+
+/** Answer of acquire. */
+export type AcquireReadWriteLockResult = Omit<Plain<AcquireRWLockResponse>, "state" | "holders" | "mode"> & {
+  state: LockState;
+  /** Mode of the caller's hold; undefined = not acquired. */
+  mode: LockMode | undefined;
+  /** All live holds, the caller's included. */
+  holders: ReadWriteLockHold[];
+  /** When the hold ends unless it is renewed, on the runtime's clock; undefined = not acquired. */
+  deadlineMs: number | undefined;
+};
+
+/** Answer of forceRelease. */
+export interface ForceReleaseReadWriteResult {
+  readonly released: boolean;
+  /** The hold that ended, of several readers the one granted first; undefined = there was none. */
+  readonly previous: ReadWriteLockHold | undefined;
+  readonly revision: number;
+}
+
+/** Options of a release. */
+export interface ReleaseReadWriteLockOptions extends ReleaseLockOptions {
+  /** Mode of the hold. Default: either. */
+  readonly mode?: LockMode | undefined;
+}
+
+/** Asks for read-write locks, and keeps them. */
+export class ReadWriteLockClient {
+  readonly #context: OperationContext;
+
+  constructor(context: OperationContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Creates a lock of 1 to 256 bytes, which is free at first.
+   *
+   * @throws QuoinError ALREADY_EXISTS / LOCK_EXISTS; NOT_FOUND / NAMESPACE_NOT_FOUND.
+   */
+  async create(namespace: string, name: string, options: CreateLockOptions = {}): Promise<CreateLockResult> {
+    const request = { ...lockTarget(namespace, name), ...creationFields(options) };
+    return toPlain((await execute(this.#context, createMethod, request, options)).message);
+  }
+
+  /** Reads the state of a lock. */
+  async describe(namespace: string, name: string, options: ReadOptions = {}): Promise<DescribeReadWriteLockResult> {
+    const request = { ...lockTarget(namespace, name), consistency: consistencyField(options.consistency) };
+    const { message } = await execute(this.#context, describeMethod, request, options);
+    return { ...toPlain(message), state: stateName(message.state), holders: message.holders.map(readWriteHold) };
+  }
+
+  /**
+   * Asks for a lock in a mode, once or for as long as `waitMs`. That others are in the way is an answer with
+   * `acquired: false`, no error. The hold ends by itself unless it is renewed.
+   */
+  async acquire(
+    namespace: string,
+    name: string,
+    mode: LockMode,
+    options: AcquireOptions = {},
+  ): Promise<AcquireReadWriteLockResult> {
+    return acquireResult(await this.#acquire(namespace, name, mode, options));
+  }
+
+  /**
+   * Asks for a mode with the token of a hold: the same mode renews it; READ on a writer downgrades it and keeps the token;
+   * WRITE on a reader upgrades it, under a new token.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / LOCK_LOST when it has ended, NOT_LOCK_HOLDER when it is not the caller's,
+   *   UPGRADE_WOULD_DEADLOCK when the reader is not alone or somebody waits.
+   */
+  async renew(
+    namespace: string,
+    name: string,
+    mode: LockMode,
+    fencingToken: number,
+    options: RenewOptions = {},
+  ): Promise<AcquireReadWriteLockResult> {
+    const request = acquireRequest(namespace, name, mode, options, fencingToken);
+    return acquireResult(await execute(this.#context, acquireMethod, request, options));
+  }
+
+  /**
+   * Gives one hold back.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / NOT_LOCK_HOLDER, or AMBIGUOUS_HOLD when without a token several holds match.
+   */
+  async release(
+    namespace: string,
+    name: string,
+    options: ReleaseReadWriteLockOptions = {},
+  ): Promise<Plain<ReleaseRWLockResponse>> {
+    const request = {
+      ...lockTarget(namespace, name),
+      mode: modeField(options.mode),
+      ...releaseFields(options),
+    };
+    return toPlain((await execute(this.#context, releaseMethod, request, options)).message);
+  }
+
+  /**
+   * Takes a lock away from all its holders, or from the one with a token. Needs the access `admin`. That nobody holds it is
+   * `released: false`, no error.
+   */
+  async forceRelease(
+    namespace: string,
+    name: string,
+    options: ForceReleaseOptions = {},
+  ): Promise<ForceReleaseReadWriteResult> {
+    const message = await forceRelease(this.#context, { namespace, name, rw: true }, options);
+    const { previous } = message;
+    return { ...toPlain(message), previous: previous === undefined ? undefined : readWriteHold(previous) };
+  }
+
+  /**
+   * Acquires a lock in a mode and keeps it: the handle renews the hold until it is released or lost.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / NOT_ACQUIRED when others were in the way for all of `waitMs`.
+   */
+  async hold(namespace: string, name: string, mode: LockMode, options: HoldOptions = {}): Promise<ReadWriteLockHandle> {
+    const asked = holdOptions(options);
+    const execution = await this.#acquire(namespace, name, mode, asked);
+    const { message } = execution;
+    if (!message.acquired) throw notAcquired(name, message.holders[0]);
+    const grant = grantOf(execution);
+    return new ReadWriteLockHandle({
+      runtime: this.#context.runtime,
+      held: { namespace, name, owner: asked.owner },
+      grant,
+      mode,
+      ask: async (wanted, token, { timeoutMs, signal }, persistence) => {
+        const renewal = { owner: asked.owner, ttlSeconds: grant.ttlSeconds };
+        const request = acquireRequest(namespace, name, wanted, renewal, token);
+        return grantOf(await execute(this.#context, acquireMethod, request, { timeoutMs, signal }, persistence));
+      },
+      release: async (fencingToken, call) => {
+        await this.release(namespace, name, { ...call, owner: asked.owner, fencingToken });
+      },
+    });
+  }
+
+  /**
+   * Does work while holding a lock in a mode, and gives it back.
+   *
+   * @param work gets the handle, of which the signal aborts when the hold is lost.
+   * @returns what the work returns.
+   * @throws QuoinError as hold; FAILED_PRECONDITION / LOCK_LOST when the work ended after the hold; what the work throws.
+   */
+  async withLock<Result>(
+    namespace: string,
+    name: string,
+    mode: LockMode,
+    work: (handle: ReadWriteLockHandle) => Result | Promise<Result>,
+    options: HoldOptions = {},
+  ): Promise<Result> {
+    return withHandle(await this.hold(namespace, name, mode, options), work);
+  }
+
+  #acquire(
+    namespace: string,
+    name: string,
+    mode: LockMode,
+    options: AcquireOptions,
+  ): Promise<Execution<AcquireRWLockResponse>> {
+    const request = acquireRequest(namespace, name, mode, options, 0);
+    return executeAcquisition(this.#context, acquireMethod, request, options);
+  }
+}
+
+function acquireRequest(
+  namespace: string,
+  name: string,
+  mode: LockMode,
+  options: AcquireOptions,
+  fencingToken: number,
+) {
+  return { ...lockTarget(namespace, name), mode: modeField(mode), ...acquisitionFields(options, fencingToken) };
+}
+
+function acquireResult(execution: Execution<AcquireRWLockResponse>): AcquireReadWriteLockResult {
+  const { message } = execution;
+  const { acquired, mode, holders } = message;
+  return {
+    ...toPlain(message),
+    state: stateName(message.state),
+    mode: acquired ? modeName(mode) : undefined,
+    holders: holders.map((hold: LockHoldMessage) => readWriteHold(hold)),
+    deadlineMs: acquired ? grantOf(execution).deadlineMs : undefined,
+  };
+}

@@ -101,7 +101,7 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .option("--grpc <host:port>", "listen for gRPC clients", parseListen, parseListen("127.0.0.1:7400"))
     .option("--http <host:port>", "listen for HTTP clients", parseListen, parseListen("127.0.0.1:7401"))
     .option("--admin <host:port>", "listen for cluster administration", parseListen)
-    .option("--health <host:port>", "listen for health checks, plain HTTP", parseListen)
+    .option("--health <host:port>", "listen for health checks and metrics, plain HTTP", parseListen)
     .option("--admin-token-file <file>", "file with the admin tokens, one a line; required with --admin")
     .option("--peer <host:port>", `listen for other members (default: ${PEER_DEFAULT})`, parseListen)
     .option("--seed <host:port>", "peer address of a member that may know the cluster; repeatable", collectSeed, [])

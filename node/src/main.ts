@@ -23,7 +23,14 @@ import {
 } from "./replica/index.ts";
 import { CoordinationError } from "./state/index.ts";
 import { measureDisk } from "./storage/index.ts";
-import { createLogger, Health, type Logger } from "./telemetry/index.ts";
+import {
+  BEAT_INTERVAL_MS,
+  createLogger,
+  createMetrics,
+  EventLoopDelay,
+  Health,
+  type Logger,
+} from "./telemetry/index.ts";
 
 /** Calls that run when the member is told to stop are finished for at most this long, in milliseconds (S47). */
 const DRAIN_MS = 10_000;
@@ -68,7 +75,8 @@ async function start(configuration: Configuration, version: string, logger: Logg
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {
-    const server = await listenHttp(createHealthApplication({ health, reportBug }), "--health", configuration.health);
+    const application = createHealthApplication({ health, metrics: memberMetrics(), reportBug });
+    const server = await listenHttp(application, "--health", configuration.health);
     others.push(server);
     listening.set("health", server.address);
   }
@@ -206,6 +214,13 @@ function memberHealth(member: Member, isStopping: () => boolean): Health {
       ["draining", () => (isStopping() ? "the member is stopping" : null)],
     ]),
   );
+}
+
+/** What the member tells Prometheus; it is measured from now on. */
+function memberMetrics(): ReturnType<typeof createMetrics> {
+  const eventLoopDelay = new EventLoopDelay(systemClock.monotonicMs);
+  setInterval(() => eventLoopDelay.beat(), BEAT_INTERVAL_MS).unref();
+  return createMetrics(eventLoopDelay);
 }
 
 async function stop({ member, publicServer, others }: Running): Promise<void> {

@@ -145,6 +145,8 @@ describe("the program of a member", function () {
     const ready = await fetch(`http://${health}/readyz?verbose`);
     expect(ready.status).to.equal(503);
     expect(await ready.text()).to.include("MEMBER_REFUSED");
+    const metrics = await (await fetch(`http://${health}/metrics`)).text();
+    expect(metrics).to.match(/^quoin_event_loop_delay_max_seconds [0-9.e-]+$/m);
     child.signal("SIGTERM");
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
   });

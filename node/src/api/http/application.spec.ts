@@ -332,10 +332,22 @@ describe("HTTP interface", () => {
       expect([response.status, await response.text()]).to.deep.equal([200, ""]);
     });
 
-    it("has a port of its own with nothing else on it", async () => {
+    it("has a port of its own, with metrics and nothing else on it", async () => {
+      await expectError(await call("/metrics"), 404, "not_found");
       await closeHttpServer(server, 0);
       const health = { live: () => live, ready: () => ready };
-      await serve(createHttpServer(createHealthApplication({ health, reportBug: (error) => bugs.push(error) })));
+      const contentType = "text/plain; version=0.0.4; charset=utf-8";
+      const metrics = { contentType, metrics: () => Promise.resolve("quoin_answers 42\n") };
+      await serve(
+        createHttpServer(createHealthApplication({ health, metrics, reportBug: (error) => bugs.push(error) })),
+      );
+      const told = await call("/metrics");
+      expect([told.status, await told.text()]).to.deep.equal([200, "quoin_answers 42\n"]);
+      expect(told.headers.get("Content-Type")).to.equal(contentType);
+      expect(told.headers.get("Cache-Control")).to.equal("no-store");
+      const posted = await call("/metrics", { method: "POST" });
+      expect(posted.headers.get("Allow")).to.equal("GET, HEAD");
+      await expectError(posted, 405, "method_not_allowed");
       ready = [NO_CONTACT];
       expect((await call("/livez")).status).to.equal(200);
       await expectError(await call("/readyz"), 503, "unavailable");

@@ -11,6 +11,7 @@ import type { Clock } from "../../replica/index.ts";
 import { API_VERSION } from "./api-version.ts";
 import { type Health, healthRoutes } from "./health.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
+import { type Metrics, metricsRoutes } from "./metrics.ts";
 import { sendError } from "./send-error.ts";
 import { tokenExchangeRoutes } from "./token-exchange.ts";
 
@@ -20,14 +21,18 @@ import { tokenExchangeRoutes } from "./token-exchange.ts";
  */
 export type ReportBug = (error: unknown) => void;
 
-export interface HealthApplicationOptions {
+interface ApplicationOptions {
   readonly health: Health;
   readonly reportBug: ReportBug;
 }
 
-export interface HttpApplicationOptions extends HealthApplicationOptions {
+export interface HttpApplicationOptions extends ApplicationOptions {
   readonly access: Access;
   readonly clock: Clock;
+}
+
+export interface HealthApplicationOptions extends ApplicationOptions {
+  readonly metrics: Metrics;
 }
 
 /** Everything that the HTTP port serves. */
@@ -38,10 +43,11 @@ export function createHttpApplication(options: HttpApplicationOptions): Express 
   return finish(application, options.reportBug);
 }
 
-/** What the health port serves: the health checks alone. */
+/** What the health port serves: the health checks, and metrics. */
 export function createHealthApplication(options: HealthApplicationOptions): Express {
   const application = createApplication();
   application.use(healthRoutes(options.health));
+  application.use(metricsRoutes(options.metrics));
   return finish(application, options.reportBug);
 }
 

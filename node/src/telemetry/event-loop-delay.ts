@@ -1,0 +1,44 @@
+/**
+ * How late the event loop of this process was at most: heartbeats, timers and requests wait that long.
+ *
+ * A timer beats at a fixed interval. What it is late, something has kept the loop busy: a stall is seen when it is over,
+ * or when it is asked for, and is told once. Work of other threads is not seen.
+ */
+
+/** How often `beat` is to be called, in milliseconds. A delay is understated by this much at most. */
+export const BEAT_INTERVAL_MS = 10;
+
+export class EventLoopDelay {
+  readonly #monotonicMs: () => number;
+  /** When the next beat is due. */
+  #dueMs: number;
+  #largestMs = 0;
+
+  /** @param monotonicMs milliseconds that only grow, with fractions. */
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+    this.#dueMs = monotonicMs() + BEAT_INTERVAL_MS;
+  }
+
+  /** The timer has come. */
+  beat(): void {
+    const nowMs = this.#monotonicMs();
+    this.#notice(nowMs);
+    this.#dueMs = nowMs + BEAT_INTERVAL_MS;
+  }
+
+  /** The largest delay since this was called last, in milliseconds. */
+  takeLargestMs(): number {
+    const nowMs = this.#monotonicMs();
+    this.#notice(nowMs);
+    // A beat that is late already is due from now on: what it was late is told here, and not again.
+    this.#dueMs = Math.max(this.#dueMs, nowMs);
+    const largestMs = this.#largestMs;
+    this.#largestMs = 0;
+    return largestMs;
+  }
+
+  #notice(nowMs: number): void {
+    this.#largestMs = Math.max(this.#largestMs, nowMs - this.#dueMs);
+  }
+}

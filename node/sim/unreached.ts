@@ -12,6 +12,10 @@ const NOT_READ = ["Hello", "Answer", "Ping", "Join", "JoinAnswer"];
 /** Why something is not reached, or hardly ever. */
 export const REASONS: ReadonlyMap<string, string> = new Map([
   ["raft.loss-proven", "a directory that lies about what it holds is beyond the atlas of damage"],
+  [
+    "raft.snapshot.older-than-pending",
+    "a new leader has to offer an older snapshot while a newer one of the leader before still comes in",
+  ],
   ["replica.healing.answer-of-old-term", "an answer and a new leader have to be read in the same turn"],
 ]);
 

@@ -6,13 +6,14 @@
  */
 
 import { encodeLeaderTick, FrameType } from "../peers/index.ts";
-import { EntryType, members, type RaftCore } from "../raft/index.ts";
-import { encodeCommand, type Progress, type StateReader } from "../state/index.ts";
+import { members, type RaftCore } from "../raft/index.ts";
+import type { Progress, StateReader } from "../state/index.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
 import { dueMaintenance, type MaintenanceLimits } from "./maintenance.ts";
 import type { Proposals } from "./proposals.ts";
 import type { Transport } from "./transport.ts";
+import { clusterProposalOf } from "./waiters.ts";
 
 export interface LeaderDutiesOptions {
   readonly memberId: number;
@@ -64,9 +65,8 @@ export class LeaderDuties {
       return;
     }
     this.#isMaintaining = true;
-    const payload = encodeCommand({ principal: null, request: null, operation });
     const deadlineMs = clock.monotonicMs() + MAINTENANCE_DEADLINE_MS;
-    proposals.add({ type: EntryType.Command, payload, stored: null }, deadlineMs, () => {
+    proposals.add(clusterProposalOf(operation), deadlineMs, () => {
       this.#isMaintaining = false;
       this.#maintain();
     });

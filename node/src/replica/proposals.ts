@@ -37,7 +37,6 @@ import {
   changeOf,
   decodeCommand,
   decodeMembershipEntry,
-  encodeCommand,
   isGrowing,
   type Outcome,
   readCluster,
@@ -52,6 +51,7 @@ import type { ClusterTick } from "./cluster-tick.ts";
 import { ToldRefusals } from "./told-refusals.ts";
 import type { Transport } from "./transport.ts";
 import {
+  clusterProposalOf,
   deadlineError,
   type Proposal,
   type ProposalDone,
@@ -307,10 +307,10 @@ export class Proposals {
     const attempt = { memberId, boot, seq: waiter.seq };
     const { subject } = principal;
     const operation = { kind: "cancel-acquisition", subject, requestId: request.requestId, attempt } as const;
-    const payload = encodeCommand({ principal: null, request: null, operation });
+    const proposal = clusterProposalOf(operation);
     const propose = (): void => {
       const deadlineMs = this.#options.clock.monotonicMs() + CANCEL_DEADLINE_MS;
-      this.add({ type: EntryType.Command, payload, stored: null }, deadlineMs, (error) => {
+      this.add(proposal, deadlineMs, (error) => {
         // To undo it twice is to undo it once, so an unknown outcome is tried again like none.
         if (error !== null && error.reason !== "SHUTTING_DOWN") {
           propose();

@@ -28,7 +28,6 @@ import {
   type ClientCommand,
   type ClusterOperation,
   CoordinationError,
-  encodeCommand,
   encodeMembershipEntry,
   type MembershipEntry,
   readCluster,
@@ -57,7 +56,7 @@ import { reasonToHold, tooManyCalls } from "./refusals.ts";
 import type { ConnectedStart, ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
 import { Snapshots } from "./snapshots.ts";
 import type { IncomingSnapshot } from "./transport.ts";
-import { deadlineError, type Proposal, type ProposalDone, proposalOf } from "./waiters.ts";
+import { clusterProposalOf, deadlineError, type Proposal, type ProposalDone, proposalOf } from "./waiters.ts";
 
 /** Milliseconds between two ticks of the core. */
 const TICK_MS = 50;
@@ -256,10 +255,9 @@ export class Replica {
     this.#propose({ type, payload: encodeMembershipEntry(entry), stored }, deadlineMs, done);
   }
 
-  /** The same for what a member asks about itself or for another process. */
+  /** The same for what a member asks about itself or for another process, or an administrator of the cluster. */
   proposeClusterOperation(operation: ClusterOperation, deadlineMs: number, done: ProposalDone): void {
-    const payload = encodeCommand({ principal: null, request: null, operation });
-    this.#propose({ type: EntryType.Command, payload, stored: null }, deadlineMs, done);
+    this.#propose(clusterProposalOf(operation), deadlineMs, done);
   }
 
   /**

@@ -12,6 +12,7 @@
 import { EntryType } from "../raft/index.ts";
 import {
   type ClientCommand,
+  type ClusterOperation,
   CoordinationError,
   encodeCommand,
   type Outcome,
@@ -39,6 +40,14 @@ export function proposalOf(command: ClientCommand): Proposal {
   // To renew a hold, or to change its mode, adds none that would have to be given back.
   const acquires = operation.kind === "acquire-lock" && operation.fencingToken === 0;
   return acquires ? { ...proposal, acquisition: { principal, request } } : proposal;
+}
+
+/** What the cluster does by itself, or an administrator asks of it, as what is to be logged. */
+export function clusterProposalOf(operation: ClusterOperation): Proposal {
+  const payload = encodeCommand({ principal: null, request: null, operation });
+  const isRecognisable = operation.kind === "compact-history" && operation.request !== null;
+  const stored = isRecognisable ? { subject: operation.subject, request: operation.request } : null;
+  return { type: EntryType.Command, payload, stored };
 }
 
 export interface StoredUnder {

@@ -107,6 +107,17 @@ const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
     kind: fc.constantFrom("prune-replays" as const, "trim-history" as const),
     countMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
   }),
+  fc.record({
+    kind: fc.constant("compact-history" as const),
+    revision: count,
+    subject: text,
+    request: fc.option(
+      fc.record({
+        requestId: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+        payloadHash: fc.uint8Array({ minLength: 32, maxLength: 32 }),
+      }),
+    ),
+  }),
   fc.record({ kind: fc.constant("erase-memory" as const), rowsMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }) }),
   fc.record({
     kind: fc.constant("expire-locks" as const),
@@ -165,7 +176,7 @@ describe("commands", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).to.equal(19);
+    expect(kinds.size).to.equal(20);
   });
 
   // What is in the logs of every member: a change here is a change of the storage format.
@@ -307,6 +318,19 @@ describe("commands", () => {
     ],
     ["erase-memory", byLeader({ kind: "erase-memory", rowsMax: 256 }), "0122 00000100"],
     ["trim-history", byLeader({ kind: "trim-history", countMax: 512 }), "0128 00000200"],
+    [
+      "compact-history",
+      byLeader({ kind: "compact-history", revision: 9, subject: "admin", request: null }),
+      "0129 0000000000000009 0000000561646d696e 00",
+    ],
+    [
+      "compact-history of a request",
+      byLeader({
+        ...{ kind: "compact-history", revision: 9, subject: "admin" },
+        request: { requestId: new Uint8Array(16).fill(0xaa), payloadHash: new Uint8Array(32).fill(0xbb) },
+      }),
+      `0129 0000000000000009 0000000561646d696e 01 ${"aa".repeat(16)} ${"bb".repeat(32)}`,
+    ],
   ] as const) {
     it(`have these bytes: ${name}`, () => {
       expect(encodeCommand(written).toHex()).to.equal(golden.replaceAll(" ", ""));

@@ -108,6 +108,16 @@ export interface TrimHistory {
   readonly countMax: number;
 }
 
+/** Drops all changes below a revision, at the wish of an administrator. */
+export interface CompactHistory {
+  readonly kind: "compact-history";
+  readonly revision: number;
+  /** Who asks, for the stored answer. */
+  readonly subject: string;
+  /** Makes a retry recognisable; null for a call without a request id. */
+  readonly request: RequestIdentity | null;
+}
+
 export type ClientOperation =
   | CreateNamespace
   | PutKey
@@ -115,13 +125,14 @@ export type ClientOperation =
   | CompareAndSwap
   | LockClientOperation
   | MemoryOperation;
-/** What the cluster proposes by itself: its leader, or a member about itself. */
+/** What the cluster proposes by itself: its leader, or a member about itself; and what an administrator asks of it. */
 export type ClusterOperation =
   | ExpireKeys
   | Tick
   | PruneReplays
   | EraseMemory
   | TrimHistory
+  | CompactHistory
   | ClaimSlot
   | UpdateMember
   | LockClusterOperation;
@@ -175,8 +186,9 @@ const KINDS = {
   ...MEMORY_KINDS,
   "erase-memory": 34,
   "trim-history": 40,
+  "compact-history": 41,
 } as const;
-/** Kinds of commands that nobody asked for, and that therefore carry no principal. */
+/** Kinds of commands that carry no principal: nobody asked for them, or whoever did has no record that counts. */
 const CLUSTER_KINDS: ReadonlySet<number> = new Set([
   KINDS["expire-keys"],
   KINDS.tick,
@@ -187,6 +199,7 @@ const CLUSTER_KINDS: ReadonlySet<number> = new Set([
   KINDS["expire-locks"],
   KINDS["cancel-acquisition"],
   KINDS["trim-history"],
+  KINDS["compact-history"],
 ]);
 const REQUEST_ID_BYTES = 16;
 const HASH_BYTES = 32;
@@ -269,6 +282,13 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Clus
       return;
     case "erase-memory":
       writer.uint32(operation.rowsMax);
+      return;
+    case "compact-history":
+      writer.uint53(operation.revision).text(operation.subject);
+      writer.boolean(operation.request !== null);
+      if (operation.request !== null) {
+        writer.fixed(operation.request.requestId, REQUEST_ID_BYTES).fixed(operation.request.payloadHash, HASH_BYTES);
+      }
       return;
     case "claim-slot":
       writer.text(operation.name).fixed(operation.incarnation, INCARNATION_BYTES);
@@ -358,6 +378,13 @@ function decodeClusterOperation(kind: number, reader: RecordReader): ClusterOper
       return { kind: "erase-memory", rowsMax: reader.uint32() };
     case KINDS["trim-history"]:
       return { kind: "trim-history", countMax: reader.uint32() };
+    case KINDS["compact-history"]: {
+      const fields = { revision: reader.uint53(), subject: reader.text() };
+      const request = reader.boolean()
+        ? { requestId: reader.fixed(REQUEST_ID_BYTES), payloadHash: reader.fixed(HASH_BYTES) }
+        : null;
+      return { kind: "compact-history", ...fields, request };
+    }
     case KINDS["claim-slot"]:
       return {
         kind: "claim-slot",

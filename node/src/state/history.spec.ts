@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { AppliedLog } from "../../test/index.ts";
+import { AppliedLog, requestOf } from "../../test/index.ts";
 import { InvariantViolation } from "../raft/index.ts";
 import type { WatchedChange } from "./changes.ts";
-import type { PutKey } from "./command.ts";
+import type { PutKey, RequestIdentity } from "./command.ts";
 import { isHistoryDue, type RevisionChanges, readHistoryBounds, scanHistory } from "./history.ts";
 import { DEFAULT_STATE_LIMITS, type HistoryLimits } from "./limits.ts";
 import { HISTORY_BOUNDS_ROW, historyRow } from "./rows.ts";
@@ -247,6 +247,72 @@ describe("the history of changes", () => {
       trim(log);
       expect(revisions(log)).to.deep.equal([10, 11, 12, 13]);
       expectBounds(log, 10);
+    });
+
+    const compact = (log: AppliedLog, revision: number, request: RequestIdentity | null = null) =>
+      log.lead({ kind: "compact-history", revision, subject: "admin", request });
+    const compactRevisionOf = (log: AppliedLog) => readHistoryBounds(log.store).compactRevision;
+
+    it("below a revision at the wish of an administrator, at once for who asks and step by step on disk", () => {
+      const log = new AppliedLog();
+      for (let at = 0; at < 10; at++) {
+        log.execute(put(`k${at}`, "v"));
+      }
+      expect(isDue(log, {})).to.equal(false);
+      const answer = { kind: "compact-history", compactRevision: 7, revision: 11 };
+      expect(compact(log, 7)).to.deep.equal({ answer, replayed: "no" });
+      expect(compactRevisionOf(log)).to.equal(7);
+      expect(revisions(log), "no long turn").to.have.length(10);
+      for (const left of [8, 6, 5]) {
+        expect(isDue(log, {})).to.equal(true);
+        trim(log, 2);
+        expect(revisions(log)).to.have.length(left);
+        expect(compactRevisionOf(log)).to.equal(7);
+      }
+      expect(isDue(log, {})).to.equal(false);
+      expectBounds(log, 7);
+      expect(log.revision, "no visible change").to.equal(11);
+    });
+
+    it("never above what is applied, and what is given up does not come back", () => {
+      const log = new AppliedLog();
+      for (let at = 0; at < 3; at++) {
+        log.execute(put(`k${at}`, "v"));
+      }
+      expect(compact(log, Number.MAX_SAFE_INTEGER)?.answer).to.include({ compactRevision: 4, revision: 4 });
+      expect(compact(log, 2)?.answer).to.include({ compactRevision: 4 });
+      trim(log);
+      expect(revisions(log), "the newest stays").to.deep.equal([4]);
+      const before = log.dump();
+      expect(compact(log, 4)?.answer).to.include({ compactRevision: 4 });
+      const changed = log.dump().filter((row) => !before.includes(row));
+      expect(changed, "only how far it is applied").to.have.length(1);
+    });
+
+    it("answers a retry as the first time, and refuses its id for another request (S13)", () => {
+      const log = new AppliedLog();
+      log.execute(put("k", "1"));
+      expect(compact(log, 2, requestOf(1))?.replayed).to.equal("no");
+      log.execute(put("k", "2"));
+      compact(log, 3);
+      const again = compact(log, 2, requestOf(1));
+      expect(again).to.deep.include({ replayed: "yes" });
+      expect(again?.answer).to.include({ compactRevision: 2, revision: 2 });
+      expect(compact(log, 3, requestOf(1, 2))?.answer).to.include({ reason: "REQUEST_ID_REUSED" });
+    });
+
+    it("as far as limits and administrators say, whichever says more", () => {
+      const log = logWith({ revisionsMax: 3 });
+      for (let at = 0; at < 10; at++) {
+        log.execute(put(`k${at}`, "v"));
+      }
+      compact(log, 5);
+      trim(log);
+      expect(revisions(log)).to.deep.equal([9, 10, 11]);
+      expectBounds(log, 9);
+      compact(log, 11);
+      trim(log);
+      expectBounds(log, 11);
     });
   });
 });

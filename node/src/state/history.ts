@@ -3,15 +3,16 @@
  *
  * One row holds all changes of one revision, so a revision is never split (S37). It is written in the batch that makes
  * the change (P42), on every member alike, and travels in snapshots, so each member can go on where another ended. The
- * oldest revisions are dropped by a command of the leader, which apply decides again: the compact revision tells from
- * where on nothing is missing.
+ * oldest revisions are dropped by commands of the leader, which apply decides again: the compact revision tells from
+ * where on nothing is missing. An administrator may raise it, and so give up what is below; the rows go step by step.
  */
 
 import { invariant, readUint53 } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { readChange, type WatchedChange, writeChange } from "./changes.ts";
-import type { TrimHistory } from "./command.ts";
+import type { CompactHistory, TrimHistory } from "./command.ts";
 import type { HistoryLimits } from "./limits.ts";
+import type { CompactHistoryResult } from "./outcome.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { HISTORY_BOUNDS_ROW, historyRow, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";
@@ -30,9 +31,12 @@ export interface RevisionChanges {
 export interface HistoryBounds {
   /** The first revision that can be asked for: of it and all later ones nothing is missing. */
   readonly compactRevision: number;
-  /** Bytes of all changes that are kept. */
+  /** Bytes of all changes that have a row. */
   readonly bytes: number;
-  /** The oldest revision that is kept, and its cluster tick in milliseconds; 0 and 0 if there is none. */
+  /**
+   * The oldest revision that has a row, and its cluster tick in milliseconds; 0 and 0 if there is none. Below the compact
+   * revision its row goes soon.
+   */
   readonly oldestRevision: number;
   readonly oldestTickMs: number;
 }
@@ -85,7 +89,7 @@ export function scanHistory(
   reader.scan(historyRow(from), historyRow(to + 1), ({ key, value }) => visit(decodeChanges(revisionOf(key), value)));
 }
 
-/** Whether so much of the history is too old, or too large, that a command to drop it is worth its entry. */
+/** Whether so much of the history is given up, too old, or too large, that a command to drop it is worth its entry. */
 export function isHistoryDue(
   reader: StateReader,
   revision: number,
@@ -93,16 +97,16 @@ export function isHistoryDue(
   limits: HistoryLimits,
   slack: { readonly revisions: number; readonly ageMs: number },
 ): boolean {
-  const { oldestRevision, oldestTickMs, bytes } = readHistoryBounds(reader);
+  const { compactRevision, oldestRevision, oldestTickMs, bytes } = readHistoryBounds(reader);
   if (oldestRevision === 0) {
     return false;
   }
   const isFar = oldestRevision <= revision - limits.revisionsMax - slack.revisions;
   const isOld = oldestTickMs < tickMs - limits.ageMsMax - slack.ageMs;
-  return isFar || isOld || bytes > limits.bytesMax;
+  return isFar || isOld || bytes > limits.bytesMax || oldestRevision < compactRevision;
 }
 
-/** Drops the oldest revisions as far as they are beyond a limit, at most so many as the command says. */
+/** Drops the oldest revisions as far as they are beyond a limit or given up, at most so many as the command says. */
 export function applyTrimHistory(context: ApplyContext, { countMax }: TrimHistory): void {
   const { transaction, tickMs, revision, limits } = context;
   const { revisionsMax, ageMsMax, bytesMax } = limits.history;
@@ -116,13 +120,14 @@ export function applyTrimHistory(context: ApplyContext, { countMax }: TrimHistor
     const rowRevision = revisionOf(key);
     const rowTickMs = readUint53(value, 0);
     const isBeyond = rowRevision <= revision - revisionsMax || rowTickMs < tickMs - ageMsMax || bytes > keptBytes;
-    if (!isBeyond || gone.length >= countMax || bounds.bytes - bytes >= TRIMMED_BYTES_MAX) {
+    const isGivenUp = rowRevision < bounds.compactRevision;
+    if (!(isBeyond || isGivenUp) || gone.length >= countMax || bounds.bytes - bytes >= TRIMMED_BYTES_MAX) {
       oldest = { oldestRevision: rowRevision, oldestTickMs: rowTickMs };
       return false;
     }
     gone.push(key);
     bytes -= value.length;
-    compactRevision = rowRevision + 1;
+    compactRevision = Math.max(compactRevision, rowRevision + 1);
     return true;
   });
   if (gone.length === 0) {
@@ -132,6 +137,19 @@ export function applyTrimHistory(context: ApplyContext, { countMax }: TrimHistor
     transaction.delete(key);
   }
   writeBounds(context, { compactRevision, bytes, ...oldest });
+}
+
+/**
+ * Gives up all changes below the revision: from now on they cannot be asked for. What is not applied yet is not given up,
+ * and what was given up before does not come back.
+ */
+export function applyCompactHistory(context: ApplyContext, { revision }: CompactHistory): CompactHistoryResult {
+  const bounds = readHistoryBounds(context.transaction);
+  const compactRevision = Math.max(bounds.compactRevision, Math.min(revision, context.revision));
+  if (compactRevision > bounds.compactRevision) {
+    writeBounds(context, { ...bounds, compactRevision });
+  }
+  return { kind: "compact-history", compactRevision, revision: context.revision };
 }
 
 function writeBounds(context: ApplyContext, bounds: HistoryBounds): void {

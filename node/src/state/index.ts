@@ -52,7 +52,7 @@ export {
 export { describeMemory, listMemory, type MemoryRegion, readMemory } from "./memory.ts";
 export { hasErasures } from "./memory-pages.ts";
 export { requireNamespace } from "./namespaces.ts";
-export type { CreateNamespaceResult, Outcome, Replayed, Result } from "./outcome.ts";
+export type { CompactHistoryResult, CreateNamespaceResult, Outcome, Replayed, Result } from "./outcome.ts";
 export {
   type Access,
   type ApiKey,

@@ -26,10 +26,11 @@ import {
   type ClusterOperation,
   decodeCommand,
   type Principal,
+  type RequestIdentity,
 } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { applyFounding, decodeFounding } from "./founding.ts";
-import { applyTrimHistory } from "./history.ts";
+import { applyCompactHistory, applyTrimHistory } from "./history.ts";
 import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys.ts";
 import type { StateLimits } from "./limits.ts";
 import type { AcquireLock } from "./lock-commands.ts";
@@ -178,15 +179,23 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
   return { answer, replayed: "no" };
 }
 
-/** Administrators have no record that could be revoked; a retry is answered from its row all the same. */
 function applyMembershipEntry(context: ApplyContext, entry: MembershipEntry, reconfigure: Reconfigure): Outcome {
-  const { request } = entry;
-  const principal = { subject: entry.subject, apiKeyId: "" };
+  return answerOnce(context, entry.subject, entry.request, () => applyMembership(context, entry, reconfigure));
+}
+
+/** Administrators have no record that could be revoked; a retry is answered from its row all the same. */
+function answerOnce(
+  context: ApplyContext,
+  subject: string,
+  request: RequestIdentity | null,
+  apply: () => StoredResult,
+): Outcome {
+  const principal = { subject, apiKeyId: "" };
   const replayed = request === null ? null : replayOf(context, principal, request);
   if (replayed !== null) {
     return replayed;
   }
-  const answer = refusable(() => applyMembership(context, entry, reconfigure));
+  const answer = refusable(apply);
   if (request !== null) {
     storeAnswer(context, principal, request, answer);
   }
@@ -250,6 +259,8 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
     case "trim-history":
       applyTrimHistory(context, operation);
       return null;
+    case "compact-history":
+      return answerOnce(context, operation.subject, operation.request, () => applyCompactHistory(context, operation));
     case "tick":
       return null;
     case "claim-slot":

@@ -71,6 +71,7 @@ const result: fc.Arbitrary<StoredResult> = fc.oneof(
     ),
     revision: count,
   }),
+  fc.record({ kind: fc.constant("compact-history" as const), compactRevision: count, revision: count }),
 );
 const refusal = fc
   .record({
@@ -114,6 +115,11 @@ describe("answers", () => {
 
   // What is in the state of every member: a change here is a change of the storage format.
   for (const [name, answer, golden] of [
+    [
+      "compact-history",
+      { kind: "compact-history", compactRevision: 1, revision: 2 },
+      "28 0000000000000002 0000000000000001",
+    ],
     [
       "create-namespace",
       { kind: "create-namespace", createdAtMs: 1, revision: 2 },

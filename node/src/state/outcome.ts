@@ -39,6 +39,13 @@ export interface ForceReleaseLockResult {
   readonly revision: number;
 }
 
+export interface CompactHistoryResult {
+  readonly kind: "compact-history";
+  /** The first revision that can be asked for from now on. */
+  readonly compactRevision: number;
+  readonly revision: number;
+}
+
 /** The acquisition waits in the state: it has no answer yet, and gets one by another entry. */
 export interface QueuedLockResult {
   readonly kind: "queued-lock";
@@ -59,7 +66,8 @@ export type StoredResult =
   | ClaimSlotResult
   | CreateLockResult
   | ReleaseLockResult
-  | ForceReleaseLockResult;
+  | ForceReleaseLockResult
+  | CompactHistoryResult;
 
 export type Result = StoredResult | AcquireLockResult | QueuedLockResult;
 
@@ -89,6 +97,7 @@ const KINDS = {
   "resize-memory": 31,
   "free-memory": 32,
   "write-memory": 33,
+  "compact-history": 40,
 } as const;
 const VERDICTS: readonly ClaimSlotResult["verdict"][] = ["accepted", "no-slot", "slot-taken"];
 
@@ -151,6 +160,8 @@ export function encodeAnswer(answer: StoredResult | CoordinationError): Uint8Arr
         writeHoldFields(writer, answer.previous);
       }
       return writer.finish();
+    case "compact-history":
+      return writer.uint53(answer.compactRevision).finish();
     case "compare-and-swap":
       writer.boolean(answer.success).boolean(answer.currentExists).bytes(answer.currentValue);
       return writer.uint53(answer.modRevision).finish();
@@ -224,6 +235,8 @@ function readResult(kind: number, reader: RecordReader): StoredResult {
       const previous = reader.boolean() ? { token: reader.uint53(), ...readHoldFields(reader) } : null;
       return { kind: "force-release-lock", revision, previous };
     }
+    case KINDS["compact-history"]:
+      return { kind: "compact-history", revision, compactRevision: reader.uint53() };
     default:
       invariant(false, "answers have a known kind", () => String(kind));
   }

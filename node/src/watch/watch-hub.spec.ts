@@ -214,6 +214,30 @@ describe("WatchHub", () => {
       expect(slow.ended?.details).to.deep.equal(new Map([["compact_revision", "8"]]));
     });
 
+    it("goes on with everybody who was told all that an administrator gives up, and ends the others", () => {
+      const watched = new WatchedLog();
+      const slow = watched.watch("a", {}, false);
+      const quick = watched.watch("a");
+      const idle = watched.watch("b");
+      watched.time.settle();
+      for (let at = 0; at < 5; at++) {
+        watched.put("a");
+      }
+      watched.time.settle();
+      const compact = { kind: "compact-history", revision: 100, subject: "admin", request: null } as const;
+      watched.log.lead(compact);
+      watched.tell();
+      watched.time.settle();
+      watched.put("a");
+      watched.put("b");
+      slow.take();
+      watched.time.settle();
+      expect(quick.lines).to.deep.equal(["created 1:", "changes 6: 2 3 4 5 6", "changes 8: 7"]);
+      expect(idle.lines).to.deep.equal(["created 1:", "changes 8: 8"]);
+      expect(slow.lines).to.deep.equal(["created 1:"]);
+      expect(slow.ended?.details).to.deep.equal(new Map([["compact_revision", "6"]]));
+    });
+
     it("ends those who missed what an installed snapshot does not have, and goes on with the others", () => {
       const watched = new WatchedLog({}, { revisionsMax: 3 });
       const now = watched.watch("a");

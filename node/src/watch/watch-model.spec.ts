@@ -64,6 +64,10 @@ const step = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("trim" as const) }) },
   {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("compact" as const), back: fc.integer({ min: -2, max: 30 }) }),
+  },
+  {
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant("open" as const),
@@ -224,6 +228,13 @@ class Comparison {
         return;
       case "trim":
         this.#watched.trim();
+        return;
+      case "compact":
+        log.lead({
+          ...{ kind: "compact-history", revision: Math.max(1, log.revision - each.back), subject: "admin" },
+          request: null,
+        });
+        this.#watched.tell();
         return;
       case "open": {
         const { start, ...request } = each;

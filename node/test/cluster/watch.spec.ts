@@ -238,4 +238,43 @@ describe("watches at three members", () => {
       }
     });
   });
+
+  it("begin above what was compacted, at every member, whichever was asked, and after a restart", async () => {
+    await ClusterUnderTest.with(3, async (cluster) => {
+      const writer = cluster.client();
+      let last = 0;
+      for (let at = 0; at < WRITES; at++) {
+        last = Number((await writer.keyValue.put("default", `w${at % 7}`, `${at}`)).modRevision);
+      }
+      const leader = await cluster.leader();
+      const [follower] = cluster.members.filter((member) => member !== leader) as [ClusterMember];
+      const asked = await callerAt(cluster, follower);
+      const revision = BigInt(last - 5);
+      try {
+        const { response } = await asked.call(serviceDefinitions.ClusterAdminService.compact, { revision });
+        expect(response?.compactRevision).to.equal(revision);
+      } finally {
+        asked.close();
+      }
+      await follower.kill();
+      follower.start();
+      await follower.untilReady();
+      for (const member of cluster.members) {
+        const caller = await callerAt(cluster, member);
+        try {
+          const { reason, details } = await keysOf(caller, revision - 1n).ended();
+          expect([reason, details?.metadata.get("compact_revision")]).to.deep.equal(["COMPACTED", String(revision)]);
+          const told = await keysOf(caller, revision).until("what is left", (messages) => {
+            const events = messages.flatMap(({ events: some }) => some);
+            return events.length >= 6 && events;
+          });
+          expect(told.map(({ kv }) => Number(kv?.modRevision))).to.deep.equal(
+            [5, 4, 3, 2, 1, 0].map((by) => last - by),
+          );
+        } finally {
+          caller.close();
+        }
+      }
+    });
+  });
 });

@@ -140,6 +140,11 @@ export class SingleReplica implements HostReplica {
     this.onProposeMembership(entry, done);
   }
 
+  proposeClusterOperation(operation: ClusterOperation, _deadlineMs: number, done: ProposalDone): void {
+    const outcome = this.lead(operation);
+    queueMicrotask(() => done(null, outcome));
+  }
+
   membershipView(_deadlineMs: number, done: MembershipViewDone): void {
     this.onMembershipView(done);
   }

@@ -6,6 +6,7 @@
 import {
   AddMemberRequest,
   BootstrapRequest,
+  CompactRequest,
   GetStatusRequest,
   ListMembersRequest,
   PromoteMembersRequest,
@@ -70,7 +71,11 @@ export function clusterAdminService<Caller extends { readonly principal: Princip
     putSettings: notServed(later("PutSettings")),
     rotateKeys: notServed(later("RotateKeys")),
     snapshot: streamNotServed(later("Snapshot")),
-    compact: notServed(later("Compact")),
+    compact: unary(port, {
+      path: DEFINITION.compact.path,
+      codec: CompactRequest,
+      handle: (call, request, reply) => methods.compact(call, request, reply),
+    }),
   };
 }
 

@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { GetStatusRequest, ListMembersRequest, MemberRole, MemberState, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { type Answer, type GrpcCaller, GrpcPorts, type SingleReplica } from "../../../test/harness/index.ts";
-import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
-import { CoordinationError, readCluster } from "../../state/index.ts";
+import { type FoundingSecrets, foundingSecrets, requestOf } from "../../../test/index.ts";
+import { CoordinationError, readCluster, readHistoryBounds } from "../../state/index.ts";
 import type { HostMember } from "./host.ts";
 
-const { getStatus, listMembers, addMember, promoteMembers, removeMembers, transferLeadership } =
+const { getStatus, listMembers, addMember, promoteMembers, removeMembers, transferLeadership, compact } =
   serviceDefinitions.ClusterAdminService;
 const STATUS = GetStatusRequest.create();
 const MEMBERS = ListMembersRequest.create();
@@ -60,6 +60,7 @@ describe("ClusterAdminService", () => {
         await ports.admin.call(listMembers, MEMBERS),
         await ports.admin.call(addMember, { name: "q-1", ifConfigIndex: 0n }),
         await ports.admin.call(transferLeadership, { targetId: "", ifTerm: 0n }),
+        await ports.admin.call(compact, { revision: 1n }),
       ]) {
         expect(verdict(answer)).deep.equal(["UNAVAILABLE", "NO_LEADER"]);
       }
@@ -194,6 +195,7 @@ describe("ClusterAdminService", () => {
           await caller.call(promoteMembers, { ids: ["1"], ifConfigIndex: 0n }),
           await caller.call(removeMembers, { ids: ["1"], ifConfigIndex: 0n }),
           await caller.call(transferLeadership, { targetId: "", ifTerm: 0n }),
+          await caller.call(compact, { revision: 1n }),
         ]) {
           expect(verdict(answer)).deep.equal(["PERMISSION_DENIED", reason]);
         }
@@ -416,6 +418,57 @@ describe("ClusterAdminService", () => {
           ...[refusal.code, refusal.reason, refusal.message, refusal.outcome],
         ]);
       }
+    });
+  });
+
+  describe("Compact", () => {
+    let ports: GrpcPorts;
+    let replica: SingleReplica;
+
+    beforeEach(async () => {
+      ports = await GrpcPorts.founded(secrets);
+      replica = servedBy(ports);
+      for (let at = 0; at < 5; at++) {
+        const operation = { kind: "create-namespace", namespace: `n${at}` } as const;
+        const request = requestOf(at);
+        replica.execute({ principal: { subject: ports.member.cluster.ownerId, apiKeyId: "" }, request, operation });
+      }
+    });
+
+    afterEach(() => ports.close());
+
+    it("gives up history below a revision, on both ports and after a barrier, and answers where it begins", async () => {
+      const owner = ports.caller(await ports.token(secrets));
+      const { barriers } = ports.member.cluster;
+      barriers.length = 0;
+      expect((await ports.admin.call(compact, { revision: 3n })).response).deep.equal({ compactRevision: 3n });
+      expect((await owner.call(compact, { revision: 4n })).response).deep.equal({ compactRevision: 4n });
+      expect(barriers).have.length(2);
+      expect((await ports.admin.call(compact, { revision: 2n })).response).deep.equal({ compactRevision: 4n });
+      expect((await ports.admin.call(compact, { revision: 999n })).response).deep.equal({ compactRevision: 6n });
+      expect(readHistoryBounds(replica.state).compactRevision).equal(6);
+    });
+
+    it("answers a retry as the first time, and refuses its request id for another revision", async () => {
+      const metadata = new Map([["request-id", "6c1c4b6e-9d0a-4d53-8a55-0f4d5f0b8d11"]]);
+      const first = await ports.admin.call(compact, { revision: 2n }, { metadata });
+      await ports.admin.call(compact, { revision: 4n });
+      const again = await ports.admin.call(compact, { revision: 2n }, { metadata });
+      expect(again.response).deep.equal(first.response);
+      expect(again.headers.get("replayed")).deep.equal(["true"]);
+      const other = await ports.admin.call(compact, { revision: 3n }, { metadata });
+      expect(verdict(other)).deep.equal(["INVALID_ARGUMENT", "REQUEST_ID_REUSED"]);
+    });
+
+    it("refuses what is no revision, and whose right was revoked before the call", async () => {
+      for (const revision of [0n, -1n]) {
+        const answer = await ports.admin.call(compact, { revision });
+        expect([...verdict(answer), fieldOf(answer)]).deep.equal(["INVALID_ARGUMENT", "BAD_FIELD", "revision"]);
+      }
+      const owner = ports.caller(await ports.token(secrets));
+      ports.member.cluster.changeApiKey({ revokedAtMs: 1 });
+      expect(verdict(await owner.call(compact, { revision: 3n }))).deep.equal(["UNAUTHENTICATED", "TOKEN_REVOKED"]);
+      expect(readHistoryBounds(replica.state).compactRevision).equal(0);
     });
   });
 });

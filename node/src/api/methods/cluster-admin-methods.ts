@@ -1,11 +1,13 @@
 /**
- * ClusterAdminService: the state of this member, the membership, and who leads. Needs an administrator of the whole
+ * ClusterAdminService: the state of this member, the membership, who leads, and the history. Needs an administrator of the whole
  * cluster. Every member takes every call: what only the leader knows or may decide is asked of it by the driver.
  */
 
 import {
   type AddMemberRequest,
   type AddMemberResponse,
+  type CompactRequest,
+  type CompactResponse,
   type GetStatusRequest,
   type GetStatusResponse,
   type ListMembersRequest,
@@ -23,6 +25,8 @@ import { invariant } from "../../raft/index.ts";
 import type { ProposalDone } from "../../replica/index.ts";
 import {
   type Cluster,
+  type ClusterOperation,
+  type CompactHistoryResult,
   CoordinationError,
   DEFAULT_STATE_LIMITS,
   type MembershipEntry,
@@ -36,7 +40,14 @@ import {
 import { attempt } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
 import { authorized, type Executor, noReplica, replyOutcome } from "./executor.ts";
-import { badField, conditionField, memberIdsField, memberNameField, targetIdField } from "./field-rules.ts";
+import {
+  badField,
+  compactRevisionField,
+  conditionField,
+  memberIdsField,
+  memberNameField,
+  targetIdField,
+} from "./field-rules.ts";
 import type { HostMember, HostReplica } from "./host.ts";
 import { localKnowledge, memberIdText, memberSlot, memberStatus, membership } from "./member-messages.ts";
 import { explainedRefusal } from "./membership-refusal.ts";
@@ -125,6 +136,25 @@ export class ClusterAdminMethods {
           return;
         }
         reply({ leaderId: memberIdText(leader.id), term: BigInt(leader.term) }, "no");
+      });
+    };
+    this.#executor.administer(call, NEED, prepare, proceed, reply);
+  }
+
+  /** Repeating it does nothing twice, so it needs no request id. */
+  compact(call: Call, request: CompactRequest, reply: Reply<CompactResponse>): void {
+    const prepare = (): ClusterOperation => ({
+      kind: "compact-history",
+      revision: compactRevisionField(request.revision),
+      subject: call.principal.subject,
+      request: call.hasRequestId ? call.identity() : null,
+    });
+    const response = ({ compactRevision }: CompactHistoryResult): CompactResponse => ({
+      compactRevision: BigInt(compactRevision),
+    });
+    const proceed = (replica: HostReplica, operation: ClusterOperation): void => {
+      replica.proposeClusterOperation(operation, call.deadlineMs, (error, outcome) => {
+        replyOutcome(error, outcome, "compact-history", response, reply);
       });
     };
     this.#executor.administer(call, NEED, prepare, proceed, reply);

@@ -118,6 +118,14 @@ export function startRevisionField(revision: bigint): number {
   return Number(revision);
 }
 
+/** The revision below which history is dropped. The decoder has checked that it is safe (S17). */
+export function compactRevisionField(revision: bigint): number {
+  if (revision < 1n) {
+    throw badField("revision", "must be a revision, which is above 0");
+  }
+  return Number(revision);
+}
+
 /** Milliseconds after which a watch tells progress. */
 export function progressIntervalField(intervalMs: bigint): number {
   if (intervalMs === 0n) {

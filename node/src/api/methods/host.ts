@@ -12,6 +12,7 @@ export type HostReplica = Pick<
   | "propose"
   | "readBarrier"
   | "proposeMembership"
+  | "proposeClusterOperation"
   | "membershipView"
   | "transferLeadership"
 >;

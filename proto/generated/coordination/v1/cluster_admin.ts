@@ -345,7 +345,7 @@ export interface SnapshotResponse {
 
 /** Asks to drop history. */
 export interface CompactRequest {
-  /** Changes below this revision are dropped. */
+  /** Changes below this revision are dropped; one that is not reached yet counts as the newest. */
   revision: bigint;
 }
 
@@ -2790,7 +2790,10 @@ export const ClusterAdminServiceService = {
     responseSerialize: (value: SnapshotResponse): Buffer => Buffer.from(SnapshotResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SnapshotResponse => SnapshotResponse.decode(value),
   },
-  /** Drops the history of changes below a revision; watches can no longer start there. */
+  /**
+   * Drops the history of changes below a revision; watches can no longer start there. Can be repeated: what was dropped
+   * stays dropped.
+   */
   compact: {
     path: "/coordination.v1.ClusterAdminService/Compact" as const,
     requestStream: false as const,
@@ -2843,7 +2846,10 @@ export interface ClusterAdminServiceServer extends UntypedServiceImplementation 
   rotateKeys: handleUnaryCall<RotateKeysRequest, RotateKeysResponse>;
   /** Streams a backup of the whole replicated state, which `quoin-node restore` accepts. */
   snapshot: handleServerStreamingCall<SnapshotRequest, SnapshotResponse>;
-  /** Drops the history of changes below a revision; watches can no longer start there. */
+  /**
+   * Drops the history of changes below a revision; watches can no longer start there. Can be repeated: what was dropped
+   * stays dropped.
+   */
   compact: handleUnaryCall<CompactRequest, CompactResponse>;
 }
 
@@ -3019,7 +3025,10 @@ export interface ClusterAdminServiceClient extends Client {
     metadata?: Metadata,
     options?: Partial<CallOptions>,
   ): ClientReadableStream<SnapshotResponse>;
-  /** Drops the history of changes below a revision; watches can no longer start there. */
+  /**
+   * Drops the history of changes below a revision; watches can no longer start there. Can be repeated: what was dropped
+   * stays dropped.
+   */
   compact(
     request: CompactRequest,
     callback: (error: ServiceError | null, response: CompactResponse) => void,

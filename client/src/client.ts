@@ -12,6 +12,7 @@ import { ReadWriteLockClient } from "./read-write-locks.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { assertTls, type TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
+import { WatchClient } from "./watch-client.ts";
 
 /** How to reach a cluster. */
 export interface ClientOptions {
@@ -33,8 +34,12 @@ export interface Client {
   readonly locks: LockClient;
   readonly readWriteLocks: ReadWriteLockClient;
   readonly memory: MemoryClient;
+  readonly watch: WatchClient;
   readonly cluster: ClusterClient;
-  /** Closes the connections. Operations in flight still get their answers, but are not tried again; new ones fail. */
+  /**
+   * Closes the connections. Operations in flight still get their answers, but are not tried again; new ones fail, watches
+   * end, and holds of locks are not renewed any more.
+   */
   close(): void;
 }
 
@@ -59,6 +64,7 @@ export function createClient(options: ClientOptions): Client {
     locks: new LockClient(context),
     readWriteLocks: new ReadWriteLockClient(context),
     memory: new MemoryClient(context),
+    watch: new WatchClient(context),
     cluster: new ClusterClient(context),
     close: () => pool.close(),
   };

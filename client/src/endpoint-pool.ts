@@ -25,7 +25,7 @@ export class EndpointPool {
   readonly #channels = new Map<string, Client>();
   #index: number;
   #current: string;
-  #closed = false;
+  readonly #closing = new AbortController();
 
   /**
    * @param configured at least one valid endpoint.
@@ -40,7 +40,12 @@ export class EndpointPool {
   }
 
   get closed(): boolean {
-    return this.#closed;
+    return this.#closing.signal.aborted;
+  }
+
+  /** Aborts when the pool is closed: for what would otherwise go on. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
   }
 
   /** The endpoint in use. Not to be called after close. */
@@ -73,7 +78,7 @@ export class EndpointPool {
 
   /** Closes all channels; calls in flight still get their answers. */
   close(): void {
-    this.#closed = true;
+    this.#closing.abort();
     for (const channel of this.#channels.values()) channel.close();
     this.#channels.clear();
   }

@@ -18,6 +18,7 @@ export {
 export type { ChannelOptions } from "./channel.ts";
 export { type Client, type ClientOptions, createClient } from "./client.ts";
 export type { Cluster, ClusterClient } from "./cluster.ts";
+export { CompactedError } from "./compacted-error.ts";
 export type { Consistency, ReadOptions } from "./consistency.ts";
 export { type Credentials, createTokenSource } from "./credentials.ts";
 export { conventionalHttpEndpoint, isEndpoint } from "./endpoint.ts";
@@ -86,3 +87,5 @@ export { type Runtime, systemRuntime } from "./runtime.ts";
 export type { TlsOptions } from "./tls.ts";
 export { type AccessToken, type ExchangeRequest, exchangeApiKey } from "./token-exchange.ts";
 export type { TokenSource } from "./token-source.ts";
+export { Watch, type WatchBatch, type WatchOptions } from "./watch.ts";
+export type { KeyEvent, LockEvent, WatchClient, WatchKeysOptions, WatchLocksOptions } from "./watch-client.ts";

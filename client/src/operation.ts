@@ -11,8 +11,8 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { Metadata } from "@grpc/grpc-js";
 import { backoffMs, maxAttempts } from "./backoff.ts";
+import { callMetadata } from "./call-metadata.ts";
 import type { EndpointPool, Target } from "./endpoint-pool.ts";
 import { type Outcome, QuoinError } from "./quoin-error.ts";
 import { badField } from "./request-field.ts";
@@ -62,9 +62,6 @@ export interface Execution<Response> extends Answer<Response> {
 }
 
 const usualPersistence: Persistence = { maxAttempts };
-
-/** Version of the API that this client speaks. */
-const apiVersion = "v1";
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -157,7 +154,7 @@ class Operation<Request, Response> {
     const answer = await callUnary(target, {
       method: this.#method,
       request: this.#request,
-      metadata: this.#metadata(token),
+      metadata: callMetadata(token, this.#requestId),
       remainingMs: Math.min(remainingMs, this.#persistence.attemptTimeoutMs ?? remainingMs),
       signal: this.#signal,
     });
@@ -228,14 +225,6 @@ class Operation<Request, Response> {
 
   #remainingMs(): number {
     return this.#deadlineMs - this.#context.runtime.monotonicMs();
-  }
-
-  #metadata(token: string): Metadata {
-    const metadata = new Metadata();
-    metadata.set("authorization", `Bearer ${token}`);
-    metadata.set("api-version", apiVersion);
-    metadata.set("request-id", this.#requestId);
-    return metadata;
   }
 
   /** The error with what is certain after all attempts: one of unknown outcome is settled only by a decided answer. */

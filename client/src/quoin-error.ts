@@ -59,7 +59,7 @@ const neverSentPrefixes = ["No connection established", "Name resolution failed"
 
 /** Raised by every operation of the SDK. */
 export class QuoinError extends Error {
-  override readonly name = "QuoinError";
+  override readonly name: string = "QuoinError";
   readonly code: QuoinErrorCode;
   /** Machine-readable reason, such as `REVISION_MISMATCH`; empty = none was given, as when no member answered. */
   readonly reason: string;

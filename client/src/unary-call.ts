@@ -3,8 +3,9 @@
  * choice of the endpoint are the business of the caller.
  */
 
-import { connectivityState, type Metadata } from "@grpc/grpc-js";
+import type { Metadata } from "@grpc/grpc-js";
 import { decodeRequest, type MessageCodec } from "@quoin/proto";
+import { connect, neverSent } from "./connect.ts";
 import type { Target } from "./endpoint-pool.ts";
 import { QuoinError } from "./quoin-error.ts";
 
@@ -33,12 +34,6 @@ export interface Attempt<Request, Response> {
 }
 
 /**
- * How long an attempt waits for a connection. A host that does not answer at all would otherwise take the whole deadline,
- * though another member could have answered.
- */
-const connectTimeoutMs = 1_000;
-
-/**
  * Makes a method from its generated definition. Answers are decoded as strictly as requests: text that is not UTF-8 and
  * counts that a number cannot hold are errors, never approximations.
  */
@@ -64,56 +59,8 @@ export async function callUnary<Request, Response>(
   attempt: Attempt<Request, Response>,
 ): Promise<Answer<Response>> {
   const startMs = performance.now();
-  if (currentState(target, false) !== connectivityState.READY) {
-    await connect(target, Math.min(connectTimeoutMs, attempt.remainingMs), attempt.signal);
-  }
+  await connect(target, attempt.remainingMs, attempt.signal);
   return send(target, attempt, attempt.remainingMs - (performance.now() - startMs));
-}
-
-/**
- * Waits until the channel is connected, or has failed to: sending then fails at once, and says why.
- *
- * @throws QuoinError UNAVAILABLE after the timeout; CANCELLED by the signal.
- */
-async function connect(target: Target, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
-  let state = currentState(target, true);
-  while (state === connectivityState.IDLE || state === connectivityState.CONNECTING) {
-    await changeOfState(target, state, deadline, signal);
-    state = currentState(target, true);
-  }
-}
-
-/**
- * The state of the channel. It may have been closed while the operation waited for something else: by the client, or because
- * another member leads. That must be seen before it is told to connect, because grpc-js would bring it back to life.
- *
- * @throws QuoinError UNAVAILABLE, not executed, when the channel is closed.
- */
-function currentState(target: Target, connect: boolean): connectivityState {
-  const channel = target.channel.getChannel();
-  if (channel.getConnectivityState(false) === connectivityState.SHUTDOWN) {
-    throw unavailable(`the connection to ${target.endpoint} is closed`);
-  }
-  return channel.getConnectivityState(connect);
-}
-
-function changeOfState(
-  target: Target,
-  state: connectivityState,
-  deadline: number,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) throw cancelled(signal);
-    const onAbort = () => reject(cancelled(signal));
-    signal?.addEventListener("abort", onAbort, { once: true });
-    target.channel.getChannel().watchConnectivityState(state, deadline, (timeout) => {
-      signal?.removeEventListener("abort", onAbort);
-      if (timeout === undefined) resolve();
-      else reject(unavailable(`no connection to ${target.endpoint} in time`));
-    });
-  });
 }
 
 function send<Request, Response>(
@@ -122,7 +69,7 @@ function send<Request, Response>(
   remainingMs: number,
 ): Promise<Answer<Response>> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted === true) throw cancelled(signal);
+    if (signal?.aborted === true) throw neverSent(signal);
     let valuesOmitted = false;
     const onAbort = () => call.cancel();
     const call = target.channel.makeUnaryRequest(
@@ -143,17 +90,4 @@ function send<Request, Response>(
     });
     signal?.addEventListener("abort", onAbort, { once: true });
   });
-}
-
-function cancelled(signal: AbortSignal | undefined): QuoinError {
-  return new QuoinError({
-    code: "CANCELLED",
-    outcome: "not-executed",
-    message: "the operation was cancelled before it was sent",
-    cause: signal?.reason,
-  });
-}
-
-function unavailable(message: string): QuoinError {
-  return new QuoinError({ code: "UNAVAILABLE", outcome: "not-executed", message });
 }

@@ -187,6 +187,8 @@ type Scripts = {
 export interface ScriptedStream<Name extends keyof AllStreams> {
   /** Sends a message; fields that are left out have their default. */
   send(message: Parameters<AllStreams[Name][1]["fromPartial"]>[0]): void;
+  /** How many messages the other side has not taken yet. */
+  readonly untaken: number;
   /** Ends the stream with a refusal. */
   fail(refusal: Refusal): void;
   /** Ends the stream as if all had been told, which the service never does. */
@@ -308,9 +310,16 @@ function streamHandler(
     const member = box.member!;
     member.calls.push(received);
     const fail = (error: unknown) => call.emit("error", toStatus(error));
+    let untaken = 0;
     const stream = {
+      get untaken() {
+        return untaken;
+      },
       send: (message: object) => {
-        call.write(Buffer.from(response.encode(response.fromPartial(message)).finish()));
+        untaken += 1;
+        call.write(Buffer.from(response.encode(response.fromPartial(message)).finish()), () => {
+          untaken -= 1;
+        });
       },
       fail: (refusal: Refusal) => fail(new RefusalError(refusal)),
       end: () => call.end(),

@@ -1,0 +1,15 @@
+/** What every call carries besides its request. */
+
+import { Metadata } from "@grpc/grpc-js";
+
+/** Version of the API that this client speaks. */
+const apiVersion = "v1";
+
+/** The metadata of a call. */
+export function callMetadata(token: string, requestId: string): Metadata {
+  const metadata = new Metadata();
+  metadata.set("authorization", `Bearer ${token}`);
+  metadata.set("api-version", apiVersion);
+  metadata.set("request-id", requestId);
+  return metadata;
+}

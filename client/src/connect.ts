@@ -1,0 +1,73 @@
+/** Connecting to a member before something is sent to it, within a bound. */
+
+import { connectivityState } from "@grpc/grpc-js";
+import type { Target } from "./endpoint-pool.ts";
+import { QuoinError } from "./quoin-error.ts";
+
+/**
+ * How long an attempt waits for a connection. A host that does not answer at all would otherwise take the whole deadline,
+ * though another member could have answered.
+ */
+const connectTimeoutMs = 1_000;
+
+/**
+ * Waits until the channel is connected, or has failed to: sending then fails at once, and says why.
+ *
+ * @param remainingMs how long it may take at most, in milliseconds.
+ * @throws QuoinError UNAVAILABLE after the timeout; CANCELLED by the signal.
+ */
+export async function connect(target: Target, remainingMs: number, signal: AbortSignal | undefined): Promise<void> {
+  if (currentState(target, false) === connectivityState.READY) return;
+  const deadline = Date.now() + Math.min(connectTimeoutMs, remainingMs);
+  let state = currentState(target, true);
+  while (state === connectivityState.IDLE || state === connectivityState.CONNECTING) {
+    await changeOfState(target, state, deadline, signal);
+    state = currentState(target, true);
+  }
+}
+
+/**
+ * The state of the channel. It may have been closed while the operation waited for something else: by the client, or because
+ * another member leads. That must be seen before it is told to connect, because grpc-js would bring it back to life.
+ *
+ * @throws QuoinError UNAVAILABLE, not executed, when the channel is closed.
+ */
+function currentState(target: Target, connect: boolean): connectivityState {
+  const channel = target.channel.getChannel();
+  if (channel.getConnectivityState(false) === connectivityState.SHUTDOWN) {
+    throw unavailable(`the connection to ${target.endpoint} is closed`);
+  }
+  return channel.getConnectivityState(connect);
+}
+
+function changeOfState(
+  target: Target,
+  state: connectivityState,
+  deadline: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) throw neverSent(signal);
+    const onAbort = () => reject(neverSent(signal));
+    signal?.addEventListener("abort", onAbort, { once: true });
+    target.channel.getChannel().watchConnectivityState(state, deadline, (timeout) => {
+      signal?.removeEventListener("abort", onAbort);
+      if (timeout === undefined) resolve();
+      else reject(unavailable(`no connection to ${target.endpoint} in time`));
+    });
+  });
+}
+
+/** The error of a call that was cancelled before it was sent. */
+export function neverSent(signal: AbortSignal | undefined): QuoinError {
+  return new QuoinError({
+    code: "CANCELLED",
+    outcome: "not-executed",
+    message: "the operation was cancelled before it was sent",
+    cause: signal?.reason,
+  });
+}
+
+function unavailable(message: string): QuoinError {
+  return new QuoinError({ code: "UNAVAILABLE", outcome: "not-executed", message });
+}

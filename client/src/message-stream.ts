@@ -1,0 +1,72 @@
+/**
+ * One stream of messages from one member, read message by message. What nobody has asked for yet waits at the member, after
+ * a few messages on this side: a reader that is slow costs no memory here.
+ */
+
+import type { ClientReadableStream, Metadata } from "@grpc/grpc-js";
+import { decodeRequest, type MessageCodec } from "@quoin/proto";
+import type { Target } from "./endpoint-pool.ts";
+import { QuoinError } from "./quoin-error.ts";
+
+/** A method of the contract that answers with a stream. */
+export interface StreamMethod<Request, Message> {
+  readonly path: string;
+  readonly serialize: (request: Request) => Buffer;
+  readonly deserialize: (bytes: Buffer) => Message;
+}
+
+/** Makes a method from its generated definition; messages are decoded as strictly as those of unaryMethod. */
+export function streamMethod<Request, Message>(
+  definition: { readonly path: string; readonly requestSerialize: (request: Request) => Buffer },
+  message: MessageCodec<Message>,
+): StreamMethod<Request, Message> {
+  return {
+    path: definition.path,
+    serialize: definition.requestSerialize,
+    deserialize: (bytes) => decodeRequest(message, bytes),
+  };
+}
+
+/** Asks a member for a stream. */
+export function openMessageStream<Request, Message>(
+  { channel }: Target,
+  { path, serialize, deserialize }: StreamMethod<Request, Message>,
+  request: Request,
+  metadata: Metadata,
+): MessageStream<Message> {
+  return new MessageStream(channel.makeServerStreamRequest(path, serialize, deserialize, request, metadata, {}));
+}
+
+/** A stream that was asked for; it lasts until it is cancelled or the member ends it. */
+export class MessageStream<Message> {
+  readonly #call: ClientReadableStream<Message>;
+  readonly #messages: AsyncIterator<Message>;
+
+  constructor(call: ClientReadableStream<Message>) {
+    this.#call = call;
+    // An error that comes while nobody reads is told by the next read.
+    call.on("error", () => undefined);
+    this.#messages = call[Symbol.asyncIterator]() as AsyncIterator<Message>;
+  }
+
+  /**
+   * The next message. Not to be called before the one before has come.
+   *
+   * @throws QuoinError of the member or the connection, and UNAVAILABLE when the stream just ends, which no member does.
+   */
+  async next(): Promise<Message> {
+    let result: IteratorResult<Message, unknown>;
+    try {
+      result = await this.#messages.next();
+    } catch (thrown) {
+      throw QuoinError.from(thrown);
+    }
+    if (result.done === true) throw new QuoinError({ code: "UNAVAILABLE", message: "the stream has ended" });
+    return result.value;
+  }
+
+  /** Ends the stream; a read that waits fails with CANCELLED. */
+  cancel(): void {
+    this.#call.cancel();
+  }
+}

@@ -1,0 +1,141 @@
+/** Watches of keys and locks: the WatchService of the contract, typed, with counts as numbers. */
+
+import {
+  enumName,
+  KeyEvent_Type,
+  type KeyEvent as KeyEventMessage,
+  LockEvent_Action,
+  LockEvent_Reason,
+  type LockEvent as LockEventMessage,
+  RWMode,
+  serviceDefinitions,
+  WatchKeysResponse,
+  WatchLocksResponse,
+} from "@quoin/proto";
+import type { KeyEntry } from "./key-value.ts";
+import { type LockMode, modeName } from "./lock-messages.ts";
+import { streamMethod } from "./message-stream.ts";
+import type { OperationContext } from "./operation.ts";
+import { type Plain, toPlain } from "./plain-message.ts";
+import { QuoinError } from "./quoin-error.ts";
+import { int64Field, textField } from "./request-field.ts";
+import { openWatch, type Watch, type WatchOptions } from "./watch.ts";
+
+const service = serviceDefinitions.WatchService;
+const watchKeysMethod = streamMethod(service.watchKeys, WatchKeysResponse);
+const watchLocksMethod = streamMethod(service.watchLocks, WatchLocksResponse);
+
+/** One change of a key. */
+export interface KeyEvent {
+  /** What happened; a number in decimal when this client is too old to know it. */
+  readonly type: "PUT" | "DELETE" | "EXPIRE" | (string & {});
+  /** The key after a PUT; else the key, its last value, and as `modRevision` that of its end. */
+  readonly kv: KeyEntry;
+  /** What the key was before; undefined unless it was asked for and the key existed. */
+  readonly previous: KeyEntry | undefined;
+}
+
+/** One change of the holds of a lock. */
+export type LockEvent = Omit<Plain<LockEventMessage>, "action" | "reason" | "mode"> & {
+  /** What happened to the hold; a number in decimal when this client is too old to know it. */
+  readonly action: "ACQUIRED" | "RELEASED" | (string & {});
+  /** Why; a number in decimal when this client is too old to know it. */
+  readonly reason: "NORMAL" | "EXPIRED" | "FORCED" | "DOWNGRADED" | "UPGRADED" | (string & {});
+  /** Mode of a read-write lock's hold; undefined on an exclusive lock. */
+  readonly mode: LockMode | undefined;
+};
+
+/** Options of a watch of keys. */
+export interface WatchKeysOptions extends WatchOptions {
+  /** What the keys must start with; all keys of the namespace by default. */
+  readonly prefix?: string | undefined;
+  /** Whether events tell what the key was before. Default false. */
+  readonly includePrevious?: boolean | undefined;
+  /** Whether to leave out the values. Default false. */
+  readonly keysOnly?: boolean | undefined;
+}
+
+/** Options of a watch of locks. */
+export interface WatchLocksOptions extends WatchOptions {
+  /** What the names must start with; all locks of the namespace by default. */
+  readonly namePrefix?: string | undefined;
+}
+
+/** Watches what changes. */
+export class WatchClient {
+  readonly #context: OperationContext;
+
+  constructor(context: OperationContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Watches keys. The watch is in place when it is returned; it lasts until `return`, the end of a loop over it, or the
+   * signal.
+   *
+   * @throws CompactedError when the history from `startRevision` on is not kept any more; QuoinError NOT_FOUND /
+   *   NAMESPACE_NOT_FOUND; UNAVAILABLE when no member serves the watch in time.
+   */
+  async keys(namespace: string, options: WatchKeysOptions = {}): Promise<Watch<KeyEvent>> {
+    const fields = {
+      namespace: textField("namespace", namespace),
+      prefix: textField("prefix", options.prefix ?? ""),
+      includePrevious: options.includePrevious ?? false,
+      keysOnly: options.keysOnly ?? false,
+      progressIntervalMs: progressField(options),
+    };
+    assertStart(options);
+    const source = {
+      method: watchKeysMethod,
+      request: (startRevision: bigint) => ({ ...fields, startRevision }),
+      events: ({ events }: WatchKeysResponse) => events.map(keyEvent),
+    };
+    return openWatch(this.#context, source, options);
+  }
+
+  /**
+   * Watches the holds of locks of both kinds, as keys are watched.
+   *
+   * @throws CompactedError and QuoinError as keys.
+   */
+  async locks(namespace: string, options: WatchLocksOptions = {}): Promise<Watch<LockEvent>> {
+    const fields = {
+      namespace: textField("namespace", namespace),
+      namePrefix: textField("name_prefix", options.namePrefix ?? ""),
+      progressIntervalMs: progressField(options),
+    };
+    assertStart(options);
+    const source = {
+      method: watchLocksMethod,
+      request: (startRevision: bigint) => ({ ...fields, startRevision }),
+      events: ({ events }: WatchLocksResponse) => events.map(lockEvent),
+    };
+    return openWatch(this.#context, source, options);
+  }
+}
+
+function progressField({ progressIntervalMs = 0 }: WatchOptions): bigint {
+  return int64Field("progress_interval_ms", progressIntervalMs);
+}
+
+function assertStart({ startRevision = 0 }: WatchOptions): void {
+  int64Field("start_revision", startRevision);
+}
+
+function keyEvent({ type, kv, previous }: KeyEventMessage): KeyEvent {
+  if (kv === undefined) throw new QuoinError({ code: "INTERNAL", message: "an event names no key" });
+  return {
+    type: enumName(KeyEvent_Type, type),
+    kv: toPlain(kv),
+    previous: previous === undefined ? undefined : toPlain(previous),
+  };
+}
+
+function lockEvent(event: LockEventMessage): LockEvent {
+  return {
+    ...toPlain(event),
+    action: enumName(LockEvent_Action, event.action),
+    reason: enumName(LockEvent_Reason, event.reason),
+    mode: event.mode === RWMode.RW_MODE_UNSPECIFIED ? undefined : modeName(event.mode),
+  };
+}

@@ -3,6 +3,7 @@
 import { type ChannelOptions, openChannel } from "./channel.ts";
 import { ClusterClient } from "./cluster.ts";
 import { type Credentials, createTokenSource } from "./credentials.ts";
+import { Election } from "./election.ts";
 import { assertEndpoints } from "./endpoint.ts";
 import { EndpointPool } from "./endpoint-pool.ts";
 import { KeyValueClient } from "./key-value.ts";
@@ -36,6 +37,8 @@ export interface Client {
   readonly memory: MemoryClient;
   readonly watch: WatchClient;
   readonly cluster: ClusterClient;
+  /** The election of this name: the exclusive lock and the key of that name. Asks nothing of the service by itself. */
+  election(namespace: string, name: string): Election;
   /**
    * Closes the connections. Operations in flight still get their answers, but are not tried again; new ones fail, watches
    * end, and holds of locks are not renewed any more.
@@ -59,13 +62,17 @@ export function createClient(options: ClientOptions): Client {
   const start = Math.floor(runtime.random() * endpoints.length);
   const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
   const context = { pool, tokens, runtime, timeoutMs, followLeader: true };
+  const keyValue = new KeyValueClient(context);
+  const locks = new LockClient(context);
+  const watch = new WatchClient(context);
   return {
-    keyValue: new KeyValueClient(context),
-    locks: new LockClient(context),
+    keyValue,
+    locks,
     readWriteLocks: new ReadWriteLockClient(context),
     memory: new MemoryClient(context),
-    watch: new WatchClient(context),
+    watch,
     cluster: new ClusterClient(context),
+    election: (namespace, name) => new Election({ keyValue, locks, watch }, namespace, name),
     close: () => pool.close(),
   };
 }

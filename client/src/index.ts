@@ -21,6 +21,8 @@ export type { Cluster, ClusterClient } from "./cluster.ts";
 export { CompactedError } from "./compacted-error.ts";
 export type { Consistency, ReadOptions } from "./consistency.ts";
 export { type Credentials, createTokenSource } from "./credentials.ts";
+export { type CampaignOptions, Election, Leadership } from "./election.ts";
+export { EndableIterator } from "./endable-iterator.ts";
 export { conventionalHttpEndpoint, isEndpoint } from "./endpoint.ts";
 export type { Guard, GuardedOptions } from "./guard.ts";
 export type {
@@ -38,6 +40,7 @@ export type {
   PutOptions,
   PutResult,
 } from "./key-value.ts";
+export type { Leader } from "./leader-view.ts";
 export { type HoldOptions, LockHandle } from "./lock-handle.ts";
 export type {
   AcquireOptions,

@@ -13,6 +13,7 @@ import { backoffMs, maxAttempts } from "./backoff.ts";
 import { callMetadata } from "./call-metadata.ts";
 import { CompactedError } from "./compacted-error.ts";
 import { connect } from "./connect.ts";
+import { EndableIterator } from "./endable-iterator.ts";
 import { type MessageStream, openMessageStream, type StreamMethod } from "./message-stream.ts";
 import type { CallOptions, OperationContext } from "./operation.ts";
 import { QuoinError } from "./quoin-error.ts";
@@ -74,62 +75,30 @@ export async function openWatch<Request, Message extends WatchMessage, Event>(
 ): Promise<Watch<Event>> {
   const ending = new AbortController();
   const streams = new WatchStreams(context, source, options, ending.signal);
-  const revision = await streams.begin();
-  return new Watch(streams.batches(), ending, revision);
+  await streams.begin();
+  return new Watch(streams.batches(), ending, streams);
 }
 
-/** A watch that is in place. Reading it once is reading it: two loops over it share its batches. */
-export class Watch<Event> implements AsyncIterableIterator<WatchBatch<Event>, undefined, undefined>, AsyncDisposable {
-  readonly #batches: AsyncGenerator<WatchBatch<Event> | number, undefined, undefined>;
-  readonly #ending: AbortController;
-  #revision: number;
+/**
+ * A watch that is in place. `next` raises a CompactedError when it cannot go on without leaving something out, and a
+ * QuoinError when the service refuses it, or the signal or the end of the client cancels it.
+ */
+export class Watch<Event> extends EndableIterator<WatchBatch<Event>> {
+  readonly #position: { readonly revision: number };
 
-  /** @param batches numbers tell progress that is not to be handed out. */
+  /** @param position tells everything up to which revision has been handed out. */
   constructor(
-    batches: AsyncGenerator<WatchBatch<Event> | number, undefined, undefined>,
+    batches: AsyncGenerator<WatchBatch<Event>, undefined, undefined>,
     ending: AbortController,
-    revision: number,
+    position: { readonly revision: number },
   ) {
-    this.#batches = batches;
-    this.#ending = ending;
-    this.#revision = revision;
+    super(batches, ending);
+    this.#position = position;
   }
 
   /** Everything up to this revision has been handed out, whether there were changes or not. */
   get revision(): number {
-    return this.#revision;
-  }
-
-  /**
-   * The next batch, when there is one.
-   *
-   * @throws CompactedError when the watch cannot go on without leaving something out; QuoinError when the service refuses
-   *   it, or the signal or the client's end cancels it.
-   */
-  async next(): Promise<IteratorResult<WatchBatch<Event>, undefined>> {
-    for (;;) {
-      const result = await this.#batches.next();
-      if (result.done === true) return { done: true, value: undefined };
-      const { value } = result;
-      this.#revision = typeof value === "number" ? value : value.revision;
-      if (typeof value !== "number") return { done: false, value };
-    }
-  }
-
-  /** Ends the watch, also while a batch is waited for: that read then finds the end. */
-  async return(): Promise<IteratorResult<WatchBatch<Event>, undefined>> {
-    this.#ending.abort();
-    await this.#batches.return(undefined);
-    return { done: true, value: undefined };
-  }
-
-  /** Ends the watch at the end of an `await using`. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.return();
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
+    return this.#position.revision;
   }
 }
 
@@ -143,6 +112,8 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
   readonly #ending: AbortSignal;
   /** Whatever ends the watch from this side. */
   readonly #anyEnd: AbortSignal;
+  /** Everything up to this revision has been handed out. */
+  revision = 0;
   #next: number;
   #stream: MessageStream<Message> | undefined;
   /** Where the last stream was asked for, and with which token. */
@@ -170,19 +141,15 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     this.#next = options.startRevision ?? 0;
   }
 
-  /**
-   * Puts the watch in place, in as many attempts as an operation has.
-   *
-   * @returns everything up to this revision counts as told.
-   */
-  async begin(): Promise<number> {
+  /** Puts the watch in place, in as many attempts as an operation has. */
+  async begin(): Promise<void> {
     const untilMs = this.#context.runtime.monotonicMs() + (this.#options.timeoutMs ?? this.#context.timeoutMs);
     await this.#message(maxAttempts, untilMs);
-    return this.#next - 1;
+    this.revision = this.#next - 1;
   }
 
-  /** The batches, for ever; a number instead of one that is not to be handed out. */
-  async *batches(): AsyncGenerator<WatchBatch<Event> | number, undefined, undefined> {
+  /** The batches, for ever. */
+  async *batches(): AsyncGenerator<WatchBatch<Event>, undefined, undefined> {
     for (;;) {
       let events: Event[];
       try {
@@ -192,8 +159,8 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
         if (this.#ending.aborted) return undefined;
         throw error;
       }
-      const revision = this.#next - 1;
-      yield events.length > 0 || this.#options.progress === true ? { events, revision } : revision;
+      this.revision = this.#next - 1;
+      if (events.length > 0 || this.#options.progress === true) yield { events, revision: this.revision };
     }
   }
 

@@ -1,0 +1,33 @@
+/** An async iterator that can be ended from outside while it waits, which an async generator by itself cannot. */
+
+/** Items as they come, until `return` is called or the loop over it ends. Two loops over it share its items. */
+export class EndableIterator<Item> implements AsyncIterableIterator<Item, undefined, undefined>, AsyncDisposable {
+  readonly #items: AsyncGenerator<Item, undefined, undefined>;
+  readonly #ending: AbortController;
+
+  /** @param items end soon after the controller has been aborted. */
+  constructor(items: AsyncGenerator<Item, undefined, undefined>, ending: AbortController) {
+    this.#items = items;
+    this.#ending = ending;
+  }
+
+  /** The next item, when there is one. */
+  next(): Promise<IteratorResult<Item, undefined>> {
+    return this.#items.next();
+  }
+
+  /** Ends it, also while an item is waited for: who waits then finds the end. */
+  async return(): Promise<IteratorResult<Item, undefined>> {
+    this.#ending.abort();
+    return this.#items.return(undefined);
+  }
+
+  /** Ends it at the end of an `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}

@@ -1,5 +1,6 @@
 /** Runs the command line in this process, as a shell would, and keeps what it writes. */
 
+import { EventEmitter } from "node:events";
 import { PassThrough, Readable, Writable } from "node:stream";
 import type { FakeRuntime } from "./fake-runtime.ts";
 
@@ -35,6 +36,8 @@ export interface ProgramInput {
   readonly isTTY?: boolean;
   readonly environment?: Record<string, string>;
   readonly directory?: string;
+  /** Where the program listens for signals. */
+  readonly signals?: EventEmitter;
 }
 
 /** The program, with everything that a process gives it. */
@@ -48,6 +51,7 @@ type Program = (
     workingDirectory: string;
     homeDirectory: string;
     runtime: FakeRuntime;
+    signals: EventEmitter;
   },
 ) => Promise<number>;
 
@@ -56,7 +60,13 @@ export async function runProgram(
   program: Program,
   runtime: FakeRuntime,
   parameters: readonly string[],
-  { input = "", isTTY = false, environment = {}, directory = "/nonexistent" }: ProgramInput,
+  {
+    input = "",
+    isTTY = false,
+    environment = {},
+    directory = "/nonexistent",
+    signals = new EventEmitter(),
+  }: ProgramInput,
 ): Promise<ProgramRun> {
   const stdout = new Sink();
   const stderr = new Sink();
@@ -70,6 +80,7 @@ export async function runProgram(
     workingDirectory: directory,
     homeDirectory: "/nonexistent",
     runtime,
+    signals,
   });
   return { code, out: stdout.text, bytes: stdout.bytes, err: stderr.text };
 }

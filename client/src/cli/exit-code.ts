@@ -9,8 +9,8 @@ export const exitCodes = {
   usage: 2,
   /** No member answered, or not in time. */
   unavailable: 3,
-  /** A comparison failed: kv cas, or a revision or membership that was to be expected. */
-  compareFailed: 4,
+  /** A lock was not acquired, or a comparison failed: kv cas, or a revision, version or membership that was expected. */
+  notAsExpected: 4,
 } as const;
 
 /** One of the exit codes. */

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { QuoinError, type QuoinErrorCode } from "../index.ts";
-import { CompareFailedError, describeFailure } from "./failure.ts";
+import { describeFailure, NotAsExpectedError } from "./failure.ts";
 import { UsageError } from "./usage-error.ts";
 
 const requestId = "00000000-0000-4000-8000-000000000000";
@@ -19,10 +19,14 @@ describe("describeFailure", () => {
     expect(exitCode("DEADLINE_EXCEEDED")).to.equal(3);
     expect(exitCode("FAILED_PRECONDITION", "REVISION_MISMATCH")).to.equal(4);
     expect(exitCode("FAILED_PRECONDITION", "CONFIG_CHANGED")).to.equal(4);
+    expect(exitCode("FAILED_PRECONDITION", "VERSION_MISMATCH")).to.equal(4);
+    expect(exitCode("FAILED_PRECONDITION", "NOT_ACQUIRED")).to.equal(4);
+    expect(exitCode("FAILED_PRECONDITION", "LOCK_LOST")).to.equal(1);
+    expect(exitCode("ABORTED", "FENCED")).to.equal(1);
     expect(exitCode("FAILED_PRECONDITION", "NOT_EMPTY")).to.equal(1);
     expect(exitCode("FAILED_PRECONDITION", "LEARNER_NOT_READY")).to.equal(1);
     expect(describeFailure(new UsageError("u")).exitCode).to.equal(2);
-    expect(describeFailure(new CompareFailedError("c")).exitCode).to.equal(4);
+    expect(describeFailure(new NotAsExpectedError("c")).exitCode).to.equal(4);
     const refusedHere = new QuoinError({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD", message: "m" });
     expect(describeFailure(refusedHere).exitCode, "an argument that the SDK refuses").to.equal(2);
   });
@@ -43,6 +47,7 @@ describe("describeFailure", () => {
     const hint = (code: QuoinErrorCode, reason: string, outcome: "unknown" | "not-executed") =>
       describeFailure(new QuoinError({ code, reason, outcome, message: "m", requestId })).hint;
     expect(hint("NOT_FOUND", "NAMESPACE_NOT_FOUND", "not-executed")).to.include("quoinctl namespace create");
+    expect(hint("NOT_FOUND", "LOCK_NOT_FOUND", "not-executed")).to.include("quoinctl lock create");
     expect(hint("UNAVAILABLE", "", "not-executed")).to.include("--endpoints");
     expect(hint("DEADLINE_EXCEEDED", "DEADLINE", "unknown")).to.include("may have been executed");
     expect(hint("UNAUTHENTICATED", "TOKEN_INVALID", "not-executed")).to.include("--api-key-file");

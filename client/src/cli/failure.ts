@@ -5,10 +5,18 @@ import { escapeControls } from "./displayed-text.ts";
 import { type ExitCode, exitCodes } from "./exit-code.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Raised by kv cas after it has printed its answer. */
-export class CompareFailedError extends Error {
-  override readonly name = "CompareFailedError";
+/** Raised by a command that has printed its answer, when that is not what was asked for. */
+export class NotAsExpectedError extends Error {
+  override readonly name = "NotAsExpectedError";
 }
+
+/** Reasons of refusals that only say that something is not as it was expected. */
+const expectationReasons: ReadonlySet<string> = new Set([
+  "REVISION_MISMATCH",
+  "VERSION_MISMATCH",
+  "CONFIG_CHANGED",
+  "NOT_ACQUIRED",
+]);
 
 /** How a command failed. */
 export interface Failure {
@@ -23,8 +31,8 @@ export function describeFailure(error: unknown): Failure {
   if (error instanceof UsageError) {
     return { message: escapeControls(error.message), hint: error.hint, exitCode: exitCodes.usage };
   }
-  if (error instanceof CompareFailedError) {
-    return { message: escapeControls(error.message), hint: undefined, exitCode: exitCodes.compareFailed };
+  if (error instanceof NotAsExpectedError) {
+    return { message: escapeControls(error.message), hint: undefined, exitCode: exitCodes.notAsExpected };
   }
   if (error instanceof QuoinError) {
     return {
@@ -39,7 +47,7 @@ export function describeFailure(error: unknown): Failure {
 
 function exitCodeOf(error: QuoinError): ExitCode {
   if (error.code === "UNAVAILABLE" || error.code === "DEADLINE_EXCEEDED") return exitCodes.unavailable;
-  if (error.reason === "REVISION_MISMATCH" || error.reason === "CONFIG_CHANGED") return exitCodes.compareFailed;
+  if (expectationReasons.has(error.reason)) return exitCodes.notAsExpected;
   if (error.reason === "NO_TOKEN") return exitCodes.usage;
   // Without a request id the SDK itself has refused an argument.
   return error.code === "INVALID_ARGUMENT" && error.requestId === undefined ? exitCodes.usage : exitCodes.refused;
@@ -48,6 +56,14 @@ function exitCodeOf(error: QuoinError): ExitCode {
 /** What to do about a refusal, by its reason. */
 const hints: ReadonlyMap<string, string> = new Map([
   ["NAMESPACE_NOT_FOUND", "create it with: quoinctl namespace create NAME"],
+  ["LOCK_NOT_FOUND", "create it with: quoinctl lock create NAMESPACE/NAME, or rwlock create for a read-write lock"],
+  ["LOCK_LOST", "whoever holds it now is shown by: quoinctl lock describe, or rwlock describe"],
+  ["NOT_LOCK_HOLDER", "whoever holds it is shown by: quoinctl lock describe, or rwlock describe"],
+  ["AMBIGUOUS_HOLD", "say which hold with --token or --mode; they are listed by: quoinctl rwlock describe"],
+  ["FENCED", "the hold is over: the lock has to be acquired again"],
+  ["REGION_NOT_FOUND", "list the regions with: quoinctl memory list NAMESPACE"],
+  ["VERSION_MISMATCH", "look again with: quoinctl memory describe"],
+  ["COMPACTED", "begin later, or without --from-revision and with a listing of what there is"],
   ["MEMBER_NOT_FOUND", "list the members with: quoinctl member list"],
   ["LEARNER_NOT_READY", "how far it has come is shown by: quoinctl member list"],
   ["IS_LEADER", "let another member lead first: quoinctl leader transfer"],

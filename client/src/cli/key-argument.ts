@@ -10,9 +10,25 @@ export interface KeyArgument {
 
 /** @throws UsageError unless there is a namespace and a key. */
 export function parseKeyArgument(text: string): KeyArgument {
-  const { namespace, prefix: key } = parsePrefixArgument(text);
-  if (key === "") throw new UsageError(`give the key as NAMESPACE/KEY, not ${JSON.stringify(text)}`);
-  return { namespace, key };
+  const { namespace, name } = parseNameArgument(text, "key", "KEY");
+  return { namespace, key: name };
+}
+
+/**
+ * The argument NAMESPACE/NAME of something that is in a namespace.
+ *
+ * @param what it is, for the error.
+ * @param form how its name is called in the usage.
+ * @throws UsageError unless there is a namespace and a name.
+ */
+export function parseNameArgument(
+  text: string,
+  what: string,
+  form: string,
+): { readonly namespace: string; readonly name: string } {
+  const { namespace, prefix: name } = parsePrefixArgument(text);
+  if (name === "") throw new UsageError(`give the ${what} as NAMESPACE/${form}, not ${JSON.stringify(text)}`);
+  return { namespace, name };
 }
 
 /**

@@ -5,7 +5,8 @@ import type { KeyEntry } from "../index.ts";
 import { parseCount, parsePositiveCount } from "./count.ts";
 import { displayValue, escapeControls } from "./displayed-text.ts";
 import { parseDurationSeconds } from "./duration.ts";
-import { CompareFailedError } from "./failure.ts";
+import { NotAsExpectedError } from "./failure.ts";
+import { type GuardOptions, guardOf, guardOption, rwGuardOption } from "./guard-option.ts";
 import { parseKeyArgument, parsePrefixArgument } from "./key-argument.ts";
 import { entryDocument, historyDocument, valueDocument } from "./key-document.ts";
 import type { TableContent } from "./output.ts";
@@ -26,7 +27,7 @@ export function addKeyValueCommands(program: Command, session: Session): void {
   addCompareAndSwap(kv, session);
 }
 
-interface PutOptions {
+interface PutOptions extends GuardOptions {
   readonly file?: string;
   readonly ttl?: number;
   readonly ifRevision?: number;
@@ -38,6 +39,8 @@ function addPut(kv: Command, session: Session): void {
     .description("write a key; without VALUE, or with -, the value is the standard input")
     .option("--file <FILE>", "take the value from a file")
     .addOption(ttlOption())
+    .addOption(guardOption())
+    .addOption(rwGuardOption())
     .addOption(ifRevisionOption("write only if the key has this revision; 0 = if it does not exist"))
     .option("--prev", "also print what the key was before")
     .action(async (target: string, argument: string | undefined, options: PutOptions) => {
@@ -48,6 +51,7 @@ function addPut(kv: Command, session: Session): void {
           ttlSeconds: options.ttl,
           expectedModRevision: options.ifRevision,
           returnPrevious: options.prev,
+          guard: guardOf(options),
         }),
       );
       session.print({
@@ -94,14 +98,17 @@ function addGet(kv: Command, session: Session): void {
 function addDelete(kv: Command, session: Session): void {
   kv.command("delete <NAMESPACE/KEY>")
     .description("remove a key")
+    .addOption(guardOption())
+    .addOption(rwGuardOption())
     .addOption(ifRevisionOption("remove only if the key has this revision"))
     .option("--prev", "also print what the key was")
-    .action(async (target: string, options: Pick<PutOptions, "ifRevision" | "prev">) => {
+    .action(async (target: string, options: Omit<PutOptions, "file" | "ttl">) => {
       const { namespace, key } = parseKeyArgument(target);
       const result = await session.withClient((client) =>
         client.keyValue.delete(namespace, key, {
           expectedModRevision: options.ifRevision,
           returnPrevious: options.prev,
+          guard: guardOf(options),
         }),
       );
       session.print({
@@ -182,7 +189,7 @@ function listTable(items: readonly KeyEntry[], keysOnly: boolean): TableContent 
   };
 }
 
-interface CompareAndSwapOptions {
+interface CompareAndSwapOptions extends GuardOptions {
   readonly file?: string;
   readonly expect?: string;
   readonly expectFile?: string;
@@ -200,6 +207,8 @@ function addCompareAndSwap(kv: Command, session: Session): void {
     .option("--absent", "the key must not exist")
     .option("--file <FILE>", "take the new value from a file")
     .addOption(ttlOption())
+    .addOption(guardOption())
+    .addOption(rwGuardOption())
     .action(async (target: string, argument: string | undefined, options: CompareAndSwapOptions) => {
       const { namespace, key } = parseKeyArgument(target);
       const { expect, expectFile, ifRevision, absent } = options;
@@ -213,6 +222,7 @@ function addCompareAndSwap(kv: Command, session: Session): void {
           expectedValue,
           expectedModRevision: ifRevision,
           ttlSeconds: options.ttl,
+          guard: guardOf(options),
         }),
       );
       const { success, currentExists, currentValue, modRevision, revision } = result;
@@ -238,7 +248,7 @@ function addCompareAndSwap(kv: Command, session: Session): void {
           ],
         },
       });
-      if (!success) throw new CompareFailedError(`${target} is not as expected`);
+      if (!success) throw new NotAsExpectedError(`${target} is not as expected`);
     });
 }
 

@@ -12,6 +12,7 @@ import {
   ScriptedMember,
   ScriptedTokenEndpoint,
   startQuoinctl,
+  until,
   withTemporaryDirectory,
 } from "../../test/index.ts";
 
@@ -74,6 +75,25 @@ describe("quoinctl, the process", function () {
   function assertSucceeded(result: ChildResult): void {
     expect(result, result.stderr).to.include({ code: 0, signal: null, stderr: "" });
   }
+
+  it("runs a command under a lock on its own standard streams, ends it by a signal, and gives the lock back", () =>
+    withLocalCluster(async (directory) => {
+      member.scripts.acquireLock = () => ({ acquired: true, fencingToken: 7n, ttlSeconds: 30n, expiresInMs: 30_000n });
+      member.scripts.releaseLock = () => ({ released: true });
+      const program =
+        'trap "echo ended; exit 5" TERM; cat; echo "token $QUOIN_FENCING_TOKEN"; while :; do sleep 0.05; done';
+      const parameters = ["lock", "run", "default/l", "--", "sh", "-c", program];
+      const child = start(parameters, { directory, input: "input\n" });
+      let told = "";
+      child.process.stdout?.on("data", (chunk: Buffer) => {
+        told += chunk.toString();
+      });
+      await until("the command to run", () => told.includes("input\ntoken 7\n"));
+      child.process.kill("SIGTERM");
+      const { code, signal } = await child.ended;
+      expect({ code, signal }).to.deep.equal({ code: 5, signal: null });
+      expect(member.callsOf("releaseLock")).to.have.length(1);
+    }));
 
   it("puts and gets with the local cluster that it finds, also from below, and past a proxy", () =>
     withLocalCluster(async (directory) => {

@@ -20,6 +20,7 @@ export async function main(): Promise<void> {
     workingDirectory: process.cwd(),
     homeDirectory: homedir(),
     runtime: systemRuntime,
+    signals: process,
   };
   // Not process.exit: what was printed must reach a pipe first.
   process.exitCode = await run(process.argv.slice(2), terminal);

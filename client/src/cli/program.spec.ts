@@ -112,6 +112,16 @@ describe("quoinctl, the program", () => {
       expect(out).to.equal("KEY  CREATED  MOD REVISION  PREVIOUS\nn/k  false    8             old\n");
     });
 
+    it("guards a write with a hold, as delete and cas do", async () => {
+      const guard = { lockName: "a=b", fencingToken: 7n, rw: false };
+      await quoinctl(["kv", "put", "n/k", "v", "--guard", "a=b=7"]);
+      expect(request()).to.deep.include({ guard });
+      await quoinctl(["kv", "delete", "n/k", "--rw-guard", "a=b=7"]);
+      expect(request()).to.deep.include({ guard: { ...guard, rw: true } });
+      await quoinctl(["kv", "cas", "n/k", "v", "--absent", "--guard", "a=b=7"]);
+      expect(request()).to.deep.include({ guard });
+    });
+
     it("prints JSON with the value before", async () => {
       const { out } = await quoinctl(["kv", "put", "n/k", "v", "--prev", "-o", "json"]);
       expect(JSON.parse(out)).to.deep.equal({

@@ -2,26 +2,31 @@
 
 import { Command, CommanderError, Option } from "commander";
 import packageDescription from "../../package.json" with { type: "json" };
+import { addCompletionCommand } from "./completion-command.ts";
 import { parseDurationMs } from "./duration.ts";
-import { type ExitCode, exitCodes } from "./exit-code.ts";
+import { exitCodes } from "./exit-code.ts";
 import { describeFailure } from "./failure.ts";
 import { addKeyValueCommands } from "./kv-commands.ts";
 import { addLeaderCommands } from "./leader-commands.ts";
 import { parseList } from "./list.ts";
+import { addLockCommands } from "./lock-commands.ts";
 import { addMemberCommands } from "./member-commands.ts";
+import { addMemoryCommands } from "./memory-commands.ts";
 import { addNamespaceCommands } from "./namespace-commands.ts";
 import { outputFormats } from "./output.ts";
 import { type GlobalOptions, Session } from "./session.ts";
 import { addStatusCommand } from "./status-command.ts";
 import type { Terminal } from "./terminal.ts";
 import { addTokenCommand } from "./token-command.ts";
+import { addWatchCommands } from "./watch-commands.ts";
 
 const afterHelp = `
 Where the cluster is: --endpoints, else QUOIN_ENDPOINTS, else the file QUOIN_ENDPOINTS_FILE, else a context, else
 .quoin/endpoints.json in this directory or above. What to authenticate with: --token-file or --api-key-file,
 else QUOIN_TOKEN or QUOIN_API_KEY, else the same place.
 
-Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 unavailable, 4 comparison failed.`;
+Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 unavailable, 4 not acquired or comparison failed;
+lock run ends with that of its command.`;
 
 /**
  * Runs one command.
@@ -29,11 +34,13 @@ Exit codes: 0 done, 1 refused by the service, 2 wrong usage, 3 unavailable, 4 co
  * @param parameters the arguments, without the names of Node and of the program.
  * @returns the exit code; whatever there is to say has been printed.
  */
-export async function run(parameters: readonly string[], terminal: Terminal): Promise<ExitCode> {
-  const program = createProgram(terminal);
+export async function run(parameters: readonly string[], terminal: Terminal): Promise<number> {
+  const program: Command = new Command("quoinctl");
+  const session = new Session(terminal, () => program.opts<GlobalOptions>());
   try {
+    addCommands(program, session);
     await program.parseAsync(parameters, { from: "user" });
-    return exitCodes.done;
+    return session.exitCode;
   } catch (error) {
     // Commander has printed its message, or the help, by itself.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
@@ -44,8 +51,9 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
   }
 }
 
-function createProgram(terminal: Terminal): Command {
-  const program = new Command("quoinctl")
+function addCommands(program: Command, session: Session): void {
+  const { terminal } = session;
+  program
     .description("Command line of Quoin, the coordination service")
     .version(packageDescription.version)
     .addOption(
@@ -78,12 +86,14 @@ function createProgram(terminal: Terminal): Command {
         ),
     })
     .exitOverride();
-  const session = new Session(terminal, () => program.opts<GlobalOptions>());
   addNamespaceCommands(program, session);
   addKeyValueCommands(program, session);
+  addLockCommands(program, session);
+  addMemoryCommands(program, session);
+  addWatchCommands(program, session);
   addMemberCommands(program, session);
   addLeaderCommands(program, session);
   addStatusCommand(program, session);
   addTokenCommand(program, session);
-  return program;
+  addCompletionCommand(program, session);
 }

@@ -2,6 +2,7 @@
 
 import { type AdminClient, type Client, createAdminClient, createClient } from "../index.ts";
 import { type Connection, findConnection } from "./connection.ts";
+import { exitCodes } from "./exit-code.ts";
 import type { ConnectionOptions } from "./option-source.ts";
 import { type OutputFormat, printResult, type Result } from "./output.ts";
 import type { Terminal } from "./terminal.ts";
@@ -16,6 +17,8 @@ export interface GlobalOptions extends ConnectionOptions {
 /** One run of quoinctl. */
 export class Session {
   readonly terminal: Terminal;
+  /** Exit code of a command that raises nothing; that of a program which it ran. */
+  exitCode: number = exitCodes.done;
   readonly #readOptions: () => GlobalOptions;
 
   /** @param readOptions the global options; called when the command line has been read. */
@@ -27,6 +30,11 @@ export class Session {
   /** Deadline of each operation, in milliseconds; undefined = that of the SDK. */
   get timeoutMs(): number | undefined {
     return this.#readOptions().timeout;
+  }
+
+  /** How results are to be printed. */
+  get outputFormat(): OutputFormat {
+    return this.#readOptions().output;
   }
 
   /** Finds the cluster; raises UsageError when there is none. */

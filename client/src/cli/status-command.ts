@@ -1,6 +1,7 @@
 /** `quoinctl status`: all members in a table. */
 
 import type { Command } from "commander";
+import { formatSize } from "./byte-size.ts";
 import { escapeControls } from "./displayed-text.ts";
 import { type ReportedMember, reportMembers } from "./member-report.ts";
 import type { Session } from "./session.ts";
@@ -9,8 +10,6 @@ const columns = ["ID", "NAME", "ENDPOINT", "STATE", "ROLE", "TERM", "APPLIED", "
 
 /** How long each member may take unless --timeout says otherwise: a member that hangs must not hide the others for long. */
 const defaultTimeoutMs = 2_000;
-
-const sizeUnits = ["B", "KiB", "MiB", "GiB", "TiB"];
 
 /** Adds the command to the program. */
 export function addStatusCommand(program: Command, session: Session): void {
@@ -56,15 +55,4 @@ function memberRow(member: ReportedMember): string[] {
     member.version,
   ];
   return cells.map((cell) => (cell === undefined || cell === "" ? "-" : escapeControls(String(cell))));
-}
-
-/** A size in the largest unit that leaves at least 1, with one decimal above bytes. */
-function formatSize(bytes: number): string {
-  let size = bytes;
-  let unit = 0;
-  while (size >= 1_024 && unit < sizeUnits.length - 1) {
-    size /= 1_024;
-    unit += 1;
-  }
-  return unit === 0 ? `${size} B` : `${size.toFixed(1)} ${sizeUnits[unit]}`;
 }

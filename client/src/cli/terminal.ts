@@ -1,5 +1,9 @@
-/** What a command reads and writes: standard streams, environment, directories, time. Passed in, so that specs choose them. */
+/**
+ * What a command reads and writes: standard streams, environment, directories, time, signals. Passed in, so that specs
+ * choose them.
+ */
 
+import type { EventEmitter } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import type { Runtime } from "../index.ts";
 
@@ -16,5 +20,7 @@ export interface Terminal {
   readonly workingDirectory: string;
   readonly homeDirectory: string;
   /** For commands that wait for something. */
-  readonly runtime: Pick<Runtime, "monotonicMs" | "sleep">;
+  readonly runtime: Pick<Runtime, "monotonicMs" | "sleep" | "after">;
+  /** Emits the signals that this process gets, by their names. Whoever listens to one decides what it does. */
+  readonly signals: Pick<EventEmitter, "on" | "off">;
 }

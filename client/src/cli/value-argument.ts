@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** The largest value of the service; what is larger is not even read to its end. */
+/** The largest value of a key; what is larger is not even read to its end. */
 const maxValueBytes = 1_024 * 1_024;
 
 /** Where a value comes from, as it was given. */
@@ -19,37 +19,43 @@ export interface ValueArgument {
 /**
  * Reads a value. Without an argument and a file it is the standard input, unless a person sits there.
  *
- * @throws UsageError when there is none, more than one, or one that is larger than 1 MiB or cannot be read.
+ * @param maxBytes the largest that is taken; that of a key by default, 1 MiB.
+ * @throws UsageError when there is none, more than one, or one that is larger or cannot be read.
  */
-export async function readValue(terminal: Pick<Terminal, "stdin">, value: ValueArgument): Promise<Uint8Array> {
+export async function readValue(
+  terminal: Pick<Terminal, "stdin">,
+  value: ValueArgument,
+  maxBytes = maxValueBytes,
+): Promise<Uint8Array> {
   if (value.file !== undefined) {
     if (value.argument !== undefined) throw new UsageError("a value and --file exclude each other");
-    return readFileValue(value.file);
+    return readFileValue(value.file, maxBytes);
   }
   if (value.argument !== undefined && value.argument !== "-") return Buffer.from(value.argument);
   if (value.argument === undefined && terminal.stdin.isTTY === true) {
     throw new UsageError("there is no value", "give it as an argument, with --file, or on the standard input");
   }
-  return readAll(terminal.stdin, "the standard input");
+  return readAll(terminal.stdin, "the standard input", maxBytes);
 }
 
 /**
  * Reads a value from a file.
  *
- * @throws UsageError when it is larger than 1 MiB or cannot be read.
+ * @param maxBytes as of readValue.
+ * @throws UsageError when it is larger or cannot be read.
  */
-export async function readFileValue(file: string): Promise<Uint8Array> {
-  return readAll(createReadStream(file), file);
+export async function readFileValue(file: string, maxBytes = maxValueBytes): Promise<Uint8Array> {
+  return readAll(createReadStream(file), file, maxBytes);
 }
 
-async function readAll(source: Readable, name: string): Promise<Uint8Array> {
+async function readAll(source: Readable, name: string, maxBytes: number): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let length = 0;
   try {
     for await (const chunk of source) {
       const bytes = chunk as Buffer;
       length += bytes.length;
-      if (length > maxValueBytes) throw new UsageError(`${name} is larger than a value may be: ${maxValueBytes} bytes`);
+      if (length > maxBytes) throw new UsageError(`${name} is larger than a value may be: ${maxBytes} bytes`);
       chunks.push(bytes);
     }
   } catch (error) {

@@ -1,0 +1,136 @@
+/**
+ * Completion scripts for shells, made from the commands themselves. A script follows the words of the line through the
+ * commands, and offers the commands and options that may come next, the values of an option that has a choice, and the
+ * names of files where nothing else is known.
+ */
+
+import type { Command, Option } from "commander";
+
+/** A command, with all that may follow it. */
+interface Place {
+  /** The words that lead to it, such as `quoinctl kv put`. */
+  readonly path: string;
+  readonly commands: readonly { readonly name: string; readonly description: string }[];
+  readonly options: readonly Option[];
+}
+
+/** By shell: the script for a program. */
+export const completionScripts: ReadonlyMap<string, (program: Command) => string> = new Map([
+  ["bash", bashScript],
+  ["zsh", zshScript],
+  ["fish", fishScript],
+]);
+
+function bashScript(program: Command): string {
+  return `# Completion of quoinctl for bash.
+_quoinctl() {
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" so_far="${program.name()}" index
+  for ((index = 1; index < COMP_CWORD; index++)); do
+${followWord("    ", `\${COMP_WORDS[index]}`, program)}
+  done
+${offer("  ", program, (words) => `mapfile -t COMPREPLY < <(compgen -W ${quote(words.join(" "))} -- "$current")`)}
+}
+complete -o default -F _quoinctl quoinctl
+`;
+}
+
+function zshScript(program: Command): string {
+  return `#compdef quoinctl
+# Completion of quoinctl for zsh.
+_quoinctl() {
+  local previous="\${words[CURRENT-1]}" so_far="${program.name()}" index
+  for ((index = 2; index < CURRENT; index++)); do
+${followWord("    ", `\${words[index]}`, program)}
+  done
+${offer("  ", program, (words) => `compadd -- ${words.map(quote).join(" ")}`)}
+  (( compstate[nmatches] )) || _files
+}
+compdef _quoinctl quoinctl
+`;
+}
+
+/** Takes a word of the line for a command when it may be one there. */
+function followWord(indent: string, word: string, program: Command): string {
+  const paths = places(program).map(({ path }) => path);
+  const known = paths.filter((path) => path !== program.name()).map(quote);
+  return [`case "$so_far ${word}" in`, `  ${known.join("|")}) so_far="$so_far ${word}" ;;`, "esac"]
+    .map((line) => `${indent}${line}`)
+    .join("\n");
+}
+
+/** Offers what may follow, by what has been said so far. */
+function offer(indent: string, program: Command, offerWords: (words: readonly string[]) => string): string {
+  const lines = ['case "$so_far $previous" in'];
+  for (const place of places(program)) {
+    for (const { flags, choices } of choicesOf(place)) {
+      for (const flag of flags) lines.push(`  ${quote(`${place.path} ${flag}`)}) ${offerWords(choices)}; return ;;`);
+    }
+  }
+  lines.push("esac", 'case "$so_far" in');
+  for (const place of places(program)) {
+    const words = [...place.commands.map(({ name }) => name), ...place.options.flatMap(flagsOf)];
+    lines.push(`  ${quote(place.path)}) ${offerWords(words)} ;;`);
+  }
+  lines.push("esac");
+  return lines.map((line) => `${indent}${line}`).join("\n");
+}
+
+function fishScript(program: Command): string {
+  const lines = [
+    "# Completion of quoinctl for fish.",
+    "function __quoinctl_path",
+    `  set -l path ${program.name()}`,
+    "  for word in (commandline -opc)[2..]",
+    '    switch "$path $word"',
+    `      case ${places(program)
+      .slice(1)
+      .map(({ path }) => quote(path))
+      .join(" ")}`,
+    '        set path "$path $word"',
+    "    end",
+    "  end",
+    '  test "$path" = "$argv"',
+    "end",
+  ];
+  for (const { path, commands, options } of places(program)) {
+    const start = `complete -c quoinctl -n ${quote(`__quoinctl_path ${path}`)}`;
+    for (const { name, description } of commands) lines.push(`${start} -f -a ${name} -d ${quote(description)}`);
+    for (const { short, long, description, required, argChoices } of options) {
+      const flags = [short && `-s ${short.slice(1)}`, long && `-l ${long.slice(2)}`].filter(Boolean).join(" ");
+      const value = argChoices === undefined ? (required ? " -r" : "") : ` -x -a ${quote(argChoices.join(" "))}`;
+      lines.push(`${start} ${flags}${value} -d ${quote(description)}`);
+    }
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** The program and all its commands, each before its own; global options may stand anywhere. */
+function places(program: Command): Place[] {
+  const visit = (command: Command, path: string): Place[] => {
+    const help = command.createHelp();
+    const commands = help.visibleCommands(command).filter((one) => command.commands.includes(one));
+    const own = help.visibleOptions(command);
+    const place = {
+      path,
+      commands: commands.map((one) => ({ name: one.name(), description: one.description() })),
+      options: command === program ? own : [...own, ...program.options.filter(({ long }) => long !== "--version")],
+    };
+    return [place, ...commands.flatMap((one) => visit(one, `${path} ${one.name()}`))];
+  };
+  return visit(program, program.name());
+}
+
+function choicesOf({ options }: Place): { readonly flags: readonly string[]; readonly choices: readonly string[] }[] {
+  return options.flatMap((option) =>
+    option.argChoices === undefined ? [] : [{ flags: flagsOf(option), choices: option.argChoices }],
+  );
+}
+
+function flagsOf({ short, long }: Option): string[] {
+  return [short, long].filter((flag) => flag !== undefined);
+}
+
+/** A word that no shell takes apart. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}

@@ -1,0 +1,98 @@
+/**
+ * A command that runs while a lock is held: it inherits the standard streams, finds the hold in its environment, gets the
+ * signals that this process gets, and is terminated when the hold is lost.
+ */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants } from "node:os";
+import type { LockHandle } from "../index.ts";
+import { escapeControls } from "./displayed-text.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** How to run it. */
+export interface HeldCommand {
+  /** The program and its arguments. */
+  readonly words: readonly string[];
+  /** How long the command may take to end when the hold is lost before it is killed, in milliseconds. */
+  readonly killAfterMs: number;
+}
+
+/** Signals that end a command. A terminal sends the first two to the command too, by itself. */
+const terminalSignals: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
+const forwardedSignals: readonly NodeJS.Signals[] = [...terminalSignals, "SIGTERM", "SIGHUP", "SIGUSR2"];
+
+/** What shells answer for a command that cannot be found, or cannot be run. */
+const notFoundCode = 127;
+const notRunnableCode = 126;
+/** What shells add to the number of the signal that has ended a command. */
+const signalCodeBase = 128;
+
+/**
+ * Runs a command while a lock is held.
+ *
+ * @returns its exit code, or as shells say it what kept it from having one.
+ */
+export async function runHeld(
+  terminal: Terminal,
+  handle: LockHandle,
+  { words, killAfterMs }: HeldCommand,
+): Promise<number> {
+  const [program = "", ...parameters] = words;
+  const child = spawn(program, parameters, {
+    cwd: terminal.workingDirectory,
+    env: { ...terminal.environment, ...holdVariables(handle) },
+    stdio: "inherit",
+  });
+  const stopForwarding = forwardSignals(terminal, child);
+  let stopKilling: () => void = () => undefined;
+  const terminate = () => {
+    terminal.stderr.write(`quoinctl: the lock is lost, and the command is terminated\n`);
+    child.kill("SIGTERM");
+    stopKilling = terminal.runtime.after(killAfterMs, () => child.kill("SIGKILL"));
+  };
+  handle.signal.addEventListener("abort", terminate, { once: true });
+  if (handle.signal.aborted) terminate();
+  try {
+    return await new Promise<number>((resolve) => {
+      child.once("error", (error) => resolve(explainFailedStart(terminal, program, error)));
+      child.once("exit", (code, signal) => resolve(exitCodeOf(code, signal)));
+    });
+  } finally {
+    handle.signal.removeEventListener("abort", terminate);
+    stopKilling();
+    stopForwarding();
+  }
+}
+
+function holdVariables({ namespace, name, token, owner }: LockHandle): Record<string, string> {
+  return {
+    QUOIN_NAMESPACE: namespace,
+    QUOIN_LOCK: name,
+    QUOIN_FENCING_TOKEN: String(token),
+    QUOIN_LOCK_OWNER: owner,
+  };
+}
+
+/** While somebody listens to a signal it does not end this process, which has a lock to give back first. */
+function forwardSignals({ signals, stdin }: Terminal, child: ChildProcess): () => void {
+  const isAtTerminal = stdin.isTTY === true;
+  const listeners = forwardedSignals.map((signal) => {
+    const listener = () => {
+      if (!isAtTerminal || !terminalSignals.includes(signal)) child.kill(signal);
+    };
+    signals.on(signal, listener);
+    return { signal, listener };
+  });
+  return () => {
+    for (const { signal, listener } of listeners) signals.off(signal, listener);
+  };
+}
+
+function explainFailedStart(terminal: Terminal, program: string, error: Error): number {
+  terminal.stderr.write(`quoinctl: ${escapeControls(program)} cannot be run: ${escapeControls(error.message)}\n`);
+  return "code" in error && error.code === "ENOENT" ? notFoundCode : notRunnableCode;
+}
+
+function exitCodeOf(code: number | null, signal: NodeJS.Signals | null): number {
+  return signal === null ? (code ?? 0) : signalCodeBase + constants.signals[signal];
+}

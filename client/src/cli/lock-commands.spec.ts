@@ -1,0 +1,233 @@
+import { EventEmitter } from "node:events";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { LockState, RWMode } from "@quoin/proto";
+import { expect } from "chai";
+import {
+  FakeRuntime,
+  type ProgramInput,
+  type ProgramRun,
+  refuse,
+  runProgram,
+  ScriptedMember,
+  until,
+  withTemporaryDirectory,
+} from "../../test/index.ts";
+import { run } from "./program.ts";
+
+const holder = { owner: "me", subject: "user", fencingToken: 7n, acquiredAtMs: 0n, expiresInMs: 12_500n };
+const holderDocument = { owner: "me", subject: "user", fencing_token: 7, acquired_at_ms: 0, expires_in_ms: 12_500 };
+const granted = { acquired: true, fencingToken: 7n, ttlSeconds: 30n, expiresInMs: 30_000n, state: LockState.HELD };
+
+describe("quoinctl lock and rwlock", function () {
+  // Commands that are run are processes: a limit for a busy machine.
+  this.timeout(60_000);
+
+  let member: ScriptedMember;
+  let runtime: FakeRuntime;
+
+  beforeEach(async () => {
+    runtime = new FakeRuntime();
+    member = await ScriptedMember.start({
+      acquireLock: () => ({ ...granted, holder }),
+      acquireRwLock: ({ mode }) => ({ ...granted, mode, holders: [{ ...holder, mode }] }),
+      releaseLock: () => ({ released: true, revision: 9n }),
+      releaseRwLock: () => ({ released: true, revision: 9n }),
+    });
+  });
+
+  afterEach(() => member.stop());
+
+  function quoinctl(parameters: readonly string[], input: ProgramInput = {}): Promise<ProgramRun> {
+    const environment = { QUOIN_ENDPOINTS: member.endpoint, QUOIN_TOKEN: "t", PATH: process.env.PATH ?? "" };
+    return runProgram(run, runtime, parameters, { environment, ...input });
+  }
+
+  function request(): unknown {
+    return member.calls.at(-1)?.request;
+  }
+
+  it("create", async () => {
+    member.scripts.createLock = ({ name }) => ({ name, createdAtMs: 0n, revision: 3n });
+    expect(await quoinctl(["lock", "create", "n/a/b", "--ttl", "1m", "--lock-delay", "5"])).to.include({
+      code: 0,
+      out: "LOCK   CREATED                   REVISION\nn/a/b  1970-01-01T00:00:00.000Z  3\n",
+    });
+    expect(request()).to.deep.equal({ namespace: "n", name: "a/b", ttlSeconds: 60n, lockDelaySeconds: 5n });
+    member.scripts.createRwLock = ({ name }) => ({ name, createdAtMs: 0n, revision: 3n });
+    expect(JSON.parse((await quoinctl(["rwlock", "create", "n/l", "-o", "json"])).out)).to.deep.equal({
+      namespace: "n",
+      name: "l",
+      created_at_ms: 0,
+      revision: 3,
+    });
+  });
+
+  it("describe", async () => {
+    member.scripts.describeLock = () => ({ name: "l", state: LockState.HELD, holder, waiters: 2, ttlSeconds: 30n });
+    expect((await quoinctl(["lock", "describe", "n/l"])).out).to.equal(
+      "LOCK  STATE  OWNER  SUBJECT  TOKEN  EXPIRES IN  WAITING\nn/l   HELD   me     user     7      12.5s       2\n",
+    );
+    const { out } = await quoinctl(["lock", "describe", "n/l", "-o", "json"]);
+    expect(JSON.parse(out)).to.deep.include({ state: "HELD", holders: [holderDocument], waiters: 2, ttl_seconds: 30 });
+    member.scripts.describeRwLock = () => ({ name: "l", state: LockState.FREE, waitingWriters: 1 });
+    expect((await quoinctl(["rwlock", "describe", "n/l"])).out).to.match(/\nn\/l +FREE +- +- +- +- +1\n$/);
+    member.scripts.describeLock = () => refuse({ code: "NOT_FOUND", reason: "LOCK_NOT_FOUND", message: "no lock l" });
+    const missing = await quoinctl(["lock", "describe", "n/l"]);
+    expect(missing).to.include({ code: 1, out: "" });
+    expect(missing.err).to.match(/^quoinctl: no lock l \(LOCK_NOT_FOUND\)\nhint: create it with: quoinctl lock create/);
+  });
+
+  it("acquire, and exit code 4 when others hold it", async () => {
+    expect(await quoinctl(["lock", "acquire", "n/l", "--ttl", "30s", "--wait", "2s", "--owner", "me"])).to.include({
+      code: 0,
+      out: "LOCK  ACQUIRED  TOKEN  EXPIRES IN  STATE  HOLDERS\nn/l   true      7      30.0s       HELD   me\n",
+    });
+    expect(request()).to.deep.equal({
+      namespace: "n",
+      name: "l",
+      ttlSeconds: 30n,
+      owner: "me",
+      waitMs: 2_000n,
+      fencingToken: 0n,
+    });
+    await quoinctl(["lock", "acquire", "n/l", "--token", "7"]);
+    expect(request()).to.deep.include({ fencingToken: 7n, waitMs: 0n, owner: "" });
+    member.scripts.acquireLock = () => ({ acquired: false, holder, state: LockState.HELD });
+    const failed = await quoinctl(["lock", "acquire", "n/l", "-o", "json"]);
+    expect(failed).to.include({ code: 4, err: "quoinctl: n/l was not acquired\n" });
+    expect(JSON.parse(failed.out)).to.deep.include({ acquired: false, holders: [holderDocument] });
+  });
+
+  it("acquire in a mode, with a token to change it", async () => {
+    expect((await quoinctl(["rwlock", "acquire", "n/l"])).out).to.include("me (WRITE)");
+    expect(request()).to.include({ mode: RWMode.WRITE });
+    await quoinctl(["rwlock", "acquire", "n/l", "--mode", "read", "--token", "7"]);
+    expect(request()).to.include({ mode: RWMode.READ, fencingToken: 7n });
+    expect(await quoinctl(["lock", "acquire", "n/l", "--mode", "read"])).to.include({ code: 2 });
+    expect(await quoinctl(["rwlock", "acquire", "n/l", "--mode", "own"])).to.include({ code: 2 });
+  });
+
+  it("release, and force-release", async () => {
+    expect(await quoinctl(["lock", "release", "n/l", "--token", "7"])).to.include({
+      code: 0,
+      out: "LOCK  RELEASED  REVISION\nn/l   true      9\n",
+    });
+    expect(request()).to.deep.equal({ namespace: "n", name: "l", owner: "", fencingToken: 7n });
+    await quoinctl(["rwlock", "release", "n/l", "--mode", "read"]);
+    expect(request()).to.include({ mode: RWMode.READ });
+    member.scripts.forceReleaseLock = ({ rw }) => (rw ? {} : { released: true, previous: holder });
+    expect((await quoinctl(["lock", "force-release", "n/l", "--token", "7", "--reason", "stuck"])).out).to.equal(
+      "LOCK  RELEASED  OWNER  TOKEN\nn/l   true      me     7\n",
+    );
+    expect(request()).to.include({ fencingToken: 7n, reason: "stuck", rw: false });
+    const { out } = await quoinctl(["rwlock", "force-release", "n/l", "-o", "json"]);
+    expect(JSON.parse(out)).to.include({ released: false, previous: null });
+  });
+
+  it("wants NAMESPACE/NAME", async () => {
+    for (const command of ["create", "describe", "acquire", "release", "force-release"]) {
+      const { code, err } = await quoinctl(["lock", command, "l"]);
+      expect(code).to.equal(2);
+      expect(err).to.include("NAMESPACE/NAME");
+    }
+    expect(member.calls).to.have.length(0);
+  });
+
+  describe("run", () => {
+    it("runs the command under the lock, with the hold in its environment, and ends with its exit code", () =>
+      withTemporaryDirectory(async (directory) => {
+        const program = 'echo "$QUOIN_NAMESPACE/$QUOIN_LOCK=$QUOIN_FENCING_TOKEN $QUOIN_LOCK_OWNER $1" > told; exit 9';
+        const words = ["sh", "-c", program, "sh", "--not-an-option"];
+        const options = ["--ttl", "30", "--owner", "me"];
+        expect(await quoinctl(["lock", "run", "n/l", ...options, "--", ...words], { directory })).to.include({
+          code: 9,
+          out: "",
+          err: "",
+        });
+        expect(await readFile(path.join(directory, "told"), "utf8")).to.equal("n/l=7 me --not-an-option\n");
+        expect(member.calls.map(({ method }) => method)).to.deep.equal(["acquireLock", "releaseLock"]);
+        expect(member.calls[0]?.request).to.include({ ttlSeconds: 30n, owner: "me", waitMs: 3_590_000n });
+      }));
+
+    it("runs it under a read-write lock too", async () => {
+      const { code } = await quoinctl(["rwlock", "run", "n/l", "--mode", "read", "--", "true"], { directory: "/" });
+      expect(code).to.equal(0);
+      expect(member.calls.map(({ method }) => method)).to.deep.equal(["acquireRwLock", "releaseRwLock"]);
+      expect(member.calls[0]?.request).to.include({ mode: RWMode.READ });
+    });
+
+    it("runs nothing, with exit code 4, when the lock is not acquired", () =>
+      withTemporaryDirectory(async (directory) => {
+        member.scripts.acquireLock = () => ({ acquired: false, holder, state: LockState.HELD });
+        const words = ["sh", "-c", "touch ran"];
+        const { code, err } = await quoinctl(["lock", "run", "n/l", "--wait", "0", "--", ...words], { directory });
+        expect(code).to.equal(4);
+        expect(err).to.include("me holds it (NOT_ACQUIRED)");
+        expect(member.calls[0]?.request).to.include({ waitMs: 0n });
+        expect(await readFile(path.join(directory, "ran")).catch(() => "nothing")).to.equal("nothing");
+      }));
+
+    it("answers as shells do when the command cannot be run, or was killed, and gives the lock back", async () => {
+      const missing = await quoinctl(["lock", "run", "n/l", "--", "/no/such/program"], { directory: "/" });
+      expect(missing.code).to.equal(127);
+      expect(missing.err).to.include("/no/such/program cannot be run");
+      expect((await quoinctl(["lock", "run", "n/l", "--", "/etc/passwd"], { directory: "/" })).code).to.equal(126);
+      const killed = await quoinctl(["lock", "run", "n/l", "--", "sh", "-c", "kill -9 $$"], { directory: "/" });
+      expect(killed.code).to.equal(128 + 9);
+      expect(member.callsOf("releaseLock")).to.have.length(3);
+    });
+
+    it("hands signals on to the command, and gives the lock back when that has ended", () =>
+      withTemporaryDirectory(async (directory) => {
+        const signals = new EventEmitter();
+        const program = 'trap "exit 5" TERM; touch ready; while :; do sleep 0.02; done';
+        const ended = quoinctl(["lock", "run", "n/l", "--", "sh", "-c", program], { directory, signals });
+        await untilThere(path.join(directory, "ready"));
+        signals.emit("SIGTERM");
+        expect((await ended).code).to.equal(5);
+        expect(member.callsOf("releaseLock")).to.have.length(1);
+        expect(signals.eventNames()).to.deep.equal([]);
+      }));
+
+    it("terminates the command when the lock is lost, with exit code 1", () =>
+      withTemporaryDirectory(async (directory) => {
+        member.scripts.acquireLock = ({ fencingToken }) =>
+          fencingToken === 0n
+            ? { ...granted, ttlSeconds: 1n, expiresInMs: 1_000n }
+            : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
+        const program = 'trap "touch ended; exit 0" TERM; while :; do sleep 0.02; done';
+        const { code, err } = await quoinctl(["lock", "run", "n/l", "--", "sh", "-c", program], { directory });
+        expect(code).to.equal(1);
+        expect(err).to.include("the lock is lost, and the command is terminated");
+        expect(err).to.include("(LOCK_LOST)");
+        await untilThere(path.join(directory, "ended"));
+        expect(member.callsOf("releaseLock")).to.have.length(0);
+      }));
+
+    it("kills a command that does not end by itself then", () =>
+      withTemporaryDirectory(async (directory) => {
+        member.scripts.acquireLock = ({ fencingToken }) =>
+          fencingToken === 0n
+            ? { ...granted, ttlSeconds: 1n, expiresInMs: 1_000n }
+            : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
+        const program = 'trap "" TERM; while :; do sleep 0.02; done';
+        const words = ["--kill-after", "3s", "--", "sh", "-c", program];
+        const ended = quoinctl(["lock", "run", "n/l", ...words], { directory });
+        await until("the end to be planned", () => runtime.nextTimerMs === 3_000);
+        runtime.advance(3_000);
+        expect((await ended).code).to.equal(1);
+      }));
+  });
+});
+
+async function untilThere(file: string): Promise<void> {
+  let isThere = false;
+  await until(file, () => {
+    readFile(file).then(
+      () => (isThere = true),
+      () => undefined,
+    );
+    return isThere;
+  });
+}

@@ -1,0 +1,210 @@
+/** `quoinctl lock …` and `quoinctl rwlock …` */
+
+import { type Command, Option } from "commander";
+import type { LockMode } from "../index.ts";
+import { parseCount, parsePositiveCount } from "./count.ts";
+import { parseDurationMs, parseDurationSeconds, parseWaitMs } from "./duration.ts";
+import { NotAsExpectedError } from "./failure.ts";
+import { runHeld } from "./held-command.ts";
+import { parseNameArgument } from "./key-argument.ts";
+import { exclusiveLocks, type LockKind, type LockTarget, readWriteLocks } from "./lock-kinds.ts";
+import { acquiredLock, describedLock, forcedLock, lockCell } from "./lock-result.ts";
+import type { Session } from "./session.ts";
+
+/** How long `lock run` waits by itself, in milliseconds: less than the hour that the service lets a request wait. */
+const longestWaitMs = 3_590_000;
+
+/** How long a command may take to end by itself when the lock is lost, in milliseconds. */
+const defaultKillAfterMs = 10_000;
+
+/** Adds the commands to the program. */
+export function addLockCommands(program: Command, session: Session): void {
+  for (const kind of [exclusiveLocks, readWriteLocks]) {
+    const lock = program.command(kind.command).description(`create, hold and inspect ${kind.title}s`);
+    addCreate(lock, session, kind);
+    addDescribe(lock, session, kind);
+    addAcquire(lock, session, kind);
+    addRelease(lock, session, kind);
+    addForceRelease(lock, session, kind);
+    addRun(lock, session, kind);
+  }
+}
+
+interface ModeOptions {
+  readonly mode?: "read" | "write";
+}
+
+interface HoldOptions extends ModeOptions {
+  readonly ttl?: number;
+  readonly owner?: string;
+}
+
+function addCreate(lock: Command, session: Session, kind: LockKind): void {
+  lock
+    .command("create <NAMESPACE/NAME>")
+    .description(`create ${article(kind)}, which is free at first and never deleted`)
+    .addOption(
+      new Option("--ttl <DURATION>", "how long a hold lasts that is not renewed (default: 30s)").argParser(
+        parseDurationSeconds,
+      ),
+    )
+    .addOption(
+      new Option(
+        "--lock-delay <DURATION>",
+        "how long nobody gets the lock after a hold expired or was forced",
+      ).argParser(parseDurationSeconds),
+    )
+    .action(async (text: string, { ttl, lockDelay }: { readonly ttl?: number; readonly lockDelay?: number }) => {
+      const target = parseLock(text);
+      const created = await session.withClient((client) =>
+        kind.create(client, target, { ttlSeconds: ttl, lockDelaySeconds: lockDelay }),
+      );
+      session.print({
+        document: { ...target, created_at_ms: created.createdAtMs, revision: created.revision },
+        shown: {
+          columns: ["LOCK", "CREATED", "REVISION"],
+          rows: [[lockCell(target), new Date(created.createdAtMs).toISOString(), String(created.revision)]],
+        },
+      });
+    });
+}
+
+function addDescribe(lock: Command, session: Session, kind: LockKind): void {
+  lock
+    .command("describe <NAMESPACE/NAME>")
+    .description("show who holds a lock, until when, and how many wait")
+    .action(async (text: string) => {
+      const target = parseLock(text);
+      session.print(describedLock(target, await session.withClient((client) => kind.describe(client, target))));
+    });
+}
+
+function addAcquire(lock: Command, session: Session, kind: LockKind): void {
+  const command = lock
+    .command("acquire <NAMESPACE/NAME>")
+    .description("acquire a lock, or renew a hold; exit code 4 if others hold it. It ends by itself: see run")
+    .addOption(ttlOption())
+    .addOption(ownerOption())
+    .addOption(new Option("--wait <DURATION>", "how long to wait for it (default: not at all)").argParser(parseWaitMs))
+    .addOption(new Option("--token <N>", renewalText(kind)).argParser(parsePositiveCount).conflicts("wait"));
+  addMode(command, kind, "how to hold it (default: write)");
+  command.action(async (text: string, options: HoldOptions & { readonly wait?: number; readonly token?: number }) => {
+    const target = parseLock(text);
+    const { ttl: ttlSeconds, owner, wait: waitMs, token } = options;
+    const acquisition = await session.withClient((client) =>
+      kind.acquire(client, target, modeOf(options), token, { ttlSeconds, owner, waitMs }),
+    );
+    session.print(acquiredLock(target, acquisition));
+    if (!acquisition.acquired) throw new NotAsExpectedError(`${text} was not acquired`);
+  });
+}
+
+function addRelease(lock: Command, session: Session, kind: LockKind): void {
+  const command = lock
+    .command("release <NAMESPACE/NAME>")
+    .description("give a lock back; who waits gets it at once")
+    .addOption(new Option("--token <N>", "the hold with this token").argParser(parsePositiveCount))
+    .addOption(ownerOption());
+  addMode(command, kind, "the hold in this mode");
+  command.action(async (text: string, options: ModeOptions & { readonly token?: number; readonly owner?: string }) => {
+    const target = parseLock(text);
+    const { token: fencingToken, owner } = options;
+    const { revision } = await session.withClient((client) =>
+      kind.release(client, target, modeOf(options), { fencingToken, owner }),
+    );
+    session.print({
+      document: { ...target, released: true, revision },
+      shown: { columns: ["LOCK", "RELEASED", "REVISION"], rows: [[lockCell(target), "true", String(revision)]] },
+    });
+  });
+}
+
+function addForceRelease(lock: Command, session: Session, kind: LockKind): void {
+  lock
+    .command("force-release <NAMESPACE/NAME>")
+    .description("take a lock away from whoever holds it (needs the access admin)")
+    .addOption(new Option("--token <N>", "only if the hold with this token is still live").argParser(parseCount))
+    .option("--reason <TEXT>", "why, for the record")
+    .action(async (text: string, { token, reason }: { readonly token?: number; readonly reason?: string }) => {
+      const target = parseLock(text);
+      const forced = await session.withClient((client) =>
+        kind.forceRelease(client, target, { fencingToken: token, reason }),
+      );
+      session.print(forcedLock(target, forced));
+    });
+}
+
+function addRun(lock: Command, session: Session, kind: LockKind): void {
+  const command = lock
+    .command("run <NAMESPACE/NAME> <COMMAND...>")
+    .usage("[options] <NAMESPACE/NAME> -- <COMMAND...>")
+    .description("run a command while holding a lock, and end with its exit code; 4 if the lock was not acquired")
+    .addOption(ttlOption())
+    .addOption(ownerOption())
+    .addOption(
+      new Option("--wait <DURATION>", "how long to wait for the lock, 0 = not at all")
+        .argParser(parseWaitMs)
+        .default(longestWaitMs, "as long as the service allows, 59m50s"),
+    )
+    .addOption(
+      new Option("--kill-after <DURATION>", "when the lock is lost: from SIGTERM to SIGKILL")
+        .argParser(parseDurationMs)
+        .default(defaultKillAfterMs, "10s"),
+    )
+    .addHelpText("after", runHelp);
+  addMode(command, kind, "how to hold it (default: write)");
+  command.action(
+    async (
+      text: string,
+      words: readonly string[],
+      options: HoldOptions & { readonly wait: number; readonly killAfter: number },
+    ) => {
+      const target = parseLock(text);
+      const { ttl: ttlSeconds, owner, wait: waitMs, killAfter: killAfterMs } = options;
+      session.exitCode = await session.withClient((client) =>
+        kind.withLock(
+          client,
+          target,
+          modeOf(options),
+          (handle) => runHeld(session.terminal, handle, { words, killAfterMs }),
+          { ttlSeconds, owner, waitMs },
+        ),
+      );
+    },
+  );
+}
+
+const runHelp = `
+The command finds QUOIN_NAMESPACE, QUOIN_LOCK, QUOIN_LOCK_OWNER and QUOIN_FENCING_TOKEN in its environment; writes can be
+guarded with them: quoinctl kv put --guard "$QUOIN_LOCK=$QUOIN_FENCING_TOKEN" … (for a read-write lock: --rw-guard).
+When the lock is lost, the command is terminated and the exit code is 1.`;
+
+function parseLock(text: string): LockTarget {
+  return parseNameArgument(text, "lock", "NAME");
+}
+
+function ttlOption(): Option {
+  const description = "how long the hold lasts unless it is renewed (default: that of the lock)";
+  return new Option("--ttl <DURATION>", description).argParser(parseDurationSeconds);
+}
+
+function ownerOption(): Option {
+  return new Option("--owner <LABEL>", "label of the holder");
+}
+
+function addMode(command: Command, { hasModes }: LockKind, description: string): void {
+  if (hasModes) command.addOption(new Option("--mode <MODE>", description).choices(["read", "write"]));
+}
+
+function modeOf({ mode }: ModeOptions): LockMode | undefined {
+  if (mode === undefined) return undefined;
+  return mode === "read" ? "READ" : "WRITE";
+}
+
+function renewalText({ hasModes }: LockKind): string {
+  return hasModes ? "renew the hold with this token, or change its mode" : "renew the hold with this token";
+}
+
+function article({ title }: LockKind): string {
+  return title.startsWith("e") ? `an ${title}` : `a ${title}`;
+}

@@ -1,0 +1,135 @@
+/** The two kinds of locks as the commands see them: what differs between them is here, and nowhere else. */
+
+import type {
+  AcquireOptions,
+  Client,
+  CreateLockOptions,
+  CreateLockResult,
+  ForceReleaseOptions,
+  HoldOptions,
+  LockHandle,
+  LockHold,
+  LockMode,
+  ReleaseLockOptions,
+} from "../index.ts";
+
+/** A lock in its namespace. */
+export interface LockTarget {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** A hold of either kind; without a mode it is exclusive. */
+export type ShownHold = LockHold & { readonly mode?: LockMode };
+
+/** What a lock is doing. */
+export interface ShownLock {
+  readonly state: string;
+  readonly holders: readonly ShownHold[];
+  /** Numbers of requests that wait, under the names that they have in JSON. */
+  readonly waiting: Readonly<Record<string, number>>;
+  readonly ttlSeconds: number;
+  readonly lockDelaySeconds: number;
+  readonly lastFencingToken: number;
+  readonly createdAtMs: number;
+  readonly revision: number;
+}
+
+/** What a request for a lock was answered. */
+export interface ShownAcquisition {
+  readonly acquired: boolean;
+  readonly fencingToken: number;
+  readonly ttlSeconds: number;
+  readonly expiresInMs: number;
+  readonly holders: readonly ShownHold[];
+  readonly queueLength: number;
+  readonly state: string;
+  readonly waitedMs: number;
+  readonly revision: number;
+}
+
+/** What a release by force was answered. */
+export interface ShownForce {
+  readonly released: boolean;
+  readonly previous: ShownHold | undefined;
+  readonly revision: number;
+}
+
+/** A kind of locks, with its operations. The mode is that of the option; undefined where it was not given. */
+export interface LockKind {
+  /** The command, such as `lock`. */
+  readonly command: string;
+  /** What it is, for the help. */
+  readonly title: string;
+  readonly hasModes: boolean;
+  create(client: Client, target: LockTarget, options: CreateLockOptions): Promise<CreateLockResult>;
+  describe(client: Client, target: LockTarget): Promise<ShownLock>;
+  /** @param token of a hold to renew, or of which to change the mode; undefined = a new hold. */
+  acquire(
+    client: Client,
+    target: LockTarget,
+    mode: LockMode | undefined,
+    token: number | undefined,
+    options: AcquireOptions,
+  ): Promise<ShownAcquisition>;
+  release(
+    client: Client,
+    target: LockTarget,
+    mode: LockMode | undefined,
+    options: ReleaseLockOptions,
+  ): Promise<{ readonly revision: number }>;
+  forceRelease(client: Client, target: LockTarget, options: ForceReleaseOptions): Promise<ShownForce>;
+  withLock<Result>(
+    client: Client,
+    target: LockTarget,
+    mode: LockMode | undefined,
+    work: (handle: LockHandle) => Promise<Result>,
+    options: HoldOptions,
+  ): Promise<Result>;
+}
+
+/** The mode of a request that does not say it: nobody is surprised by others. */
+const defaultMode: LockMode = "WRITE";
+
+/** Exclusive locks. */
+export const exclusiveLocks: LockKind = {
+  command: "lock",
+  title: "exclusive lock",
+  hasModes: false,
+  create: ({ locks }, { namespace, name }, options) => locks.create(namespace, name, options),
+  describe: async ({ locks }, { namespace, name }) => {
+    const { holder, waiters, ...rest } = await locks.describe(namespace, name);
+    return { ...rest, holders: holder === undefined ? [] : [holder], waiting: { waiters } };
+  },
+  acquire: async ({ locks }, { namespace, name }, _mode, token, options) => {
+    const { holder, ...rest } =
+      token === undefined
+        ? await locks.acquire(namespace, name, options)
+        : await locks.renew(namespace, name, token, options);
+    return { ...rest, holders: holder === undefined ? [] : [holder] };
+  },
+  release: ({ locks }, { namespace, name }, _mode, options) => locks.release(namespace, name, options),
+  forceRelease: ({ locks }, { namespace, name }, options) => locks.forceRelease(namespace, name, options),
+  withLock: ({ locks }, { namespace, name }, _mode, work, options) => locks.withLock(namespace, name, work, options),
+};
+
+/** Read-write locks. */
+export const readWriteLocks: LockKind = {
+  command: "rwlock",
+  title: "read-write lock",
+  hasModes: true,
+  create: (client, { namespace, name }, options) => client.readWriteLocks.create(namespace, name, options),
+  describe: async (client, { namespace, name }) => {
+    const { waitingReaders, waitingWriters, ...rest } = await client.readWriteLocks.describe(namespace, name);
+    return { ...rest, waiting: { waiting_readers: waitingReaders, waiting_writers: waitingWriters } };
+  },
+  acquire: ({ readWriteLocks: locks }, { namespace, name }, mode = defaultMode, token, options) =>
+    token === undefined
+      ? locks.acquire(namespace, name, mode, options)
+      : locks.renew(namespace, name, mode, token, options),
+  release: (client, { namespace, name }, mode, options) =>
+    client.readWriteLocks.release(namespace, name, { ...options, mode }),
+  forceRelease: (client, { namespace, name }, options) => client.readWriteLocks.forceRelease(namespace, name, options),
+  withLock: (client, { namespace, name }, mode = defaultMode, work, options) =>
+    client.readWriteLocks.withLock(namespace, name, mode, work, options),
+};

@@ -1,0 +1,34 @@
+/** A bar on the standard error for transfers that take several calls; nothing at all unless that is a terminal. */
+
+import { formatSize } from "./byte-size.ts";
+import { ProgressLine } from "./progress-line.ts";
+import type { Terminal } from "./terminal.ts";
+
+const barCharacters = 30;
+
+/**
+ * Does a transfer, and shows how far it is.
+ *
+ * @param verb what is done, such as `writing`.
+ * @param transfer tells its progress in bytes.
+ */
+export async function withTransferProgress<Result>(
+  terminal: Pick<Terminal, "stderr">,
+  verb: string,
+  transfer: (onProgress: (doneBytes: number, totalBytes: number) => void) => Promise<Result>,
+): Promise<Result> {
+  const line = new ProgressLine(terminal);
+  try {
+    return await transfer((done, total) => {
+      if (total > 0) line.show(`${verb} ${bar(done / total)} ${formatSize(done)} of ${formatSize(total)}`);
+    });
+  } finally {
+    line.clear();
+  }
+}
+
+function bar(part: number): string {
+  const full = Math.floor(part * barCharacters);
+  const percent = `${Math.floor(part * 100)}%`.padStart(4);
+  return `[${"#".repeat(full)}${"-".repeat(barCharacters - full)}] ${percent}`;
+}

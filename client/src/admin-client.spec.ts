@@ -193,6 +193,12 @@ describe("AdminClient", () => {
     }
   });
 
+  it("gives up history", async () => {
+    member.scripts.compact = ({ revision }) => ({ compactRevision: revision - 1n });
+    expect(await admin.compact(8)).to.equal(7);
+    expect(member.calls[0]?.request).to.deep.equal({ revision: 8n });
+  });
+
   it("wants endpoints that are host:port, at least one", () => {
     for (const options of [{ endpoint: "nowhere" }, { endpoints: [] }, { endpoints: ["h:1", "nowhere"] }]) {
       expect(() => createAdminClient({ ...options, credentials: { token: "t" } })).to.throw(QuoinError, "host:port");

@@ -9,6 +9,7 @@
 import {
   AddMemberResponse,
   BootstrapResponse,
+  CompactResponse,
   enumName,
   GetStatusResponse,
   ListMembersResponse,
@@ -42,6 +43,7 @@ const bootstrapMethod = unaryMethod(service.bootstrap, BootstrapResponse);
 const addMemberMethod = unaryMethod(service.addMember, AddMemberResponse);
 const promoteMembersMethod = unaryMethod(service.promoteMembers, PromoteMembersResponse);
 const removeMembersMethod = unaryMethod(service.removeMembers, RemoveMembersResponse);
+const compactMethod = unaryMethod(service.compact, CompactResponse);
 const transferLeadershipMethod = unaryMethod(service.transferLeadership, TransferLeadershipResponse);
 
 /** One member, by its admin or public gRPC endpoint, as `host:port`. The client stays with it, whoever leads. */
@@ -238,6 +240,17 @@ export class AdminClient {
     const { targetId = "", ifTerm = 0 } = options;
     const request = { targetId: textField("target_id", targetId), ifTerm: int64Field("if_term", ifTerm) };
     return toPlain((await execute(this.#context, transferLeadershipMethod, request, options)).message);
+  }
+
+  /**
+   * Gives up the history of changes below a revision: watches cannot begin there any more. One that is not reached yet
+   * counts as the newest.
+   *
+   * @returns the oldest revision at which a watch can begin from now on.
+   */
+  async compact(revision: number, options: CallOptions = {}): Promise<number> {
+    const request = { revision: int64Field("revision", revision) };
+    return Number((await execute(this.#context, compactMethod, request, options)).message.compactRevision);
   }
 
   /** Closes the connections. */

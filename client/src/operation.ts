@@ -235,7 +235,8 @@ class Operation<Request, Response> {
   }
 }
 
-function assertTimeout(timeoutMs: number): void {
+/** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a time that no timer can measure. */
+export function assertTimeout(timeoutMs: number): void {
   if (timeoutMs > 0 && timeoutMs <= maxTimeoutMs) return;
   throw badField("timeoutMs", `must be more than 0 and at most ${maxTimeoutMs}, not ${timeoutMs}`);
 }

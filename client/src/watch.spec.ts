@@ -278,6 +278,7 @@ describe("watches", function () {
         [client.watch.keys("\ud800"), "namespace"],
         [client.watch.keys("n", { prefix: "\ud800" }), "prefix"],
         [client.watch.keys("n", { startRevision: 2 ** 53 }), "start_revision"],
+        [client.watch.keys("n", { timeoutMs: 0 }), "timeoutMs"],
         [client.watch.locks("n", { namePrefix: "\ud800" }), "name_prefix"],
         [client.watch.locks("n", { progressIntervalMs: 0.5 }), "progress_interval_ms"],
       ] as const) {

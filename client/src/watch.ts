@@ -15,7 +15,7 @@ import { CompactedError } from "./compacted-error.ts";
 import { connect } from "./connect.ts";
 import { EndableIterator } from "./endable-iterator.ts";
 import { type MessageStream, openMessageStream, type StreamMethod } from "./message-stream.ts";
-import type { CallOptions, OperationContext } from "./operation.ts";
+import { assertTimeout, type CallOptions, type OperationContext } from "./operation.ts";
 import { QuoinError } from "./quoin-error.ts";
 
 /** Options of every watch. */
@@ -73,6 +73,7 @@ export async function openWatch<Request, Message extends WatchMessage, Event>(
   source: WatchSource<Request, Message, Event>,
   options: WatchOptions,
 ): Promise<Watch<Event>> {
+  assertTimeout(options.timeoutMs ?? context.timeoutMs);
   const ending = new AbortController();
   const streams = new WatchStreams(context, source, options, ending.signal);
   await streams.begin();

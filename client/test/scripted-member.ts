@@ -15,6 +15,8 @@ import {
   AllocateMemoryResponse,
   BootstrapRequest,
   BootstrapResponse,
+  CompactRequest,
+  CompactResponse,
   CompareAndSwapRequest,
   CompareAndSwapResponse,
   CreateLockRequest,
@@ -154,6 +156,7 @@ const methods = {
     addMember: [AddMemberRequest, AddMemberResponse],
     promoteMembers: [PromoteMembersRequest, PromoteMembersResponse],
     removeMembers: [RemoveMembersRequest, RemoveMembersResponse],
+    compact: [CompactRequest, CompactResponse],
     transferLeadership: [TransferLeadershipRequest, TransferLeadershipResponse],
   },
 } as const;

@@ -1,0 +1,17 @@
+/**
+ * Connects the examples: to the cluster of QUOIN_ENDPOINTS with the token of QUOIN_TOKEN, or to the one that `npm start` runs,
+ * of which `.quoin/endpoints.json` in the working directory tells the addresses and an API key.
+ */
+
+import { readFileSync } from "node:fs";
+import { type Client, createClient } from "@quoin/client";
+
+/** Makes a client. */
+export function connect(): Client {
+  const { QUOIN_ENDPOINTS: endpoints, QUOIN_TOKEN: token } = process.env;
+  if (endpoints !== undefined && token !== undefined) {
+    return createClient({ endpoints: endpoints.split(","), credentials: { token } });
+  }
+  const { grpc, http, apiKey } = JSON.parse(readFileSync(".quoin/endpoints.json", "utf8"));
+  return createClient({ endpoints: grpc, credentials: { apiKey, httpEndpoints: http } });
+}

@@ -1,0 +1,35 @@
+/** Watches: changes as they happen, each once and in order, and going on later where another watch has stopped. */
+
+import { connect } from "./connect.ts";
+
+const client = connect();
+
+const watch = await client.watch.keys("default", { prefix: "example-watch/", includePrevious: true });
+const put = (count: string) => client.keyValue.put("default", "example-watch/count", count);
+await put("one");
+await put("two");
+
+const text = new TextDecoder();
+let seen = 0;
+let resume = 0;
+for await (const { events, revision } of watch) {
+  for (const { type, kv, previous } of events) {
+    const before = previous === undefined ? "nothing" : text.decode(previous.value);
+    console.log(`${type} ${kv.key}: ${text.decode(kv.value)}, before: ${before}`);
+  }
+  seen += events.length;
+  // Everything up to here is dealt with: this is what another process would need to go on.
+  resume = revision + 1;
+  if (seen === 2) break;
+}
+
+// Nobody watches now, and nothing is lost.
+await put("three");
+await client.keyValue.delete("default", "example-watch/count");
+const rest = await client.watch.keys("default", { prefix: "example-watch/", startRevision: resume });
+for await (const { events } of rest) {
+  for (const { type, kv } of events) console.log(`later: ${type} ${text.decode(kv.value)}`);
+  seen += events.length;
+  if (seen === 4) break;
+}
+client.close();

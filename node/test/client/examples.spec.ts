@@ -1,0 +1,170 @@
+/** The examples of the SDK, and the commands of quoinctl that belong to them, as a reader runs them: on three real members. */
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import { ClusterUnderTest, TemporaryDirectories, TestProcess, until } from "../harness/index.ts";
+
+const EXAMPLES = new URL("../../../client/examples/", import.meta.url);
+const QUOINCTL = fileURLToPath(new URL("../../../client/bin/quoinctl.js", import.meta.url));
+
+/** What is added to the number of the signal that has ended a command. */
+const SIGNAL_CODE_BASE = 128;
+
+/** What each example prints. */
+const EXPECTED: Readonly<Record<string, readonly string[]>> = {
+  "keys.ts": [
+    'read "hello"',
+    "changed it",
+    "a second change is refused: true",
+    "listed example/greeting, version 2",
+    "listed example/number, version 1",
+    "removed it",
+  ],
+  "locks.ts": [
+    "the first holds the lock, guarded: true",
+    "the second holds it under a greater token: true",
+    "a late write of the first is refused",
+    "a READ and a READ hold the read-write lock",
+    "then it is FREE",
+  ],
+  "memory.ts": [
+    "hello, world",
+    "wrote 4128768 of 6291456 bytes",
+    "wrote 6291456 of 6291456 bytes",
+    "read the same: true",
+    "shrunk to 12 bytes",
+  ],
+  "watch.ts": [
+    "PUT example-watch/count: one, before: nothing",
+    "PUT example-watch/count: two, before: one",
+    "later: PUT three",
+    "later: DELETE three",
+  ],
+  "election.ts": [
+    "the leader is first",
+    "the leader is second, under a greater token: true",
+    "the last leader that was observed is second",
+    "afterwards the leader is nobody",
+  ],
+};
+
+describe("examples on three members", () => {
+  const directories = new TemporaryDirectories();
+  const running: TestProcess[] = [];
+  let cluster: ClusterUnderTest;
+  let directory: string;
+
+  before(async () => {
+    cluster = await ClusterUnderTest.start(3);
+    directory = directories.make();
+  });
+
+  afterEach(async function () {
+    for (const child of running.splice(0)) {
+      await child.dispose();
+    }
+    if (this.currentTest?.state === "failed") {
+      console.log(await cluster.describe());
+    }
+  });
+
+  after(async () => {
+    await cluster.dispose();
+    directories.removeAll();
+  });
+
+  async function start(program: string, args: readonly string[] = [], input?: string): Promise<TestProcess> {
+    const env = {
+      ...process.env,
+      HOME: directory,
+      QUOIN_ENDPOINTS: cluster.endpoints.join(","),
+      QUOIN_TOKEN: await cluster.tokens.token(),
+    };
+    const child = new TestProcess(program, args, { cwd: directory, env, ...(input === undefined ? {} : { input }) });
+    running.push(child);
+    return child;
+  }
+
+  async function quoinctl(args: readonly string[], input?: string): Promise<TestProcess & { code: number | null }> {
+    const child = await start(QUOINCTL, args, input);
+    const { code } = await child.ended;
+    return Object.assign(child, { code });
+  }
+
+  async function printed(args: readonly string[], input?: string): Promise<string> {
+    const { code, stdout, stderr } = await quoinctl(args, input);
+    expect(code, stderr).to.equal(0);
+    return stdout;
+  }
+
+  for (const [name, lines] of Object.entries(EXPECTED)) {
+    // The second run finds what the first has left behind.
+    it(`${name} does what it says, twice`, async () => {
+      for (let run = 1; run <= 2; run++) {
+        const child = await start(fileURLToPath(new URL(name, EXAMPLES)));
+        expect((await child.ended).code, child.stderr).to.equal(0);
+        expect(child.stdout.trimEnd().split("\n")).to.deep.equal(lines);
+      }
+    });
+  }
+
+  it("quoinctl lock run guards what its command writes, keeps others out meanwhile, and gives the lock back", async () => {
+    await printed(["lock", "create", "default/run"]);
+    const put = `"${process.execPath}" "${QUOINCTL}" kv put --guard "$QUOIN_LOCK=$QUOIN_FENCING_TOKEN" default/run mine`;
+    const words = ["sh", "-c", `${put} && echo written && exec sleep 600`];
+    const held = await start(QUOINCTL, ["lock", "run", "default/run", "--", ...words]);
+    await held.untilPrinted("written");
+    const others = await quoinctl(["lock", "acquire", "default/run"]);
+    expect(others.code).to.equal(4);
+    const { fencing_token: token } = JSON.parse(await printed(["lock", "describe", "default/run", "-o", "json"]))
+      .holders[0];
+    held.signal("SIGTERM");
+    expect((await held.ended).code).to.equal(SIGNAL_CODE_BASE + 15);
+    const late = await quoinctl(["kv", "put", "--guard", `run=${token}`, "default/run", "late"]);
+    expect(late.code).to.equal(1);
+    expect(late.stderr).to.include("(FENCED)");
+    expect(await printed(["kv", "get", "default/run"])).to.equal("mine\n");
+    expect(JSON.parse(await printed(["lock", "describe", "default/run", "-o", "json"])).state).to.equal("FREE");
+  });
+
+  it("quoinctl lock run terminates its command when the lock is taken away", async () => {
+    await printed(["lock", "create", "default/forced"]);
+    const words = ["sh", "-c", 'trap "echo ended; exit 0" TERM; echo running; while :; do sleep 0.05; done'];
+    const held = await start(QUOINCTL, ["lock", "run", "default/forced", "--ttl", "3", "--", ...words]);
+    await held.untilPrinted("running");
+    await printed(["lock", "force-release", "default/forced", "--reason", "a test"]);
+    expect((await held.ended).code).to.equal(1);
+    expect(held.stdout).to.include("ended");
+    expect(held.stderr).to.include("(LOCK_LOST)");
+  });
+
+  it("quoinctl memory moves files in and out, and quoinctl watch tells changes of keys and locks", async () => {
+    const { region_id: region } = JSON.parse(await printed(["memory", "allocate", "default", "9MiB", "-o", "json"]));
+    const source = join(directory, "source");
+    const target = join(directory, "target");
+    const content = Buffer.alloc(9 * 1024 * 1024, "some bytes ");
+    writeFileSync(source, content);
+    await printed(["memory", "write", `default/${region}`, "--file", source]);
+    await printed(["memory", "read", `default/${region}`, "--output-file", target]);
+    expect(Buffer.compare(readFileSync(target), content)).to.equal(0);
+    await printed(["memory", "free", `default/${region}`]);
+    expect((await quoinctl(["memory", "describe", `default/${region}`])).code).to.equal(1);
+
+    const keys = await start(QUOINCTL, ["watch", "keys", "default/watched", "--limit", "2"]);
+    const locks = await start(QUOINCTL, ["watch", "locks", "default/watched", "--limit", "2"]);
+    await until("the watches", () => [keys, locks].every(({ stderr }) => stderr.includes("watching from")));
+    await printed(["kv", "put", "default/watched", "1"]);
+    await printed(["kv", "delete", "default/watched"]);
+    expect((await keys.ended).code).to.equal(0);
+    expect(keys.stdout).to.match(/^[0-9]+ {2}PUT {7}watched {2}1\n[0-9]+ {2}DELETE {4}watched\n$/);
+    await printed(["lock", "create", "default/watched"]);
+    await printed(["lock", "acquire", "default/watched"]);
+    await printed(["lock", "release", "default/watched"]);
+    expect((await locks.ended).code).to.equal(0);
+    expect(locks.stdout).to.match(
+      /^[0-9]+ {2}ACQUIRED {2}watched {2}token ([0-9]+) .*\n[0-9]+ {2}RELEASED {2}watched {2}token \1 .*\n$/,
+    );
+  });
+});

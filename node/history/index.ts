@@ -12,6 +12,7 @@ export {
 export { judgeHistory } from "./judgement.ts";
 export { lockCheck } from "./lock-check.ts";
 export type { LockAnswer, LockMode, LockOperation, LockRecord, LockView } from "./lock-history.ts";
+export { orderCheck } from "./order-check.ts";
 export { contradictionOfPage, type RecordedPage, withPages } from "./pages.ts";
 export { regionCheck } from "./region-check.ts";
 export type { RegionAnswer, RegionOperation, RegionRecord } from "./region-history.ts";

@@ -29,6 +29,9 @@ function judged(lines: readonly LockLine[], limits = LIMITS): string {
 const HELD: LockLine = [acquire("a"), 0, 10, acquired(["a", 5])];
 const READ: LockLine = [acquire("r", "read"), 0, 10, acquired(["r", 5, "read"])];
 const WRITTEN: LockLine = [acquire("w", "write"), 0, 10, acquired(["w", 5, "write"])];
+/** A hold that was ended by force, at the revision 4, and the next one. */
+const FORCED: LockLine = [force(0), 2, 8, released(4)];
+const HELD_LATER: LockLine = [acquire("a"), 10, 20, acquired(["a", 5])];
 const RELEASED: LockLine = [release(5), 20, 30, released(6)];
 
 /** What is right, and what is wrong with what part of the rule in its message. */
@@ -304,6 +307,12 @@ const HISTORIES: readonly (readonly [
     "a hold may end before its time by force",
     [HELD, [force(5), 20, 30, "unknown"], [guarded(5), 40, 50, refused("FENCED")]],
     [HELD, [force(5), 20, 30, refused("ACCESS_DENIED")], [guarded(5), 40, 50, refused("FENCED")]],
+    "no hold ends before its time",
+  ],
+  [
+    "what was forced before does not excuse the end of what comes after",
+    [FORCED, HELD_LATER, [force(0), 35, 90, "unknown"], [guarded(5), 40, 50, refused("FENCED")]],
+    [FORCED, HELD_LATER, [guarded(5), 40, 50, refused("FENCED")]],
     "no hold ends before its time",
   ],
   [

@@ -208,10 +208,18 @@ function noteEnders(record: LockRecord, holds: readonly Hold[]): void {
   // Of the changes only an upgrade ends the hold that it is of.
   const isEnder = operation.kind !== "change" || (operation.mode === "write" && !isKnownRenewal(record));
   for (const hold of isEnder ? holds : []) {
-    if (operation.token === 0 || operation.token === hold.token) {
+    const isNamed = operation.token === 0 || operation.token === hold.token;
+    if (isNamed && !isBeforeGrant(record, hold)) {
       hold.enders.push(record);
     }
   }
+}
+
+/** Whether the operation was over, by its revision or by its time, when the hold was granted. */
+function isBeforeGrant(record: LockRecord, { token, grants }: Hold): boolean {
+  const answer = lockAnswerOf(record);
+  const isOver = answer?.kind === "released" && answer.revision <= token;
+  return isOver || record.endMs < (grants[0]?.startMs ?? Number.NEGATIVE_INFINITY);
 }
 
 function isKnownRenewal(record: LockRecord): boolean {

@@ -148,6 +148,7 @@ function contradictionsOfTime(
   });
   const byStart = writes.filter((write) => write.isWrite).sort((a, b) => b.startMs - a.startMs);
   const wrong: string[] = [];
+  const floors = floorsOf(writes);
   for (const { client, streams } of watchings) {
     // The last messages first: the least revision of what began after each is that of all that began later.
     const messages = streams.flatMap((stream) => stream.messages).sort((a, b) => b.atMs - a.atMs);
@@ -164,20 +165,26 @@ function contradictionsOfTime(
         );
       }
     }
-    for (const {
-      startRevision,
-      startMs,
-      messages: [first],
-    } of streams) {
-      const floor = Math.max(0, ...writes.flatMap((write) => (write.endMs < startMs ? [write.revision] : [])));
-      if (startRevision === 0 && first !== undefined && first.revision < floor) {
-        wrong.push(
-          `watch of ${client}: a watch from now on begins now: at ${first.revision}, when ${floor} had been answered`,
-        );
+    for (const stream of streams) {
+      const first = stream.messages[0]?.revision;
+      const floor = floors.findLast(({ endMs }) => endMs < stream.startMs)?.revision ?? 0;
+      if (stream.startRevision === 0 && first !== undefined && first < floor) {
+        wrong.push(`watch of ${client}: a watch from now on begins now: at ${first}, when ${floor} had been answered`);
       }
     }
   }
   return wrong;
+}
+
+/** In the order of time: the ends of answers, each with the greatest revision that had been answered by then. */
+function floorsOf(answers: readonly { readonly endMs: number; readonly revision: number }[]) {
+  let revision = 0;
+  return answers
+    .toSorted((a, b) => a.endMs - b.endMs)
+    .map((answer) => {
+      revision = Math.max(revision, answer.revision);
+      return { endMs: answer.endMs, revision };
+    });
 }
 
 /** Every change is one that somebody asked for, and nothing is missing that was acknowledged or told to others. */
@@ -190,8 +197,12 @@ function contradictionsOfTruth(
   const wrong: string[] = [];
   const writers = new Map<string, RecordedOperation>();
   const acknowledged = new Map<number, RecordedOperation>();
+  const deletedMs = new Map<string, number>();
   for (const recorded of operations) {
-    const { operation, outcome } = recorded;
+    const { operation, outcome, startMs } = recorded;
+    if (operation.kind === "delete" && outcome.kind !== "not-executed") {
+      deletedMs.set(operation.key, Math.min(startMs, deletedMs.get(operation.key) ?? startMs));
+    }
     const value = valueWrittenBy(operation);
     if (value !== null && outcome.kind !== "not-executed") {
       writers.set(JSON.stringify([operation.key, value]), recorded);
@@ -212,7 +223,7 @@ function contradictionsOfTruth(
           wrong.push(`all watchers are told the same: ${other.by} and ${client} of revision ${modRevision}`);
         }
         told.set(modRevision, other ?? { change, by: client });
-        const why = contradictionOfChange(change, message, { writers, acknowledged, operations, limits });
+        const why = contradictionOfChange(change, message, { writers, acknowledged, deletedMs, limits });
         if (why !== null) {
           wrong.push(`watch of ${client}: ${why}: ${change.kind} of ${change.key} at ${modRevision}`);
         }
@@ -249,7 +260,8 @@ interface Truth {
   /** Who writes a value, by key and value. */
   readonly writers: ReadonlyMap<string, RecordedOperation>;
   readonly acknowledged: ReadonlyMap<number, RecordedOperation>;
-  readonly operations: readonly RecordedOperation[];
+  /** When somebody first began to delete a key. */
+  readonly deletedMs: ReadonlyMap<string, number>;
   readonly limits: WatchLimits;
 }
 
@@ -276,9 +288,7 @@ function contradictionOfChange(
       : null;
   }
   if (kind === "delete") {
-    const isAsked = truth.operations.some(({ operation, outcome, startMs }) => {
-      return operation.kind === "delete" && operation.key === key && outcome.kind !== "not-executed" && startMs <= atMs;
-    });
+    const isAsked = (truth.deletedMs.get(key) ?? Number.POSITIVE_INFINITY) <= atMs;
     return isAsked ? null : "nobody had begun to delete the key";
   }
   const { operation, startMs } = writer;

@@ -1,0 +1,58 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import type { ExpiryLimits } from "./expiries.ts";
+import { type LivedLocksOptions, livedLocks } from "./lived-locks.ts";
+import { lockCheck } from "./lock-check.ts";
+import type { LockRecord } from "./lock-history.ts";
+
+type Random = (bound: number) => number;
+
+const SIZE = { clients: 6, operationsPerClient: 16, unknownPercent: 6 };
+const KINDS: readonly (readonly [name: string, options: LivedLocksOptions])[] = [
+  ["an exclusive lock", { ...SIZE, rw: false, lockDelaySeconds: 0 }],
+  ["an exclusive lock with a delay", { ...SIZE, rw: false, lockDelaySeconds: 1 }],
+  ["a read-write lock", { ...SIZE, rw: true, lockDelaySeconds: 0 }],
+  ["a read-write lock with a delay", { ...SIZE, rw: true, lockDelaySeconds: 1 }],
+  ["a lock whose clients mostly do not know", { ...SIZE, unknownPercent: 40, rw: false, lockDelaySeconds: 0 }],
+];
+const RUNS = 60;
+const LIMITS: ExpiryLimits = { clockDrift: 0, clockResolutionMs: 1, lateMsMax: 50, leaderless: [] };
+
+const random = fc.infiniteStream(fc.nat({ max: 0xffff })).map((stream): Random => {
+  return (bound) => (stream.next().value as number) % bound;
+});
+
+describe("histories of locks that were lived", () => {
+  for (const [name, options] of KINDS) {
+    it(`are right: ${name}`, () => {
+      fc.assert(
+        fc.property(random, (next) => {
+          expect(lockCheck(livedLocks(next, options), LIMITS).join("\n")).to.equal("");
+        }),
+        { numRuns: RUNS },
+      );
+    });
+  }
+
+  it("have waits, guarded writes that count and that do not, and holds that end by themselves", () => {
+    const seen = new Set<string>();
+    fc.sample(random, { seed: 7, numRuns: 20 }).forEach((next) => {
+      for (const record of livedLocks(next, KINDS[2]?.[1] as LivedLocksOptions)) {
+        seen.add(kindOf(record));
+      }
+    });
+    const rare = ["LOCK_LOST", "FENCED", "UPGRADE_WOULD_DEADLOCK", "NOT_LOCK_HOLDER", "released", "written"];
+    expect([...seen]).to.include.members([...rare, "acquired after a wait", "not-acquired after a wait", "described"]);
+  });
+});
+
+function kindOf({ outcome }: LockRecord): string {
+  if (outcome.kind !== "ok") {
+    return outcome.kind;
+  }
+  const { answer } = outcome;
+  if (answer.kind === "refused") {
+    return answer.reason;
+  }
+  return "waitedMs" in answer && answer.waitedMs > 0 ? `${answer.kind} after a wait` : answer.kind;
+}

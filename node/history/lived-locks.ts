@@ -1,0 +1,286 @@
+/**
+ * Random histories of one lock that are correct because they were lived: clients whose operations overlap, each executed
+ * by the real state machine at a moment between its start and its end, or, if nobody is told the outcome, at any time
+ * after its start or never.
+ */
+
+import { type AcquireLockResult, CoordinationError, type LockMode, type Outcome } from "../src/state/index.ts";
+import { AppliedLock, acquireLock, NAMED, releaseLock, requestOf } from "../test/index.ts";
+import type { LockAnswer, LockOperation, LockRecord, LockView } from "./lock-history.ts";
+
+type Random = (bound: number) => number;
+
+export interface LivedLocksOptions {
+  readonly clients: number;
+  readonly operationsPerClient: number;
+  /** Of 100 operations, how many nobody gets an answer to. */
+  readonly unknownPercent: number;
+  readonly rw: boolean;
+  readonly lockDelaySeconds: number;
+}
+
+interface Client {
+  readonly name: string;
+  left: number;
+  /** Token of the hold that it believes to have; 0 = none. */
+  token: number;
+}
+
+interface Happening {
+  readonly ms: number;
+  readonly happen: () => void;
+}
+
+const TICK_MS_FIRST = 1_000;
+/** What an operation takes on each way, and what a client rests, in milliseconds. */
+const WAY_MS_MAX = 20;
+const REST_MS_MAX = 150;
+/** How long after its start an operation of unknown outcome may be executed. */
+const LATE_MS_MAX = 600;
+const NOT_EXECUTED_PERCENT = 3;
+const WAITS_MS = [0, 0, 300, 1_000, 3_000] as const;
+const TTLS_MS = [1_000, 2_000] as const;
+/** How often the leader looks for what has run out. */
+const EXPIRY_INTERVAL_MS = 13;
+
+export function livedLocks(random: Random, options: LivedLocksOptions): LockRecord[] {
+  return new Life(random, options).live();
+}
+
+class Life {
+  readonly #random: Random;
+  readonly #options: LivedLocksOptions;
+  readonly #lock: AppliedLock;
+  readonly #records: LockRecord[] = [];
+  readonly #happenings: Happening[] = [];
+  /** What to do when a wait ends, by the number of its attempt. */
+  readonly #waits = new Map<number, (outcome: Outcome) => void>();
+  /** Tokens that were told, which anybody may use. */
+  readonly #tokens: number[] = [];
+  #nowMs = 0;
+  #asked = 0;
+  #attempts = 0;
+
+  constructor(random: Random, options: LivedLocksOptions) {
+    this.#random = random;
+    this.#options = options;
+    const { rw, lockDelaySeconds } = options;
+    this.#lock = new AppliedLock({ rw, lockDelaySeconds });
+  }
+
+  live(): LockRecord[] {
+    const { clients, operationsPerClient } = this.#options;
+    for (let at = 0; at < clients; at++) {
+      const client = { name: `client-${at}`, left: operationsPerClient, token: 0 };
+      this.#after(this.#random(REST_MS_MAX), () => this.#begin(client));
+    }
+    this.#expire();
+    for (let next = this.#next(); next !== null; next = this.#next()) {
+      this.#nowMs = next.ms;
+      this.#lock.log.tickMs = TICK_MS_FIRST + Math.floor(next.ms);
+      next.happen();
+    }
+    return this.#records.map((record, id) => ({ ...record, id }));
+  }
+
+  /** The earliest that is to happen; null if nobody does anything any more. */
+  #next(): Happening | null {
+    if (this.#happenings.length <= 1) {
+      return null;
+    }
+    const at = this.#happenings.reduce((least, one, index) => {
+      return one.ms < (this.#happenings[least] as Happening).ms ? index : least;
+    }, 0);
+    return this.#happenings.splice(at, 1)[0] ?? null;
+  }
+
+  /** No two things happen at one moment. */
+  #after(ms: number, happen: () => void): void {
+    this.#happenings.push({ ms: this.#nowMs + ms + (1 + this.#random(1_000)) / 1_001, happen });
+  }
+
+  #expire(): void {
+    this.#lock.pass(0);
+    this.#settle();
+    this.#after(EXPIRY_INTERVAL_MS, () => this.#expire());
+  }
+
+  #settle(): void {
+    for (const { attempt, outcome } of this.#lock.log.settled.splice(0)) {
+      this.#waits.get(attempt.seq)?.(outcome);
+      this.#waits.delete(attempt.seq);
+    }
+  }
+
+  #begin(client: Client): void {
+    if (client.left-- === 0) {
+      return;
+    }
+    const operation = this.#choose(client);
+    const dice = this.#random(100);
+    const startMs = this.#nowMs;
+    const record = { id: 0, client: client.name, operation, startMs };
+    const position = this.#records.length;
+    const unknown = { ...record, endMs: Number.POSITIVE_INFINITY, outcome: { kind: "unknown" } } as const;
+    this.#records.push(unknown);
+    const goOn = (): void => this.#after(this.#random(REST_MS_MAX), () => this.#begin(client));
+    const { unknownPercent } = this.#options;
+    if (dice < unknownPercent) {
+      this.#loseAnswer(operation);
+      goOn();
+      return;
+    }
+    const end = (outcome: LockRecord["outcome"]): void =>
+      this.#after(this.#random(WAY_MS_MAX), () => {
+        this.#records[position] = { ...record, endMs: this.#nowMs, outcome };
+        this.#learn(client, operation, outcome);
+        goOn();
+      });
+    if (dice < unknownPercent + NOT_EXECUTED_PERCENT) {
+      end({ kind: "not-executed" });
+      return;
+    }
+    this.#after(this.#random(WAY_MS_MAX), () => {
+      this.#execute(operation, (answer) => end({ kind: "ok", answer }));
+    });
+  }
+
+  /** Whoever asked has gone: it is executed late or never, and if it waits, it may be undone. */
+  #loseAnswer(operation: LockOperation): void {
+    if (this.#random(3) === 0) {
+      return;
+    }
+    this.#after(this.#random(LATE_MS_MAX), () => {
+      const seq = this.#execute(operation, () => undefined);
+      if (operation.kind === "acquire" && this.#random(2) === 0) {
+        this.#after(this.#random(LATE_MS_MAX), () => {
+          this.#lock.cancel(seq, seq);
+          this.#settle();
+        });
+      }
+    });
+  }
+
+  #choose(client: Client): LockOperation {
+    const lock = "l";
+    const { token } = client;
+    const dice = this.#random(100);
+    if (dice < 10) {
+      return { kind: "describe", lock };
+    }
+    if (dice < 12) {
+      return { kind: "force-release", lock, token: 0 };
+    }
+    if (token === 0 || dice < 20) {
+      const old = this.#tokens[this.#random(Math.max(1, this.#tokens.length))];
+      if (old !== undefined && this.#random(4) === 0) {
+        return { kind: "guarded-write", lock, token: old, what: "a key" };
+      }
+      const ttlMs = TTLS_MS[this.#random(TTLS_MS.length)] as number;
+      const waitMs = WAITS_MS[this.#random(WAITS_MS.length)] as number;
+      // What it held before is left to time.
+      client.token = 0;
+      this.#asked++;
+      return { kind: "acquire", lock, mode: this.#mode(), owner: `owner-${this.#asked}`, ttlMs, waitMs };
+    }
+    if (dice < 50) {
+      return { kind: "guarded-write", lock, token, what: "a key" };
+    }
+    if (dice < 60) {
+      return {
+        kind: "change",
+        lock,
+        token,
+        mode: this.#mode(),
+        ttlMs: TTLS_MS[this.#random(TTLS_MS.length)] as number,
+      };
+    }
+    client.token = 0;
+    // Or it dies, and leaves its hold to time.
+    return dice < 80 ? { kind: "release", lock, token } : { kind: "describe", lock };
+  }
+
+  #mode(): LockMode {
+    return !this.#options.rw ? "exclusive" : this.#random(3) === 0 ? "write" : "read";
+  }
+
+  #learn(client: Client, operation: LockOperation, outcome: LockRecord["outcome"]): void {
+    const answer = outcome.kind === "ok" ? outcome.answer : null;
+    if (answer?.kind === "acquired") {
+      client.token = answer.token;
+      this.#tokens.push(answer.token);
+    } else if (operation.kind === "change" && answer?.kind === "refused" && answer.reason === "LOCK_LOST") {
+      client.token = 0;
+    }
+  }
+
+  /** Executes it now, and tells the answer when there is one; returns the number of the attempt. */
+  #execute(operation: LockOperation, answered: (answer: LockAnswer) => void): number {
+    this.#attempts++;
+    const seq = this.#attempts;
+    const { log, rw } = this.#lock;
+    log.origin = this.#lock.originOf(seq);
+    const tell = ({ answer }: Outcome): void => {
+      if (answer instanceof CoordinationError) {
+        answered({ kind: "refused", reason: answer.reason });
+      } else if (answer.kind === "acquire-lock") {
+        answered(acquisitionOf(answer));
+      } else if (answer.kind === "force-release-lock" && answer.previous === null) {
+        answered({ kind: "nothing-released", revision: answer.revision });
+      } else {
+        answered({ kind: answer.kind === "put-key" ? "written" : "released", revision: answer.revision });
+      }
+    };
+    const request = { request: requestOf(seq) };
+    switch (operation.kind) {
+      case "acquire":
+      case "change": {
+        const ttlSeconds = operation.ttlMs / 1_000;
+        const asked =
+          operation.kind === "acquire"
+            ? { owner: operation.owner, waitMs: operation.waitMs }
+            : { fencingToken: operation.token };
+        const outcome = log.execute(acquireLock({ mode: operation.mode, ttlSeconds, ...asked }), request);
+        if (!(outcome.answer instanceof CoordinationError) && outcome.answer.kind === "queued-lock") {
+          this.#waits.set(seq, tell);
+        } else {
+          tell(outcome);
+        }
+        break;
+      }
+      case "release":
+        tell(log.execute(releaseLock({ rw, fencingToken: operation.token }), request));
+        break;
+      case "force-release":
+        tell(log.execute({ kind: "force-release-lock", ...NAMED, rw, fencingToken: 0, reason: "" }, request));
+        break;
+      case "guarded-write":
+        tell(
+          log.execute(
+            {
+              ...{ kind: "put-key", namespace: NAMED.namespace, key: Buffer.from("k"), value: Buffer.from("v") },
+              ...{ ttlSeconds: 0, expectedModRevision: undefined, returnPrevious: false },
+              guard: { lockName: NAMED.name, fencingToken: operation.token, rw },
+            },
+            request,
+          ),
+        );
+        break;
+      case "describe": {
+        const { state, holds, lock } = this.#lock.view;
+        const waiters = lock.waitingReaders + lock.waitingWriters;
+        answered({ kind: "described", view: { state, holds, waiters, revision: log.revision } });
+      }
+    }
+    this.#settle();
+    return seq;
+  }
+}
+
+function acquisitionOf({ hold, holds, state, queueLength, waitedMs, revision }: AcquireLockResult): LockAnswer {
+  const view: LockView = { state, holds, waiters: queueLength, revision };
+  const shared = { waitedMs, isRepeated: false, view };
+  return hold === null
+    ? { kind: "not-acquired", ...shared }
+    : { kind: "acquired", token: hold.token, mode: hold.mode, ...shared };
+}

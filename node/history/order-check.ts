@@ -1,0 +1,37 @@
+/** One order of revisions over all primitives: whatever was told of keys, locks and regions keeps to the times. */
+
+import type { RecordedOperation } from "./history.ts";
+import { revisionAnswersOfLocks } from "./lock-check.ts";
+import type { LockRecord } from "./lock-history.ts";
+import { revisionAnswersOfRegions } from "./region-check.ts";
+import type { RegionRecord } from "./region-history.ts";
+import { isWrite, revisionToldBy } from "./revelation.ts";
+import { contradictionsOfOrder, type RevisionAnswer } from "./revision-order.ts";
+
+/** Histories of one cluster by one clock. */
+export interface Histories {
+  readonly keys: readonly RecordedOperation[];
+  readonly locks: readonly LockRecord[];
+  readonly regions: readonly RegionRecord[];
+}
+
+/** What contradicts the one order, in words; empty if nothing does. */
+export function orderCheck({ keys, locks, regions }: Histories): readonly string[] {
+  return contradictionsOfOrder([
+    ...revisionAnswersOfKeys(keys),
+    ...revisionAnswersOfLocks(locks),
+    ...revisionAnswersOfRegions(regions),
+  ]);
+}
+
+function revisionAnswersOfKeys(operations: readonly RecordedOperation[]): readonly RevisionAnswer[] {
+  return operations.flatMap(({ id, client, operation, startMs, endMs, outcome }) => {
+    const answer = outcome.kind === "ok" ? outcome.answer : null;
+    const revision = answer === null ? undefined : revisionToldBy(answer);
+    if (answer === null || revision === undefined) {
+      return [];
+    }
+    const name = `#${id} ${operation.kind} of ${client} on ${operation.key}`;
+    return [{ name, startMs, endMs, revision, own: isWrite(answer) ? revision : null }];
+  });
+}

@@ -237,6 +237,17 @@ describe("the judgement of watches of keys", () => {
     });
   }
 
+  it("a watch that begins ahead of what there is may say so at once", () => {
+    const ahead = stream(5, message(5, [PUT_C], 65));
+    const early = { ...ahead, messages: ahead.messages.map((one) => ({ ...one, atMs: Math.min(one.atMs, 12) })) };
+    const created = {
+      ...ahead,
+      messages: [{ ...(ahead.messages[0] as WatchMessage), atMs: 12 }, ...ahead.messages.slice(1)],
+    };
+    expect(judged(LINES, [watching(created)])).to.equal("");
+    expect(judged(LINES, [watching(early)])).to.contain("nothing is told before it is written");
+  });
+
   it("a watch from now on begins behind what was acknowledged, also to readers", () => {
     const lines: readonly Line[] = [...LINES.slice(0, 1), [get(), 20, 30, found("a", [2, 2, 1], 3)]];
     const from = (startMs: number, revision: number): Watching =>

@@ -151,7 +151,10 @@ function contradictionsOfTime(
   const floors = floorsOf(writes);
   for (const { client, streams } of watchings) {
     // The last messages first: the least revision of what began after each is that of all that began later.
-    const messages = streams.flatMap((stream) => stream.messages).sort((a, b) => b.atMs - a.atMs);
+    // A stream that begins ahead of what there is says so when it is created, and tells nothing before.
+    const messages = streams
+      .flatMap((stream) => stream.messages.filter(({ kind }) => kind !== "created" || stream.startRevision === 0))
+      .sort((a, b) => b.atMs - a.atMs);
     let ceiling = Number.POSITIVE_INFINITY;
     let begun = 0;
     for (const { revision, atMs } of messages) {

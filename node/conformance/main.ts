@@ -3,32 +3,21 @@
 import type { Target } from "./harness/index.ts";
 import { LocalConformanceCluster } from "./local-cluster.ts";
 import { parseOptions, UsageError } from "./options.ts";
-import { type Outcome, type Result, run, trialsOf } from "./run.ts";
+import { Report } from "./report.ts";
+import { run, trialsOf } from "./run.ts";
 import { tables } from "./tables/index.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
-async function test(target: Target, grep: RegExp | null): Promise<Readonly<Record<Outcome, number>>> {
-  const counts = { passed: 0, failed: 0, skipped: 0 };
-  const skipped = new Map<string, number>();
+/** @returns whether something passed and nothing failed */
+async function test(target: Target, grep: RegExp | null): Promise<boolean> {
   const trials = trialsOf(tables, target.endpoints.length).filter(
     ({ table, title }) => grep?.test(`${table.name}: ${title}`) ?? true,
   );
-  await run(target, trials, ({ trial, outcome, error }: Result) => {
-    counts[outcome]++;
-    if (outcome === "failed") {
-      const { table, title, member } = trial;
-      console.log(`FAILED ${table.name}: ${title}\n  at ${target.endpoints[member]}: ${error?.stack}\n`);
-    } else if (outcome === "skipped") {
-      const reason = error?.message ?? "";
-      skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
-    }
-  });
-  for (const [reason, count] of skipped) {
-    console.log(`skipped ${count}: ${reason}`);
-  }
-  return counts;
+  const report = new Report(trials, target.endpoints, (line) => console.log(line));
+  await run(target, trials, (result) => report.take(result));
+  return report.finish();
 }
 
 async function main(): Promise<void> {
@@ -42,9 +31,7 @@ async function main(): Promise<void> {
     if (target === undefined) {
       throw new Error("there is nothing to test");
     }
-    const { passed, failed, skipped } = await test(target, options.grep);
-    console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
-    process.exitCode = failed > 0 || passed === 0 ? EXIT_FAILED : 0;
+    process.exitCode = (await test(target, options.grep)) ? 0 : EXIT_FAILED;
   } finally {
     await cluster?.remove();
   }

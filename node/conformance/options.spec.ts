@@ -27,15 +27,16 @@ describe("options of npm run conformance", () => {
   });
 
   it("take tokens from files or the environment, and never as arguments", () => {
-    const target = { endpoints: ["a:1", "b:2"], token: "from the environment", otherTokens: [] };
+    const target = { endpoints: ["a:1", "b:2"], token: "from the environment", otherTokens: [], mayCompact: false };
     const endpoints = ["--endpoint", "a:1", "--endpoint", "b:2"];
     expect(parseOptions(endpoints, { QUOIN_TOKEN: "from the environment" })?.target).to.deep.equal(target);
     const files = [
+      "--compact",
       ...["--token-file", file("token", "of the file\n"), "--ca", file("ca", "authority")],
       ...["--other-token-file", file("one", "1"), "--other-token-file", file("two", "2\n")],
     ];
     expect(parseOptions([...endpoints, ...files], { QUOIN_TOKEN: "t" })?.target).to.deep.equal({
-      ...{ ...target, token: "of the file", otherTokens: ["1", "2"], ca: Buffer.from("authority") },
+      ...{ ...target, token: "of the file", otherTokens: ["1", "2"], ca: Buffer.from("authority"), mayCompact: true },
     });
     expect(() => parseOptions(["--token", "t"], {})).to.throw(UsageError, /unknown option '--token'/);
   });

@@ -30,6 +30,7 @@ export function parseOptions(
     .option("--token-file <file>", `a token with the access admin to all namespaces; or ${TOKEN_VARIABLE}`)
     .addOption(repeated("--other-token-file <file>", "a token of less, of somebody else, or expired"))
     .option("--ca <file>", "certificate authority of the members, in PEM; without it nothing is encrypted")
+    .option("--compact", "also give up the cluster's history of changes, which ends everybody's old watches")
     .option("--grep <pattern>", "only entries whose title matches the regular expression")
     .allowExcessArguments(false)
     .exitOverride()
@@ -45,7 +46,7 @@ export function parseOptions(
     }
     throw new UsageError(error.message.replace(/^error: /, ""), { cause: error });
   }
-  const { endpoint: endpoints, tokenFile, otherTokenFile, ca, grep } = program.opts();
+  const { endpoint: endpoints, tokenFile, otherTokenFile, ca, compact, grep } = program.opts();
   const pattern = grep === undefined ? null : readPattern(grep);
   if (endpoints.length === 0) {
     if (tokenFile !== undefined || otherTokenFile.length > 0 || ca !== undefined) {
@@ -63,6 +64,7 @@ export function parseOptions(
       token,
       otherTokens: otherTokenFile.map(readToken),
       ...(ca === undefined ? {} : { ca: readGiven(ca) }),
+      mayCompact: compact === true,
     },
     grep: pattern,
   };

@@ -36,20 +36,28 @@ export async function run(target: Target, trials: readonly Trial[], onResult: (r
   const visit = new Visit(target);
   try {
     await visit.begin();
-    const queue = trials.entries();
-    const work = async (): Promise<void> => {
-      for (const [at, trial] of queue) {
-        onResult(await attempt(visit, trial, at));
-      }
-    };
-    await Promise.all(Array.from({ length: ENTRIES_AT_A_TIME }, work));
+    const numbered = [...trials.entries()];
+    const alone = numbered.filter(([, { table }]) => table.alone);
+    const together = numbered.filter(([, { table }]) => !table.alone);
+    for (const [some, atATime] of [
+      [together, ENTRIES_AT_A_TIME],
+      [alone, 1],
+    ] as const) {
+      const queue = some.values();
+      const work = async (): Promise<void> => {
+        for (const [number, trial] of queue) {
+          onResult(await attempt(visit, trial, number));
+        }
+      };
+      await Promise.all(Array.from({ length: atATime }, work));
+    }
   } finally {
     await visit.end();
   }
 }
 
-async function attempt(visit: Visit, trial: Trial, at: number): Promise<Result> {
-  const place = new Place(visit, trial.member, at);
+async function attempt(visit: Visit, trial: Trial, number: number): Promise<Result> {
+  const place = new Place(visit, trial.member, number);
   try {
     await trial.table.entries[trial.title]?.(place);
     return { trial, outcome: "passed", error: null };

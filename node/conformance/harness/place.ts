@@ -2,6 +2,12 @@
  * Where an entry is tried: at one member, with another one at hand to look from, and with names that no other entry has.
  */
 
+import type {
+  AcquireLockRequest,
+  AcquireLockResponse,
+  AcquireRWLockRequest,
+  AcquireRWLockResponse,
+} from "@quoin/proto";
 import { expect } from "chai";
 import type { Answer, CallOptions, Connection, Pending } from "./connection.ts";
 import { succeeded } from "./expectations.ts";
@@ -46,6 +52,7 @@ export class Place {
   /** Begins all names that the entry makes. */
   readonly prefix: string;
   readonly #locks: { readonly name: string; readonly rw: boolean }[] = [];
+  readonly #queued: Pending<unknown>[] = [];
   #names = 0;
 
   constructor(visit: Visit, at: number, entry: number) {
@@ -167,11 +174,12 @@ export class Place {
   /** Asks for the exclusive lock, with a wait, and returns when the request is queued behind `ahead` others. */
   async queue(
     connection: Connection,
-    fields: Parameters<typeof acquireLock.request>[0],
+    fields: Partial<AcquireLockRequest>,
     ahead: number,
     options: CallOptions = {},
-  ): Promise<Queued<Awaited<ReturnType<typeof acquireLock.method.responseDeserialize>>>> {
+  ): Promise<Queued<AcquireLockResponse>> {
     const pending = connection.begin(acquireLock, { waitMs: WAIT_MS, ...fields }, options);
+    this.#queued.push(pending);
     const { namespace = "", name = "" } = fields;
     return queued(pending, () =>
       until("the request waits", async () => {
@@ -184,11 +192,12 @@ export class Place {
   /** The same for a read-write lock. */
   async queueRW(
     connection: Connection,
-    fields: Parameters<typeof acquireRWLock.request>[0],
+    fields: Partial<AcquireRWLockRequest>,
     ahead: number,
     options: CallOptions = {},
-  ): Promise<Queued<Awaited<ReturnType<typeof acquireRWLock.method.responseDeserialize>>>> {
+  ): Promise<Queued<AcquireRWLockResponse>> {
     const pending = connection.begin(acquireRWLock, { waitMs: WAIT_MS, ...fields }, options);
+    this.#queued.push(pending);
     const { namespace = "", name = "" } = fields;
     return queued(pending, () =>
       until("the request waits", async () => {
@@ -198,8 +207,12 @@ export class Place {
     );
   }
 
-  /** Takes back whatever the entry still holds. */
+  /** Gives up all that still waits, and takes back whatever the entry still holds. */
   async leave(): Promise<void> {
+    for (const { answer, cancel } of this.#queued) {
+      cancel();
+      await answer;
+    }
     for (const { name, rw } of this.#locks) {
       await this.here.call(forceReleaseLock, { namespace: this.namespace, name, rw });
     }

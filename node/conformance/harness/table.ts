@@ -8,6 +8,8 @@ export interface Table {
   /** Of an operation, or of what several have in common. */
   readonly name: string;
   readonly entries: Entries;
+  /** Whether its entries disturb others, so that each must run by itself. */
+  readonly alone?: boolean;
 }
 
 /** Thrown by an entry that cannot be tried at this endpoint, and why. */

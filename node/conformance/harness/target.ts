@@ -18,6 +18,8 @@ export interface Target {
   readonly otherTokens: readonly string[];
   /** The certificate authority of the members, in PEM; undefined = connections are not encrypted. */
   readonly ca?: Buffer;
+  /** Whether the cluster's history of changes may be given up, which ends everybody's old watches. */
+  readonly mayCompact: boolean;
 }
 
 /** What the token claims; its signature is the service's affair. Raises Error if it is no token. */

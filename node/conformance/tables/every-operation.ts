@@ -36,6 +36,7 @@ import {
   succeeded,
   type Table,
   watchKeys,
+  watchLocks,
   writeMemory,
 } from "../harness/index.ts";
 
@@ -424,6 +425,11 @@ export const everyOperation: readonly Table[] = [
   }),
   tableOf(watchKeys, {
     valid: async ({ namespace, prefix }) => ({ namespace, prefix }),
+    invalid: { fields: { progressIntervalMs: 99n }, field: "progress_interval_ms" },
+    integers: ["startRevision", "progressIntervalMs"],
+  }),
+  tableOf(watchLocks, {
+    valid: async ({ namespace, prefix }) => ({ namespace, namePrefix: prefix }),
     invalid: { fields: { progressIntervalMs: 99n }, field: "progress_interval_ms" },
     integers: ["startRevision", "progressIntervalMs"],
   }),

@@ -2,6 +2,7 @@
 
 import type { Table } from "../harness/index.ts";
 import { calls } from "./calls.ts";
+import { compaction } from "./compaction.ts";
 import { everyOperation } from "./every-operation.ts";
 import { guards } from "./guards.ts";
 import { keyValue } from "./key-value.ts";
@@ -12,6 +13,7 @@ import { replay } from "./replay.ts";
 import { specification } from "./specification.ts";
 import { waiting } from "./waiting.ts";
 import { keyWatches } from "./watch-keys.ts";
+import { lockWatches } from "./watch-locks.ts";
 
 export const tables: readonly Table[] = [
   specification,
@@ -23,6 +25,8 @@ export const tables: readonly Table[] = [
   guards,
   ...memory,
   keyWatches,
+  lockWatches,
+  compaction,
   replay,
   ...calls,
 ];

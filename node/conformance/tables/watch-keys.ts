@@ -10,19 +10,15 @@ import {
 import { expect } from "chai";
 import {
   type Connection,
-  compact,
   compareAndSwap,
   deleteKey,
   expectFields,
-  getCluster,
   isAtLeast,
   isWithinSeconds,
-  NotApplicable,
   type Place,
   putKey,
   type Stream,
   type Table,
-  until,
   watchKeys,
 } from "../harness/index.ts";
 
@@ -241,24 +237,6 @@ export const keyWatches: Table = {
     "ends when the client's deadline does": async (place) => {
       const watch = place.here.stream(watchKeys, prefixOf(place), { timeoutMs: 300 });
       expect((await watch.ended()).code).to.equal("DEADLINE_EXCEEDED");
-    },
-    "refuses a start that is not kept any more, and says from where it is": async (place) => {
-      const { revision } = await place.ask(getCluster, {});
-      const answer = await place.here.call(compact, { revision });
-      if (answer.code === "UNIMPLEMENTED") {
-        throw new NotApplicable("Compact is not served there, so no revision is too old");
-      }
-      expect(answer.code, answer.message).to.equal("OK");
-      await until("the member to have dropped it", async () => {
-        const stream = place.here.stream(watchKeys, { ...prefixOf(place), startRevision: revision - 1n });
-        await stream.until("its first message", (messages) => messages.length > 0).catch(() => undefined);
-        stream.cancel();
-        return (await stream.ended()).code === "OUT_OF_RANGE";
-      });
-      const old = { ...prefixOf(place), startRevision: revision - 1n };
-      const { details } = await place.refuses(watchKeys, old, "COMPACTED");
-      const compacted = BigInt(details?.metadata.get("compact_revision") ?? 0);
-      expect(compacted >= revision, "compact_revision").to.equal(true);
     },
     "takes prefixes of 1,024 bytes and intervals of 100 to 60,000 ms, not of one more or less": async (place) => {
       const { namespace } = place;

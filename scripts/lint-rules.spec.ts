@@ -20,6 +20,7 @@ const direction = "Imports point one way";
 const door = "No deep imports";
 const byName = "Import another package by its name";
 const outside = "import neither Node modules nor packages";
+const blackBox = "knows nothing but the contract";
 const asynchronous = "no async function";
 const noTime = "A test waits for a condition";
 const globals = "lint/style/noRestrictedGlobals";
@@ -101,6 +102,13 @@ const examples: readonly Example[] = [
   allowed("node/src/api/grpc/a.spec.ts", `import "@quoin/client";`),
   allowed("node/local/a.ts", `import "@quoin/client";`),
   allowed("node/test/b.spec.ts", `import "@quoin/client";`),
+  refused("node/conformance/a.ts", `import "../src/state/index.ts";`, blackBox),
+  refused("node/conformance/tables/a.ts", `import "../../test/harness/index.ts";`, blackBox),
+  refused("node/conformance/tables/a.ts", `import "@quoin/client";`, blackBox),
+  refused("node/conformance/a.ts", `import "../local/index.ts";`, blackBox),
+  allowed("node/conformance/local-cluster.ts", `import "../local/index.ts";`),
+  allowed("node/conformance/tables/a.ts", `import "@quoin/proto";\nimport "../harness/index.ts";`),
+  allowed("node/conformance/a.spec.ts", `import "../test/index.ts";`),
   refused("node/src/replica/a.ts", `import "rocksdb";`, "Only node/src/storage imports RocksDB"),
 
   // raft/ and state/ are deterministic and synchronous.

@@ -30,6 +30,7 @@ export const surroundings: readonly [Surroundings, Surroundings] = [
 export function findLayers(): TestLayer[] {
   const crash = find(["node/test/crash/**/*.spec.ts", "node/test/storage/**/*.spec.ts"]);
   const cluster = find(["node/test/cluster/**/*.spec.ts", "node/nemesis/nemesis.spec.ts"]);
+  const conformance = find(["node/conformance/**/*.spec.ts", "e2e/interop/**/*.spec.ts"]);
   const mutants = find(["node/sim/mutants/**/*.spec.ts"]);
   const simulator = find(
     ["corpus", "determinism", "main", "seed-processes", "sim"].map((name) => `node/sim/${name}.spec.ts`),
@@ -54,6 +55,8 @@ export function findLayers(): TestLayer[] {
     },
     // Whole clusters in simulated time: hundreds of runs, one after the other.
     { name: "simulator", files: simulator, timeoutMs: 60_000 },
+    // The contract at real clusters, by what knows nothing but the contract.
+    { name: "conformance", files: conformance, timeoutMs: 120_000 },
     // Several members as real processes, under load.
     { name: "cluster", files: cluster, timeoutMs: 180_000 },
     // Real processes as a user runs them.

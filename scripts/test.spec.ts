@@ -24,6 +24,7 @@ const elsewhere = {
   "node/test/crash/good.spec.ts": good,
   "node/sim/mutants/good.spec.ts": good,
   "node/sim/sim.spec.ts": good,
+  "node/conformance/good.spec.ts": good,
 };
 
 describe("the test runner", function () {

@@ -189,9 +189,12 @@ export class LockModel {
     if (isDowngrade) {
       this.revision++;
       this.#tell(found, hold, "acquired", "downgraded", this.revision);
+    }
+    const answer = this.describe(found, hold, 0);
+    if (isDowngrade) {
       this.wake(found);
     }
-    return this.describe(found, hold, 0);
+    return answer;
   }
 
   #mayHave({ holds, delayUntilMs }: ModelLock, mode: LockMode): boolean {

@@ -182,12 +182,17 @@ function changeHold(context: ApplyContext, lock: Lock, { principal, request, ope
   const stored = { lock: nameOf(operation), status: "granted", number: hold.token } as const;
   // What is stored of a renewal has a window from now; that of the acquisition itself lives with the hold.
   storeAcquisition(context, principal, request, { ...stored, attempt: context.origin }, isUpgrade);
-  if (before.mode === "write" && mode === "read") {
+  const isDowngrade = before.mode === "write" && mode === "read";
+  if (isDowngrade) {
     onDowngraded(context, lock, hold);
+  }
+  // True at the revision of the change itself: whom a downgrade lets in comes at later ones.
+  const outcome = answered(context, lock, hold);
+  if (isDowngrade) {
     grantWaiting(context, lock);
   }
   writeLock(context, lock);
-  return answered(context, lock, hold);
+  return outcome;
 }
 
 function renew(context: ApplyContext, lock: Lock, before: Hold, mode: LockMode, ttlSeconds: number): Hold {

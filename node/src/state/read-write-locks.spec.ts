@@ -81,8 +81,11 @@ describe("a read-write lock", () => {
     const { revision } = locks.log;
     const answer = locks.result({ ...READ, fencingToken: token });
     expect(answer.hold).to.include({ token, mode: "read" });
-    expect(answer).to.include({ state: "read-held", queueLength: 1, revision: revision + 2 });
+    // As it was at its own revision, before that of the grant.
+    expect(answer).to.include({ state: "read-held", queueLength: 2, revision: revision + 1 });
+    expect(answer.holds.map((hold) => hold.token)).to.deep.equal([token]);
     expect(locks.tokens).to.deep.equal([token, revision + 2]);
+    expect(locks.view.lock.waitingReaders + locks.view.lock.waitingWriters).to.equal(1);
     expect(locks.isGuarding(token)).to.equal(false);
   });
 

@@ -1,0 +1,199 @@
+"""A client of Quoin in Python, on grpcio and stubs generated from proto/ alone.
+
+    QUOIN_TOKEN=... python interop.py SCENARIO HOST:PORT...
+
+Plays one scenario against the members of a cluster, each call through another member, and exits with 0 if everything was
+as the contract says. The folder of the generated stubs must be on PYTHONPATH. The token comes from the environment.
+"""
+
+import itertools
+import os
+import sys
+import time
+import uuid
+
+import grpc
+from coordination.v1 import (
+    key_value_pb2,
+    key_value_pb2_grpc,
+    lock_pb2,
+    lock_pb2_grpc,
+    memory_pb2,
+    memory_pb2_grpc,
+    watch_pb2,
+    watch_pb2_grpc,
+)
+
+NAMESPACE = "default"
+CALL_TIMEOUT_SECONDS = 20
+WAIT_LIMIT_SECONDS = 60
+POLL_SECONDS = 0.02
+
+
+class Member:
+    """The services of one member, on a channel of its own."""
+
+    def __init__(self, endpoint):
+        self.channel = grpc.insecure_channel(endpoint)
+        self.keys = key_value_pb2_grpc.KeyValueServiceStub(self.channel)
+        self.locks = lock_pb2_grpc.LockServiceStub(self.channel)
+        self.memory = memory_pb2_grpc.MemoryServiceStub(self.channel)
+        self.watches = watch_pb2_grpc.WatchServiceStub(self.channel)
+
+
+def metadata(request_id=None):
+    """The three headers that every call carries."""
+    return (
+        ("authorization", "Bearer " + os.environ["QUOIN_TOKEN"]),
+        ("api-version", "v1"),
+        ("request-id", request_id or str(uuid.uuid4())),
+    )
+
+
+def call(method, request, request_id=None):
+    return method(request, metadata=metadata(request_id), timeout=CALL_TIMEOUT_SECONDS)
+
+
+def expect(actual, expected):
+    if actual != expected:
+        raise AssertionError(f"expected {expected!r}, got {actual!r}")
+
+
+def refusal(method, request):
+    """The status and the reason with which the call fails."""
+    try:
+        call(method, request)
+    except grpc.RpcError as error:
+        trailers = dict(error.trailing_metadata())
+        return error.code(), trailers["error-reason"], trailers["outcome"]
+    raise AssertionError("the call succeeded")
+
+
+def until(what, attempt):
+    deadline = time.monotonic() + WAIT_LIMIT_SECONDS
+    while not attempt():
+        if time.monotonic() > deadline:
+            raise AssertionError("waited in vain for " + what)
+        time.sleep(POLL_SECONDS)
+
+
+def put(members):
+    name = {"namespace": NAMESPACE, "key": f"interop/{uuid.uuid4()}"}
+    not_found = (grpc.StatusCode.NOT_FOUND, "KEY_NOT_FOUND", "not-executed")
+    expect(refusal(next(members).keys.GetKey, key_value_pb2.GetKeyRequest(**name)), not_found)
+    request_id = str(uuid.uuid4())
+    request = key_value_pb2.PutKeyRequest(**name, value="grüße".encode(), return_previous=True)
+    first = call(next(members).keys.PutKey, request, request_id)
+    expect((first.created, first.HasField("previous")), (True, False))
+    again = call(next(members).keys.PutKey, request, request_id)
+    expect(again, first)
+    found = call(next(members).keys.GetKey, key_value_pb2.GetKeyRequest(**name))
+    expect((found.value.decode(), found.version, found.mod_revision), ("grüße", 1, first.mod_revision))
+    listed = call(next(members).keys.ListKeys, key_value_pb2.ListKeysRequest(namespace=NAMESPACE, prefix=name["key"]))
+    expect([item.key for item in listed.items], [name["key"]])
+    expect(call(next(members).keys.DeleteKey, key_value_pb2.DeleteKeyRequest(**name)).deleted, True)
+
+
+def compare_and_swap(members):
+    name = {"namespace": NAMESPACE, "key": f"interop/{uuid.uuid4()}"}
+    create = key_value_pb2.CompareAndSwapRequest(**name, new_value=b"0")
+    expect(call(next(members).keys.CompareAndSwap, create).success, True)
+    refused = call(next(members).keys.CompareAndSwap, create)
+    expect((refused.success, refused.current_exists, refused.current_value), (False, True, b"0"))
+    # Counts, as clients that know of each other only by the value.
+    for value in range(10):
+        step = {"expected_value": str(value).encode(), "new_value": str(value + 1).encode()}
+        swap = key_value_pb2.CompareAndSwapRequest(**name, **step)
+        waiting = [next(members).keys.CompareAndSwap.future(swap, metadata=metadata()) for _ in range(3)]
+        expect(sorted(one.result().success for one in waiting), [False, False, True])
+    # An expected value that is there and empty is another thing than none.
+    empty = key_value_pb2.CompareAndSwapRequest(**name, expected_value=b"", new_value=b"x")
+    expect(call(next(members).keys.CompareAndSwap, empty).current_value, b"10")
+    call(next(members).keys.DeleteKey, key_value_pb2.DeleteKeyRequest(**name))
+
+
+def lock(members):
+    name = {"namespace": NAMESPACE, "name": f"interop/{uuid.uuid4()}"}
+    call(next(members).locks.CreateLock, lock_pb2.CreateLockRequest(**name, ttl_seconds=60))
+    first = call(next(members).locks.AcquireLock, lock_pb2.AcquireLockRequest(**name, owner="first"))
+    expect((first.acquired, first.ttl_seconds, first.state), (True, 60, lock_pb2.HELD))
+    second = lock_pb2.AcquireLockRequest(**name, owner="second", wait_ms=1000 * WAIT_LIMIT_SECONDS)
+    waiting = next(members).locks.AcquireLock.future(second, metadata=metadata())
+    describe = lock_pb2.DescribeLockRequest(**name)
+    until("the second to wait", lambda: call(next(members).locks.DescribeLock, describe).waiters == 1)
+    guard = {"lock_name": name["name"], "fencing_token": first.fencing_token}
+    guarded = key_value_pb2.PutKeyRequest(namespace=NAMESPACE, key=name["name"], guard=guard)
+    call(next(members).keys.PutKey, guarded)
+    release = lock_pb2.ReleaseLockRequest(**name, owner="first", fencing_token=first.fencing_token)
+    expect(call(next(members).locks.ReleaseLock, release).released, True)
+    granted = waiting.result(timeout=WAIT_LIMIT_SECONDS)
+    expect((granted.acquired, granted.holder.owner, granted.waited_ms > 0), (True, "second", True))
+    expect(granted.fencing_token > first.fencing_token, True)
+    fenced = (grpc.StatusCode.ABORTED, "FENCED", "not-executed")
+    expect(refusal(next(members).keys.PutKey, guarded), fenced)
+    call(next(members).keys.DeleteKey, key_value_pb2.DeleteKeyRequest(namespace=NAMESPACE, key=name["name"]))
+    call(next(members).locks.ReleaseLock, lock_pb2.ReleaseLockRequest(**name, owner="second"))
+
+
+def memory(members):
+    request = memory_pb2.AllocateMemoryRequest(namespace=NAMESPACE, size_bytes=10_000, label="interop")
+    region = {"namespace": NAMESPACE, "region_id": call(next(members).memory.AllocateMemory, request).region_id}
+    write = memory_pb2.WriteMemoryRequest(**region, offset=4_090, data=b"0123456789", expected_version=1)
+    expect(call(next(members).memory.WriteMemory, write).bytes_written, 10)
+    mismatch = (grpc.StatusCode.FAILED_PRECONDITION, "VERSION_MISMATCH", "not-executed")
+    expect(refusal(next(members).memory.WriteMemory, write), mismatch)
+    read = memory_pb2.ReadMemoryRequest(**region, offset=4_089, length=12)
+    expect(call(next(members).memory.ReadMemory, read).data, b"\0" + b"0123456789" + b"\0")
+    beyond = memory_pb2.ReadMemoryRequest(**region, offset=9_999, length=2)
+    bounds = (grpc.StatusCode.OUT_OF_RANGE, "MEMORY_BOUNDS", "not-executed")
+    expect(refusal(next(members).memory.ReadMemory, beyond), bounds)
+    call(next(members).memory.FreeMemory, memory_pb2.FreeMemoryRequest(**region))
+
+
+def watch(members):
+    prefix = f"interop/{uuid.uuid4()}/"
+
+    def events(start_revision, count):
+        """Opens a watch and pauses; when resumed, returns that many events."""
+        request = watch_pb2.WatchKeysRequest(
+            namespace=NAMESPACE, prefix=prefix, start_revision=start_revision, include_previous=True
+        )
+        stream = next(members).watches.WatchKeys(request, metadata=metadata(), timeout=WAIT_LIMIT_SECONDS)
+        created = next(stream)
+        expect((created.created, len(created.events)), (True, 0))
+        yield
+        seen = []
+        while len(seen) < count:
+            seen.extend(next(stream).events)
+        stream.cancel()
+        yield seen
+
+    watching = events(0, 3)
+    next(watching)
+    name = {"namespace": NAMESPACE, "key": prefix + "k"}
+    for value in (b"1", b"2"):
+        call(next(members).keys.PutKey, key_value_pb2.PutKeyRequest(**name, value=value))
+    call(next(members).keys.DeleteKey, key_value_pb2.DeleteKeyRequest(**name))
+    seen = next(watching)
+    kinds = watch_pb2.KeyEvent.PUT, watch_pb2.KeyEvent.PUT, watch_pb2.KeyEvent.DELETE
+    expect(tuple(event.type for event in seen), kinds)
+    expect([event.previous.value for event in seen], [b"", b"1", b"2"])
+    revisions = [event.kv.mod_revision for event in seen]
+    expect(revisions, sorted(set(revisions)))
+    # Goes on behind the first change, at another member.
+    resumed = events(revisions[0] + 1, 2)
+    next(resumed)
+    expect([event.kv.mod_revision for event in next(resumed)], revisions[1:])
+
+
+SCENARIOS = {
+    "put": put,
+    "compare-and-swap": compare_and_swap,
+    "lock": lock,
+    "memory": memory,
+    "watch": watch,
+}
+
+if __name__ == "__main__":
+    scenario, *endpoints = sys.argv[1:]
+    SCENARIOS[scenario](itertools.cycle([Member(endpoint) for endpoint in endpoints]))

@@ -1,0 +1,63 @@
+/**
+ * A client in another language, at a cluster of three: Python on grpcio, with stubs that are generated from proto/ for
+ * the run. Skipped, with the reason, where there is no Python.
+ */
+
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { LocalConformanceCluster } from "../../node/conformance/index.ts";
+import { PythonMissing, pythonEnvironment } from "./python-environment.ts";
+
+const PROTO = fileURLToPath(new URL("../../proto/", import.meta.url));
+const CLIENT = fileURLToPath(new URL("interop.py", import.meta.url));
+const FILES = ["types", "key_value", "lock", "memory", "watch", "cluster"].map(
+  (name) => `coordination/v1/${name}.proto`,
+);
+/** The first run makes an environment and downloads packages into it. */
+const START_LIMIT_MS = 300_000;
+const SCENARIOS = ["put", "compare-and-swap", "lock", "memory", "watch"];
+
+const execute = promisify(execFile);
+
+describe("a client in Python, at a cluster of three members", function () {
+  this.timeout(START_LIMIT_MS);
+  let stubs: string;
+  let python: string;
+  let cluster: LocalConformanceCluster | undefined;
+  let endpoints: readonly string[];
+  let environment: NodeJS.ProcessEnv;
+
+  before(async function () {
+    stubs = mkdtempSync(join(tmpdir(), "quoin-test-interop-"));
+    try {
+      python = await pythonEnvironment();
+    } catch (error) {
+      if (!(error instanceof PythonMissing)) {
+        throw error;
+      }
+      console.log(`skipped: ${error.message}`);
+      this.skip();
+    }
+    const outputs = [`--python_out=${stubs}`, `--grpc_python_out=${stubs}`];
+    await execute(python, ["-m", "grpc_tools.protoc", `--proto_path=${PROTO}`, ...outputs, ...FILES]);
+    cluster = await LocalConformanceCluster.start();
+    const { token, endpoints: members } = await cluster.target();
+    endpoints = members;
+    environment = { ...process.env, PYTHONPATH: stubs, PYTHONDONTWRITEBYTECODE: "1", QUOIN_TOKEN: token };
+  });
+
+  after(async () => {
+    await cluster?.remove();
+    rmSync(stubs, { recursive: true, force: true });
+  });
+
+  for (const scenario of SCENARIOS) {
+    it(`plays the scenario ${scenario}, each call through another member`, async () => {
+      await execute(python, [CLIENT, scenario, ...endpoints], { env: environment });
+    });
+  }
+});

@@ -1,0 +1,71 @@
+/**
+ * A virtual environment of Python with what requirements.txt names, installed by pip from whatever index this machine is
+ * configured for.
+ *
+ * It is made once, below node_modules, and used again as long as requirements and Python stay the same: later runs need
+ * no network. Several runs at the same time do not get into each other's way.
+ */
+
+import { execFile } from "node:child_process";
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const REQUIREMENTS = fileURLToPath(new URL("requirements.txt", import.meta.url));
+const CACHE = join(ROOT, "node_modules", ".cache");
+const PYTHON = "python3";
+/** Says what the interpreter is, and fails unless it can make virtual environments. */
+const PROBE = "import ensurepip, platform, sys, venv; print(sys.executable, platform.python_version())";
+const DIGEST_CHARACTERS = 16;
+
+const execute = promisify(execFile);
+
+/** There is no Python that could be used, and what to do about it. */
+export class PythonMissing extends Error {}
+
+/**
+ * The interpreter of the environment. Raises PythonMissing; any other error is one of pip, with all that it said.
+ */
+export async function pythonEnvironment(): Promise<string> {
+  const version = await probe();
+  const digest = createHash("sha256").update(version).update(readFileSync(REQUIREMENTS)).digest("hex");
+  const directory = join(CACHE, `interop-${digest.slice(0, DIGEST_CHARACTERS)}`);
+  if (!existsSync(directory)) {
+    await make(directory);
+  }
+  return interpreterOf(directory);
+}
+
+async function probe(): Promise<string> {
+  try {
+    return (await execute(PYTHON, ["-c", PROBE])).stdout;
+  } catch (error) {
+    throw new PythonMissing(
+      "python3 with the modules venv and ensurepip is missing; on Debian and Ubuntu: apt-get install python3 python3-venv",
+      { cause: error },
+    );
+  }
+}
+
+/** Makes it under another name first: what has its name is complete. */
+async function make(directory: string): Promise<void> {
+  const draft = `${directory}.${randomUUID()}`;
+  mkdirSync(CACHE, { recursive: true });
+  try {
+    await execute(PYTHON, ["-m", "venv", draft]);
+    const install = ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--quiet"];
+    await execute(interpreterOf(draft), [...install, "--requirement", REQUIREMENTS]);
+    if (!existsSync(directory)) {
+      renameSync(draft, directory);
+    }
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+function interpreterOf(directory: string): string {
+  return join(directory, "bin", "python");
+}

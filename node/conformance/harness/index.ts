@@ -1,0 +1,25 @@
+/** What tables of expectations are made of. Knows the contract and nothing of what serves it. */
+
+export { type Answer, bytesOf, type CallOptions, type Connection } from "./connection.ts";
+export {
+  areSameBytes,
+  expectFields,
+  type Fields,
+  isAbove,
+  isAnything,
+  isAtLeast,
+  isPositive,
+  isUnixMs,
+  isUuid,
+  isWithinSeconds,
+  succeeded,
+} from "./expectations.ts";
+export * from "./operations.ts";
+export { Place, type Queued } from "./place.ts";
+export { framed, type Origin, openCall, rawCall } from "./raw-call.ts";
+export type { Reason } from "./reasons.ts";
+export type { Stream } from "./stream.ts";
+export { type Entries, NotApplicable, type Table } from "./table.ts";
+export { claimsOf, type Target } from "./target.ts";
+export { until } from "./until.ts";
+export { Visit } from "./visit.ts";

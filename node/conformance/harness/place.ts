@@ -1,0 +1,248 @@
+/**
+ * Where an entry is tried: at one member, with another one at hand to look from, and with names that no other entry has.
+ */
+
+import type {
+  AcquireLockRequest,
+  AcquireLockResponse,
+  AcquireRWLockRequest,
+  AcquireRWLockResponse,
+} from "@quoin/proto";
+import { expect } from "chai";
+import type { Answer, CallOptions, Connection, Pending } from "./connection.ts";
+import { succeeded } from "./expectations.ts";
+import {
+  acquireLock,
+  acquireRWLock,
+  createLock,
+  createRWLock,
+  describeLock,
+  describeRWLock,
+  forceReleaseLock,
+  type Operation,
+} from "./operations.ts";
+import type { RawAnswer } from "./raw-call.ts";
+import { CODES, type Reason } from "./reasons.ts";
+import { NotApplicable } from "./table.ts";
+import type { Claims } from "./target.ts";
+import { until } from "./until.ts";
+import type { Visit } from "./visit.ts";
+
+/** What else a refusal must say. */
+export interface RefusalDetails extends CallOptions {
+  /** The field to blame, in the writing of the protobuf definition. */
+  readonly field?: string;
+  readonly limit?: number;
+  /** Who is asked; the member itself unless said otherwise. */
+  readonly connection?: Connection;
+}
+
+interface LockFields {
+  readonly ttlSeconds?: bigint;
+  readonly lockDelaySeconds?: bigint;
+}
+
+export class Place {
+  readonly visit: Visit;
+  /** The member that is asked. */
+  readonly here: Connection;
+  /** Another member; the same one if only one endpoint is tested. */
+  readonly elsewhere: Connection;
+  readonly namespace: string;
+  /** Begins all names that the entry makes. */
+  readonly prefix: string;
+  readonly #locks: { readonly name: string; readonly rw: boolean }[] = [];
+  readonly #queued: Pending<unknown>[] = [];
+  #names = 0;
+
+  constructor(visit: Visit, at: number, entry: number) {
+    const { endpoints } = visit.target;
+    this.visit = visit;
+    this.here = visit.at(endpoints[at] as string);
+    this.elsewhere = visit.at(endpoints[(at + 1) % endpoints.length] as string);
+    this.namespace = visit.namespace;
+    this.prefix = `${visit.prefix}/${entry}/${at}/`;
+  }
+
+  /** A name that was not used before, for a key, a lock or an owner. */
+  name(): string {
+    this.#names++;
+    return `${this.prefix}${this.#names}`;
+  }
+
+  /** A namespace of the entry's own, which exists. */
+  async newNamespace(): Promise<string> {
+    const namespace = this.freeNamespaceName();
+    await this.visit.makeNamespace(namespace);
+    return namespace;
+  }
+
+  /** The name of a namespace that does not exist. */
+  freeNamespaceName(): string {
+    return this.name().replaceAll("/", ".");
+  }
+
+  /** The response of this member. The call must succeed. */
+  async ask<Request, Response>(
+    operation: Operation<Request, Response>,
+    fields: Partial<Request>,
+    options?: CallOptions,
+  ): Promise<Response> {
+    return succeeded(await this.here.call(operation, fields, options));
+  }
+
+  /** The response of the other member. The call must succeed. */
+  async askElsewhere<Request, Response>(
+    operation: Operation<Request, Response>,
+    fields: Partial<Request>,
+    options?: CallOptions,
+  ): Promise<Response> {
+    return succeeded(await this.elsewhere.call(operation, fields, options));
+  }
+
+  /** Requires that this member refuses the call for the reason, with everything that a refusal must carry. */
+  async refuses<Request, Response>(
+    operation: Operation<Request, Response>,
+    fields: Partial<Request> | Buffer,
+    reason: Reason,
+    details: RefusalDetails = {},
+  ): Promise<Answer<unknown>> {
+    const { connection = this.here } = details;
+    const answer = operation.method.responseStream
+      ? await connection.stream(operation, fields, details).ended()
+      : await connection.call(operation, fields, details);
+    await this.expectRefusal(answer, reason, details);
+    return answer;
+  }
+
+  /** Requires of an answer that it is a refusal for the reason, with everything that a refusal must carry. */
+  async expectRefusal(
+    answer: Answer<unknown> | RawAnswer,
+    reason: Reason,
+    { field, limit }: RefusalDetails = {},
+  ): Promise<void> {
+    const { code, message, details } = answer;
+    const trailer = (name: string) =>
+      "trailers" in answer ? answer.trailers.get(name)[0]?.toString() : answer.headers[name];
+    const told = `${code} ${details?.reason}: ${message}`;
+    expect(`${code} ${details?.reason}`, told).to.equal(`${CODES[reason]} ${reason}`);
+    expect(message, "a message for people").to.not.equal("");
+    expect([details?.domain, details?.message], "details").to.deep.equal(["quoin.dev", message]);
+    expect(trailer("error-reason"), "trailer error-reason").to.equal(reason);
+    const outcome = reason === "DEADLINE" ? "unknown" : "not-executed";
+    expect(trailer("outcome"), "trailer outcome").to.equal(outcome);
+    if (field !== undefined) {
+      expect(details?.metadata.get("field"), told).to.equal(field);
+      expect(message, "the field is named").to.include(field);
+    }
+    if (limit !== undefined) {
+      expect(details?.metadata.get("limit"), told).to.equal(String(limit));
+      expect(message, "the limit is named").to.include(String(limit));
+    }
+    const hint = trailer("leader-endpoint");
+    if (hint !== this.visit.leaderEndpoint) {
+      // Another member may lead by now.
+      expect(hint, "trailer leader-endpoint").to.equal(await this.visit.askForLeader(this.here));
+    }
+  }
+
+  /** A token with such claims. The entry is skipped if the run has none. */
+  otherToken(what: string, isWanted: (claims: Claims) => boolean, expired = false): string {
+    const token = this.visit.otherToken(isWanted, expired);
+    if (token === undefined) {
+      throw new NotApplicable(`there is no token ${what}`);
+    }
+    return token;
+  }
+
+  /** The name of a new exclusive lock. */
+  async lock(fields: LockFields = {}): Promise<{ readonly namespace: string; readonly name: string }> {
+    const lock = { namespace: this.namespace, name: this.name() };
+    this.#locks.push({ name: lock.name, rw: false });
+    await this.ask(createLock, { ...lock, ...fields });
+    return lock;
+  }
+
+  /** The name of a new read-write lock. */
+  async readWriteLock(fields: LockFields = {}): Promise<{ readonly namespace: string; readonly name: string }> {
+    const lock = { namespace: this.namespace, name: this.name() };
+    this.#locks.push({ name: lock.name, rw: true });
+    await this.ask(createRWLock, { ...lock, ...fields });
+    return lock;
+  }
+
+  /** Asks for the exclusive lock, with a wait, and returns when the request is queued behind `ahead` others. */
+  async queue(
+    connection: Connection,
+    fields: Partial<AcquireLockRequest>,
+    ahead: number,
+    options: CallOptions = {},
+  ): Promise<Queued<AcquireLockResponse>> {
+    const pending = connection.begin(acquireLock, { waitMs: WAIT_MS, ...fields }, options);
+    this.#queued.push(pending);
+    const { namespace = "", name = "" } = fields;
+    return queued(pending, () =>
+      until("the request waits", async () => {
+        const { waiters } = await this.askElsewhere(describeLock, { namespace, name });
+        return waiters === ahead + 1;
+      }),
+    );
+  }
+
+  /** The same for a read-write lock. */
+  async queueRW(
+    connection: Connection,
+    fields: Partial<AcquireRWLockRequest>,
+    ahead: number,
+    options: CallOptions = {},
+  ): Promise<Queued<AcquireRWLockResponse>> {
+    const pending = connection.begin(acquireRWLock, { waitMs: WAIT_MS, ...fields }, options);
+    this.#queued.push(pending);
+    const { namespace = "", name = "" } = fields;
+    return queued(pending, () =>
+      until("the request waits", async () => {
+        const { waitingReaders, waitingWriters } = await this.askElsewhere(describeRWLock, { namespace, name });
+        return waitingReaders + waitingWriters === ahead + 1;
+      }),
+    );
+  }
+
+  /** Gives up all that still waits, and takes back whatever the entry still holds. */
+  async leave(): Promise<void> {
+    for (const { answer, cancel } of this.#queued) {
+      cancel();
+      await answer;
+    }
+    for (const { name, rw } of this.#locks) {
+      await this.here.call(forceReleaseLock, { namespace: this.namespace, name, rw });
+    }
+  }
+}
+
+/** A request that waits for a lock. */
+export interface Queued<Response> {
+  /** The response, once it is there; the call must succeed. */
+  granted(): Promise<Response>;
+  /** Whatever the answer is. */
+  readonly answer: Promise<Answer<Response>>;
+  cancel(): void;
+}
+
+/** Longer than any entry makes a request wait. */
+const WAIT_MS = 45_000n;
+
+async function queued<Response>(
+  pending: Pending<Response>,
+  untilQueued: () => Promise<unknown>,
+): Promise<Queued<Response>> {
+  const early = pending.answer.then(({ code, message }) => `answered at once: ${code} ${message}`);
+  const first = await Promise.race([untilQueued(), early]);
+  if (typeof first === "string") {
+    throw new Error(first);
+  }
+  return {
+    answer: pending.answer,
+    granted: async () => succeeded(await pending.answer),
+    cancel: () => pending.cancel(),
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * One run of the suite at a cluster: its connections, and namespaces of its own, whose names nobody else has.
+ *
+ * What can be removed again is removed at its end: keys and regions. Namespaces and free locks stay, for the service has
+ * no operation that removes them.
+ */
+
+import { randomBytes } from "node:crypto";
+import { credentials } from "@grpc/grpc-js";
+import { Connection } from "./connection.ts";
+import { succeeded } from "./expectations.ts";
+import { createNamespace, deleteKey, freeMemory, getCluster, listKeys, listMemoryRegions } from "./operations.ts";
+import type { Origin } from "./raw-call.ts";
+import { type Claims, claimsOf, hasExpired, type Target } from "./target.ts";
+
+const RANDOM_BYTES = 6;
+const PAGE_SIZE = 1_000;
+
+export class Visit {
+  readonly target: Target;
+  /** Begins the name of everything that this run makes. */
+  readonly prefix = `conformance-${randomBytes(RANDOM_BYTES).toString("hex")}`;
+  /** Where most entries work, each with names of its own. */
+  readonly namespace = this.prefix;
+  readonly claims: Claims;
+  readonly #connections = new Map<string, Connection>();
+  readonly #namespaces: string[] = [];
+  #leaderEndpoint = "";
+
+  /** Raises Error if the token cannot do what the suite needs. */
+  constructor(target: Target) {
+    this.target = target;
+    this.claims = claimsOf(target.token);
+    if (!this.claims.access.includes("admin") || !this.claims.namespaces.includes("*")) {
+      throw new Error('the token must have the access "admin" and the namespaces ["*"]');
+    }
+  }
+
+  async begin(): Promise<void> {
+    await this.makeNamespace(this.namespace);
+  }
+
+  get first(): Connection {
+    return this.at(this.target.endpoints[0] as string);
+  }
+
+  /** A connection to the member, with the token; without one, the token of the run. */
+  at(endpoint: string, token = this.target.token): Connection {
+    const key = `${endpoint} ${token}`;
+    const known = this.#connections.get(key);
+    if (known !== undefined) {
+      return known;
+    }
+    const { ca } = this.target;
+    const security = ca === undefined ? credentials.createInsecure() : credentials.createSsl(ca);
+    const connection = new Connection(endpoint, security, token);
+    this.#connections.set(key, connection);
+    return connection;
+  }
+
+  originOf(endpoint: string): Origin {
+    const { ca } = this.target;
+    return ca === undefined ? { url: `http://${endpoint}` } : { url: `https://${endpoint}`, ca };
+  }
+
+  /** One of the other tokens that has not expired, unless that is asked for; undefined if there is none like that. */
+  otherToken(isWanted: (claims: Claims) => boolean, expired = false): string | undefined {
+    return this.target.otherTokens.find((token) => {
+      const claims = claimsOf(token);
+      return hasExpired(claims) === expired && isWanted(claims);
+    });
+  }
+
+  async makeNamespace(namespace: string): Promise<void> {
+    this.#namespaces.push(namespace);
+    succeeded(await this.first.call(createNamespace, { namespace }));
+  }
+
+  /** Where the leader serves clients, "" if it is not known, as this member says. */
+  async askForLeader(connection: Connection): Promise<string> {
+    const { members } = succeeded(await connection.call(getCluster, {}));
+    this.#leaderEndpoint = members.find(({ leader }) => leader)?.grpcEndpoint ?? "";
+    return this.#leaderEndpoint;
+  }
+
+  /** What was answered last when somebody asked. */
+  get leaderEndpoint(): string {
+    return this.#leaderEndpoint;
+  }
+
+  /** Removes keys and regions, and closes all connections. */
+  async end(): Promise<void> {
+    try {
+      for (const namespace of this.#namespaces) {
+        await this.#removeKeys(namespace);
+        await this.#removeRegions(namespace);
+      }
+    } finally {
+      for (const connection of this.#connections.values()) {
+        connection.close();
+      }
+    }
+  }
+
+  async #removeKeys(namespace: string): Promise<void> {
+    for (;;) {
+      const page = await this.first.call(listKeys, { namespace, pageSize: PAGE_SIZE, keysOnly: true });
+      const items = page.response?.items ?? [];
+      if (items.length === 0) {
+        return;
+      }
+      // A key may have expired meanwhile; what is still there is seen in the next round.
+      await Promise.all(items.map(({ key }) => this.first.call(deleteKey, { namespace, key })));
+    }
+  }
+
+  async #removeRegions(namespace: string): Promise<void> {
+    for (;;) {
+      const page = await this.first.call(listMemoryRegions, { namespace, pageSize: PAGE_SIZE });
+      const regions = page.response?.regions ?? [];
+      if (regions.length === 0) {
+        return;
+      }
+      await Promise.all(regions.map(({ regionId }) => this.first.call(freeMemory, { namespace, regionId })));
+    }
+  }
+}

@@ -1,0 +1,45 @@
+/** `npm run conformance`: tests a cluster against the contract and ends with the line `N passed, N failed`. */
+
+import type { Target } from "./harness/index.ts";
+import { LocalConformanceCluster } from "./local-cluster.ts";
+import { parseOptions, UsageError } from "./options.ts";
+import { Report } from "./report.ts";
+import { run, trialsOf } from "./run.ts";
+import { tables } from "./tables/index.ts";
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+/** @returns whether something passed and nothing failed */
+async function test(target: Target, grep: RegExp | null): Promise<boolean> {
+  const trials = trialsOf(tables, target.endpoints.length).filter(
+    ({ table, title }) => grep?.test(`${table.name}: ${title}`) ?? true,
+  );
+  const report = new Report(trials, target.endpoints, (line) => console.log(line));
+  await run(target, trials, (result) => report.take(result));
+  return report.finish();
+}
+
+async function main(): Promise<void> {
+  const options = parseOptions(process.argv.slice(2), process.env);
+  if (options === null) {
+    return;
+  }
+  const cluster = options.target === null ? await LocalConformanceCluster.start() : null;
+  try {
+    const target = options.target ?? (await cluster?.target());
+    if (target === undefined) {
+      throw new Error("there is nothing to test");
+    }
+    process.exitCode = (await test(target, options.grep)) ? 0 : EXIT_FAILED;
+  } finally {
+    await cluster?.remove();
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(`npm run conformance: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
+}

@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { parseOptions, UsageError } from "./options.ts";
+
+describe("options of npm run conformance", () => {
+  let directory: string;
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), "quoin-test-conformance-"));
+  });
+
+  afterEach(() => {
+    rmSync(directory, { recursive: true });
+  });
+
+  function file(name: string, content: string): string {
+    const path = join(directory, name);
+    writeFileSync(path, content);
+    return path;
+  }
+
+  it("without endpoints, mean a cluster of this machine", () => {
+    expect(parseOptions([], { QUOIN_TOKEN: "t" })).to.deep.equal({ target: null, grep: null });
+    expect(parseOptions(["--grep", "S1[0-9]"], {})).to.deep.equal({ target: null, grep: /S1[0-9]/ });
+  });
+
+  it("take tokens from files or the environment, and never as arguments", () => {
+    const target = { endpoints: ["a:1", "b:2"], token: "from the environment", otherTokens: [], mayCompact: false };
+    const endpoints = ["--endpoint", "a:1", "--endpoint", "b:2"];
+    expect(parseOptions(endpoints, { QUOIN_TOKEN: "from the environment" })?.target).to.deep.equal(target);
+    const files = [
+      "--compact",
+      ...["--token-file", file("token", "of the file\n"), "--ca", file("ca", "authority")],
+      ...["--other-token-file", file("one", "1"), "--other-token-file", file("two", "2\n")],
+    ];
+    expect(parseOptions([...endpoints, ...files], { QUOIN_TOKEN: "t" })?.target).to.deep.equal({
+      ...{ ...target, token: "of the file", otherTokens: ["1", "2"], ca: Buffer.from("authority"), mayCompact: true },
+    });
+    expect(() => parseOptions(["--token", "t"], {})).to.throw(UsageError, /unknown option '--token'/);
+  });
+
+  it("refuse what makes no sense, and say why", () => {
+    for (const [args, message] of [
+      [["--endpoint", "a:1"], /a token is needed: --token-file, or QUOIN_TOKEN/],
+      [["--endpoint", "a:1", "--token-file", join(directory, "absent")], /absent cannot be read/],
+      [["--token-file", file("token", "t")], /are for --endpoint/],
+      [["--ca", file("ca", "c")], /are for --endpoint/],
+      [["--grep", "("], /--grep/],
+      [["a:1"], /argument/],
+    ] as const) {
+      expect(() => parseOptions(args, {}), args.join(" ")).to.throw(UsageError, message);
+    }
+  });
+});

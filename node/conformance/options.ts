@@ -1,0 +1,96 @@
+/** What `npm run conformance` is asked to test. */
+
+import { readFileSync } from "node:fs";
+import { Command, CommanderError, Option } from "commander";
+import type { Target } from "./harness/index.ts";
+
+export interface ConformanceOptions {
+  /** Null = a cluster of this machine, started for the run. */
+  readonly target: Target | null;
+  /** Only entries whose `table: title` matches. */
+  readonly grep: RegExp | null;
+}
+
+/** The arguments are wrong; the message says which and why. */
+export class UsageError extends Error {}
+
+/** Tokens are read from files or from here, never from arguments, which everybody on the machine can see. */
+const TOKEN_VARIABLE = "QUOIN_TOKEN";
+
+/** The options of these arguments. Raises UsageError; null if only help was asked for and given. */
+export function parseOptions(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): ConformanceOptions | null {
+  const program = new Command("npm run conformance --")
+    .description(
+      "Tests the service behind the endpoints of one cluster against the contract, through every one of them",
+    )
+    .addOption(repeated("--endpoint <host:port>", "where a member serves gRPC; without any, a cluster is started"))
+    .option("--token-file <file>", `a token with the access admin to all namespaces; or ${TOKEN_VARIABLE}`)
+    .addOption(repeated("--other-token-file <file>", "a token of less, of somebody else, or expired"))
+    .option("--ca <file>", "certificate authority of the members, in PEM; without it nothing is encrypted")
+    .option("--compact", "also give up the cluster's history of changes, which ends everybody's old watches")
+    .option("--grep <pattern>", "only entries whose title matches the regular expression")
+    .allowExcessArguments(false)
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined });
+  try {
+    program.parse(args, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) {
+      throw error;
+    }
+    if (error.exitCode === 0) {
+      return null;
+    }
+    throw new UsageError(error.message.replace(/^error: /, ""), { cause: error });
+  }
+  const { endpoint: endpoints, tokenFile, otherTokenFile, ca, compact, grep } = program.opts();
+  const pattern = grep === undefined ? null : readPattern(grep);
+  if (endpoints.length === 0) {
+    if (tokenFile !== undefined || otherTokenFile.length > 0 || ca !== undefined) {
+      throw new UsageError("--token-file, --other-token-file and --ca are for --endpoint");
+    }
+    return { target: null, grep: pattern };
+  }
+  const token = tokenFile === undefined ? environment[TOKEN_VARIABLE] : readToken(tokenFile);
+  if (token === undefined || token === "") {
+    throw new UsageError(`a token is needed: --token-file, or ${TOKEN_VARIABLE} in the environment`);
+  }
+  return {
+    target: {
+      endpoints,
+      token,
+      otherTokens: otherTokenFile.map(readToken),
+      ...(ca === undefined ? {} : { ca: readGiven(ca) }),
+      mayCompact: compact === true,
+    },
+    grep: pattern,
+  };
+}
+
+function repeated(flags: string, description: string): Option {
+  const collect = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+  return new Option(flags, `${description}; may be repeated`).default([], "none").argParser(collect);
+}
+
+function readPattern(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch (error) {
+    throw new UsageError("--grep is no regular expression", { cause: error });
+  }
+}
+
+function readToken(file: string): string {
+  return readGiven(file).toString("utf8").trim();
+}
+
+function readGiven(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read`, { cause: error });
+  }
+}

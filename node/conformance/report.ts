@@ -1,0 +1,50 @@
+/** What the command tells as it runs: a line for each table that is done, every failure at once, and the sum. */
+
+import type { Outcome, Result, Trial } from "./run.ts";
+
+export class Report {
+  readonly #endpoints: readonly string[];
+  readonly #print: (line: string) => void;
+  readonly #counts: Record<Outcome, number> = { passed: 0, failed: 0, skipped: 0 };
+  /** Trials that are still to come, by the name of their table. */
+  readonly #awaited = new Map<string, number>();
+  readonly #failedOf = new Map<string, number>();
+  readonly #skipped = new Map<string, number>();
+
+  constructor(trials: readonly Trial[], endpoints: readonly string[], print: (line: string) => void) {
+    this.#endpoints = endpoints;
+    this.#print = print;
+    for (const { table } of trials) {
+      add(this.#awaited, table.name, 1);
+    }
+  }
+
+  take({ trial, outcome, error }: Result): void {
+    const { table, title, member } = trial;
+    this.#counts[outcome]++;
+    if (outcome === "failed") {
+      add(this.#failedOf, table.name, 1);
+      this.#print(`FAILED ${table.name}: ${title}\n    at ${this.#endpoints[member]}: ${error?.stack}\n`);
+    } else if (outcome === "skipped") {
+      add(this.#skipped, error?.message ?? "", 1);
+    }
+    add(this.#awaited, table.name, -1);
+    if (this.#awaited.get(table.name) === 0) {
+      this.#print(`${this.#failedOf.has(table.name) ? "FAILED" : "ok"} ${table.name}`);
+    }
+  }
+
+  /** Says why something was skipped, and ends with the line `N passed, N failed`. Returns whether all is well. */
+  finish(): boolean {
+    const { passed, failed, skipped } = this.#counts;
+    for (const [reason, count] of this.#skipped) {
+      this.#print(`skipped ${count}: ${reason}`);
+    }
+    this.#print(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
+    return failed === 0 && passed > 0;
+  }
+}
+
+function add(counts: Map<string, number>, name: string, count: number): void {
+  counts.set(name, (counts.get(name) ?? 0) + count);
+}

@@ -1,0 +1,70 @@
+/** Runs tables at a cluster: every entry through every member, several at a time. */
+
+import { NotApplicable, Place, type Table, type Target, Visit } from "./harness/index.ts";
+
+/** Entries mostly wait; more at a time would only make the members' answers slower. */
+const ENTRIES_AT_A_TIME = 12;
+
+export type Outcome = "passed" | "failed" | "skipped";
+
+/** One entry at one member. */
+export interface Trial {
+  readonly table: Table;
+  readonly title: string;
+  /** Which of the target's endpoints, from 0. */
+  readonly member: number;
+}
+
+export interface Result {
+  readonly trial: Trial;
+  readonly outcome: Outcome;
+  /** Why it failed or was skipped. */
+  readonly error: Error | null;
+}
+
+/** All trials of so many members, in the order of the tables. */
+export function trialsOf(tables: readonly Table[], members: number): readonly Trial[] {
+  return tables.flatMap((table) =>
+    Object.keys(table.entries).flatMap((title) =>
+      Array.from({ length: members }, (_, member) => ({ table, title, member })),
+    ),
+  );
+}
+
+/** Runs the trials and tells each result as it comes. Rejects only if the run itself cannot begin or end. */
+export async function run(target: Target, trials: readonly Trial[], onResult: (result: Result) => void): Promise<void> {
+  const visit = new Visit(target);
+  try {
+    await visit.begin();
+    const numbered = [...trials.entries()];
+    const alone = numbered.filter(([, { table }]) => table.alone);
+    const together = numbered.filter(([, { table }]) => !table.alone);
+    for (const [some, atATime] of [
+      [together, ENTRIES_AT_A_TIME],
+      [alone, 1],
+    ] as const) {
+      const queue = some.values();
+      const work = async (): Promise<void> => {
+        for (const [number, trial] of queue) {
+          onResult(await attempt(visit, trial, number));
+        }
+      };
+      await Promise.all(Array.from({ length: atATime }, work));
+    }
+  } finally {
+    await visit.end();
+  }
+}
+
+async function attempt(visit: Visit, trial: Trial, number: number): Promise<Result> {
+  const place = new Place(visit, trial.member, number);
+  try {
+    await trial.table.entries[trial.title]?.(place);
+    return { trial, outcome: "passed", error: null };
+  } catch (thrown) {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+    return { trial, outcome: error instanceof NotApplicable ? "skipped" : "failed", error };
+  } finally {
+    await place.leave();
+  }
+}

@@ -1,0 +1,437 @@
+/**
+ * What every operation has in common: which check comes before which, metadata, integers that are too large, access, and
+ * bytes that are no message. Each operation brings a request that succeeds, and says how to break it.
+ */
+
+import { RWMode } from "@quoin/proto";
+import {
+  acquireLock,
+  acquireRWLock,
+  allocateMemory,
+  bytesOf,
+  claimsOf,
+  compareAndSwap,
+  createLock,
+  createNamespace,
+  createRWLock,
+  deleteKey,
+  describeLock,
+  describeMemory,
+  describeRWLock,
+  type Entries,
+  forceReleaseLock,
+  freeMemory,
+  getCluster,
+  getKey,
+  listKeys,
+  listMemoryRegions,
+  type Operation,
+  type Place,
+  putKey,
+  type Reason,
+  readMemory,
+  releaseLock,
+  releaseRWLock,
+  resizeMemory,
+  succeeded,
+  type Table,
+  watchKeys,
+  watchLocks,
+  writeMemory,
+} from "../harness/index.ts";
+
+/** How to break a request of an operation. */
+interface Description<Request> {
+  /** A request that succeeds once. */
+  readonly valid: (place: Place) => Promise<Partial<Request>>;
+  /** Fields that break a rule, and the field that is to blame. */
+  readonly invalid?: { readonly fields: Partial<Request>; readonly field: string };
+  /** Fields that name something which does not exist. */
+  readonly absent?: { readonly fields: Partial<Request>; readonly reason: Reason };
+  /** All int64 fields, `a.b` within a message. */
+  readonly integers?: readonly string[];
+  /** Whether it takes a guard. */
+  readonly guarded?: boolean;
+}
+
+/** No int64 of a request may lie further from 0 than 2^53 - 1. */
+const TOO_LARGE = 2n ** 53n;
+/** Bytes that are no message: a field of a kind that does not exist. */
+const GARBAGE = Buffer.from([0xff, 0xff]);
+/** Field 1, which is the namespace wherever there is one, with two bytes that are no UTF-8. */
+const NOT_UTF8 = Buffer.from([0x0a, 0x02, 0xff, 0xfe]);
+/** Field 1,000 with the number 1: nobody knows it. */
+const UNKNOWN_FIELD = Buffer.from([0xc0, 0x3e, 0x01]);
+const ABSENT_ID = "00000000-0000-4000-8000-000000000000";
+
+/** Calls the operation; it must succeed. A stream has begun when its first message is there. */
+async function succeeds<Request, Response>(
+  place: Place,
+  operation: Operation<Request, Response>,
+  fields: Partial<Request> | Buffer,
+  metadata: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  if (!operation.method.responseStream) {
+    succeeded(await place.here.call(operation, fields, { metadata }));
+    return;
+  }
+  const stream = place.here.stream(operation, fields, { metadata });
+  await stream.until("its first message", (messages) => messages.length > 0);
+  stream.cancel();
+}
+
+function withField<Request extends object>(
+  request: Partial<Request>,
+  path: string,
+  value: bigint | string,
+): Partial<Request> {
+  const [name = "", inner] = path.split(".");
+  if (inner === undefined) {
+    return { ...request, [name]: value };
+  }
+  return { ...request, [name]: { ...Reflect.get(request, name), [inner]: value } };
+}
+
+function protobufName(path: string): string {
+  return path.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function tableOf<Request extends object, Response>(
+  operation: Operation<Request, Response>,
+  description: Description<Request>,
+): Table {
+  return {
+    name: operation.name,
+    entries: {
+      ...orderEntries(operation, description),
+      ...decodingEntries(operation, description),
+      ...accessEntries(operation, description),
+    },
+  };
+}
+
+function orderEntries<Request extends object, Response>(
+  operation: Operation<Request, Response>,
+  { valid, invalid, absent, guarded = false }: Description<Request>,
+): Entries {
+  return {
+    "makes its checks in the order of the contract, and the first that fails answers": async (place) => {
+      const nowhere = operation.name === getCluster.name ? {} : { namespace: place.freeNamespaceName() };
+      const guard = guarded ? { guard: { lockName: place.name(), fencingToken: 1n, rw: false } } : {};
+      const wrong = { authorization: null, "api-version": "v2", "request-id": "1" };
+      await place.refuses(operation, GARBAGE, "TOKEN_INVALID", { metadata: wrong });
+      const { authorization: _, ...withToken } = wrong;
+      const apiVersion = { metadata: withToken, field: "api-version" };
+      await place.refuses(operation, GARBAGE, "BAD_METADATA", apiVersion);
+      const requestId = { metadata: { "request-id": "1" }, field: "request-id" };
+      await place.refuses(operation, GARBAGE, "BAD_METADATA", requestId);
+      await place.refuses(operation, GARBAGE, "BAD_FIELD");
+      const request = await valid(place);
+      if (invalid !== undefined) {
+        const fields = { ...request, ...absent?.fields, ...guard, ...nowhere, ...invalid.fields };
+        await place.refuses(operation, fields, "BAD_FIELD", { field: invalid.field });
+      }
+      if (!NAMESPACE_FREE.has(operation.name)) {
+        const fields = { ...request, ...absent?.fields, ...guard, ...nowhere };
+        await place.refuses(operation, fields, "NAMESPACE_NOT_FOUND");
+      }
+      if (guarded) {
+        await place.refuses(operation, { ...request, ...absent?.fields, ...guard }, "FENCED");
+      }
+      if (absent !== undefined) {
+        await place.refuses(operation, { ...request, ...absent.fields }, absent.reason);
+      }
+      await succeeds(place, operation, request);
+    },
+    "takes a request id of any version and in any case, once": async (place) => {
+      const request = await valid(place);
+      for (const value of [
+        "",
+        "123e4567-e89b-42d3-a456-42661417400",
+        `{${ABSENT_ID}}`,
+        ABSENT_ID.replaceAll("-", ""),
+      ]) {
+        const options = { metadata: { "request-id": value }, field: "request-id" };
+        await place.refuses(operation, request, "BAD_METADATA", options);
+      }
+      for (const name of ["request-id", "api-version"]) {
+        const value = name === "request-id" ? ABSENT_ID : "v1";
+        const twice = { metadata: { [name]: [value, value] }, field: name };
+        await place.refuses(operation, request, "BAD_METADATA", twice);
+        await place.refuses(operation, request, "BAD_METADATA", { metadata: { [name]: null }, field: name });
+      }
+      const upperCase = crypto.randomUUID().toUpperCase().replace(/-4/, "-F");
+      await succeeds(place, operation, request, { "request-id": upperCase });
+    },
+  };
+}
+
+/** Operations that do not ask for an existing namespace. */
+const NAMESPACE_FREE: ReadonlySet<string> = new Set([createNamespace.name, getCluster.name]);
+
+function decodingEntries<Request extends object, Response>(
+  operation: Operation<Request, Response>,
+  { valid, integers = [] }: Description<Request>,
+): Entries {
+  const entries: Record<string, (place: Place) => Promise<void>> = {
+    "ignores fields that it does not know": async (place) => {
+      const bytes = bytesOf(operation, await valid(place));
+      await succeeds(place, operation, Buffer.concat([bytes, UNKNOWN_FIELD]));
+    },
+  };
+  if (operation.name !== getCluster.name) {
+    entries["refuses text that is not UTF-8, and a namespace that is missing or cannot be one"] = async (place) => {
+      await place.refuses(operation, NOT_UTF8, "BAD_FIELD", { field: "namespace" });
+      const request = await valid(place);
+      for (const namespace of ["", "A", "-a", "a-", "a/b", "ä", "a".repeat(64)]) {
+        await place.refuses(operation, { ...request, namespace }, "BAD_FIELD", { field: "namespace" });
+      }
+    };
+  }
+  if (integers.length > 0) {
+    entries["S17: refuses every int64 beyond 2^53 - 1, by name, and rounds none"] = async (place) => {
+      const request = await valid(place);
+      for (const path of integers) {
+        for (const value of [TOO_LARGE, TOO_LARGE + 1n, -TOO_LARGE, 2n ** 63n - 1n]) {
+          const fields = withField(request, path, value);
+          await place.refuses(operation, fields, "BAD_FIELD", { field: protobufName(path) });
+        }
+      }
+    };
+  }
+  return entries;
+}
+
+function accessEntries<Request extends object, Response>(
+  operation: Operation<Request, Response>,
+  { valid, invalid }: Description<Request>,
+): Entries {
+  const entries: Record<string, (place: Place) => Promise<void>> = {
+    "wants a token, in the form of the specification": async (place) => {
+      const request = await valid(place);
+      const { token } = place.visit.target;
+      const [header, payload, signature = ""] = token.split(".");
+      const forged = `${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
+      const unsigned = Buffer.from(JSON.stringify({ alg: "none" })).toString("base64url");
+      for (const authorization of [
+        null,
+        "",
+        "Bearer",
+        token,
+        `Basic ${token}`,
+        "Bearer x.y.z",
+        `Bearer ${header}.${payload}.${forged}`,
+        `Bearer ${unsigned}.${payload}.`,
+      ]) {
+        await place.refuses(operation, request, "TOKEN_INVALID", { metadata: { authorization } });
+      }
+    },
+    "refuses a token that has expired": async (place) => {
+      const connection = place.visit.at(
+        place.here.endpoint,
+        place.otherToken("that has expired", () => true, true),
+      );
+      await place.refuses(operation, GARBAGE, "TOKEN_EXPIRED", { connection, metadata: { "api-version": "v2" } });
+    },
+  };
+  const { access } = operation;
+  if (access === null) {
+    return entries;
+  }
+  const wrong = (place: Place): Partial<Request> =>
+    withField({ ...invalid?.fields }, "namespace", place.freeNamespaceName());
+  if (access !== "read") {
+    entries[`S43: wants the access ${access}, before it looks at fields or for anything`] = async (place) => {
+      const token = place.otherToken(
+        `without the access ${access} and for all namespaces`,
+        (claims) => !allows(claims.access, access) && claims.namespaces.includes("*"),
+      );
+      await place.refuses(operation, wrong(place), "ACCESS_DENIED", {
+        connection: place.visit.at(place.here.endpoint, token),
+      });
+    };
+  }
+  if (access !== "admin") {
+    entries["takes a token that has just the access which it needs"] = async (place) => {
+      const token = place.otherToken(
+        `whose highest access is ${access} and for all namespaces`,
+        (claims) => highest(claims.access) === access && claims.namespaces.includes("*"),
+      );
+      await succeeds(place, operation, await valid(place), { authorization: `Bearer ${token}` });
+    };
+  }
+  entries["S40, S43: wants the namespace among those of the token, before it looks at fields or for anything"] = async (
+    place,
+  ) => {
+    const token = place.otherToken("for some namespaces only", ({ namespaces }) => !namespaces.includes("*"));
+    const connection = place.visit.at(place.here.endpoint, token);
+    await place.refuses(operation, wrong(place), "NAMESPACE_DENIED", { connection });
+    const [granted = ""] = claimsOf(token).namespaces;
+    for (const namespace of [`${granted}x`, granted.slice(0, -1), place.namespace]) {
+      const fields = withField({ ...invalid?.fields }, "namespace", namespace);
+      await place.refuses(operation, fields, "NAMESPACE_DENIED", { connection });
+    }
+  };
+  return entries;
+}
+
+const LEVELS = ["read", "write", "admin"];
+
+function highest(access: readonly string[]): string | undefined {
+  return LEVELS.findLast((level) => access.includes(level));
+}
+
+/** Whether the token allows what the level is needed for: admin includes write, and write read. */
+function allows(access: readonly string[], level: string): boolean {
+  return LEVELS.indexOf(highest(access) ?? "") >= LEVELS.indexOf(level);
+}
+
+/** What the namespace and the name of a new key are, which has the value v. */
+async function newKey(place: Place): Promise<{ namespace: string; key: string }> {
+  const named = { namespace: place.namespace, key: place.name() };
+  await place.ask(putKey, { ...named, value: Buffer.from("v") });
+  return named;
+}
+
+async function newRegion(place: Place): Promise<{ namespace: string; regionId: string }> {
+  const { namespace } = place;
+  const { regionId } = await place.ask(allocateMemory, { namespace, sizeBytes: 100n });
+  return { namespace, regionId };
+}
+
+const KEY_INVALID = { fields: { key: "" }, field: "key" };
+const KEY_ABSENT = { fields: { key: "there is no such key" }, reason: "KEY_NOT_FOUND" } as const;
+const LOCK_INVALID = { fields: { name: "" }, field: "name" };
+const LOCK_ABSENT = { fields: { name: "there is no such lock" }, reason: "LOCK_NOT_FOUND" } as const;
+const REGION_INVALID = { fields: { regionId: "no UUID" }, field: "region_id" };
+const REGION_ABSENT = { fields: { regionId: ABSENT_ID }, reason: "REGION_NOT_FOUND" } as const;
+
+async function heldLock(place: Place) {
+  const lock = await place.lock();
+  const { fencingToken } = await place.ask(acquireLock, lock);
+  return { ...lock, fencingToken };
+}
+
+async function heldReadWriteLock(place: Place) {
+  const lock = await place.readWriteLock();
+  const { fencingToken } = await place.ask(acquireRWLock, { ...lock, mode: RWMode.WRITE });
+  return { ...lock, fencingToken };
+}
+
+export const everyOperation: readonly Table[] = [
+  tableOf(createNamespace, { valid: async (place) => ({ namespace: place.freeNamespaceName() }) }),
+  tableOf(getKey, { valid: newKey, invalid: KEY_INVALID, absent: KEY_ABSENT }),
+  tableOf(putKey, {
+    valid: async (place) => ({ namespace: place.namespace, key: place.name() }),
+    invalid: KEY_INVALID,
+    integers: ["ttlSeconds", "expectedModRevision", "guard.fencingToken"],
+    guarded: true,
+  }),
+  tableOf(deleteKey, {
+    valid: newKey,
+    invalid: KEY_INVALID,
+    absent: KEY_ABSENT,
+    integers: ["expectedModRevision", "guard.fencingToken"],
+    guarded: true,
+  }),
+  tableOf(listKeys, {
+    valid: async ({ namespace, prefix }) => ({ namespace, prefix }),
+    invalid: { fields: { pageSize: -1 }, field: "page_size" },
+  }),
+  tableOf(compareAndSwap, {
+    valid: async (place) => ({ namespace: place.namespace, key: place.name() }),
+    invalid: KEY_INVALID,
+    integers: ["expectedModRevision", "ttlSeconds", "guard.fencingToken"],
+    guarded: true,
+  }),
+  tableOf(createLock, {
+    valid: async (place) => ({ namespace: place.namespace, name: place.name() }),
+    invalid: LOCK_INVALID,
+    integers: ["ttlSeconds", "lockDelaySeconds"],
+  }),
+  tableOf(describeLock, { valid: (place) => place.lock(), invalid: LOCK_INVALID, absent: LOCK_ABSENT }),
+  tableOf(acquireLock, {
+    valid: (place) => place.lock(),
+    invalid: LOCK_INVALID,
+    absent: LOCK_ABSENT,
+    integers: ["ttlSeconds", "waitMs", "fencingToken"],
+  }),
+  tableOf(releaseLock, {
+    valid: heldLock,
+    invalid: LOCK_INVALID,
+    absent: LOCK_ABSENT,
+    integers: ["fencingToken"],
+  }),
+  tableOf(forceReleaseLock, {
+    valid: heldLock,
+    invalid: LOCK_INVALID,
+    absent: LOCK_ABSENT,
+    integers: ["fencingToken"],
+  }),
+  tableOf(createRWLock, {
+    valid: async (place) => ({ namespace: place.namespace, name: place.name() }),
+    invalid: LOCK_INVALID,
+    integers: ["ttlSeconds", "lockDelaySeconds"],
+  }),
+  tableOf(describeRWLock, { valid: (place) => place.readWriteLock(), invalid: LOCK_INVALID, absent: LOCK_ABSENT }),
+  tableOf(acquireRWLock, {
+    valid: async (place) => ({ ...(await place.readWriteLock()), mode: RWMode.READ }),
+    invalid: { fields: { mode: RWMode.RW_MODE_UNSPECIFIED }, field: "mode" },
+    absent: LOCK_ABSENT,
+    integers: ["ttlSeconds", "waitMs", "fencingToken"],
+  }),
+  tableOf(releaseRWLock, {
+    valid: heldReadWriteLock,
+    invalid: LOCK_INVALID,
+    absent: LOCK_ABSENT,
+    integers: ["fencingToken"],
+  }),
+  tableOf(allocateMemory, {
+    valid: async ({ namespace }) => ({ namespace, sizeBytes: 1n }),
+    invalid: { fields: { sizeBytes: 0n }, field: "size_bytes" },
+    integers: ["sizeBytes"],
+  }),
+  tableOf(describeMemory, { valid: newRegion, invalid: REGION_INVALID, absent: REGION_ABSENT }),
+  tableOf(resizeMemory, {
+    valid: async (place) => ({ ...(await newRegion(place)), sizeBytes: 200n }),
+    invalid: REGION_INVALID,
+    absent: REGION_ABSENT,
+    integers: ["sizeBytes", "expectedVersion", "guard.fencingToken"],
+    guarded: true,
+  }),
+  tableOf(freeMemory, {
+    valid: newRegion,
+    invalid: REGION_INVALID,
+    absent: REGION_ABSENT,
+    integers: ["expectedVersion", "guard.fencingToken"],
+    guarded: true,
+  }),
+  tableOf(writeMemory, {
+    valid: async (place) => ({ ...(await newRegion(place)), data: Buffer.from("bytes") }),
+    invalid: REGION_INVALID,
+    absent: REGION_ABSENT,
+    integers: ["offset", "expectedVersion", "guard.fencingToken"],
+    guarded: true,
+  }),
+  tableOf(readMemory, {
+    valid: newRegion,
+    invalid: REGION_INVALID,
+    absent: REGION_ABSENT,
+    integers: ["offset", "length"],
+  }),
+  tableOf(listMemoryRegions, {
+    valid: async ({ namespace }) => ({ namespace }),
+    invalid: { fields: { pageSize: 1_001 }, field: "page_size" },
+  }),
+  tableOf(watchKeys, {
+    valid: async ({ namespace, prefix }) => ({ namespace, prefix }),
+    invalid: { fields: { progressIntervalMs: 99n }, field: "progress_interval_ms" },
+    integers: ["startRevision", "progressIntervalMs"],
+  }),
+  tableOf(watchLocks, {
+    valid: async ({ namespace, prefix }) => ({ namespace, namePrefix: prefix }),
+    invalid: { fields: { progressIntervalMs: 99n }, field: "progress_interval_ms" },
+    integers: ["startRevision", "progressIntervalMs"],
+  }),
+  tableOf(getCluster, { valid: async () => ({}) }),
+];

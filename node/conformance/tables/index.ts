@@ -1,0 +1,32 @@
+/** All that is expected of the service. */
+
+import type { Table } from "../harness/index.ts";
+import { calls } from "./calls.ts";
+import { compaction } from "./compaction.ts";
+import { everyOperation } from "./every-operation.ts";
+import { guards } from "./guards.ts";
+import { keyValue } from "./key-value.ts";
+import { locks } from "./locks.ts";
+import { memory } from "./memory.ts";
+import { readWriteLocks } from "./read-write-locks.ts";
+import { replay } from "./replay.ts";
+import { specification } from "./specification.ts";
+import { waiting } from "./waiting.ts";
+import { keyWatches } from "./watch-keys.ts";
+import { lockWatches } from "./watch-locks.ts";
+
+export const tables: readonly Table[] = [
+  specification,
+  ...everyOperation,
+  ...keyValue,
+  ...locks,
+  waiting,
+  ...readWriteLocks,
+  guards,
+  ...memory,
+  keyWatches,
+  lockWatches,
+  compaction,
+  replay,
+  ...calls,
+];

@@ -1,0 +1,207 @@
+/** Replay: a request id executes once, whichever member is asked again. */
+
+import { randomUUID } from "node:crypto";
+import { RWMode } from "@quoin/proto";
+import { expect } from "chai";
+import {
+  type Answer,
+  acquireLock,
+  acquireRWLock,
+  allocateMemory,
+  compareAndSwap,
+  createLock,
+  createNamespace,
+  createRWLock,
+  deleteKey,
+  describeLock,
+  describeMemory,
+  forceReleaseLock,
+  freeMemory,
+  getKey,
+  type Operation,
+  type Place,
+  putKey,
+  releaseLock,
+  releaseRWLock,
+  resizeMemory,
+  type Table,
+  writeMemory,
+} from "../harness/index.ts";
+
+/** Answers larger than this are stored without the values of keys. */
+const STORED_BYTES_MAX = 4 * 1024;
+
+/** What the header says, `undefined` without one; a refusal has it beside its trailers. */
+function replayed({ headers, trailers }: Answer<unknown>): string | undefined {
+  return [...headers.get("replayed"), ...trailers.get("replayed")].map(String).at(0);
+}
+
+/** What is told anew in every answer, a replayed one too: remaining lives, and for an acquisition the state of the lock. */
+const TOLD_ANEW: ReadonlySet<string> = new Set(["expiresInMs"]);
+const TOLD_ANEW_OF_LOCKS: ReadonlySet<string> = new Set(["expiresInMs", "revision", "waitedMs", "queueLength"]);
+
+/** Executes the request, then requires of another member that it answers the same again, and says so. */
+async function expectReplay<Request, Response>(
+  place: Place,
+  operation: Operation<Request, Response>,
+  fields: Partial<Request>,
+): Promise<void> {
+  const requestId = randomUUID();
+  const toldAnew = operation.name.startsWith("Acquire") ? TOLD_ANEW_OF_LOCKS : TOLD_ANEW;
+  const first = await place.here.call(operation, fields, { metadata: { "request-id": requestId } });
+  expect([first.code, replayed(first)], `${operation.name}: ${first.message}`).to.deep.equal(["OK", undefined]);
+  const options = { metadata: { "request-id": requestId.toUpperCase() } };
+  for (const connection of [place.elsewhere, place.here]) {
+    const again = await connection.call(operation, fields, options);
+    expect([again.code, replayed(again)], `${operation.name} again: ${again.message}`).to.deep.equal(["OK", "true"]);
+    expect(textOf(again.response, toldAnew), operation.name).to.equal(textOf(first.response, toldAnew));
+  }
+}
+
+/** The message as text that shows what differs, without fields of some names. */
+function textOf(message: unknown, without: ReadonlySet<string>): string {
+  const write = (name: string, value: unknown): unknown => {
+    if (without.has(name)) {
+      return undefined;
+    }
+    return typeof value === "bigint" ? String(value) : value;
+  };
+  return JSON.stringify(message, write, 1);
+}
+
+export const replay: Table = {
+  name: "Replay by request id",
+  entries: {
+    "of every mutation of keys answers as the first time did, at any member": async (place) => {
+      const { namespace } = place;
+      const key = { namespace, key: place.name() };
+      await expectReplay(place, createNamespace, { namespace: place.freeNamespaceName() });
+      await expectReplay(place, putKey, { ...key, value: Buffer.from("1"), returnPrevious: true });
+      await expectReplay(place, putKey, { ...key, value: Buffer.from("2"), ttlSeconds: 60n, returnPrevious: true });
+      expect((await place.ask(getKey, key)).version, "each executed once").to.equal(2n);
+      await expectReplay(place, compareAndSwap, { ...key, expectedValue: Buffer.from("2") });
+      await expectReplay(place, compareAndSwap, { ...key, expectedValue: Buffer.from("2") });
+      expect((await place.ask(getKey, key)).version).to.equal(3n);
+      await expectReplay(place, deleteKey, { ...key, returnPrevious: true });
+    },
+    "of every mutation of locks answers as the first time did, at any member": async (place) => {
+      const { namespace } = place;
+      await expectReplay(place, createLock, { namespace, name: place.name() });
+      await expectReplay(place, createRWLock, { namespace, name: place.name() });
+      const lock = await place.lock();
+      await expectReplay(place, acquireLock, lock);
+      const { holder, lastFencingToken } = await place.ask(describeLock, lock);
+      expect(holder?.fencingToken).to.equal(lastFencingToken);
+      await expectReplay(place, acquireLock, { ...lock, owner: "another" });
+      await expectReplay(place, releaseLock, lock);
+      await place.ask(acquireLock, lock);
+      await expectReplay(place, forceReleaseLock, lock);
+      const readWrite = await place.readWriteLock();
+      await expectReplay(place, acquireRWLock, { ...readWrite, mode: RWMode.READ });
+      await expectReplay(place, releaseRWLock, readWrite);
+    },
+    "of every mutation of memory answers as the first time did, at any member": async (place) => {
+      const { namespace } = place;
+      await expectReplay(place, allocateMemory, { namespace, sizeBytes: 10n });
+      const { regionId } = await place.ask(allocateMemory, { namespace, sizeBytes: 10n });
+      const region = { namespace, regionId };
+      await expectReplay(place, writeMemory, { ...region, data: Buffer.from("x") });
+      await expectReplay(place, resizeMemory, { ...region, sizeBytes: 5n });
+      expect((await place.ask(describeMemory, region)).region?.version, "each executed once").to.equal(3n);
+      await expectReplay(place, freeMemory, region);
+    },
+    "answers with what was then, though much has happened since": async (place) => {
+      const key = { namespace: place.namespace, key: place.name() };
+      const options = { metadata: { "request-id": randomUUID() } };
+      const fields = { ...key, expectedModRevision: 0n };
+      const first = await place.ask(putKey, fields, options);
+      await place.ask(putKey, key);
+      await place.ask(deleteKey, key);
+      const again = await place.elsewhere.call(putKey, fields, options);
+      expect([again.response, replayed(again)]).to.deep.equal([first, "true"]);
+      await place.refuses(getKey, key, "KEY_NOT_FOUND");
+    },
+    "answers refusals that rest on the state again, though they would not be given any more": async (place) => {
+      const key = { namespace: place.namespace, key: place.name() };
+      const options = { metadata: { "request-id": randomUUID() } };
+      await place.refuses(deleteKey, key, "KEY_NOT_FOUND", options);
+      await place.ask(putKey, key);
+      const again = await place.refuses(deleteKey, key, "KEY_NOT_FOUND", { ...options, connection: place.elsewhere });
+      expect(replayed(again)).to.equal("true");
+      await place.ask(getKey, key);
+      const guarded = { metadata: { "request-id": randomUUID() } };
+      const lock = { namespace: place.namespace, name: place.name() };
+      const put = { ...key, guard: { lockName: lock.name, fencingToken: 1n, rw: false } };
+      for (const expected of [undefined, "true"]) {
+        expect(replayed(await place.refuses(putKey, put, "FENCED", guarded))).to.equal(expected);
+      }
+    },
+    "S13: refuses the id with another payload or for another operation, and does nothing": async (place) => {
+      const key = { namespace: place.namespace, key: place.name() };
+      const options = { metadata: { "request-id": randomUUID() } };
+      await place.ask(putKey, key, options);
+      const connection = place.elsewhere;
+      const other = { ...key, value: Buffer.from("x") };
+      await place.refuses(putKey, other, "REQUEST_ID_REUSED", options);
+      await place.refuses(putKey, other, "REQUEST_ID_REUSED", { ...options, connection });
+      await place.refuses(deleteKey, key, "REQUEST_ID_REUSED", { ...options, connection });
+      const sameBytes = { namespace: key.namespace, name: key.key };
+      await place.refuses(createLock, sameBytes, "REQUEST_ID_REUSED", options);
+      expect((await place.askElsewhere(getKey, key)).version).to.equal(1n);
+    },
+    "S13: keeps the ids of other subjects apart": async (place) => {
+      const { sub } = place.visit.claims;
+      const token = place.otherToken(
+        "of another subject with the access write to all namespaces",
+        (claims) => claims.sub !== sub && claims.access.includes("write") && claims.namespaces.includes("*"),
+      );
+      const key = { namespace: place.namespace, key: place.name() };
+      const options = { metadata: { "request-id": randomUUID() } };
+      await place.ask(putKey, key, options);
+      const answer = await place.visit.at(place.here.endpoint, token).call(putKey, key, options);
+      expect([answer.code, replayed(answer)]).to.deep.equal(["OK", undefined]);
+    },
+    "does not remember reads, nor what was refused before it was looked for": async (place) => {
+      const key = { namespace: place.namespace, key: place.name() };
+      const options = { metadata: { "request-id": randomUUID() } };
+      await place.refuses(getKey, key, "KEY_NOT_FOUND", options);
+      await place.refuses(putKey, { ...key, ttlSeconds: -1n }, "BAD_FIELD", options);
+      const put = await place.here.call(putKey, key, options);
+      expect([put.code, replayed(put)]).to.deep.equal(["OK", undefined]);
+      const read = await place.here.call(getKey, key, options);
+      expect([read.code, replayed(read)], "a read under the id of a mutation").to.deep.equal(["OK", undefined]);
+    },
+    "leaves out values where the answer was large, and says so": async (place) => {
+      const key = { namespace: place.namespace, key: place.name() };
+      const value = Buffer.alloc(STORED_BYTES_MAX, "v");
+      await place.ask(putKey, { ...key, value });
+      const options = { metadata: { "request-id": randomUUID() } };
+      const fields = { ...key, returnPrevious: true };
+      const first = await place.ask(putKey, fields, options);
+      expect(first.previous?.value.length).to.equal(STORED_BYTES_MAX);
+      const again = await place.elsewhere.call(putKey, fields, options);
+      expect(replayed(again)).to.equal("no-values");
+      expect(again.response).to.deep.equal({ ...first, previous: undefined });
+      await place.ask(putKey, { ...key, value });
+      const swapping = { metadata: { "request-id": randomUUID() } };
+      const failed = await place.ask(compareAndSwap, key, swapping);
+      expect([failed.success, failed.currentValue.length]).to.deep.equal([false, STORED_BYTES_MAX]);
+      const swapped = await place.elsewhere.call(compareAndSwap, key, swapping);
+      expect(replayed(swapped)).to.equal("no-values");
+      expect(swapped.response).to.deep.equal({ ...failed, currentValue: Buffer.alloc(0) });
+    },
+    "executes a request once that is sent to several members at the same time": async (place) => {
+      const key = { namespace: place.namespace, key: place.name() };
+      const options = { metadata: { "request-id": randomUUID() } };
+      const attempts = [place.here, place.elsewhere, place.here, place.elsewhere];
+      const answers = await Promise.all(attempts.map((connection) => connection.call(putKey, key, options)));
+      const [first] = answers;
+      for (const { code, response } of answers) {
+        expect([code, response]).to.deep.equal(["OK", first?.response]);
+      }
+      expect((await place.ask(getKey, key)).version).to.equal(1n);
+      const others = answers.filter((answer) => replayed(answer) === "true");
+      expect(others).to.have.lengthOf(attempts.length - 1);
+    },
+  },
+};

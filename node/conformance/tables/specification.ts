@@ -1,0 +1,242 @@
+/**
+ * A client that was written from the public specification alone: three headers, the operations by their names, the
+ * parameters that the specification mentions and no others, its status codes. Whatever the service has beyond that must
+ * not be needed. It shares nothing with the other tables but names, addresses and the token.
+ */
+
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type ChannelCredentials,
+  credentials,
+  type Client as GrpcClient,
+  Metadata,
+  type requestCallback,
+  type ServiceError,
+  status,
+} from "@grpc/grpc-js";
+import * as proto from "@quoin/proto";
+import { expect } from "chai";
+import type { Place, Table } from "../harness/index.ts";
+
+const RETRY_DELAY_MS = 50;
+const ATTEMPTS_MAX = 20;
+
+/** A unary method of a generated client. */
+type Method<Request, Response> = (
+  request: Request,
+  metadata: Metadata,
+  options: { readonly deadline?: number },
+  callback: requestCallback<Response>,
+) => unknown;
+
+interface Options {
+  readonly requestId?: string;
+  readonly timeoutMs?: number;
+  readonly token?: string;
+}
+
+/** Everything that a program needs to use the service. */
+class Client {
+  readonly keys: proto.KeyValueServiceClient;
+  readonly locks: proto.LockServiceClient;
+  readonly memory: proto.MemoryServiceClient;
+  readonly #token: string;
+
+  constructor(endpoint: string, security: ChannelCredentials, token: string) {
+    this.#token = token;
+    this.keys = new proto.KeyValueServiceClient(endpoint, security);
+    this.locks = new proto.LockServiceClient(endpoint, security);
+    this.memory = new proto.MemoryServiceClient(endpoint, security);
+  }
+
+  /** Calls the operation once; rejects with the error of the library. */
+  call<Request, Response>(
+    client: GrpcClient,
+    method: Method<Request, Response>,
+    request: Request,
+    { requestId = randomUUID(), timeoutMs, token = this.#token }: Options = {},
+  ): Promise<Response> {
+    const metadata = new Metadata();
+    metadata.set("authorization", `Bearer ${token}`);
+    metadata.set("api-version", "v1");
+    metadata.set("request-id", requestId);
+    const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
+    return new Promise((resolve, reject) => {
+      method.call(client, request, metadata, options, (error: ServiceError | null, response?: Response) => {
+        if (error !== null) {
+          reject(error);
+        } else {
+          resolve(response as Response);
+        }
+      });
+    });
+  }
+
+  close(): void {
+    for (const client of [this.keys, this.locks, this.memory]) {
+      client.close();
+    }
+  }
+}
+
+/** Runs `use` with a client of the member that is tested and one of another member. */
+async function withClients(place: Place, use: (here: Client, elsewhere: Client) => Promise<void>): Promise<void> {
+  const { token, ca } = place.visit.target;
+  const security = ca === undefined ? credentials.createInsecure() : credentials.createSsl(ca);
+  const clients = [place.here, place.elsewhere].map(({ endpoint }) => new Client(endpoint, security, token));
+  const [here, elsewhere] = clients as [Client, Client];
+  try {
+    await use(here, elsewhere);
+  } finally {
+    for (const client of clients) {
+      client.close();
+    }
+  }
+}
+
+/** The code and message with which the call fails. */
+async function failure(call: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await call;
+  } catch (error) {
+    const { code, details } = error as ServiceError;
+    expect(details, "a descriptive message").to.not.equal("");
+    return status[code];
+  }
+  return "OK";
+}
+
+export const specification: Table = {
+  name: "A client written from the specification alone",
+  entries: {
+    "keeps keys and values in namespaces, and swaps atomically": async (place) => {
+      await withClients(place, async (here, elsewhere) => {
+        const namespace = place.freeNamespaceName();
+        const make = proto.CreateNamespaceRequest.fromPartial({ namespace });
+        await here.call(here.keys, here.keys.createNamespace, make);
+        expect(await failure(elsewhere.call(elsewhere.keys, elsewhere.keys.createNamespace, make))).to.equal(
+          "ALREADY_EXISTS",
+        );
+        const key = { namespace, key: "configuration" };
+        const get = proto.GetKeyRequest.fromPartial(key);
+        expect(await failure(here.call(here.keys, here.keys.getKey, get))).to.equal("NOT_FOUND");
+        const put = proto.PutKeyRequest.fromPartial({ ...key, value: Buffer.from("one") });
+        await here.call(here.keys, here.keys.putKey, put);
+        const { value } = await elsewhere.call(elsewhere.keys, elsewhere.keys.getKey, get);
+        expect(value, "one consistent order, whoever is asked").to.deep.equal(Buffer.from("one"));
+        const swap = proto.CompareAndSwapRequest.fromPartial({
+          ...{ ...key, expectedValue: Buffer.from("one"), newValue: Buffer.from("two") },
+        });
+        const outcomes = await Promise.all([
+          here.call(here.keys, here.keys.compareAndSwap, swap),
+          elsewhere.call(elsewhere.keys, elsewhere.keys.compareAndSwap, swap),
+        ]);
+        expect(outcomes.map(({ success }) => success).sort()).to.deep.equal([false, true]);
+        const list = proto.ListKeysRequest.fromPartial({ namespace });
+        const { items } = await here.call(here.keys, here.keys.listKeys, list);
+        expect(items.map((item) => item.key)).to.deep.equal(["configuration"]);
+        const remove = proto.DeleteKeyRequest.fromPartial(key);
+        await elsewhere.call(elsewhere.keys, elsewhere.keys.deleteKey, remove);
+        expect(await failure(here.call(here.keys, here.keys.deleteKey, remove))).to.equal("NOT_FOUND");
+      });
+    },
+    "locks and unlocks, with a life in seconds": async (place) => {
+      await withClients(place, async (here, elsewhere) => {
+        const lock = { namespace: place.namespace, name: place.name(), ttlSeconds: 1n };
+        const acquire = proto.AcquireLockRequest.fromPartial(lock);
+        expect(await failure(here.call(here.locks, here.locks.acquireLock, acquire))).to.equal("NOT_FOUND");
+        await here.call(here.locks, here.locks.createLock, proto.CreateLockRequest.fromPartial(lock));
+        const again = proto.CreateLockRequest.fromPartial(lock);
+        expect(await failure(here.call(here.locks, here.locks.createLock, again))).to.equal("ALREADY_EXISTS");
+        expect((await here.call(here.locks, here.locks.acquireLock, acquire)).acquired).to.equal(true);
+        // Nobody gives it back: its life ends.
+        for (;;) {
+          const { acquired } = await elsewhere.call(elsewhere.locks, elsewhere.locks.acquireLock, acquire);
+          if (acquired) {
+            break;
+          }
+          await sleep(RETRY_DELAY_MS);
+        }
+        const describe = proto.DescribeLockRequest.fromPartial(lock);
+        expect((await here.call(here.locks, here.locks.describeLock, describe)).name).to.equal(lock.name);
+        const release = proto.ReleaseLockRequest.fromPartial(lock);
+        await elsewhere.call(elsewhere.locks, elsewhere.locks.releaseLock, release).catch(() => undefined);
+        await here.call(here.locks, here.locks.forceReleaseLock, proto.ForceReleaseLockRequest.fromPartial(lock));
+      });
+    },
+    "shares read-write locks": async (place) => {
+      await withClients(place, async (here, elsewhere) => {
+        const lock = { namespace: place.namespace, name: place.name(), ttlSeconds: 60n };
+        await here.call(here.locks, here.locks.createRwLock, proto.CreateRWLockRequest.fromPartial(lock));
+        const read = proto.AcquireRWLockRequest.fromPartial({ ...lock, mode: proto.RWMode.READ });
+        const write = proto.AcquireRWLockRequest.fromPartial({ ...lock, mode: proto.RWMode.WRITE });
+        const outcomes = [
+          await here.call(here.locks, here.locks.acquireRwLock, read),
+          await elsewhere.call(elsewhere.locks, elsewhere.locks.acquireRwLock, write),
+        ];
+        expect(outcomes.map(({ acquired }) => acquired)).to.deep.equal([true, false]);
+        await here.call(here.locks, here.locks.releaseRwLock, proto.ReleaseRWLockRequest.fromPartial(lock));
+        expect((await elsewhere.call(elsewhere.locks, elsewhere.locks.acquireRwLock, write)).acquired).to.equal(true);
+        const describe = proto.DescribeRWLockRequest.fromPartial(lock);
+        expect((await here.call(here.locks, here.locks.describeRwLock, describe)).name).to.equal(lock.name);
+        await here.call(here.locks, here.locks.releaseRwLock, proto.ReleaseRWLockRequest.fromPartial(lock));
+      });
+    },
+    "allocates, writes, reads, resizes, lists and frees memory": async (place) => {
+      await withClients(place, async (here, elsewhere) => {
+        const { namespace } = place;
+        const allocate = proto.AllocateMemoryRequest.fromPartial({ namespace, sizeBytes: 1_024n });
+        const { regionId } = await here.call(here.memory, here.memory.allocateMemory, allocate);
+        const region = { namespace, regionId };
+        const write = proto.WriteMemoryRequest.fromPartial({ ...region, offset: 10n, data: Buffer.from("hello") });
+        await here.call(here.memory, here.memory.writeMemory, write);
+        const read = proto.ReadMemoryRequest.fromPartial({ ...region, offset: 10n, length: 5n });
+        const { data } = await elsewhere.call(elsewhere.memory, elsewhere.memory.readMemory, read);
+        expect(Buffer.from(data).toString()).to.equal("hello");
+        const resize = proto.ResizeMemoryRequest.fromPartial({ ...region, sizeBytes: 2_048n });
+        await elsewhere.call(elsewhere.memory, elsewhere.memory.resizeMemory, resize);
+        await here.call(here.memory, here.memory.describeMemory, proto.DescribeMemoryRequest.fromPartial(region));
+        const list = proto.ListMemoryRegionsRequest.fromPartial({ namespace });
+        await here.call(here.memory, here.memory.listMemoryRegions, list);
+        await here.call(here.memory, here.memory.freeMemory, proto.FreeMemoryRequest.fromPartial(region));
+        expect(await failure(elsewhere.call(elsewhere.memory, elsewhere.memory.readMemory, read))).to.equal(
+          "NOT_FOUND",
+        );
+      });
+    },
+    "retries with the same request id and backoff until it knows, and has done it once": async (place) => {
+      await withClients(place, async (here, elsewhere) => {
+        const key = { namespace: place.namespace, key: place.name() };
+        const swap = proto.CompareAndSwapRequest.fromPartial({ ...key, newValue: Buffer.from("mine") });
+        const requestId = randomUUID();
+        for (let attempt = 1; ; attempt++) {
+          const client = attempt % 2 === 0 ? elsewhere : here;
+          try {
+            // So short that the first attempts may not live to see the answer.
+            const options = { requestId, timeoutMs: attempt * attempt };
+            const { success } = await client.call(client.keys, client.keys.compareAndSwap, swap, options);
+            expect(success, "whichever attempt did it").to.equal(true);
+            return;
+          } catch (error) {
+            const { code } = error as ServiceError;
+            if ((code !== status.DEADLINE_EXCEEDED && code !== status.UNAVAILABLE) || attempt === ATTEMPTS_MAX) {
+              throw error;
+            }
+            await sleep(RETRY_DELAY_MS);
+          }
+        }
+      });
+    },
+    "is told by the status what is wrong with its credential": async (place) => {
+      await withClients(place, async (here) => {
+        const get = proto.GetKeyRequest.fromPartial({ namespace: place.namespace, key: "k" });
+        const call = here.call(here.keys, here.keys.getKey, get, { token: "not.a.token" });
+        expect(await failure(call)).to.equal("UNAUTHENTICATED");
+        const token = place.otherToken("for some namespaces only", ({ namespaces }) => !namespaces.includes("*"));
+        const denied = here.call(here.keys, here.keys.getKey, get, { token });
+        expect(await failure(denied)).to.equal("PERMISSION_DENIED");
+      });
+    },
+  },
+};

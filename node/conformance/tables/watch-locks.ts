@@ -1,0 +1,225 @@
+/** WatchLocks: each beginning and end of a hold once and in order, of both kinds of locks. */
+
+import {
+  type LockEvent,
+  LockEvent_Action,
+  LockEvent_Reason,
+  RWMode,
+  type WatchLocksRequest,
+  type WatchLocksResponse,
+} from "@quoin/proto";
+import { expect } from "chai";
+import {
+  acquireLock,
+  acquireRWLock,
+  type Connection,
+  expectFields,
+  forceReleaseLock,
+  isAtLeast,
+  type Place,
+  putKey,
+  releaseLock,
+  releaseRWLock,
+  type Stream,
+  type Table,
+  watchLocks,
+} from "../harness/index.ts";
+
+const { ACQUIRED, RELEASED } = LockEvent_Action;
+const { NORMAL, EXPIRED, FORCED, DOWNGRADED, UPGRADED } = LockEvent_Reason;
+const { READ, WRITE, RW_MODE_UNSPECIFIED } = RWMode;
+const PREFIX_BYTES_MAX = 256;
+const INTERVAL_MS_MIN = 100n;
+const INTERVAL_MS_MAX = 60_000n;
+
+type Watch = Stream<WatchLocksResponse>;
+
+/** Runs `use` when the watch is in place, and cancels it afterwards. */
+async function watching(
+  connection: Connection,
+  fields: Partial<WatchLocksRequest>,
+  use: (watch: Watch, created: WatchLocksResponse) => Promise<void>,
+): Promise<void> {
+  const watch = connection.stream(watchLocks, fields);
+  try {
+    const created = await watch.until("the watch to be in place", ([first]) => first);
+    await use(watch, created);
+    for (const [at, message] of watch.messages.entries()) {
+      expect(message.created, `created in message ${at}`).to.equal(at === 0);
+      for (const { revision } of message.events) {
+        expect(revision <= message.revision, "everything up to the message's revision was told").to.equal(true);
+      }
+    }
+    const revisions = watch.messages.flatMap(({ events }) => events.map(({ revision }) => revision));
+    expect(
+      revisions.toSorted((a, b) => Number(a - b)),
+      "revisions only grow",
+    ).to.deep.equal(revisions);
+  } finally {
+    watch.cancel();
+  }
+}
+
+/** The events so far, once all up to the revision were told. */
+async function toldUntil(watch: Watch, revision: bigint): Promise<LockEvent[]> {
+  await watch.until(`all up to revision ${revision}`, (messages) =>
+    messages.some((message) => message.revision >= revision),
+  );
+  return watch.messages.flatMap(({ events }) => events);
+}
+
+function events(watch: Watch, count: number): Promise<LockEvent[]> {
+  return watch.until(`${count} events`, (messages) => {
+    const all = messages.flatMap((message) => message.events);
+    return all.length >= count ? all : null;
+  });
+}
+
+/** The revision of a change that is made now. */
+async function nowRevision(place: Place): Promise<bigint> {
+  return (await place.askElsewhere(putKey, { namespace: place.namespace, key: place.name() })).modRevision;
+}
+
+/** Everything of the entry. */
+function ownLocks({ namespace, prefix }: Place): { readonly namespace: string; readonly namePrefix: string } {
+  return { namespace, namePrefix: prefix };
+}
+
+export const lockWatches: Table = {
+  name: "WatchLocks",
+  entries: {
+    "says first that it is in place, then tells grants and releases, but no renewal": async (place) => {
+      const lock = await place.lock();
+      await watching(place.here, ownLocks(place), async (watch, created) => {
+        expectFields(created, { events: [], created: true, progress: false, revision: isAtLeast(1n) });
+        const { fencingToken } = await place.askElsewhere(acquireLock, { ...lock, owner: "o" });
+        await place.ask(acquireLock, { ...lock, owner: "o", fencingToken });
+        await place.ask(acquireLock, { ...lock, owner: "in vain" });
+        const { revision } = await place.askElsewhere(releaseLock, { ...lock, owner: "o", fencingToken });
+        const common = { lockKey: lock.name, owner: "o", reason: NORMAL, mode: RW_MODE_UNSPECIFIED, rw: false };
+        expect(await toldUntil(watch, await nowRevision(place))).to.deep.equal([
+          { ...common, action: ACQUIRED, fencingToken, revision: fencingToken },
+          { ...common, action: RELEASED, fencingToken, revision },
+        ]);
+      });
+    },
+    "tells a hand-over as a release and then a grant": async (place) => {
+      const lock = await place.lock();
+      const first = await place.ask(acquireLock, { ...lock, owner: "1" });
+      await watching(place.here, ownLocks(place), async (watch) => {
+        const waiter = await place.queue(place.elsewhere, { ...lock, owner: "2" }, 0);
+        const { revision } = await place.ask(releaseLock, { ...lock, owner: "1" });
+        const { fencingToken } = await waiter.granted();
+        const common = { lockKey: lock.name, reason: NORMAL, mode: RW_MODE_UNSPECIFIED, rw: false };
+        expect(await events(watch, 2)).to.deep.equal([
+          { ...common, action: RELEASED, owner: "1", fencingToken: first.fencingToken, revision },
+          { ...common, action: ACQUIRED, owner: "2", fencingToken, revision: fencingToken },
+        ]);
+        expect(fencingToken > revision, "a grant has a revision of its own").to.equal(true);
+      });
+    },
+    "tells why a hold ended": async (place) => {
+      const lock = await place.lock();
+      await watching(place.here, ownLocks(place), async (watch) => {
+        await place.ask(acquireLock, lock);
+        await place.askElsewhere(forceReleaseLock, lock);
+        const sentMs = performance.now();
+        await place.ask(acquireLock, { ...lock, ttlSeconds: 1n });
+        const told = await events(watch, 4);
+        expect(performance.now() - sentMs, "S21: never early").to.be.at.least(1_000);
+        expect(told.map(({ action, reason }) => [action, reason])).to.deep.equal([
+          [ACQUIRED, NORMAL],
+          [RELEASED, FORCED],
+          [ACQUIRED, NORMAL],
+          [RELEASED, EXPIRED],
+        ]);
+      });
+    },
+    "tells a downgrade as one grant with the same token, and then the readers that it lets in": async (place) => {
+      const lock = await place.readWriteLock();
+      const { fencingToken } = await place.ask(acquireRWLock, { ...lock, mode: WRITE, owner: "w" });
+      const reader = await place.queueRW(place.elsewhere, { ...lock, mode: READ, owner: "r" }, 0);
+      await watching(place.here, ownLocks(place), async (watch) => {
+        const { revision } = await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "w", fencingToken });
+        const granted = await reader.granted();
+        const common = { lockKey: lock.name, action: ACQUIRED, mode: READ, rw: true };
+        expect(await toldUntil(watch, await nowRevision(place))).to.deep.equal([
+          { ...common, owner: "w", reason: DOWNGRADED, fencingToken, revision },
+          { ...common, owner: "r", reason: NORMAL, fencingToken: granted.fencingToken, revision: granted.fencingToken },
+        ]);
+      });
+    },
+    "tells an upgrade as a release and a grant at one revision": async (place) => {
+      const lock = await place.readWriteLock();
+      const { fencingToken } = await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "r" });
+      await watching(place.here, ownLocks(place), async (watch) => {
+        const up = await place.askElsewhere(acquireRWLock, { ...lock, mode: WRITE, owner: "r", fencingToken });
+        const common = { lockKey: lock.name, owner: "r", reason: UPGRADED, rw: true, revision: up.fencingToken };
+        expect(await events(watch, 2)).to.deep.equal([
+          { ...common, action: RELEASED, mode: READ, fencingToken },
+          { ...common, action: ACQUIRED, mode: WRITE, fencingToken: up.fencingToken },
+        ]);
+        const message = watch.messages.find((one) => one.events.length > 0);
+        expect(message?.events, "a revision is not split").to.have.lengthOf(2);
+      });
+    },
+    "tells the holds of every reader": async (place) => {
+      const lock = await place.readWriteLock();
+      await watching(place.here, ownLocks(place), async (watch) => {
+        for (const owner of ["a", "b"]) {
+          await place.ask(acquireRWLock, { ...lock, mode: READ, owner });
+        }
+        await place.askElsewhere(releaseRWLock, { ...lock, owner: "a" });
+        const told = await events(watch, 3);
+        expect(told.map(({ action, owner, mode, rw }) => [action, owner, mode, rw])).to.deep.equal([
+          [ACQUIRED, "a", READ, true],
+          [ACQUIRED, "b", READ, true],
+          [RELEASED, "a", READ, true],
+        ]);
+      });
+    },
+    "S37: resumes behind any revision, at any member, with all that followed and nothing else": async (place) => {
+      const lock = await place.lock();
+      const revisions: bigint[] = [];
+      for (let turn = 0; turn < 4; turn++) {
+        revisions.push((await place.ask(acquireLock, lock)).fencingToken);
+        revisions.push((await place.askElsewhere(releaseLock, lock)).revision);
+      }
+      for (const [at, revision] of revisions.entries()) {
+        const connection = at % 2 === 0 ? place.here : place.elsewhere;
+        await watching(connection, { ...ownLocks(place), startRevision: revision + 1n }, async (watch) => {
+          const told = await toldUntil(watch, revisions.at(-1) as bigint);
+          expect(told.map((event) => event.revision)).to.deep.equal(revisions.slice(at + 1));
+        });
+      }
+    },
+    "tells of its prefix and namespace alone, and how far it is when nothing happens": async (place) => {
+      const lock = await place.lock();
+      const watched = { ...ownLocks(place), namePrefix: lock.name, progressIntervalMs: INTERVAL_MS_MIN };
+      await watching(place.here, watched, async (watch) => {
+        const other = await place.lock();
+        await place.ask(acquireLock, other);
+        const { revision } = await place.ask(acquireLock, lock);
+        expect((await toldUntil(watch, revision)).map(({ lockKey }) => lockKey)).to.deep.equal([lock.name]);
+        const later = await nowRevision(place);
+        const progress = await watch.until("progress", (messages) =>
+          messages.find((message) => message.progress && message.revision >= later),
+        );
+        expectFields(progress, { events: [], created: false, progress: true, revision: isAtLeast(later) });
+      });
+    },
+    "takes prefixes of 256 bytes and intervals of 100 to 60,000 ms, not of one more or less": async (place) => {
+      const { namespace } = place;
+      const namePrefix = place.name().padEnd(PREFIX_BYTES_MAX, "p");
+      const limits = { namespace, namePrefix, progressIntervalMs: INTERVAL_MS_MAX };
+      await watching(place.here, limits, async () => undefined);
+      const longer = { namespace, namePrefix: `${namePrefix}p` };
+      await place.refuses(watchLocks, longer, "TOO_LARGE", { field: "name_prefix", limit: PREFIX_BYTES_MAX });
+      for (const progressIntervalMs of [INTERVAL_MS_MIN - 1n, INTERVAL_MS_MAX + 1n, -1n]) {
+        const fields = { namespace, progressIntervalMs };
+        await place.refuses(watchLocks, fields, "BAD_FIELD", { field: "progress_interval_ms" });
+      }
+      await place.refuses(watchLocks, { namespace, startRevision: -1n }, "BAD_FIELD", { field: "start_revision" });
+    },
+  },
+};

@@ -36,6 +36,19 @@ describe("options of a benchmark", () => {
     });
   });
 
+  for (const [scenario, flag, counts] of [
+    ["lock", "--in-flight", [1, 64]],
+    ["handover", "--waiters", [50]],
+    ["cas", "--clients", [1, 16]],
+    ["memory", "--in-flight", [1, 64]],
+    ["watch", "--watchers", [1, 100, 1000]],
+  ] as const) {
+    it(`of ${scenario} say with ${flag} how many there are at once`, () => {
+      expect(parseOptions([scenario])).to.deep.include({ concurrency: counts, beside: null });
+      expect(parseOptions([scenario, flag, "3,4"])?.concurrency).to.deep.equal([3, 4]);
+    });
+  }
+
   for (const args of [
     [],
     ["pot"],

@@ -21,7 +21,6 @@ import { measure, type Run, type Subject } from "./measure.ts";
 import { type BenchOptions, parseOptions, UsageError } from "./options.ts";
 import { appendRaw, describeRun, doubtsAboutAll, pointTable, ratioTable, rawRun } from "./report.ts";
 import { compare, interleave, type Point, type Ratio, summarize } from "./summary.ts";
-import { createWorkload } from "./workload.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -49,14 +48,15 @@ async function bench(options: BenchOptions, interrupted: AbortSignal): Promise<v
 }
 
 function printSetup(options: BenchOptions, clusters: readonly MeasuredCluster[], syncMs: number): void {
-  const { scenario, members, target, valueBytes } = options;
+  const { scenario, members, target, valueBytes, ...others } = options;
   const systems = clusters.map(({ name, version }) => `${name} ${version}`);
   const cpus = availableParallelism();
   console.log(
-    `${scenario}, ${valueBytes} bytes a value; ${systems.join(" and ")}, members: ${members} each, asking ${target}; ` +
-      `${cpus} CPUs, disk sync p50 ${syncMs.toFixed(2)} ms`,
+    `${scenario.name}${valueBytes > 0 ? `, ${valueBytes} bytes a value` : ""}; ${systems.join(" and ")}, ` +
+      `members: ${members} each, asking ${target}; ${cpus} CPUs, disk sync p50 ${syncMs.toFixed(2)} ms`,
   );
-  appendRaw(options.output, "setup", { startedAt: new Date(), systems, cpus, syncMs, ...options });
+  const asked = { scenario: scenario.name, members, target, valueBytes, ...others };
+  appendRaw(options.output, "setup", { startedAt: new Date(), systems, cpus, syncMs, ...asked });
 }
 
 async function measureAll(
@@ -71,8 +71,8 @@ async function measureAll(
   const points: Point[] = [];
   const ratios: Ratio[] = [];
   const allRuns: Run[] = [];
-  for (const inFlight of options.inFlight) {
-    const runs = await runInTurns(options, subjects, inFlight, interrupted);
+  for (const concurrency of options.concurrency) {
+    const runs = await runInTurns(options, subjects, concurrency, interrupted);
     allRuns.push(...runs);
     const [ours, theirs] = subjects.map(({ cluster }) =>
       summarize(runs.filter(({ system }) => system === cluster.name) as [Run, ...Run[]]),
@@ -87,10 +87,12 @@ async function measureAll(
       appendRaw(options.output, "ratio", ratio);
     }
   }
-  console.log(pointTable(points));
+  const { name } = options.scenario.concurrency;
+  console.log(pointTable(points, name));
   if (ratios.length > 0) {
-    const [ours, theirs] = clusters.map(({ name }) => name);
-    console.log(`${ours} / ${theirs} (per s: better above 1; the others: better below 1)\n${ratioTable(ratios)}`);
+    const [ours, theirs] = clusters.map((cluster) => cluster.name);
+    console.log(`${ours} / ${theirs} (per s: better above 1; the others: better below 1)`);
+    console.log(ratioTable(ratios, name));
   }
   const doubts = doubtsAboutAll(allRuns);
   if (doubts !== "") {
@@ -99,10 +101,11 @@ async function measureAll(
 }
 
 async function prepare(options: BenchOptions, cluster: MeasuredCluster, interrupted: AbortSignal): Promise<Subject> {
-  const workload = createWorkload(options.scenario, options.valueBytes);
-  const connection = await cluster.connect(await untilLeader(cluster, interrupted));
+  const workload = options.scenario.createWorkload(options.valueBytes);
+  const { leader } = await untilLeader(cluster, interrupted);
+  const connection = await cluster.connect(leader);
   try {
-    await workload.prepare(connection);
+    await workload.prepare(connection, Math.max(...options.concurrency));
   } finally {
     connection.close();
   }
@@ -113,7 +116,7 @@ async function prepare(options: BenchOptions, cluster: MeasuredCluster, interrup
 async function runInTurns(
   options: BenchOptions,
   subjects: readonly Subject[],
-  inFlight: number,
+  concurrency: number,
   interrupted: AbortSignal,
 ): Promise<Run[]> {
   const runs: Run[] = [];
@@ -124,13 +127,13 @@ async function runInTurns(
       idle,
       {
         target: options.target,
-        inFlight,
+        concurrency,
         warmUpMs: options.warmUpSeconds * MS_PER_SECOND,
         bounds: { ms: options.seconds * MS_PER_SECOND, operations: options.operations },
       },
       interrupted,
     );
-    console.log(describeRun(run));
+    console.log(describeRun(run, options.scenario.concurrency.name));
     appendRaw(options.output, "run", rawRun(run));
     runs.push(run);
   }

@@ -1,16 +1,15 @@
 /** One run: warms a cluster up, loads it, and takes the figures of the load and of every process that had a part in it. */
 
-import { type Connection, type MeasuredCluster, untilLeader } from "./clusters/index.ts";
-import { type Bounds, runLoad } from "./load.ts";
+import { type MeasuredCluster, untilLeader } from "./clusters/index.ts";
 import { machineCpuMs, type ProcessUsage, usageOf } from "./process-usage.ts";
-import type { Workload } from "./workload.ts";
+import type { Bounds, Workload } from "./scenarios/index.ts";
 
 /** Which members the requests go to. */
 export type Target = "leader" | "any";
 
 export interface RunOptions {
   readonly target: Target;
-  readonly inFlight: number;
+  readonly concurrency: number;
   readonly warmUpMs: number;
   readonly bounds: Bounds;
 }
@@ -23,76 +22,68 @@ export interface Subject {
 
 export interface Run {
   readonly system: string;
-  readonly inFlight: number;
+  readonly concurrency: number;
   readonly operations: number;
+  /** How long the operations took, and the run altogether. */
   readonly durationMs: number;
-  /** One for each operation, ascending. */
-  readonly latenciesMs: Float64Array;
+  readonly elapsedMs: number;
+  /** What was timed, the most telling first. */
+  readonly timings: readonly SortedTiming[];
+  /** How often the operations were tried; null where each is done at once. */
+  readonly attempts: number | null;
   /** CPU time that each member took during the run, and the most memory it ever had; null where that is not known. */
   readonly memberCpuMs: readonly number[] | null;
   readonly memberMemoryBytesMax: readonly number[] | null;
+  /** The largest delay of each member's event loop during the run; null for a system that has none. */
+  readonly memberLoopDelayMs: readonly number[] | null;
   readonly generatorCpuMs: number;
   /** CPU time of the clusters that ran beside and had nothing to do. */
   readonly idleCpuMs: number | null;
   /** CPU time of everything else on this machine; much of it means that the run was disturbed. */
   readonly otherCpuMs: number | null;
-  /** Whether the leader at the end was another than at the beginning; then part of the run was not what was asked for. */
-  readonly hasLeaderChanged: boolean;
+  /** Elections since the run began, warm-up included; with any, part of the run was not what was asked for. */
+  readonly elections: number;
 }
 
-/** Few requests share a connection, as with real clients. */
-const IN_FLIGHT_PER_CONNECTION = 4;
+/** Times of one kind, ascending. */
+export interface SortedTiming {
+  readonly name: string;
+  readonly valuesMs: Float64Array;
+}
+
 const MICROSECONDS_PER_MS = 1000;
 
 /** Runs the workload of `subject`; the `idle` clusters are only watched. Raises an error if any operation was not done. */
 export async function measure(
-  subject: Subject,
+  { cluster, workload }: Subject,
   idle: readonly MeasuredCluster[],
-  options: RunOptions,
+  { target, concurrency, warmUpMs, bounds }: RunOptions,
   interrupted: AbortSignal,
 ): Promise<Run> {
-  const { cluster, workload } = subject;
-  const { target, inFlight, warmUpMs, bounds } = options;
-  const leader = await untilLeader(cluster, interrupted);
+  const { leader, term } = await untilLeader(cluster, interrupted);
   const members = target === "leader" ? [leader] : cluster.members;
-  const connectionsPerMember = Math.ceil(inFlight / IN_FLIGHT_PER_CONNECTION / members.length);
-  const connections: Connection[] = [];
+  const load = await workload.open({ cluster, leader, members }, concurrency);
   try {
-    for (let count = 0; count < connectionsPerMember; count++) {
-      for (const member of members) {
-        connections.push(await cluster.connect(member));
-      }
-    }
-    await runLoad(workload, connections, inFlight, { ms: warmUpMs, operations: Infinity }, interrupted);
-    const revisionBefore = workload.revision;
+    await load.run({ ms: warmUpMs, operations: Infinity }, interrupted);
+    // What was largest so far is not of interest: from here on it is measured.
+    await cluster.takeLoopDelaysMs();
     const before = readUsage(cluster, idle);
-    const { latenciesMs, durationMs } = await runLoad(workload, connections, inFlight, bounds, interrupted);
+    const { timings, ...result } = await load.run(bounds, interrupted);
     const after = readUsage(cluster, idle);
-    assertDone(workload, latenciesMs.length, workload.revision - revisionBefore);
+    const memberLoopDelayMs = await cluster.takeLoopDelaysMs();
+    await load.verify();
     return {
       system: cluster.name,
-      inFlight,
-      operations: latenciesMs.length,
-      durationMs,
-      latenciesMs: Float64Array.from(latenciesMs).sort(),
+      concurrency,
+      ...result,
+      timings: timings.map(({ name, valuesMs }) => ({ name, valuesMs: Float64Array.from(valuesMs).sort() })),
       memberMemoryBytesMax: after.members?.map(({ memoryBytesMax }) => memoryBytesMax) ?? null,
+      memberLoopDelayMs,
       ...cpuTimes(before, after),
-      hasLeaderChanged: (await untilLeader(cluster, interrupted)) !== leader,
+      elections: (await untilLeader(cluster, interrupted)).term - term,
     };
   } finally {
-    for (const connection of connections) {
-      connection.close();
-    }
-  }
-}
-
-/** Raises an error if operations were acknowledged without being done, or did more than they should. */
-function assertDone(workload: Workload, operations: number, grown: bigint): void {
-  const expected = BigInt(operations) * workload.revisionsPerOperation;
-  if (grown !== expected) {
-    throw new Error(
-      `${operations} operations were acknowledged, but the revision grew by ${grown} instead of ${expected}`,
-    );
+    load.close();
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { Target } from "./measure.ts";
-import type { Scenario } from "./workload.ts";
+import { type Scenario, scenarios } from "./scenarios/index.ts";
 
 export interface BenchOptions {
   readonly scenario: Scenario;
@@ -10,8 +10,9 @@ export interface BenchOptions {
   /** What is measured beside us; null = nothing. */
   readonly beside: "etcd" | null;
   readonly target: Target;
-  /** Numbers of requests in flight, each measured by itself. */
-  readonly inFlight: readonly number[];
+  /** How many of what the scenario has at once, each measured by itself. */
+  readonly concurrency: readonly number[];
+  /** 0 where the scenario has no values of a chosen size. */
   readonly valueBytes: number;
   /** A run ends with whichever comes first. */
   readonly seconds: number;
@@ -32,27 +33,13 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
   let options: BenchOptions | null = null;
   const program = new Command("npm run bench --").description("Measures a cluster on this machine").exitOverride();
   program.configureOutput({ writeErr: () => undefined });
-  for (const [scenario, description] of [
-    ["put", "puts of ever new keys, each with a request id of its own"],
-    ["get", "linearizable gets of existing keys"],
-  ] as const) {
-    program
-      .command(scenario)
-      .description(description)
-      .addOption(new Option("--members <count>", "members of each cluster").choices(MEMBERS).default("3"))
-      .addOption(
-        new Option("--beside <system>", "measure this as well, in turns, and print the ratios").choices(["etcd"]),
-      )
-      .addOption(new Option("--target <members>", "whom to ask").choices(["leader", "any"]).default("leader"))
-      .option("--in-flight <counts>", "requests in flight, one point each", parseCounts, [1, 64])
-      .option("--value-bytes <bytes>", "size of each value", parseValueBytes, 256)
-      .option("--seconds <seconds>", "duration of a run", parseCount, 10)
-      .option("--operations <count>", "or this many operations, if they come first", parseCount, 30_000)
-      .option("--warm-up-seconds <seconds>", "before each run", parseCount, 2)
-      .option("--output <file>", "append the raw figures, one JSON object a line")
-      .action(({ members, beside, output, ...flags }) => {
-        options = { scenario, members: Number(members), beside: beside ?? null, output: output ?? null, ...flags };
-      });
+  for (const scenario of scenarios) {
+    const command = commandOf(scenario);
+    command.action(() => {
+      options = optionsOf(scenario, command);
+    });
+    // Errors go where those of the program go.
+    program.addCommand(command.copyInheritedSettings(program));
   }
   try {
     program.parse(args, { from: "user" });
@@ -65,6 +52,37 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
     }
   }
   return options;
+}
+
+function commandOf({ name, description, concurrency, valueBytesDefault, isComparable }: Scenario): Command {
+  const command = new Command(name)
+    .description(description)
+    .addOption(new Option("--members <count>", "members of each cluster").choices(MEMBERS).default("3"));
+  if (isComparable) {
+    const text = "measure this as well, in turns, and print the ratios";
+    command.addOption(new Option("--beside <system>", text).choices(["etcd"]));
+  }
+  command
+    .addOption(new Option("--target <members>", "whom to ask").choices(["leader", "any"]).default("leader"))
+    .option(`${concurrency.flag} <counts>`, concurrency.description, parseCounts, concurrency.counts);
+  if (valueBytesDefault !== null) {
+    command.option("--value-bytes <bytes>", "size of each value", parseValueBytes, valueBytesDefault);
+  }
+  return command
+    .option("--seconds <seconds>", "duration of a run", parseCount, 10)
+    .option("--operations <count>", "or this many operations, if they come first", parseCount, 30_000)
+    .option("--warm-up-seconds <seconds>", "before each run", parseCount, 2)
+    .option("--output <file>", "append the raw figures, one JSON object a line");
+}
+
+function optionsOf(scenario: Scenario, command: Command): BenchOptions {
+  const { members, beside, target, valueBytes, seconds, operations, warmUpSeconds, output } = command.opts();
+  const concurrency = command.options.find(({ long }) => long === scenario.concurrency.flag)?.attributeName() ?? "";
+  return {
+    ...{ scenario, members: Number(members), beside: beside ?? null, target },
+    ...{ concurrency: command.getOptionValue(concurrency), valueBytes: valueBytes ?? 0 },
+    ...{ seconds, operations, warmUpSeconds, output: output ?? null },
+  };
 }
 
 function parseCount(text: string): number {

@@ -1,20 +1,35 @@
 import { expect } from "chai";
 import type { Run } from "./measure.ts";
 import { describeRun, doubtsAboutAll, pointTable, ratioTable, rawRun } from "./report.ts";
-import { summarize } from "./summary.ts";
+import { compare, summarize } from "./summary.ts";
 
 const run: Run = {
   system: "etcd",
-  inFlight: 64,
+  concurrency: 64,
   operations: 4,
   durationMs: 2000,
-  latenciesMs: Float64Array.of(1, 2, 3, 40),
+  elapsedMs: 2000,
+  timings: [{ name: "latency", valuesMs: Float64Array.of(1, 2, 3, 40) }],
+  attempts: null,
   memberCpuMs: [4, 8],
   memberMemoryBytesMax: [1024 * 1024, 2048 * 1024],
+  memberLoopDelayMs: null,
   generatorCpuMs: 2,
   idleCpuMs: 5,
   otherCpuMs: 400,
-  hasLeaderChanged: false,
+  elections: 0,
+};
+
+/** A run in which two kinds of times were taken, with attempts, of a system that has event loops. */
+const full: Run = {
+  ...run,
+  durationMs: 500,
+  timings: [
+    { name: "from sending", valuesMs: Float64Array.of(2, 3) },
+    { name: "from answer", valuesMs: Float64Array.of(-1, 1) },
+  ],
+  attempts: 10,
+  memberLoopDelayMs: [12.4, 250, 0],
 };
 
 /** The cells of each row of a table that have digits, by the text of the table. */
@@ -30,28 +45,55 @@ function cellsOf(table: string): string[][] {
 
 describe("report of a benchmark", () => {
   it("puts figures into the columns of their names", () => {
-    const table = pointTable([summarize([run]), { ...summarize([run]), memoryMiBMax: null }]);
+    const table = pointTable([summarize([run]), { ...summarize([run]), memoryMiBMax: null }], "in flight");
     const [head, known, unknown] = cellsOf(table);
-    expect(head).to.include("CPU s/1000");
-    expect(known).to.deep.equal(["64", "etcd", "4", "2", "2.00", "40.00", "40.0", "3.000", "0.500", "0 %", "2"]);
-    expect(unknown?.at(-1)).to.equal("?");
-    const ratio = { inFlight: 64, perSecond: 1.5, p50: 0.25, p99: 2, memberCpu: null, memory: 0.125 };
-    expect(cellsOf(ratioTable([ratio])).at(-1)).to.deep.equal(["64", "1.50", "0.25", "2.00", "?", "0.13"]);
+    expect(head).to.deep.equal(
+      "in flight,system,operations,per s,p50 ms,p99 ms,max ms,CPU s/1000,generator,busy,MiB,loops ms,elections".split(
+        ",",
+      ),
+    );
+    const figures = ["64", "etcd", "4", "2", "2.00", "40.00", "40.0", "3.000", "0.500", "0 %", "2", "-", "0"];
+    expect(known).to.deep.equal(figures);
+    expect(unknown?.at(-3)).to.equal("?");
+    const ratio = compare(summarize([run]), { ...summarize([{ ...run, memberCpuMs: null }]), perSecond: 4 });
+    expect(cellsOf(ratioTable([ratio], "in flight")).at(-1)).to.deep.equal(["64", "0.50", "1.00", "1.00", "?", "1.00"]);
   });
 
-  it("says when a leader changed, or other processes were busy, because that run is not what it seems", () => {
-    expect(describeRun(run)).to.equal("64 in flight, etcd: 4 in 2.0 s, 2/s, p50 2.00 ms, p99 40.00 ms");
-    expect(describeRun({ ...run, hasLeaderChanged: true })).to.contain("leader changed");
-    expect(describeRun({ ...run, otherCpuMs: 402 })).to.contain("20 % of a CPU");
-    expect(describeRun({ ...run, otherCpuMs: null })).to.equal(describeRun(run));
+  it("has columns for each kind of times, for attempts, and for the event loops of all members", () => {
+    const point = summarize([full]);
+    const table = pointTable([point], "watchers");
+    for (const head of ["watchers", "from sending", "from answer", "attempts"]) {
+      expect(table).to.contain(head);
+    }
+    const figures = ["64", "etcd", "4", "8", "2.00", "3.00", "3.0", "-1.00", "1.00", "1.0", "2.50", "3.000", "0.500"];
+    expect(cellsOf(table).at(-1)).to.deep.equal([...figures, "0 %", "2", "12/250/0", "0"]);
+    const ratios = ["64", "1.00", "1.00", "1.00", "?", "1.00", "1.00", "1.00", "1.00"];
+    expect(cellsOf(ratioTable([compare(point, point)], "watchers")).at(-1)).to.deep.equal(ratios);
+  });
+
+  it("describes a run in one line", () => {
+    expect(describeRun(run, "in flight")).to.equal(
+      "64 in flight, etcd: 4 in 2.0 s, 2/s, latency p50 2.00 ms, p99 40.00 ms",
+    );
+    expect(describeRun(full, "watchers")).to.equal(
+      "64 watchers, etcd: 4 in 2.0 s, 8/s, from sending p50 2.00 ms, p99 3.00 ms, from answer p50 -1.00 ms, " +
+        "p99 1.00 ms, 2.50 attempts each, event loops up to 12/250/0 ms late",
+    );
+  });
+
+  it("says when there was an election, or other processes were busy, because that run is not what it seems", () => {
+    expect(describeRun({ ...run, elections: 2 }, "")).to.contain("DISTURBED: elections: 2");
+    expect(describeRun({ ...run, otherCpuMs: 402 }, "")).to.contain("20 % of a CPU");
+    expect(describeRun({ ...run, otherCpuMs: null }, "")).to.equal(describeRun(run, ""));
     expect(doubtsAboutAll([run, run])).to.equal("");
-    expect(doubtsAboutAll([run, { ...run, otherCpuMs: 402, hasLeaderChanged: true }])).to.match(/^1 of 2 runs /);
+    expect(doubtsAboutAll([run, { ...run, otherCpuMs: 402, elections: 1 }])).to.match(/^1 of 2 runs /);
   });
 
-  it("keeps the percentiles of a run, not each of its latencies", () => {
+  it("keeps the percentiles of a run, not each of its times", () => {
     const raw = JSON.parse(JSON.stringify(rawRun(run)));
-    expect(raw).to.not.have.property("latenciesMs");
-    expect(raw.latencyMs).to.include({ p0: 1, p50: 2, "p99.9": 40, p100: 40 });
+    expect(raw).to.not.have.property("timings");
+    expect(raw.timingsMs).to.have.length(1);
+    expect(raw.timingsMs[0]).to.include({ name: "latency", p0: 1, p50: 2, "p99.9": 40, p100: 40 });
     expect(raw).to.deep.include({ memberCpuMs: [4, 8], idleCpuMs: 5 });
   });
 });

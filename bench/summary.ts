@@ -3,16 +3,17 @@
 import type { Run } from "./measure.ts";
 import { percentile } from "./percentile.ts";
 
-/** The figures of one system at one number of requests in flight. Null where this machine does not tell. */
+/** The figures of one system at one concurrency. Null where this machine does not tell. */
 export interface Point {
   readonly system: string;
-  readonly inFlight: number;
+  readonly concurrency: number;
   readonly runs: number;
   readonly operations: number;
   readonly perSecond: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly maxMs: number;
+  /** The same kinds of them at every point of a scenario, the most telling first. */
+  readonly timings: readonly PointTiming[];
+  /** Null where each operation is done at once. */
+  readonly attemptsPerOperation: number | null;
   /** CPU seconds per 1,000 operations: of all members together, and of the generator. */
   readonly memberCpuSecondsPer1000: number | null;
   readonly generatorCpuSecondsPer1000: number;
@@ -20,16 +21,32 @@ export interface Point {
   readonly generatorCpuPercent: number;
   /** Most memory that the largest member ever had resident, so far. */
   readonly memoryMiBMax: number | null;
+  /** Largest delay of each member's event loop; null for a system that has none. */
+  readonly memberLoopDelayMs: readonly number[] | null;
+  readonly elections: number;
+}
+
+export interface PointTiming {
+  readonly name: string;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
 }
 
 /** One system's figure divided by the other's. Throughput is better above 1, everything else below. */
 export interface Ratio {
-  readonly inFlight: number;
+  readonly concurrency: number;
   readonly perSecond: number | null;
-  readonly p50: number | null;
-  readonly p99: number | null;
+  readonly timings: readonly RatioTiming[];
+  readonly attempts: number | null;
   readonly memberCpu: number | null;
   readonly memory: number | null;
+}
+
+export interface RatioTiming {
+  readonly name: string;
+  readonly p50: number | null;
+  readonly p99: number | null;
 }
 
 const MS_PER_SECOND = 1000;
@@ -45,44 +62,73 @@ export function interleave<T>(systems: readonly T[]): T[] {
 
 /** The figures of all these runs of one system: percentiles over all their operations. There must be one at least. */
 export function summarize(runs: readonly [Run, ...Run[]]): Point {
-  const [{ system, inFlight }] = runs;
+  const [{ system, concurrency, timings }] = runs;
   const operations = sum(runs.map((run) => run.operations));
-  const durationMs = sum(runs.map((run) => run.durationMs));
-  const latenciesMs = Float64Array.from(runs.flatMap((run) => [...run.latenciesMs])).sort();
   const memberCpuMs = runs.map(({ memberCpuMs: each }) => each && sum(each)).filter((ms) => ms !== null);
   const memoryBytes = runs.flatMap(({ memberMemoryBytesMax: each }) => each ?? []);
+  const attempts = runs.map((run) => run.attempts).filter((count) => count !== null);
   const generatorCpuMs = sum(runs.map((run) => run.generatorCpuMs));
   // Milliseconds an operation are seconds per 1,000 operations.
   return {
     system,
-    inFlight,
+    concurrency,
     runs: runs.length,
     operations,
-    perSecond: operations / (durationMs / MS_PER_SECOND),
-    p50Ms: percentile(latenciesMs, 50),
-    p99Ms: percentile(latenciesMs, 99),
-    maxMs: percentile(latenciesMs, 100),
+    perSecond: operations / (sum(runs.map((run) => run.durationMs)) / MS_PER_SECOND),
+    timings: timings.map(({ name }, at) => summarizeTiming(name, runs, at)),
+    attemptsPerOperation: attempts.length === runs.length ? sum(attempts) / operations : null,
     memberCpuSecondsPer1000: memberCpuMs.length === runs.length ? sum(memberCpuMs) / operations : null,
     generatorCpuSecondsPer1000: generatorCpuMs / operations,
-    generatorCpuPercent: (generatorCpuMs / durationMs) * 100,
+    generatorCpuPercent: (generatorCpuMs / sum(runs.map((run) => run.elapsedMs))) * 100,
     memoryMiBMax: memoryBytes.length > 0 ? Math.max(...memoryBytes) / BYTES_PER_MIB : null,
+    memberLoopDelayMs: largestOfEach(runs.map(({ memberLoopDelayMs }) => memberLoopDelayMs)),
+    elections: sum(runs.map((run) => run.elections)),
   };
 }
 
-/** The first point's figures divided by the second's; null where either is unknown, or the second is 0. */
+function summarizeTiming(name: string, runs: readonly Run[], at: number): PointTiming {
+  const parts = runs.map(({ timings }) => timings[at]?.valuesMs ?? new Float64Array(0));
+  const valuesMs = new Float64Array(sum(parts.map(({ length }) => length)));
+  let filled = 0;
+  for (const part of parts) {
+    valuesMs.set(part, filled);
+    filled += part.length;
+  }
+  valuesMs.sort();
+  return {
+    name,
+    p50Ms: percentile(valuesMs, 50),
+    p99Ms: percentile(valuesMs, 99),
+    maxMs: percentile(valuesMs, 100),
+  };
+}
+
+/** Of figures of each member, the largest of each member; null if any is not known. */
+function largestOfEach(figures: readonly (readonly number[] | null)[]): readonly number[] | null {
+  return figures.reduce((largest, each) =>
+    largest === null || each === null ? null : largest.map((value, at) => Math.max(value, each[at] ?? value)),
+  );
+}
+
+/** The first point's figures divided by the second's; null where either is unknown, or the second is not above 0. */
 export function compare(ours: Point, theirs: Point): Ratio {
   return {
-    inFlight: ours.inFlight,
+    concurrency: ours.concurrency,
     perSecond: quotient(ours.perSecond, theirs.perSecond),
-    p50: quotient(ours.p50Ms, theirs.p50Ms),
-    p99: quotient(ours.p99Ms, theirs.p99Ms),
+    timings: ours.timings.map(({ name, p50Ms, p99Ms }, at) => ({
+      name,
+      p50: quotient(p50Ms, theirs.timings[at]?.p50Ms ?? null),
+      p99: quotient(p99Ms, theirs.timings[at]?.p99Ms ?? null),
+    })),
+    attempts: quotient(ours.attemptsPerOperation, theirs.attemptsPerOperation),
     memberCpu: quotient(ours.memberCpuSecondsPer1000, theirs.memberCpuSecondsPer1000),
     memory: quotient(ours.memoryMiBMax, theirs.memoryMiBMax),
   };
 }
 
+/** A time from the answer to an arrival may be below 0: then no ratio says anything. */
 function quotient(dividend: number | null, divisor: number | null): number | null {
-  return dividend === null || divisor === null || divisor === 0 ? null : dividend / divisor;
+  return dividend === null || divisor === null || dividend < 0 || divisor <= 0 ? null : dividend / divisor;
 }
 
 function sum(values: readonly number[]): number {

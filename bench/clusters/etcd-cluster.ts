@@ -3,20 +3,13 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Client, credentials, status as grpcStatus, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { status as grpcStatus, type ServiceError } from "@grpc/grpc-js";
 import { freeBasePort } from "@quoin/node/local";
-import { connectionOptions } from "./connection-options.ts";
-import {
-  decodePutResponse,
-  decodeRangeResponse,
-  decodeStatusResponse,
-  encodePutRequest,
-  encodeRangeRequest,
-  encodeStatusRequest,
-  type Status,
-} from "./etcd-messages.ts";
+import type { Connection, WatchConnection } from "./connection.ts";
+import { EtcdConnection, EtcdWatches } from "./etcd-connection.ts";
+import type { Status } from "./etcd-messages.ts";
 import { EtcdProcess } from "./etcd-process.ts";
-import type { Connection, MeasuredCluster, MeasuredMember } from "./measured-cluster.ts";
+import type { Leadership, MeasuredCluster, MeasuredMember } from "./measured-cluster.ts";
 
 const HOST = "127.0.0.1";
 /** freeBasePort finds so many free ports in a row. */
@@ -75,66 +68,30 @@ export class EtcdCluster implements MeasuredCluster {
     }
   }
 
-  async findLeader(): Promise<MeasuredMember | null> {
+  async findLeader(): Promise<Leadership | null> {
     const answers = await Promise.all(this.#connections.map((connection) => connection.status()));
-    const leaders = this.members.filter((_, at) => answers[at]?.memberId === answers[at]?.leaderId);
-    return leaders.length === 1 ? (leaders[0] as MeasuredMember) : null;
+    const [leadership, ...others] = answers.flatMap(({ memberId, leaderId, term }, at) =>
+      memberId === leaderId ? [{ leader: this.members[at] as MeasuredMember, term: Number(term) }] : [],
+    );
+    return leadership !== undefined && others.length === 0 ? leadership : null;
   }
 
   async connect(member: MeasuredMember): Promise<Connection> {
     return new EtcdConnection(member.endpoint);
   }
 
+  async connectWatches(member: MeasuredMember): Promise<WatchConnection> {
+    return new EtcdWatches(member.endpoint);
+  }
+
+  /** Its runtime has threads, and no loop that one thing could keep from all others. */
+  async takeLoopDelaysMs(): Promise<null> {
+    return null;
+  }
+
   async stop(): Promise<void> {
     await stopAll(this.#processes, this.#connections);
   }
-}
-
-class EtcdConnection implements Connection {
-  readonly endpoint: string;
-  readonly #client: Client;
-
-  constructor(endpoint: string) {
-    this.endpoint = endpoint;
-    this.#client = new Client(endpoint, credentials.createInsecure(), connectionOptions);
-  }
-
-  put(key: string, value: Buffer): Promise<bigint> {
-    return this.#call("/etcdserverpb.KV/Put", encodePutRequest(key, value), decodePutResponse);
-  }
-
-  async get(key: string): Promise<{ readonly value: Uint8Array; readonly revision: bigint }> {
-    const request = encodeRangeRequest(key);
-    const { value, revision } = await this.#call("/etcdserverpb.KV/Range", request, decodeRangeResponse);
-    if (value === null) {
-      throw new Error(`etcd has no key ${key}`);
-    }
-    return { value, revision };
-  }
-
-  status(): Promise<Status> {
-    return this.#call("/etcdserverpb.Maintenance/Status", encodeStatusRequest(), decodeStatusResponse);
-  }
-
-  close(): void {
-    this.#client.close();
-  }
-
-  #call<Response>(path: string, request: Buffer, decode: (message: Buffer) => Response): Promise<Response> {
-    return new Promise((resolve, reject) => {
-      this.#client.makeUnaryRequest(path, asIs, decode, request, new Metadata(), (error, response) => {
-        if (error === null && response !== undefined) {
-          resolve(response);
-        } else {
-          reject(error ?? new Error(`${path} was answered with nothing`));
-        }
-      });
-    });
-  }
-}
-
-function asIs(message: Buffer): Buffer {
-  return message;
 }
 
 interface MemberPlan {

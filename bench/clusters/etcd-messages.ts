@@ -1,10 +1,15 @@
 /**
- * The few messages of etcd's gRPC interface that the benchmark sends and reads, and of those only the fields it uses:
+ * The few messages of etcd's gRPC interface for keys and for the state of a member that the benchmark sends and reads,
+ * and of those only the fields it uses:
  *
- *   PutRequest      1 key, 2 value            PutResponse     1 header
- *   RangeRequest    1 key                     RangeResponse   1 header, 2 kvs
- *   StatusRequest   (none)                    StatusResponse  1 header, 2 version, 4 leader
- *   ResponseHeader  2 member_id, 3 revision   KeyValue        5 value
+ *   PutRequest      1 key, 2 value                     PutResponse     1 header
+ *   RangeRequest    1 key, 2 range_end, 9 count_only   RangeResponse   1 header, 2 kvs, 4 count
+ *   TxnRequest      1 compare, 2 success               TxnResponse     1 header, 2 succeeded
+ *   Compare         1 result, 2 target, 3 key,         RequestOp       2 request_put
+ *                   6 mod_revision
+ *   StatusRequest   (none)                             StatusResponse  1 header, 2 version, 4 leader
+ *   ResponseHeader  2 member_id, 3 revision,           KeyValue        1 key, 3 mod_revision, 5 value
+ *                   4 raft_term
  *
  * A RangeRequest with nothing but a key asks for that one key, linearizably.
  */
@@ -17,13 +22,33 @@ export interface Status {
   readonly memberId: bigint;
   /** The member that leads as far as this one knows; 0 = none. */
   readonly leaderId: bigint;
+  readonly term: bigint;
 }
 
-/** What a range of one key holds; `value` is null if there is no such key. */
+/** What stands before every answer. */
+export interface Header {
+  readonly memberId: bigint;
+  readonly revision: bigint;
+  readonly term: bigint;
+}
+
+export interface KeyValue {
+  readonly key: string;
+  readonly value: Uint8Array;
+  readonly modRevision: bigint;
+}
+
+/** What is in a range of keys; `first` is null if there are none, or if only their number was asked for. */
 export interface Range {
-  readonly value: Uint8Array | null;
+  readonly first: KeyValue | null;
+  readonly count: number;
   readonly revision: bigint;
 }
+
+/** Values of the enumerations of Compare. */
+const COMPARE_EQUAL = 0n;
+const COMPARE_MOD_REVISION = 2n;
+const TRUE = 1n;
 
 export function encodePutRequest(key: string, value: Uint8Array): Buffer {
   return encodeFields([
@@ -32,76 +57,124 @@ export function encodePutRequest(key: string, value: Uint8Array): Buffer {
   ]);
 }
 
-/** The revision of the store after the put. Raises WireError. */
-export function decodePutResponse(message: Uint8Array): bigint {
-  let revision = 0n;
-  for (const { number, bytes } of decodeFields(message)) {
-    if (number === 1 && bytes !== null) {
-      revision = decodeHeader(bytes).revision;
-    }
-  }
-  return revision;
-}
-
 export function encodeRangeRequest(key: string): Buffer {
   return encodeFields([{ number: 1, bytes: Buffer.from(key) }]);
 }
 
-/** Raises WireError. */
-export function decodeRangeResponse(message: Uint8Array): Range {
-  let revision = 0n;
-  let value: Uint8Array | null = null;
+/** Asks how many keys have the prefix. */
+export function encodeCountRequest(prefix: string): Buffer {
+  return encodeFields([...prefixFields(prefix), { number: 9, varint: TRUE }]);
+}
+
+/** Asks for a put that takes place if the key was changed last at that revision. */
+export function encodeSwapRequest(key: string, modRevision: bigint, value: Uint8Array): Buffer {
+  const compare = encodeFields([
+    { number: 1, varint: COMPARE_EQUAL },
+    { number: 2, varint: COMPARE_MOD_REVISION },
+    { number: 3, bytes: Buffer.from(key) },
+    { number: 6, varint: modRevision },
+  ]);
+  const put = encodeFields([{ number: 2, bytes: encodePutRequest(key, value) }]);
+  return encodeFields([
+    { number: 1, bytes: compare },
+    { number: 2, bytes: put },
+  ]);
+}
+
+/** The fields key and range_end of a request, for all keys with the prefix. The prefix must not end with 0xff. */
+export function prefixFields(prefix: string): { readonly number: number; readonly bytes: Uint8Array }[] {
+  const start = Buffer.from(prefix);
+  const end = Buffer.from(start);
+  end[end.length - 1] = (start.at(-1) as number) + 1;
+  return [
+    { number: 1, bytes: start },
+    { number: 2, bytes: end },
+  ];
+}
+
+/** The header of an answer of which nothing else is of interest. Raises WireError, as all decoders here do. */
+export function decodeHeaderOnly(message: Uint8Array): Header {
   for (const { number, bytes } of decodeFields(message)) {
     if (number === 1 && bytes !== null) {
-      revision = decodeHeader(bytes).revision;
-    } else if (number === 2 && bytes !== null) {
-      value = decodeValue(bytes);
+      return decodeHeader(bytes);
     }
   }
-  return { value, revision };
+  return decodeHeader(new Uint8Array(0));
+}
+
+export function decodeRangeResponse(message: Uint8Array): Range {
+  const { revision } = decodeHeaderOnly(message);
+  let first: KeyValue | null = null;
+  let count = 0n;
+  for (const { number, bytes, varint } of decodeFields(message)) {
+    if (number === 2 && bytes !== null) {
+      first ??= decodeKeyValue(bytes);
+    } else if (number === 4 && varint !== null) {
+      count = varint;
+    }
+  }
+  return { first, count: Number(count), revision };
+}
+
+/** Whether the comparison held, and the revision after that. */
+export function decodeSwapResponse(message: Uint8Array): { readonly isDone: boolean; readonly revision: bigint } {
+  const { revision } = decodeHeaderOnly(message);
+  let isDone = false;
+  for (const { number, varint } of decodeFields(message)) {
+    if (number === 2 && varint !== null) {
+      isDone = varint === TRUE;
+    }
+  }
+  return { isDone, revision };
 }
 
 export function encodeStatusRequest(): Buffer {
   return encodeFields([]);
 }
 
-/** Raises WireError. */
 export function decodeStatusResponse(message: Uint8Array): Status {
+  const { memberId, term } = decodeHeaderOnly(message);
   let version = "";
-  let memberId = 0n;
   let leaderId = 0n;
   for (const { number, bytes, varint } of decodeFields(message)) {
-    if (number === 1 && bytes !== null) {
-      memberId = decodeHeader(bytes).memberId;
-    } else if (number === 2 && bytes !== null) {
+    if (number === 2 && bytes !== null) {
       version = Buffer.from(bytes).toString();
     } else if (number === 4 && varint !== null) {
       leaderId = varint;
     }
   }
-  return { version, memberId, leaderId };
+  return { version, memberId, leaderId, term };
 }
 
-function decodeHeader(message: Uint8Array): { readonly memberId: bigint; readonly revision: bigint } {
+function decodeHeader(message: Uint8Array): Header {
   let memberId = 0n;
   let revision = 0n;
+  let term = 0n;
   for (const { number, varint } of decodeFields(message)) {
     if (number === 2 && varint !== null) {
       memberId = varint;
     } else if (number === 3 && varint !== null) {
       revision = varint;
+    } else if (number === 4 && varint !== null) {
+      term = varint;
     }
   }
-  return { memberId, revision };
+  return { memberId, revision, term };
 }
 
 /** A value of no bytes is not written at all. */
-function decodeValue(message: Uint8Array): Uint8Array {
+export function decodeKeyValue(message: Uint8Array): KeyValue {
+  let key = "";
   let value: Uint8Array = new Uint8Array(0);
-  for (const { number, bytes } of decodeFields(message)) {
-    if (number === 5 && bytes !== null) {
+  let modRevision = 0n;
+  for (const { number, bytes, varint } of decodeFields(message)) {
+    if (number === 1 && bytes !== null) {
+      key = Buffer.from(bytes).toString();
+    } else if (number === 3 && varint !== null) {
+      modRevision = varint;
+    } else if (number === 5 && bytes !== null) {
       value = bytes;
     }
   }
-  return value;
+  return { key, value, modRevision };
 }

@@ -1,9 +1,10 @@
 /**
- * A cluster that can be measured, whatever it is made of: where its members are, which of them leads, and how to put and
- * get over a connection. Every kind of cluster is measured by the same program through this.
+ * A cluster that can be measured, whatever it is made of: where its members are, which of them leads, and how to connect
+ * to them. Every kind of cluster is measured by the same program through this.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Connection, WatchConnection } from "./connection.ts";
 
 export interface MeasuredMember {
   /** Where clients reach it, as `host:port`. */
@@ -11,13 +12,10 @@ export interface MeasuredMember {
   readonly pid: number;
 }
 
-/** One connection to one member. A call that fails rejects; nothing is retried. */
-export interface Connection {
-  /** Stores the value and returns the revision of the cluster after it. */
-  put(key: string, value: Buffer): Promise<bigint>;
-  /** Reads linearizably. A key that is not there is an error. */
-  get(key: string): Promise<{ readonly value: Uint8Array; readonly revision: bigint }>;
-  close(): void;
+export interface Leadership {
+  readonly leader: MeasuredMember;
+  /** Grows with each election. */
+  readonly term: number;
 }
 
 export interface MeasuredCluster {
@@ -26,8 +24,14 @@ export interface MeasuredCluster {
   readonly version: string;
   readonly members: readonly MeasuredMember[];
   /** The member that leads; null while none does, or more than one says so. */
-  findLeader(): Promise<MeasuredMember | null>;
+  findLeader(): Promise<Leadership | null>;
   connect(member: MeasuredMember): Promise<Connection>;
+  connectWatches(member: MeasuredMember): Promise<WatchConnection>;
+  /**
+   * The largest delay of each member's event loop since this was called last, in milliseconds and in the order of the
+   * members; null for a system that has no event loop.
+   */
+  takeLoopDelaysMs(): Promise<readonly number[] | null>;
   stop(): Promise<void>;
 }
 
@@ -35,14 +39,14 @@ const POLL_MS = 50;
 /** An election takes a second or two; a machine that is busy with other things needs longer. */
 const LEADER_TIMEOUT_MS = 60_000;
 
-/** The member that leads, as soon as there is one. Raises an error if there is none for a minute, or when interrupted. */
-export async function untilLeader(cluster: MeasuredCluster, interrupted: AbortSignal): Promise<MeasuredMember> {
+/** Who leads, as soon as somebody does. Raises an error if nobody does for a minute, or when interrupted. */
+export async function untilLeader(cluster: MeasuredCluster, interrupted: AbortSignal): Promise<Leadership> {
   const deadlineMs = performance.now() + LEADER_TIMEOUT_MS;
   for (;;) {
     interrupted.throwIfAborted();
-    const leader = await cluster.findLeader();
-    if (leader !== null) {
-      return leader;
+    const leadership = await cluster.findLeader();
+    if (leadership !== null) {
+      return leadership;
     }
     if (performance.now() > deadlineMs) {
       throw new Error(`${cluster.name} has no leader after ${LEADER_TIMEOUT_MS} ms`);

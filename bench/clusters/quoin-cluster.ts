@@ -1,14 +1,15 @@
 /** A cluster of this repository, started from its sources as `npm start` does it, as something to measure. */
 
-import { randomUUID } from "node:crypto";
-import { credentials, Metadata } from "@grpc/grpc-js";
 import { type AdminClient, createAdminClient, createTokenSource, type TokenSource } from "@quoin/client";
 import { freeBasePort, LocalCluster } from "@quoin/node/local";
-import { GetKeyRequest, KeyValueServiceClient, PutKeyRequest, ReadConsistency } from "@quoin/proto";
-import { connectionOptions } from "./connection-options.ts";
-import type { Connection, MeasuredCluster, MeasuredMember } from "./measured-cluster.ts";
+import type { Connection, WatchConnection } from "./connection.ts";
+import type { Leadership, MeasuredCluster, MeasuredMember } from "./measured-cluster.ts";
+import { readMetric } from "./prometheus-text.ts";
+import { QuoinConnection } from "./quoin-connection.ts";
+import { QuoinWatches } from "./quoin-watches.ts";
 
-const NAMESPACE = "default";
+const LOOP_DELAY_METRIC = "quoin_event_loop_delay_max_seconds";
+const MS_PER_SECOND = 1000;
 
 export class QuoinCluster implements MeasuredCluster {
   readonly name = "quoin";
@@ -49,14 +50,29 @@ export class QuoinCluster implements MeasuredCluster {
     }
   }
 
-  async findLeader(): Promise<MeasuredMember | null> {
+  async findLeader(): Promise<Leadership | null> {
     const answers = await Promise.all(this.#admins.map((admin) => admin.getStatus()));
-    const leaders = this.members.filter((_, at) => answers[at]?.status.role === "LEADER");
-    return leaders.length === 1 ? (leaders[0] as MeasuredMember) : null;
+    const [leadership, ...others] = answers.flatMap(({ status: { role, term } }, at) =>
+      role === "LEADER" ? [{ leader: this.members[at] as MeasuredMember, term }] : [],
+    );
+    return leadership !== undefined && others.length === 0 ? leadership : null;
   }
 
   async connect(member: MeasuredMember): Promise<Connection> {
     return new QuoinConnection(member.endpoint, await this.#tokens.token());
+  }
+
+  async connectWatches(member: MeasuredMember): Promise<WatchConnection> {
+    return new QuoinWatches(member.endpoint, await this.#tokens.token());
+  }
+
+  takeLoopDelaysMs(): Promise<readonly number[]> {
+    return Promise.all(
+      this.#cluster.members.map(async ({ health }) => {
+        const metrics = await fetch(`${health}/metrics`);
+        return readMetric(await metrics.text(), LOOP_DELAY_METRIC) * MS_PER_SECOND;
+      }),
+    );
   }
 
   async stop(): Promise<void> {
@@ -69,57 +85,4 @@ async function stopAll(cluster: LocalCluster, admins: readonly AdminClient[]): P
     admin.close();
   }
   await cluster.stop();
-}
-
-class QuoinConnection implements Connection {
-  readonly #client: KeyValueServiceClient;
-  readonly #token: string;
-
-  constructor(endpoint: string, token: string) {
-    this.#client = new KeyValueServiceClient(endpoint, credentials.createInsecure(), connectionOptions);
-    this.#token = token;
-  }
-
-  put(key: string, value: Buffer): Promise<bigint> {
-    const request = PutKeyRequest.fromPartial({ namespace: NAMESPACE, key, value });
-    return new Promise((resolve, reject) => {
-      this.#client.putKey(request, this.#metadata(), (error, response) => {
-        if (error === null) {
-          resolve(response.revision);
-        } else {
-          reject(error);
-        }
-      });
-    });
-  }
-
-  get(key: string): Promise<{ readonly value: Uint8Array; readonly revision: bigint }> {
-    const request = GetKeyRequest.fromPartial({
-      namespace: NAMESPACE,
-      key,
-      consistency: ReadConsistency.LINEARIZABLE,
-    });
-    return new Promise((resolve, reject) => {
-      this.#client.getKey(request, this.#metadata(), (error, response) => {
-        if (error === null) {
-          resolve(response);
-        } else {
-          reject(error);
-        }
-      });
-    });
-  }
-
-  close(): void {
-    this.#client.close();
-  }
-
-  /** Every request has an id of its own: a repeated one would be answered from memory, without being done. */
-  #metadata(): Metadata {
-    const metadata = new Metadata();
-    metadata.set("authorization", `Bearer ${this.#token}`);
-    metadata.set("api-version", "v1");
-    metadata.set("request-id", randomUUID());
-    return metadata;
-  }
 }

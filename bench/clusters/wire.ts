@@ -24,20 +24,35 @@ export interface Field {
 /** The bytes are no protocol buffer message. */
 export class WireError extends Error {}
 
-/** A message of length-delimited fields, in this order. Field numbers are below 16, so that each key takes one byte. */
-export function encodeFields(fields: readonly { readonly number: number; readonly bytes: Uint8Array }[]): Buffer {
+/** A field to be written: bytes, which may be a message, or a number from 0 to 2^64 - 1. */
+export type OutgoingField =
+  | { readonly number: number; readonly bytes: Uint8Array }
+  | { readonly number: number; readonly varint: bigint };
+
+/** A message of these fields, in this order. Field numbers are below 16, so that each key takes one byte. */
+export function encodeFields(fields: readonly OutgoingField[]): Buffer {
   const parts: Uint8Array[] = [];
-  for (const { number, bytes } of fields) {
-    const key = [(number << WIRE_TYPE_BITS) | WIRE_LENGTH_DELIMITED];
-    let length = bytes.length;
-    while (length > PAYLOAD_MASK) {
-      key.push((length & PAYLOAD_MASK) | CONTINUED);
-      length >>>= PAYLOAD_BITS;
+  for (const field of fields) {
+    if ("bytes" in field) {
+      const key = (field.number << WIRE_TYPE_BITS) | WIRE_LENGTH_DELIMITED;
+      parts.push(Uint8Array.from([key, ...encodeVarint(BigInt(field.bytes.length))]), field.bytes);
+    } else {
+      const key = (field.number << WIRE_TYPE_BITS) | WIRE_VARINT;
+      parts.push(Uint8Array.from([key, ...encodeVarint(field.varint)]));
     }
-    key.push(length);
-    parts.push(Uint8Array.from(key), bytes);
   }
   return Buffer.concat(parts);
+}
+
+function encodeVarint(value: bigint): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  while (rest > PAYLOAD_MASK) {
+    bytes.push(Number(rest & BigInt(PAYLOAD_MASK)) | CONTINUED);
+    rest >>= BigInt(PAYLOAD_BITS);
+  }
+  bytes.push(Number(rest));
+  return bytes;
 }
 
 /** The fields of a message, in the order in which they come. Raises WireError. */

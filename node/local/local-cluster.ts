@@ -29,6 +29,8 @@ export interface StartedMember {
   readonly pid: number;
   readonly grpc: string;
   readonly http: string;
+  /** Where it answers health checks and tells its metrics. */
+  readonly health: string;
   /** `RUNNING`, or what keeps it from serving, with the reason. */
   readonly state: string;
   readonly isLeader: boolean;
@@ -128,6 +130,7 @@ function startedMember({ process, status }: Observed): StartedMember {
     ...{ name, pid },
     grpc: addressOf(layout.ports.grpc),
     http: `http://${addressOf(layout.ports.http)}`,
+    health: `http://${addressOf(layout.ports.health)}`,
     state: describeState(status),
     isLeader: status.role === "LEADER",
   };

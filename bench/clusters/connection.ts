@@ -1,0 +1,86 @@
+/**
+ * What the benchmark asks of a member, whatever the cluster is made of: keys, locks and regions over one connection, and
+ * watches over another kind of it. A call that fails rejects; nothing is retried. Revisions are those of the cluster.
+ */
+
+export interface Connection {
+  readonly keys: Keys;
+  readonly locks: Locks;
+  /** Null for a system that has none. */
+  readonly regions: Regions | null;
+  close(): void;
+}
+
+export interface Keys {
+  /** Stores the value and returns the revision after it. */
+  put(key: string, value: Buffer): Promise<bigint>;
+  /** Reads linearizably. A key that is not there is an error. */
+  get(key: string): Promise<Found>;
+  /** Stores the value if the key was changed last at that revision. */
+  swap(key: string, modRevision: bigint, value: Buffer): Promise<Swapped>;
+}
+
+export interface Found {
+  readonly value: Uint8Array;
+  /** Of the last change of the key. */
+  readonly modRevision: bigint;
+  readonly revision: bigint;
+}
+
+export interface Swapped {
+  readonly isDone: boolean;
+  readonly revision: bigint;
+}
+
+export interface Locks {
+  /** Makes a lock of this name and returns the revision after it; null where locks need not be made. */
+  create(name: string): Promise<bigint | null>;
+  /** Takes the lock, or waits for it in a queue. Not to get it in a minute is an error. */
+  acquire(name: string): Promise<Hold>;
+  /** How many requests wait behind the holder. */
+  countWaiters(name: string): Promise<number>;
+}
+
+/** A lock, held. */
+export interface Hold {
+  /** A revision at which it is held: at the grant, or later. */
+  readonly token: bigint;
+  /** Gives the lock back and returns the revision after that. */
+  release(): Promise<bigint>;
+}
+
+export interface Regions {
+  /** Makes a region of so many zeros and returns its id. */
+  allocate(sizeBytes: number): Promise<string>;
+  /** Overwrites bytes and returns the revision after that. */
+  write(id: string, offset: number, data: Buffer): Promise<bigint>;
+  /** Reads linearizably. */
+  read(id: string, offset: number, length: number): Promise<RegionPart>;
+}
+
+export interface RegionPart {
+  readonly data: Uint8Array;
+  /** 1 at first, one more with each write. */
+  readonly version: bigint;
+}
+
+/** A connection that watches share. Each of them is a stream of its own. */
+export interface WatchConnection {
+  /** Watches the keys with the prefix for what comes from now on. Fulfilled when the watch is in place. */
+  watch(prefix: string, listener: WatchListener): Promise<void>;
+  /** Ends all watches, without a word to their listeners. */
+  close(): void;
+}
+
+export interface WatchListener {
+  /** Told as soon as they arrive. */
+  onPuts(puts: readonly WatchedPut[]): void;
+  /** The watch has ended, or told something else than puts. */
+  onFailed(error: Error): void;
+}
+
+/** A put, as a watcher is told of it. */
+export interface WatchedPut {
+  readonly key: string;
+  readonly revision: bigint;
+}

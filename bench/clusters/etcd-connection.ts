@@ -1,0 +1,146 @@
+/**
+ * What the benchmark asks of a member of etcd. A lock is taken as its own clients without a library do it: a lease for
+ * each hold, which bounds its life, and then the lock with that lease.
+ */
+
+import { Metadata } from "@grpc/grpc-js";
+import type { Connection, Found, Hold, Keys, Locks, Swapped, WatchConnection, WatchListener } from "./connection.ts";
+import {
+  decodeLeaseGrantResponse,
+  decodeLockResponse,
+  encodeLeaseGrantRequest,
+  encodeLockRequest,
+  encodeUnlockRequest,
+} from "./etcd-lock-messages.ts";
+import {
+  decodeHeaderOnly,
+  decodeRangeResponse,
+  decodeStatusResponse,
+  decodeSwapResponse,
+  encodeCountRequest,
+  encodePutRequest,
+  encodeRangeRequest,
+  encodeStatusRequest,
+  encodeSwapRequest,
+  type Status,
+} from "./etcd-messages.ts";
+import { decodeWatchResponse, encodeWatchRequest } from "./etcd-watch-messages.ts";
+import { GrpcStreams } from "./grpc-streams.ts";
+import { RepeatedMessages } from "./repeated-messages.ts";
+import { UnaryCalls } from "./unary-calls.ts";
+import { openWatch } from "./watch-message.ts";
+
+/** No lease ends while anything is measured. */
+const LEASE_SECONDS = 3_600n;
+
+type Ask = <Response>(path: string, request: Buffer, decode: (message: Buffer) => Response) => Promise<Response>;
+
+export class EtcdConnection implements Connection {
+  readonly endpoint: string;
+  readonly keys: Keys;
+  readonly locks: Locks;
+  readonly regions = null;
+  readonly #calls: UnaryCalls;
+  readonly #ask: Ask;
+
+  constructor(endpoint: string) {
+    this.endpoint = endpoint;
+    this.#calls = new UnaryCalls(endpoint);
+    this.#ask = (path, request, responseDeserialize) =>
+      this.#calls.call({ path, requestSerialize: asIs, responseDeserialize }, request, new Metadata());
+    this.keys = new EtcdKeys(this.#ask);
+    this.locks = new EtcdLocks(this.#ask);
+  }
+
+  status(): Promise<Status> {
+    return this.#ask("/etcdserverpb.Maintenance/Status", encodeStatusRequest(), decodeStatusResponse);
+  }
+
+  close(): void {
+    this.#calls.close();
+  }
+}
+
+class EtcdKeys implements Keys {
+  readonly #ask: Ask;
+
+  constructor(ask: Ask) {
+    this.#ask = ask;
+  }
+
+  async put(key: string, value: Buffer): Promise<bigint> {
+    const { revision } = await this.#ask("/etcdserverpb.KV/Put", encodePutRequest(key, value), decodeHeaderOnly);
+    return revision;
+  }
+
+  async get(key: string): Promise<Found> {
+    const { first, revision } = await this.#ask("/etcdserverpb.KV/Range", encodeRangeRequest(key), decodeRangeResponse);
+    if (first === null) {
+      throw new Error(`etcd has no key ${key}`);
+    }
+    return { ...first, revision };
+  }
+
+  swap(key: string, modRevision: bigint, value: Buffer): Promise<Swapped> {
+    return this.#ask("/etcdserverpb.KV/Txn", encodeSwapRequest(key, modRevision, value), decodeSwapResponse);
+  }
+}
+
+class EtcdLocks implements Locks {
+  readonly #ask: Ask;
+
+  constructor(ask: Ask) {
+    this.#ask = ask;
+  }
+
+  async create(): Promise<null> {
+    return null;
+  }
+
+  async acquire(name: string): Promise<Hold> {
+    const grant = encodeLeaseGrantRequest(LEASE_SECONDS);
+    const lease = await this.#ask("/etcdserverpb.Lease/LeaseGrant", grant, decodeLeaseGrantResponse);
+    if (lease.error !== "") {
+      throw new Error(`etcd granted no lease: ${lease.error}`);
+    }
+    const request = encodeLockRequest(name, lease.id);
+    const { key, revision } = await this.#ask("/v3lockpb.Lock/Lock", request, decodeLockResponse);
+    return { token: revision, release: () => this.#release(key) };
+  }
+
+  /** Each request for a lock has a key below its name; all but that of the holder wait. */
+  async countWaiters(name: string): Promise<number> {
+    const request = encodeCountRequest(`${name}/`);
+    const { count } = await this.#ask("/etcdserverpb.KV/Range", request, decodeRangeResponse);
+    return Math.max(0, count - 1);
+  }
+
+  async #release(key: Uint8Array): Promise<bigint> {
+    const { revision } = await this.#ask("/v3lockpb.Lock/Unlock", encodeUnlockRequest(key), decodeHeaderOnly);
+    return revision;
+  }
+}
+
+/** Watches of which each has a stream of its own, as those of clients of their own have. */
+export class EtcdWatches implements WatchConnection {
+  readonly #streams: GrpcStreams;
+  readonly #messages = new RepeatedMessages(decodeWatchResponse);
+
+  constructor(endpoint: string) {
+    this.#streams = new GrpcStreams(endpoint);
+  }
+
+  watch(prefix: string, listener: WatchListener): Promise<void> {
+    return openWatch(this.#messages, listener, (streamListener) => {
+      this.#streams.open("/etcdserverpb.Watch/Watch", {}, encodeWatchRequest(prefix), true, streamListener);
+    });
+  }
+
+  close(): void {
+    this.#streams.close();
+  }
+}
+
+function asIs(message: Buffer): Buffer {
+  return message;
+}

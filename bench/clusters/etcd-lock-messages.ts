@@ -1,0 +1,64 @@
+/**
+ * The messages of etcd's gRPC interface for leases and locks that the benchmark sends and reads, and of those only the
+ * fields it uses:
+ *
+ *   LeaseGrantRequest  1 TTL           LeaseGrantResponse  1 header, 2 ID, 4 error
+ *   LockRequest        1 name, 2 lease LockResponse        1 header, 2 key
+ *   UnlockRequest      1 key           UnlockResponse      1 header
+ */
+
+import { decodeHeaderOnly } from "./etcd-messages.ts";
+import { decodeFields, encodeFields } from "./wire.ts";
+
+export interface Lease {
+  readonly id: bigint;
+  /** Why there is none; "" if there is one. */
+  readonly error: string;
+}
+
+export interface LockedKey {
+  /** Names the hold when it is given back. */
+  readonly key: Uint8Array;
+  /** At which the lock was seen to be held. */
+  readonly revision: bigint;
+}
+
+export function encodeLeaseGrantRequest(ttlSeconds: bigint): Buffer {
+  return encodeFields([{ number: 1, varint: ttlSeconds }]);
+}
+
+/** Raises WireError, as all decoders here do. */
+export function decodeLeaseGrantResponse(message: Uint8Array): Lease {
+  let id = 0n;
+  let error = "";
+  for (const { number, varint, bytes } of decodeFields(message)) {
+    if (number === 2 && varint !== null) {
+      id = varint;
+    } else if (number === 4 && bytes !== null) {
+      error = Buffer.from(bytes).toString();
+    }
+  }
+  return { id, error };
+}
+
+export function encodeLockRequest(name: string, lease: bigint): Buffer {
+  return encodeFields([
+    { number: 1, bytes: Buffer.from(name) },
+    { number: 2, varint: lease },
+  ]);
+}
+
+export function decodeLockResponse(message: Uint8Array): LockedKey {
+  const { revision } = decodeHeaderOnly(message);
+  let key: Uint8Array = new Uint8Array(0);
+  for (const { number, bytes } of decodeFields(message)) {
+    if (number === 2 && bytes !== null) {
+      key = bytes;
+    }
+  }
+  return { key, revision };
+}
+
+export function encodeUnlockRequest(key: Uint8Array): Buffer {
+  return encodeFields([{ number: 1, bytes: key }]);
+}

@@ -1,0 +1,29 @@
+import { expect } from "chai";
+import { readMetric } from "./prometheus-text.ts";
+
+describe("a text for Prometheus", () => {
+  const text = [
+    "# HELP quoin_delay_max_seconds Largest delay.",
+    "# TYPE quoin_delay_max_seconds gauge",
+    "quoin_delay_max_seconds_total 7",
+    'quoin_delay_max_seconds{loop="main"} 8',
+    "quoin_delay_max_seconds 0.0125",
+    "quoin_tiny_seconds 1.5e-7",
+    "quoin_late 3 1700000000000",
+    "quoin_nothing NaN",
+    "quoin_cut",
+    "quoin_empty ",
+  ].join("\n");
+
+  it("tells the value of a metric by its whole name, and not by a comment", () => {
+    expect(readMetric(text, "quoin_delay_max_seconds")).to.equal(0.0125);
+    expect(readMetric(text, "quoin_tiny_seconds")).to.equal(1.5e-7);
+    expect(readMetric(text, "quoin_late")).to.equal(3);
+  });
+
+  for (const name of ["quoin_delay", "quoin_nothing", "quoin_cut", "quoin_empty", "HELP"]) {
+    it(`does not tell ${name}`, () => {
+      expect(() => readMetric(text, name)).to.throw(`do not tell ${name}`);
+    });
+  }
+});

@@ -1,0 +1,130 @@
+/** What the benchmark asks of a member of ours for one answer, in the messages of the contract. */
+
+import { Metadata } from "@grpc/grpc-js";
+import {
+  AcquireLockRequest,
+  AllocateMemoryRequest,
+  CompareAndSwapRequest,
+  CreateLockRequest,
+  DescribeLockRequest,
+  GetKeyRequest,
+  PutKeyRequest,
+  ReadMemoryRequest,
+  ReleaseLockRequest,
+  serviceDefinitions,
+  WriteMemoryRequest,
+} from "@quoin/proto";
+import type { Connection, Found, Hold, Keys, Locks, RegionPart, Regions, Swapped } from "./connection.ts";
+import { NAMESPACE, quoinHeaders } from "./quoin-headers.ts";
+import { type Method, UnaryCalls } from "./unary-calls.ts";
+
+const { KeyValueService, LockService, MemoryService } = serviceDefinitions;
+const namespace = NAMESPACE;
+/** A lock that nobody gives back for so long is not measured but lost. */
+const LOCK_WAIT_MS = 60_000n;
+
+type Ask = <Request, Response>(method: Method<Request, Response>, request: Request) => Promise<Response>;
+
+export class QuoinConnection implements Connection {
+  readonly keys: Keys;
+  readonly locks: Locks;
+  readonly regions: Regions;
+  readonly #calls: UnaryCalls;
+
+  constructor(endpoint: string, token: string) {
+    this.#calls = new UnaryCalls(endpoint);
+    const ask: Ask = (method, request) => {
+      const metadata = new Metadata();
+      for (const [name, value] of Object.entries(quoinHeaders(token))) {
+        metadata.set(name, value);
+      }
+      return this.#calls.call(method, request, metadata);
+    };
+    this.keys = new QuoinKeys(ask);
+    this.locks = new QuoinLocks(ask);
+    this.regions = new QuoinRegions(ask);
+  }
+
+  close(): void {
+    this.#calls.close();
+  }
+}
+
+class QuoinKeys implements Keys {
+  readonly #ask: Ask;
+
+  constructor(ask: Ask) {
+    this.#ask = ask;
+  }
+
+  async put(key: string, value: Buffer): Promise<bigint> {
+    const { revision } = await this.#ask(KeyValueService.putKey, PutKeyRequest.fromPartial({ namespace, key, value }));
+    return revision;
+  }
+
+  get(key: string): Promise<Found> {
+    return this.#ask(KeyValueService.getKey, GetKeyRequest.fromPartial({ namespace, key }));
+  }
+
+  async swap(key: string, modRevision: bigint, value: Buffer): Promise<Swapped> {
+    const fields = { namespace, key, newValue: value, expectedModRevision: modRevision };
+    const request = CompareAndSwapRequest.fromPartial(fields);
+    const { success, revision } = await this.#ask(KeyValueService.compareAndSwap, request);
+    return { isDone: success, revision };
+  }
+}
+
+class QuoinLocks implements Locks {
+  readonly #ask: Ask;
+
+  constructor(ask: Ask) {
+    this.#ask = ask;
+  }
+
+  async create(name: string): Promise<bigint> {
+    const request = CreateLockRequest.fromPartial({ namespace, name });
+    return (await this.#ask(LockService.createLock, request)).revision;
+  }
+
+  async acquire(name: string): Promise<Hold> {
+    const request = AcquireLockRequest.fromPartial({ namespace, name, waitMs: LOCK_WAIT_MS });
+    const { acquired, fencingToken } = await this.#ask(LockService.acquireLock, request);
+    if (!acquired) {
+      throw new Error(`${name} was not to be had within ${LOCK_WAIT_MS} ms`);
+    }
+    return { token: fencingToken, release: () => this.#release(name, fencingToken) };
+  }
+
+  async countWaiters(name: string): Promise<number> {
+    const request = DescribeLockRequest.fromPartial({ namespace, name });
+    return (await this.#ask(LockService.describeLock, request)).waiters;
+  }
+
+  async #release(name: string, fencingToken: bigint): Promise<bigint> {
+    const request = ReleaseLockRequest.fromPartial({ namespace, name, fencingToken });
+    return (await this.#ask(LockService.releaseLock, request)).revision;
+  }
+}
+
+class QuoinRegions implements Regions {
+  readonly #ask: Ask;
+
+  constructor(ask: Ask) {
+    this.#ask = ask;
+  }
+
+  async allocate(sizeBytes: number): Promise<string> {
+    const request = AllocateMemoryRequest.fromPartial({ namespace, sizeBytes: BigInt(sizeBytes) });
+    return (await this.#ask(MemoryService.allocateMemory, request)).regionId;
+  }
+
+  async write(regionId: string, offset: number, data: Buffer): Promise<bigint> {
+    const request = WriteMemoryRequest.fromPartial({ namespace, regionId, offset: BigInt(offset), data });
+    return (await this.#ask(MemoryService.writeMemory, request)).revision;
+  }
+
+  read(regionId: string, offset: number, length: number): Promise<RegionPart> {
+    const range = { offset: BigInt(offset), length: BigInt(length) };
+    return this.#ask(MemoryService.readMemory, ReadMemoryRequest.fromPartial({ namespace, regionId, ...range }));
+  }
+}

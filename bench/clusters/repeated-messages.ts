@@ -1,0 +1,17 @@
+/** Decodes what many watchers are sent, each of them the same bytes, once. */
+export class RepeatedMessages<Message> {
+  readonly #decode: (bytes: Buffer) => Message;
+  #last: { readonly bytes: Buffer; readonly message: Message } | null = null;
+
+  constructor(decode: (bytes: Buffer) => Message) {
+    this.#decode = decode;
+  }
+
+  /** The message of these bytes. Raises what the decoder raises. */
+  decode(bytes: Buffer): Message {
+    if (this.#last === null || !this.#last.bytes.equals(bytes)) {
+      this.#last = { bytes, message: this.#decode(bytes) };
+    }
+    return this.#last.message;
+  }
+}

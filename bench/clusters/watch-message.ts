@@ -1,0 +1,36 @@
+/** What is common to the watches of every kind of cluster: what a message says, and how a listener is told. */
+
+import type { WatchedPut, WatchListener } from "./connection.ts";
+import type { StreamListener } from "./grpc-streams.ts";
+import type { RepeatedMessages } from "./repeated-messages.ts";
+
+export interface WatchMessage {
+  /** Whether this says that the watch is in place. */
+  readonly isCreated: boolean;
+  readonly puts: readonly WatchedPut[];
+}
+
+/** Opens a stream with a listener that tells the watch's own one; fulfilled when the watch is in place. */
+export function openWatch(
+  messages: RepeatedMessages<WatchMessage>,
+  { onPuts, onFailed }: WatchListener,
+  open: (listener: StreamListener) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    open({
+      onMessage: (bytes) => {
+        const { isCreated, puts } = messages.decode(bytes);
+        if (isCreated) {
+          resolve();
+        }
+        if (puts.length > 0) {
+          onPuts(puts);
+        }
+      },
+      onEnd: (error) => {
+        reject(error);
+        onFailed(error);
+      },
+    });
+  });
+}

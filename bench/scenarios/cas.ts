@@ -1,0 +1,58 @@
+/**
+ * A counter that all clients raise: each reads it, and stores one more if nobody has changed it since. Who is too late
+ * reads again and retries. An operation is a raise that succeeded, with everything that it took.
+ */
+
+import type { Connection } from "../clusters/index.ts";
+import { closedLoop, type Operations } from "./closed-loop.ts";
+import { greater } from "./revisions.ts";
+import type { Scenario } from "./scenario.ts";
+
+export const cas: Scenario = {
+  name: "cas",
+  description: "compare-and-swap by revision on one hot key, losers read and retry (etcd: Txn)",
+  concurrency: {
+    name: "clients",
+    flag: "--clients",
+    description: "clients that change the key, one point each",
+    counts: [1, 16],
+  },
+  valueBytesDefault: null,
+  isComparable: true,
+  createWorkload: () => closedLoop(new Raises()),
+};
+
+const COUNTER = "bench/counter";
+
+class Raises implements Operations {
+  readonly revisionsPerOperation = 1n;
+  #done = 0;
+  attempts = 0;
+  revision = 0n;
+
+  async prepare({ keys }: Connection): Promise<void> {
+    this.revision = await keys.put(COUNTER, Buffer.from(String(this.#done)));
+  }
+
+  async perform({ keys }: Connection): Promise<void> {
+    for (;;) {
+      const { value, modRevision } = await keys.get(COUNTER);
+      this.attempts++;
+      const raised = Number(Buffer.from(value).toString()) + 1;
+      const { isDone, revision } = await keys.swap(COUNTER, modRevision, Buffer.from(String(raised)));
+      this.revision = greater(revision, this.revision);
+      if (isDone) {
+        this.#done++;
+        return;
+      }
+    }
+  }
+
+  /** A raise that overwrote another one, or was done twice, leaves another count. */
+  async verify({ keys }: Connection): Promise<void> {
+    const counted = Buffer.from((await keys.get(COUNTER)).value).toString();
+    if (counted !== String(this.#done)) {
+      throw new Error(`the counter was raised ${this.#done} times, but holds ${counted}`);
+    }
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Keeps so many operations in flight until a bound is reached, with a worker for each that begins the next one when the
+ * last one is done.
+ *
+ * The generator shares the machine with what it measures, so it does as little as it can.
+ */
+
+import type { Connection } from "../clusters/index.ts";
+import { closeAll, connectAll } from "./connections.ts";
+import { assertGrown } from "./revisions.ts";
+import type { Bounds, Load, LoadResult, Workload } from "./scenario.ts";
+
+/** Operations of one kind. */
+export interface Operations {
+  /** By how much one operation raises the revision. */
+  readonly revisionsPerOperation: bigint;
+  /** The greatest revision that was answered so far. */
+  readonly revision: bigint;
+  /** How often operations were tried so far; null where each is done at once. */
+  readonly attempts: number | null;
+  /** Writes what the operations need, and learns the revision from that. */
+  prepare(connection: Connection, workersMax: number): Promise<void>;
+  /** One operation, of the worker of that number. Raises an error if it fails or its answer is wrong. */
+  perform(connection: Connection, worker: number): Promise<void>;
+  /** Looks at what the operations left behind. Raises an error if it is not what they should have left. */
+  verify(connection: Connection): Promise<void>;
+}
+
+/** The work of these operations, with as many workers as there are to be in flight. */
+export function closedLoop(operations: Operations): Workload {
+  return {
+    prepare: (connection, workersMax) => operations.prepare(connection, workersMax),
+    open: async (place, workers) => new ClosedLoop(operations, await connectAll(place, workers), workers),
+  };
+}
+
+class ClosedLoop implements Load {
+  readonly #operations: Operations;
+  readonly #connections: readonly Connection[];
+  readonly #workers: number;
+
+  constructor(operations: Operations, connections: readonly Connection[], workers: number) {
+    this.#operations = operations;
+    this.#connections = connections;
+    this.#workers = workers;
+  }
+
+  async run(bounds: Bounds, interrupted: AbortSignal): Promise<LoadResult> {
+    const { revision, attempts } = this.#operations;
+    const startedMs = performance.now();
+    const latenciesMs = await this.#performAll(bounds, interrupted);
+    const durationMs = performance.now() - startedMs;
+    const operations = latenciesMs.length;
+    const expected = BigInt(operations) * this.#operations.revisionsPerOperation;
+    assertGrown(operations, this.#operations.revision - revision, expected);
+    return {
+      operations,
+      durationMs,
+      elapsedMs: durationMs,
+      timings: [{ name: "latency", valuesMs: latenciesMs }],
+      attempts: this.#operations.attempts === null ? null : this.#operations.attempts - (attempts ?? 0),
+    };
+  }
+
+  verify(): Promise<void> {
+    return this.#operations.verify(this.#connections[0] as Connection);
+  }
+
+  close(): void {
+    closeAll(this.#connections);
+  }
+
+  /**
+   * The latencies of the operations, in the order of their ends. Each next operation takes the next connection, so that
+   * all of them, and the members behind them, get the same share. An error is raised when all that was in flight has ended.
+   */
+  async #performAll(bounds: Bounds, interrupted: AbortSignal): Promise<number[]> {
+    const latenciesMs: number[] = [];
+    const startedMs = performance.now();
+    let started = 0;
+    let failure: Error | null = null;
+    const isOver = (): boolean =>
+      started >= bounds.operations ||
+      failure !== null ||
+      interrupted.aborted ||
+      performance.now() - startedMs >= bounds.ms;
+
+    const work = async (worker: number): Promise<void> => {
+      while (!isOver()) {
+        const connection = this.#connections[started++ % this.#connections.length] as Connection;
+        const sentMs = performance.now();
+        try {
+          await this.#operations.perform(connection, worker);
+        } catch (error) {
+          failure ??= error instanceof Error ? error : new Error(String(error));
+          return;
+        }
+        latenciesMs.push(performance.now() - sentMs);
+      }
+    };
+    await Promise.all(Array.from({ length: this.#workers }, (_, worker) => work(worker)));
+    interrupted.throwIfAborted();
+    if (failure !== null) {
+      throw failure;
+    }
+    return latenciesMs;
+  }
+}

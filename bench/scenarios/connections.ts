@@ -1,0 +1,30 @@
+/** The connections of a run: as many as the clients at work would have, the same number to each member. */
+
+import type { Connection } from "../clusters/index.ts";
+import type { Place } from "./scenario.ts";
+
+/** Few requests share a connection, as with real clients. */
+const IN_FLIGHT_PER_CONNECTION = 4;
+
+/** Opens the connections for so many requests in flight, those to one member never in a row. */
+export async function connectAll({ cluster, members }: Place, inFlight: number): Promise<readonly Connection[]> {
+  const perMember = Math.ceil(inFlight / IN_FLIGHT_PER_CONNECTION / members.length);
+  const connections: Connection[] = [];
+  try {
+    for (let count = 0; count < perMember; count++) {
+      for (const member of members) {
+        connections.push(await cluster.connect(member));
+      }
+    }
+  } catch (error) {
+    closeAll(connections);
+    throw error;
+  }
+  return connections;
+}
+
+export function closeAll(connections: readonly { close(): void }[]): void {
+  for (const connection of connections) {
+    connection.close();
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * Judges what watchers are told of puts: each put at each watcher, once, at the revision of the put, and in the order of
+ * the revisions. Every key is put once.
+ */
+
+import type { WatchedPut } from "../clusters/index.ts";
+
+/** That a put has arrived everywhere. */
+export interface Delivered {
+  readonly revision: bigint;
+  /** When, at each watcher. */
+  readonly arrivedMs: Float64Array;
+}
+
+interface Expected {
+  readonly arrivedMs: Float64Array;
+  revision: bigint | null;
+  missing: number;
+  readonly resolve: (delivered: Delivered) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class Deliveries {
+  readonly #expected = new Map<string, Expected>();
+  /** The revision that each watcher was told of last. */
+  readonly #revisions: bigint[];
+  #failure: Error | null = null;
+
+  constructor(watchers: number) {
+    this.#revisions = Array.from({ length: watchers }, () => 0n);
+  }
+
+  /** Is to be called before the key is put. Fulfilled when all watchers were told, rejected when anything is wrong. */
+  expect(key: string): Promise<Delivered> {
+    return new Promise((resolve, reject) => {
+      if (this.#failure !== null) {
+        reject(this.#failure);
+        return;
+      }
+      const watchers = this.#revisions.length;
+      const arrivedMs = new Float64Array(watchers).fill(Number.NaN);
+      this.#expected.set(key, { arrivedMs, revision: null, missing: watchers, resolve, reject });
+    });
+  }
+
+  /** What a watcher was told in one message. */
+  told(watcher: number, puts: readonly WatchedPut[], atMs: number): void {
+    for (const put of puts) {
+      const problem = this.#tell(watcher, put, atMs);
+      if (problem !== null) {
+        this.fail(new Error(`watcher ${watcher} was told of ${put.key} at revision ${put.revision} ${problem}`));
+        return;
+      }
+    }
+  }
+
+  /** Nothing that is still expected will come. */
+  fail(error: Error): void {
+    this.#failure ??= error;
+    for (const { reject } of this.#expected.values()) {
+      reject(this.#failure);
+    }
+    this.#expected.clear();
+  }
+
+  /** Which puts have not arrived everywhere, for people. */
+  describeMissing(): string {
+    const parts = [...this.#expected].map(([key, { missing }]) => `${missing} watchers were not told of ${key}`);
+    return parts.join(", ");
+  }
+
+  /** What is wrong with that; null if nothing is. */
+  #tell(watcher: number, { key, revision }: WatchedPut, atMs: number): string | null {
+    const last = this.#revisions[watcher] as bigint;
+    if (revision <= last) {
+      return `behind revision ${last}`;
+    }
+    this.#revisions[watcher] = revision;
+    const expected = this.#expected.get(key);
+    if (expected === undefined) {
+      return "which is not expected";
+    }
+    if (!Number.isNaN(expected.arrivedMs[watcher])) {
+      return "twice";
+    }
+    expected.revision ??= revision;
+    if (revision !== expected.revision) {
+      return `and another one at revision ${expected.revision}`;
+    }
+    expected.arrivedMs[watcher] = atMs;
+    expected.missing--;
+    if (expected.missing === 0) {
+      this.#expected.delete(key);
+      expected.resolve({ revision, arrivedMs: expected.arrivedMs });
+    }
+    return null;
+  }
+}

@@ -1,0 +1,57 @@
+/** Linearizable gets of existing keys. */
+
+import type { Connection } from "../clusters/index.ts";
+import { closedLoop, type Operations } from "./closed-loop.ts";
+import { IN_FLIGHT } from "./in-flight.ts";
+import { greater } from "./revisions.ts";
+import type { Scenario } from "./scenario.ts";
+
+/** Keys that are read in turn. */
+const KEYS_READ = 1000;
+/** Requests in flight while they are written. */
+const KEYS_WRITTEN_AT_ONCE = 50;
+
+export const get: Scenario = {
+  name: "get",
+  description: "linearizable gets of existing keys",
+  concurrency: IN_FLIGHT,
+  valueBytesDefault: 256,
+  isComparable: true,
+  createWorkload: (valueBytes) => closedLoop(new Gets(Buffer.alloc(valueBytes, "v"))),
+};
+
+class Gets implements Operations {
+  readonly revisionsPerOperation = 0n;
+  readonly attempts = null;
+  readonly #value: Buffer;
+  #next = 0;
+  revision = 0n;
+
+  constructor(value: Buffer) {
+    this.#value = value;
+  }
+
+  async prepare({ keys }: Connection): Promise<void> {
+    const names = Array.from({ length: KEYS_READ }, (_, at) => keyToRead(at));
+    while (names.length > 0) {
+      const batch = names.splice(0, KEYS_WRITTEN_AT_ONCE);
+      const revisions = await Promise.all(batch.map((name) => keys.put(name, this.#value)));
+      this.revision = revisions.reduce(greater, this.revision);
+    }
+  }
+
+  async perform({ keys }: Connection): Promise<void> {
+    const key = keyToRead(this.#next++ % KEYS_READ);
+    const { value, revision } = await keys.get(key);
+    if (!this.#value.equals(value)) {
+      throw new Error(`${key} was read, but holds something else than was put (${value.length} bytes)`);
+    }
+    this.revision = greater(revision, this.revision);
+  }
+
+  async verify(): Promise<void> {}
+}
+
+function keyToRead(at: number): string {
+  return `bench/read/${at}`;
+}

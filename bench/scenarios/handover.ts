@@ -1,0 +1,162 @@
+/**
+ * One lock that is handed on: all waiters queue up behind a holder, and once they do, the holder gives the lock back, and
+ * each waiter in turn gives it back as soon as it has it. Then the next round begins. An operation is a waiter's turn; it
+ * takes from the sending of one release to the arrival of the next grant.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Connection, Hold } from "../clusters/index.ts";
+import { closeAll, connectAll } from "./connections.ts";
+import { HoldOrder } from "./hold-order.ts";
+import { assertGrown } from "./revisions.ts";
+import type { Bounds, Load, LoadResult, Place, Scenario, Workload } from "./scenario.ts";
+
+export const handover: Scenario = {
+  name: "handover",
+  description: "one lock, handed on from waiter to waiter without being held (etcd: LeaseGrant, Lock, Unlock)",
+  concurrency: {
+    name: "waiters",
+    flag: "--waiters",
+    description: "waiters for the lock, one point each",
+    counts: [50],
+  },
+  valueBytesDefault: null,
+  isComparable: true,
+  createWorkload: () => new HandOvers(),
+};
+
+const LOCK = "bench/handover";
+/** How often it is looked whether all waiters are queued; that is no part of what is timed. */
+const POLL_MS = 5;
+const QUEUE_TIMEOUT_MS = 60_000;
+/** Its grant and its release. */
+const REVISIONS_PER_HOLD = 2;
+
+class HandOvers implements Workload {
+  readonly #order = new HoldOrder();
+  /** After the last release. */
+  #revision = 0n;
+
+  async prepare({ locks }: Connection): Promise<void> {
+    await locks.create(LOCK);
+    const hold = await locks.acquire(LOCK);
+    this.judge([{ token: hold.token, releasedAt: await hold.release() }]);
+  }
+
+  async open(place: Place, waiters: number): Promise<Load> {
+    return new Rounds(this, await connectAll(place, waiters), waiters);
+  }
+
+  /** These holds, in the order of their grants, were all of the lock since the last ones. Raises an error if not. */
+  judge(holds: readonly EndedHold[]): void {
+    for (const { token, releasedAt } of holds) {
+      this.#order.add(token, releasedAt);
+    }
+    const revision = holds.at(-1)?.releasedAt ?? this.#revision;
+    if (this.#revision > 0n) {
+      assertGrown(holds.length, revision - this.#revision, BigInt(holds.length * REVISIONS_PER_HOLD));
+    }
+    this.#revision = revision;
+  }
+}
+
+interface EndedHold {
+  readonly token: bigint;
+  readonly releasedAt: bigint;
+}
+
+class Rounds implements Load {
+  readonly #workload: HandOvers;
+  readonly #connections: readonly Connection[];
+  readonly #waiters: number;
+
+  constructor(workload: HandOvers, connections: readonly Connection[], waiters: number) {
+    this.#workload = workload;
+    this.#connections = connections;
+    this.#waiters = waiters;
+  }
+
+  async run(bounds: Bounds, interrupted: AbortSignal): Promise<LoadResult> {
+    const startedMs = performance.now();
+    const valuesMs: number[] = [];
+    do {
+      interrupted.throwIfAborted();
+      valuesMs.push(...(await this.#round()));
+    } while (valuesMs.length < bounds.operations && performance.now() - startedMs < bounds.ms);
+    return {
+      operations: valuesMs.length,
+      // One begins where the other ends.
+      durationMs: valuesMs.reduce((sum, valueMs) => sum + valueMs, 0),
+      elapsedMs: performance.now() - startedMs,
+      timings: [{ name: "hand-over", valuesMs }],
+      attempts: null,
+    };
+  }
+
+  async verify(): Promise<void> {}
+
+  close(): void {
+    closeAll(this.#connections);
+  }
+
+  /** The times from each release to the grant that followed it. */
+  async #round(): Promise<number[]> {
+    const first = this.#connections[0] as Connection;
+    const round = new Round();
+    const holder = await first.locks.acquire(LOCK);
+    const turns = Promise.all(
+      Array.from({ length: this.#waiters }, async (_, waiter) => {
+        const { locks } = this.#connections[waiter % this.#connections.length] as Connection;
+        const hold = await locks.acquire(LOCK);
+        round.granted();
+        await round.end(hold);
+      }),
+    );
+    await Promise.race([this.#untilQueued(first), turns]);
+    await Promise.all([round.end(holder), turns]);
+    this.#workload.judge(round.holds);
+    return round.valuesMs;
+  }
+
+  async #untilQueued({ locks }: Connection): Promise<void> {
+    const deadlineMs = performance.now() + QUEUE_TIMEOUT_MS;
+    for (;;) {
+      const queued = await locks.countWaiters(LOCK);
+      if (queued === this.#waiters) {
+        return;
+      }
+      if (performance.now() > deadlineMs) {
+        throw new Error(`${queued} of ${this.#waiters} waiters are queued after ${QUEUE_TIMEOUT_MS} ms`);
+      }
+      await sleep(POLL_MS);
+    }
+  }
+}
+
+/** What happens to the lock from the first release on. */
+class Round {
+  readonly valuesMs: number[] = [];
+  readonly #ended: { readonly token: bigint; releasedAt: bigint }[] = [];
+  /** When the last release was sent; null before the first. */
+  #releasedMs: number | null = null;
+
+  /** In the order of their grants. */
+  get holds(): readonly EndedHold[] {
+    return this.#ended;
+  }
+
+  /** A waiter has the lock. */
+  granted(): void {
+    if (this.#releasedMs === null) {
+      throw new Error("a waiter was granted the lock while it was held");
+    }
+    this.valuesMs.push(performance.now() - this.#releasedMs);
+  }
+
+  async end(hold: Hold): Promise<void> {
+    const ended = { token: hold.token, releasedAt: 0n };
+    this.#ended.push(ended);
+    this.#releasedMs = performance.now();
+    ended.releasedAt = await hold.release();
+  }
+}

@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { QuoinCluster } from "../clusters/index.ts";
+import { performed } from "../test/index.ts";
+import { closedLoop } from "./closed-loop.ts";
+import { scenarios } from "./index.ts";
+import { PageWrites } from "./memory.ts";
+
+describe("scenarios on a cluster of ours", () => {
+  let directory: string;
+  let cluster: QuoinCluster;
+
+  before(async () => {
+    directory = mkdtempSync(join(tmpdir(), "quoin-test-"));
+    cluster = await QuoinCluster.start(1, directory);
+  });
+
+  after(async () => {
+    await cluster.stop();
+    rmSync(directory, { recursive: true });
+  });
+
+  for (const { name, createWorkload } of scenarios) {
+    it(`do what they say: ${name}`, async () => {
+      // A small region shows as much as a large one, and takes no time to fill.
+      const workload = name === "memory" ? closedLoop(new PageWrites(300, Math.random)) : createWorkload(16);
+      const { operations } = await performed(workload, cluster, 5, 20);
+      expect(operations).to.be.at.least(20);
+    });
+  }
+
+  it("have a leader, in a term, and tell how late its event loop was", async () => {
+    const leadership = await cluster.findLeader();
+    expect(leadership?.leader).to.equal(cluster.members[0]);
+    expect(leadership?.term).to.be.at.least(1);
+    const [delayMs, ...others] = await cluster.takeLoopDelaysMs();
+    expect(delayMs).to.be.at.least(0);
+    expect(others).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,14 @@
+/** What can be measured: each scenario, and how a run of it is described. */
+
+import { cas } from "./cas.ts";
+import { get } from "./get.ts";
+import { handover } from "./handover.ts";
+import { lock } from "./lock.ts";
+import { memory } from "./memory.ts";
+import { put } from "./put.ts";
+import type { Scenario } from "./scenario.ts";
+import { watch } from "./watch.ts";
+
+export type { Bounds, LoadResult, Scenario, Workload } from "./scenario.ts";
+
+export const scenarios: readonly Scenario[] = [put, get, lock, handover, cas, memory, watch];

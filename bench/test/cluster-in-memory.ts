@@ -1,0 +1,225 @@
+/**
+ * A cluster in this process, with as many faults as a spec asks for: what a workload must notice can be made to happen
+ * here, and with a real cluster it cannot.
+ */
+
+import type {
+  Connection,
+  Found,
+  Hold,
+  Leadership,
+  MeasuredCluster,
+  MeasuredMember,
+  RegionPart,
+  Swapped,
+  WatchConnection,
+  WatchedPut,
+  WatchListener,
+} from "../clusters/index.ts";
+
+/** What it can be made to do wrong. */
+export interface Faults {
+  /** From this put on, every other one is acknowledged without being done. */
+  losesFromPut: number;
+  failsAtPut: number;
+  /** A compare-and-swap succeeds whatever it compares. */
+  swapsAlways: boolean;
+  /** Locks are granted although they are held. */
+  grantsWhileHeld: boolean;
+  /** A release lets so many waiters in. */
+  grantsPerRelease: number;
+  /** Every hold has the token of the first one. */
+  repeatsTokens: boolean;
+  /** Region writes are acknowledged with a new revision, but nothing is written. */
+  forgetsWrites: boolean;
+  /** What watchers are told of a put; by default the put. */
+  tell: (put: WatchedPut, watcher: number) => readonly WatchedPut[];
+}
+
+interface LockState {
+  isHeld: boolean;
+  readonly queue: ((hold: Hold) => void)[];
+}
+
+interface Watch {
+  readonly prefix: string;
+  readonly member: MeasuredMember;
+  readonly listener: WatchListener;
+}
+
+export class ClusterInMemory implements MeasuredCluster {
+  readonly name = "memory";
+  readonly version = "1";
+  readonly members: readonly MeasuredMember[] = ["a", "b", "c"].map((endpoint) => ({ endpoint, pid: process.pid }));
+  readonly values = new Map<string, { value: Buffer; modRevision: bigint }>();
+  readonly regions: { readonly bytes: Buffer; version: bigint }[] = [];
+  readonly watches: Watch[] = [];
+  /** Requests that each member answered. */
+  readonly answeredBy = new Map<string, number>();
+  readonly faults: Faults = {
+    losesFromPut: Number.POSITIVE_INFINITY,
+    failsAtPut: Number.POSITIVE_INFINITY,
+    swapsAlways: false,
+    grantsWhileHeld: false,
+    grantsPerRelease: 1,
+    repeatsTokens: false,
+    forgetsWrites: false,
+    tell: (put) => [put],
+  };
+  leader = this.members[1] as MeasuredMember;
+  term = 7;
+  loopDelaysMs: readonly number[] = [1, 2, 3];
+  puts = 0;
+  revision = 100n;
+  openConnections = 0;
+  readonly #locks = new Map<string, LockState>();
+  #firstToken: bigint | null = null;
+
+  async findLeader(): Promise<Leadership> {
+    return { leader: this.leader, term: this.term };
+  }
+
+  async connect({ endpoint }: MeasuredMember): Promise<Connection> {
+    this.openConnections++;
+    const answer = <Answer>(result: Answer): Answer => {
+      this.answeredBy.set(endpoint, (this.answeredBy.get(endpoint) ?? 0) + 1);
+      return result;
+    };
+    return {
+      keys: {
+        put: async (key, value) => answer(this.#put(key, value)),
+        get: async (key) => answer(this.#get(key)),
+        swap: async (key, modRevision, value) => answer(this.#swap(key, modRevision, value)),
+      },
+      locks: {
+        create: async () => answer(++this.revision),
+        acquire: async (name) => answer(await this.#acquire(name)),
+        countWaiters: async (name) => answer(this.#lock(name).queue.length),
+      },
+      regions: {
+        allocate: async (sizeBytes) => answer(this.#allocate(sizeBytes)),
+        write: async (id, offset, data) => answer(this.#write(id, offset, data)),
+        read: async (id, offset, length) => answer(this.#read(id, offset, length)),
+      },
+      close: () => this.#close(),
+    };
+  }
+
+  async connectWatches(member: MeasuredMember): Promise<WatchConnection> {
+    this.openConnections++;
+    return {
+      watch: async (prefix, listener) => {
+        this.watches.push({ prefix, member, listener });
+      },
+      close: () => this.#close(),
+    };
+  }
+
+  async takeLoopDelaysMs(): Promise<readonly number[]> {
+    return this.loopDelaysMs;
+  }
+
+  async stop(): Promise<void> {}
+
+  #close(): void {
+    this.openConnections--;
+  }
+
+  #put(key: string, value: Buffer): bigint {
+    this.puts++;
+    if (this.puts === this.faults.failsAtPut) {
+      throw new Error("the disk is full");
+    }
+    if (this.puts < this.faults.losesFromPut || this.puts % 2 === 0) {
+      this.#store(key, value);
+    }
+    return this.revision;
+  }
+
+  #get(key: string): Found {
+    const found = this.values.get(key);
+    if (found === undefined) {
+      throw new Error(`there is no ${key}`);
+    }
+    return { ...found, revision: this.revision };
+  }
+
+  #swap(key: string, modRevision: bigint, value: Buffer): Swapped {
+    const isDone = this.#get(key).modRevision === modRevision || this.faults.swapsAlways;
+    if (isDone) {
+      this.#store(key, value);
+    }
+    return { isDone, revision: this.revision };
+  }
+
+  #store(key: string, value: Buffer): void {
+    const revision = ++this.revision;
+    this.values.set(key, { value, modRevision: revision });
+    for (const [watcher, { prefix, listener }] of this.watches.entries()) {
+      const puts = key.startsWith(prefix) ? this.faults.tell({ key, revision }, watcher) : [];
+      if (puts.length > 0) {
+        listener.onPuts(puts);
+      }
+    }
+  }
+
+  #lock(name: string): LockState {
+    const lock = this.#locks.get(name) ?? { isHeld: false, queue: [] };
+    this.#locks.set(name, lock);
+    return lock;
+  }
+
+  #acquire(name: string): Hold | Promise<Hold> {
+    const lock = this.#lock(name);
+    if (!lock.isHeld || this.faults.grantsWhileHeld) {
+      lock.isHeld = true;
+      return this.#grant(lock);
+    }
+    return new Promise((resolve) => lock.queue.push(resolve));
+  }
+
+  #grant(lock: LockState): Hold {
+    const token = ++this.revision;
+    this.#firstToken ??= token;
+    return {
+      token: this.faults.repeatsTokens ? this.#firstToken : token,
+      release: async () => {
+        const revision = ++this.revision;
+        const next = lock.queue.splice(0, this.faults.grantsPerRelease);
+        lock.isHeld = next.length > 0;
+        for (const resolve of next) {
+          resolve(this.#grant(lock));
+        }
+        return revision;
+      },
+    };
+  }
+
+  #allocate(sizeBytes: number): string {
+    this.revision++;
+    this.regions.push({ bytes: Buffer.alloc(sizeBytes), version: 1n });
+    return String(this.regions.length - 1);
+  }
+
+  #write(id: string, offset: number, data: Buffer): bigint {
+    const region = this.#region(id);
+    if (!this.faults.forgetsWrites) {
+      data.copy(region.bytes, offset);
+    }
+    region.version++;
+    return ++this.revision;
+  }
+
+  #read(id: string, offset: number, length: number): RegionPart {
+    const { bytes, version } = this.#region(id);
+    return { data: bytes.subarray(offset, offset + length), version };
+  }
+
+  #region(id: string): { readonly bytes: Buffer; version: bigint } {
+    const region = this.regions[Number(id)];
+    if (region === undefined) {
+      throw new Error(`there is no region ${id}`);
+    }
+    return region;
+  }
+}

@@ -126,6 +126,8 @@ const STEADY_ONE_IN = 12;
 const STEADY_SHARE = 0.4;
 /** One in so many of the others loses more than a minority of its disks. */
 const BEYOND_ONE_IN = 15;
+/** Entries between two comparisons of the states of all members. */
+const CHECKPOINT_ENTRIES = 50;
 /** How long answers are stored where they are to be dropped within the run. */
 const SHORT_WINDOW_MS = 30_000;
 /** So many times rarer are hanging disks than other faults: it takes half a minute to get over one. */
@@ -181,7 +183,8 @@ function drawLimits(random: RandomStream, isSmall: boolean): ReplicaLimits {
   const replayWindowMs = isPruning ? SHORT_WINDOW_MS : DEFAULT_REPLICA_LIMITS.state.replayWindowMs;
   const base: ReplicaLimits = {
     ...DEFAULT_REPLICA_LIMITS,
-    state: { ...DEFAULT_REPLICA_LIMITS.state, replayWindowMs },
+    // Runs are short: their members compare states all the same.
+    state: { ...DEFAULT_REPLICA_LIMITS.state, replayWindowMs, checkpointEntries: CHECKPOINT_ENTRIES },
     maintenance: { ...DEFAULT_REPLICA_LIMITS.maintenance, replayWindowMs },
     // Logs are short in every run, so that snapshots are needed.
     compaction: {

@@ -199,6 +199,7 @@ export class Process {
         trace.say(id, "is", [term, leader], () => `${role} in term ${term} of m${leader}`),
       onMembers: () => this.#onMembers(),
       onLoss: (reason) => must(false, "no loss is proven where nothing was lost", () => `m${id}: ${reason}`),
+      onDiverged: (reason) => must(false, "no state differs from that of the cluster", () => `m${id}: ${reason}`),
       onHealed: () => this.#onHealed(),
       onDiskCritical: () => undefined,
       onDiskStuck: () => user.onDiskStuck(),

@@ -208,6 +208,27 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     replace: "return such.length > 0;",
   },
   {
+    name: "diverged-member-goes-on",
+    pitfall: "P44",
+    file: "replica/apply-loop.ts",
+    find: "      if (divergence !== null) {",
+    replace: "      if (divergence !== null && from < 0) {",
+  },
+  {
+    name: "leader-stops-for-one-that-differs",
+    pitfall: "P44",
+    file: "replica/state-comparison.ts",
+    find: "    const isMost = others.length * 2 > voters.length;",
+    replace: "    const isMost = others.length > 0;",
+  },
+  {
+    name: "state-of-one-checked-against-all",
+    pitfall: "P44",
+    file: "replica/state-comparison.ts",
+    find: "    return byMost > 0 || isOpen ? byMost : ",
+    replace: "    return own > 0 ? own : ",
+  },
+  {
     name: "deleting-needs-room",
     pitfall: "P45",
     file: "replica/proposals.ts",

@@ -66,6 +66,13 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     replace: "    running = change.value === null ? this.#running : this.#digest(running, change.key);",
   },
   {
+    name: "digests-not-compared",
+    pitfall: "P44",
+    file: "state/machine.ts",
+    find: "    if (own !== undefined && own !== digest) {",
+    replace: "    if (own !== undefined && own !== digest && index < 0) {",
+  },
+  {
     name: "claim-overwrites",
     pitfall: "P61",
     file: "state/membership.ts",

@@ -26,8 +26,8 @@ export const FrameType = {
   TimeoutNow: 11,
   /** The leader's cluster tick, beside its heartbeats. */
   ClusterTick: 12,
-  /** How much room a member's disk has, told to the leader; and, by the leader, that most voters have none. */
-  DiskReport: 13,
+  /** How a member's disk and state are, told to the leader; and, by the leader, that most voters have no room. */
+  MemberReport: 13,
   /** A follower asks the leader to log attempts; and what became of them. */
   Forward: 16,
   Forwarded: 17,
@@ -59,7 +59,7 @@ const CONTROL_TYPES: ReadonlySet<number> = new Set([
   FrameType.ReadReply,
   FrameType.TimeoutNow,
   FrameType.ClusterTick,
-  FrameType.DiskReport,
+  FrameType.MemberReport,
   FrameType.Question,
   FrameType.Reply,
 ]);

@@ -1,6 +1,5 @@
 export { Backoff } from "./backoff.ts";
 export { ConnectionError } from "./connection-error.ts";
-export { type DiskReport, decodeDiskReport, encodeDiskReport } from "./disk-report-codec.ts";
 export {
   decodeForward,
   decodeForwarded,
@@ -29,6 +28,7 @@ export {
 export type { JoinAnswer, JoinRequest, PeerMember } from "./join-codec.ts";
 export { JoinTokenFile, JoinTokenFileError } from "./join-token-file.ts";
 export type { PeerLimits } from "./limits.ts";
+export { decodeMemberReport, encodeMemberReport, type MemberReport } from "./member-report-codec.ts";
 export { decodeMessage, encodeMessage, isMessageType, messageKind, messageType } from "./message-codec.ts";
 export type { PeerClock } from "./peer-clock.ts";
 export type { ConnectedPeer, PeerHandler, PeerLog } from "./peer-handler.ts";

@@ -19,6 +19,8 @@ describe("ApplyLoop", () => {
   let rests: number;
   /** How often everything that was applied was durable. */
   let durables: number;
+  let diverged: string[];
+  let onDiverged: () => void;
   let marks: string[];
   beforeEach(() => {
     time = new FakeTime();
@@ -29,12 +31,14 @@ describe("ApplyLoop", () => {
     slices = [];
     rests = 0;
     durables = 0;
+    diverged = [];
+    onDiverged = () => undefined;
     marks = [];
     listenToMarks((mark) => marks.push(mark));
   });
   afterEach(() => listenToMarks(null));
 
-  function newLoop(limits: Partial<ApplyLimits> = {}): ApplyLoop {
+  function newLoop(limits: Partial<ApplyLimits> = {}, stateLimits = DEFAULT_STATE_LIMITS): ApplyLoop {
     const compaction = { ...DEFAULT_COMPACTION_LIMITS, keptEntries: 0, dueEntries: 1 };
     return new ApplyLoop({
       memberId: 1,
@@ -42,7 +46,7 @@ describe("ApplyLoop", () => {
       core,
       log,
       state,
-      stateLimits: DEFAULT_STATE_LIMITS,
+      stateLimits,
       limits: { ...LIMITS, ...limits },
       tick,
       compaction: new Compaction(compaction, 1, 0, 0.5),
@@ -51,6 +55,10 @@ describe("ApplyLoop", () => {
       durableApplied: 0,
       neededFrom: () => Number.POSITIVE_INFINITY,
       onApplied: (entries) => slices.push(entries),
+      onDiverged: (reason) => {
+        diverged.push(reason);
+        onDiverged();
+      },
       onDurable: () => durables++,
       onRest: () => rests++,
     });
@@ -181,6 +189,25 @@ describe("ApplyLoop", () => {
     time.settle();
     expect(sizes()).to.deep.equal([3]);
     expect(marks).to.not.include("replica.compacted");
+  });
+
+  it("P44: neither writes nor tells anything of a slice that shows that the state is not that of the cluster", () => {
+    const loop = newLoop({}, { ...DEFAULT_STATE_LIMITS, checkpointEntries: 1 });
+    commit(loop, attempts(1));
+    time.settle();
+    const operation = { kind: "check-digest", index: 2, digest: (loop.progress.digest ^ 1) >>> 0 } as const;
+    const check = encodeCommand({ principal: null, request: null, operation });
+    const envelope = { tickMs: 700, wallMs: 0, origin: { memberId: 1, boot: 3, seq: 2 } };
+    core.propose([TICK, check, TICK].map((payload) => encodeEntry(EntryType.Command, envelope, payload)));
+    const { batches } = state;
+    onDiverged = () => loop.stop();
+    loop.applyUpTo(settleCore(core, log) || 1);
+    time.settle();
+    loop.onTick(time.monotonicMs());
+    time.settle();
+    expect(diverged).to.have.length(1);
+    expect(diverged[0]).to.match(/^at log index 2 the state of this member had the digest/);
+    expect([state.batches, sizes(), loop.progress.appliedIndex]).to.deep.equal([batches, [2], 2]);
   });
 
   it("makes the state durable when it is told to, and once more if it is told so meanwhile", () => {

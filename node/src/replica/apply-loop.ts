@@ -7,11 +7,12 @@
 
 import { crc32 } from "node:zlib";
 import { entryEnvelope, entryIndex, invariant, mark, type RaftCore } from "../raft/index.ts";
-import { type Outcome, type Progress, type StateLimits, StateMachine } from "../state/index.ts";
+import { type Checkpoints, type Outcome, type Progress, type StateLimits, StateMachine } from "../state/index.ts";
 import type { LogStore, MemberStateStore } from "../storage/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
 import type { Compaction } from "./compaction.ts";
+import { describeDivergence } from "./state-comparison.ts";
 
 export interface ApplyLimits {
   /** Bounds of one apply slice: entries, bytes of rows, milliseconds. */
@@ -57,6 +58,8 @@ export interface ApplyLoopOptions {
   readonly neededFrom: () => number;
   /** A slice is applied and can be read; not called when there was nothing to apply. */
   readonly onApplied: (entries: readonly AppliedEntry[]) => void;
+  /** The state is not that of the cluster, for this reason: `stop` must be called. Nothing of the slice is answered. */
+  readonly onDiverged: (reason: string) => void;
   /** Everything that is applied is durable, until the next slice. */
   readonly onDurable: () => void;
   /** Applying came to rest after `rest`. */
@@ -93,6 +96,11 @@ export class ApplyLoop {
   /** How far the state has come, as of the last slice. */
   get progress(): Progress {
     return this.#machine.progress;
+  }
+
+  /** The digests of the state, to be compared with those of others. */
+  get checkpoints(): Checkpoints {
+    return this.#machine.checkpoints;
   }
 
   /** Whether the state is not changing and no sync of it is in flight. */
@@ -188,6 +196,11 @@ export class ApplyLoop {
     for (const row of core.entries(from, to, limits.sliceBytes)) {
       entries.push(this.#apply(row));
       bytes += row.length;
+      const { divergence } = this.#machine;
+      if (divergence !== null) {
+        this.#options.onDiverged(describeDivergence(divergence));
+        return;
+      }
       if (clock.monotonicMs() - startedMs > limits.sliceMs) {
         break;
       }

@@ -1,25 +1,33 @@
 import { expect } from "chai";
-import { type DiskReport, decodeDiskReport } from "../peers/index.ts";
+import { decodeMemberReport, type MemberReport } from "../peers/index.ts";
 import type { RaftCore } from "../raft/index.ts";
+import { Checkpoints } from "../state/index.ts";
 import { ClusterSpace } from "./cluster-space.ts";
 import type { Transport } from "./transport.ts";
 
 const VOTERS = [1, 3, 4];
-const report = (room: DiskReport["room"], isCritical = false): DiskReport => ({ room, isCritical });
+const CHECKPOINT = { index: 1_000, digest: 7 };
+const report = (room: MemberReport["room"], isCritical = false): MemberReport => ({
+  room,
+  isCritical,
+  checkpoint: CHECKPOINT,
+});
 
 describe("ClusterSpace", () => {
-  let sent: { readonly to: number; readonly report: DiskReport }[];
+  let sent: { readonly to: number; readonly report: MemberReport }[];
   let criticals: number;
   let core: { role: "leader" | "follower"; leader: number };
 
   /** The space of member 1 of three, whose core is as the spec says. */
   function spaceOf(role: "leader" | "follower", leader: number): ClusterSpace {
     core = { role, leader };
+    const checkpoints = new Checkpoints(CHECKPOINT.index);
+    checkpoints.onApplied(CHECKPOINT.index, CHECKPOINT.digest);
     const configuration = { index: 9, voters: VOTERS, outgoing: [], learners: [], learnersNext: [], autoLeave: false };
     const transport = {
       isConnected: () => true,
       send: (to: number, _kind: string, _type: number, body: Uint8Array) => {
-        sent.push({ to, report: decodeDiskReport(body) });
+        sent.push({ to, report: decodeMemberReport(body) });
         return true;
       },
     };
@@ -28,6 +36,7 @@ describe("ClusterSpace", () => {
       // Only what is looked at: the rest of a core has nothing to do with disks.
       core: Object.assign(core, { configuration }) as unknown as RaftCore,
       transport: transport as unknown as Transport,
+      checkpoints: () => checkpoints,
       onCritical: () => {
         criticals++;
       },

@@ -1,13 +1,15 @@
 /**
  * How much room the disks of the cluster have, as far as this member is told (P45).
  *
- * Every member tells the leader how its own disk is. The leader refuses what makes the state grow while it or most
- * voters have little left; deleting goes on. When most voters have nothing left, it tells all of them to give back what
- * they keep in reserve, because then the cluster cannot even delete. One full member stops nobody.
+ * Every member tells the leader how its own disk is, and with it what its state is. The leader refuses what makes the
+ * state grow while it or most voters have little left; deleting goes on. When most voters have nothing left, it tells all
+ * of them to give back what they keep in reserve, because then the cluster cannot even delete. One full member stops
+ * nobody.
  */
 
-import { type DiskReport, encodeDiskReport, FrameType } from "../peers/index.ts";
+import { encodeMemberReport, FrameType, type MemberReport } from "../peers/index.ts";
 import { members, type RaftCore } from "../raft/index.ts";
+import type { Checkpoints } from "../state/index.ts";
 import type { DiskSpace } from "./fitness.ts";
 import type { Transport } from "./transport.ts";
 
@@ -15,6 +17,8 @@ export interface ClusterSpaceOptions {
   readonly memberId: number;
   readonly core: RaftCore;
   readonly transport: Transport;
+  /** What the state of this member was, for what it tells the leader. */
+  readonly checkpoints: () => Checkpoints;
   /** Most voters have no room left: what is kept in reserve is to be given back. */
   readonly onCritical: () => void;
 }
@@ -43,7 +47,7 @@ export class ClusterSpace {
     this.#reportedMs = Number.NEGATIVE_INFINITY;
   }
 
-  onReport(peer: number, { room, isCritical }: DiskReport): void {
+  onReport(peer: number, { room, isCritical }: MemberReport): void {
     this.#peers.set(peer, room);
     if (isCritical && peer === this.#options.core.leader) {
       this.#options.onCritical();
@@ -71,9 +75,10 @@ export class ClusterSpace {
   }
 
   #send(to: number, isCritical: boolean): void {
-    const { transport } = this.#options;
+    const { transport, checkpoints } = this.#options;
     if (to !== 0 && transport.isConnected(to, "control")) {
-      transport.send(to, "control", FrameType.DiskReport, encodeDiskReport({ room: this.#own, isCritical }));
+      const report = { room: this.#own, isCritical, checkpoint: checkpoints().newest };
+      transport.send(to, "control", FrameType.MemberReport, encodeMemberReport(report));
     }
   }
 

@@ -7,12 +7,11 @@
  */
 
 import {
-  type DiskReport,
-  decodeDiskReport,
   decodeForward,
   decodeForwarded,
   decodeForwardRefused,
   decodeLeaderTick,
+  decodeMemberReport,
   decodeMessage,
   decodeQuestion,
   decodeReply,
@@ -25,6 +24,7 @@ import {
   isMessageType,
   type LeaderTick,
   type LinkKind,
+  type MemberReport,
   type Question,
   type Reply,
 } from "../peers/index.ts";
@@ -34,7 +34,7 @@ import { decodeCommand, decodeMembershipEntry } from "../state/index.ts";
 export type ArrivedFrame = { readonly peer: number; readonly bytes: number } & (
   | { readonly kind: "message"; readonly message: Message }
   | { readonly kind: "tick"; readonly tick: LeaderTick }
-  | { readonly kind: "disk"; readonly report: DiskReport }
+  | { readonly kind: "report"; readonly report: MemberReport }
   | { readonly kind: "question"; readonly question: Question }
   | { readonly kind: "reply"; readonly reply: Reply }
   | { readonly kind: "forward"; readonly boot: number; readonly forward: Forward }
@@ -99,8 +99,8 @@ export class IncomingFrames {
     switch (type) {
       case FrameType.ClusterTick:
         return { ...header, kind: "tick", tick: decodeLeaderTick(body) };
-      case FrameType.DiskReport:
-        return { ...header, kind: "disk", report: decodeDiskReport(body) };
+      case FrameType.MemberReport:
+        return { ...header, kind: "report", report: decodeMemberReport(body) };
       case FrameType.Question:
         return { ...header, kind: "question", question: decodeQuestion(body) };
       case FrameType.Reply:

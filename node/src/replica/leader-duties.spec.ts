@@ -12,7 +12,7 @@ import {
 import { AppliedLog } from "../../test/index.ts";
 import { decodeLeaderTick, FrameType } from "../peers/index.ts";
 import { entryPayload, type RaftCore } from "../raft/index.ts";
-import { decodeCommand, hasErasures, listMemory, type MemoryRegion } from "../state/index.ts";
+import { Checkpoints, decodeCommand, hasErasures, listMemory, type MemoryRegion } from "../state/index.ts";
 import { ClusterTick } from "./cluster-tick.ts";
 import { LeaderDuties } from "./leader-duties.ts";
 import { DEFAULT_MAINTENANCE_LIMITS } from "./maintenance.ts";
@@ -27,7 +27,11 @@ describe("LeaderDuties", () => {
   let transport: ScriptedTransport;
   let applied: AppliedLog;
   let tick: ClusterTick;
+  let checkpoints: Checkpoints;
+  let diverged: string[];
   beforeEach(() => {
+    checkpoints = new Checkpoints(10);
+    diverged = [];
     time = new FakeTime();
     transport = new ScriptedTransport(time);
     applied = new AppliedLog();
@@ -48,7 +52,12 @@ describe("LeaderDuties", () => {
       hold: () => undefined,
     });
     const limits = { ...DEFAULT_MAINTENANCE_LIMITS, replayWindowMs: 60_000 };
-    const duties = new LeaderDuties({ ...shared, progress: () => applied.progress, proposals, limits });
+    const duties = new LeaderDuties({
+      ...{ ...shared, proposals, limits },
+      progress: () => applied.progress,
+      checkpoints: () => checkpoints,
+      onDiverged: (reason) => diverged.push(reason),
+    });
     return { duties, proposals };
   }
 
@@ -101,6 +110,21 @@ describe("LeaderDuties", () => {
     expect(
       operation.kind === "expire-keys" ? operation.keys.map(({ key }) => Buffer.from(key).toString()) : [],
     ).to.deep.equal(["k"]);
+  });
+
+  it("P44: says when most voters have another state than this member, as long as it leads", () => {
+    const core = leadingCore(null, [1, 2, 3]);
+    const { duties } = over(core);
+    checkpoints.onApplied(10, 7);
+    duties.comparison.onReport(2, { index: 10, digest: 8 });
+    duties.onTick(time.monotonicMs());
+    expect(diverged).to.deep.equal([]);
+    duties.comparison.onReport(3, { index: 10, digest: 8 });
+    duties.onTick(time.monotonicMs());
+    expect(diverged).to.deep.equal(["most voters, members 2, 3, have another state than this one"]);
+    follow(core, 2, 6);
+    duties.onTick(time.monotonicMs());
+    expect([diverged.length, duties.comparison.alarms]).to.deep.equal([1, []]);
   });
 
   it("S44: erases what was freed in steps, on all members, and a new leader goes on with it", () => {

@@ -1,5 +1,6 @@
 /**
- * What a leader does by itself as time passes: it proposes what is due, and tells the others the cluster tick.
+ * What a leader does by itself as time passes: it proposes what is due, has states compared, and tells the others the
+ * cluster tick.
  *
  * One maintenance command is under way at a time. Followers that know the tick go on from it when the leader is gone,
  * so that what runs out keeps what was left of its time (S21).
@@ -7,11 +8,12 @@
 
 import { encodeLeaderTick, FrameType } from "../peers/index.ts";
 import { members, type RaftCore } from "../raft/index.ts";
-import type { Progress, StateReader } from "../state/index.ts";
+import type { Checkpoints, Progress, StateReader } from "../state/index.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
 import { dueMaintenance, type MaintenanceLimits } from "./maintenance.ts";
 import type { Proposals } from "./proposals.ts";
+import { StateComparison } from "./state-comparison.ts";
 import type { Transport } from "./transport.ts";
 import { clusterProposalOf } from "./waiters.ts";
 
@@ -21,6 +23,9 @@ export interface LeaderDutiesOptions {
   readonly state: StateReader;
   readonly progress: () => Progress;
   readonly proposals: Proposals;
+  readonly checkpoints: () => Checkpoints;
+  /** The state of this member is not that of the cluster: most voters have another one. */
+  readonly onDiverged: (reason: string) => void;
   readonly transport: Transport;
   readonly tick: ClusterTick;
   readonly clock: Clock;
@@ -33,6 +38,8 @@ const MAINTENANCE_DEADLINE_MS = 60_000;
 const TICK_INTERVAL_MS = 100;
 
 export class LeaderDuties {
+  /** Whether the members have the same state. */
+  readonly comparison: StateComparison;
   readonly #options: LeaderDutiesOptions;
   #isMaintaining = false;
   #isStopped = false;
@@ -40,10 +47,12 @@ export class LeaderDuties {
 
   constructor(options: LeaderDutiesOptions) {
     this.#options = options;
+    this.comparison = new StateComparison(options);
   }
 
   /** A tick has passed. */
   onTick(nowMs: number): void {
+    this.#compare();
     this.#maintain();
     if (nowMs - this.#tickToldMs >= TICK_INTERVAL_MS) {
       this.#tickToldMs = nowMs;
@@ -55,12 +64,24 @@ export class LeaderDuties {
     this.#isStopped = true;
   }
 
+  #compare(): void {
+    const { core, onDiverged } = this.#options;
+    if (core.role !== "leader") {
+      this.comparison.clear();
+      return;
+    }
+    const { objection } = this.comparison;
+    if (objection !== null) {
+      onDiverged(objection);
+    }
+  }
+
   #maintain(): void {
     const { core, state, progress, proposals, tick, clock, limits } = this.#options;
     if (this.#isMaintaining || this.#isStopped || !core.isSettledLeader) {
       return;
     }
-    const operation = dueMaintenance(state, progress(), tick.nowMs, limits);
+    const operation = dueMaintenance(state, progress(), tick.nowMs, limits) ?? this.comparison.next();
     if (operation === null) {
       return;
     }

@@ -446,6 +446,7 @@ export class Member {
       onRole,
       onMembers: () => this.#onMembers(replica),
       onLoss: (reason) => this.#retire("refused", reason),
+      onDiverged: (reason) => this.#retire("refused", reason),
       onHealed: () => this.#onHealed(replica),
       onDiskCritical: () => void this.#disk.release(),
       onDiskStuck,

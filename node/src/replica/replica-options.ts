@@ -55,6 +55,8 @@ export interface ReplicaOptions {
   readonly onMembers: () => void;
   /** The data of this member lacks what it has acknowledged and does not know of it: it must not be used any more. */
   readonly onLoss: (reason: string) => void;
+  /** The state of this member is not that of the cluster. This driver has stopped; its data must not be used any more. */
+  readonly onDiverged: (reason: string) => void;
   /** What was lost is back, and the directory says so. */
   readonly onHealed: () => void;
   /** The disks of most voters are full: what this member keeps in reserve is to be given back. */

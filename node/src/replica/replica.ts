@@ -126,7 +126,14 @@ export class Replica {
     this.#tick = new ClusterTick(clock, tickMs);
     const compaction = new Compaction(limits.compaction, options.bounds.first, appliedIndex, random(1000) / 1000);
     const arm = () => this.#arm();
-    const shared = { memberId, boot, core: this.#core, state, log, transport, clock, scheduler, tick: this.#tick, arm };
+    const checkpoints = () => this.#applyLoop.checkpoints;
+    const parts = { core: this.#core, state, log, transport, clock, scheduler, tick: this.#tick };
+    // Nobody is answered from a state that is not that of the cluster.
+    const onDiverged = (reason: string): void => {
+      this.stop();
+      options.onDiverged(reason);
+    };
+    const shared = { memberId, boot, ...parts, checkpoints, onDiverged, arm };
     this.#applyLoop = new ApplyLoop({
       ...shared,
       compaction,
@@ -226,7 +233,7 @@ export class Replica {
       isServing: this.#isServing(),
       lagMs: this.#commitTimes.lagMs(appliedIndex, this.#clock.monotonicMs()),
       loopLagMs: this.#loopLagMs,
-      alarms: this.#fitness.alarms,
+      alarms: [...this.#fitness.alarms, ...this.#duties.comparison.alarms],
     };
   }
 
@@ -454,6 +461,9 @@ export class Replica {
     if (ticked) {
       this.#afterTicks();
     }
+    if (this.#stopped) {
+      return;
+    }
     this.#heal();
     this.#snapshots.placeIfReady();
     this.#drain();
@@ -472,8 +482,9 @@ export class Replica {
           this.#record.learnLasting(frame.tick.lastingConfigIndex);
         }
         return;
-      case "disk":
+      case "report":
         this.#space.onReport(frame.peer, frame.report);
+        this.#duties.comparison.onReport(frame.peer, frame.report.checkpoint);
         return;
       case "question":
         this.#leaderCalls.onQuestion(frame.peer, frame.question);

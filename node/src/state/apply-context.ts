@@ -1,6 +1,7 @@
 /** What applying one entry may read and change: rows, clocks, the revision and the counters. */
 
 import { invariant, type Origin, safeCount } from "../raft/index.ts";
+import type { Checkpoint } from "./checkpoints.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { StateLimits } from "./limits.ts";
 import type { Outcome } from "./outcome.ts";
@@ -25,6 +26,8 @@ export class ApplyContext {
   readonly origin: Origin;
   /** Waits that this entry ended, in their order. */
   readonly settled: SettledWait[] = [];
+  /** The digest that the cluster has at a checkpoint, if this entry tells it. */
+  told: Checkpoint | null = null;
   #revision: number;
   #dataBytes: number;
   #expiringKeys: number;

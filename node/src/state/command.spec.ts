@@ -108,6 +108,11 @@ const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
     countMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
   }),
   fc.record({
+    kind: fc.constant("check-digest" as const),
+    index: count,
+    digest: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+  }),
+  fc.record({
     kind: fc.constant("compact-history" as const),
     revision: count,
     subject: text,
@@ -176,7 +181,7 @@ describe("commands", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).to.equal(20);
+    expect(kinds.size).to.equal(21);
   });
 
   // What is in the logs of every member: a change here is a change of the storage format.
@@ -319,6 +324,11 @@ describe("commands", () => {
     ["erase-memory", byLeader({ kind: "erase-memory", rowsMax: 256 }), "0122 00000100"],
     ["trim-history", byLeader({ kind: "trim-history", countMax: 512 }), "0128 00000200"],
     [
+      "check-digest",
+      byLeader({ kind: "check-digest", index: 0x1_0000_0000, digest: 0xaabb_ccdd }),
+      "010a 0000000100000000 aabbccdd",
+    ],
+    [
       "compact-history",
       byLeader({ kind: "compact-history", revision: 9, subject: "admin", request: null }),
       "0129 0000000000000009 0000000561646d696e 00",
@@ -398,7 +408,7 @@ describe("commands", () => {
       other[0] = format;
       expect(() => decodeCommand(other)).to.throw(InvariantViolation, "known format");
     }
-    for (const kind of [0, 10, 19, 26, 255]) {
+    for (const kind of [0, 11, 19, 26, 255]) {
       const other = encoded.slice();
       other[1] = kind;
       expect(() => decodeCommand(other)).to.throw(InvariantViolation, "known kind");

@@ -6,6 +6,7 @@
  */
 
 import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, invariant } from "../raft/index.ts";
+import type { Checkpoint } from "./checkpoints.ts";
 import { INCARNATION_BYTES, readAddress, writeAddress } from "./cluster.ts";
 import { type Guard, readGuard, writeGuard } from "./guards.ts";
 import {
@@ -118,6 +119,11 @@ export interface CompactHistory {
   readonly request: RequestIdentity | null;
 }
 
+/** Tells the digest that the state has at a checkpoint: a member whose state has another one must not be used (P44). */
+export interface CheckDigest extends Checkpoint {
+  readonly kind: "check-digest";
+}
+
 export type ClientOperation =
   | CreateNamespace
   | PutKey
@@ -133,6 +139,7 @@ export type ClusterOperation =
   | EraseMemory
   | TrimHistory
   | CompactHistory
+  | CheckDigest
   | ClaimSlot
   | UpdateMember
   | LockClusterOperation;
@@ -177,6 +184,7 @@ const KINDS = {
   "prune-replays": 7,
   "claim-slot": 8,
   "update-member": 9,
+  "check-digest": 10,
   "create-lock": 20,
   "acquire-lock": 21,
   "release-lock": 22,
@@ -195,6 +203,7 @@ const CLUSTER_KINDS: ReadonlySet<number> = new Set([
   KINDS["prune-replays"],
   KINDS["claim-slot"],
   KINDS["update-member"],
+  KINDS["check-digest"],
   KINDS["erase-memory"],
   KINDS["expire-locks"],
   KINDS["cancel-acquisition"],
@@ -282,6 +291,9 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Clus
       return;
     case "erase-memory":
       writer.uint32(operation.rowsMax);
+      return;
+    case "check-digest":
+      writer.uint53(operation.index).uint32(operation.digest);
       return;
     case "compact-history":
       writer.uint53(operation.revision).text(operation.subject);
@@ -378,6 +390,8 @@ function decodeClusterOperation(kind: number, reader: RecordReader): ClusterOper
       return { kind: "erase-memory", rowsMax: reader.uint32() };
     case KINDS["trim-history"]:
       return { kind: "trim-history", countMax: reader.uint32() };
+    case KINDS["check-digest"]:
+      return { kind: "check-digest", index: reader.uint53(), digest: reader.uint32() };
     case KINDS["compact-history"]: {
       const fields = { revision: reader.uint53(), subject: reader.text() };
       const request = reader.boolean()

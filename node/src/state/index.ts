@@ -1,5 +1,6 @@
 export type { SettledWait } from "./apply-context.ts";
 export type { HoldReason, KeyChange, LockChange, WatchedChange } from "./changes.ts";
+export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 export {
   type Cluster,
   type ClusterMember,
@@ -9,6 +10,7 @@ export {
   readCluster,
 } from "./cluster.ts";
 export {
+  type CheckDigest,
   type ClientCommand,
   type ClientOperation,
   type ClusterOperation,
@@ -35,7 +37,7 @@ export type { AcquireLock, CancelAcquisition, CreateLock, LockMode, LockName, Re
 export { dueLockTimers, type Hold } from "./lock-rows.ts";
 export { type AcquireLockResult, describeLock, type LockState, type LockView } from "./lock-view.ts";
 export { acquisitionOutcome } from "./locks.ts";
-export { type Reconfigure, StateMachine } from "./machine.ts";
+export { type Divergence, type Reconfigure, StateMachine } from "./machine.ts";
 export {
   type ClaimSlot,
   type ClaimSlotResult,

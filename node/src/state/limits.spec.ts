@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 
 describe("limits of the state", () => {
-  it("are those of the API contract, and of queues that one entry can end", () => {
+  it("are those of the API contract, of queues that one entry can end, and of comparing states (P44)", () => {
     expect(DEFAULT_STATE_LIMITS).to.deep.equal({
       dataBytesMax: 8_589_934_592,
       memoryRegionBytesMax: 67_108_864,
@@ -12,6 +12,7 @@ describe("limits of the state", () => {
       lockWaitsMax: 1_000,
       lockReadersMax: 1_000,
       history: { revisionsMax: 1_000_000, ageMsMax: 3_600_000, bytesMax: 2_147_483_648 },
+      checkpointEntries: 1_000,
     });
   });
 });

@@ -25,6 +25,8 @@ export interface StateLimits {
   /** Readers that hold one lock at a time; further ones wait. Every answer lists all of them. */
   readonly lockReadersMax: number;
   readonly history: HistoryLimits;
+  /** Entries after which members compare their states anew. */
+  readonly checkpointEntries: number;
 }
 
 export const DEFAULT_STATE_LIMITS: StateLimits = {
@@ -41,4 +43,5 @@ export const DEFAULT_STATE_LIMITS: StateLimits = {
     // A million changes of small values take less; without it, large ones could fill a disk within the hour.
     bytesMax: 2 * 1024 * 1024 * 1024,
   },
+  checkpointEntries: 1_000,
 };

@@ -16,6 +16,7 @@ import { EntryType, encodeEntry, InvariantViolation, NO_ENVELOPE, sealEntry } fr
 import { type ClientOperation, encodeCommand } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { expiredKeys, readKey } from "./keys.ts";
+import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import type { Outcome } from "./outcome.ts";
 import { readApiKey, readUser, writeApiKey, writeUser } from "./principals.ts";
 import { keyRow, PROGRESS_ROW } from "./rows.ts";
@@ -312,6 +313,44 @@ describe("applying an entry", () => {
     log.wallMs -= 5_000;
     log.lead({ kind: "tick" });
     expect([log.progress.tickMs, log.progress.wallMs]).to.deep.equal([9_000, wallMs]);
+  });
+
+  describe("that tells the digest at a checkpoint", () => {
+    const check = (index: number, digest: number): Uint8Array =>
+      encodeCommand({ principal: null, request: null, operation: { kind: "check-digest", index, digest } });
+
+    /** A machine with a checkpoint at every second index, which has applied five entries and then this one. */
+    function afterCheck(index: number, change: number) {
+      const log = new AppliedLog();
+      for (const value of ["1", "2", "3", "4"]) {
+        log.execute(put(value));
+      }
+      const machine = machineOver(new MemoryStateStore(), { ...DEFAULT_STATE_LIMITS, checkpointEntries: 2 });
+      const digests: number[] = [];
+      for (const row of log.rows) {
+        machine.apply(row, reconfigure);
+        machine.commit();
+        digests.push(machine.progress.digest);
+      }
+      const digest = ((digests[index - 1] ?? 0) ^ change) >>> 0;
+      expect(machine.apply(rowOf(6, 1, EntryType.Command, check(index, digest)), reconfigure)).to.equal(null);
+      const digestBefore = digests[4];
+      machine.commit();
+      expect(machine.progress.digest, "it changes nothing").to.equal(digestBefore);
+      return { divergence: machine.divergence, digests };
+    }
+
+    it("P44: shows whether the state is that of the cluster", () => {
+      expect(afterCheck(4, 0).divergence).to.equal(null);
+      const { divergence, digests } = afterCheck(4, 1);
+      const digest = digests[3] as number;
+      expect(divergence).to.deep.equal({ index: 4, digest, toldDigest: (digest ^ 1) >>> 0 });
+    });
+
+    it("shows nothing where there is no checkpoint, or none yet", () => {
+      expect(afterCheck(3, 1).divergence).to.equal(null);
+      expect(afterCheck(8, 1).divergence).to.equal(null);
+    });
   });
 
   it("of an unknown type is a violation", () => {

@@ -20,6 +20,7 @@ import {
   invariant,
 } from "../raft/index.ts";
 import { ApplyContext, type SettledWait } from "./apply-context.ts";
+import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 import {
   type ClientCommand,
   type ClientOperation,
@@ -68,15 +69,25 @@ export type Reconfigure = (
   expectIndex: number,
 ) => Configuration | ChangeRefusal;
 
+/** The state is not what it is in the cluster. */
+export interface Divergence extends Checkpoint {
+  /** The digest that the cluster has. */
+  readonly toldDigest: number;
+}
+
 export class StateMachine {
+  /** The digests of this state, to be compared with those of others. */
+  readonly checkpoints: Checkpoints;
   readonly #store: StateStore;
   readonly #limits: StateLimits;
   readonly #transaction: Transaction;
   #progress: Progress;
   #committed: Progress;
   #settled: readonly SettledWait[] = [];
+  #divergence: Divergence | null = null;
 
   constructor(store: StateStore, digest: Digest, limits: StateLimits) {
+    this.checkpoints = new Checkpoints(limits.checkpointEntries);
     this.#store = store;
     this.#limits = limits;
     this.#progress = readProgress(store);
@@ -106,7 +117,16 @@ export class StateMachine {
     const outcome = applyEntry(context, row, reconfigure);
     this.#progress = context.progress(term);
     this.#settled = context.settled;
+    this.checkpoints.onApplied(index, this.#progress.digest);
+    if (context.told !== null) {
+      this.#compare(context.told);
+    }
     return outcome;
+  }
+
+  /** What an entry has shown about this state; null as long as none has shown that it is not that of the cluster. */
+  get divergence(): Divergence | null {
+    return this.#divergence;
   }
 
   /** The waits for locks that the last entry has ended, in their order. */
@@ -123,6 +143,13 @@ export class StateMachine {
     changes.push({ key: PROGRESS_ROW, value: encodeProgress(this.#progress) });
     this.#store.write(changes);
     this.#committed = this.#progress;
+  }
+
+  #compare({ index, digest }: Checkpoint): void {
+    const own = this.checkpoints.digestAt(index);
+    if (own !== undefined && own !== digest) {
+      this.#divergence ??= { index, digest: own, toldDigest: digest };
+    }
   }
 }
 
@@ -262,6 +289,9 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
     case "compact-history":
       return answerOnce(context, operation.subject, operation.request, () => applyCompactHistory(context, operation));
     case "tick":
+      return null;
+    case "check-digest":
+      context.told = operation;
       return null;
     case "claim-slot":
       return { answer: applyClaimSlot(context, operation), replayed: "no" };

@@ -207,6 +207,7 @@ export class DrivenReplica {
       onRole: (role, term, leader) => this.roles.push(`${role} ${term} ${leader}`),
       onMembers: () => undefined,
       onLoss: (reason) => invariant(false, "a sole member loses nothing", () => reason),
+      onDiverged: (reason) => invariant(false, "a sole member is the cluster", () => reason),
       onHealed: () => invariant(false, "a whole member has nothing to heal"),
       onDiskCritical: () => undefined,
       onDiskStuck: () => {

@@ -16,7 +16,7 @@ export {
   openJoinedMember,
 } from "./joined-member.ts";
 export { performKeyOperation } from "./key-operations.ts";
-export { type Listening, MemberUnderTest } from "./member-process.ts";
+export { type Listening, MEMBER_PROGRAM, MemberUnderTest } from "./member-process.ts";
 export { MemberSite, SITE_TOKEN } from "./member-site.ts";
 export { MemoryDriverState } from "./memory-driver-state.ts";
 export { type DurableLog, MemoryLogStore } from "./memory-log-store.ts";

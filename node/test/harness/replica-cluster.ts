@@ -344,6 +344,7 @@ export class ReplicaCluster {
       onRole: () => undefined,
       onMembers: () => said.push("members"),
       onLoss: () => said.push("loss"),
+      onDiverged: (reason) => said.push(`diverged: ${reason}`),
       onHealed: () => {
         said.push("healed");
         this.network.heal(id);

@@ -136,7 +136,10 @@ export class WatchedLog {
     this.tell();
   }
 
-  /** A reader of the keys with this prefix, unless the request says otherwise, that has been told that it watches; `isQuick` for what follows. */
+  /**
+   * A reader of the keys, unless the request says otherwise, with this prefix that has been told that it watches;
+   * `isQuick` for what follows.
+   */
   watch(prefix: string, request: Partial<WatchRequest> = {}, isQuick = true): WatchReader {
     const reader = new WatchReader();
     reader.isQuick = isQuick;

@@ -1,6 +1,7 @@
 /**
- * ClusterAdminService: the state of this member, the membership, who leads, and the history. Needs an administrator of the whole
- * cluster. Every member takes every call: what only the leader knows or may decide is asked of it by the driver.
+ * ClusterAdminService: the state of this member, the membership, who leads, and the history of changes. Needs an
+ * administrator of the whole cluster. Every member takes every call: what only the leader knows or may decide is asked of
+ * it by the driver.
  */
 
 import {

@@ -1,0 +1,111 @@
+import { expect } from "chai";
+import type { RaftCore } from "../raft/index.ts";
+import { Checkpoints } from "../state/index.ts";
+import { describeDivergence, StateComparison } from "./state-comparison.ts";
+
+/** Digest of the own state at an index. */
+const own = (index: number): number => index * 7;
+
+describe("StateComparison", () => {
+  /** What member 1 of these voters compares, whose newest checkpoint is at 50, and each tenth index before it one. */
+  function comparisonOf(voters: readonly number[], learners: readonly number[] = []) {
+    const checkpoints = new Checkpoints(10);
+    for (let index = 1; index <= 50; index++) {
+      checkpoints.onApplied(index, own(index));
+    }
+    const configuration = { index: 9, voters, outgoing: [], learners, learnersNext: [], autoLeave: false };
+    // Only what is looked at: the rest of a core has nothing to do with states.
+    const core = { configuration } as unknown as RaftCore;
+    const comparison = new StateComparison({ memberId: 1, core, checkpoints: () => checkpoints });
+    return {
+      comparison,
+      same: (id: number, index: number) => comparison.onReport(id, { index, digest: own(index) }),
+      other: (id: number, index: number) => comparison.onReport(id, { index, digest: own(index) + 1 }),
+    };
+  }
+
+  it("P44: logs what most voters have, at the newest index at which they were heard to have it, and once", () => {
+    const { comparison, same } = comparisonOf([1, 3, 4, 5, 6]);
+    expect(comparison.next()).to.equal(null);
+    same(3, 40);
+    expect(comparison.next(), "two of five are no majority").to.equal(null);
+    same(4, 20);
+    expect(comparison.next()).to.deep.equal({ kind: "check-digest", index: 20, digest: own(20) });
+    expect(comparison.next()).to.equal(null);
+    same(4, 50);
+    expect(comparison.next()).to.deep.equal({ kind: "check-digest", index: 40, digest: own(40) });
+    expect([comparison.objection, comparison.alarms]).to.deep.equal([null, []]);
+  });
+
+  it("P44: logs it as well when one has another state, and says which", () => {
+    const { comparison, same, other } = comparisonOf([1, 3, 4]);
+    other(3, 30);
+    expect(comparison.next(), "the third may have either").to.equal(null);
+    expect(comparison.alarms).to.deep.equal(["member 3 had another state than this one at log index 30"]);
+    same(4, 30);
+    expect(comparison.next()).to.deep.equal({ kind: "check-digest", index: 30, digest: own(30) });
+    expect(comparison.objection).to.equal(null);
+  });
+
+  it("P44: objects to the own state when most voters have another one, and logs nothing then", () => {
+    const { comparison, other } = comparisonOf([1, 3, 4]);
+    other(3, 30);
+    expect(comparison.objection).to.equal(null);
+    other(4, 20);
+    expect(comparison.objection).to.equal("most voters, members 3, 4, have another state than this one");
+  });
+
+  it("counts a voter that was heard to differ and is not heard any more", () => {
+    const { comparison, other } = comparisonOf([1, 3, 4]);
+    other(3, 10);
+    // It says something of an index at which this member knows nothing.
+    comparison.onReport(3, { index: 35, digest: 0 });
+    comparison.onReport(3, null);
+    other(4, 50);
+    expect(comparison.objection).to.contain("members 3, 4");
+  });
+
+  it("lets the own state count between two, or two and two, that nobody decides", () => {
+    for (const voters of [
+      [1, 3],
+      [1, 3, 4, 5],
+    ]) {
+      const { comparison, same, other } = comparisonOf(voters);
+      expect(comparison.next()).to.equal(null);
+      other(3, 40);
+      if (voters.length > 2) {
+        other(4, 30);
+        same(5, 50);
+      }
+      const index = voters.length > 2 ? 30 : 40;
+      expect(comparison.next()).to.deep.equal({ kind: "check-digest", index, digest: own(index) });
+      expect(comparison.objection).to.equal(null);
+    }
+  });
+
+  it("asks nobody but voters, and compares with nobody where there is nobody", () => {
+    expect(comparisonOf([1]).comparison.next()).to.equal(null);
+    const { comparison, other } = comparisonOf([1], [3, 4]);
+    other(3, 40);
+    other(4, 40);
+    expect(comparison.objection).to.equal(null);
+    expect(comparison.next(), "learners find out by it").to.deep.include({ index: 50 });
+  });
+
+  it("forgets what it was told when it leads no more", () => {
+    const { comparison, same, other } = comparisonOf([1, 3, 4]);
+    same(3, 30);
+    expect(comparison.next()).to.not.equal(null);
+    other(4, 30);
+    comparison.clear();
+    expect([comparison.next(), comparison.alarms]).to.deep.equal([null, []]);
+    same(3, 30);
+    expect(comparison.next()).to.deep.include({ index: 30 });
+  });
+
+  it("says what differs", () => {
+    expect(describeDivergence({ index: 1_000, digest: 1, toldDigest: 0xffff_ffff })).to.equal(
+      "at log index 1000 the state of this member had the digest 00000001, and that of the cluster ffffffff",
+    );
+  });
+});

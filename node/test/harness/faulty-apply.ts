@@ -1,0 +1,30 @@
+/**
+ * Makes a member store another value than it was told, as a fault of its program or memory would: a bit of the last byte
+ * of each value of the keys that begin with "faulty" is flipped as it is put.
+ *
+ * Loaded with `--import` before the program, in each of its processes and threads.
+ */
+
+import { registerHooks } from "node:module";
+
+const MODULE = new URL("../../src/state/keys.ts", import.meta.url).href;
+const RIGHT = "context.transaction.put(keyRow(namespace, key), encodeStoredKey(stored));";
+const WRONG = `const row = encodeStoredKey(stored);
+  if (decodeText(key).startsWith("faulty")) {
+    row[row.length - 1] ^= 1;
+  }
+  context.transaction.put(keyRow(namespace, key), row);`;
+
+registerHooks({
+  load(url, context, nextLoad) {
+    const result = nextLoad(url, context);
+    if (url !== MODULE) {
+      return result;
+    }
+    const source = Buffer.from(result.source as Uint8Array).toString("utf8");
+    if (!source.includes(RIGHT)) {
+      throw new Error("what is to go wrong is not there any more");
+    }
+    return { ...result, source: source.replace(RIGHT, WRONG) };
+  },
+});

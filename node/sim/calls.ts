@@ -18,6 +18,9 @@ interface Call {
   readonly lose: () => void;
 }
 
+/** Calls the process; gets the deadline by its clock, and what is to be called with the answer. */
+type Start<Answer, Result> = (deadlineMs: number, done: (answer: Answer) => void) => Result;
+
 /** How late an answer may be after the deadline: two ticks, a turn, and some air. */
 const LATE_MS_MAX = 400;
 
@@ -35,21 +38,41 @@ export class Calls {
   }
 
   /**
-   * Calls the process, which has `limitMs` of its own time to answer. `start` gets the deadline by its clock, and what
-   * is to be called with the answer. `onEnd` gets that, or null if the process is lost.
+   * Calls the process, which has `limitMs` of its own time to answer. `onEnd` gets the answer, or null if the process is
+   * lost.
    */
   call<Answer>(
     process: Process,
     what: string,
     limitMs: number,
-    start: (deadlineMs: number, done: (answer: Answer) => void) => void,
+    start: Start<Answer, void>,
     onEnd: (answer: Answer | null) => void,
   ): void {
+    const startForGood: Start<Answer, () => void> = (deadlineMs, done) => {
+      start(deadlineMs, done);
+      return () => undefined;
+    };
+    this.callUntilLeft(process, what, limitMs, startForGood, onEnd);
+  }
+
+  /**
+   * The same for a caller who may leave; `start` returns what tells the process of that. Returns what makes the caller
+   * leave, which the process learns when that arrives there: then `onEnd` is not called any more. False if the call was
+   * over already.
+   */
+  callUntilLeft<Answer>(
+    process: Process,
+    what: string,
+    limitMs: number,
+    start: Start<Answer, () => void>,
+    onEnd: (answer: Answer | null) => void,
+  ): () => boolean {
     if (process.loop.isDead) {
       this.#heap.after(1, () => onEnd(null));
-      return;
+      return () => false;
     }
     let isOver = false;
+    let abandon = (): void => undefined;
     const call: Call = {
       process,
       isSeen: false,
@@ -66,8 +89,10 @@ export class Calls {
     this.#open.add(call);
     process.loop.arrive(() => {
       call.isSeen = true;
-      start(call.deadlineMs, (answer) => {
-        must(!isOver || process.loop.isDead, "I16 a call is answered once", () => `m${process.memberId}: ${what}`);
+      let isAnswered = false;
+      abandon = start(call.deadlineMs, (answer) => {
+        must(!isAnswered || process.loop.isDead, "I16 a call is answered once", () => `m${process.memberId}: ${what}`);
+        isAnswered = true;
         if (isOver) {
           return;
         }
@@ -76,6 +101,15 @@ export class Calls {
         onEnd(answer);
       });
     });
+    return () => {
+      if (isOver) {
+        return false;
+      }
+      isOver = true;
+      this.#open.delete(call);
+      process.loop.arrive(() => abandon());
+      return true;
+    };
   }
 
   /** The process is no more. */

@@ -6,26 +6,17 @@
  * told goes into the history of the keys.
  */
 
-import { createHash } from "node:crypto";
 import type { OpenOperation, OperationOutcome } from "../history/index.ts";
-import {
-  type ClientCommand,
-  type ClientOperation,
-  CoordinationError,
-  getKey,
-  type Outcome,
-  type Principal,
-  type StoredKey,
-} from "../src/state/index.ts";
-import { OWNER } from "../test/index.ts";
+import { type ClientOperation, CoordinationError, getKey, type StoredKey } from "../src/state/index.ts";
 import type { Calls } from "./calls.ts";
 import type { EventHeap } from "./event-heap.ts";
 import { foundAnswer, type KeyHistory, keyAnswerOf } from "./key-history.ts";
 import type { Plan } from "./plan.ts";
 import type { Process } from "./process.ts";
 import { type RandomStream, streamOf } from "./random.ts";
+import { RequestCalls } from "./request-calls.ts";
 import type { Request, Requests } from "./requests.ts";
-import { must, RuleViolation } from "./rule-violation.ts";
+import { RuleViolation } from "./rule-violation.ts";
 import type { Trace } from "./trace.ts";
 
 export interface ClientsOptions {
@@ -41,12 +32,6 @@ export interface ClientsOptions {
   readonly processes: () => readonly Process[];
 }
 
-/** What a call of a client came to. */
-interface Answer {
-  readonly error: CoordinationError | null;
-  readonly outcome: Outcome | null;
-}
-
 interface Client {
   readonly id: number;
   /** What the present operation decides by. */
@@ -58,7 +43,6 @@ interface Client {
   values: number;
 }
 
-const PRINCIPAL: Principal = OWNER;
 const CALLS_MAX = 5;
 const TTL_SECONDS_MAX = 4;
 /** A request is sent again for this share of the time for which its answer is stored. */
@@ -74,14 +58,17 @@ const AMPLE_MS = 20_000;
 
 export class Clients {
   readonly #options: ClientsOptions;
+  readonly #requestCalls: RequestCalls;
   readonly #clients = new Map<number, Client>();
   #isStopped = false;
+  /** Reads that have failed. */
   #failures = 0;
   /** Clients that were part of a rush. */
   #rushed = 0;
 
   constructor(options: ClientsOptions) {
     this.#options = options;
+    this.#requestCalls = new RequestCalls(options);
   }
 
   /** Whether no operation begins any more. */
@@ -91,7 +78,7 @@ export class Clients {
 
   /** Calls that were not answered with a result. */
   get failures(): number {
-    return this.#failures;
+    return this.#failures + this.#requestCalls.failures;
   }
 
   /** The client is to do something now, unless it is still busy. */
@@ -138,7 +125,7 @@ export class Clients {
   /** Writes something new through the process, however often that takes; false if it was refused. */
   write(process: Process, key: string, value: string, onEnd: (isDone: boolean) => void): void {
     const operation = putOf(key, Buffer.from(value));
-    const request = this.#begin(operation);
+    const request = this.#requestCalls.begin(operation);
     const open = this.#options.history.begin("rest", operation);
     this.#insist(process, request, 1, (isDone) => {
       endOperation(open, request);
@@ -148,7 +135,7 @@ export class Clients {
 
   /** A call that got lost is of unknown outcome: its request is sent again until there is an answer. */
   #insist(process: Process, request: Request, calls: number, onEnd: (isDone: boolean) => void): void {
-    this.#send(process, request, AMPLE_MS, (answer) => {
+    this.#requestCalls.send(process, request, AMPLE_MS, (answer) => {
       if (answer?.error?.outcome === "unknown" && calls < CALLS_MAX) {
         this.#insist(process, request, calls + 1, onEnd);
       } else {
@@ -199,7 +186,7 @@ export class Clients {
       return;
     }
     const operation = this.#draw(client, key);
-    const request = this.#begin(operation);
+    const request = this.#requestCalls.begin(operation);
     const open = this.#options.history.begin(nameOf(client), operation);
     this.#attempt(client, process, request, 1, () => {
       endOperation(open, request);
@@ -250,18 +237,11 @@ export class Clients {
     };
   }
 
-  #begin(operation: ClientOperation): Request {
-    const { heap, random, requests } = this.#options;
-    const requestId = random.bytes(16);
-    const payloadHash = createHash("sha256").update(requestId).digest();
-    return requests.begin({ requestId, payloadHash, operation, startMs: heap.nowMs });
-  }
-
   /** Sends the request, again if its outcome is not known. */
   #attempt(client: Client, process: Process, request: Request, calls: number, onEnd: () => void): void {
     const { heap, plan } = this.#options;
     const { random } = client;
-    this.#send(process, request, this.#limitMs(random), (answer) => {
+    this.#requestCalls.send(process, request, this.#limitMs(random), (answer) => {
       const isUnknown = answer === null || answer.error?.outcome === "unknown";
       const isOld = heap.nowMs - request.startMs > plan.limits.state.replayWindowMs * RETRY_SHARE;
       if (!isUnknown || isOld || calls >= CALLS_MAX || this.#isStopped) {
@@ -281,56 +261,6 @@ export class Clients {
         }
       });
     });
-  }
-
-  #send(process: Process, request: Request, limitMs: number, onEnd: (answer: Answer | null) => void): void {
-    const { calls, requests, trace } = this.#options;
-    const { requestId, payloadHash, operation } = request;
-    const name = `${operation.kind} ${requestId.toHex().slice(0, 8)}`;
-    const command: ClientCommand = { principal: PRINCIPAL, request: { requestId, payloadHash }, operation };
-    trace.say(process.memberId, "is asked to", [Math.round(limitMs)], () => `${name} within ${Math.round(limitMs)} ms`);
-    calls.call<Answer>(
-      process,
-      name,
-      limitMs,
-      (deadlineMs, done) => {
-        process.replica.propose(command, deadlineMs, (error, outcome) => done({ error, outcome }));
-      },
-      (answer) => {
-        this.#note(process, name, request, answer);
-        if (answer?.outcome != null) {
-          requests.onAnswer(request, answer.outcome);
-        }
-        onEnd(answer);
-      },
-    );
-  }
-
-  #note(process: Process, name: string, request: Request, answer: Answer | null): void {
-    const { requests, trace } = this.#options;
-    requests.onEnd(request, process, answer === null ? "lost" : answer.error);
-    let word = "lost";
-    if (answer === null || answer.error?.outcome === "unknown") {
-      request.isUncertain = true;
-      word = answer?.error?.reason ?? word;
-    } else if (answer.error !== null) {
-      request.refusals++;
-      word = `${answer.error.reason} not-executed`;
-    } else {
-      const result = answer.outcome?.answer;
-      word = result instanceof CoordinationError ? result.reason : `done at ${result?.revision}`;
-    }
-    if (answer?.outcome == null) {
-      this.#failures++;
-    }
-    must(
-      answer === null || answer.error !== null || answer.outcome !== null,
-      "I12 commands of clients have outcomes",
-      () => {
-        return name;
-      },
-    );
-    trace.say(process.memberId, "has answered", [word.length], () => `${name}: ${word}`);
   }
 
   #read(
@@ -374,7 +304,7 @@ export class Clients {
 }
 
 /** What the client knows of its request in the end. */
-function endOperation(open: OpenOperation | null, { answer, isUncertain }: Request): void {
+export function endOperation(open: OpenOperation | null, { answer, isUncertain }: Request): void {
   if (open === null) {
     return;
   }

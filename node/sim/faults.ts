@@ -31,6 +31,8 @@ export interface FaultsOptions {
   readonly members: () => readonly Member[];
   /** Any number of members may lose their data. */
   readonly isBeyond: boolean;
+  /** Further moments of this run. */
+  readonly moments: readonly string[];
   /** Whether a change of the membership is under way, or may be. */
   readonly isChanging: () => boolean;
   /** Many clients ask at once for a while, often this process. */
@@ -61,6 +63,8 @@ const SLOW_MS = [200, 6_000] as const;
 const MOMENT_WAIT_MS = 8_000;
 /** The share of faults at moments that hit who has passed the mark. */
 const OWN_MOMENT_SHARE = 0.6;
+/** The share of faults at moments that wait for one that only this run has. */
+const FURTHER_MOMENT_SHARE = 0.4;
 /** How long after its moment a fault comes in the mean, if not at once. */
 const AFTER_MOMENT_MS = 30;
 /** A process that dies at a moment dies within so many points. */
@@ -196,11 +200,13 @@ export class Faults {
   }
 
   #await(): void {
-    const { heap, trace } = this.#options;
+    const { heap, trace, moments } = this.#options;
     const random = this.#random;
-    const mark = random.pick(MOMENTS) ?? MOMENTS[0];
+    const usual = random.pick(MOMENTS) ?? MOMENTS[0];
     const kind = random.pick(AT_MOMENTS) ?? AT_MOMENTS[0];
-    this.#waiting.push({ mark, kind, draw: random.word(), untilMs: heap.nowMs + MOMENT_WAIT_MS });
+    const draw = random.word();
+    const mark = random.chance(FURTHER_MOMENT_SHARE) ? (random.pick(moments) ?? usual) : usual;
+    this.#waiting.push({ mark, kind, draw, untilMs: heap.nowMs + MOMENT_WAIT_MS });
     trace.say(0, "waits for a moment", [], () => `${kind} at ${mark}`);
   }
 
@@ -326,6 +332,7 @@ export class Faults {
     }
     this.#stopping.add(process);
     process.loop.arrive(() => {
+      process.watchHub.drain();
       process.replica.handOver(HAND_OVER_MS, () => {
         process.replica.stop();
         process.die("stops");

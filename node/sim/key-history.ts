@@ -31,6 +31,7 @@ export interface Expiry {
  * About a million steps.
  */
 const LOOKS_MAX = 4_000;
+const MS_PER_SECOND = 1_000;
 
 export class KeyHistory {
   readonly #history: History;
@@ -47,6 +48,11 @@ export class KeyHistory {
 
   beginGet(client: string, key: string): OpenOperation {
     return this.#history.begin(client, { kind: "get", key });
+  }
+
+  /** What the clients have done so far. */
+  get operations(): readonly RecordedOperation[] {
+    return this.#history.operations;
   }
 
   /** Raises a RuleViolation if the clients were told what no single copy of the keys could have told them. */
@@ -110,7 +116,7 @@ function contentOf({ value, createRevision, modRevision, version }: StoredKey): 
 function keyOperationOf(operation: ClientOperation): KeyOperation | null {
   switch (operation.kind) {
     case "put-key":
-      return { kind: "put", key: textOf(operation.key), value: textOf(operation.value) };
+      return { kind: "put", key: textOf(operation.key), value: textOf(operation.value), ...lifeOf(operation) };
     case "delete-key":
       return { kind: "delete", key: textOf(operation.key) };
     case "compare-and-swap": {
@@ -121,11 +127,16 @@ function keyOperationOf(operation: ClientOperation): KeyOperation | null {
         key: textOf(operation.key),
         newValue: textOf(operation.newValue),
         ...expected,
+        ...lifeOf(operation),
       };
     }
     default:
       return null;
   }
+}
+
+function lifeOf({ ttlSeconds }: { readonly ttlSeconds: number }): { readonly ttlMs?: number } {
+  return ttlSeconds === 0 ? {} : { ttlMs: ttlSeconds * MS_PER_SECOND };
 }
 
 function search(operations: readonly RecordedOperation[]): Verdict {

@@ -2,6 +2,7 @@
 
 import { DEFAULT_CORE_LIMITS } from "../src/raft/index.ts";
 import { DEFAULT_REPLICA_LIMITS, type ReplicaLimits } from "../src/replica/index.ts";
+import { DEFAULT_WATCH_LIMITS, type WatchLimits } from "../src/watch/index.ts";
 import type { NetworkPlan } from "./network.ts";
 import type { RandomStream } from "./random.ts";
 
@@ -67,6 +68,14 @@ export const MOMENTS = [
   "replica.snapshot.started",
 ] as const;
 
+/** The same where clients use locks, or watch keys. */
+export const LOCK_MOMENTS = [
+  "replica.acquisition.queued",
+  "replica.acquisition.settled",
+  "replica.acquisition.cancelled",
+] as const;
+export const WATCH_MOMENTS = ["watch.read-from-history", "watch.compacted"] as const;
+
 /** What happens at such a moment. */
 export const AT_MOMENTS = [
   "crash",
@@ -118,6 +127,48 @@ export interface Plan {
   /** When the faults are over the clients go on until everybody has caught up with them. */
   readonly isBusyAtRest: boolean;
   readonly limits: ReplicaLimits;
+  /** Null if nobody uses locks. */
+  readonly locks: LockPlan | null;
+  /** Null if nobody uses memory regions. */
+  readonly memory: MemoryPlan | null;
+  /** Null if nobody watches keys. */
+  readonly watches: WatchPlan | null;
+}
+
+/** Who watches keys. */
+export interface WatchPlan {
+  readonly clients: number;
+  /** Mean pause between two times at which a watcher changes its mind, in milliseconds. */
+  readonly pauseMs: number;
+  readonly limits: WatchLimits;
+}
+
+/** Who uses memory regions, and how many there are at a time. */
+export interface MemoryPlan {
+  readonly clients: number;
+  /** Mean pause between two operations of a client, in milliseconds. */
+  readonly pauseMs: number;
+  readonly regions: number;
+  /** Some have more than one segment. */
+  readonly isLarge: boolean;
+  /** The share of operations that only read. */
+  readonly readShare: number;
+}
+
+/** Who uses which locks. */
+export interface LockPlan {
+  readonly clients: number;
+  /** Mean pause between two operations of a client, in milliseconds. */
+  readonly pauseMs: number;
+  readonly exclusiveLocks: number;
+  readonly readWriteLocks: number;
+  /** Of every lock. */
+  readonly ttlSeconds: number;
+  readonly lockDelaySeconds: number;
+  /** The share of those that only read, of who asks for a read-write lock. */
+  readonly readShare: number;
+  /** Keys that are written under holds. */
+  readonly keys: number;
 }
 
 /** One run in so many has no faults. */
@@ -134,8 +185,21 @@ const SHORT_WINDOW_MS = 30_000;
 const HANGS_ONE_IN = 5;
 /** A fault or change is there in this share of the runs. */
 const PRESENCE = 0.6;
+/** There are locks in this share of the runs. */
+const LOCKS_PRESENCE = 0.5;
+/** And memory regions in this one. */
+const MEMORY_PRESENCE = 0.4;
+/** And watchers of keys in this one. */
+const WATCHES_PRESENCE = 0.5;
 
-export function drawPlan(random: RandomStream): Plan {
+/** What is drawn for some clients only, each from a stream of its own, so that it changes nothing else. */
+export interface ClientStreams {
+  readonly locks: RandomStream;
+  readonly memory: RandomStream;
+  readonly watches: RandomStream;
+}
+
+export function drawPlan(random: RandomStream, { locks, memory, watches }: ClientStreams): Plan {
   const isSteady = random.below(STEADY_ONE_IN) === 0;
   const isSmall = random.below(3) === 0;
   const rates = <Kind extends string>(kinds: readonly Kind[], fromMs: number, toMs: number): Map<Kind, number> => {
@@ -146,7 +210,8 @@ export function drawPlan(random: RandomStream): Plan {
     return new Map(present.filter(([, isThere]) => isThere && !isSteady).map(([kind, , meanMs]) => [kind, meanMs]));
   };
   const isSlow = !isSteady && random.chance(0.3);
-  const limits = drawLimits(random, isSmall);
+  const watchPlan = drawWatches(watches);
+  const limits = withHistory(drawLimits(random, isSmall), watchPlan === null ? null : watches);
   // Where the log is not kept for those who need it, or each message takes an entry, clients that go on are too fast.
   const isKept = limits.compaction.neededBytes === DEFAULT_REPLICA_LIMITS.compaction.neededBytes;
   return {
@@ -175,6 +240,80 @@ export function drawPlan(random: RandomStream): Plan {
     valueBytesMax: random.pick([8, 64, 600]) ?? 64,
     ttlShare: random.pick([0, 0.1, 0.5]) ?? 0,
     limits,
+    locks: drawLocks(locks),
+    memory: drawMemory(memory),
+    watches: watchPlan,
+  };
+}
+
+function drawWatches(random: RandomStream): WatchPlan | null {
+  if (!random.chance(WATCHES_PRESENCE)) {
+    return null;
+  }
+  const usual = DEFAULT_WATCH_LIMITS;
+  return {
+    clients: random.whole(1, 4),
+    pauseMs: random.between(1_000, 5_000),
+    limits: {
+      ...usual,
+      recentBytesMax: random.pick([1, 400, usual.recentBytesMax]) ?? 1,
+      messageBytes: random.pick([1, 300, usual.messageBytes]) ?? 1,
+      readRevisionsMax: random.pick([1, 6, usual.readRevisionsMax]) ?? 1,
+      readBytesMax: random.pick([1, 500, usual.readBytesMax]) ?? 1,
+      servedPerTurn: random.pick([1, 3, usual.servedPerTurn]) ?? 1,
+    },
+  };
+}
+
+/** Where somebody watches, the history of changes is often so short that not everybody keeps up with it. */
+function withHistory(limits: ReplicaLimits, random: RandomStream | null): ReplicaLimits {
+  if (random === null) {
+    return limits;
+  }
+  const usual = limits.state.history;
+  const history = {
+    ...usual,
+    revisionsMax: random.pick([15, 100, usual.revisionsMax]) ?? usual.revisionsMax,
+    ageMsMax: random.pick([2_000, usual.ageMsMax, usual.ageMsMax]) ?? usual.ageMsMax,
+  };
+  const { trimsMax, trimDelayMs } = limits.maintenance;
+  const trims = {
+    trimsMax: random.pick([1, 10, trimsMax]) ?? trimsMax,
+    trimDelayMs: random.pick([0, 1_000, trimDelayMs]) ?? trimDelayMs,
+  };
+  return {
+    ...limits,
+    state: { ...limits.state, history },
+    maintenance: { ...limits.maintenance, history, ...trims },
+  };
+}
+
+function drawMemory(random: RandomStream): MemoryPlan | null {
+  if (!random.chance(MEMORY_PRESENCE)) {
+    return null;
+  }
+  return {
+    clients: random.whole(1, 3),
+    pauseMs: random.between(300, 1_000),
+    regions: random.whole(1, 3),
+    isLarge: random.chance(0.4),
+    readShare: random.pick([0.2, 0.5]) ?? 0.2,
+  };
+}
+
+function drawLocks(random: RandomStream): LockPlan | null {
+  if (!random.chance(LOCKS_PRESENCE)) {
+    return null;
+  }
+  return {
+    clients: random.whole(2, 5),
+    pauseMs: random.between(200, 700),
+    exclusiveLocks: random.whole(1, 2),
+    readWriteLocks: random.whole(0, 2),
+    ttlSeconds: random.whole(1, 3),
+    lockDelaySeconds: random.pick([0, 0, 1, 2]) ?? 0,
+    readShare: random.pick([0.3, 0.6, 0.85]) ?? 0.6,
+    keys: random.whole(1, 2),
   };
 }
 

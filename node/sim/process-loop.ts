@@ -48,6 +48,17 @@ export function passPoint(): void {
   running?.passPoint();
 }
 
+/** Does something that is no part of the process whose callback is running now: marks and points of it are nobody's. */
+export function unwatched(action: () => void): void {
+  const outer = running;
+  running = null;
+  try {
+    action();
+  } finally {
+    running = outer;
+  }
+}
+
 /** The process whose callback is running now ends here, because it cannot go on. */
 export function die(): never {
   throw new Death();

@@ -15,6 +15,7 @@ import {
 import { entryTerm, type Message, NO_CONFIGURATION, type Role } from "../src/raft/index.ts";
 import { claimedMembers, PeerDirectory, Replica, type ReplicaLimits, type Told } from "../src/replica/index.ts";
 import { readProgress } from "../src/state/index.ts";
+import { DEFAULT_WATCH_LIMITS, WatchHub } from "../src/watch/index.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
 import type { Disk } from "./disk.ts";
 import type { EventHeap } from "./event-heap.ts";
@@ -81,6 +82,7 @@ export class Process {
   readonly loop: ProcessLoop;
   readonly boot: number;
   readonly replica: Replica;
+  readonly watchHub: WatchHub;
   readonly observed: Observed;
   readonly #world: World;
   readonly #user: ProcessUser;
@@ -203,6 +205,10 @@ export class Process {
       onHealed: () => this.#onHealed(),
       onDiskCritical: () => undefined,
       onDiskStuck: () => user.onDiskStuck(),
+    });
+    this.watchHub = new WatchHub({
+      ...{ member: { replica: this.replica }, clock: this.loop, scheduler: this.loop },
+      limits: plan.watches?.limits ?? DEFAULT_WATCH_LIMITS,
     });
     this.#directory = new PeerDirectory(this.replica);
     if (told !== null) {

@@ -5,9 +5,21 @@
  */
 
 /** What is drawn apart from everything else. */
-export type Concern = "plan" | "network" | "disk" | "process" | "clients" | "faults" | "membership";
+export type Concern = (typeof CONCERNS)[number];
 
-const CONCERNS: readonly Concern[] = ["plan", "network", "disk", "process", "clients", "faults", "membership"];
+/** A new one comes last: so the others stay what they are. */
+const CONCERNS = [
+  "plan",
+  "network",
+  "disk",
+  "process",
+  "clients",
+  "faults",
+  "membership",
+  "locks",
+  "memory",
+  "watches",
+] as const;
 const GOLDEN = 0x9e3779b9;
 const TWO_POW_32 = 0x1_0000_0000;
 

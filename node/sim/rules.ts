@@ -13,11 +13,15 @@ import { CommitRecord } from "./commit-record.ts";
 import { DepartureRules } from "./departure-rules.ts";
 import type { Disk, LogMeta } from "./disk.ts";
 import { LimitRules } from "./limit-rules.ts";
+import { LiveReplay } from "./live-replay.ts";
+import { LockRules } from "./lock-rules.ts";
 import { isQuorum, MembershipRules } from "./membership-rules.ts";
+import { MemoryRules } from "./memory-rules.ts";
 import { RoomRules } from "./room-rules.ts";
 import { must } from "./rule-violation.ts";
 import type { SimLog } from "./sim-log.ts";
 import { TimeoutRules } from "./timeout-rules.ts";
+import { WatchRules } from "./watch-rules.ts";
 
 /** A member, as the rules see it. */
 export interface Observed {
@@ -42,6 +46,11 @@ export class Rules {
   readonly departures = new DepartureRules();
   readonly timeouts: TimeoutRules;
   readonly room = new RoomRules();
+  readonly locks: LockRules;
+  readonly memory = new MemoryRules();
+  readonly watches = new WatchRules();
+  /** The committed log, executed apart from all members. */
+  readonly replay: LiveReplay;
   readonly #leaders = new Map<number, number>();
   readonly #commits = new CommitRecord();
   /** Durable votes, by member and term. */
@@ -52,6 +61,8 @@ export class Rules {
     this.membership = new MembershipRules(clusterId);
     this.limits = new LimitRules(limits);
     this.timeouts = new TimeoutRules(limits.core);
+    this.locks = new LockRules(limits.state.lockReadersMax);
+    this.replay = new LiveReplay(this.log, limits.state, [this.locks, this.memory, this.watches]);
   }
 
   /** The highest term that had a leader. */
@@ -135,6 +146,7 @@ export class Rules {
       this.departures.onRecord(cluster);
     }
     this.log.applied(id, appliedIndex, digest);
+    this.replay.advance();
   }
 
   /** The member has had a turn. */

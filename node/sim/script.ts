@@ -13,6 +13,12 @@ export type ScriptItem = { readonly atMs: number; readonly draw: number } & (
   | { readonly what: "fault"; readonly kind: FaultKind }
   | { readonly what: "change"; readonly kind: ChangeKind }
   | { readonly what: "operation"; readonly client: number }
+  /** Of a client that uses locks. */
+  | { readonly what: "lock"; readonly client: number }
+  /** Of a client that uses memory regions. */
+  | { readonly what: "memory"; readonly client: number }
+  /** Of a watcher. */
+  | { readonly what: "watch"; readonly client: number }
 );
 
 export interface Script {
@@ -24,8 +30,8 @@ export interface Script {
 
 /** The script of a seed. */
 export function drawScript(seed: number): Script {
-  const { plan: draws, faults, membership, clients } = streamsOf(seed);
-  const plan = drawPlan(draws);
+  const { plan: draws, faults, membership, clients, ...others } = streamsOf(seed);
+  const plan = drawPlan(draws, others);
   const { durationMs } = plan;
   const items: ScriptItem[] = [];
   for (const kind of FAULTS) {
@@ -41,6 +47,17 @@ export function drawScript(seed: number): Script {
   for (let client = 1; client <= plan.clients; client++) {
     for (const atMs of timesOf(clients, plan.pauseMs, durationMs)) {
       items.push({ what: "operation", client, atMs, draw: clients.word() });
+    }
+  }
+  for (const { what, of, random } of [
+    { what: "lock", of: plan.locks, random: others.locks },
+    { what: "memory", of: plan.memory, random: others.memory },
+    { what: "watch", of: plan.watches, random: others.watches },
+  ] as const) {
+    for (let client = 1; client <= (of?.clients ?? 0); client++) {
+      for (const atMs of timesOf(random, of?.pauseMs, durationMs)) {
+        items.push({ what, client, atMs, draw: random.word() });
+      }
     }
   }
   return { seed, plan, items: items.sort((one, other) => one.atMs - other.atMs) };
@@ -72,11 +89,17 @@ export function encodeScript({ rule, mutant, script }: WrittenScript): string {
 }
 
 /** What plans said before they could say anything else. */
-const FORMER_PLAN: Pick<Plan, "isBeyond" | "isContended" | "readShare" | "isBusyAtRest"> = {
+const FORMER_PLAN: Pick<
+  Plan,
+  "isBeyond" | "isContended" | "readShare" | "isBusyAtRest" | "locks" | "memory" | "watches"
+> = {
   isBeyond: false,
   isContended: false,
   readShare: 0.35,
   isBusyAtRest: false,
+  locks: null,
+  memory: null,
+  watches: null,
 };
 
 /** Limits that were not there when the script was written are the usual ones. */

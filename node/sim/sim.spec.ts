@@ -29,7 +29,10 @@ describe("a simulated cluster", function () {
 
   it("lives through what it is meant to live through", () => {
     const sum = (name: string): number => counts.reduce((total, one) => total + (one[name] ?? 0), 0);
-    for (const name of ["answered", "reads", "faults", "changes", "snapshots", "leaders", "wiped", "expired"]) {
+    for (const name of [
+      ...["answered", "reads", "faults", "changes", "snapshots", "leaders", "wiped", "expired"],
+      ...["grants", "lapsed", "fenced", "regions", "erasures", "streams", "told", "compacted"],
+    ]) {
       expect(sum(name), name).to.be.above(2);
     }
   });

@@ -16,7 +16,7 @@ import {
   sealEntry,
 } from "../src/raft/index.ts";
 import type { Told } from "../src/replica/index.ts";
-import { encodeFounding } from "../src/state/index.ts";
+import { encodeFounding, hasErasures, readProgress } from "../src/state/index.ts";
 import { FOUNDING } from "../test/index.ts";
 import { Administrator } from "./administrator.ts";
 import { Calls } from "./calls.ts";
@@ -28,8 +28,12 @@ import { EventHeap } from "./event-heap.ts";
 import { Faults } from "./faults.ts";
 import { type Expiry, KeyHistory } from "./key-history.ts";
 import type { Ending } from "./key-lifetimes.ts";
+import { LockClients } from "./lock-clients.ts";
+import { LockHistory } from "./lock-history.ts";
 import { Member } from "./member.ts";
+import { MemoryClients } from "./memory-clients.ts";
 import { Network } from "./network.ts";
+import { LOCK_MOMENTS, WATCH_MOMENTS } from "./plan.ts";
 import { DRIFT, type Process, type World } from "./process.ts";
 import { failureOf, passMark } from "./process-loop.ts";
 import { type Concern, type RandomStream, streamsOf } from "./random.ts";
@@ -40,6 +44,7 @@ import { Rules } from "./rules.ts";
 import type { Script, ScriptItem } from "./script.ts";
 import { fingerprintOf } from "./state-rows.ts";
 import { Trace, type TraceLine } from "./trace.ts";
+import { Watchers } from "./watchers.ts";
 
 /** What a run came to. */
 export interface RunResult {
@@ -75,6 +80,8 @@ const GROWTH_MS = 60_000;
 /** A cluster that is left in peace comes to rest within so long. */
 const REST_MS = 60_000;
 const LOOK_MS = 100;
+/** Requests are sent again for this share of the time for which their answers are stored. */
+const RETRY_SHARE = 0.25;
 /** Who has lost more than it can get over has so long to do something wrong. */
 const BEYOND_REST_MS = 20_000;
 /** Mean pause between two operations of clients that go on. */
@@ -94,6 +101,13 @@ export class Simulation {
   readonly #network: Network;
   readonly #members = new Map<number, Member>();
   readonly #clients: Clients;
+  /** Null if nobody uses locks. */
+  readonly #lockClients: LockClients | null;
+  readonly #lockHistory: LockHistory;
+  /** Null if nobody uses memory regions. */
+  readonly #memoryClients: MemoryClients | null;
+  /** Null if nobody watches keys. */
+  readonly #watchers: Watchers | null;
   readonly #administrators: readonly Administrator[];
   readonly #faults: Faults;
   readonly #world: World;
@@ -109,11 +123,12 @@ export class Simulation {
     const { seed, plan } = script;
     this.#script = script;
     this.#streams = streamsOf(seed);
-    const { network, disk: disks, process: processes, clients, membership } = this.#streams;
+    const { network, disk: disks, process: processes, clients, membership, ...others } = this.#streams;
     const heap = this.#heap;
     const trace = new Trace(() => heap.nowMs, listener);
     this.#trace = trace;
     this.#history = new KeyHistory(() => heap.nowMs);
+    this.#lockHistory = new LockHistory(() => heap.nowMs, plan.locks?.ttlSeconds ?? 0);
     this.#calls = new Calls(heap);
     this.#network = new Network(heap, network, trace, plan.network);
     const { limits } = plan;
@@ -139,6 +154,22 @@ export class Simulation {
       requests: this.#requests,
       history: this.#history,
     });
+    const histories = { history: this.#history, lockHistory: this.#lockHistory };
+    const asking = { ...shared, requests: this.#requests, ...histories, isSteady: plan.isSteady };
+    const retryMs = limits.state.replayWindowMs * RETRY_SHARE;
+    this.#lockClients =
+      plan.locks === null
+        ? null
+        : new LockClients({ ...asking, random: others.locks, rules: this.#rules.locks, plan: plan.locks, retryMs });
+    const guardOf = (random: RandomStream) => this.#lockClients?.guardOf(random);
+    this.#memoryClients =
+      plan.memory === null
+        ? null
+        : new MemoryClients({ ...asking, random: others.memory, plan: plan.memory, retryMs, guardOf });
+    this.#watchers =
+      plan.watches === null
+        ? null
+        : new Watchers({ ...asking, random: others.watches, rules: this.#rules.watches, plan: plan.watches });
     this.#administrators = (plan.isContended ? ["", "other-"] : [""]).map((prefix) => {
       return new Administrator({
         ...shared,
@@ -154,6 +185,7 @@ export class Simulation {
       ...{ heap, trace, network: this.#network },
       members: () => [...this.#members.values()].filter(({ isRemoved }) => !isRemoved),
       isBeyond: plan.isBeyond,
+      moments: [...(plan.locks === null ? [] : LOCK_MOMENTS), ...(plan.watches === null ? [] : WATCH_MOMENTS)],
       isChanging: () => this.#changing.size > 0,
       rush: (process, spanMs, draw) => this.#clients.rush(process, spanMs, draw),
     });
@@ -211,6 +243,7 @@ export class Simulation {
     const { isSteady, durationMs } = plan;
     const { terms } = this.#rules;
     this.#grownMs = this.#heap.nowMs;
+    this.#lockClients?.begin();
     for (const item of items) {
       this.#heap.at(this.#grownMs + item.atMs, () => this.#happen(item));
     }
@@ -224,9 +257,9 @@ export class Simulation {
       must(this.#rules.terms === terms, "a cluster that is left in peace elects nobody", () => {
         return `term ${this.#rules.terms} after ${terms}`;
       });
-      must(this.#clients.failures === 0, "a cluster that is left in peace answers everybody", () => {
-        return `${this.#clients.failures} calls have failed`;
-      });
+      const asking = [this.#clients, this.#lockClients, this.#memoryClients];
+      const failures = asking.reduce((sum, clients) => sum + (clients?.failures ?? 0), 0);
+      must(failures === 0, "a cluster that is left in peace answers everybody", () => `${failures} calls have failed`);
     }
   }
 
@@ -237,6 +270,15 @@ export class Simulation {
     switch (item.what) {
       case "operation":
         this.#clients.act(item.client, item.draw);
+        return;
+      case "lock":
+        this.#lockClients?.act(item.client, item.draw);
+        return;
+      case "memory":
+        this.#memoryClients?.act(item.client, item.draw);
+        return;
+      case "watch":
+        this.#watchers?.act(item.client, item.draw);
         return;
       case "fault":
         this.#faults.happen(item.kind, item.draw);
@@ -285,6 +327,9 @@ export class Simulation {
 
   #rest(): void {
     this.#trace.say(0, "is left in peace");
+    this.#lockClients?.stop();
+    this.#memoryClients?.stop();
+    this.#watchers?.calm();
     this.#network.calm();
     for (const member of this.#members.values()) {
       member.endStall();
@@ -314,6 +359,7 @@ export class Simulation {
     this.#until(REST_MS, () => this.#isAtRest(), "liveness: a cluster that is left in peace comes to rest");
     this.#checkClients();
     this.#until(REST_MS, () => this.#isAtRest(), "liveness: members are equal in the end");
+    this.#watchers?.stop();
   }
 
   /** The clients do one thing after the other until they are told to stop. */
@@ -367,7 +413,11 @@ export class Simulation {
     log.checkTicks(DRIFT);
     this.#expired = endings.length;
     this.#checkEndings(endings, executions);
+    this.#checkBeliefs();
     this.#history.check(endings.map((ending) => this.#expiryOf(ending)));
+    this.#lockHistory.check(DRIFT);
+    this.#memoryClients?.check();
+    this.#watchers?.check(DRIFT);
   }
 
   /** Clocks that run fast by what they may are the most that a key can lose of its time. */
@@ -382,6 +432,18 @@ export class Simulation {
           return `entry ${at} of term ${entryTerm(row)} at tick ${entryEnvelope(row).tickMs}`;
         });
         return `${key}, set by ${set} for ${ttlMs} ms, was ended by ${ended} after ${Math.round(lifeMs)} ms`;
+      });
+    }
+  }
+
+  /** Holders reckon with what they are told: no hold expires before that (S23). */
+  #checkBeliefs(): void {
+    const { log, locks } = this.#rules;
+    for (const { token, sentMs, lifeMs } of this.#lockClients?.beliefs ?? []) {
+      const index = locks.expiries.get(token);
+      const endMs = index === undefined ? Number.POSITIVE_INFINITY : log.timesOf(index).writtenMs;
+      must(endMs >= sentMs + lifeMs / (1 + DRIFT) - 1, "S23 a hold lasts as long as its holder was told", () => {
+        return `${token}, asked for at ${Math.round(sentMs)}, for ${lifeMs} ms, was ended at ${Math.round(endMs)}`;
       });
     }
   }
@@ -405,6 +467,7 @@ export class Simulation {
       ...{ world: this.#world, id, name, incarnation, disk, told },
       onDeath: (process) => {
         this.#calls.onDeath(process);
+        this.#watchers?.onDeath(process);
         if (member.isWiped) {
           this.#tryOldId(member);
         }
@@ -461,6 +524,9 @@ export class Simulation {
       leader !== undefined &&
       this.#calls.open === 0 &&
       this.#areTogether(leader.lastIndex) &&
+      readProgress(this.#rules.replay.state).lockTimers === 0 &&
+      !hasErasures(this.#rules.replay.state) &&
+      (this.#watchers?.areCaughtUp(leader.revision) ?? true) &&
       this.#membersNow().every(({ process }) => process?.replica.status().digest === leader.digest)
     );
   }
@@ -505,6 +571,7 @@ export class Simulation {
   #look(): void {
     this.#calls.check();
     this.#calls.checkLimits(this.#rules.limits);
+    this.#lockClients?.check();
     for (const { memberId, streams } of this.#processes()) {
       this.#rules.limits.onStreams(memberId, streams);
     }
@@ -540,6 +607,14 @@ export class Simulation {
       members: this.#members.size,
       wiped: [...this.#members.values()].filter(({ isWiped }) => isWiped).length,
       expired: this.#expired,
+      grants: this.#rules.locks.grants,
+      lapsed: this.#rules.locks.expiries.size,
+      fenced: this.#rules.locks.fenced,
+      regions: this.#rules.memory.changes,
+      erasures: this.#rules.memory.erasures,
+      streams: this.#watchers?.streams ?? 0,
+      told: this.#rules.watches.told,
+      compacted: this.#rules.watches.compacted,
       snapshots: this.#reach.counts.get("replica.install.switched") ?? 0,
     };
   }

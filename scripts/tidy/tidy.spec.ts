@@ -212,7 +212,7 @@ describe("tidiness", () => {
   describe("pitfalls", () => {
     const core = { "node/src/raft/core.ts": "", "node/src/raft/index.ts": "" };
     const allBut = (...left: readonly number[]): string => {
-      const numbers = Array.from({ length: 61 }, (_, at) => at + 1).filter((number) => ![53, ...left].includes(number));
+      const numbers = Array.from({ length: 61 }, (_, at) => at + 1).filter((number) => !left.includes(number));
       return numbers.map((number) => `// P${number}`).join("\n");
     };
 
@@ -221,12 +221,9 @@ describe("tidiness", () => {
       expect(check({ ...core, ...spec, "node/src/raft/scenarios/a.txt": "# P7\n" })).to.deep.equal([]);
     });
 
-    it("refuse one that none names, and one that is named although it is said that it cannot be", () => {
+    it("refuse one that none names", () => {
       expect(check({ ...core, "node/src/raft/a.spec.ts": allBut(7), "a.md": "P7" })).to.deep.equal([
         "node/src/raft/: no test names pitfall P7",
-      ]);
-      expect(check({ ...core, "node/src/raft/a.spec.ts": `${allBut()} // ${"P"}53` })).to.deep.equal([
-        `scripts/tidy/pitfalls.ts: ${"P"}53 is named by a test by now`,
       ]);
     });
   });

@@ -127,6 +127,7 @@ export class Proposals {
       this.answer(seq, outcome);
     }
     for (const attempt of settled) {
+      mark("replica.acquisition.settled");
       this.answer(attempt.seq, attempt.outcome);
     }
   }
@@ -145,6 +146,7 @@ export class Proposals {
     }
     waiter.isQueued = isQueued;
     if (isQueued) {
+      mark("replica.acquisition.queued");
       return;
     }
     const isRefused = outcome === null || outcome.answer instanceof CoordinationError;
@@ -249,6 +251,7 @@ export class Proposals {
       { tickMs: tick.nowMs, sinceMs, revision },
     );
     if (outcome !== null) {
+      mark("replica.acquisition.found-in-snapshot");
       return { outcome };
     }
     const ageMs = clock.monotonicMs() - (handedOutMs ?? 0);

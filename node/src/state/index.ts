@@ -34,7 +34,7 @@ export type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult } from "./keys
 export { expiredKeys, getKey, type KeyPage, listKeys, type PageBounds, type StoredKey } from "./keys.ts";
 export { DEFAULT_STATE_LIMITS, type HistoryLimits, type StateLimits } from "./limits.ts";
 export type { AcquireLock, CancelAcquisition, CreateLock, LockMode, LockName, ReleaseLock } from "./lock-commands.ts";
-export { dueLockTimers, type Hold } from "./lock-rows.ts";
+export { dueLockTimers, type Hold, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
 export { type AcquireLockResult, describeLock, type LockState, type LockView } from "./lock-view.ts";
 export { acquisitionOutcome } from "./locks.ts";
 export { type Divergence, type Reconfigure, StateMachine } from "./machine.ts";

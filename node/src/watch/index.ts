@@ -1,4 +1,4 @@
 export { DEFAULT_WATCH_LIMITS, type WatchLimits } from "./limits.ts";
-export type { SharedChange } from "./shared-change.ts";
+export { SharedChange } from "./shared-change.ts";
 export type { Subscriber, WatchMessage, WatchRequest } from "./subscriber.ts";
 export { type WatchedReplica, WatchHub } from "./watch-hub.ts";

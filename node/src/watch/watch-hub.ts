@@ -8,7 +8,7 @@
  * what was there before it (S37, S38).
  */
 
-import { invariant } from "../raft/index.ts";
+import { invariant, mark } from "../raft/index.ts";
 import { CoordinationError, readHistoryBounds, type StateReader, scanHistory } from "../state/index.ts";
 import type { WatchLimits } from "./limits.ts";
 import { PrefixIndex } from "./prefix-index.ts";
@@ -207,6 +207,7 @@ export class WatchHub {
     }
     const { compactRevision } = readHistoryBounds(state);
     if (compactRevision > publishedRevision + 1) {
+      mark("watch.skipped-by-snapshot");
       this.#skipTo(source, compactRevision);
       return;
     }
@@ -278,6 +279,7 @@ export class WatchHub {
     const { next, request } = watcher;
     const { compactRevision } = readHistoryBounds(replica.state);
     if (next < compactRevision) {
+      mark("watch.compacted");
       this.#dismiss(watcher, compacted(next, compactRevision));
       return null;
     }
@@ -303,6 +305,7 @@ export class WatchHub {
     if (next >= recent.from) {
       recent.visit(next, visit);
     } else {
+      mark("watch.read-from-history");
       scanHistory(replica.state, next, publishedRevision, (read) => visit(shared(read)));
     }
     watcher.onRead(readTo, readTo === publishedRevision);
@@ -334,6 +337,7 @@ export class WatchHub {
       return;
     }
     if (this.#isStale(source)) {
+      mark("watch.stale");
       this.#endAll(new CoordinationError("NO_LEADER", "this member hears no leader, or cannot keep up with it"));
       return;
     }

@@ -1,0 +1,106 @@
+/**
+ * The one log, executed by a state machine of its own as soon as anybody has applied it: what rules about the content of
+ * the state look at, entry by entry. The digests of members are compared with each other elsewhere, so whatever holds of
+ * this state holds of theirs.
+ */
+
+import { crc32 } from "node:zlib";
+import {
+  changeConfiguration,
+  EntryType,
+  entryEnvelope,
+  entryPayload,
+  entryType,
+  type Origin,
+} from "../src/raft/index.ts";
+import {
+  type Command,
+  decodeCommand,
+  type Outcome,
+  readProgress,
+  type SettledWait,
+  type StateLimits,
+  StateMachine,
+  type StateReader,
+} from "../src/state/index.ts";
+import type { CanonicalLog } from "./canonical-log.ts";
+import { configurationOf } from "./cluster-record.ts";
+import { unwatched } from "./process-loop.ts";
+import { StateRows } from "./state-rows.ts";
+
+/** A command of the log, and what came of it. */
+export interface ExecutedCommand {
+  readonly index: number;
+  readonly origin: Origin;
+  /** The cluster tick as of its entry, in milliseconds. */
+  readonly tickMs: number;
+  /** The revision before it, and after it. */
+  readonly revision: number;
+  readonly revisionAfter: number;
+  readonly command: Command;
+  readonly outcome: Outcome | null;
+  /** Waits for locks that it has ended. */
+  readonly settled: readonly SettledWait[];
+}
+
+/** Who looks at every command, in the order of the log. */
+export interface Witness {
+  /** It is about to be executed. */
+  before?(command: Command, state: StateReader): void;
+  /** It was executed; `state` shows what came of it. */
+  after(executed: ExecutedCommand, state: StateReader): void;
+}
+
+export class LiveReplay {
+  readonly #log: CanonicalLog;
+  readonly #store = new StateRows();
+  readonly #machine: StateMachine;
+  readonly #witnesses: readonly Witness[];
+
+  constructor(log: CanonicalLog, limits: StateLimits, witnesses: readonly Witness[]) {
+    this.#log = log;
+    this.#machine = new StateMachine(this.#store, (previous, bytes) => crc32(bytes, previous), limits);
+    this.#witnesses = witnesses;
+  }
+
+  /** The state of the log as far as it has been looked at. */
+  get state(): StateReader {
+    return this.#store;
+  }
+
+  /** Looks at everything that is committed and was not looked at. Raises what the witnesses raise. */
+  advance(): void {
+    const { rows } = this.#log;
+    const { appliedIndex } = this.#machine.progress;
+    if (appliedIndex < rows.length) {
+      unwatched(() => {
+        for (let at = appliedIndex; at < rows.length; at++) {
+          this.#execute(rows[at] as Uint8Array, at + 1);
+        }
+      });
+    }
+  }
+
+  #execute(row: Uint8Array, index: number): void {
+    const command = entryType(row) === EntryType.Command ? decodeCommand(entryPayload(row)) : null;
+    if (command !== null) {
+      for (const witness of this.#witnesses) {
+        witness.before?.(command, this.#store);
+      }
+    }
+    const { revision } = readProgress(this.#store);
+    const outcome = this.#machine.apply(row, (entry, change, expectIndex) => {
+      return changeConfiguration(configurationOf(this.#store), entry, change, expectIndex);
+    });
+    this.#machine.commit();
+    if (command !== null) {
+      const { tickMs, revision: revisionAfter } = this.#machine.progress;
+      const { origin } = entryEnvelope(row);
+      const { settled } = this.#machine;
+      const executed = { index, origin, tickMs, revision, revisionAfter, command, outcome, settled };
+      for (const witness of this.#witnesses) {
+        witness.after(executed, this.#store);
+      }
+    }
+  }
+}

@@ -1,0 +1,584 @@
+/**
+ * Clients of a simulated cluster that use locks and read-write locks: they acquire with and without waiting, renew,
+ * change modes, release, force, write under their holds and under those that they have lost, and vanish.
+ *
+ * While a client waits it may leave, with all of its calls, and come back with the same request or not at all; and it may
+ * send the request once more, to another member, while the first call goes on.
+ */
+
+import {
+  type AcquireLock,
+  type ClientOperation,
+  CoordinationError,
+  type Guard,
+  type Hold,
+  type LockMode,
+  type LockName,
+} from "../src/state/index.ts";
+import { OWNER } from "../test/index.ts";
+import { endOperation } from "./clients.ts";
+import type { EventHeap } from "./event-heap.ts";
+import type { KeyHistory } from "./key-history.ts";
+import type { LockHistory, OpenLockOperation } from "./lock-history.ts";
+import type { LockRules } from "./lock-rules.ts";
+import type { LockPlan } from "./plan.ts";
+import type { Process } from "./process.ts";
+import { type RandomStream, streamOf } from "./random.ts";
+import { type Answer, RequestCalls, type RequestCallsOptions } from "./request-calls.ts";
+import type { Request } from "./requests.ts";
+import { must } from "./rule-violation.ts";
+
+export interface LockClientsOptions extends RequestCallsOptions {
+  readonly heap: EventHeap;
+  readonly history: KeyHistory;
+  readonly lockHistory: LockHistory;
+  readonly rules: LockRules;
+  readonly plan: LockPlan;
+  /** Nothing goes wrong: every call has all the time that it may need. */
+  readonly isSteady: boolean;
+  /** A request is sent again for so long, in milliseconds, as its answer is stored. */
+  readonly retryMs: number;
+  /** Processes that are up. */
+  readonly processes: () => readonly Process[];
+}
+
+/** A hold, as its holder knows it. */
+interface Held {
+  readonly lock: LockName;
+  readonly mode: LockMode;
+  readonly token: number;
+  readonly ttlSeconds: number;
+  readonly owner: string;
+}
+
+/** A request for a lock that is not answered yet. */
+interface Waiting {
+  readonly request: Request;
+  readonly lock: LockName;
+  readonly operation: AcquireLock;
+  readonly record: OpenLockOperation;
+  /** Its calls that are open. */
+  readonly open: Set<WaitingCall>;
+  /** Whom it was sent to, each time. */
+  readonly asked: Process[];
+}
+
+interface WaitingCall {
+  readonly process: Process;
+  /** Ends it without an answer. */
+  leave: () => void;
+  /** Since when its process could have answered it, in milliseconds; null = it cannot yet. */
+  knownMs: number | null;
+}
+
+/** A request that nobody waits for any more. */
+interface Left {
+  readonly request: Request;
+  readonly atMs: number;
+}
+
+interface LockClient {
+  readonly id: number;
+  /** What the present operation decides by. */
+  random: RandomStream;
+  home: Process | null;
+  /** Something other than an acquisition is under way. */
+  isBusy: boolean;
+  waiting: Waiting | null;
+  held: Held[];
+  /** Acquisitions so far, each of which has a label of its own. */
+  acquisitions: number;
+  /** What it held once, the newest last. */
+  former: Held[];
+  values: number;
+}
+
+/** What a holder has reckoned: its hold does not expire before that time of the run, in milliseconds. */
+export interface Belief {
+  readonly token: number;
+  readonly sentMs: number;
+  readonly lifeMs: number;
+}
+
+const CALLS_MAX = 5;
+const FORMER_MAX = 4;
+const WAIT_MS_MIN = 100;
+const WAIT_MS_MAX = 6_000;
+const TTL_SECONDS = [0, 1, 1, 2, 3];
+/** What a call has at least for its way, and what is more than it needs if nothing goes wrong; in milliseconds. */
+const CALL_MS = [150, 600, 2_000, 5_000];
+const AMPLE_MS = 20_000;
+/** How long a client that has left stays away in the mean, and how long it waits before it tries again. */
+const AWAY_MS = 300;
+const AGAIN_MS = 100;
+/** Within so long whoever waits is told what its member knows, and is undone what nobody waits for; in milliseconds. */
+const TOLD_MS = 400;
+const UNDONE_MS = 1_500;
+
+export class LockClients {
+  readonly #options: LockClientsOptions;
+  readonly #requestCalls: RequestCalls;
+  readonly #clients = new Map<number, LockClient>();
+  readonly #locks: readonly LockName[];
+  readonly #beliefs: Belief[] = [];
+  #left: Left[] = [];
+  #isStopped = false;
+
+  constructor(options: LockClientsOptions) {
+    this.#options = options;
+    this.#requestCalls = new RequestCalls(options);
+    const { exclusiveLocks, readWriteLocks } = options.plan;
+    this.#locks = [
+      ...Array.from({ length: exclusiveLocks }, (_, at) => ({ namespace: "default", rw: false, name: `lock-${at}` })),
+      ...Array.from({ length: readWriteLocks }, (_, at) => ({ namespace: "default", rw: true, name: `lock-${at}` })),
+    ];
+  }
+
+  /** Calls that were not answered with a result, but for those whose callers have left. */
+  get failures(): number {
+    return this.#requestCalls.failures;
+  }
+
+  /** What holders have reckoned by what they were told. */
+  get beliefs(): readonly Belief[] {
+    return this.#beliefs;
+  }
+
+  /** A hold that somebody has, or had; undefined if nobody had any. */
+  guardOf(random: RandomStream): Guard | undefined {
+    const clients = [...this.#clients.values()];
+    const held = random.pick(clients.flatMap((client) => client.held));
+    const former = random.pick(clients.flatMap((client) => client.former));
+    const one = random.chance(0.6) ? (held ?? former) : (former ?? held);
+    return one === undefined ? undefined : guardBy(one);
+  }
+
+  /** The locks are created, each by a client of its own, however often that takes. */
+  begin(): void {
+    const { ttlSeconds, lockDelaySeconds } = this.#options.plan;
+    for (const [at, lock] of this.#locks.entries()) {
+      const client = this.#clientOf(-1 - at);
+      this.#attempt(client, { kind: "create-lock", ...lock, ttlSeconds, lockDelaySeconds }, () => undefined);
+    }
+  }
+
+  /** The client is to do something now: about what it waits for, if it waits. */
+  act(id: number, draw: number): void {
+    const client = this.#clientOf(id);
+    if (this.#isStopped || client.isBusy) {
+      return;
+    }
+    client.random = streamOf(draw);
+    if (client.waiting !== null) {
+      this.#disturb(client, client.waiting);
+      return;
+    }
+    const [held] = client.held;
+    if (held === undefined) {
+      this.#actWithout(client);
+    } else {
+      this.#actWith(client, client.random.pick(client.held) ?? held);
+    }
+  }
+
+  /** No operation begins any more. Some of those who wait leave, the others wait for their answers. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const client of this.#clients.values()) {
+      const { id, waiting } = client;
+      if (id % 2 === 0 && waiting !== null) {
+        this.#leave(waiting);
+        this.#end(client, waiting, null);
+      }
+    }
+  }
+
+  /**
+   * Whoever waits is told what its member knows; and where nothing goes wrong, what was left alone is undone soon. To be
+   * called from time to time.
+   */
+  check(): void {
+    const { heap, isSteady, rules } = this.#options;
+    for (const { waiting } of this.#clients.values()) {
+      for (const call of waiting?.open ?? []) {
+        this.#checkCall(waiting as Waiting, call);
+      }
+    }
+    for (const { request, atMs } of isSteady ? this.#left : []) {
+      const isUndone = heap.nowMs - atMs < UNDONE_MS || !rules.isLive(OWNER.subject, request.requestId);
+      must(isUndone, "S25 what nobody waits for is undone soon", () => {
+        return `${request.requestId.toHex().slice(0, 8)}, left alone at ${Math.round(atMs)}`;
+      });
+    }
+  }
+
+  #checkCall({ request, asked }: Waiting, call: WaitingCall): void {
+    const { heap, rules } = this.#options;
+    const { memberId, boot, loop, replica } = call.process;
+    const index = rules.settledFor(OWNER.subject, request.requestId, memberId, boot);
+    // What was settled may be another call of it, if there was another one at this member.
+    const isSole = asked.filter((process) => process === call.process).length === 1;
+    if (index === null || !isSole || replica.status().appliedIndex < index) {
+      call.knownMs = null;
+      return;
+    }
+    call.knownMs ??= heap.nowMs;
+    const lateMs = Math.min(heap.nowMs - call.knownMs, loop.unhinderedMs);
+    must(lateMs <= TOLD_MS, "S24 whoever waits is told as soon as its member knows", () => {
+      return `m${memberId}: ${request.requestId.toHex().slice(0, 8)}, settled by entry ${index}`;
+    });
+  }
+
+  #clientOf(id: number): LockClient {
+    const known = this.#clients.get(id);
+    if (known !== undefined) {
+      return known;
+    }
+    const state = { isBusy: false, waiting: null, held: [], former: [], acquisitions: 0, values: 0 };
+    const client = { id, random: streamOf(id), home: null, ...state };
+    this.#clients.set(id, client);
+    return client;
+  }
+
+  // ---- What a client does ----
+
+  #actWithout(client: LockClient): void {
+    const { random, former } = client;
+    const share = random.next();
+    const lost = random.pick(former);
+    if (share < 0.08) {
+      this.#force(client, random.pick(this.#locks), lost);
+    } else if (share < 0.3 && lost !== undefined) {
+      this.#useLost(client, lost);
+    } else {
+      this.#acquire(client);
+    }
+  }
+
+  #actWith(client: LockClient, held: Held): void {
+    const share = client.random.next();
+    if (share < 0.3) {
+      this.#write(client, held);
+    } else if (share < 0.42) {
+      this.#change(client, held, held.mode);
+    } else if (share < 0.54 && held.lock.rw) {
+      this.#change(client, held, held.mode === "read" ? "write" : "read");
+    } else if (share < 0.6) {
+      // Who asks once more waits for itself, if it is the same lock (S27).
+      this.#acquire(client);
+    } else if (share < 0.67) {
+      // It vanishes: the hold goes on until its time is up.
+      this.#lose(client, held);
+    } else if (share < 0.7) {
+      this.#force(client, held.lock, held);
+    } else {
+      this.#release(client, held, client.random.chance(0.7) ? held.token : 0);
+    }
+  }
+
+  /** What was held once is used as if it still were: nothing may come of it, unless it goes on after all. */
+  #useLost(client: LockClient, lost: Held): void {
+    const share = client.random.next();
+    if (share < 0.6) {
+      this.#write(client, lost);
+    } else if (share < 0.8) {
+      this.#release(client, lost, lost.token);
+    } else {
+      this.#change(client, lost, lost.mode);
+    }
+  }
+
+  #acquire(client: LockClient): void {
+    const { random, id } = client;
+    const lock = random.pick(this.#locks);
+    const process = this.#processFor(client);
+    if (lock === undefined || process === null) {
+      return;
+    }
+    client.acquisitions++;
+    const owner = `l${id}.${client.acquisitions}`;
+    const readMode = random.chance(this.#options.plan.readShare) ? "read" : "write";
+    const operation: AcquireLock = {
+      ...{ kind: "acquire-lock", namespace: lock.namespace, name: lock.name, mode: lock.rw ? readMode : "exclusive" },
+      ...{ ttlSeconds: random.pick(TTL_SECONDS) ?? 0, owner, fencingToken: 0 },
+      waitMs: random.chance(0.3) ? 0 : Math.floor(random.between(WAIT_MS_MIN, WAIT_MS_MAX)),
+    };
+    const request = this.#requestCalls.begin(operation);
+    const record = this.#options.lockHistory.begin(`l${id}`, lock, 0, operation);
+    client.waiting = { request, lock, operation, record, open: new Set(), asked: [] };
+    this.#ask(client, client.waiting, process);
+  }
+
+  /** Renews the hold in this mode. The time of a hold is never made shorter, so that whoever relies on it may. */
+  #change(client: LockClient, held: Held, mode: LockMode): void {
+    const { lock, token, ttlSeconds, owner } = held;
+    const { namespace, name } = lock;
+    const isOwnerNamed = client.random.chance(0.5);
+    const operation: AcquireLock = {
+      ...{ kind: "acquire-lock", namespace, name, mode, ttlSeconds, owner: isOwnerNamed ? owner : "" },
+      ...{ waitMs: 0, fencingToken: token },
+    };
+    this.#attemptWith(client, lock, token, operation, (answer, sentMs) => {
+      const result = answer?.outcome?.answer;
+      const hold = this.#noteGrant(answer, sentMs);
+      if (hold !== null) {
+        if (hold.token === token) {
+          this.#drop(client, token);
+        } else {
+          // It was upgraded: the former token is worth nothing any more.
+          this.#lose(client, held);
+        }
+        client.held.push({ ...held, mode, token: hold.token });
+      } else if (result instanceof CoordinationError && result.reason !== "UPGRADE_WOULD_DEADLOCK") {
+        this.#drop(client, token);
+      }
+    });
+  }
+
+  #release(client: LockClient, held: Held, fencingToken: number): void {
+    const { lock, mode, owner, token } = held;
+    const isModeNamed = lock.rw && client.random.chance(0.5);
+    const isOwnerNamed = fencingToken === 0 || client.random.chance(0.5);
+    const operation: ClientOperation = {
+      ...{ kind: "release-lock", ...lock, mode: isModeNamed ? mode : null, owner: isOwnerNamed ? owner : "" },
+      fencingToken,
+    };
+    this.#lose(client, held);
+    this.#attemptWith(client, lock, token, operation, () => undefined);
+  }
+
+  #force(client: LockClient, lock: LockName | undefined, held: Held | undefined): void {
+    if (lock !== undefined) {
+      const fencingToken = held !== undefined && client.random.chance(0.5) ? held.token : 0;
+      const operation: ClientOperation = { kind: "force-release-lock", ...lock, fencingToken, reason: "" };
+      this.#attemptWith(client, lock, fencingToken, operation, () => undefined);
+    }
+  }
+
+  /** Writes something that counts only while the hold is live. */
+  #write(client: LockClient, held: Held): void {
+    const { lock, token } = held;
+    const { history, plan } = this.#options;
+    const { random, id } = client;
+    const guard = guardBy(held);
+    const key = Buffer.from(`guarded-${random.below(plan.keys)}`);
+    const shared = { namespace: "default", key, expectedModRevision: undefined, guard };
+    client.values++;
+    const value = Buffer.from(`l${id}.${client.values}`);
+    const share = random.next();
+    let operation: ClientOperation = { ...shared, kind: "put-key", value, ttlSeconds: 0, returnPrevious: false };
+    if (share < 0.2) {
+      operation = { ...shared, kind: "delete-key", returnPrevious: false };
+    } else if (share < 0.4) {
+      operation = { ...shared, kind: "compare-and-swap", expectedValue: undefined, newValue: value, ttlSeconds: 0 };
+    }
+    const open = history.begin(`l${id}`, operation);
+    this.#attemptWith(client, lock, token, operation, (_answer, _sentMs, request) => endOperation(open, request));
+  }
+
+  #drop(client: LockClient, token: number): void {
+    client.held = client.held.filter((one) => one.token !== token);
+  }
+
+  #lose(client: LockClient, held: Held): void {
+    this.#drop(client, held.token);
+    client.former = [...client.former, held].slice(-FORMER_MAX);
+  }
+
+  // ---- Waiting for a lock ----
+
+  /** Sends the request for a lock, once more if it was sent before. */
+  #ask(client: LockClient, waiting: Waiting, process: Process): void {
+    const { heap } = this.#options;
+    waiting.asked.push(process);
+    this.#left = this.#left.filter(({ request }) => request !== waiting.request);
+    const sentMs = heap.nowMs;
+    const limitMs = this.#limitMs(client, waiting.operation.waitMs);
+    const call: WaitingCall = { process, leave: () => undefined, knownMs: null };
+    waiting.open.add(call);
+    call.leave = this.#requestCalls.send(process, waiting.request, limitMs, (answer) => {
+      waiting.open.delete(call);
+      this.#onAnswer(client, waiting, answer, sentMs);
+    });
+  }
+
+  #onAnswer(client: LockClient, waiting: Waiting, answer: Answer | null, sentMs: number): void {
+    const { heap, retryMs } = this.#options;
+    const { request, lock, operation } = waiting;
+    const result = answer?.outcome?.answer;
+    const hold = this.#noteGrant(answer, sentMs);
+    if (hold !== null) {
+      this.#options.rules.onTold(OWNER.subject, request.requestId, hold.token);
+    }
+    if (client.waiting !== waiting) {
+      return;
+    }
+    const isKnown = result !== undefined && !(result instanceof CoordinationError && result.outcome === "unknown");
+    if (isKnown) {
+      this.#end(client, waiting, answer);
+      if (hold !== null) {
+        const { mode, token, owner } = hold;
+        client.held.push({ lock, mode, token, ttlSeconds: operation.ttlSeconds, owner });
+      }
+    } else if (waiting.open.size === 0) {
+      client.home = null;
+      const isOld = heap.nowMs - request.startMs > retryMs;
+      if (this.#isStopped || isOld || waiting.asked.length >= CALLS_MAX || client.random.chance(0.2)) {
+        this.#end(client, waiting, null);
+      } else {
+        this.#comeBack(client, waiting, AGAIN_MS);
+      }
+    }
+  }
+
+  /** Whoever waits leaves, or asks somebody else as well, or goes on waiting. */
+  #disturb(client: LockClient, waiting: Waiting): void {
+    const { random } = client;
+    const share = random.next();
+    const isOld = this.#options.heap.nowMs - waiting.request.startMs > this.#options.retryMs;
+    if (waiting.open.size > 0 && share < 0.35) {
+      this.#leave(waiting);
+      if (random.chance(0.5) && !isOld) {
+        this.#comeBack(client, waiting, AWAY_MS);
+      } else {
+        this.#end(client, waiting, null);
+      }
+    } else if (waiting.open.size > 0 && share < 0.65 && !isOld && waiting.asked.length < CALLS_MAX) {
+      const process = random.pick(this.#options.processes());
+      if (process !== undefined) {
+        this.#ask(client, waiting, process);
+      }
+    }
+  }
+
+  #leave(waiting: Waiting): void {
+    const { open, request } = waiting;
+    for (const { leave } of open) {
+      leave();
+    }
+    open.clear();
+    this.#left.push({ request, atMs: this.#options.heap.nowMs });
+  }
+
+  /** The same request is sent again after a while. */
+  #comeBack(client: LockClient, waiting: Waiting, meanMs: number): void {
+    const { heap } = this.#options;
+    heap.after(client.random.exponential(meanMs), () => {
+      if (client.waiting !== waiting || waiting.open.size > 0) {
+        return;
+      }
+      const process = this.#isStopped ? null : this.#processFor(client);
+      if (process === null) {
+        this.#end(client, waiting, null);
+      } else {
+        this.#ask(client, waiting, process);
+      }
+    });
+  }
+
+  /** It waits no more: whatever becomes of the request, it does not know of it. */
+  #end(client: LockClient, { record, request, asked }: Waiting, answer: Answer | null): void {
+    client.waiting = null;
+    record.end(request, answer?.outcome ?? null, asked.length);
+  }
+
+  /** The hold that the answer gives, if it gives one: its holder reckons with what it is told of its life (S23). */
+  #noteGrant(answer: Answer | null, sentMs: number): Hold | null {
+    const result = answer?.outcome?.answer;
+    if (result === undefined || !("kind" in result) || result.kind !== "acquire-lock" || result.hold === null) {
+      return null;
+    }
+    const { hold, tickMs, waitedMs } = result;
+    this.#beliefs.push({ token: hold.token, sentMs, lifeMs: waitedMs + hold.deadlineMs - tickMs });
+    return hold;
+  }
+
+  // ---- Everything else ----
+
+  /** The same as `#attempt` for something about the lock, and about its hold with the token, 0 = none in particular. */
+  #attemptWith(
+    client: LockClient,
+    lock: LockName,
+    token: number,
+    operation: ClientOperation,
+    onEnd: (answer: Answer | null, sentMs: number, request: Request) => void,
+  ): void {
+    const open = this.#options.lockHistory.begin(`l${client.id}`, lock, token, operation);
+    this.#attempt(client, operation, (answer, sentMs, request, calls) => {
+      open.end(request, answer?.outcome ?? null, calls);
+      onEnd(answer, sentMs, request);
+    });
+  }
+
+  /** Sends a request, again if its outcome is not known. `onEnd` gets the last answer and when it was asked for. */
+  #attempt(
+    client: LockClient,
+    operation: ClientOperation,
+    onEnd: (answer: Answer | null, sentMs: number, request: Request, calls: number) => void,
+  ): void {
+    const process = this.#processFor(client);
+    const request = this.#requestCalls.begin(operation);
+    if (process === null) {
+      onEnd(null, 0, request, 0);
+      return;
+    }
+    client.isBusy = true;
+    this.#send(client, process, request, 1, (answer, sentMs, calls) => {
+      client.isBusy = false;
+      onEnd(answer, sentMs, request, calls);
+    });
+  }
+
+  #send(
+    client: LockClient,
+    process: Process,
+    request: Request,
+    calls: number,
+    onEnd: (answer: Answer | null, sentMs: number, calls: number) => void,
+  ): void {
+    const { heap, retryMs } = this.#options;
+    const sentMs = heap.nowMs;
+    this.#requestCalls.send(process, request, this.#limitMs(client, 0), (answer) => {
+      const isDone = answer?.outcome != null;
+      // Whoever creates a lock goes on until it is there.
+      const isUnknown =
+        answer === null || answer.error?.outcome === "unknown" || request.operation.kind === "create-lock";
+      const isOld = heap.nowMs - request.startMs > retryMs;
+      if (isDone || !isUnknown || isOld || calls >= CALLS_MAX || this.#isStopped) {
+        onEnd(answer, sentMs, calls);
+        return;
+      }
+      client.home = null;
+      heap.after(client.random.exponential(AGAIN_MS), () => {
+        const next = this.#processFor(client);
+        if (next === null) {
+          onEnd(null, sentMs, calls);
+        } else {
+          this.#send(client, next, request, calls + 1, onEnd);
+        }
+      });
+    });
+  }
+
+  /** Most stay with a member as long as it answers. */
+  #processFor(client: LockClient): Process | null {
+    const { random } = client;
+    if (client.home === null || client.home.loop.isDead || random.chance(0.1)) {
+      client.home = random.pick(this.#options.processes()) ?? null;
+    }
+    return client.home;
+  }
+
+  /** Mostly longer than the wait, so that this ends first. */
+  #limitMs({ random }: LockClient, waitMs: number): number {
+    if (this.#options.isSteady) {
+      return waitMs + AMPLE_MS;
+    }
+    const callMs = random.pick(CALL_MS) ?? AMPLE_MS;
+    return random.chance(0.75) ? waitMs + callMs : callMs;
+  }
+}
+
+function guardBy({ lock, token }: Held): Guard {
+  return { lockName: lock.name, fencingToken: token, rw: lock.rw };
+}

@@ -1,0 +1,204 @@
+import { expect } from "chai";
+import { type ClientOperation, DEFAULT_STATE_LIMITS, dueLockTimers } from "../src/state/index.ts";
+import { acquireLock, createLock, NAMED, OWNER, releaseLock, requestOf } from "../test/index.ts";
+import { LockRules } from "./lock-rules.ts";
+import { type Manner, WitnessedLog } from "./witnessed-log.ts";
+
+describe("the rules of locks", () => {
+  let rules: LockRules;
+  let log: WitnessedLog;
+
+  beforeEach(() => {
+    rules = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax);
+    log = new WitnessedLog(rules);
+    log.ask(createLock({ ttlSeconds: 2, lockDelaySeconds: 1 }));
+    log.ask(createLock({ rw: true, ttlSeconds: 2 }));
+  });
+
+  const acquire = (changes: Parameters<typeof acquireLock>[0] = {}, manner: Manner = {}) => {
+    return log.ask(acquireLock(changes), manner);
+  };
+
+  /** The request waits for up to a minute. */
+  const wait = (request: number, changes: Parameters<typeof acquireLock>[0] = {}, manner: Manner = {}) => {
+    return acquire({ waitMs: 60_000, ...changes }, { request, ...manner });
+  };
+
+  function expire(afterMs: number, pretend?: Manner["pretend"]): void {
+    log.log.tickMs += afterMs;
+    for (;;) {
+      const timers = dueLockTimers(log.log.store, log.log.tickMs, 1);
+      if (timers.length === 0) {
+        return;
+      }
+      log.lead({ kind: "expire-locks", timers }, pretend);
+    }
+  }
+
+  function cancel(request: number, seq: number, pretend?: Manner["pretend"]): void {
+    const { requestId } = requestOf(request);
+    const attempt = { memberId: 1, boot: 1, seq };
+    log.lead({ kind: "cancel-acquisition", subject: OWNER.subject, requestId, attempt }, pretend);
+  }
+
+  function putUnder(fencingToken: number, changes: { readonly rw?: boolean } = {}): ClientOperation {
+    return {
+      ...{ kind: "put-key", namespace: "default", key: Buffer.from("k"), value: Buffer.from("v"), ttlSeconds: 0 },
+      ...{ expectedModRevision: undefined, returnPrevious: false },
+      guard: { lockName: NAMED.name, fencingToken, rw: false, ...changes },
+    };
+  }
+
+  const broken = (rule: string, act: () => void): void => {
+    expect(act, rule).to.throw(rule);
+  };
+
+  it("hold for what the state machine makes of all operations", () => {
+    acquire({}, { request: 1 });
+    wait(2);
+    wait(3);
+    wait(2, {}, { seq: 20 });
+    log.ask(putUnder(4));
+    log.ask(putUnder(3));
+    cancel(2, 2);
+    cancel(2, 20);
+    expire(2_001);
+    expire(1_001);
+    wait(3);
+    log.ask(releaseLock());
+    log.ask(releaseLock({ fencingToken: 4 }));
+    wait(5, { mode: "read" });
+    wait(6, { mode: "write" });
+    wait(7, { mode: "read" });
+    log.ask({ kind: "force-release-lock", ...NAMED, rw: true, fencingToken: 0, reason: "" });
+    expire(60_001);
+    expire(2_001);
+    acquire({ mode: "read" }, { request: 8 });
+    acquire({ mode: "write", fencingToken: log.log.revision });
+    acquire({ mode: "read", fencingToken: log.log.revision });
+    expect([rules.grants, rules.fenced, rules.expiries.size]).to.deep.equal([7, 1, 3]);
+  });
+
+  it("P53: let a guarded write count while its hold is live, and only then", () => {
+    acquire();
+    const token = log.log.revision;
+    broken("P53 a guarded write counts only while its hold is live", () => {
+      log.ask(putUnder(token), { pretend: ({ command }) => ({ command: guardedBy(command, token - 1) }) });
+    });
+    broken("P53 a guarded write counts while its hold is live", () => {
+      log.ask(putUnder(token - 1), { pretend: ({ command }) => ({ command: guardedBy(command, token) }) });
+    });
+  });
+
+  function guardedBy<Command extends { readonly operation: unknown }>(command: Command, fencingToken: number): Command {
+    const operation = command.operation as Extract<ClientOperation, { readonly kind: "put-key" }>;
+    return { ...command, operation: { ...operation, guard: { ...operation.guard, fencingToken } } };
+  }
+
+  it("I23: let a hold end when its time is up, and not before", () => {
+    acquire();
+    broken("I23 a hold ends when its time is up, and not before", () => {
+      expire(2_001, ({ tickMs }) => ({ tickMs: tickMs - 1 }));
+    });
+  });
+
+  it("S21: give a hold its whole time, from its grant and from its renewal", () => {
+    broken("S21 a hold has its whole time from its grant", () => {
+      acquire({}, { pretend: ({ tickMs }) => ({ tickMs: tickMs + 1 }) });
+    });
+    log.log.tickMs += 10;
+    broken("S21 a hold has its whole time from its renewal", () => {
+      acquire({ fencingToken: log.log.revision }, { pretend: ({ tickMs }) => ({ tickMs: tickMs - 1 }) });
+    });
+  });
+
+  it("S24: lose no waiter, and tell each what came of it", () => {
+    acquire();
+    wait(2, { waitMs: 100 });
+    log.log.tickMs += 101;
+    const timers = dueLockTimers(log.log.store, log.log.tickMs, 1);
+    broken("S24 no waiter is lost", () => {
+      log.lead({ kind: "expire-locks", timers }, ({ tickMs }) => ({ tickMs: tickMs - 1 }));
+    });
+    wait(3);
+    broken("S24 whoever waits is told what came of it", () => {
+      log.ask(releaseLock(), { pretend: () => ({ settled: [] }) });
+    });
+  });
+
+  it("S24: give a hold to whoever asked for it, and tell nobody of another one", () => {
+    acquire({}, { request: 1 });
+    rules.onTold(OWNER.subject, requestOf(1).requestId, log.log.revision);
+    broken("S24 nobody is told of a hold that the request was not granted", () => {
+      rules.onTold(OWNER.subject, requestOf(1).requestId, log.log.revision - 1);
+    });
+    log.ask(releaseLock());
+    broken("S24 holds go to those who ask", () => {
+      acquire({}, { request: 2, pretend: ({ command }) => ({ command: sentAs(command, 1) }) });
+    });
+  });
+
+  function sentAs<Command extends { readonly request: unknown }>(command: Command, request: number): Command {
+    return { ...command, request: requestOf(request) };
+  }
+
+  it("S25: let a request be undone by its newest attempt alone", () => {
+    acquire({}, { request: 1 });
+    wait(2);
+    for (const request of [2, 1]) {
+      broken("S25 a request is undone by its newest attempt alone", () => {
+        cancel(request, request, ({ command }) => ({ command: undoneBy(command, 77) }));
+      });
+    }
+  });
+
+  function undoneBy<Command extends { readonly operation: object }>(command: Command, seq: number): Command {
+    return { ...command, operation: { ...command.operation, attempt: { memberId: 1, boot: 1, seq } } };
+  }
+
+  it("S26: let a hold be released by its token alone, and what is refused change nothing", () => {
+    acquire();
+    const token = log.log.revision;
+    broken("S26 a hold is released by its token and its owner alone", () => {
+      const pretend: Manner["pretend"] = ({ command }) => ({
+        command: { ...command, operation: releaseLock({ fencingToken: token - 1 }) } as typeof command,
+      });
+      log.ask(releaseLock({ fencingToken: token }), { pretend });
+    });
+    acquire();
+    const { answer } = log.ask(releaseLock({ fencingToken: token }));
+    broken("S26 what is refused leaves the lock as it was", () => {
+      log.ask(releaseLock(), { pretend: () => ({ outcome: { answer, replayed: "no" } }) });
+    });
+  });
+
+  it("S28: let tokens be revisions that grow for ever", () => {
+    broken("S28 tokens are revisions, and grow for ever", () => {
+      acquire({}, { pretend: ({ revision }) => ({ revisionAfter: revision }) });
+    });
+  });
+
+  it("S29: let nobody wait for what can be had", () => {
+    log = new WitnessedLog(rules, { ...DEFAULT_STATE_LIMITS, lockReadersMax: 1 });
+    log.ask(createLock({ rw: true }));
+    acquire({ mode: "read" });
+    broken("S29 nobody waits for what can be had", () => wait(1, { mode: "read" }));
+  });
+
+  it("let nobody have a lock alone before its delay is over", () => {
+    acquire();
+    expire(2_001);
+    const { tickMs } = log.log;
+    log.log.tickMs += 1_001;
+    const timers = dueLockTimers(log.log.store, log.log.tickMs, 1);
+    log.lead({ kind: "expire-locks", timers });
+    acquire();
+    log.ask({ kind: "force-release-lock", ...NAMED, rw: false, fencingToken: 0, reason: "" });
+    wait(4);
+    log.log.tickMs += 2_000;
+    broken("a lock is given to nobody alone before its delay is over", () => {
+      const due = dueLockTimers(log.log.store, log.log.tickMs, 1);
+      log.lead({ kind: "expire-locks", timers: due }, () => ({ tickMs }));
+    });
+  });
+});

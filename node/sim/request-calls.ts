@@ -1,0 +1,116 @@
+/**
+ * Requests of simulated clients on their way: each is one command with an id of its own, which may be sent several times
+ * and to several members. All that is asked and answered goes into the record of requests.
+ */
+
+import { createHash } from "node:crypto";
+import { type ClientCommand, type ClientOperation, CoordinationError, type Outcome } from "../src/state/index.ts";
+import { OWNER } from "../test/index.ts";
+import type { Calls } from "./calls.ts";
+import type { EventHeap } from "./event-heap.ts";
+import type { Process } from "./process.ts";
+import type { RandomStream } from "./random.ts";
+import type { Request, Requests } from "./requests.ts";
+import { must } from "./rule-violation.ts";
+import type { Trace } from "./trace.ts";
+
+export interface RequestCallsOptions {
+  readonly heap: EventHeap;
+  /** For request ids. */
+  readonly random: RandomStream;
+  readonly trace: Trace;
+  readonly calls: Calls;
+  readonly requests: Requests;
+}
+
+/** What a call of a client came to. */
+export interface Answer {
+  readonly error: CoordinationError | null;
+  readonly outcome: Outcome | null;
+}
+
+const REQUEST_ID_BYTES = 16;
+
+export class RequestCalls {
+  readonly #options: RequestCallsOptions;
+  #failures = 0;
+
+  constructor(options: RequestCallsOptions) {
+    this.#options = options;
+  }
+
+  /** Calls that were not answered with a result, but for those whose callers have left. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  begin(operation: ClientOperation): Request {
+    const { heap, random, requests } = this.#options;
+    const requestId = random.bytes(REQUEST_ID_BYTES);
+    const payloadHash = createHash("sha256").update(requestId).digest();
+    return requests.begin({ requestId, payloadHash, operation, startMs: heap.nowMs });
+  }
+
+  /**
+   * Sends the request to the process. `onEnd` gets what the call came to, null if the process is lost. Returns what makes
+   * the caller leave without an answer: then `onEnd` is not called any more.
+   */
+  send(process: Process, request: Request, limitMs: number, onEnd: (answer: Answer | null) => void): () => void {
+    const { calls, requests, trace } = this.#options;
+    const { requestId, payloadHash, operation } = request;
+    const name = `${operation.kind} ${requestId.toHex().slice(0, 8)}`;
+    const command: ClientCommand = { principal: OWNER, request: { requestId, payloadHash }, operation };
+    trace.say(process.memberId, "is asked to", [Math.round(limitMs)], () => `${name} within ${Math.round(limitMs)} ms`);
+    const leave = calls.callUntilLeft<Answer>(
+      process,
+      name,
+      limitMs,
+      (deadlineMs, done) => process.replica.propose(command, deadlineMs, (error, outcome) => done({ error, outcome })),
+      (answer) => {
+        this.#note(process, name, request, answer);
+        const result = answer?.outcome?.answer;
+        if (result instanceof CoordinationError && result.outcome === "unknown") {
+          // Another attempt of the request goes on in its place.
+          request.isUncertain = true;
+        } else if (answer?.outcome != null) {
+          requests.onAnswer(request, answer.outcome);
+        }
+        onEnd(answer);
+      },
+    );
+    return () => {
+      if (leave()) {
+        trace.say(process.memberId, "is left alone with", [], () => name);
+        requests.onEnd(request, process, "lost");
+        request.isUncertain = true;
+      }
+    };
+  }
+
+  #note(process: Process, name: string, request: Request, answer: Answer | null): void {
+    const { requests, trace } = this.#options;
+    requests.onEnd(request, process, answer === null ? "lost" : answer.error);
+    let word = "lost";
+    if (answer === null || answer.error?.outcome === "unknown") {
+      request.isUncertain = true;
+      word = answer?.error?.reason ?? word;
+    } else if (answer.error !== null) {
+      request.refusals++;
+      word = `${answer.error.reason} not-executed`;
+    } else {
+      const result = answer.outcome?.answer;
+      word = result instanceof CoordinationError ? result.reason : `done at ${result?.revision}`;
+    }
+    if (answer?.outcome == null) {
+      this.#failures++;
+    }
+    must(
+      answer === null || answer.error !== null || answer.outcome !== null,
+      "I12 commands of clients have outcomes",
+      () => {
+        return name;
+      },
+    );
+    trace.say(process.memberId, "has answered", [word.length], () => `${name}: ${word}`);
+  }
+}

@@ -1,0 +1,137 @@
+import { expect } from "chai";
+import { CoordinationError, DEFAULT_STATE_LIMITS, scanHistory } from "../src/state/index.ts";
+import { SharedChange, type WatchMessage } from "../src/watch/index.ts";
+import { type SentStream, WatchRules } from "./watch-rules.ts";
+import { WitnessedLog } from "./witnessed-log.ts";
+
+describe("the rules of watches", () => {
+  let rules: WatchRules;
+  let log: WitnessedLog;
+
+  function put(name: string, value: string, ttlSeconds = 0): void {
+    log.ask({
+      ...{ kind: "put-key", namespace: "default", key: Buffer.from(name), value: Buffer.from(value), ttlSeconds },
+      ...{ expectedModRevision: undefined, returnPrevious: false },
+    });
+  }
+
+  /** Revisions 2 to 7: a key is written twice, deleted, and created anew; another one expires. */
+  beforeEach(() => {
+    rules = new WatchRules();
+    log = new WitnessedLog(rules, {
+      ...DEFAULT_STATE_LIMITS,
+      history: { ...DEFAULT_STATE_LIMITS.history, revisionsMax: 4 },
+    });
+    put("k", "a");
+    put("k", "b");
+    log.ask({
+      ...{ kind: "delete-key", namespace: "default", key: Buffer.from("k") },
+      ...{ expectedModRevision: undefined, returnPrevious: false },
+    });
+    put("k", "c");
+    put("other", "o", 1);
+    log.log.tickMs += 1_001;
+    const key = Buffer.from("other");
+    const keys = [{ namespace: "default", key, modRevision: 6 }];
+    log.lead({ kind: "expire-keys", keys: [...keys, ...keys] });
+  });
+
+  /** What the history of the state tells from the one revision to the other. */
+  function changes(from: number, to: number, prefix = ""): WatchMessage["changes"] {
+    const found: SharedChange[] = [];
+    scanHistory(log.log.store, from, to, ({ changes: made, tickMs }) => {
+      found.push(
+        ...made
+          .filter(({ current }) => Buffer.from(current.key).toString().startsWith(prefix))
+          .map((change) => new SharedChange(change, tickMs)),
+      );
+      return true;
+    });
+    return found;
+  }
+
+  function opened(startRevision: number, prefix = "", floor = 0): SentStream {
+    const stream = { member: 1, prefix, startRevision, floor, next: 0 };
+    rules.onOpen(stream);
+    return stream;
+  }
+
+  function created(startRevision: number, prefix = ""): SentStream {
+    const stream = opened(startRevision, prefix);
+    rules.onMessage(stream, { kind: "created", changes: [], revision: Math.max(0, startRevision - 1) });
+    return stream;
+  }
+
+  const tell = (stream: SentStream, revision: number, told: WatchMessage["changes"]): void => {
+    rules.onMessage(stream, { kind: told.length === 0 ? "progress" : "changes", changes: told, revision });
+  };
+
+  const broken = (rule: string, act: () => void): void => {
+    expect(act, rule).to.throw(rule);
+  };
+
+  it("hold for what the history of the state tells, from each revision to each", () => {
+    for (const prefix of ["", "k", "o", "z"]) {
+      for (let from = 1; from <= 7; from++) {
+        for (let to = from; to <= 7; to++) {
+          const stream = created(from, prefix);
+          tell(stream, to, changes(from, to, prefix));
+          tell(stream, 7, changes(to + 1, 7, prefix));
+        }
+      }
+    }
+    const now = opened(0, "", 7);
+    rules.onMessage(now, { kind: "created", changes: [], revision: 7 });
+    tell(created(20), 19, []);
+    expect(rules.told).to.be.above(100);
+    expect(rules.revision).to.equal(7);
+  });
+
+  it("S37: tell each change once, in order, and leave none out", () => {
+    const all = changes(1, 7);
+    const rule = "S37 each change is told once, in order, and none is left out";
+    broken(rule, () => tell(created(1), 7, all.slice(1)));
+    broken(rule, () => tell(created(1), 7, all.toReversed()));
+    broken(rule, () => tell(created(1), 7, [...all, ...all]));
+    broken(rule, () => tell(created(1), 6, all));
+    broken(rule, () => tell(created(1), 7, []));
+    broken(rule, () => tell(created(1, "k"), 7, all));
+    broken(rule, () => tell(created(5), 7, all));
+    broken(rule, () => {
+      const [first, ...rest] = all;
+      const { change, tickMs } = first as SharedChange;
+      tell(created(1), 7, [new SharedChange({ ...change, previous: change.current }, tickMs), ...rest]);
+    });
+  });
+
+  it("S37: tell nothing again, and nothing before it has happened", () => {
+    const stream = created(1);
+    tell(stream, 7, changes(1, 7));
+    broken("S37 what has been told is not told again", () => tell(stream, 5, []));
+    broken("S37 nothing is told before it has happened", () => tell(stream, 8, []));
+  });
+
+  it("begin a watch where it was asked to, before anything is told", () => {
+    const rule = "a watch begins where it was asked to";
+    broken(rule, () => rules.onMessage(opened(3), { kind: "created", changes: [], revision: 3 }));
+    broken(rule, () => rules.onMessage(opened(0, "", 5), { kind: "created", changes: [], revision: 4 }));
+    broken("a watch is created before anything is told", () => tell(opened(0), 7, changes(1, 7)));
+  });
+
+  it("S37: refuse only what is not kept, and tell where to go on", () => {
+    log.lead({ kind: "trim-history", countMax: 2 });
+    expect(rules.compactRevision).to.equal(4);
+    const compacted = (revision: number) => {
+      return new CoordinationError("COMPACTED", "", { details: new Map([["compact_revision", String(revision)]]) });
+    };
+    rules.onEnd(opened(2), compacted(4));
+    const rule = "S37 only what is not kept is refused";
+    broken(rule, () => rules.onEnd(opened(4), compacted(4)));
+    broken(rule, () => rules.onEnd(opened(2), compacted(5)));
+    const ends = (revision: number) => {
+      return new CoordinationError("SHUTTING_DOWN", "", { details: new Map([["resume_revision", String(revision)]]) });
+    };
+    rules.onEnd(created(5), ends(5));
+    broken("S37 a watch goes on behind what was told", () => rules.onEnd(created(5), ends(6)));
+  });
+});

@@ -1,0 +1,338 @@
+/**
+ * Watchers of keys at a simulated cluster: each reads one stream after the other, at any member, quickly or slowly, and
+ * goes on behind what it was told last. What a member sends is judged when it is sent; what arrives, in which order and
+ * when, goes into histories.
+ */
+
+import { type KeyContent, type WatchedChange, watchCheck } from "../history/index.ts";
+import { CoordinationError, type KeyChange, type StoredKey } from "../src/state/index.ts";
+import type { WatchMessage } from "../src/watch/index.ts";
+import type { Calls } from "./calls.ts";
+import type { EventHeap } from "./event-heap.ts";
+import type { KeyHistory } from "./key-history.ts";
+import type { WatchPlan } from "./plan.ts";
+import type { Process } from "./process.ts";
+import { type RandomStream, streamOf } from "./random.ts";
+import type { Requests } from "./requests.ts";
+import { must } from "./rule-violation.ts";
+import type { Trace } from "./trace.ts";
+import type { SentStream, WatchRules } from "./watch-rules.ts";
+
+export interface WatchersOptions {
+  readonly heap: EventHeap;
+  /** For how long messages take. */
+  readonly random: RandomStream;
+  readonly trace: Trace;
+  readonly calls: Calls;
+  readonly requests: Requests;
+  readonly rules: WatchRules;
+  readonly history: KeyHistory;
+  readonly plan: WatchPlan;
+  /** Processes that are up. */
+  readonly processes: () => readonly Process[];
+}
+
+/** What a watcher was told in one stream. */
+interface Told {
+  readonly startRevision: number;
+  readonly startMs: number;
+  readonly messages: {
+    readonly kind: WatchMessage["kind"];
+    readonly revision: number;
+    readonly changes: readonly WatchedChange[];
+    readonly atMs: number;
+  }[];
+  compactRevision?: number;
+}
+
+interface Stream {
+  readonly process: Process;
+  readonly told: Told;
+  /** Nothing of it concerns the watcher any more. */
+  isOver: boolean;
+  /** When the last message arrives, so that none overtakes another. */
+  arrivesMs: number;
+  /** Tells the member that the watcher is gone. */
+  close: () => void;
+}
+
+interface Watcher {
+  readonly id: number;
+  readonly prefix: string;
+  readonly progressIntervalMs: number;
+  /** What the present decisions follow from. */
+  random: RandomStream;
+  /** How long it takes for a message in the mean, in milliseconds. */
+  takeMs: number;
+  stream: Stream | null;
+  isOpening: boolean;
+  /** Where it goes on; 0 = from now on. */
+  next: number;
+  readonly streams: Told[];
+}
+
+const PREFIXES = ["", "", "key-", "key-0", "guarded-", "none"];
+const INTERVALS_MS = [100, 300, 1_000];
+const OPEN_MS = 3_000;
+const WAY_MS = 2;
+const AGAIN_MS = 100;
+/** How slow a slow watcher is at most, in milliseconds a message. */
+const SLOW_MS = 3_000;
+
+export class Watchers {
+  readonly #options: WatchersOptions;
+  readonly #watchers = new Map<number, Watcher>();
+  /** Everybody is quick, and goes on at once where a stream has ended. */
+  #isCalm = false;
+  #isStopped = false;
+
+  constructor(options: WatchersOptions) {
+    this.#options = options;
+  }
+
+  /** Streams that were opened, or refused because of what they asked for. */
+  get streams(): number {
+    return [...this.#watchers.values()].reduce((sum, { streams }) => sum + streams.length, 0);
+  }
+
+  /** The watcher is to do something now. */
+  act(id: number, draw: number): void {
+    const watcher = this.#watcherOf(id, draw);
+    if (this.#isCalm) {
+      return;
+    }
+    watcher.random = streamOf(draw);
+    const { random, stream } = watcher;
+    if (stream === null) {
+      this.#open(watcher);
+    } else if (random.chance(0.5)) {
+      watcher.takeMs = random.chance(0.5) ? random.between(0, 5) : random.between(5, SLOW_MS);
+    } else if (random.chance(0.6)) {
+      this.#leave(watcher, stream);
+    }
+  }
+
+  /** From now on everybody is quick. */
+  calm(): void {
+    this.#isCalm = true;
+    for (const watcher of this.#watchers.values()) {
+      watcher.takeMs = 0;
+      if (watcher.stream === null) {
+        this.#open(watcher);
+      }
+    }
+  }
+
+  /** Whether everybody has a stream and was told everything up to the revision. */
+  areCaughtUp(revision: number): boolean {
+    return [...this.#watchers.values()].every(({ stream, next }) => stream !== null && next > revision);
+  }
+
+  /** Nobody watches any more. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const { stream } of this.#watchers.values()) {
+      if (stream !== null) {
+        stream.isOver = true;
+      }
+    }
+  }
+
+  /** The process is no more, and what it has sent last may be lost. */
+  onDeath(process: Process): void {
+    for (const watcher of this.#watchers.values()) {
+      const { stream } = watcher;
+      if (stream?.process === process) {
+        this.#end(watcher, stream);
+      }
+    }
+  }
+
+  /** Raises a RuleViolation if the watchers were told what no cluster could have told them. */
+  check(driftShare: number): void {
+    const { rules, history } = this.#options;
+    const watchings = [...this.#watchers.values()].map(({ id, prefix, streams }) => {
+      return { client: `w${id}`, prefix, streams };
+    });
+    const limits = { clockDrift: driftShare, clockResolutionMs: 1, compactRevisionMax: rules.compactRevision };
+    const wrong = watchCheck(watchings, history.operations, limits);
+    must(wrong.length === 0, "history: watchers could have been told so", () => wrong.join("\n"));
+  }
+
+  #watcherOf(id: number, draw: number): Watcher {
+    const known = this.#watchers.get(id);
+    if (known !== undefined) {
+      return known;
+    }
+    const random = streamOf(draw);
+    const { revision } = this.#options.rules;
+    const watcher: Watcher = {
+      ...{ id, random, isOpening: false, stream: null, streams: [] },
+      prefix: random.pick(PREFIXES) ?? "",
+      progressIntervalMs: random.pick(INTERVALS_MS) ?? 1_000,
+      takeMs: random.between(0, 5),
+      // From now on, from far back, or from what has not happened yet.
+      next: random.pick([0, 0, 1, Math.max(1, revision - 20), revision + 10]) ?? 0,
+    };
+    this.#watchers.set(id, watcher);
+    return watcher;
+  }
+
+  // ---- Opening and leaving ----
+
+  #open(watcher: Watcher): void {
+    const { calls, processes } = this.#options;
+    const process = watcher.random.pick(processes());
+    if (watcher.isOpening || this.#isStopped) {
+      return;
+    }
+    if (process === undefined) {
+      this.#openAgain(watcher);
+      return;
+    }
+    watcher.isOpening = true;
+    const floor = this.#options.requests.floor;
+    const startMs = this.#options.heap.nowMs;
+    calls.call<Stream | CoordinationError>(
+      process,
+      `watch "${watcher.prefix}" from ${watcher.next}`,
+      OPEN_MS,
+      (deadlineMs, done) => {
+        process.replica.readBarrier(deadlineMs, (error) => {
+          done(error ?? this.#openAt(watcher, process, floor, startMs));
+        });
+      },
+      (answer) => {
+        watcher.isOpening = false;
+        if (answer === null || answer instanceof CoordinationError) {
+          this.#openAgain(watcher);
+        } else if (answer.isOver || answer.process.loop.isDead) {
+          // It has ended already, or its process has.
+          answer.isOver = true;
+          this.#openAgain(watcher);
+        } else {
+          watcher.stream = answer;
+        }
+      },
+    );
+  }
+
+  #openAgain(watcher: Watcher): void {
+    this.#options.heap.after(watcher.random.exponential(AGAIN_MS), () => {
+      if (watcher.stream === null) {
+        this.#open(watcher);
+      }
+    });
+  }
+
+  /** The stream, or why there is none. */
+  #openAt(watcher: Watcher, process: Process, floor: number, startMs: number): Stream | CoordinationError {
+    const { heap, rules, trace } = this.#options;
+    const { prefix, progressIntervalMs, next: startRevision } = watcher;
+    const told: Told = { startRevision, startMs, messages: [] };
+    const stream: Stream = { process, told, isOver: false, arrivesMs: heap.nowMs, close: () => undefined };
+    const sent: SentStream = { member: process.memberId, prefix, startRevision, floor, next: 0 };
+    trace.say(process.memberId, "is watched", [watcher.id, startRevision], () => {
+      return `by w${watcher.id}: "${prefix}" from ${startRevision}`;
+    });
+    rules.onOpen(sent);
+    const request = { namespace: "default", prefix: Buffer.from(prefix), startRevision, progressIntervalMs };
+    try {
+      stream.close = process.watchHub.open(request, {
+        send: (message, taken) => {
+          rules.onMessage(sent, message);
+          this.#arrive(stream, () => this.#take(watcher, stream, message, taken));
+        },
+        recheck: () => undefined,
+        end: (error) => {
+          rules.onEnd(sent, error);
+          this.#arrive(stream, () => this.#onEnd(watcher, stream, error));
+        },
+      });
+    } catch (error) {
+      if (!(error instanceof CoordinationError)) {
+        throw error;
+      }
+      rules.onEnd(sent, error);
+      if (error.reason === "COMPACTED") {
+        watcher.streams.push(told);
+        this.#onCompacted(watcher, told, error);
+      }
+      return error;
+    }
+    watcher.streams.push(told);
+    return stream;
+  }
+
+  /** The watcher goes away, and comes back to another member. */
+  #leave(watcher: Watcher, stream: Stream): void {
+    const { process, close } = stream;
+    process.loop.arrive(close);
+    this.#end(watcher, stream);
+  }
+
+  #end(watcher: Watcher, stream: Stream): void {
+    stream.isOver = true;
+    if (watcher.stream === stream) {
+      watcher.stream = null;
+      this.#openAgain(watcher);
+    }
+  }
+
+  // ---- What arrives ----
+
+  /** Something comes to the watcher, behind what was sent before it. */
+  #arrive(stream: Stream, action: () => void): void {
+    const { heap, random } = this.#options;
+    stream.arrivesMs = Math.max(stream.arrivesMs, heap.nowMs + random.exponential(WAY_MS));
+    heap.at(stream.arrivesMs, () => {
+      if (!stream.isOver) {
+        action();
+      }
+    });
+  }
+
+  #take(watcher: Watcher, stream: Stream, { kind, revision, changes }: WatchMessage, taken: () => void): void {
+    const { heap, random, trace } = this.#options;
+    const { memberId, loop } = stream.process;
+    trace.say(memberId, "has told", [watcher.id, revision, changes.length], () => {
+      return `w${watcher.id} ${kind} up to ${revision}: ${changes.length} changes`;
+    });
+    const told = changes.map(({ change }) => toldOf(change));
+    stream.told.messages.push({ kind, revision, changes: told, atMs: heap.nowMs });
+    watcher.next = revision + 1;
+    heap.after(random.exponential(watcher.takeMs), () => loop.arrive(taken));
+  }
+
+  #onEnd(watcher: Watcher, stream: Stream, error: CoordinationError): void {
+    const { memberId, loop } = stream.process;
+    this.#options.trace.say(memberId, "watches no more for", [watcher.id], () => `w${watcher.id}: ${error.reason}`);
+    if (error.reason === "COMPACTED") {
+      this.#onCompacted(watcher, stream.told, error);
+    }
+    loop.arrive(stream.close);
+    this.#end(watcher, stream);
+  }
+
+  #onCompacted(watcher: Watcher, told: Told, { details }: CoordinationError): void {
+    const compactRevision = Number(details.get("compact_revision"));
+    // Who was told something asks once more from there, and is refused like everybody who asks for that.
+    if (told.messages.length === 0) {
+      told.compactRevision = compactRevision;
+      watcher.next = compactRevision;
+    }
+  }
+}
+
+function toldOf({ kind, current, previous }: KeyChange): WatchedChange {
+  const content = contentOf(current);
+  return { kind, key: textOf(current.key), content, previous: previous === null ? null : contentOf(previous) };
+}
+
+function contentOf({ value, createRevision, modRevision, version }: StoredKey): KeyContent {
+  return { value: textOf(value), createRevision, modRevision, version };
+}
+
+function textOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString();
+}

@@ -1,0 +1,60 @@
+/** For specs: commands that a state machine executes one by one, and a witness that is told of them, truly or not. */
+
+import {
+  type ClientOperation,
+  type ClusterOperation,
+  type Command,
+  DEFAULT_STATE_LIMITS,
+  type Outcome,
+  type StateLimits,
+} from "../src/state/index.ts";
+import { AppliedLog, OWNER, requestOf } from "../test/index.ts";
+import type { ExecutedCommand, Witness } from "./live-replay.ts";
+
+/** How a command is sent, and what the witness is told instead of what came of it. */
+export interface Manner {
+  /** Number of its request, else a new one; and of its attempt. */
+  readonly request?: number;
+  readonly seq?: number;
+  readonly pretend?: (executed: ExecutedCommand) => Partial<ExecutedCommand>;
+}
+
+export class WitnessedLog {
+  readonly log: AppliedLog;
+  readonly #witness: Witness;
+  #requests = 1_000;
+
+  constructor(witness: Witness, limits: StateLimits = DEFAULT_STATE_LIMITS) {
+    this.log = new AppliedLog(limits);
+    this.#witness = witness;
+  }
+
+  /** A client's command. */
+  ask(operation: ClientOperation, { request = this.#requests++, seq = request, pretend }: Manner = {}): Outcome {
+    const identity = requestOf(request);
+    this.log.origin = { memberId: 1, boot: 1, seq };
+    const command = { principal: OWNER, request: identity, operation };
+    return this.#execute(command, () => this.log.execute(operation, { request: identity }), pretend) as Outcome;
+  }
+
+  /** What the cluster proposes by itself. */
+  lead(operation: ClusterOperation, pretend?: Manner["pretend"]): void {
+    this.log.origin = { memberId: 1, boot: 1, seq: this.#requests++ };
+    this.#execute({ principal: null, request: null, operation }, () => this.log.lead(operation), pretend);
+  }
+
+  #execute(command: Command, execute: () => Outcome | null, pretend: Manner["pretend"]): Outcome | null {
+    const { log } = this;
+    this.#witness.before?.(command, log.store);
+    const { revision } = log;
+    log.settled.splice(0);
+    const outcome = execute();
+    const { origin, progress, settled } = log;
+    const executed = {
+      ...{ index: log.rows.length, origin, tickMs: progress.tickMs, revision, revisionAfter: log.revision },
+      ...{ command, outcome, settled: [...settled] },
+    };
+    this.#witness.after({ ...executed, ...pretend?.(executed) }, log.store);
+    return outcome;
+  }
+}

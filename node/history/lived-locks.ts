@@ -37,6 +37,8 @@ const WAY_MS_MAX = 20;
 const REST_MS_MAX = 150;
 /** How long after its start an operation of unknown outcome may be executed. */
 const LATE_MS_MAX = 600;
+/** How long after an attempt the next one of the request may come: a hold may be lost in between. */
+const RETRY_MS_MAX = 2_500;
 const NOT_EXECUTED_PERCENT = 3;
 const WAITS_MS = [0, 0, 300, 1_000, 3_000] as const;
 const TTLS_MS = [1_000, 2_000] as const;
@@ -141,7 +143,18 @@ class Life {
       return;
     }
     this.#after(this.#random(WAY_MS_MAX), () => {
-      this.#execute(operation, (answer) => end({ kind: "ok", answer }));
+      const isRepeated = this.#random(5) === 0;
+      const seq = this.#execute(operation, (answer) => {
+        if (!isRepeated) {
+          end({ kind: "ok", answer });
+        }
+      });
+      if (isRepeated) {
+        this.#after(this.#random(RETRY_MS_MAX), () => {
+          const told = (answer: LockAnswer) => ("isRepeated" in answer ? { ...answer, isRepeated } : answer);
+          this.#execute(operation, (answer) => end({ kind: "ok", answer: told(answer) }), seq);
+        });
+      }
     });
   }
 
@@ -214,8 +227,11 @@ class Life {
     }
   }
 
-  /** Executes it now, and tells the answer when there is one; returns the number of the attempt. */
-  #execute(operation: LockOperation, answered: (answer: LockAnswer) => void): number {
+  /**
+   * Executes it now, by an attempt of a request of its own or of that of another attempt, and tells the answer when there
+   * is one; returns the number of the attempt.
+   */
+  #execute(operation: LockOperation, answered: (answer: LockAnswer) => void, request?: number): number {
     this.#attempts++;
     const seq = this.#attempts;
     const { log, rw } = this.#lock;
@@ -231,7 +247,7 @@ class Life {
         answered({ kind: answer.kind === "put-key" ? "written" : "released", revision: answer.revision });
       }
     };
-    const request = { request: requestOf(seq) };
+    const asking = { request: requestOf(request ?? seq) };
     switch (operation.kind) {
       case "acquire":
       case "change": {
@@ -240,7 +256,7 @@ class Life {
           operation.kind === "acquire"
             ? { owner: operation.owner, waitMs: operation.waitMs }
             : { fencingToken: operation.token };
-        const outcome = log.execute(acquireLock({ mode: operation.mode, ttlSeconds, ...asked }), request);
+        const outcome = log.execute(acquireLock({ mode: operation.mode, ttlSeconds, ...asked }), asking);
         if (!(outcome.answer instanceof CoordinationError) && outcome.answer.kind === "queued-lock") {
           this.#waits.set(seq, tell);
         } else {
@@ -249,10 +265,10 @@ class Life {
         break;
       }
       case "release":
-        tell(log.execute(releaseLock({ rw, fencingToken: operation.token }), request));
+        tell(log.execute(releaseLock({ rw, fencingToken: operation.token }), asking));
         break;
       case "force-release":
-        tell(log.execute({ kind: "force-release-lock", ...NAMED, rw, fencingToken: 0, reason: "" }, request));
+        tell(log.execute({ kind: "force-release-lock", ...NAMED, rw, fencingToken: 0, reason: "" }, asking));
         break;
       case "guarded-write":
         tell(
@@ -262,7 +278,7 @@ class Life {
               ...{ ttlSeconds: 0, expectedModRevision: undefined, returnPrevious: false },
               guard: { lockName: NAMED.name, fencingToken: operation.token, rw },
             },
-            request,
+            asking,
           ),
         );
         break;

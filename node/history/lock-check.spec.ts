@@ -122,6 +122,20 @@ const HISTORIES: readonly (readonly [
     "no hold beside",
   ],
   [
+    "who is told that its hold is lost may have become a reader before",
+    [
+      WRITTEN,
+      [change(5, "read"), 20, 1_090, refused("LOCK_LOST")],
+      [acquire("r", "read"), 30, 40, acquired(["r", 7, "read"], [["w", 5, "read"]])],
+    ],
+    [
+      WRITTEN,
+      [change(5, "write"), 20, 1_090, refused("LOCK_LOST")],
+      [acquire("r", "read"), 30, 40, acquired(["r", 7, "read"], [["w", 5, "read"]])],
+    ],
+    "no hold beside",
+  ],
+  [
     "an upgrade ends the hold for reading",
     [READ, [change(5, "write"), 20, 30, acquired(["r", 6, "write"])], [guarded(6), 40, 50, written(7)]],
     [

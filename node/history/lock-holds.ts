@@ -115,7 +115,7 @@ export class Hold {
   #lives(grant: LockRecord): readonly { readonly record: LockRecord; readonly ttlMs: number }[] {
     const renewals = this.changes.filter(isRenewal);
     return [grant, ...renewals]
-      .filter((one) => !renewals.some((next) => next.outcome.kind === "ok" && next.startMs > one.endMs))
+      .filter((one) => !renewals.some((next) => !mayHaveChanged(next) && next.startMs > one.endMs))
       .map((record) => ({ record, ttlMs: "ttlMs" in record.operation ? record.operation.ttlMs : 0 }));
   }
 }
@@ -148,9 +148,19 @@ export function holdsOf(records: readonly LockRecord[]): readonly Hold[] {
 function isRenewal(record: LockRecord): boolean {
   const answer = lockAnswerOf(record);
   const { operation } = record;
-  return (
-    operation.kind === "change" && (answer === null || (answer.kind === "acquired" && answer.token === operation.token))
-  );
+  if (operation.kind !== "change") {
+    return false;
+  }
+  return mayHaveChanged(record) || (answer?.kind === "acquired" && answer.token === operation.token);
+}
+
+/**
+ * Whether nobody was told what the change has done. Who is told that the hold is lost may have changed it by an earlier
+ * attempt, and lost it then.
+ */
+function mayHaveChanged(record: LockRecord): boolean {
+  const answer = lockAnswerOf(record);
+  return answer === null || (answer.kind === "refused" && answer.reason === "LOCK_LOST");
 }
 
 function noteSights(record: LockRecord, holdOf: (token: number) => Hold): void {
@@ -159,11 +169,8 @@ function noteSights(record: LockRecord, holdOf: (token: number) => Hold): void {
   for (const { token, mode } of viewOf(record)?.holds ?? []) {
     holdOf(token).see(record, viewOf(record)?.revision ?? null, mode);
   }
-  if (operation.kind === "change") {
-    const isRefused = answer?.kind === "refused";
-    if (!isRefused) {
-      holdOf(operation.token).changes.push(record);
-    }
+  if (operation.kind === "change" && (answer?.kind !== "refused" || mayHaveChanged(record))) {
+    holdOf(operation.token).changes.push(record);
   }
   switch (answer?.kind) {
     case "acquired": {
@@ -198,15 +205,14 @@ function noteSights(record: LockRecord, holdOf: (token: number) => Hold): void {
 function noteEnders(record: LockRecord, holds: readonly Hold[]): void {
   const { operation } = record;
   const answer = lockAnswerOf(record);
-  const isIdle = answer?.kind === "refused" || answer?.kind === "nothing-released";
-  if (isIdle) {
-    return;
-  }
-  if (!("token" in operation) || operation.kind === "guarded-write") {
+  if (!("token" in operation) || operation.kind === "guarded-write" || answer?.kind === "nothing-released") {
     return;
   }
   // Of the changes only an upgrade ends the hold that it is of.
-  const isEnder = operation.kind !== "change" || (operation.mode === "write" && !isKnownRenewal(record));
+  const isEnder =
+    operation.kind === "change"
+      ? operation.mode === "write" && (mayHaveChanged(record) || isUpgrade(record))
+      : answer?.kind !== "refused";
   for (const hold of isEnder ? holds : []) {
     const isNamed = operation.token === 0 || operation.token === hold.token;
     if (isNamed && !isBeforeGrant(record, hold)) {
@@ -222,8 +228,8 @@ function isBeforeGrant(record: LockRecord, { token, grants }: Hold): boolean {
   return isOver || record.endMs < (grants[0]?.startMs ?? Number.NEGATIVE_INFINITY);
 }
 
-function isKnownRenewal(record: LockRecord): boolean {
-  return lockAnswerOf(record) !== null && isRenewal(record);
+function isUpgrade(record: LockRecord): boolean {
+  return lockAnswerOf(record)?.kind === "acquired" && !isRenewal(record);
 }
 
 /** Notes for each hold that the operation has shown that it is not live any more. */

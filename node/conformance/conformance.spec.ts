@@ -17,7 +17,7 @@ const SCOPES = [
   { namespaces: ["*"], access: ["read", "write"] },
   { namespaces: ["prod-eu"], access: ["read", "write", "admin"] },
 ];
-const START_LIMIT_MS = 120_000; // Three processes that start on cores which other tests keep busy.
+const START_LIMIT_MS = 300_000; // Three processes that start twice, on cores which other tests keep busy.
 
 describe("the contract, at a cluster of three members", function () {
   this.timeout(START_LIMIT_MS);

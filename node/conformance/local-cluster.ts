@@ -16,6 +16,8 @@ import { claimsOf, type Target, until } from "./harness/index.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../local/main.ts", import.meta.url));
 const READY = "Quoin is ready\n";
+/** The launcher gives up after two minutes, and says why. */
+const READY_LIMIT_MS = 180_000;
 /** In seconds; the shortest that there is, for a token that is to expire soon. */
 const SHORT_LIFE = 1;
 
@@ -86,12 +88,13 @@ export class LocalConformanceCluster {
         printed += text;
       });
     }
-    await until("the cluster to be ready", () => {
+    const isReady = (): boolean => {
       if (hasEnded(launcher)) {
         throw new Error(`the cluster did not start:\n${printed}`);
       }
       return printed.includes(READY);
-    });
+    };
+    await until("the cluster to be ready", isReady, READY_LIMIT_MS);
   }
 
   async #stop(): Promise<void> {

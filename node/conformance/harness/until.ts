@@ -10,8 +10,9 @@ const LIMIT_MS = 100_000;
 export async function until<Found>(
   what: string,
   attempt: () => Found | null | undefined | false | Promise<Found | null | undefined | false>,
+  limitMs = LIMIT_MS,
 ): Promise<Found> {
-  const deadlineMs = performance.now() + LIMIT_MS;
+  const deadlineMs = performance.now() + limitMs;
   for (;;) {
     const found = await attempt();
     if (found !== null && found !== undefined && found !== false) {

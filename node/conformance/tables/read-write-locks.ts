@@ -166,6 +166,9 @@ const acquiring: Table = {
       await place.ask(releaseRWLock, { ...lock, owner: "w1" });
       const [one, two] = await Promise.all(readers.map((reader) => reader.granted()));
       expect([one?.acquired, two?.acquired]).to.deep.equal([true, true]);
+      for (const granted of [written, one, two]) {
+        expect(granted?.revision, "each at its own revision").to.equal(granted?.fencingToken);
+      }
       const tokens = [written, one, two].map((granted) => granted?.fencingToken ?? 0n);
       expect(
         tokens.toSorted((a, b) => Number(a - b)),
@@ -220,6 +223,7 @@ const acquiring: Table = {
       const down = await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "w", fencingToken });
       expect([down.acquired, down.fencingToken, down.mode]).to.deep.equal([true, fencingToken, READ]);
       const granted = await reader.granted();
+      expect(down.revision < granted.revision, "the downgrade has a revision of its own").to.equal(true);
       expect(granted.fencingToken > fencingToken).to.equal(true);
       expect((await place.ask(describeRWLock, lock)).holders.map(({ owner }) => owner)).to.deep.equal(["w", "r"]);
     },

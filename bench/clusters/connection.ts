@@ -32,10 +32,13 @@ export interface Swapped {
   readonly revision: bigint;
 }
 
+/** A lock that nobody gives back for so long is not measured but lost. */
+export const LOCK_WAIT_MS = 60_000;
+
 export interface Locks {
   /** Makes a lock of this name and returns the revision after it; null where locks need not be made. */
   create(name: string): Promise<bigint | null>;
-  /** Takes the lock, or waits for it in a queue. Not to get it in a minute is an error. */
+  /** Takes the lock, or waits for it in a queue. Not to get it within LOCK_WAIT_MS is an error. */
   acquire(name: string): Promise<Hold>;
   /** How many requests wait behind the holder. */
   countWaiters(name: string): Promise<number>;

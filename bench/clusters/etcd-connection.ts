@@ -4,7 +4,17 @@
  */
 
 import { Metadata } from "@grpc/grpc-js";
-import type { Connection, Found, Hold, Keys, Locks, Swapped, WatchConnection, WatchListener } from "./connection.ts";
+import {
+  type Connection,
+  type Found,
+  type Hold,
+  type Keys,
+  LOCK_WAIT_MS,
+  type Locks,
+  type Swapped,
+  type WatchConnection,
+  type WatchListener,
+} from "./connection.ts";
 import {
   decodeLeaseGrantResponse,
   decodeLockResponse,
@@ -33,7 +43,12 @@ import { openWatch } from "./watch-message.ts";
 /** No lease ends while anything is measured. */
 const LEASE_SECONDS = 3_600n;
 
-type Ask = <Response>(path: string, request: Buffer, decode: (message: Buffer) => Response) => Promise<Response>;
+type Ask = <Response>(
+  path: string,
+  request: Buffer,
+  decode: (message: Buffer) => Response,
+  timeoutMs?: number,
+) => Promise<Response>;
 
 export class EtcdConnection implements Connection {
   readonly endpoint: string;
@@ -46,8 +61,8 @@ export class EtcdConnection implements Connection {
   constructor(endpoint: string) {
     this.endpoint = endpoint;
     this.#calls = new UnaryCalls(endpoint);
-    this.#ask = (path, request, responseDeserialize) =>
-      this.#calls.call({ path, requestSerialize: asIs, responseDeserialize }, request, new Metadata());
+    this.#ask = (path, request, responseDeserialize, timeoutMs) =>
+      this.#calls.call({ path, requestSerialize: asIs, responseDeserialize }, request, new Metadata(), timeoutMs);
     this.keys = new EtcdKeys(this.#ask);
     this.locks = new EtcdLocks(this.#ask);
   }
@@ -104,7 +119,7 @@ class EtcdLocks implements Locks {
       throw new Error(`etcd granted no lease: ${lease.error}`);
     }
     const request = encodeLockRequest(name, lease.id);
-    const { key, revision } = await this.#ask("/v3lockpb.Lock/Lock", request, decodeLockResponse);
+    const { key, revision } = await this.#ask("/v3lockpb.Lock/Lock", request, decodeLockResponse, LOCK_WAIT_MS);
     return { token: revision, release: () => this.#release(key) };
   }
 

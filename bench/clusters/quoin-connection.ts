@@ -14,14 +14,22 @@ import {
   serviceDefinitions,
   WriteMemoryRequest,
 } from "@quoin/proto";
-import type { Connection, Found, Hold, Keys, Locks, RegionPart, Regions, Swapped } from "./connection.ts";
+import {
+  type Connection,
+  type Found,
+  type Hold,
+  type Keys,
+  LOCK_WAIT_MS,
+  type Locks,
+  type RegionPart,
+  type Regions,
+  type Swapped,
+} from "./connection.ts";
 import { NAMESPACE, quoinHeaders } from "./quoin-headers.ts";
 import { type Method, UnaryCalls } from "./unary-calls.ts";
 
 const { KeyValueService, LockService, MemoryService } = serviceDefinitions;
 const namespace = NAMESPACE;
-/** A lock that nobody gives back for so long is not measured but lost. */
-const LOCK_WAIT_MS = 60_000n;
 
 type Ask = <Request, Response>(method: Method<Request, Response>, request: Request) => Promise<Response>;
 
@@ -87,7 +95,7 @@ class QuoinLocks implements Locks {
   }
 
   async acquire(name: string): Promise<Hold> {
-    const request = AcquireLockRequest.fromPartial({ namespace, name, waitMs: LOCK_WAIT_MS });
+    const request = AcquireLockRequest.fromPartial({ namespace, name, waitMs: BigInt(LOCK_WAIT_MS) });
     const { acquired, fencingToken } = await this.#ask(LockService.acquireLock, request);
     if (!acquired) {
       throw new Error(`${name} was not to be had within ${LOCK_WAIT_MS} ms`);

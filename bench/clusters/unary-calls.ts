@@ -21,11 +21,12 @@ export class UnaryCalls {
     this.#client = new Client(endpoint, credentials.createInsecure(), OPTIONS);
   }
 
-  /** Rejects with the error of the call; nothing is retried. */
+  /** Rejects with the error of the call, which is made once. `timeoutMs` null = it may take as long as it takes. */
   call<Request, Response>(
     { path, requestSerialize, responseDeserialize }: Method<Request, Response>,
     request: Request,
     metadata: Metadata,
+    timeoutMs: number | null = null,
   ): Promise<Response> {
     return new Promise((resolve, reject) => {
       const answer = (error: Error | null, response: Response | undefined): void => {
@@ -35,7 +36,8 @@ export class UnaryCalls {
           reject(error ?? new Error(`${path} was answered with nothing`));
         }
       };
-      this.#client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, answer);
+      const options = timeoutMs === null ? {} : { deadline: Date.now() + timeoutMs };
+      this.#client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, options, answer);
     });
   }
 

@@ -6,7 +6,7 @@ import type { Place } from "./scenario.ts";
 /** Few requests share a connection, as with real clients. */
 const IN_FLIGHT_PER_CONNECTION = 4;
 
-/** Opens the connections for so many requests in flight, those to one member never in a row. */
+/** Opens the connections for so many requests in flight, to each member in turn. */
 export async function connectAll({ cluster, members }: Place, inFlight: number): Promise<readonly Connection[]> {
   const perMember = Math.ceil(inFlight / IN_FLIGHT_PER_CONNECTION / members.length);
   const connections: Connection[] = [];

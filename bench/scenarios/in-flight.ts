@@ -1,6 +1,7 @@
+/** How scenarios of independent operations differ: one at a time shows the latency, many at once the throughput. */
+
 import type { Concurrency } from "./scenario.ts";
 
-/** How scenarios of independent requests differ: one shows the latency, many the throughput. */
 export const IN_FLIGHT: Concurrency = {
   name: "in flight",
   flag: "--in-flight",

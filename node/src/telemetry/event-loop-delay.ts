@@ -5,8 +5,11 @@
  * or when it is asked for, and is told once. Work of other threads is not seen.
  */
 
-/** How often `beat` is to be called, in milliseconds. A delay is understated by this much at most. */
-export const BEAT_INTERVAL_MS = 10;
+/**
+ * How often `beat` is to be called, in milliseconds. A delay is understated by this much at most, which is little beside
+ * those that matter; an idle member should not wake up more often for it.
+ */
+export const BEAT_INTERVAL_MS = 20;
 
 export class EventLoopDelay {
   readonly #monotonicMs: () => number;

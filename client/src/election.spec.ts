@@ -96,7 +96,8 @@ describe("Election", function () {
       const acquire = member.scripts.acquireLock!;
       member.scripts.acquireLock = (request, call) => {
         turns += 1;
-        return turns <= 2 ? { acquired: false } : acquire(request, call);
+        if (turns === 2) refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
+        return turns < 3 ? { acquired: false } : acquire(request, call);
       };
       await election.campaign("here");
       expect(turns).to.equal(3);

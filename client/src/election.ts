@@ -39,6 +39,12 @@ interface ElectionParts {
 /** The longest wait of one request for the lock, in milliseconds: with its deadline, less than the hour that is allowed. */
 const longestWaitMs = 3_000_000;
 
+/**
+ * Reasons for which a candidate waits anew: others led all the time, or it was elected while nobody could tell it, and that
+ * was over before somebody could.
+ */
+const waitedInVainReasons: ReadonlySet<string> = new Set(["NOT_ACQUIRED", "LOCK_LOST"]);
+
 /** How often the lock and the key are read when another leader came in between: more changes in a row are no answer. */
 const readsMax = 3;
 
@@ -157,7 +163,7 @@ export class Election {
       } catch (thrown) {
         const { reason } = QuoinError.from(thrown);
         if (reason === "LOCK_NOT_FOUND") await this.#createLock(options);
-        else if (reason !== "NOT_ACQUIRED" || waitMs !== undefined) throw thrown;
+        else if (waitMs !== undefined || !waitedInVainReasons.has(reason)) throw thrown;
       }
     }
   }

@@ -143,23 +143,41 @@ describe("LockHandle", function () {
     });
   }
 
-  it("outlives renewals that are refused for other reasons, if a later one succeeds", async () => {
+  it("outlives renewals that are refused for a while", async () => {
     const handle = await hold();
-    let refusals = 0;
+    const refusals: Refusal[] = [
+      { code: "UNAUTHENTICATED", reason: "TOKEN_EXPIRED" },
+      { code: "RESOURCE_EXHAUSTED", reason: "STORAGE_FULL" },
+    ];
+    let answered = 0;
     member.scripts.acquireLock = () => {
-      refusals += 1;
-      return refusals <= 2 ? refuse({ code: "PERMISSION_DENIED", reason: "ACCESS_DENIED" }) : granted(7n);
+      const refusal = refusals[answered];
+      answered += 1;
+      return refusal === undefined ? granted(7n) : refuse(refusal);
     };
-    runtime.advance(ttlMs / 3);
-    for (const round of [1, 2]) {
-      await until("a refusal", () => refusals === round && runtime.nextTimerMs !== undefined);
-      await until("the next try", () => {
-        runtime.advance(Math.min(runtime.nextTimerMs ?? 0, handle.remainingMs / 3));
-        return refusals > round;
-      });
+    for (const round of [1, 2, 3]) {
+      await until("the next try to be planned", () => runtime.timers === 2);
+      expect(runtime.nextTimerMs).to.be.closeTo(handle.remainingMs / 3, 1);
+      runtime.advance(runtime.nextTimerMs ?? 0);
+      await until("an answer", () => answered === round && runtime.timers === 2);
     }
-    await until("a renewal", () => handle.remainingMs > ttlMs / 2);
+    expect(handle.remainingMs).to.equal(ttlMs);
     expect(losses).to.deep.equal([]);
+  });
+
+  it("does not ask again when it may not, and is lost at its deadline", async () => {
+    const handle = await hold();
+    member.scripts.acquireLock = () => refuse({ code: "PERMISSION_DENIED", reason: "ACCESS_DENIED" });
+    runtime.advance(ttlMs / 3);
+    await until("the refusal", () => requests("acquireLock").length === 2);
+    // Answered after the refusal, on the same connection.
+    await failure(client.locks.describe("n", "l"));
+    expect(runtime.timers, "only the deadline is left").to.equal(1);
+    expect(handle.isHeld).to.equal(true);
+    runtime.advance(handle.remainingMs);
+    await until("the loss", () => losses.length === 1);
+    expect((losses[0]?.cause as QuoinError | undefined)?.reason).to.equal("ACCESS_DENIED");
+    expect(requests("acquireLock")).to.have.length(2);
   });
 
   describe("release", () => {

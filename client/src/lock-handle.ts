@@ -50,7 +50,7 @@ const renewAt = 1 / 3;
 /** Part of the remaining life that one member may take to answer a renewal: others must have their turn too. */
 const attemptShare = 1 / 4;
 
-/** A member that answers at all does so within this time, in milliseconds, also with a slow disk. */
+/** The least that a member may take for it, in milliseconds: less would give up members that are only a little slow. */
 const attemptTimeoutMinMs = 250;
 
 /** Pause before a renewal that was refused is tried again, in milliseconds: the deadline comes nearer, and the tries with it. */
@@ -89,7 +89,7 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
     this.#parts = parts;
     this.#grant = parts.grant;
     this.#watchDeadline();
-    this.#renewIn(this.remainingMs * renewAt);
+    this.#planRenewal();
   }
 
   /** Fencing token: greater than those of all earlier holds of any lock. */
@@ -162,18 +162,23 @@ export class LockHandle extends EventEmitter<{ lost: [error: QuoinError] }> impl
     const attemptTimeoutMs = Math.max(attemptTimeoutMinMs, timeoutMs * attemptShare);
     try {
       this.#grant = await change({ timeoutMs }, { maxAttempts: Number.POSITIVE_INFINITY, attemptTimeoutMs });
-      if (!this.#isOver) this.#watchDeadline();
     } catch (thrown) {
       const error = QuoinError.from(thrown);
       this.#lastFailure = error;
       if (!this.#isOver && lossReasons.has(error.reason)) this.#lose(error);
+      // Whoever may not do this will not be allowed to by asking again. The hold lasts until its deadline.
+      if (error.code !== "PERMISSION_DENIED") this.#planRenewal();
       throw error;
-    } finally {
-      if (!this.#isOver) this.#renewIn(Math.max(renewalPauseMinMs, this.remainingMs * renewAt));
     }
+    if (this.#isOver) return;
+    this.#lastFailure = undefined;
+    this.#watchDeadline();
+    this.#planRenewal();
   }
 
-  #renewIn(delayMs: number): void {
+  #planRenewal(): void {
+    if (this.#isOver) return;
+    const delayMs = Math.max(renewalPauseMinMs, this.remainingMs * renewAt);
     this.#cancelRenewal = this.#parts.runtime.after(delayMs, () => {
       const renewed = this.change(({ timeoutMs }, persistence) =>
         this.#parts.renew(this.token, { timeoutMs, signal: this.#end.signal }, persistence),

@@ -31,6 +31,9 @@ export function findLayers(): TestLayer[] {
   const crash = find(["node/test/crash/**/*.spec.ts", "node/test/storage/**/*.spec.ts"]);
   const cluster = find(["node/test/cluster/**/*.spec.ts", "node/nemesis/nemesis.spec.ts"]);
   const conformance = find(["node/conformance/**/*.spec.ts", "e2e/interop/**/*.spec.ts"]);
+  const processes = find(["node/test/**/*.spec.ts", "bench/scenarios/index.spec.ts"]).filter(
+    (file) => ![...cluster, ...crash].includes(file),
+  );
   const mutants = find(["node/sim/mutants/**/*.spec.ts"]);
   const simulator = find(
     ["corpus", "determinism", "main", "seed-processes", "sim"].map((name) => `node/sim/${name}.spec.ts`),
@@ -49,7 +52,7 @@ export function findLayers(): TestLayer[] {
         "node/history/**/*.spec.ts",
         "node/sim/**/*.spec.ts",
         "node/nemesis/**/*.spec.ts",
-      ]).filter((file) => ![...mutants, ...cluster, ...simulator].includes(file)),
+      ]).filter((file) => ![...mutants, ...cluster, ...simulator, ...processes].includes(file)),
       // Twenty times what the slowest of them, on a real disk, takes on an idle machine.
       timeoutMs: 30_000,
     },
@@ -60,11 +63,7 @@ export function findLayers(): TestLayer[] {
     // Several members as real processes, under load.
     { name: "cluster", files: cluster, timeoutMs: 180_000 },
     // Real processes as a user runs them.
-    {
-      name: "process",
-      files: find(["node/test/**/*.spec.ts"]).filter((file) => ![...cluster, ...crash].includes(file)),
-      timeoutMs: 120_000,
-    },
+    { name: "process", files: processes, timeoutMs: 120_000 },
     // Deliberate bugs, each against what is to catch it, in processes of their own.
     { name: "mutants", files: mutants, timeoutMs: 240_000 },
   ];

@@ -183,6 +183,22 @@ describe("watches", function () {
       expect(await batch).to.deep.include({ revision: 6 });
     });
 
+    it("waits longer each time when streams end as soon as they are in place", async () => {
+      const watch = await client.watch.keys("n");
+      runtime.chance = 0.5;
+      member.streams.watchKeys = ({ startRevision }, stream) => {
+        stream.send({ created: true, revision: startRevision - 1n });
+        streams.push(stream);
+        if (streams.length < 6) stream.fail(goingAway);
+      };
+      streams[0]?.fail(goingAway);
+      const batch = nextOf(watch);
+      await until("the last stream", () => streams.length === 6);
+      expect(runtime.pausesMs).to.deep.equal([25, 50, 100, 200, 400]);
+      streams[5]?.send(put("a", 11n));
+      expect((await batch).revision).to.equal(11);
+    });
+
     it("goes on when a stream just ends", async () => {
       const watch = await client.watch.keys("n");
       streams[0]?.end();

@@ -117,10 +117,10 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
   revision = 0;
   #next: number;
   #stream: MessageStream<Message> | undefined;
-  /** Where the last stream was asked for, and with which token. */
+  /** Where the stream was asked for, and with which token; undefined = it did not get that far. */
   #endpoint: string | undefined;
   #token: string | undefined;
-  /** Failures since the last message. */
+  /** Failures since a stream has told anything but that it is in place. */
   #failures = 0;
   #isTokenRefreshed = false;
 
@@ -169,7 +169,10 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
   async #message(attemptsMax: number, untilMs: number): Promise<Message> {
     for (;;) {
       try {
-        return await (this.#stream === undefined ? this.#open(untilMs) : this.#read(this.#silenceMs));
+        if (this.#stream === undefined) return await this.#open(untilMs);
+        const message = await this.#read(this.#silenceMs);
+        this.#failures = 0;
+        return message;
       } catch (thrown) {
         await this.#prepareNext(QuoinError.from(thrown), attemptsMax, untilMs);
       }
@@ -180,6 +183,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
   async #open(untilMs: number): Promise<Message> {
     const { pool, tokens, runtime } = this.#context;
     this.#anyEnd.throwIfAborted();
+    this.#endpoint = undefined;
     this.#token = undefined;
     const token = await this.#unlessEnded(tokens.token());
     this.#token = token;
@@ -203,7 +207,6 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     });
     try {
       const message = await stream.next();
-      this.#failures = 0;
       this.#isTokenRefreshed = false;
       this.#next = Math.max(this.#next, Number(message.revision) + 1);
       return message;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { CoordinationError, DEFAULT_STATE_LIMITS, scanHistory } from "../src/state/index.ts";
+import { CoordinationError, DEFAULT_STATE_LIMITS, type KeyChange, scanHistory } from "../src/state/index.ts";
 import { SharedChange, type WatchMessage } from "../src/watch/index.ts";
 import { type SentStream, WatchRules } from "./watch-rules.ts";
 import { WitnessedLog } from "./witnessed-log.ts";
@@ -39,12 +39,9 @@ describe("the rules of watches", () => {
   /** What the history of the state tells from the one revision to the other. */
   function changes(from: number, to: number, prefix = ""): WatchMessage["changes"] {
     const found: SharedChange[] = [];
-    scanHistory(log.log.store, from, to, ({ changes: made, tickMs }) => {
-      found.push(
-        ...made
-          .filter(({ current }) => Buffer.from(current.key).toString().startsWith(prefix))
-          .map((change) => new SharedChange(change, tickMs)),
-      );
+    scanHistory(log.log.store, from, to, ({ changes: made, revision, tickMs }) => {
+      const all = made.map((change) => new SharedChange(change, revision, tickMs));
+      found.push(...all.filter(({ name }) => Buffer.from(name).toString().startsWith(prefix)));
       return true;
     });
     return found;
@@ -99,8 +96,9 @@ describe("the rules of watches", () => {
     broken(rule, () => tell(created(5), 7, all));
     broken(rule, () => {
       const [first, ...rest] = all;
-      const { change, tickMs } = first as SharedChange;
-      tell(created(1), 7, [new SharedChange({ ...change, previous: change.current }, tickMs), ...rest]);
+      const { change, revision, tickMs } = first as SharedChange;
+      const previous = change.about === "key" ? change.current : null;
+      tell(created(1), 7, [new SharedChange({ ...change, previous } as KeyChange, revision, tickMs), ...rest]);
     });
   });
 

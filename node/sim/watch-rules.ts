@@ -88,7 +88,7 @@ export class WatchRules implements Witness {
         this.#before.delete(textOf(key));
       }
     }
-    if (command.operation.kind === "trim-history") {
+    if (command.operation.kind === "trim-history" || command.operation.kind === "compact-history") {
       this.#compactRevision = readHistoryBounds(state).compactRevision;
     }
   }
@@ -118,7 +118,10 @@ export class WatchRules implements Witness {
     const isKnown = revision <= this.#revision || (changes.length === 0 && revision === next - 1);
     must(isKnown, "S37 nothing is told before it has happened", what);
     const wanted = this.#between(prefix, next, revision);
-    const told = changes.map(({ change }) => wordsOf(change.kind, change.current, change.previous));
+    const told = changes.map(({ change }) => {
+      must(change.about === "key", "who watches keys is told of keys", what);
+      return wordsOf(change.kind, change.current, change.previous);
+    });
     must(told.join("\n") === wanted.join("\n"), "S37 each change is told once, in order, and none is left out", () => {
       return `${what()}: ${told.join("; ")} instead of ${wanted.join("; ")}`;
     });

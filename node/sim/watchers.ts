@@ -236,19 +236,22 @@ export class Watchers {
       return `by w${watcher.id}: "${prefix}" from ${startRevision}`;
     });
     rules.onOpen(sent);
-    const request = { namespace: "default", prefix: Buffer.from(prefix), startRevision, progressIntervalMs };
+    const asked = { namespace: "default", prefix: Buffer.from(prefix), startRevision, progressIntervalMs };
     try {
-      stream.close = process.watchHub.open(request, {
-        send: (message, taken) => {
-          rules.onMessage(sent, message);
-          this.#arrive(stream, () => this.#take(watcher, stream, message, taken));
+      stream.close = process.watchHub.open(
+        { about: "key", ...asked },
+        {
+          send: (message, taken) => {
+            rules.onMessage(sent, message);
+            this.#arrive(stream, () => this.#take(watcher, stream, message, taken));
+          },
+          recheck: () => undefined,
+          end: (error) => {
+            rules.onEnd(sent, error);
+            this.#arrive(stream, () => this.#onEnd(watcher, stream, error));
+          },
         },
-        recheck: () => undefined,
-        end: (error) => {
-          rules.onEnd(sent, error);
-          this.#arrive(stream, () => this.#onEnd(watcher, stream, error));
-        },
-      });
+      );
     } catch (error) {
       if (!(error instanceof CoordinationError)) {
         throw error;
@@ -298,7 +301,10 @@ export class Watchers {
     trace.say(memberId, "has told", [watcher.id, revision, changes.length], () => {
       return `w${watcher.id} ${kind} up to ${revision}: ${changes.length} changes`;
     });
-    const told = changes.map(({ change }) => toldOf(change));
+    const told = changes.map(({ change }) => {
+      must(change.about === "key", "who watches keys is told of keys", () => `w${watcher.id}: ${change.kind}`);
+      return toldOf(change);
+    });
     stream.told.messages.push({ kind, revision, changes: told, atMs: heap.nowMs });
     watcher.next = revision + 1;
     heap.after(random.exponential(watcher.takeMs), () => loop.arrive(taken));

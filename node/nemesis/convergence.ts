@@ -1,55 +1,51 @@
 /** What must be true of a cluster some time after the last fault has ended. */
 
-import type { ClusterUnderTest, ConcurrentLoad } from "../test/harness/index.ts";
-import type { CounterLoad } from "./counter-load.ts";
-import type { LifetimeLoad } from "./lifetime-load.ts";
+import type { ClusterUnderTest } from "../test/harness/index.ts";
+import type { Loads } from "./loads.ts";
 import { revive } from "./recovery.ts";
 
 const NAMESPACE = "default";
 const CALL_TIMEOUT_MS = 30_000;
 
-/** What runs on a cluster while faults are made. */
-export interface Loads {
-  readonly keys: ConcurrentLoad;
-  readonly lifetimes: LifetimeLoad;
-  readonly counters: CounterLoad;
-}
-
 /**
- * Waits until every member serves, ends the loads, and looks at all of it: keys with a time to live are gone, every other
- * key can be read, each member takes a write and reads it back, one leads, all have the same state, and nobody raises an
- * alarm.
+ * Waits until every member serves, ends the loads, and looks at all of it: keys with a time to live are gone, locks are
+ * free, every other key and region can be read, watchers are told everything, each member takes a write and reads it
+ * back, one leads, all have the same state, and nobody raises an alarm.
  *
  * @returns what is not true, in words.
  */
 export async function converge(
   cluster: ClusterUnderTest,
-  { keys, lifetimes, counters }: Loads,
+  { keys, lifetimes, counters, locks, regions, watches }: Loads,
 ): Promise<readonly string[]> {
   const steps: readonly (() => Promise<readonly string[]>)[] = [
     async () => {
       await Promise.all(cluster.members.map((member) => revive(cluster, member)));
       return [];
     },
-    async () => {
-      await lifetimes.stop();
+    ...[lifetimes, locks].map((load) => async () => {
+      await load.stop();
       return [];
-    },
+    }),
     // While the other loads go on: what is acknowledged to them tells when somebody led.
     async () => {
       await lifetimes.untilAllGone();
       return [];
     },
-    ...[keys, counters].map((load) => async () => {
+    async () => {
+      await locks.untilAllFree();
+      return [];
+    },
+    ...[keys, counters, regions].map((load) => async () => {
       await load.stop();
       return [];
     }),
-    async () => {
-      await keys.readAll();
+    ...[keys, counters, regions].map((load) => async () => {
+      await load.readAll();
       return [];
-    },
+    }),
     async () => {
-      await counters.readAll();
+      await watches.stopAt(await presentRevision(cluster));
       return [];
     },
     () => writeThroughEach(cluster),
@@ -65,6 +61,13 @@ export async function converge(
     }
   }
   return untrue;
+}
+
+/** A revision of now, which a write has just made. */
+async function presentRevision(cluster: ClusterUnderTest): Promise<number> {
+  const timeoutMs = CALL_TIMEOUT_MS;
+  const { revision } = await cluster.client().keyValue.put(NAMESPACE, "written-last", "", { timeoutMs });
+  return revision;
 }
 
 async function writeThroughEach(cluster: ClusterUnderTest): Promise<readonly string[]> {

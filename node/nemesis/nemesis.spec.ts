@@ -35,7 +35,8 @@ describe("the nemesis", () => {
     const landed = new Set(result.faults.filter((fault) => fault.result === "landed").map(({ kind }) => kind));
     expect([...landed]).to.include.members(KINDS);
     const count = (file: string): number => readFileSync(join(output, file), "utf8").trimEnd().split("\n").length;
-    const recorded = count("history.jsonl") + count("lifetimes.jsonl") + count("counters.jsonl");
+    const files = ["history", "lifetimes", "counters", "locks", "regions"].map((name) => `${name}.jsonl`);
+    const recorded = files.reduce((sum, file) => sum + count(file), 0);
     const operations = result.outcomes.filter(({ kind }) => kind !== "page");
     const counted = operations.reduce((sum, { ok, notExecuted, unknown }) => sum + ok + notExecuted + unknown, 0);
     expect(counted).to.equal(recorded);

@@ -9,30 +9,31 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { contradictionOfPage, judgeHistory, type RecordedPage, SEARCH_LIMIT_MS, withPages } from "../history/index.ts";
 import { seededRandom } from "../src/replica/index.ts";
 import { ClusterUnderTest, pause } from "../test/harness/index.ts";
 import { CERTIFICATE_FAULTS } from "./certificate-faults.ts";
-import { converge, type Loads } from "./convergence.ts";
+import { converge } from "./convergence.ts";
 import { CounterLoad } from "./counter-load.ts";
 import { DAMAGE_FAULTS } from "./damage-faults.ts";
 import { DISK_FAULTS } from "./disk-faults.ts";
 import { countElections } from "./elections.ts";
 import { type FaultKind, type Field, LANES, type Landing, type Need, spread, unclear } from "./fault.ts";
-import { leaderlessSpans } from "./leaderless.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { LifetimeLoad } from "./lifetime-load.ts";
 import { LIMIT_FAULTS } from "./limit-faults.ts";
+import { closeLoads, describeLoads, judgeLoads, type Loads, outcomesOf, startLoads, writeHistories } from "./loads.ts";
+import { LockLoad } from "./lock-load.ts";
 import { type Abilities, findAbilities } from "./machine.ts";
 import { MEMBERSHIP_FAULTS } from "./membership-faults.ts";
 import { NETWORK_FAULTS } from "./network-faults.ts";
-import { countOutcomes, type OutcomeCount } from "./outcome-counts.ts";
 import { PROCESS_FAULTS } from "./process-faults.ts";
-import { type FaultRecord, type NemesisResult, writeFault, writeLines, writeStates, writeSummary } from "./report.ts";
+import { RegionLoad } from "./region-load.ts";
+import { type FaultRecord, type NemesisResult, writeFault, writeStates, writeSummary } from "./report.ts";
 import { Schedule } from "./schedule.ts";
 import { Site } from "./site.ts";
 import { SYNC_FAULTS } from "./sync-faults.ts";
 import { Watch } from "./watch.ts";
+import { WatchLoad } from "./watch-load.ts";
 
 export interface NemesisOptions {
   readonly members: number;
@@ -64,6 +65,9 @@ const REST_MS = 15;
 /** Streams of randomness of their own, away from those of the lanes. */
 const LIFETIME_STREAM = 101;
 const COUNTER_STREAM = 102;
+const LOCK_STREAM = 103;
+const REGION_STREAM = 104;
+const WATCH_STREAM = 105;
 /** Acknowledged writes before the first fault. */
 const WARM_WRITES = 100;
 /** Rest before each fault. */
@@ -71,8 +75,6 @@ const REST_BEFORE_FAULT_MS = [100, 4_000] as const;
 /** So much longer may a run take until everything planned has landed. */
 const OVERTIME = 0.5;
 const OVERTIME_MS_MIN = 30_000;
-/** How the histories are searched: each key has this time for itself. */
-const SEARCH = { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS };
 /** Signals that end a run, and the code that it ends with then: as a shell tells of a process that a signal has ended. */
 const INTERRUPTIONS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 const REMOVER = fileURLToPath(new URL("./remove.ts", import.meta.url));
@@ -168,6 +170,7 @@ async function runAt(
   const { members, seed, output, print } = options;
   const placeOf = (name: string) => site.placeOf(name);
   const cluster = await ClusterUnderTest.start(members, { placeOf, directory: site.directory });
+  let loads: Loads | null = null;
   try {
     const keys = cluster.load({
       ...{ clients: CLIENTS, pinned: PINNED_CLIENTS, readers: members, keys: KEYS },
@@ -175,10 +178,13 @@ async function runAt(
       // A disk may get full.
       alsoExpected: abilities.hasSmallDisks ? ["RESOURCE_EXHAUSTED"] : [],
     });
-    const loads: Loads = {
+    loads = {
       keys,
       lifetimes: new LifetimeLoad(cluster, seededRandom(seed + LIFETIME_STREAM)),
       counters: new CounterLoad(cluster, seededRandom(seed + COUNTER_STREAM)),
+      locks: new LockLoad(cluster, seededRandom(seed + LOCK_STREAM)),
+      regions: new RegionLoad(cluster, seededRandom(seed + REGION_STREAM)),
+      watches: new WatchLoad(cluster, members, seededRandom(seed + WATCH_STREAM)),
     };
     const run = new Run(site, cluster, loads, kinds, options);
     const startMs = performance.now();
@@ -187,53 +193,22 @@ async function runAt(
     writeHistories(output, loads);
     const { operations } = keys.history;
     print(`judging ${operations.length} operations on keys, and ${keys.pages.length} pages of them`);
-    violations.push(
-      ...judgeHistory(withPages(operations, keys.pages), SEARCH),
-      ...contradictionsOfPages(keys.pages),
-      ...loads.lifetimes.judge(leaderlessSpans(keys.writesMs, TIMEOUT_MS)),
-      ...loads.counters.judge(),
-    );
+    violations.push(...judgeLoads(loads, TIMEOUT_MS));
     const { acknowledgedWrites, writeGapMs } = keys.statistics(startMs, loadEndMs);
     const result: NemesisResult = {
       ...{ seed, members, durationMs: loadEndMs - startMs, acknowledgedWrites, writeGapMs },
-      ...{ outcomes: outcomesOf(loads), retried: loads.counters.retried, elections: countElections(output) },
+      ...{ outcomes: outcomesOf(loads), facts: describeLoads(loads), elections: countElections(output) },
       ...{ faults: run.faults, missing: run.missing, unplanned: run.unplanned },
       ...{ lacking: abilities.lacking, violations, output },
     };
     writeSummary(output, result);
     return result;
   } finally {
+    if (loads !== null) {
+      closeLoads(loads);
+    }
     await cluster.dispose();
   }
-}
-
-function contradictionsOfPages(pages: readonly RecordedPage[]): readonly string[] {
-  return pages.flatMap((page) => {
-    const why = contradictionOfPage(page);
-    const { client, prefix, after, revision } = page;
-    return why === null ? [] : [`a page of ${prefix}, after ${after}, at revision ${revision} for ${client}: ${why}`];
-  });
-}
-
-function writeHistories(output: string, { keys, lifetimes, counters }: Loads): void {
-  writeLines(output, "history.jsonl", keys.history.operations);
-  writeLines(output, "pages.jsonl", keys.pages);
-  writeLines(output, "lifetimes.jsonl", lifetimes.operations);
-  writeLines(output, "counters.jsonl", counters.increments);
-}
-
-function outcomesOf({ keys, lifetimes, counters }: Loads): readonly OutcomeCount[] {
-  return countOutcomes([
-    ...keys.history.operations.map(({ operation, outcome }) => ({ kind: operation.kind, outcome: outcome.kind })),
-    ...keys.pages.map(() => ({ kind: "page", outcome: "ok" }) as const),
-    ...Array.from({ length: keys.failedListings }, () => ({ kind: "page", outcome: "not-executed" }) as const),
-    ...lifetimes.operations.map(({ operation, outcome }) => {
-      return { kind: `${operation.kind} with a time to live`, outcome: outcome.kind };
-    }),
-    ...counters.increments.map(({ outcome }) => {
-      return { kind: "increment", outcome: outcome === "acknowledged" ? ("ok" as const) : outcome };
-    }),
-  ]);
 }
 
 /** The time from the start of the load until the cluster has come to rest. */
@@ -296,10 +271,8 @@ class Run {
   /** Runs the load and makes the faults; what is wrong, in words. */
   async execute(): Promise<string[]> {
     this.#startMs = performance.now();
-    const { keys, lifetimes, counters } = this.#loads;
-    keys.start();
-    lifetimes.start();
-    counters.start();
+    const { keys } = this.#loads;
+    startLoads(this.#loads);
     this.#watch.start();
     try {
       await keys.untilAcknowledged(WARM_WRITES);

@@ -7,7 +7,15 @@ const OUTCOMES = [
   { kind: "get", ok: 7, notExecuted: 0, unknown: 0 },
 ];
 const RESULT: NemesisResult = {
-  ...{ seed: 1, members: 3, durationMs: 60_000, outcomes: OUTCOMES, retried: 3, acknowledgedWrites: 5, elections: 4 },
+  ...{
+    seed: 1,
+    members: 3,
+    durationMs: 60_000,
+    outcomes: OUTCOMES,
+    facts: ["streams 3"],
+    acknowledgedWrites: 5,
+    elections: 4,
+  },
   ...{ writeGapMs: 1_250, faults: [FAULT], missing: [], unplanned: [], lacking: [], violations: [], output: "there" },
 };
 
@@ -41,6 +49,7 @@ describe("the report of a nemesis run", () => {
     expect(rows).to.deep.include(["put", "5", "2", "1"]);
     expect(rows).to.deep.include(["get", "7", "0", "0"]);
     expect(rows).to.deep.include(["all", "12", "2", "1"]);
+    expect(text).to.contain("\nstreams 3\n");
     expect(text).to.contain("elections 4  longest time without an acknowledged write 1.3 s");
   });
 

@@ -18,8 +18,8 @@ export interface NemesisResult {
   readonly durationMs: number;
   /** What became of all operations, by kind. */
   readonly outcomes: readonly OutcomeCount[];
-  /** Increments that were acknowledged after an attempt of unknown outcome. */
-  readonly retried: number;
+  /** What else the loads have come to, a line for each. */
+  readonly facts: readonly string[];
   /** Writes of keys without a time to live. */
   readonly acknowledgedWrites: number;
   /** The longest time without one, in milliseconds. */
@@ -46,11 +46,11 @@ export function isPassed({ violations, missing, acknowledgedWrites }: NemesisRes
 
 /** The table, the violations and the verdict. */
 export function describeResult(result: NemesisResult): string {
-  const { members, seed, durationMs, outcomes, retried, elections, writeGapMs, unplanned } = result;
+  const { members, seed, durationMs, outcomes, facts, elections, writeGapMs, unplanned } = result;
   const lines = [
     `members ${members}  seed ${seed}  ${seconds(durationMs)} s`,
     `elections ${elections}  longest time without an acknowledged write ${seconds(writeGapMs)} s`,
-    `increments acknowledged after an attempt of unknown outcome ${retried}`,
+    ...facts,
     "",
     ...tableOf("operation", ["ok", "not executed", "unknown"], rowsOf(outcomes)),
     "",

@@ -34,8 +34,10 @@ export class GrpcCaller {
   /** Metadata of every call; without a `request-id` each gets a new one. */
   readonly #metadata: ReadonlyMap<string, string>;
 
-  constructor(port: number, metadata: ReadonlyMap<string, string>) {
-    this.#client = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), {
+  /** @param at a port of this machine's loopback, or `host:port`. */
+  constructor(at: number | string, metadata: ReadonlyMap<string, string>) {
+    const endpoint = typeof at === "number" ? `127.0.0.1:${at}` : at;
+    this.#client = new Client(endpoint, credentials.createInsecure(), {
       // Callers of one process would share a connection, and a spec could not close its own.
       "grpc.use_local_subchannel_pool": 1,
     });

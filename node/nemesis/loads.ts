@@ -1,0 +1,112 @@
+/** All that clients do on a cluster while faults are made: started together, written down, counted and judged. */
+
+import {
+  contradictionOfPage,
+  judgeHistory,
+  orderCheck,
+  type RecordedPage,
+  SEARCH_LIMIT_MS,
+  withPages,
+} from "../history/index.ts";
+import type { ConcurrentLoad } from "../test/harness/index.ts";
+import type { CounterLoad } from "./counter-load.ts";
+import { leaderlessSpans } from "./leaderless.ts";
+import type { LifetimeLoad } from "./lifetime-load.ts";
+import type { LockLoad } from "./lock-load.ts";
+import { countOutcomes, type OutcomeCount } from "./outcome-counts.ts";
+import type { RegionLoad } from "./region-load.ts";
+import { writeLines } from "./report.ts";
+import type { WatchLoad } from "./watch-load.ts";
+
+export interface Loads {
+  readonly keys: ConcurrentLoad;
+  readonly lifetimes: LifetimeLoad;
+  readonly counters: CounterLoad;
+  readonly locks: LockLoad;
+  readonly regions: RegionLoad;
+  /** They watch what is done to the first two. */
+  readonly watches: WatchLoad;
+}
+
+/** How the histories of keys are searched: each key has this time for itself. */
+const SEARCH = { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS };
+
+export function startLoads({ keys, ...others }: Loads): void {
+  for (const load of [keys, ...Object.values(others)]) {
+    load.start();
+  }
+}
+
+/** Closes the connections that outlive a load. */
+export function closeLoads({ locks, regions }: Loads): void {
+  for (const load of [locks, regions]) {
+    load.close();
+  }
+}
+
+/**
+ * What contradicts the histories, in words.
+ *
+ * @param timeoutMs how long the clients on keys waited at most.
+ */
+export function judgeLoads(loads: Loads, timeoutMs: number): readonly string[] {
+  const { keys, lifetimes, counters, locks, regions, watches } = loads;
+  const { operations } = keys.history;
+  const ofKeys = [...operations, ...lifetimes.operations];
+  const leaderless = leaderlessSpans(keys.writesMs, timeoutMs);
+  return [
+    ...judgeHistory(withPages(operations, keys.pages), SEARCH),
+    ...contradictionsOfPages(keys.pages),
+    ...lifetimes.judge(leaderless),
+    ...counters.judge(),
+    ...locks.judge(leaderless),
+    ...regions.judge(),
+    ...watches.judge(ofKeys),
+    ...orderCheck({ keys: ofKeys, locks: locks.records, regions: regions.records }),
+  ];
+}
+
+function contradictionsOfPages(pages: readonly RecordedPage[]): readonly string[] {
+  return pages.flatMap((page) => {
+    const why = contradictionOfPage(page);
+    const { client, prefix, after, revision } = page;
+    return why === null ? [] : [`a page of ${prefix}, after ${after}, at revision ${revision} for ${client}: ${why}`];
+  });
+}
+
+export function writeHistories(output: string, loads: Loads): void {
+  const { keys, lifetimes, counters, locks, regions, watches } = loads;
+  writeLines(output, "history.jsonl", keys.history.operations);
+  writeLines(output, "pages.jsonl", keys.pages);
+  writeLines(output, "lifetimes.jsonl", lifetimes.operations);
+  writeLines(output, "counters.jsonl", counters.increments);
+  writeLines(output, "locks.jsonl", locks.records);
+  writeLines(output, "regions.jsonl", regions.records);
+  writeLines(output, "watches.jsonl", watches.lines);
+  writeLines(output, "changes.jsonl", watches.changes);
+}
+
+/** How often what was asked for came to what. */
+export function outcomesOf({ keys, lifetimes, counters, locks, regions }: Loads): readonly OutcomeCount[] {
+  return countOutcomes([
+    ...keys.history.operations.map(({ operation, outcome }) => ({ kind: operation.kind, outcome: outcome.kind })),
+    ...keys.pages.map(() => ({ kind: "page", outcome: "ok" }) as const),
+    ...Array.from({ length: keys.failedListings }, () => ({ kind: "page", outcome: "not-executed" }) as const),
+    ...lifetimes.operations.map(({ operation, outcome }) => {
+      return { kind: `${operation.kind} with a time to live`, outcome: outcome.kind };
+    }),
+    ...counters.increments.map(({ outcome }) => {
+      return { kind: "increment", outcome: outcome === "acknowledged" ? ("ok" as const) : outcome };
+    }),
+    ...locks.records.map(({ operation, outcome }) => ({ kind: `lock: ${operation.kind}`, outcome: outcome.kind })),
+    ...regions.records.map(({ operation, outcome }) => ({ kind: `region: ${operation.kind}`, outcome: outcome.kind })),
+  ]);
+}
+
+/** What else the loads have come to, a line for each. */
+export function describeLoads({ counters, locks, regions, watches }: Loads): readonly string[] {
+  return [
+    `increments acknowledged after an attempt of unknown outcome ${counters.retried}`,
+    ...[locks, regions, watches].flatMap((load) => load.describe()),
+  ];
+}

@@ -1,0 +1,256 @@
+/**
+ * Clients that wait for locks and read-write locks, write keys and memory under their guard, renew, change and give back
+ * what they hold, or die with it; and that go on to use tokens that are old by then.
+ */
+
+import { AllocateMemoryRequest, CreateLockRequest, CreateRWLockRequest, serviceDefinitions } from "@quoin/proto";
+import {
+  EXPIRY_LATE_MS_MAX,
+  History,
+  type LockAnswer,
+  type LockMode,
+  type LockOperation,
+  type LockRecord,
+  lockCheck,
+} from "../history/index.ts";
+import { type ClusterUnderTest, pause, until } from "../test/harness/index.ts";
+import { BackgroundClients } from "./background-load.ts";
+import { pick } from "./fault.ts";
+import type { Span } from "./leaderless.ts";
+import { type LockInUse, performLockOperation } from "./lock-operations.ts";
+import { type AskOptions, MemberCalls } from "./member-calls.ts";
+
+const { LockService, MemoryService } = serviceDefinitions;
+const CLIENTS = 6;
+/** Locks that are used at a time: two exclusive ones, of which the second has a delay, and a read-write lock. */
+const LOCKS = 3;
+const DELAYED_LOCK = 1;
+const RW_LOCK = 2;
+const TIMEOUT_MS = 200;
+const REST_MS = 30;
+const NAMESPACE = "default";
+/** The shortest life of a hold that there is, and longer ones. */
+const TTLS_MS = [1_000, 1_000, 2_000, 3_000] as const;
+const WAITS_MS = [0, 500, 2_000, 4_000] as const;
+/** Longer than the answer to a wait takes. */
+const WAIT_MARGIN_MS = 1_000;
+/** What is done with one hold at most, and how long to think in between. */
+const STEPS_MAX = 4;
+const THOUGHT_MS_MAX = 60;
+/** Holds whose tokens are used on after their time. */
+const OLD_HOLDS = 20;
+const GUARDED_BYTES = 64;
+/** Operations of one generation of locks, of all outcomes and of unknown outcome: a history of a lock stays short. */
+const OPERATIONS_MAX = 900;
+const UNKNOWN_MAX = 30;
+const LAST_READ: AskOptions = { timeoutMs: 5_000, triesMax: 6 };
+/** All processes have one clock, of which the cluster counts whole milliseconds. */
+const CLOCK = { clockDrift: 0, clockResolutionMs: 1 } as const;
+
+interface Held {
+  readonly lock: LockInUse;
+  readonly token: number;
+}
+
+export class LockLoad {
+  readonly #clients: BackgroundClients;
+  readonly #calls: MemberCalls;
+  readonly #random: (bound: number) => number;
+  readonly #history = new History<LockOperation, LockAnswer>(() => performance.now());
+  readonly #locks = new Map<string, LockInUse>();
+  readonly #old: Held[] = [];
+  #generation = 0;
+  #operations = 0;
+  #unknown = 0;
+  #owners = 0;
+
+  constructor(cluster: ClusterUnderTest, random: (bound: number) => number) {
+    this.#random = random;
+    this.#calls = new MemberCalls(cluster, random);
+    const options = { name: "lock", clients: CLIENTS, timeoutMs: TIMEOUT_MS, restMs: REST_MS };
+    this.#clients = new BackgroundClients(cluster, options, (_client, name) => this.#turn(name));
+  }
+
+  get records(): readonly LockRecord[] {
+    return this.#history.operations;
+  }
+
+  get failure(): unknown {
+    return this.#clients.failure;
+  }
+
+  start(): void {
+    this.#clients.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#clients.stop();
+  }
+
+  /**
+   * Waits until all locks are free and nobody waits for one; to be called when all members serve again. Rejects if one is
+   * not, for then a hold lives for ever or a waiter was forgotten.
+   */
+  async untilAllFree(): Promise<void> {
+    for (const lock of this.#locks.values()) {
+      await until(`${lock.name} to be free`, async () => {
+        const answer = await this.#do("last-reader", lock, { kind: "describe", lock: lock.name }, LAST_READ);
+        return answer?.kind === "described" && answer.view.state === "free" && answer.view.waiters === 0;
+      });
+    }
+  }
+
+  /** Closes the connections. */
+  close(): void {
+    this.#calls.close();
+  }
+
+  /** What contradicts the history, in words, if somebody led at all times but these. */
+  judge(leaderless: readonly Span[]): readonly string[] {
+    return lockCheck(this.records, { ...CLOCK, lateMsMax: EXPIRY_LATE_MS_MAX, leaderless });
+  }
+
+  /** What it has come to, in words. */
+  describe(): readonly string[] {
+    const answered = this.records.flatMap(({ operation, outcome }) =>
+      outcome.kind === "ok" ? [{ operation, answer: outcome.answer }] : [],
+    );
+    const grants = answered.filter(({ operation, answer }) => {
+      return operation.kind === "acquire" && answer.kind === "acquired";
+    });
+    const waited = grants.filter(({ answer }) => answer.kind === "acquired" && answer.waitedMs > 0);
+    const guarded = answered.filter(({ operation }) => operation.kind === "guarded-write");
+    const fenced = guarded.filter(({ answer }) => answer.kind === "refused" && answer.reason === "FENCED");
+    return [
+      `locks ${this.#locks.size}  holds granted ${grants.length}, after a wait ${waited.length}`,
+      `guarded writes that counted ${guarded.length - fenced.length}, fenced ${fenced.length}`,
+    ];
+  }
+
+  async #turn(name: string): Promise<void> {
+    const lock = await this.#someLock();
+    if (lock === null) {
+      return;
+    }
+    const dice = this.#random(100);
+    if (dice < 10) {
+      await this.#do(name, lock, { kind: "describe", lock: lock.name });
+    } else if (dice < 20) {
+      await this.#useOldToken(name);
+    } else if (dice < 22) {
+      await this.#do(name, lock, { kind: "force-release", lock: lock.name, token: 0 });
+    } else {
+      await this.#hold(name, lock);
+    }
+  }
+
+  /** A lock of the present generation, which is made if it is not there; null if that did not succeed. */
+  async #someLock(): Promise<LockInUse | null> {
+    if (this.#operations >= OPERATIONS_MAX || this.#unknown >= UNKNOWN_MAX) {
+      this.#generation++;
+      this.#operations = 0;
+      this.#unknown = 0;
+    }
+    const position = this.#random(LOCKS);
+    const rw = position === RW_LOCK;
+    const name = `${rw ? "rw-lock" : "lock"}-${this.#generation}-${position}`;
+    const known = this.#locks.get(name);
+    if (known !== undefined) {
+      return known;
+    }
+    const fields = { namespace: NAMESPACE, name, lockDelaySeconds: position === DELAYED_LOCK ? 1n : 0n };
+    const asked = rw
+      ? await this.#calls.ask(LockService.createRwLock, CreateRWLockRequest.fromPartial(fields))
+      : await this.#calls.ask(LockService.createLock, CreateLockRequest.fromPartial(fields));
+    if (asked.kind !== "ok" && !(asked.kind === "refused" && asked.reason === "LOCK_EXISTS")) {
+      return null;
+    }
+    const region = AllocateMemoryRequest.fromPartial({ namespace: NAMESPACE, sizeBytes: BigInt(GUARDED_BYTES) });
+    const allocated = await this.#calls.ask(MemoryService.allocateMemory, region);
+    const regionId = allocated.kind === "ok" ? allocated.response.regionId : "";
+    // Another client may have been here meanwhile.
+    const lock = this.#locks.get(name) ?? { namespace: NAMESPACE, name, rw, regionId };
+    this.#locks.set(name, lock);
+    return lock;
+  }
+
+  /** Gets the lock, does something under it, and gives it back or dies. */
+  async #hold(name: string, lock: LockInUse): Promise<void> {
+    let held = await this.#acquire(name, lock);
+    for (let steps = this.#random(STEPS_MAX + 1); steps > 0 && held !== null; steps--) {
+      await pause(this.#random(THOUGHT_MS_MAX));
+      if (this.#random(3) === 0) {
+        held = await this.#change(name, held);
+      } else {
+        await this.#write(name, held);
+      }
+    }
+    if (held === null) {
+      return;
+    }
+    this.#old.push(held);
+    this.#old.splice(0, this.#old.length - OLD_HOLDS);
+    // One in four dies, and leaves the rest to time.
+    if (this.#random(4) > 0) {
+      await this.#do(name, lock, { kind: "release", lock: lock.name, token: held.token });
+    }
+  }
+
+  async #acquire(name: string, lock: LockInUse): Promise<Held | null> {
+    const mode: LockMode = !lock.rw ? "exclusive" : this.#random(3) === 0 ? "write" : "read";
+    const waitMs = pick(this.#random, WAITS_MS);
+    // One in eight that wait goes away before its time: its deadline ends first.
+    const isImpatient = waitMs > 0 && this.#random(8) === 0;
+    const whole = waitMs === 0 ? {} : { timeoutMs: waitMs + WAIT_MARGIN_MS };
+    const answer = await this.#do(
+      name,
+      lock,
+      {
+        ...{ kind: "acquire", lock: lock.name, mode, owner: `owner-${this.#owners++}` },
+        ...{ ttlMs: pick(this.#random, TTLS_MS), waitMs },
+      },
+      isImpatient ? { timeoutMs: TIMEOUT_MS, triesMax: 1 } : whole,
+    );
+    return answer?.kind === "acquired" ? { lock, token: answer.token } : null;
+  }
+
+  /** Renews the hold, or makes a reader of a writer or the other way round; null if it is not there any more. */
+  async #change(name: string, held: Held): Promise<Held | null> {
+    const { lock, token } = held;
+    const mode: LockMode = !lock.rw ? "exclusive" : pick(this.#random, ["read", "write"]);
+    const ttlMs = pick(this.#random, TTLS_MS);
+    const answer = await this.#do(name, lock, { kind: "change", lock: lock.name, token, mode, ttlMs });
+    if (answer?.kind === "acquired") {
+      return { lock, token: answer.token };
+    }
+    return answer?.kind === "refused" && answer.reason === "UPGRADE_WOULD_DEADLOCK" ? held : null;
+  }
+
+  /** Writes under the guard of a hold that somebody had a while ago, and may have still. */
+  async #useOldToken(name: string): Promise<void> {
+    if (this.#old.length > 0) {
+      await this.#write(name, pick(this.#random, this.#old));
+    }
+  }
+
+  async #write(name: string, { lock, token }: Held): Promise<void> {
+    const what = lock.regionId !== "" && this.#random(2) === 0 ? "memory" : "a key";
+    await this.#do(name, lock, { kind: "guarded-write", lock: lock.name, token, what });
+  }
+
+  /** Does it, records it, and returns what was answered; null if that is not known. */
+  async #do(name: string, lock: LockInUse, operation: LockOperation, options?: AskOptions): Promise<LockAnswer | null> {
+    const open = this.#history.begin(name, operation);
+    this.#operations++;
+    const asked = await performLockOperation(this.#calls, lock, operation, options);
+    if (asked.kind === "ok") {
+      open.end({ kind: "ok", answer: asked.response });
+      return asked.response;
+    }
+    // What only looks has no effect, whatever became of it.
+    const isUnknown = asked.kind === "unknown" && operation.kind !== "describe";
+    open.end({ kind: isUnknown ? "unknown" : "not-executed" });
+    this.#unknown += Number(isUnknown);
+    return null;
+  }
+}

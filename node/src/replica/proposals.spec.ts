@@ -356,18 +356,22 @@ describe("Proposals", () => {
       readonly shown: "queued" | "granted" | "none";
       readonly seq?: number;
       readonly ageMs?: number;
+      /** It was seen here how it came to wait. */
+      readonly isQueued?: boolean;
       readonly becomes: string;
     }[] = [
       { name: "that shows it in the queue", shown: "queued", becomes: "waits" },
       { name: "that shows it in the queue, for long", shown: "queued", ageMs: 3 * WINDOW_MS, becomes: "waits" },
       { name: "that shows another attempt", shown: "queued", seq: 9, becomes: "LEADER_CHANGED" },
       { name: "that shows its hold", shown: "granted", becomes: "acquire-lock" },
+      { name: "that shows the hold that it waited for", shown: "granted", isQueued: true, becomes: "acquire-lock" },
+      { name: "that shows it in the queue still", shown: "queued", isQueued: true, becomes: "waits" },
       { name: "that shows its hold, for long", shown: "granted", ageMs: 3 * WINDOW_MS, becomes: "acquire-lock" },
       { name: "that shows the hold of another attempt", shown: "granted", seq: 9, becomes: "LEADER_CHANGED" },
       { name: "that shows nothing", shown: "none", becomes: "made anew" },
       { name: "that shows nothing, for long", shown: "none", ageMs: WINDOW_MS, becomes: "LEADER_CHANGED unknown" },
     ];
-    for (const { name, shown, seq = 1, ageMs = 0, becomes } of locks) {
+    for (const { name, shown, seq = 1, ageMs = 0, isQueued = false, becomes } of locks) {
       it(`S24, P56: a request for a lock, snapshot ${name}: ${becomes}`, () => {
         const core = followingCore();
         const proposals = over(core);
@@ -387,6 +391,9 @@ describe("Proposals", () => {
         proposals.handOut();
         proposals.onForwarded({ term: 5, appended: [{ seq: 1, index: 3 }] });
         forwarded();
+        if (isQueued) {
+          proposals.answer(1, { answer: { kind: "queued-lock", revision: 1 }, replayed: "no" });
+        }
         time.stall(ageMs);
         proposals.onSnapshotInstalled(S, 5);
         proposals.handOut();

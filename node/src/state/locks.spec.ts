@@ -164,6 +164,24 @@ describe("a lock", () => {
     expect(locks.log.revision, "nothing is left to expire").to.equal(revision + 1);
   });
 
+  it("S21, S22: is not over at the very tick of a deadline, whoever names it, and no more is a wait", () => {
+    const locks = new AppliedLock({ ttlSeconds: 2 });
+    const { token = 0 } = locks.result().hold ?? {};
+    locks.ask({ waitMs: 2_000 });
+    const lock = { ...NAMED, rw: false };
+    const position = locks.log.rows.length;
+    locks.log.tickMs += 2_000;
+    const timers = [
+      { about: "wait", lock, number: position },
+      { about: "hold", lock, number: token },
+    ] as const;
+    locks.log.lead({ kind: "expire-locks", timers });
+    expect([locks.tokens, locks.settled()]).to.deep.equal([[token], []]);
+    locks.log.tickMs++;
+    locks.log.lead({ kind: "expire-locks", timers });
+    expect([locks.tokens, locks.settled()]).to.deep.equal([[], ["1: not acquired, held"]]);
+  });
+
   it("S22: an old expiry does not touch the next hold", () => {
     const locks = new AppliedLock({ ttlSeconds: 2 });
     locks.ask();

@@ -172,6 +172,15 @@ describe("the rules of locks", () => {
     });
   });
 
+  it("S22: let nothing be named for ever as what has run out", () => {
+    const timers = [{ about: "hold", lock: { ...NAMED, rw: false }, number: 99 }] as const;
+    broken("S22 what has run out is named until it ends", () => {
+      for (let times = 0; times < 30; times++) {
+        log.lead({ kind: "expire-locks", timers });
+      }
+    });
+  });
+
   it("S28: let tokens be revisions that grow for ever", () => {
     broken("S28 tokens are revisions, and grow for ever", () => {
       acquire({}, { pretend: ({ revision }) => ({ revisionAfter: revision }) });

@@ -52,6 +52,8 @@ interface Change {
 }
 
 const MS_PER_SECOND = 1000;
+/** A hold or a wait may be named by several leaders, and anew after each renewal. */
+const NAMED_MAX = 20;
 
 export class LockRules implements Witness {
   readonly #readersMax: number;
@@ -59,6 +61,8 @@ export class LockRules implements Witness {
   readonly #acquisitions = new Map<string, Acquisition>();
   /** Entries by which holds have ended because their time was up, by token. */
   readonly #expiries = new Map<number, number>();
+  /** How often commands have named what has run out. */
+  readonly #named = new Map<string, number>();
   #lastToken = 0;
   #grants = 0;
   #fenced = 0;
@@ -109,6 +113,7 @@ export class LockRules implements Witness {
   after(executed: ExecutedCommand, state: StateReader): void {
     const { command } = executed;
     this.#checkGuard(executed);
+    this.#checkNamed(executed);
     const names = this.#locksOf(command);
     this.#note(executed);
     for (const name of names) {
@@ -164,6 +169,18 @@ export class LockRules implements Witness {
     must(isFenced || isLive, "P53 a guarded write counts only while its hold is live", what);
     must(!(isFenced && isLive), "P53 a guarded write counts while its hold is live", what);
     this.#fenced += Number(isFenced);
+  }
+
+  /** What has run out ends when it is named, or soon: its timer is gone then. */
+  #checkNamed({ index, command: { operation } }: ExecutedCommand): void {
+    for (const { about, lock, number } of operation.kind === "expire-locks" ? operation.timers : []) {
+      const key = `${about} ${number} of ${nameOf(lock)}`;
+      const count = about === "delay" ? 0 : (this.#named.get(key) ?? 0) + 1;
+      this.#named.set(key, count);
+      must(count <= NAMED_MAX, "S22 what has run out is named until it ends, and not for ever", () => {
+        return `entry ${index}: ${key}, ${count} times`;
+      });
+    }
   }
 
   #isLive(namespace: string, { lockName, rw, fencingToken }: Guard): boolean {

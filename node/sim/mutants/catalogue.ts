@@ -1,5 +1,7 @@
 /** All mutants. */
 
+import { LOCK_MUTANTS } from "./locks.ts";
+import { MEMORY_MUTANTS } from "./memory.ts";
 import type { Mutant } from "./mutant.ts";
 import { PEER_MUTANTS } from "./peers.ts";
 import { ELECTION_MUTANTS } from "./raft-elections.ts";
@@ -8,6 +10,7 @@ import { LOG_MUTANTS } from "./raft-log.ts";
 import { REPLICA_MUTANTS } from "./replica.ts";
 import { STATE_MUTANTS } from "./state.ts";
 import { STORAGE_MUTANTS } from "./storage.ts";
+import { WATCH_MUTANTS } from "./watches.ts";
 
 export const MUTANTS: readonly Mutant[] = [
   ...ELECTION_MUTANTS,
@@ -16,6 +19,9 @@ export const MUTANTS: readonly Mutant[] = [
   ...STORAGE_MUTANTS,
   ...REPLICA_MUTANTS,
   ...STATE_MUTANTS,
+  ...LOCK_MUTANTS,
+  ...MEMORY_MUTANTS,
+  ...WATCH_MUTANTS,
   ...PEER_MUTANTS,
 ];
 

@@ -1,4 +1,4 @@
-/** The pitfalls that the simulator must catch when they are put in, and those of them that there is no way into yet. */
+/** The pitfalls that the simulator must catch when they are put in. */
 
 /** All that are marked so in the list of pitfalls. */
 export const MARKED_PITFALLS: readonly string[] = [
@@ -10,8 +10,3 @@ export const MARKED_PITFALLS: readonly string[] = [
   ...["P45", "P46", "P47", "P53"],
   ...["P54", "P55", "P56", "P57", "P58", "P61"],
 ];
-
-/** What a mutant of the pitfall would have to change does not exist, and why. */
-export const NOT_APPLICABLE: ReadonlyMap<string, string> = new Map([
-  ["P53", "there are no locks, so no grant has a fencing token and no write a guard"],
-]);

@@ -1,0 +1,191 @@
+/** Bugs in locks: in their part of the replicated state, and in what a member does for those who wait. */
+
+import type { Mutant } from "./mutant.ts";
+
+export const LOCK_MUTANTS: readonly Mutant[] = [
+  {
+    name: "guard-not-checked-in-apply",
+    pitfall: "P53",
+    file: "state/guards.ts",
+    find: "  if (lock === undefined || fencingToken === 0 || lock.exclusiveToken !== fencingToken) {",
+    replace: "  if (lock === undefined) {",
+  },
+  {
+    name: "guard-of-the-last-hold-passes",
+    pitfall: "P53",
+    file: "state/guards.ts",
+    find: "lock.exclusiveToken !== fencingToken",
+    replace: "lock.lastToken !== fencingToken",
+  },
+  {
+    name: "expiry-of-holds-not-validated",
+    pitfall: "S22",
+    file: "state/locks.ts",
+    find: "      if (hold === undefined || hold.deadlineMs >= tickMs) {",
+    replace: "      if (hold === undefined) {",
+  },
+  {
+    name: "holds-expire-a-moment-early",
+    pitfall: "S21",
+    file: "state/locks.ts",
+    find: "hold.deadlineMs >= tickMs",
+    replace: "hold.deadlineMs > tickMs",
+  },
+  {
+    name: "waits-end-a-moment-early",
+    pitfall: "S21",
+    file: "state/locks.ts",
+    find: "wait.deadlineMs >= tickMs",
+    replace: "wait.deadlineMs > tickMs",
+  },
+  {
+    name: "time-of-a-hold-runs-while-it-waits",
+    pitfall: "S23",
+    file: "state/lock-grants.ts",
+    find: "    const asked = { owner, subject: wait.principal.subject, requestId, mode, ttlSeconds };",
+    replace: `    const asked = {
+      ...{ owner, subject: wait.principal.subject, requestId, mode },
+      ttlSeconds: Math.max(1, ttlSeconds - Math.floor((context.tickMs - wait.askedMs) / MS_PER_SECOND)),
+    };`,
+  },
+  {
+    name: "wait-told-too-long",
+    pitfall: "S23",
+    file: "state/lock-grants.ts",
+    find: "waitedMs: tickMs - wait.askedMs",
+    replace: "waitedMs: 2 * (tickMs - wait.askedMs)",
+  },
+  {
+    name: "cancel-ignores-the-attempt",
+    pitfall: "S25",
+    file: "state/locks.ts",
+    find: "  if (acquisition === undefined || !isSameAttempt(acquisition.attempt, attempt)) {",
+    replace: "  if (acquisition === undefined || attempt.seq === 0) {",
+  },
+  {
+    name: "cancel-keeps-what-was-granted",
+    pitfall: "S25",
+    file: "state/locks.ts",
+    find: '  } else if (acquisition.status === "granted") {',
+    replace: '  } else if (acquisition.status === "granted" && attempt.seq === 0) {',
+  },
+  {
+    name: "cancel-not-proposed",
+    pitfall: "S25",
+    file: "replica/proposals.ts",
+    find: `    propose();
+  }
+
+  // ---- Handing out ----`,
+    replace: `    if (waiter.seq === 0) {
+      propose();
+    }
+  }
+
+  // ---- Handing out ----`,
+  },
+  {
+    name: "abandoned-attempt-forgotten",
+    pitfall: "S25",
+    file: "replica/proposals.ts",
+    find: `      // Whatever it has come to, nobody knows of it.
+      this.#cancel(waiter);`,
+    replace: `      // Whatever it has come to, nobody knows of it.
+      this.#waiters.take(waiter.seq);`,
+  },
+  {
+    name: "retry-gets-a-second-hold",
+    pitfall: "S24",
+    file: "state/locks.ts",
+    find: '  if (found !== null && found.acquisition.status !== "cancelled") {',
+    replace: '  if (found !== null && found.acquisition.status === "queued") {',
+  },
+  {
+    name: "retry-goes-to-the-end-of-the-queue",
+    pitfall: "S24",
+    file: "state/locks.ts",
+    find: "      replaceWait(context, lock, before, { ...before, principal, askedMs, deadlineMs });",
+    replace: `      removeWait(context, lock, before);
+      addWait(context, lock, { ...before, position: context.index, principal, askedMs, deadlineMs });
+      writeLock(context, lock);
+      changeAcquisition(context, subject, request.requestId, { number: context.index }, true);`,
+  },
+  {
+    name: "waiter-not-told-of-its-grant",
+    pitfall: "S24",
+    file: "state/lock-grants.ts",
+    find: '    context.settled.push({ attempt, outcome: { answer: answerTo(context, view, wait, hold), replayed: "no" } });',
+    replace:
+      "    answerTo(context, view, { ...wait, requestId: wait.requestId }, attempt === undefined ? null : hold);",
+  },
+  {
+    name: "settled-waits-not-answered-after-a-snapshot",
+    pitfall: "S24",
+    file: "replica/proposals.ts",
+    find: "    if (proposal.acquisition !== undefined) {\n      return this",
+    replace: '    if (proposal.acquisition !== undefined) {\n      return waiter.isQueued ? "wait" : this',
+  },
+  {
+    name: "reader-overtakes-who-waits",
+    pitfall: "S29",
+    file: "state/locks.ts",
+    find: "  const isFirst = lock.waitingReaders + lock.waitingWriters === 0;",
+    replace: '  const isFirst = operation.mode === "read" || lock.waitingReaders + lock.waitingWriters === 0;',
+  },
+  {
+    name: "cancelled-writer-wakes-nobody",
+    pitfall: "S29",
+    file: "state/locks.ts",
+    find: `    changeAcquisition(context, subject, requestId, { status: "cancelled", number: 0 }, false);
+  } else if`,
+    replace: `    changeAcquisition(context, subject, requestId, { status: "cancelled", number: 0 }, false);
+    writeLock(context, lock);
+    return;
+  } else if`,
+  },
+  {
+    name: "upgrade-beside-readers",
+    pitfall: "S29",
+    file: "state/locks.ts",
+    find: "const isAlone = lock.readers === 1 && lock.waitingReaders + lock.waitingWriters === 0;",
+    replace: "const isAlone = lock.waitingReaders + lock.waitingWriters === 0;",
+  },
+  {
+    name: "token-does-not-grow",
+    pitfall: "S28",
+    file: "state/lock-grants.ts",
+    find: "  const token = context.nextRevision();",
+    replace: "  const token = lock.lastToken === 0 ? context.nextRevision() : lock.lastToken;",
+  },
+  {
+    name: "old-token-may-release",
+    pitfall: "S26",
+    file: "state/locks.ts",
+    find: "    const hold = readHold(context.transaction, lock, fencingToken);\n    if (hold === undefined || (mode",
+    replace:
+      "    const hold = readHold(context.transaction, lock, fencingToken) ?? readHolds(context.transaction, lock)[0];\n    if (hold === undefined || (mode",
+  },
+  {
+    name: "timer-of-a-hold-stays",
+    pitfall: "S22",
+    file: "state/lock-rows.ts",
+    find: `  context.countData(-key.length - encodeHold(hold).length);
+  removeTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });`,
+    replace: "  context.countData(-key.length - encodeHold(hold).length);",
+  },
+  {
+    name: "delay-after-an-expired-hold-skipped",
+    pitfall: "S22",
+    file: "state/locks.ts",
+    find: `      context.nextRevision();
+      startDelay(context, lock);`,
+    replace: "      context.nextRevision();",
+  },
+  {
+    name: "timers-of-locks-not-looked-at",
+    pitfall: "S22",
+    file: "replica/maintenance.ts",
+    find: "  if (progress.lockTimers > 0) {",
+    replace: "  if (progress.lockTimers > 1_000_000) {",
+  },
+];

@@ -1,0 +1,91 @@
+/** Bugs in watches of keys, and in the history of changes that they read. */
+
+import type { Mutant } from "./mutant.ts";
+
+export const WATCH_MUTANTS: readonly Mutant[] = [
+  {
+    name: "history-in-a-second-batch",
+    pitfall: "S37",
+    file: "state/machine.ts",
+    find: "    this.#store.write(changes);",
+    replace: `    const isHistory = ({ key }: { readonly key: Uint8Array }) => key[0] === 0x77;
+    this.#store.write(changes.filter((change) => !isHistory(change)));
+    if (changes.some(isHistory)) {
+      this.#store.write(changes.filter(isHistory));
+    }`,
+  },
+  {
+    name: "watch-skips-what-it-resumes-at",
+    pitfall: "S37",
+    file: "watch/watch-hub.ts",
+    find: "    const next = startRevision === 0 ? replica.revision + 1 : startRevision;",
+    replace: "    const next = startRevision === 0 ? replica.revision + 1 : startRevision + 1;",
+  },
+  {
+    name: "watch-from-the-past-is-taken-for-live",
+    pitfall: "S37",
+    file: "watch/watch-hub.ts",
+    find: "new Watcher(request, subscriber, next, next > publishedRevision,",
+    replace: "new Watcher(request, subscriber, next, next >= publishedRevision,",
+  },
+  {
+    name: "progress-overtakes-changes",
+    pitfall: "S37",
+    file: "watch/watch-hub.ts",
+    find: "    const revision = watcher.toldRevision(source.publishedRevision);",
+    replace: "    const revision = source.publishedRevision;",
+  },
+  {
+    name: "compaction-not-told",
+    pitfall: "S37",
+    file: "watch/watch-hub.ts",
+    find: "    if (next < compactRevision) {",
+    replace: "    if (next < compactRevision && next === 0) {",
+  },
+  {
+    name: "gap-of-a-snapshot-not-told",
+    pitfall: "S37",
+    file: "watch/watch-hub.ts",
+    find: "        watcher.fallBehind(Math.max(firstMissed, watcher.next));",
+    replace: "        watcher.fallBehind(Math.max(firstMissed, compactRevision));",
+  },
+  {
+    name: "compact-revision-one-too-low",
+    pitfall: "S37",
+    file: "state/history.ts",
+    find: "    compactRevision = rowRevision + 1;",
+    replace: "    compactRevision = rowRevision;",
+  },
+  {
+    name: "slow-watcher-loses-changes",
+    pitfall: "S38",
+    file: "watch/watch-hub.ts",
+    find: "    watcher.onRead(readTo, readTo === publishedRevision);",
+    replace: "    watcher.onRead(publishedRevision, true);",
+  },
+  {
+    name: "change-during-a-message-forgotten",
+    pitfall: "S38",
+    file: "watch/watch-hub.ts",
+    find: `        if (watcher.isLive) {
+          watcher.fallBehind(revision);`,
+    replace: `        if (watcher.isLive && !watcher.isSending) {
+          watcher.fallBehind(revision);`,
+  },
+  {
+    name: "watch-goes-on-too-far",
+    pitfall: "S47",
+    file: "watch/watch-hub.ts",
+    find: '    const details = new Map([["resume_revision", String(revision + 1)]]);',
+    replace: '    const details = new Map([["resume_revision", String(revision + 2)]]);',
+  },
+  {
+    name: "expiry-not-in-the-history",
+    pitfall: "S37",
+    file: "state/keys.ts",
+    find: "  recordChanges(context, revision, [{ kind, namespace, current: endOf(stored, revision), previous: stored }]);",
+    replace: `  if (kind === "delete") {
+    recordChanges(context, revision, [{ kind, namespace, current: endOf(stored, revision), previous: stored }]);
+  }`,
+  },
+];

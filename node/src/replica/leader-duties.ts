@@ -70,6 +70,7 @@ export class LeaderDuties {
       this.comparison.clear();
       return;
     }
+    this.comparison.catchUp();
     const { objection } = this.comparison;
     if (objection !== null) {
       onDiverged(objection);

@@ -19,6 +19,7 @@ describe("StateComparison", () => {
     const comparison = new StateComparison({ memberId: 1, core, checkpoints: () => checkpoints });
     return {
       comparison,
+      checkpoints,
       same: (id: number, index: number) => comparison.onReport(id, { index, digest: own(index) }),
       other: (id: number, index: number) => comparison.onReport(id, { index, digest: own(index) + 1 }),
     };
@@ -63,6 +64,31 @@ describe("StateComparison", () => {
     comparison.onReport(3, null);
     other(4, 50);
     expect(comparison.objection).to.contain("members 3, 4");
+  });
+
+  it("compares what it is told of indexes to which it has not come yet when it comes there", () => {
+    const { comparison, checkpoints, same, other } = comparisonOf([1, 3, 4]);
+    same(3, 70);
+    // A later report does not push the first one away, or under load nothing would ever be compared.
+    same(3, 90);
+    other(4, 60);
+    comparison.catchUp();
+    expect([comparison.next(), comparison.alarms]).to.deep.equal([null, []]);
+    for (let index = 51; index <= 70; index++) {
+      checkpoints.onApplied(index, own(index));
+    }
+    comparison.catchUp();
+    expect(comparison.alarms).to.deep.equal(["member 4 had another state than this one at log index 60"]);
+    expect(comparison.next()).to.deep.equal({ kind: "check-digest", index: 70, digest: own(70) });
+    same(3, 75);
+    checkpoints.onApplied(80, own(80));
+    same(3, 80);
+    comparison.catchUp();
+    expect(comparison.next(), "what was told of no checkpoint is forgotten").to.deep.include({ index: 80 });
+    other(4, 90);
+    same(4, 80);
+    comparison.catchUp();
+    expect(comparison.alarms, "it may have got another state since").to.deep.equal([]);
   });
 
   it("lets the own state count between two, or two and two, that nobody decides", () => {

@@ -27,6 +27,8 @@ interface Verdict {
 export class StateComparison {
   readonly #options: StateComparisonOptions;
   readonly #verdicts = new Map<number, Verdict>();
+  /** What others have told of indexes to which this member has not come yet. */
+  readonly #ahead = new Map<number, Checkpoint>();
   /** Index of the newest checkpoint that this member, leading, has logged. */
   #loggedIndex = 0;
 
@@ -36,15 +38,31 @@ export class StateComparison {
 
   /** Another member has told what its state is. */
   onReport(peer: number, checkpoint: Checkpoint | null): void {
-    const digest = checkpoint === null ? undefined : this.#options.checkpoints().digestAt(checkpoint.index);
-    if (checkpoint !== null && digest !== undefined) {
-      this.#verdicts.set(peer, { index: checkpoint.index, isSame: checkpoint.digest === digest });
+    if (checkpoint === null) {
+      return;
+    }
+    if (checkpoint.index <= this.#newestIndex) {
+      this.#compare(peer, checkpoint);
+    } else if (!this.#ahead.has(peer)) {
+      // The first one stays: under load the newest may always be ahead.
+      this.#ahead.set(peer, checkpoint);
+    }
+  }
+
+  /** This member may have applied more. */
+  catchUp(): void {
+    for (const [peer, checkpoint] of this.#ahead) {
+      if (checkpoint.index <= this.#newestIndex) {
+        this.#ahead.delete(peer);
+        this.#compare(peer, checkpoint);
+      }
     }
   }
 
   /** Forgets what others told: this member does not lead. */
   clear(): void {
     this.#verdicts.clear();
+    this.#ahead.clear();
     this.#loggedIndex = 0;
   }
 
@@ -74,11 +92,23 @@ export class StateComparison {
     return { kind: "check-digest", index, digest };
   }
 
+  get #newestIndex(): number {
+    return this.#options.checkpoints().newest?.index ?? 0;
+  }
+
+  #compare(peer: number, { index, digest }: Checkpoint): void {
+    const own = this.#options.checkpoints().digestAt(index);
+    const isNews = index >= (this.#verdicts.get(peer)?.index ?? 0);
+    if (own !== undefined && isNews) {
+      this.#verdicts.set(peer, { index, isSame: digest === own });
+    }
+  }
+
   /** The newest checkpoint at which the state of this member counts as that of the cluster; 0 if there is none. */
   #agreedIndex(): number {
-    const { core, memberId, checkpoints } = this.#options;
+    const { core, memberId } = this.#options;
     const { voters } = core.configuration;
-    const own = checkpoints().newest?.index ?? 0;
+    const own = this.#newestIndex;
     if (members(core.configuration).every((id) => id === memberId)) {
       // There is nobody to compare with.
       return 0;

@@ -4,7 +4,8 @@
  * One row holds all changes of one revision, so a revision is never split (S37). It is written in the batch that makes
  * the change (P42), on every member alike, and travels in snapshots, so each member can go on where another ended. The
  * oldest revisions are dropped by commands of the leader, which apply decides again: the compact revision tells from
- * where on nothing is missing. An administrator may raise it, and so give up what is below; the rows go step by step.
+ * where on nothing is missing. An administrator may raise it, and so give up what is below: nobody can begin there any
+ * more, and the rows go step by step.
  */
 
 import { invariant, readUint53 } from "../raft/index.ts";
@@ -77,6 +78,14 @@ export function readHistoryBounds(reader: StateReader): HistoryBounds {
   };
   fields.end();
   return bounds;
+}
+
+/**
+ * The first revision from which on all changes have their rows: that of what was given up and has not gone yet, else the
+ * compact revision. Who watches already can go on from there.
+ */
+export function completeFrom({ compactRevision, oldestRevision }: HistoryBounds): number {
+  return oldestRevision === 0 ? compactRevision : Math.min(compactRevision, oldestRevision);
 }
 
 /** Calls `visit` for the revisions from ≤ revision ≤ to that changed something, ascending, until it returns false. */

@@ -25,6 +25,7 @@ export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./
 export { encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
 export { checkGuard, type Guard } from "./guards.ts";
 export {
+  completeFrom,
   isHistoryDue,
   type RevisionChanges,
   readHistoryBounds,

@@ -214,28 +214,49 @@ describe("WatchHub", () => {
       expect(slow.ended?.details).to.deep.equal(new Map([["compact_revision", "8"]]));
     });
 
-    it("goes on with everybody who was told all that an administrator gives up, and ends the others", () => {
-      const watched = new WatchedLog();
-      const slow = watched.watch("a", {}, false);
-      const quick = watched.watch("a");
-      const idle = watched.watch("b");
-      watched.time.settle();
-      for (let at = 0; at < 5; at++) {
-        watched.put("a");
+    describe("by an administrator", () => {
+      /** Gives up everything below what is applied, in the turn in which that was written. */
+      function compact(watched: WatchedLog): void {
+        watched.log.lead({ kind: "compact-history", revision: 1_000, subject: "admin", request: null });
+        watched.tell();
       }
-      watched.time.settle();
-      const compact = { kind: "compact-history", revision: 100, subject: "admin", request: null } as const;
-      watched.log.lead(compact);
-      watched.tell();
-      watched.time.settle();
-      watched.put("a");
-      watched.put("b");
-      slow.take();
-      watched.time.settle();
-      expect(quick.lines).to.deep.equal(["created 1:", "changes 6: 2 3 4 5 6", "changes 8: 7"]);
-      expect(idle.lines).to.deep.equal(["created 1:", "changes 8: 8"]);
-      expect(slow.lines).to.deep.equal(["created 1:"]);
-      expect(slow.ended?.details).to.deep.equal(new Map([["compact_revision", "6"]]));
+
+      it("refuses to begin below it, and goes on with everybody who watches, also if it came before the changes", () => {
+        const watched = new WatchedLog();
+        const quick = watched.watch("a");
+        const slow = watched.watch("a", {}, false);
+        watched.time.settle();
+        for (let at = 0; at < 5; at++) {
+          watched.put("a");
+        }
+        compact(watched);
+        expect(() => watched.watch("a", { startRevision: 5 })).to.throw(CoordinationError);
+        watched.time.settle();
+        slow.take();
+        watched.time.settle();
+        for (const reader of [quick, slow]) {
+          expect(reader.lines).to.deep.equal(["created 1:", "changes 6: 2 3 4 5 6"]);
+        }
+      });
+
+      it("ends who has not come so far when the changes go", () => {
+        const watched = new WatchedLog();
+        const quick = watched.watch("a");
+        const slow = watched.watch("a", {}, false);
+        watched.time.settle();
+        for (let at = 0; at < 5; at++) {
+          watched.put("a");
+        }
+        compact(watched);
+        watched.time.settle();
+        watched.trim();
+        watched.put("a");
+        slow.take();
+        watched.time.settle();
+        expect(slow.lines).to.deep.equal(["created 1:"]);
+        expect(slow.ended?.details).to.deep.equal(new Map([["compact_revision", "6"]]));
+        expect(quick.lines).to.deep.equal(["created 1:", "changes 6: 2 3 4 5 6", "changes 7: 7"]);
+      });
     });
 
     it("ends those who missed what an installed snapshot does not have, and goes on with the others", () => {

@@ -9,7 +9,7 @@
  */
 
 import { invariant, mark } from "../raft/index.ts";
-import { CoordinationError, readHistoryBounds, type StateReader, scanHistory } from "../state/index.ts";
+import { CoordinationError, completeFrom, readHistoryBounds, type StateReader, scanHistory } from "../state/index.ts";
 import type { WatchLimits } from "./limits.ts";
 import { PrefixIndex } from "./prefix-index.ts";
 import { RecentChanges } from "./recent-changes.ts";
@@ -205,10 +205,10 @@ export class WatchHub {
       invariant(revision === publishedRevision, "the revision never runs back");
       return;
     }
-    const { compactRevision } = readHistoryBounds(state);
-    if (compactRevision > publishedRevision + 1) {
+    const keptFrom = completeFrom(readHistoryBounds(state));
+    if (keptFrom > publishedRevision + 1) {
       mark("watch.skipped-by-snapshot");
-      this.#skipTo(source, compactRevision);
+      this.#skipTo(source, keptFrom);
       return;
     }
     let revisions = 0;
@@ -241,12 +241,12 @@ export class WatchHub {
   }
 
   /** A snapshot has brought a history that begins later: whoever needs what is missing will find that out. */
-  #skipTo(source: Source, compactRevision: number): void {
+  #skipTo(source: Source, keptFrom: number): void {
     const firstMissed = source.publishedRevision + 1;
-    source.publishedRevision = compactRevision - 1;
-    source.recent = new RecentChanges(compactRevision, this.#limits.recentBytesMax);
+    source.publishedRevision = keptFrom - 1;
+    source.recent = new RecentChanges(keptFrom, this.#limits.recentBytesMax);
     for (const watcher of this.#watchers) {
-      if (watcher.isLive && watcher.next < compactRevision) {
+      if (watcher.isLive && watcher.next < keptFrom) {
         watcher.fallBehind(Math.max(firstMissed, watcher.next));
         this.#enqueue(watcher);
       }
@@ -277,10 +277,10 @@ export class WatchHub {
   /** The next changes for a watcher that is behind; null if they are gone, which ends it. */
   #read({ replica, recent, publishedRevision }: Source, watcher: Watcher): readonly SharedChange[] | null {
     const { next, request } = watcher;
-    const { compactRevision } = readHistoryBounds(replica.state);
-    if (next < compactRevision) {
+    const bounds = readHistoryBounds(replica.state);
+    if (next < completeFrom(bounds)) {
       mark("watch.compacted");
-      this.#dismiss(watcher, compacted(next, compactRevision));
+      this.#dismiss(watcher, compacted(next, bounds.compactRevision));
       return null;
     }
     const { messageBytes, readRevisionsMax, readBytesMax } = this.#limits;

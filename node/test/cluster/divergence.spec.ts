@@ -8,6 +8,10 @@ import { type ClusterMember, ClusterUnderTest, MEMBER_PROGRAM, TestProcess } fro
 /** Loaded into a member whose program is to be wrong. */
 const FAULTY_APPLY = fileURLToPath(new URL("../harness/faulty-apply.ts", import.meta.url));
 const AT_A_TIME = 20;
+/** Rounds of half as many writes as there are entries between two comparisons: one or two pass, and a report. */
+const ROUNDS_MAX = 20;
+/** Of one call, far above what it takes: what is asked is what it comes to. */
+const TIMEOUT_MS = 30_000;
 /** Rows of keys begin with the letter d. */
 const KEY_TABLE = Uint8Array.of(0x64);
 const KEY_TABLE_END = Uint8Array.of(0x65);
@@ -18,7 +22,7 @@ async function write(client: Client, count: number): Promise<void> {
   let left = count;
   const writeOn = async (_: unknown, at: number): Promise<void> => {
     while (left-- > 0) {
-      await client.keyValue.put("default", `key-${at}`, String(left));
+      await client.keyValue.put("default", `key-${at}`, String(left), { timeoutMs: TIMEOUT_MS });
     }
   };
   await Promise.all(Array.from({ length: AT_A_TIME }, writeOn));
@@ -47,7 +51,7 @@ async function flipStored({ dataDirectory, name }: ClusterMember): Promise<void>
 async function untilRefused(cluster: ClusterUnderTest, wrong: ClusterMember): Promise<string> {
   const others = cluster.members.filter((member) => member !== wrong);
   const client = cluster.client(others.map(({ grpc }) => grpc));
-  for (let round = 0; round < 10 && (await wrong.status())?.state === "RUNNING"; round++) {
+  for (let round = 0; round < ROUNDS_MAX && (await wrong.status())?.state !== "MEMBER_REFUSED"; round++) {
     await write(client, DEFAULT_STATE_LIMITS.checkpointEntries / 2);
   }
   const { alarms } = await wrong.untilState("MEMBER_REFUSED");
@@ -65,10 +69,11 @@ async function expectOutOfService(cluster: ClusterUnderTest, wrong: ClusterMembe
       await wrong.untilState("MEMBER_REFUSED");
     }
     expect(await wrong.isReady()).to.equal(false);
-    const refused = await alone.keyValue.get("default", "key-0", { timeoutMs: 2_000 }).catch((error: unknown) => error);
+    const asked = alone.keyValue.get("default", "key-0", { timeoutMs: TIMEOUT_MS });
+    const refused = await asked.catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(Error).and.to.include({ code: "UNAVAILABLE" });
     await write(client, 2 * AT_A_TIME);
-    await client.keyValue.get("default", "key-0");
+    await client.keyValue.get("default", "key-0", { timeoutMs: TIMEOUT_MS });
   }
   for (const member of others) {
     expect((await member.status())?.state).to.equal("RUNNING");
@@ -115,7 +120,7 @@ describe("a member of three whose state is not that of the others (P44)", () => 
     try {
       const wrong = cluster.member("q-1");
       await cluster.transfer(wrong.name);
-      await cluster.client().keyValue.put("default", "faulty", "value");
+      await cluster.client().keyValue.put("default", "faulty", "value", { timeoutMs: TIMEOUT_MS });
       const reason = await untilRefused(cluster, wrong);
       expect(reason).to.match(/^most voters, members [0-9]+, [0-9]+, have another state than this one/);
       await expectOutOfService(cluster, wrong);

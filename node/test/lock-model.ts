@@ -186,8 +186,8 @@ export class LockModel {
     Object.assign(hold, { mode: asked.mode, ttlSeconds: seconds, deadlineMs: this.tickMs + seconds * 1_000 });
     request.status = "granted";
     request.token = hold.token;
+    this.revision++;
     if (isDowngrade) {
-      this.revision++;
       this.#tell(found, hold, "acquired", "downgraded", this.revision);
     }
     const answer = this.describe(found, hold, 0);

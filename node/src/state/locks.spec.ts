@@ -132,7 +132,7 @@ describe("a lock", () => {
     const { revision } = locks.log;
     const renewed = locks.result({ fencingToken: token, ttlSeconds: 40 }, { principal: ANNA });
     expect(renewed.hold).to.include({ token, ttlSeconds: 40, deadlineMs: locks.log.tickMs + 40_000 });
-    expect(locks.log.revision, "no visible change").to.equal(revision);
+    expect([renewed.revision, locks.log.revision], "a visible change").to.deep.equal([revision + 1, revision + 1]);
     expect(locks.result({ fencingToken: token }, { principal: ANNA }).hold?.ttlSeconds, "the lock's own").to.equal(30);
     for (const [changes, principal, reason] of [
       [{ fencingToken: token }, BEN, "NOT_LOCK_HOLDER"],

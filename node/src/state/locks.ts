@@ -185,6 +185,9 @@ function changeHold(context: ApplyContext, lock: Lock, { principal, request, ope
   const isDowngrade = before.mode === "write" && mode === "read";
   if (isDowngrade) {
     onDowngraded(context, lock, hold);
+  } else if (!isUpgrade) {
+    // What remains of a hold can be seen, so this is a change like others, though watchers are told of none.
+    context.nextRevision();
   }
   // True at the revision of the change itself: whom a downgrade lets in comes at later ones.
   const outcome = answered(context, lock, hold);

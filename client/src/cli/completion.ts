@@ -28,7 +28,7 @@ _quoinctl() {
   for ((index = 1; index < COMP_CWORD; index++)); do
 ${followWord("    ", `\${COMP_WORDS[index]}`, program)}
   done
-${offer("  ", program, (words) => `mapfile -t COMPREPLY < <(compgen -W ${quote(words.join(" "))} -- "$current")`)}
+${offer("  ", program, (words) => `COMPREPLY=($(compgen -W ${quote(words.join(" "))} -- "$current"))`)}
 }
 complete -o default -F _quoinctl quoinctl
 `;
@@ -51,9 +51,7 @@ compdef _quoinctl quoinctl
 
 /** Takes a word of the line for a command when it may be one there. */
 function followWord(indent: string, word: string, program: Command): string {
-  const paths = places(program).map(({ path }) => path);
-  const known = paths.filter((path) => path !== program.name()).map(quote);
-  return [`case "$so_far ${word}" in`, `  ${known.join("|")}) so_far="$so_far ${word}" ;;`, "esac"]
+  return [`case "$so_far ${word}" in`, `  ${quotedCommands(program).join("|")}) so_far="$so_far ${word}" ;;`, "esac"]
     .map((line) => `${indent}${line}`)
     .join("\n");
 }
@@ -82,10 +80,7 @@ function fishScript(program: Command): string {
     `  set -l path ${program.name()}`,
     "  for word in (commandline -opc)[2..]",
     '    switch "$path $word"',
-    `      case ${places(program)
-      .slice(1)
-      .map(({ path }) => quote(path))
-      .join(" ")}`,
+    `      case ${quotedCommands(program).join(" ")}`,
     '        set path "$path $word"',
     "    end",
     "  end",
@@ -102,6 +97,12 @@ function fishScript(program: Command): string {
     }
   }
   return `${lines.join("\n")}\n`;
+}
+
+/** All commands with the words that lead to them. */
+function quotedCommands(program: Command): string[] {
+  const [, ...commands] = places(program);
+  return commands.map(({ path }) => quote(path));
 }
 
 /** The program and all its commands, each before its own; global options may stand anywhere. */

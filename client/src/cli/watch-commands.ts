@@ -8,6 +8,7 @@ import { parsePositiveCount } from "./count.ts";
 import { displayValue, escapeControls } from "./displayed-text.ts";
 import { parsePrefixArgument } from "./key-argument.ts";
 import { entryDocument, historyDocument } from "./key-document.ts";
+import type { OutputFormat } from "./output.ts";
 import type { Session } from "./session.ts";
 
 /** Characters of a value that a line shows. */
@@ -80,31 +81,31 @@ interface EventFormat<Event> {
   readonly line: (event: Event) => string;
 }
 
-/** Prints events until there were enough, each when it comes: JSON as one line, YAML as one document. */
+/** Prints events until there were enough, each when it comes. */
 async function printEvents<Event>(
   session: Session,
   watch: Watch<Event>,
   { limit = Number.POSITIVE_INFINITY }: WatchOptions,
-  { document, line }: EventFormat<Event>,
+  format: EventFormat<Event>,
 ): Promise<void> {
   const { stdout } = session.terminal;
-  const format = session.outputFormat;
   session.note(`watching from revision ${watch.revision + 1} on`);
   let printed = 0;
   for await (const { events } of watch) {
     for (const event of events) {
-      const text =
-        format === "json"
-          ? `${JSON.stringify(document(event))}\n`
-          : format === "yaml"
-            ? `---\n${stringify(document(event))}`
-            : `${line(event)}\n`;
       // Whoever reads slowly is waited for, and so is the member then.
-      if (!stdout.write(text)) await once(stdout, "drain");
+      if (!stdout.write(textOf(event, session.outputFormat, format))) await once(stdout, "drain");
       printed += 1;
       if (printed === limit) return;
     }
   }
+}
+
+/** JSON is one line for each event, YAML one document. */
+function textOf<Event>(event: Event, output: OutputFormat, { document, line }: EventFormat<Event>): string {
+  if (output === "json") return `${JSON.stringify(document(event))}\n`;
+  if (output === "yaml") return `---\n${stringify(document(event))}`;
+  return `${line(event)}\n`;
 }
 
 function keyDocument(namespace: string, { type, kv, previous }: KeyEvent, showsValues: boolean): object {

@@ -5,11 +5,14 @@ import { expect } from "chai";
 import { ClusterUnderTest, until } from "../harness/index.ts";
 
 const namespace = "default";
-const WRITES = 60;
+const WRITES = 40;
 /** More than one call may carry. */
 const REGION_BYTES = 9 * 1024 * 1024;
 
-describe("the SDK on three members", () => {
+describe("the SDK on three members", function () {
+  // Processes are started and killed by the dozen: a limit for a busy machine.
+  this.timeout(240_000);
+
   let cluster: ClusterUnderTest;
   let clients: readonly Client[];
 

@@ -18,7 +18,10 @@ async function reasonOf(work: Promise<unknown>): Promise<string> {
   );
 }
 
-describe("locks of the SDK on three members", () => {
+describe("locks of the SDK on three members", function () {
+  // Processes are started and killed by the dozen: a limit for a busy machine.
+  this.timeout(240_000);
+
   let cluster: ClusterUnderTest;
   let clients: readonly Client[];
 
@@ -77,6 +80,21 @@ describe("locks of the SDK on three members", () => {
       .locks.hold(namespace, "loss", { waitMs: WAIT_MS })
       .then((handle) => handle.release());
     expect(await reasonOf(at(0).locks.renew(namespace, "loss", fencingToken))).to.equal("LOCK_LOST");
+  });
+
+  it("S23: tell a holder that cannot renew before anybody else gets the lock", async () => {
+    await at(0).locks.create(namespace, "deadline");
+    for (let round = 0; round < 3; round++) {
+      const doomed = cluster.client();
+      const held = await doomed.locks.hold(namespace, "deadline", { ttlSeconds: 1, waitMs: WAIT_MS });
+      const next = at(round).locks.hold(namespace, "deadline", { waitMs: WAIT_MS });
+      doomed.close();
+      const handle = await next;
+      expect(held.isHeld).to.equal(false);
+      await until("the loss", () => held.signal.aborted);
+      expect(await held.release()).to.equal(false);
+      await handle.release();
+    }
   });
 
   it("are held by readers or a writer, downgraded, and upgraded when the reader is alone", async () => {

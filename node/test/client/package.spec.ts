@@ -25,7 +25,10 @@ const COMPILER_OPTIONS = {
   allowImportingTsExtensions: true,
 };
 
-describe("the published packages", () => {
+describe("the published packages", function () {
+  // Processes are started and killed by the dozen: a limit for a busy machine.
+  this.timeout(240_000);
+
   const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
   let project: string;

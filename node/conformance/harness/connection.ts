@@ -4,6 +4,7 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type ChannelCredentials, Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { decodeStatusDetails, type StatusDetails, statusDetailsTrailer } from "@quoin/proto";
 import type { Operation } from "./operations.ts";
@@ -34,6 +35,11 @@ export interface Pending<Response> {
   cancel(): void;
 }
 
+/** Statuses of calls that may be made again with the same request id, whatever was done. */
+const PASSING_CODES: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED"]);
+const PATIENCE_MS = 30_000;
+const RETRY_DELAY_MS = 100;
+
 /** A request as its fields, or as bytes: to send what no client would. */
 type Sent<Request> = Partial<Request> | Buffer;
 
@@ -52,16 +58,29 @@ export class Connection {
     });
   }
 
-  /** Resolves whatever the status is. Every call has a request id of its own unless the options give one. */
-  call<Request, Response>(
+  /**
+   * Resolves whatever the status is. Every call has a request id of its own unless the options give one. A call without a
+   * deadline is made again, with the same id, while nobody leads or it took too long: the contract lets clients do so, and
+   * elections are nothing that a table is about.
+   */
+  async call<Request, Response>(
     operation: Operation<Request, Response>,
     fields: Sent<Request>,
     options: CallOptions = {},
   ): Promise<Answer<Response>> {
-    return this.begin(operation, fields, options).answer;
+    const same = { ...options, metadata: { "request-id": randomUUID(), ...options.metadata } };
+    const giveUpMs = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const answer = await this.begin(operation, fields, same).answer;
+      const isPassing = PASSING_CODES.has(answer.code) && options.timeoutMs === undefined;
+      if (!isPassing || performance.now() > giveUpMs) {
+        return answer;
+      }
+      await sleep(RETRY_DELAY_MS);
+    }
   }
 
-  /** The same, for calls that may be given up. */
+  /** Makes a call once, which may be given up. */
   begin<Request, Response>(
     operation: Operation<Request, Response>,
     fields: Sent<Request>,

@@ -16,6 +16,14 @@ import { type Claims, claimsOf, hasExpired, type Target } from "./target.ts";
 const RANDOM_BYTES = 6;
 const PAGE_SIZE = 1_000;
 
+/** Who leads in a term. */
+interface Leadership {
+  readonly term: bigint;
+  readonly endpoint: string;
+  /** Where the members serve clients. */
+  readonly endpoints: readonly string[];
+}
+
 export class Visit {
   readonly target: Target;
   /** Begins the name of everything that this run makes. */
@@ -25,7 +33,7 @@ export class Visit {
   readonly claims: Claims;
   readonly #connections = new Map<string, Connection>();
   readonly #namespaces: string[] = [];
-  #leaderEndpoint = "";
+  #leadership: Leadership = { term: 0n, endpoint: "", endpoints: [] };
 
   /** Raises Error if the token cannot do what the suite needs. */
   constructor(target: Target) {
@@ -38,6 +46,7 @@ export class Visit {
 
   async begin(): Promise<void> {
     await this.makeNamespace(this.namespace);
+    await this.askForLeader(this.first);
   }
 
   get first(): Connection {
@@ -76,16 +85,17 @@ export class Visit {
     succeeded(await this.first.call(createNamespace, { namespace }));
   }
 
-  /** Where the leader serves clients, "" if it is not known, as this member says. */
-  async askForLeader(connection: Connection): Promise<string> {
-    const { members } = succeeded(await connection.call(getCluster, {}));
-    this.#leaderEndpoint = members.find(({ leader }) => leader)?.grpcEndpoint ?? "";
-    return this.#leaderEndpoint;
+  /** Who leads, as this member says, and where the leader serves clients; "" if that is not known. */
+  async askForLeader(connection: Connection): Promise<Leadership> {
+    const { members, term } = succeeded(await connection.call(getCluster, {}));
+    const endpoints = members.map(({ grpcEndpoint }) => grpcEndpoint);
+    this.#leadership = { term, endpoint: members.find(({ leader }) => leader)?.grpcEndpoint ?? "", endpoints };
+    return this.#leadership;
   }
 
   /** What was answered last when somebody asked. */
-  get leaderEndpoint(): string {
-    return this.#leaderEndpoint;
+  get leadership(): Leadership {
+    return this.#leadership;
   }
 
   /** Removes keys and regions, and closes all connections. */

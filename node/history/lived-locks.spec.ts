@@ -15,7 +15,7 @@ const KINDS: readonly (readonly [name: string, options: LivedLocksOptions])[] = 
   ["a read-write lock with a delay", { ...SIZE, rw: true, lockDelaySeconds: 1 }],
   ["a lock whose clients mostly do not know", { ...SIZE, unknownPercent: 40, rw: false, lockDelaySeconds: 0 }],
 ];
-const RUNS = 60;
+const RUNS = 15;
 const LIMITS: ExpiryLimits = { clockDrift: 0, clockResolutionMs: 1, lateMsMax: 50, leaderless: [] };
 
 const random = fc.infiniteStream(fc.nat({ max: 0xffff })).map((stream): Random => {

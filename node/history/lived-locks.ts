@@ -132,12 +132,18 @@ class Life {
       goOn();
       return;
     }
-    const end = (outcome: LockRecord["outcome"]): void =>
+    const end = (outcome: LockRecord["outcome"]): void => {
+      if (outcome.kind === "ok" && outcome.answer.kind === "refused" && outcome.answer.reason === "LEADER_CHANGED") {
+        // Another attempt has taken its place: nobody knows what comes of that.
+        goOn();
+        return;
+      }
       this.#after(this.#random(WAY_MS_MAX), () => {
         this.#records[position] = { ...record, endMs: this.#nowMs, outcome };
         this.#learn(client, operation, outcome);
         goOn();
       });
+    };
     if (dice < unknownPercent + NOT_EXECUTED_PERCENT) {
       end({ kind: "not-executed" });
       return;
@@ -153,8 +159,23 @@ class Life {
         this.#after(this.#random(RETRY_MS_MAX), () => {
           const told = (answer: LockAnswer) => ("isRepeated" in answer ? { ...answer, isRepeated } : answer);
           this.#execute(operation, (answer) => end({ kind: "ok", answer: told(answer) }), seq);
+          this.#straggle(operation, seq);
         });
       }
+    });
+  }
+
+  /** Another attempt of the request may come after that which is answered; nobody waits for it, so it is undone (S25). */
+  #straggle(operation: LockOperation, request: number): void {
+    if (operation.kind !== "acquire" || this.#random(3) > 0) {
+      return;
+    }
+    this.#after(this.#random(LATE_MS_MAX), () => {
+      const seq = this.#execute(operation, () => undefined, request);
+      this.#after(this.#random(LATE_MS_MAX), () => {
+        this.#lock.cancel(request, seq);
+        this.#settle();
+      });
     });
   }
 

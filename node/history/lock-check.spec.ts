@@ -330,6 +330,15 @@ const HISTORIES: readonly (readonly [
     "no hold ends before its time",
   ],
   [
+    "a hold may be undone by another attempt of its own request",
+    [
+      [acquire("a"), 0, 10, { ...acquired(["a", 5]), isRepeated: true } as LockLine[3]],
+      [guarded(5), 40, 50, refused("FENCED")],
+    ],
+    [HELD, [guarded(5), 40, 50, refused("FENCED")]],
+    "no hold ends before its time",
+  ],
+  [
     "the time of a hold counts from its grant",
     [
       HELD,

@@ -205,6 +205,10 @@ function noteSights(record: LockRecord, holdOf: (token: number) => Hold): void {
 function noteEnders(record: LockRecord, holds: readonly Hold[]): void {
   const { operation } = record;
   const answer = lockAnswerOf(record);
+  if (answer?.kind === "acquired" && answer.isRepeated) {
+    // An attempt that nobody waits for may come last, and is undone then, with the hold (S25).
+    holds.find((hold) => hold.grants.includes(record))?.enders.push(record);
+  }
   if (!("token" in operation) || operation.kind === "guarded-write" || answer?.kind === "nothing-released") {
     return;
   }

@@ -168,10 +168,10 @@ function contradictionsOfTime(
         );
       }
     }
-    for (const stream of streams) {
-      const first = stream.messages[0]?.revision;
-      const floor = floors.findLast(({ endMs }) => endMs < stream.startMs)?.revision ?? 0;
-      if (stream.startRevision === 0 && first !== undefined && first < floor) {
+    for (const { startMs, messages: told } of streams.filter((stream) => stream.startRevision === 0)) {
+      const first = told[0]?.revision ?? Number.POSITIVE_INFINITY;
+      const floor = floors.findLast(({ endMs }) => endMs < startMs)?.revision ?? 0;
+      if (first < floor) {
         wrong.push(`watch of ${client}: a watch from now on begins now: at ${first}, when ${floor} had been answered`);
       }
     }

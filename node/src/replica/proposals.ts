@@ -210,6 +210,8 @@ export class Proposals {
         this.#waiters.refuse(waiter, new CoordinationError("LEADER_CHANGED", message, { outcome: "unknown" }));
       } else if (verdict !== "wait") {
         mark("replica.attempt.answered-by-snapshot");
+        // Also of one that waits for a lock: nothing refutes it any more.
+        waiter.isApplied = true;
         this.answer(waiter.seq, verdict.outcome);
       }
     }

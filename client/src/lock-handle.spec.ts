@@ -107,7 +107,8 @@ describe("LockHandle", function () {
     expect(heldUntilMs).to.be.greaterThan(deadlineMs - 3_000);
     expect(losses).to.have.length(1);
     expect(losses[0]).to.include({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
-    expect((losses[0]?.cause as QuoinError | undefined)?.reason).to.equal("NO_LEADER");
+    // The last try may have had too little time left to be refused.
+    expect((losses[0]?.cause as QuoinError | undefined)?.reason).to.be.oneOf(["NO_LEADER", "DEADLINE"]);
     expect(handle).to.include({ isHeld: false, remainingMs: 0 });
     expect(handle.signal.reason).to.equal(losses[0]);
   });

@@ -4,8 +4,8 @@ import { QuoinError } from "../src/index.ts";
 
 const pollMs = 2;
 
-/** Hundreds of times what anything here takes: never a statement about speed. */
-const limitMs = 15_000;
+/** Many times what anything here takes, the start of a process included: never a statement about speed. */
+const limitMs = 30_000;
 
 /** What `attempt` returns once that is neither undefined nor false; rejects when it never is. */
 export async function until<Result>(what: string, attempt: () => Result | undefined | false): Promise<Result> {

@@ -211,7 +211,7 @@ describe("quoinctl lock and rwlock", function () {
           fencingToken === 0n
             ? { ...granted, ttlSeconds: 1n, expiresInMs: 1_000n }
             : refuse({ code: "FAILED_PRECONDITION", reason: "LOCK_LOST" });
-        const program = 'trap "" TERM; while :; do sleep 0.02; done';
+        const program = 'trap "" TERM; exec sleep 600';
         const words = ["--kill-after", "3s", "--", "sh", "-c", program];
         const ended = quoinctl(["lock", "run", "n/l", ...words], { directory });
         await until("the end to be planned", () => runtime.nextTimerMs === 3_000);

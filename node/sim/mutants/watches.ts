@@ -46,8 +46,8 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "compaction-not-told",
     pitfall: "S37",
     file: "watch/watch-hub.ts",
-    find: "    if (next < compactRevision) {",
-    replace: "    if (next < compactRevision && next === 0) {",
+    find: "    if (next < completeFrom(bounds)) {",
+    replace: "    if (next < completeFrom(bounds) && next === 0) {",
   },
   {
     name: "gap-of-a-snapshot-not-told",

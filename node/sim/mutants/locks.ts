@@ -177,9 +177,9 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     name: "delay-after-an-expired-hold-skipped",
     pitfall: "S22",
     file: "state/locks.ts",
-    find: `      context.nextRevision();
+    find: `      endHolds(context, lock, [hold], "expired");
       startDelay(context, lock);`,
-    replace: "      context.nextRevision();",
+    replace: '      endHolds(context, lock, [hold], "expired");',
   },
   {
     name: "timers-of-locks-not-looked-at",

@@ -15,6 +15,13 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     }`,
   },
   {
+    name: "watch-splits-a-revision",
+    pitfall: "S37",
+    file: "watch/watch-hub.ts",
+    find: "        if (concerns(change, request)) {",
+    replace: "        if (concerns(change, request) && left.message > 0) {",
+  },
+  {
     name: "watch-skips-what-it-resumes-at",
     pitfall: "S37",
     file: "watch/watch-hub.ts",
@@ -39,8 +46,8 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "compaction-not-told",
     pitfall: "S37",
     file: "watch/watch-hub.ts",
-    find: "    if (next < compactRevision) {",
-    replace: "    if (next < compactRevision && next === 0) {",
+    find: "    if (next < completeFrom(bounds)) {",
+    replace: "    if (next < completeFrom(bounds) && next === 0) {",
   },
   {
     name: "gap-of-a-snapshot-not-told",
@@ -53,8 +60,8 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "compact-revision-one-too-low",
     pitfall: "S37",
     file: "state/history.ts",
-    find: "    compactRevision = rowRevision + 1;",
-    replace: "    compactRevision = rowRevision;",
+    find: "    compactRevision = Math.max(compactRevision, rowRevision + 1);",
+    replace: "    compactRevision = Math.max(compactRevision, rowRevision);",
   },
   {
     name: "slow-watcher-loses-changes",
@@ -83,9 +90,9 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "expiry-not-in-the-history",
     pitfall: "S37",
     file: "state/keys.ts",
-    find: "  recordChanges(context, revision, [{ kind, namespace, current: endOf(stored, revision), previous: stored }]);",
+    find: '  recordChanges(context, revision, [{ about: "key", kind, namespace, current, previous: stored }]);',
     replace: `  if (kind === "delete") {
-    recordChanges(context, revision, [{ kind, namespace, current: endOf(stored, revision), previous: stored }]);
+    recordChanges(context, revision, [{ about: "key", kind, namespace, current, previous: stored }]);
   }`,
   },
 ];

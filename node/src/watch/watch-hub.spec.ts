@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { WatchedLog } from "../../test/harness/index.ts";
-import { acquireLock, createLock, refused } from "../../test/index.ts";
+import { acquireLock, createLock, NAMED, refused } from "../../test/index.ts";
 import { CoordinationError } from "../state/index.ts";
 
 describe("WatchHub", () => {
@@ -38,6 +38,18 @@ describe("WatchHub", () => {
     const again = watched.watch("", { about: "lock", startRevision: 1 });
     watched.time.settle();
     expect(again.lines).to.deep.equal(["created 0:", "changes 6: 5 6"]);
+  });
+
+  it("S37: tells all changes of one revision in one message, however small messages are", () => {
+    const watched = new WatchedLog({ messageBytes: 1 });
+    watched.log.result(createLock({ rw: true }));
+    const locks = watched.watch("", { about: "lock" });
+    watched.log.result(acquireLock({ mode: "read" }));
+    watched.log.result(acquireLock({ mode: "read" }));
+    watched.log.result({ kind: "force-release-lock", ...NAMED, rw: true, fencingToken: 0, reason: "" });
+    watched.tell();
+    watched.time.settle();
+    expect(locks.lines).to.deep.equal(["created 2:", "changes 3: 3", "changes 4: 4", "changes 5: 5 5"]);
   });
 
   it("goes on from any revision that is kept, without a gap or a repetition", () => {

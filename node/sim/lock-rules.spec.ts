@@ -187,6 +187,21 @@ describe("the rules of locks", () => {
     });
   });
 
+  it("S28: hold for an entry by which several locks go on, in whichever order it names them", () => {
+    log.ask(createLock({ name: "m", ttlSeconds: 2 }));
+    acquire({ name: "m" }, { request: 1 });
+    wait(2, { name: "m" });
+    log.log.tickMs++;
+    acquire({ mode: "write" }, { request: 3 });
+    wait(4, { mode: "write" });
+    wait(5, { mode: "write", waitMs: 1_000 });
+    log.log.tickMs += 2_001;
+    const timers = dueLockTimers(log.log.store, log.log.tickMs, 3);
+    expect(timers.map(({ about, lock }) => `${about} ${lock.name}`)).to.deep.equal(["wait l", "hold m", "hold l"]);
+    log.lead({ kind: "expire-locks", timers });
+    expect(rules.grants).to.equal(4);
+  });
+
   it("S29: let nobody wait for what can be had", () => {
     log = new WitnessedLog(rules, { ...DEFAULT_STATE_LIMITS, lockReadersMax: 1 });
     log.ask(createLock({ rw: true }));

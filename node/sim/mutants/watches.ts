@@ -54,7 +54,7 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     pitfall: "S37",
     file: "watch/watch-hub.ts",
     find: "        watcher.fallBehind(Math.max(firstMissed, watcher.next));",
-    replace: "        watcher.fallBehind(Math.max(firstMissed, compactRevision));",
+    replace: "        watcher.fallBehind(Math.max(firstMissed, keptFrom));",
   },
   {
     name: "compact-revision-one-too-low",

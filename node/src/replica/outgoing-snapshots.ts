@@ -78,14 +78,20 @@ export class OutgoingSnapshots {
     return Math.min(...[...this.#streams.values()].map(({ index }) => index + 1));
   }
 
-  /** Sends the state as it is now to the peer, unless that happens already, or it cannot be done at the moment. */
-  start(peer: number, about: Omit<SnapshotManifest, "format">): void {
-    const { core, state, transport, clock, limits } = this.#options;
+  /** Whether a snapshot can be sent to the peer now, and is not being sent already. */
+  canStart(peer: number): boolean {
+    const { transport, limits } = this.#options;
     // Trying to reach a member that is away would count as a failure, and delay its snapshot once it is back.
     const isReachable = transport.isConnected(peer, "control");
-    if (!isReachable || this.#streams.has(peer) || this.#streams.size >= limits.streamsMax) {
+    return isReachable && !this.#streams.has(peer) && this.#streams.size < limits.streamsMax;
+  }
+
+  /** Sends the state as it is now to the peer, unless that happens already, or it cannot be done at the moment. */
+  start(peer: number, about: Omit<SnapshotManifest, "format">): void {
+    if (!this.canStart(peer)) {
       return;
     }
+    const { core, state, transport, clock, limits } = this.#options;
     mark("replica.snapshot.started");
     const stream: Stream = {
       peer,

@@ -65,19 +65,20 @@ export class Snapshots {
 
   /** Sends the state as it is now to the peer. */
   send(peer: number): void {
+    // A state that is about to be replaced is not read any more.
+    if (this.#install.isPlaced || !this.#outgoing.canStart(peer)) {
+      return;
+    }
     const { appliedIndex, appliedTerm } = this.#applyLoop.progress;
     const cluster = readCluster(this.#state);
     invariant(cluster !== undefined, "a leader knows its cluster");
-    // A state that is about to be replaced is not read any more.
-    if (!this.#install.isPlaced) {
-      this.#outgoing.start(peer, {
-        clusterId: cluster.clusterId,
-        term: this.#core.term,
-        index: appliedIndex,
-        entryTerm: appliedTerm,
-        clusterVersion: cluster.version,
-      });
-    }
+    this.#outgoing.start(peer, {
+      clusterId: cluster.clusterId,
+      term: this.#core.term,
+      index: appliedIndex,
+      entryTerm: appliedTerm,
+      clusterVersion: cluster.version,
+    });
   }
 
   /** A verified peer sends its state. */

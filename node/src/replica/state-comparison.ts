@@ -68,9 +68,13 @@ export class StateComparison {
 
   /** What is wrong, for operators. */
   get alarms(): string[] {
+    const others = [...this.#verdicts].filter(([, { isSame }]) => !isSame);
+    if (others.length === 0) {
+      return [];
+    }
     const present = members(this.#options.core.configuration);
-    const others = [...this.#verdicts].filter(([id, { isSame }]) => !isSame && present.includes(id));
-    return others.map(([id, { index }]) => `member ${id} had another state than this one at log index ${index}`);
+    const left = others.filter(([id]) => present.includes(id));
+    return left.map(([id, { index }]) => `member ${id} had another state than this one at log index ${index}`);
   }
 
   /** Why the state of this member, leading, is not that of the cluster; null unless that is certain. */

@@ -52,19 +52,22 @@ describe("WatchHub", () => {
     expect(locks.lines).to.deep.equal(["created 2:", "changes 3: 3", "changes 4: 4", "changes 5: 5 5"]);
   });
 
-  it("goes on from any revision that is kept, without a gap or a repetition", () => {
+  it("S37: goes on from any revision that is kept, the newest as well, without a gap or a repetition", () => {
     const watched = new WatchedLog();
     for (let at = 0; at < 6; at++) {
       watched.put(at % 2 === 0 ? "even" : "odd");
     }
-    for (let startRevision = 1; startRevision <= 7; startRevision++) {
-      const reader = watched.watch("even", { startRevision });
-      watched.time.settle();
-      const wanted = [2, 4, 6].filter((revision) => revision >= startRevision);
-      expect(reader.lines).to.deep.equal([
-        `created ${startRevision - 1}:`,
-        ...(wanted.length === 0 ? [] : [["changes 7:", ...wanted].join(" ")]),
-      ]);
+    const changed = { even: [2, 4, 6], odd: [3, 5, 7] };
+    for (const [prefix, revisions] of Object.entries(changed)) {
+      for (let startRevision = 1; startRevision <= 8; startRevision++) {
+        const reader = watched.watch(prefix, { startRevision });
+        watched.time.settle();
+        const wanted = revisions.filter((revision) => revision >= startRevision);
+        expect(reader.lines).to.deep.equal([
+          `created ${startRevision - 1}:`,
+          ...(wanted.length === 0 ? [] : [["changes 7:", ...wanted].join(" ")]),
+        ]);
+      }
     }
   });
 

@@ -365,6 +365,7 @@ function drawLimits(random: RandomStream, isSmall: boolean): ReplicaLimits {
       bytesPerSecond: random.whole(20_000, 200_000),
     },
     waitersMax: random.whole(4, 40),
+    queuedWaitsMax: 3,
     proposalsPerTurn: random.whole(1, 4),
     proposalBytesPerTurn: random.whole(1, 2_000),
     sliceEntries: random.whole(1, 4),

@@ -52,7 +52,7 @@ import type { MembershipViewDone, TransferDone } from "./membership-view.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
 import { Proposals } from "./proposals.ts";
 import { seededRandom } from "./random.ts";
-import { reasonToHold, tooManyCalls } from "./refusals.ts";
+import { reasonToHold, tooManyCalls, tooManyWaits } from "./refusals.ts";
 import type { ConnectedStart, ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
 import { Snapshots } from "./snapshots.ts";
 import type { IncomingSnapshot } from "./transport.ts";
@@ -375,30 +375,31 @@ export class Replica {
   // ---- Turns ----
 
   #propose(proposal: Proposal, deadlineMs: number, done: ProposalDone): () => void {
-    if (this.#refuses((refusal) => done(refusal, null), deadlineMs)) {
+    if (this.#refuses((refusal) => done(refusal, null), deadlineMs, proposal.mayQueue)) {
       return () => undefined;
     }
     return this.#proposals.add(proposal, deadlineMs, done);
   }
 
   /** Whether a call is refused now; if so, calls `refuse` in a turn of its own. */
-  #refuses(refuse: (refusal: CoordinationError) => void, deadlineMs = Infinity): boolean {
+  #refuses(refuse: (refusal: CoordinationError) => void, deadlineMs = Infinity, mayQueue = false): boolean {
     const isLate = deadlineMs <= this.#clock.monotonicMs();
-    const refusal = this.#refusalNow() ?? (isLate ? deadlineError() : null);
+    const refusal = this.#refusalNow(mayQueue) ?? (isLate ? deadlineError() : null);
     if (refusal !== null) {
       this.#options.scheduler.immediate(() => refuse(refusal));
     }
     return refusal !== null;
   }
 
-  #refusalNow(): CoordinationError | null {
+  #refusalNow(mayQueue: boolean): CoordinationError | null {
     if (this.#stopped) {
       return new CoordinationError("SHUTTING_DOWN", "this member is shutting down");
     }
-    if (this.#proposals.size + this.#reads.size + this.#leaderCalls.size >= this.#limits.waitersMax) {
-      return tooManyCalls(this.#limits);
+    if (mayQueue) {
+      return this.#proposals.queueing >= this.#limits.queuedWaitsMax ? tooManyWaits(this.#limits) : null;
     }
-    return null;
+    const calls = this.#proposals.size + this.#reads.size + this.#leaderCalls.size;
+    return calls >= this.#limits.waitersMax ? tooManyCalls(this.#limits) : null;
   }
 
   #isServing(): boolean {

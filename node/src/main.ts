@@ -58,6 +58,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
     }
     logger.error({ err: error }, "a request failed because of a bug");
   };
+  const edge = { access, health, clock: systemClock, reportBug };
   const { peer, grpc } = configuration;
   const listening = new Map<string, string>();
   const peerPort = await bound("--peer", peer, () => member.listenForPeers(peer.host, peer.port));
@@ -67,15 +68,11 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const publicServer = new PublicServer({ member, access, clock: systemClock, scheduler: systemScheduler, logger });
   const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc)));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
-  const http = await listenHttp(
-    createHttpApplication({ access, health, clock: systemClock, reportBug }),
-    "--http",
-    configuration.http,
-  );
+  const http = await listenHttp(createHttpApplication(edge), "--http", configuration.http);
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {
-    const application = createHealthApplication({ health, metrics: memberMetrics(), reportBug });
+    const application = createHealthApplication({ ...edge, metrics: memberMetrics() });
     const server = await listenHttp(application, "--health", configuration.health);
     others.push(server);
     listening.set("health", server.address);

@@ -339,7 +339,15 @@ describe("HTTP interface", () => {
       const contentType = "text/plain; version=0.0.4; charset=utf-8";
       const metrics = { contentType, metrics: () => Promise.resolve("quoin_answers 42\n") };
       await serve(
-        createHttpServer(createHealthApplication({ health, metrics, reportBug: (error) => bugs.push(error) })),
+        createHttpServer(
+          createHealthApplication({
+            access,
+            clock: cluster.clock,
+            health,
+            metrics,
+            reportBug: (error) => bugs.push(error),
+          }),
+        ),
       );
       const told = await call("/metrics");
       expect([told.status, await told.text()]).to.deep.equal([200, "quoin_answers 42\n"]);

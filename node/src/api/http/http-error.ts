@@ -12,6 +12,9 @@ export type HttpErrorCode = keyof typeof STATUSES;
 
 const STATUSES = {
   invalid_request: 400,
+  invalid_header: 400,
+  missing_header: 400,
+  invalid_delimiter: 400,
   unauthorized: 401,
   token_expired: 401,
   token_revoked: 401,
@@ -53,6 +56,11 @@ export class HttpError extends Error {
     this.code = code;
     this.headers = new Map([...headersOf(code), ...headers]);
   }
+}
+
+/** The status of a code. */
+export function statusOf(code: HttpErrorCode): number {
+  return STATUSES[code];
 }
 
 /** The answer for whatever was thrown while a request was served, and whether that was a bug. */

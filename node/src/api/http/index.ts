@@ -1,3 +1,8 @@
+/**
+ * The HTTP interface. Each file of routes in this room declares them (`route.ts`) and exports a function that makes them;
+ * `createHttpApplication` serves them, and does everything that routes have in common.
+ */
+
 export {
   createHealthApplication,
   createHttpApplication,

@@ -14,6 +14,7 @@ import { type Health, healthRoutes } from "./health.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
 import { type Metrics, metricsRoute } from "./metrics.ts";
 import { openApiRoute } from "./openapi.ts";
+import type { HttpLimiters } from "./rate-limiting.ts";
 import type { Route } from "./route.ts";
 import { RouteServer } from "./route-server.ts";
 import { sendError } from "./send-error.ts";
@@ -29,6 +30,7 @@ export type ReportBug = (error: unknown) => void;
 interface ApplicationOptions {
   readonly access: Access;
   readonly clock: Clock;
+  readonly limiters: HttpLimiters;
   readonly health: Health;
   readonly reportBug: ReportBug;
 }
@@ -49,7 +51,7 @@ const BODY_IDLE_MS = 10_000;
 
 /** Everything that the HTTP port serves. */
 export function createHttpApplication({ routes = [], ...options }: HttpApplicationOptions): Express {
-  const served = [tokenExchangeRoute(options.access), ...routes, ...healthRoutes(options.health)];
+  const served = [tokenExchangeRoute(options.access, options.limiters), ...routes, ...healthRoutes(options.health)];
   return createApplication(options, [...served, openApiRoute(served)]);
 }
 
@@ -58,14 +60,17 @@ export function createHealthApplication({ metrics, ...options }: HealthApplicati
   return createApplication(options, [...healthRoutes(options.health), metricsRoute(metrics)]);
 }
 
-function createApplication({ access, clock, reportBug }: ApplicationOptions, routes: readonly Route[]): Express {
+function createApplication(
+  { access, clock, limiters, reportBug }: ApplicationOptions,
+  routes: readonly Route[],
+): Express {
   const bodies: BodyLimits = { budget: new BodyBudget(BODY_BYTES_MAX), idleMs: BODY_IDLE_MS };
   const application = express();
   application.disable("x-powered-by");
   application.disable("etag");
   application.set("query parser", "simple");
   application.use(prepare);
-  application.use(new RouteServer({ access, clock, bodies, reportBug }).router(routes));
+  application.use(new RouteServer({ access, clock, limiter: limiters.http, bodies, reportBug }).router(routes));
   return finish(application, reportBug);
 }
 

@@ -5,6 +5,7 @@ import type { Access, Caller } from "../../access/index.ts";
 import { InvariantViolation, invariant } from "../../raft/index.ts";
 import type { Need, Principal } from "../../state/index.ts";
 import type { CancellableCall } from "../methods/index.ts";
+import { clientOf } from "./rate-limiting.ts";
 
 export class HttpCall implements CancellableCall {
   readonly #access: Pick<Access, "authorize" | "recheck">;
@@ -58,9 +59,9 @@ export class HttpCall implements CancellableCall {
     return this.#isGone;
   }
 
-  /** The address of the client, or of whatever stands between. */
-  get address(): string {
-    return this.#response.req.socket.remoteAddress ?? "";
+  /** Whom the address belongs to that the request comes from, which may be that of something between. */
+  get client(): string {
+    return clientOf(this.#response.req.socket.remoteAddress ?? "");
   }
 
   onGone(listener: () => void): void {

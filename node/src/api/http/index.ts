@@ -11,4 +11,5 @@ export {
   type ReportBug,
 } from "./application.ts";
 export type { Check, Health } from "./health.ts";
+export { httpLimiters } from "./rate-limiting.ts";
 export { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";

@@ -17,6 +17,7 @@ const ErrorBody = z.object({
 const ERROR_HEADERS: ReadonlyMap<number, readonly (readonly [string, JsonSchema])[]> = new Map([
   [401, [["WWW-Authenticate", { type: "string" }]]],
   [405, [["Allow", { type: "string" }]]],
+  [429, [["Retry-After", { type: "integer", minimum: 1 }]]],
   [503, [["Retry-After", { type: "integer", minimum: 1 }]]],
 ]);
 
@@ -131,10 +132,13 @@ function errors(route: Route): Record<string, JsonSchema> {
 }
 
 /** Those that follow from the declaration, and those that it names. */
-function errorCodes({ method, access, body, errors = [] }: Route): readonly HttpErrorCode[] {
+function errorCodes({ method, access, addressLimiter, body, errors = [] }: Route): readonly HttpErrorCode[] {
   const codes = new Set<HttpErrorCode>(["invalid_request", ...errors]);
   if (access !== "none") {
     add(codes, ["unauthorized", "token_expired", "token_revoked"]);
+  }
+  if (access !== "none" || addressLimiter !== undefined) {
+    add(codes, ["rate_limited"]);
   }
   if (access !== "none" && access !== "token") {
     add(codes, ["insufficient_role"]);

@@ -4,25 +4,28 @@ import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { z } from "zod";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets, RawConnection } from "../../../test/index.ts";
-import { Access } from "../../access/index.ts";
+import { Access, DEFAULT_RATE_LIMITS } from "../../access/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 import type { ResponseStream } from "../methods/index.ts";
 import { createHttpApplication } from "./application.ts";
 import type { HttpCall } from "./http-call.ts";
 import { HttpError } from "./http-error.ts";
 import { flag, integer, optional, ParameterProblem, required, uuid } from "./parameters.ts";
+import { type HttpLimiters, httpLimiters } from "./rate-limiting.ts";
 import { type Answer, bytesBody, jsonBody, type Route, route } from "./route.ts";
 import { closeHttpServer, createHttpServer } from "./server.ts";
 
 const THING = "123e4567-e89b-42d3-a456-426614174000";
 const UNKNOWN = "00000000-0000-4000-8000-000000000000";
 const BYTES_MAX = 1000;
+const LIMIT = { requests: 30, windowSecs: 60, burst: 20 };
 const Thing = z.object({ name: z.string().min(1).max(128), size: z.int().min(0).nullish() });
 
 describe("declared routes", () => {
   let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
   let token: string;
+  let limiters: HttpLimiters;
   let server: Server;
   let port: number;
   let bugs: unknown[];
@@ -46,7 +49,9 @@ describe("declared routes", () => {
     deadlineMs = 60_000;
     const health = { live: () => [], ready: () => [] };
     const reportBug = (error: unknown) => bugs.push(error);
-    const application = createHttpApplication({ access, clock: cluster.clock, health, reportBug, routes: routes() });
+    limiters = httpLimiters({ ...DEFAULT_RATE_LIMITS, http: LIMIT }, cluster.clock);
+    const options = { access, clock: cluster.clock, limiters, health, reportBug };
+    const application = createHttpApplication({ ...options, routes: routes() });
     server = createHttpServer(application).listen(0, "127.0.0.1");
     await once(server, "listening");
     port = (server.address() as AddressInfo).port;
@@ -209,7 +214,7 @@ describe("declared routes", () => {
     it("and tell the handler who asks", async () => {
       expect((await call(`/things/${THING}`)).status).to.equal(200);
       expect(calls[0]?.principal).to.deep.equal({ subject: cluster.ownerId, apiKeyId: cluster.apiKeyId });
-      expect(calls[0]?.address).to.include("127.0.0.1");
+      expect(calls[0]?.client).to.equal("127.0.0.1");
     });
   });
 
@@ -314,6 +319,41 @@ describe("declared routes", () => {
           /^HTTP\/1\.1 400 [\s\S]*"error":"Expected-Size [\s\S]*invalid_header/,
         );
       }
+    });
+  });
+
+  describe("limit how often a user asks", () => {
+    it("and say with every answer what is left", async () => {
+      const first = await call(`/things/${THING}`);
+      expect(first.headers.get("RateLimit-Policy")).to.equal('"default";q=30;w=60');
+      expect(first.headers.get("RateLimit")).to.equal('"default";r=19;t=2');
+      const refused = await call("/things/x");
+      expect([refused.status, refused.headers.get("RateLimit")]).to.deep.equal([400, '"default";r=18;t=4']);
+    });
+
+    it("and say when to come back, in whole seconds rounded up (S46)", async () => {
+      for (let taken = 0; taken < LIMIT.burst; taken++) {
+        limiters.http.take(cluster.ownerId);
+      }
+      cluster.clock.monotonic += 999.5;
+      const response = await call(`/things/${THING}`);
+      expect(response.headers.get("Retry-After")).to.equal("2");
+      expect(response.headers.get("RateLimit")).to.equal('"default";r=0;t=40');
+      await expectError(response, 429, "rate_limited");
+      cluster.clock.monotonic += 1000;
+      expect((await call(`/things/${THING}`)).headers.get("Retry-After")).to.equal("1");
+      cluster.clock.monotonic += 0.5;
+      expect((await call(`/things/${THING}`)).status).to.equal(200);
+    });
+
+    it("after the token was checked, before rights, parameters and bodies", async () => {
+      for (let taken = 0; taken < LIMIT.burst; taken++) {
+        limiters.http.take(cluster.ownerId);
+      }
+      await expectError(await call("/things/x", { headers: { Authorization: "" } }), 401, "unauthorized");
+      cluster.changeOwner({ role: "viewer" });
+      await expectError(await call("/things", { method: "POST", body: "{" }), 429, "rate_limited");
+      await expectError(await call("/things/x"), 429, "rate_limited");
     });
   });
 
@@ -440,7 +480,7 @@ describe("declared routes", () => {
       required: false,
       schema: { type: "integer", minimum: 1, maximum: 1000 },
     });
-    expect(Object.keys(get?.responses as object)).to.deep.equal(["200", "400", "401", "403", "500", "503"]);
+    expect(Object.keys(get?.responses as object)).to.deep.equal(["200", "400", "401", "403", "429", "500", "503"]);
     const create = paths["/things"]?.post;
     expect(Object.keys(create?.responses as object)).to.include.members(["201", "409", "413", "415", "504"]);
     expect(create).to.have.nested.property("requestBody.content.application/json.schema.required[0]", "name");

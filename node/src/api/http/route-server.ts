@@ -1,6 +1,6 @@
 /**
  * Serves declared routes, each request by the same steps in the order of the contract: route (404, 405), token (401),
- * rights (403), path, headers and query (400), announced size (413), what must be there (404), body (400, 413 while
+ * rate limit (429), rights (403), path, headers and query (400), announced size (413), what must be there (404), body (400, 413 while
  * counting), handler. So a client without rights learns nothing of what exists (S43), and nothing of a body is held of
  * which the headers tell already that it is refused.
  *
@@ -9,7 +9,7 @@
  */
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import type { Access } from "../../access/index.ts";
+import type { Access, RateLimiter } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { CoordinationError, type Need } from "../../state/index.ts";
 import { sendAnswer } from "./answer.ts";
@@ -18,6 +18,7 @@ import { type BodyLimits, checkBodyHeaders, parseJson, readBytes } from "./body.
 import { HttpCall } from "./http-call.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
 import type { Parameters } from "./parameters.ts";
+import { takeOne } from "./rate-limiting.ts";
 import type { Route, RouteInput } from "./route.ts";
 import { readInput } from "./route-input.ts";
 import { splitTarget } from "./url-encoding.ts";
@@ -25,6 +26,7 @@ import { splitTarget } from "./url-encoding.ts";
 export interface RouteServerOptions {
   readonly access: Pick<Access, "authenticate" | "authorize" | "recheck">;
   readonly clock: Clock;
+  readonly limiter: RateLimiter;
   readonly bodies: BodyLimits;
   /** Told of bugs that come after the answer. */
   readonly reportBug: (error: unknown) => void;
@@ -61,14 +63,17 @@ export class RouteServer {
   }
 
   async #serve(route: Route, request: Request, response: Response): Promise<void> {
-    const { access, bodies } = this.#options;
+    const { access, limiter, bodies } = this.#options;
     const call = new HttpCall(access, response, this.#nowMs() + DEADLINE_MS);
     if (route.isSecret === true) {
       response.set("Cache-Control", "no-store");
     }
     if (route.access !== "none") {
       call.caller = await this.#bearer.authenticate(request, response);
+      takeOne(response, "default", limiter, call.principal.subject);
       await call.authorize(needOf(route));
+    } else if (route.addressLimiter !== undefined) {
+      takeOne(response, "address", route.addressLimiter, call.client);
     }
     const input = readInput(route, request);
     const body = route.body ?? { mode: "none" };

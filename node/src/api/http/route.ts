@@ -7,6 +7,7 @@
  */
 
 import type { z } from "zod";
+import type { RateLimiter } from "../../access/index.ts";
 import type { Access } from "../../state/index.ts";
 import type { ResponseStream } from "../methods/index.ts";
 import type { HttpCall } from "./http-call.ts";
@@ -85,6 +86,8 @@ export interface RouteDeclaration<
   readonly isSecret?: boolean;
   /** Milliseconds from the end of the body to the answer; 10,000 by default. */
   readonly deadlineMs?: (input: RouteInput<Path, Headers, Query, undefined>) => number;
+  /** Counts the requests of each client, by address, where nobody is asked for a token. */
+  readonly addressLimiter?: RateLimiter;
   /** Raises what is refused before the body is read, such as a resource that is not there. */
   readonly find?: (call: HttpCall, input: RouteInput<Path, Headers, Query, undefined>) => void | Promise<void>;
   readonly handle: (

@@ -6,7 +6,7 @@ import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Access } from "./access/index.ts";
 import { AdminServer, PublicServer } from "./api/grpc/index.ts";
-import { createHealthApplication, createHttpApplication } from "./api/http/index.ts";
+import { createHealthApplication, createHttpApplication, httpLimiters } from "./api/http/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
 import { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts";
@@ -58,24 +58,29 @@ async function start(configuration: Configuration, version: string, logger: Logg
     }
     logger.error({ err: error }, "a request failed because of a bug");
   };
+  const { limits } = configuration;
+  const edge = { access, health, clock: systemClock, limiters: httpLimiters(limits, systemClock), reportBug };
   const { peer, grpc } = configuration;
   const listening = new Map<string, string>();
   const peerPort = await bound("--peer", peer, () => member.listenForPeers(peer.host, peer.port));
   if (peerPort !== null) {
     listening.set("peer", formatListen({ ...peer, port: peerPort }));
   }
-  const publicServer = new PublicServer({ member, access, clock: systemClock, scheduler: systemScheduler, logger });
+  const publicServer = new PublicServer({
+    member,
+    access,
+    limits,
+    clock: systemClock,
+    scheduler: systemScheduler,
+    logger,
+  });
   const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc)));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
-  const http = await listenHttp(
-    createHttpApplication({ access, health, clock: systemClock, reportBug }),
-    "--http",
-    configuration.http,
-  );
+  const http = await listenHttp(createHttpApplication(edge), "--http", configuration.http);
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {
-    const application = createHealthApplication({ health, metrics: memberMetrics(), reportBug });
+    const application = createHealthApplication({ ...edge, metrics: memberMetrics() });
     const server = await listenHttp(application, "--health", configuration.health);
     others.push(server);
     listening.set("health", server.address);

@@ -51,7 +51,12 @@ export async function foundingSecrets(): Promise<FoundingSecrets> {
 
 export class FoundedCluster {
   readonly state = new MemoryStateStore();
-  readonly clock = { wall: WALL_MS, monotonicMs: () => 5_000, wallMs: () => this.clock.wall };
+  readonly clock = {
+    wall: WALL_MS,
+    monotonic: 5_000,
+    monotonicMs: () => this.clock.monotonic,
+    wallMs: () => this.clock.wall,
+  };
   readonly ownerId: string;
   readonly apiKeyId: string;
   /** Deadlines of the read barriers asked for so far. */

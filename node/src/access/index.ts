@@ -5,4 +5,6 @@ export type { Caller } from "./caller.ts";
 export type { Claims } from "./claims.ts";
 export { createFounding, type FoundingRequest } from "./founding.ts";
 export { type Listing, openPageToken, sealPageToken } from "./page-token.ts";
+export { RateLimiter, retryAfterMs } from "./rate-limiter.ts";
+export { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./rate-limits.ts";
 export type { ReplicatedState } from "./replicated-state.ts";

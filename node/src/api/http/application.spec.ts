@@ -3,10 +3,11 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets, RawConnection } from "../../../test/index.ts";
-import { Access } from "../../access/index.ts";
+import { Access, DEFAULT_RATE_LIMITS } from "../../access/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 import { createHealthApplication, createHttpApplication } from "./application.ts";
 import type { Check } from "./health.ts";
+import { type HttpLimiters, httpLimiters } from "./rate-limiting.ts";
 import { closeHttpServer, createHttpServer } from "./server.ts";
 
 const OK: Check = { name: "event-loop", ok: true, reason: "" };
@@ -19,6 +20,7 @@ describe("HTTP interface", () => {
   let live: readonly Check[];
   let ready: readonly Check[];
   let bugs: unknown[];
+  let limiters: HttpLimiters;
   let server: Server;
   let port: number;
 
@@ -34,7 +36,8 @@ describe("HTTP interface", () => {
     bugs = [];
     const health = { live: () => live, ready: () => ready };
     const reportBug = (error: unknown) => bugs.push(error);
-    await serve(createHttpServer(createHttpApplication({ access, clock: cluster.clock, health, reportBug })));
+    limiters = httpLimiters(DEFAULT_RATE_LIMITS, cluster.clock);
+    await serve(createHttpServer(createHttpApplication({ access, clock: cluster.clock, limiters, health, reportBug })));
   });
 
   afterEach(async () => {
@@ -192,6 +195,31 @@ describe("HTTP interface", () => {
       expect(answers.size).to.equal(1);
     });
 
+    it("limits an address that sends keys that give no token, whatever it sends then", async () => {
+      const { requests } = DEFAULT_RATE_LIMITS.tokenFailures;
+      for (let failures = 0; failures < requests; failures++) {
+        await expectError(await exchange({ api_key: "hello" }), 401, "invalid_api_key");
+      }
+      const response = await exchange({ api_key: secrets.apiKey });
+      expect(response.headers.get("Retry-After")).to.equal("1");
+      await expectError(response, 429, "rate_limited");
+      cluster.clock.monotonic += 1000;
+      expect((await exchange({ api_key: secrets.apiKey })).status).to.equal(200);
+    });
+
+    it("limits the requests of an address before it looks at them", async () => {
+      for (let taken = 0; taken < DEFAULT_RATE_LIMITS.tokenRequests.burst - 1; taken++) {
+        limiters.tokenRequests.take("127.0.0.1");
+      }
+      const last = await exchange({ api_key: secrets.apiKey });
+      expect([last.status, last.headers.get("RateLimit")]).to.deep.equal([200, '"address";r=0;t=60']);
+      expect(last.headers.get("RateLimit-Policy")).to.equal('"address";q=1200;w=60');
+      const response = await exchange("no JSON", { "Content-Type": "text/plain" });
+      expect(response.headers.get("Retry-After")).to.equal("1");
+      await expectError(response, 429, "rate_limited");
+      expect((await call("/livez")).status).to.equal(200);
+    });
+
     it("answers 503 without a leader, and says when to come back", async () => {
       cluster.onBarrier = (done) => done(new CoordinationError("NO_LEADER", "no leader is known"));
       const response = await exchange({ api_key: secrets.apiKey });
@@ -339,7 +367,16 @@ describe("HTTP interface", () => {
       const contentType = "text/plain; version=0.0.4; charset=utf-8";
       const metrics = { contentType, metrics: () => Promise.resolve("quoin_answers 42\n") };
       await serve(
-        createHttpServer(createHealthApplication({ health, metrics, reportBug: (error) => bugs.push(error) })),
+        createHttpServer(
+          createHealthApplication({
+            access,
+            clock: cluster.clock,
+            limiters,
+            health,
+            metrics,
+            reportBug: (error) => bugs.push(error),
+          }),
+        ),
       );
       const told = await call("/metrics");
       expect([told.status, await told.text()]).to.deep.equal([200, "quoin_answers 42\n"]);

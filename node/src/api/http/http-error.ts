@@ -5,6 +5,7 @@
  * becomes `internal_error`, without a word of what it was; the caller of `httpErrorOf` reports it.
  */
 
+import { retryAfterMs } from "../../access/index.ts";
 import { CoordinationError, type Reason } from "../../state/index.ts";
 
 /** Codes of the error body. Each belongs to one status. */
@@ -12,6 +13,9 @@ export type HttpErrorCode = keyof typeof STATUSES;
 
 const STATUSES = {
   invalid_request: 400,
+  invalid_header: 400,
+  missing_header: 400,
+  invalid_delimiter: 400,
   unauthorized: 401,
   token_expired: 401,
   token_revoked: 401,
@@ -23,12 +27,14 @@ const STATUSES = {
   already_exists: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
+  rate_limited: 429,
   internal_error: 500,
   unavailable: 503,
   timeout: 504,
   storage_full: 507,
 } as const;
 
+const MS_PER_SECOND = 1000;
 /** Whole seconds, never 0 (S46): an election takes about as long. */
 const RETRY_AFTER_SECS = "1";
 
@@ -55,6 +61,11 @@ export class HttpError extends Error {
   }
 }
 
+/** The status of a code. */
+export function statusOf(code: HttpErrorCode): number {
+  return STATUSES[code];
+}
+
 /** The answer for whatever was thrown while a request was served, and whether that was a bug. */
 export function httpErrorOf(error: unknown): { readonly answer: HttpError; readonly bug: boolean } {
   if (error instanceof HttpError) {
@@ -62,7 +73,9 @@ export function httpErrorOf(error: unknown): { readonly answer: HttpError; reado
   }
   const code = error instanceof CoordinationError ? codeOf(error) : null;
   if (error instanceof CoordinationError && code !== null) {
-    return { answer: new HttpError(code, error.message), bug: false };
+    const afterMs = retryAfterMs(error);
+    const headers = [["Retry-After", String(Math.ceil(afterMs / MS_PER_SECOND))]] as const;
+    return { answer: new HttpError(code, error.message, afterMs > 0 ? headers : []), bug: false };
   }
   return { answer: new HttpError("internal_error", "an internal error; it was logged"), bug: true };
 }
@@ -102,6 +115,7 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
   FENCED: null,
   NOT_EMPTY: null,
   COMPACTED: null,
+  RATE_LIMITED: "rate_limited",
   QUOTA: "storage_full",
   STORAGE_FULL: "storage_full",
   TOO_MANY_STREAMS: null,

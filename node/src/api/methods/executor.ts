@@ -26,6 +26,9 @@ import type { HostReplica } from "./host.ts";
 type OperationOf<Kind> = Extract<ClientOperation, { readonly kind: Kind }>;
 type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 
+/** What a caller asks of the replica, of one kind. */
+type CommandOf<Kind> = Parameters<HostReplica["propose"]>[0] & { readonly operation: { readonly kind: Kind } };
+
 /** What a read asks for, once its fields are checked. */
 export interface Query {
   readonly consistency: ReadConsistency;
@@ -58,20 +61,38 @@ export class Executor {
     reply: Reply<Response>,
     onProposed?: (abandon: () => void) => void,
   ): void {
+    const command = () => ({ principal: call.principal, operation: operation(), request: call.identity() });
+    // Sound because the operation, and nothing else of a command, is of this kind.
+    this.execute(call, need, command as () => CommandOf<Kind>, response, reply, onProposed);
+  }
+
+  /**
+   * Executes a command, which brings its own means of recognising a retry, or none.
+   *
+   * @param command makes the command of the request, and raises what its fields break.
+   * @param response as for `mutate`, and `onProposed` as well.
+   */
+  execute<Kind extends Result["kind"], Response>(
+    call: Call,
+    need: Need | null,
+    command: () => CommandOf<Kind>,
+    response: (result: ResultOf<Kind>, tickMs: number) => Response,
+    reply: Reply<Response>,
+    onProposed?: (abandon: () => void) => void,
+  ): void {
     const { replica } = this.#member;
     if (replica === null) {
       reply(noReplica(), "no");
       return;
     }
     const propose = (): void => {
-      const { principal } = call;
-      const command = attempt(() => ({ principal, operation: operation(), request: call.identity() }));
-      if (command instanceof Error) {
-        reply(command, "no");
+      const made = attempt(command);
+      if (made instanceof Error) {
+        reply(made, "no");
         return;
       }
-      const { kind } = command.operation;
-      const abandon = replica.propose(command, call.deadlineMs, (error, outcome) => {
+      const kind: Kind = made.operation.kind;
+      const abandon = replica.propose(made, call.deadlineMs, (error, outcome) => {
         replyOutcome(error, outcome, kind, (result) => response(result, replica.tickMs), reply);
       });
       onProposed?.(abandon);

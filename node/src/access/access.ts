@@ -26,6 +26,8 @@ import {
   readUser,
   refusalOf,
   roleAccess,
+  settingOf,
+  TOKEN_LIFETIME_MS_MAX,
 } from "../state/index.ts";
 import { apiKeyPrefix, matchesApiKey } from "./api-key.ts";
 import { bearerToken } from "./authorization-header.ts";
@@ -43,9 +45,8 @@ export interface IssuedToken {
   readonly expiresInSecs: number;
 }
 
-const LIFETIME_SECS_DEFAULT = 3_600;
-const LIFETIME_SECS_MAX = 86_400;
 const MS_PER_SECOND = 1000;
+const LIFETIME_SECS_MAX = TOKEN_LIFETIME_MS_MAX / MS_PER_SECOND;
 /** Compared with where there is no such key, so that an unknown one costs the time of a known one. */
 const NO_SHA256 = new Uint8Array(32);
 
@@ -106,8 +107,8 @@ export class Access {
 
   /**
    * A token for the API key, or null if the key is unknown, revoked or expired or its user may not sign in: alike, and
-   * decided after a read barrier. The lifetime is what was asked for, by default 3,600 s, cut off at 86,400 s and at the
-   * key's own expiry. Raises BAD_FIELD unless `expiresInSecs` is null or a whole number from 1, and what the barrier
+   * decided after a read barrier. The lifetime is what was asked for, by default what the setting token.lifetime_secs
+   * says, cut off at 86,400 s and at the key's own expiry. Raises BAD_FIELD unless `expiresInSecs` is null or a whole number from 1, and what the barrier
    * raises; `deadlineMs` (monotonic clock) bounds it.
    */
   async exchangeApiKey(apiKey: string, expiresInSecs: number | null, deadlineMs: number): Promise<IssuedToken | null> {
@@ -135,7 +136,7 @@ export class Access {
     }
     const issuedAtSecs = Math.floor(wallMs / MS_PER_SECOND);
     const keyExpiresAtSecs = record.expiresAtMs === 0 ? Infinity : Math.floor(record.expiresAtMs / MS_PER_SECOND);
-    const lifetimeSecs = Math.min(expiresInSecs ?? LIFETIME_SECS_DEFAULT, LIFETIME_SECS_MAX);
+    const lifetimeSecs = Math.min(expiresInSecs ?? settingOf(state, "token.lifetime_secs"), LIFETIME_SECS_MAX);
     const expiresAtSecs = Math.min(issuedAtSecs + lifetimeSecs, keyExpiresAtSecs);
     if (expiresAtSecs <= issuedAtSecs) {
       return null;

@@ -92,3 +92,4 @@ export {
 } from "./signing-keys.ts";
 export type { Change, Row, StateReader, StateStore } from "./store.ts";
 export { compareBytes, type Digest, Transaction } from "./transaction.ts";
+export { readVerification } from "./users.ts";

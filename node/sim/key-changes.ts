@@ -1,8 +1,6 @@
 /** Changes of keys, found by looking at the keys before and after each command, apart from the history. */
 
 import {
-  type ClientOperation,
-  type ClusterOperation,
   type Command,
   CoordinationError,
   getKey,
@@ -54,7 +52,7 @@ function madeOf(kind: KeyChange["kind"], current: StoredKey, previous: StoredKey
 }
 
 /** The keys that a command names, all of one namespace in every run. */
-function keysOf(operation: ClientOperation | ClusterOperation): readonly Uint8Array[] {
+function keysOf(operation: Command["operation"]): readonly Uint8Array[] {
   switch (operation.kind) {
     case "put-key":
     case "delete-key":

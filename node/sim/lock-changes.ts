@@ -8,8 +8,8 @@
  */
 
 import {
-  type ClientOperation,
   type ClusterOperation,
+  type Command,
   type Hold,
   type HoldReason,
   type LockChange,
@@ -101,7 +101,7 @@ export function checkKept(
 }
 
 /** What happens to locks by the command, in this order. */
-function stepsOf(operation: ClientOperation | ClusterOperation, changed: readonly ChangedLock[]): readonly Step[] {
+function stepsOf(operation: Command["operation"], changed: readonly ChangedLock[]): readonly Step[] {
   const [first] = changed;
   if (first === undefined) {
     return [];

@@ -155,7 +155,7 @@ export class LockRules implements Witness {
 
   /** Which attempt of a request is the newest. */
   #note({ index, command: { principal, request, operation }, origin, outcome }: ExecutedCommand): void {
-    if (operation.kind !== "acquire-lock" || principal === null || outcome?.answer instanceof CoordinationError) {
+    if (operation.kind !== "acquire-lock" || request === null || outcome?.answer instanceof CoordinationError) {
       return;
     }
     const key = keyOf(principal.subject, request.requestId);

@@ -24,6 +24,7 @@ import {
   encodeCommand,
   encodeFounding,
   type Founding,
+  type HttpOperation,
   type Outcome,
   type Principal,
   type Progress,
@@ -170,6 +171,18 @@ export class AppliedLog {
       return answer;
     }
     throw new Error(`${operation.kind} was not refused`);
+  }
+
+  /** Applies what somebody asks for by HTTP, and returns the result or the refusal. */
+  ask<Kind extends HttpOperation["kind"]>(
+    operation: Extract<HttpOperation, { readonly kind: Kind }>,
+    principal: Principal = OWNER,
+  ): ResultOf<Kind> | CoordinationError {
+    const outcome = this.append(EntryType.Command, encodeCommand({ principal, request: null, operation }));
+    invariant(outcome !== null, "what comes by HTTP has an outcome");
+    const { answer } = outcome;
+    invariant(answer instanceof CoordinationError || answer.kind === operation.kind, "a result is of its operation");
+    return answer as ResultOf<Kind> | CoordinationError;
   }
 
   /** Applies what the cluster proposes by itself, and returns its outcome if it has one. */

@@ -1,3 +1,4 @@
+export { createApiKey, createUser, TOKEN_LIFETIME_MS, TOKEN_SHA256, updateUser } from "./accounts.ts";
 export { ANNA, AppliedLock, acquireLock, addUser, BEN, createLock, NAMED, releaseLock, said } from "./applied-lock.ts";
 export { AppliedLog, type Asking, applyRows, dumpOf, FOUNDING, machineOver, OWNER, requestOf } from "./applied-log.ts";
 export { AppliedReplica } from "./applied-replica.ts";

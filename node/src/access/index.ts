@@ -1,4 +1,4 @@
-export { Access, type IssuedToken } from "./access.ts";
+export { Access } from "./access.ts";
 export { generateApiKey } from "./api-key.ts";
 export { bearerToken } from "./authorization-header.ts";
 export type { Caller } from "./caller.ts";
@@ -8,3 +8,4 @@ export { type Listing, openPageToken, sealPageToken } from "./page-token.ts";
 export { RateLimiter, retryAfterMs } from "./rate-limiter.ts";
 export { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./rate-limits.ts";
 export type { ReplicatedState } from "./replicated-state.ts";
+export type { IssuedToken } from "./token-issuer.ts";

@@ -29,6 +29,7 @@ import {
   type ClusterOperation,
   CoordinationError,
   encodeMembershipEntry,
+  type HttpCommand,
   type MembershipEntry,
   readCluster,
   readProgress,
@@ -247,7 +248,7 @@ export class Replica {
    * Returns what is to be called when the caller is gone: `done` is not called any more, a command that is in no log yet
    * is dropped, and a lock that was asked for is neither waited for nor held (S25).
    */
-  propose(command: ClientCommand, deadlineMs: number, done: ProposalDone): () => void {
+  propose(command: ClientCommand | HttpCommand, deadlineMs: number, done: ProposalDone): () => void {
     return this.#propose(proposalOf(command), deadlineMs, done);
   }
 

@@ -15,6 +15,7 @@ import {
   type ClusterOperation,
   CoordinationError,
   encodeCommand,
+  type HttpCommand,
   type Outcome,
   type Principal,
   type RequestIdentity,
@@ -35,8 +36,11 @@ export interface Proposal {
 }
 
 /** A client's command as what is to be logged. */
-export function proposalOf(command: ClientCommand): Proposal {
+export function proposalOf(command: ClientCommand | HttpCommand): Proposal {
   const { principal, request, operation } = command;
+  if (request === null) {
+    return { type: EntryType.Command, payload: encodeCommand(command), stored: null };
+  }
   const stored = { subject: principal.subject, request };
   const proposal = { type: EntryType.Command, payload: encodeCommand(command), stored };
   // To renew a hold, or to change its mode, adds none that would have to be given back.
@@ -47,7 +51,7 @@ export function proposalOf(command: ClientCommand): Proposal {
 /** What the cluster does by itself, or an administrator asks of it, as what is to be logged. */
 export function clusterProposalOf(operation: ClusterOperation): Proposal {
   const payload = encodeCommand({ principal: null, request: null, operation });
-  const isRecognisable = operation.kind === "compact-history" && operation.request !== null;
+  const isRecognisable = "request" in operation && operation.request !== null;
   const stored = isRecognisable ? { subject: operation.subject, request: operation.request } : null;
   return { type: EntryType.Command, payload, stored };
 }

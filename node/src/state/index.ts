@@ -1,3 +1,5 @@
+export type { PutSettings, RotateSigningKey } from "./account-commands.ts";
+export type { CreateApiKeyResult, RevokeApiKeyResult } from "./api-keys.ts";
 export type { SettledWait } from "./apply-context.ts";
 export type { HoldReason, KeyChange, LockChange, WatchedChange } from "./changes.ts";
 export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
@@ -17,6 +19,8 @@ export {
   type Command,
   decodeCommand,
   encodeCommand,
+  type HttpCommand,
+  type HttpOperation,
   isGrowing,
   type Principal,
   type RequestIdentity,
@@ -58,6 +62,7 @@ export { requireNamespace } from "./namespaces.ts";
 export type { CompactHistoryResult, CreateNamespaceResult, Outcome, Replayed, Result } from "./outcome.ts";
 export {
   type Access,
+  type AccountPage,
   type ApiKey,
   includesAccess,
   includesNamespace,
@@ -77,6 +82,14 @@ export { type Progress, readProgress } from "./progress.ts";
 export { decodeText, encodeText } from "./record.ts";
 export { hasEndedReplays, storedOutcome } from "./replays.ts";
 export { isHotRow, PROGRESS_ROW } from "./rows.ts";
-export { readPageTokenKey, readSigningKey, readSigningKeys, type SigningKey } from "./signing-keys.ts";
+export { settingOf } from "./settings.ts";
+export {
+  readPageTokenKey,
+  readSigningKey,
+  readSigningKeys,
+  type SigningKey,
+  TOKEN_LIFETIME_MS_MAX,
+} from "./signing-keys.ts";
 export type { Change, Row, StateReader, StateStore } from "./store.ts";
 export { compareBytes, type Digest, Transaction } from "./transaction.ts";
+export { readVerification } from "./users.ts";

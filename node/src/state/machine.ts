@@ -19,6 +19,7 @@ import {
   InvariantViolation,
   invariant,
 } from "../raft/index.ts";
+import { applyCreateApiKey, applyRevokeApiKey } from "./api-keys.ts";
 import { ApplyContext, type SettledWait } from "./apply-context.ts";
 import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 import {
@@ -26,6 +27,8 @@ import {
   type ClientOperation,
   type ClusterOperation,
   decodeCommand,
+  type HttpCommand,
+  type HttpOperation,
   type Principal,
   type RequestIdentity,
 } from "./command.ts";
@@ -54,13 +57,16 @@ import {
 import { applyAllocateMemory, applyFreeMemory, applyResizeMemory, applyWriteMemory } from "./memory.ts";
 import { applyEraseMemory } from "./memory-pages.ts";
 import { readNamespace, writeNamespace } from "./namespaces.ts";
-import type { Outcome, StoredResult } from "./outcome.ts";
-import { type Access, refusalOf } from "./principals.ts";
+import type { HttpResult, Outcome, StoredResult } from "./outcome.ts";
+import { type Access, type Need, refusalOf } from "./principals.ts";
 import { encodeProgress, type Progress, readProgress } from "./progress.ts";
 import { applyPruneReplays, replayOf, storeAnswer } from "./replays.ts";
 import { PROGRESS_ROW } from "./rows.ts";
+import { applyPutSettings } from "./settings.ts";
+import { applyDropSigningKeys, applyRotateSigningKey } from "./signing-keys.ts";
 import type { StateStore } from "./store.ts";
 import { type Digest, Transaction } from "./transaction.ts";
+import { applyCreateUser, applyDeleteUser, applyUpdateUser, applyVerifyUser } from "./users.ts";
 
 /** Brings the configuration of the entry at the index into force in the consensus core, or says why it is void. */
 export type Reconfigure = (
@@ -179,7 +185,7 @@ function applyEntry(context: ApplyContext, row: Uint8Array, reconfigure: Reconfi
       if (command.principal === null) {
         return applyClusterOperation(context, command.operation);
       }
-      return applyClientCommand(context, command);
+      return command.request === null ? applyHttpCommand(context, command) : applyClientCommand(context, command);
     }
     default:
       throw new InvariantViolation("entries have a known type", String(type));
@@ -204,6 +210,34 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
   const answer = refusable(() => applyOperation(context, principal, operation));
   storeAnswer(context, principal, request, answer);
   return { answer, replayed: "no" };
+}
+
+/** The access level that it needs, in no namespace in particular: which ones count, the operation itself decides. */
+function httpNeedOf({ kind }: HttpOperation): Need {
+  const isForOneself = kind === "create-api-key" || kind === "revoke-api-key";
+  return { access: isForOneself ? "write" : "admin", namespace: null };
+}
+
+/** Authorisation first, then the operation; there is nothing by which a retry could be recognised. */
+function applyHttpCommand(context: ApplyContext, { principal, operation }: HttpCommand): Outcome {
+  const refusal = refusalOf(context.transaction, principal, httpNeedOf(operation), context.wallMs);
+  const answer = refusal ?? refusable(() => applyHttpOperation(context, principal, operation));
+  return { answer, replayed: "no" };
+}
+
+function applyHttpOperation(context: ApplyContext, principal: Principal, operation: HttpOperation): HttpResult {
+  switch (operation.kind) {
+    case "create-api-key":
+      return applyCreateApiKey(context, principal, operation);
+    case "revoke-api-key":
+      return applyRevokeApiKey(context, principal, operation);
+    case "create-user":
+      return applyCreateUser(context, principal, operation);
+    case "update-user":
+      return applyUpdateUser(context, principal, operation);
+    case "delete-user":
+      return applyDeleteUser(context, principal, operation);
+  }
 }
 
 function applyMembershipEntry(context: ApplyContext, entry: MembershipEntry, reconfigure: Reconfigure): Outcome {
@@ -261,7 +295,7 @@ function applyOperation(
 }
 
 /** The result, or the refusal that was raised: refusals of apply are answers. */
-function refusable(apply: () => StoredResult): StoredResult | CoordinationError {
+function refusable<Applied>(apply: () => Applied): Applied | CoordinationError {
   try {
     return apply();
   } catch (error) {
@@ -303,6 +337,15 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
       return null;
     case "cancel-acquisition":
       applyCancelAcquisition(context, operation);
+      return null;
+    case "verify-user":
+      return { answer: refusable(() => applyVerifyUser(context, operation)), replayed: "no" };
+    case "put-settings":
+      return answerOnce(context, operation.subject, operation.request, () => applyPutSettings(context, operation));
+    case "rotate-signing-key":
+      return answerOnce(context, operation.subject, operation.request, () => applyRotateSigningKey(context, operation));
+    case "drop-signing-keys":
+      applyDropSigningKeys(context);
       return null;
   }
 }

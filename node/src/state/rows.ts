@@ -9,6 +9,11 @@ import { writeUint53 } from "../raft/index.ts";
 import { decodeText, encodeText } from "./record.ts";
 
 const TABLES = {
+  accountIndex: 0x49, // I
+  apiKeyByUser: 0x4b, // K
+  settings: 0x53, // S
+  usage: 0x55, // U
+  verification: 0x56, // V
   progress: 0x61, // a
   historyBounds: 0x62, // b
   configuration: 0x63, // c
@@ -66,6 +71,10 @@ export const PROGRESS_ROW = row("progress");
 export const CONFIGURATION_ROW = row("configuration");
 /** Which part of the history of changes is kept. */
 export const HISTORY_BOUNDS_ROW = row("historyBounds");
+/** What administrators have set, and how often. */
+export const SETTINGS_ROW = row("settings");
+/** How many users there are. */
+export const USER_COUNT_ROW = row("accountIndex", Uint8Array.of(0));
 /** The secret that authenticates page tokens. */
 export const PAGE_TOKEN_KEY_ROW = row("pageTokenKey");
 
@@ -116,6 +125,29 @@ export function apiKeyRow(apiKeyId: string): Uint8Array {
 
 export function apiKeyPrefixRow(prefix: string): Uint8Array {
   return row("apiKeyPrefix", encodeText(prefix));
+}
+
+/** Rows of a user's API keys, in the order of their creation (wall clock, ms). */
+export function apiKeyByUserRow(userId: string, createdAtMs: number, apiKeyId: string): Uint8Array {
+  return row("apiKeyByUser", encodeText(userId), NUL, number(createdAtMs), encodeText(apiKeyId));
+}
+
+/** What the rows of a user's API keys begin with. */
+export function apiKeyByUserPrefix(userId: string): Uint8Array {
+  return row("apiKeyByUser", encodeText(userId), NUL);
+}
+
+/** Rows of the active users of the role owner. */
+export function activeOwnerRow(userId: string): Uint8Array {
+  return row("accountIndex", Uint8Array.of(1), encodeText(userId));
+}
+
+/** What the rows of the active owners begin with. */
+export const ACTIVE_OWNER_PREFIX = row("accountIndex", Uint8Array.of(1));
+
+/** Rows of the verifications that users are asked for, at most one for each. */
+export function verificationRow(userId: string): Uint8Array {
+  return row("verification", encodeText(userId));
 }
 
 export function signingKeyRow(kid: string): Uint8Array {
@@ -181,10 +213,16 @@ export function lockTimerRow(deadlineMs: number, about: number, lockId: number, 
   return row("lockTimer", number(deadlineMs), Uint8Array.of(about), number(lockId), number(thing));
 }
 
+const HOT_TABLES: ReadonlySet<number | undefined> = new Set([
+  TABLES.user,
+  TABLES.apiKey,
+  TABLES.namespace,
+  TABLES.settings,
+]);
+
 /** Whether the row is of a table that nearly every request reads and few write: worth keeping in memory. */
 export function isHotRow(key: Uint8Array): boolean {
-  const table = key[0];
-  return table === TABLES.user || table === TABLES.apiKey || table === TABLES.namespace;
+  return HOT_TABLES.has(key[0]);
 }
 
 /** First key of the table and first key after it. */

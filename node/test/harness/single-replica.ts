@@ -31,6 +31,7 @@ import {
   DEFAULT_STATE_LIMITS,
   encodeCommand,
   encodeMembershipEntry,
+  type HttpCommand,
   type MembershipEntry,
   type Outcome,
   readCluster,
@@ -64,13 +65,13 @@ export class SingleReplica implements HostReplica {
   /** What the leader knows of the members. */
   health: readonly MemberHealth[] = [];
   /** Commands that were proposed, oldest first. */
-  readonly proposed: ClientCommand[] = [];
+  readonly proposed: (ClientCommand | HttpCommand)[] = [];
   /** Changes of the membership that were proposed, oldest first. */
   readonly changes: MembershipEntry[] = [];
   /** Transfers that were asked for, oldest first. */
   readonly transfers: { readonly targetId: number; readonly ifTerm: number }[] = [];
   /** What becomes of a command, besides being noted: by default it is executed. */
-  onPropose: (command: ClientCommand, done: ProposalDone) => void = (command, done) => {
+  onPropose: (command: ClientCommand | HttpCommand, done: ProposalDone) => void = (command, done) => {
     const outcome = this.execute(command);
     if (outcome.answer instanceof CoordinationError || outcome.answer.kind !== "queued-lock") {
       queueMicrotask(() => done(null, outcome));
@@ -123,13 +124,14 @@ export class SingleReplica implements HostReplica {
     return () => this.#observers.delete(listener);
   }
 
-  propose(command: ClientCommand, _deadlineMs: number, done: ProposalDone): () => void {
+  propose(command: ClientCommand | HttpCommand, _deadlineMs: number, done: ProposalDone): () => void {
     this.proposed.push(command);
     this.onPropose(command, done);
     const { principal, request } = command;
     const attempt = { memberId: this.memberId, boot: 1, seq: this.#seq };
     return () => {
       const { subject } = principal;
+      invariant(request !== null, "only what waits for a lock is given up");
       this.lead({ kind: "cancel-acquisition", subject, requestId: request.requestId, attempt });
       this.#queued.delete(attempt.seq);
     };
@@ -155,7 +157,7 @@ export class SingleReplica implements HostReplica {
   }
 
   /** Applies the command as the next entry and returns its outcome. */
-  execute(command: ClientCommand): Outcome {
+  execute(command: ClientCommand | HttpCommand): Outcome {
     const outcome = this.#apply(EntryType.Command, encodeCommand(command));
     invariant(outcome !== null, "clients' commands have outcomes");
     return outcome;

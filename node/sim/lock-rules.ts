@@ -145,7 +145,7 @@ export class LockRules implements Witness {
 
   /** Which attempt of a request is the newest. */
   #note({ index, command: { principal, request, operation }, origin, outcome }: ExecutedCommand): void {
-    if (operation.kind !== "acquire-lock" || principal === null || outcome?.answer instanceof CoordinationError) {
+    if (operation.kind !== "acquire-lock" || request === null || outcome?.answer instanceof CoordinationError) {
       return;
     }
     const key = keyOf(principal.subject, request.requestId);
@@ -162,7 +162,8 @@ export class LockRules implements Witness {
   /** A write that names a hold counts while that is live, and only then (P53). */
   #checkGuard({ index, command: { operation }, outcome }: ExecutedCommand): void {
     const guard = "guard" in operation ? operation.guard : undefined;
-    if (guard === undefined || !("namespace" in operation) || outcome === null || outcome.replayed !== "no") {
+    const isOfItsNamespace = "namespace" in operation && operation.kind !== "create-log";
+    if (guard === undefined || !isOfItsNamespace || outcome === null || outcome.replayed !== "no") {
       return;
     }
     const isFenced = outcome.answer instanceof CoordinationError && outcome.answer.reason === "FENCED";

@@ -4,8 +4,6 @@
  */
 
 import {
-  type ClientOperation,
-  type ClusterOperation,
   type Command,
   CoordinationError,
   getKey,
@@ -170,7 +168,7 @@ export class WatchRules implements Witness {
 }
 
 /** The keys that a command names, all of one namespace in every run. */
-function keysOf(operation: ClientOperation | ClusterOperation): readonly Uint8Array[] {
+function keysOf(operation: Command["operation"]): readonly Uint8Array[] {
   switch (operation.kind) {
     case "put-key":
     case "delete-key":

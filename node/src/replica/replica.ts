@@ -29,12 +29,13 @@ import {
   type ClusterOperation,
   CoordinationError,
   encodeMembershipEntry,
+  type HttpCommand,
   type MembershipEntry,
   readCluster,
   readProgress,
   type StateReader,
 } from "../state/index.ts";
-import { type AppliedEntry, ApplyLoop } from "./apply-loop.ts";
+import { type AppliedEntry, ApplyLoop, type ApplyObserver } from "./apply-loop.ts";
 import type { Clock } from "./clock.ts";
 import { ClusterSpace } from "./cluster-space.ts";
 import { ClusterTick } from "./cluster-tick.ts";
@@ -204,7 +205,7 @@ export class Replica {
   }
 
   /** Calls back, in the turn, whenever `state` has gone on, until the returned function is called. */
-  observe(listener: () => void): () => void {
+  observe(listener: ApplyObserver): () => void {
     return this.#applyLoop.observe(listener);
   }
 
@@ -247,7 +248,7 @@ export class Replica {
    * Returns what is to be called when the caller is gone: `done` is not called any more, a command that is in no log yet
    * is dropped, and a lock that was asked for is neither waited for nor held (S25).
    */
-  propose(command: ClientCommand, deadlineMs: number, done: ProposalDone): () => void {
+  propose(command: ClientCommand | HttpCommand, deadlineMs: number, done: ProposalDone): () => void {
     return this.#propose(proposalOf(command), deadlineMs, done);
   }
 

@@ -15,6 +15,7 @@ import {
   type ClusterOperation,
   CoordinationError,
   encodeCommand,
+  type HttpCommand,
   type Outcome,
   type Principal,
   type RequestIdentity,
@@ -33,7 +34,11 @@ export interface Proposal {
 }
 
 /** A client's command as what is to be logged. */
-export function proposalOf(command: ClientCommand): Proposal {
+export function proposalOf(command: ClientCommand | HttpCommand): Proposal {
+  if (command.request === null) {
+    // Nothing but its own entry tells what became of it.
+    return { type: EntryType.Command, payload: encodeCommand(command), stored: null };
+  }
   const { principal, request, operation } = command;
   const stored = { subject: principal.subject, request };
   const proposal = { type: EntryType.Command, payload: encodeCommand(command), stored };

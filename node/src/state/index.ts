@@ -17,11 +17,19 @@ export {
   type Command,
   decodeCommand,
   encodeCommand,
+  type HttpCommand,
+  type HttpOperation,
   isGrowing,
   type Principal,
   type RequestIdentity,
 } from "./command.ts";
 export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
+export { hasDueDuplicates } from "./duplicates.ts";
+export {
+  type AppendEventsResult,
+  describeLog,
+  readEvents,
+} from "./event-logs.ts";
 export { encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
 export { checkGuard, type Guard } from "./guards.ts";
 export {
@@ -38,6 +46,12 @@ export type { AcquireLock, CancelAcquisition, CreateLock, LockMode, LockName, Re
 export { dueLockTimers, type Hold, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
 export { type AcquireLockResult, describeLock, type LockState, type LockView } from "./lock-view.ts";
 export { acquisitionOutcome } from "./locks.ts";
+export type {
+  AppendEvents,
+  LogSettings,
+} from "./log-commands.ts";
+export { hasDueRetention } from "./log-retention.ts";
+export type { EventLog, LogEvent } from "./log-rows.ts";
 export { type Divergence, type Reconfigure, StateMachine } from "./machine.ts";
 export {
   type ClaimSlot,

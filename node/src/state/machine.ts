@@ -26,10 +26,14 @@ import {
   type ClientOperation,
   type ClusterOperation,
   decodeCommand,
+  type HttpCommand,
+  type HttpOperation,
   type Principal,
   type RequestIdentity,
 } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import { applyPruneDuplicates } from "./duplicates.ts";
+import { applyAppendEvents, applyCreateLog, applyDeleteLog, applyUpdateLogSettings } from "./event-logs.ts";
 import { applyFounding, decodeFounding } from "./founding.ts";
 import { applyCompactHistory, applyTrimHistory } from "./history.ts";
 import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys.ts";
@@ -43,6 +47,7 @@ import {
   applyForceReleaseLock,
   applyReleaseLock,
 } from "./locks.ts";
+import { applyApplyRetention, applyEraseLogs } from "./log-retention.ts";
 import {
   applyClaimSlot,
   applyLeave,
@@ -54,8 +59,8 @@ import {
 import { applyAllocateMemory, applyFreeMemory, applyResizeMemory, applyWriteMemory } from "./memory.ts";
 import { applyEraseMemory } from "./memory-pages.ts";
 import { readNamespace, writeNamespace } from "./namespaces.ts";
-import type { Outcome, StoredResult } from "./outcome.ts";
-import { type Access, refusalOf } from "./principals.ts";
+import type { HttpResult, Outcome, StoredResult } from "./outcome.ts";
+import { type Access, type Need, refusalOf } from "./principals.ts";
 import { encodeProgress, type Progress, readProgress } from "./progress.ts";
 import { applyPruneReplays, replayOf, storeAnswer } from "./replays.ts";
 import { PROGRESS_ROW } from "./rows.ts";
@@ -179,7 +184,7 @@ function applyEntry(context: ApplyContext, row: Uint8Array, reconfigure: Reconfi
       if (command.principal === null) {
         return applyClusterOperation(context, command.operation);
       }
-      return applyClientCommand(context, command);
+      return command.request === null ? applyHttpCommand(context, command) : applyClientCommand(context, command);
     }
     default:
       throw new InvariantViolation("entries have a known type", String(type));
@@ -204,6 +209,49 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
   const answer = refusable(() => applyOperation(context, principal, operation));
   storeAnswer(context, principal, request, answer);
   return { answer, replayed: "no" };
+}
+
+/** Authorisation first, here as well. Nothing is stored under a request id. */
+function applyHttpCommand(context: ApplyContext, { principal, operation }: HttpCommand): Outcome {
+  for (const need of needsOf(operation)) {
+    const refusal = refusalOf(context.transaction, principal, need, context.wallMs);
+    if (refusal !== null) {
+      return { answer: refusal, replayed: "no" };
+    }
+  }
+  const answer = refusable(() => applyHttpOperation(context, principal, operation));
+  // An append that stored nothing was sent before.
+  const isReplay = "kind" in answer && answer.kind === "append-events" && answer.appendedEvents === 0;
+  return { answer, replayed: isReplay ? "yes" : "no" };
+}
+
+/** What the operation needs: a role, and the namespaces that it names by itself. */
+function needsOf(operation: HttpOperation): readonly Need[] {
+  switch (operation.kind) {
+    case "create-log":
+      return [{ access: "write", namespace: operation.namespace }];
+    case "append-events": {
+      const { guard } = operation;
+      const write = { access: "write", namespace: null } as const;
+      return guard === undefined ? [write] : [write, { access: "write", namespace: guard.namespace }];
+    }
+    case "update-log-settings":
+    case "delete-log":
+      return [{ access: "admin", namespace: null }];
+  }
+}
+
+function applyHttpOperation(context: ApplyContext, principal: Principal, operation: HttpOperation): HttpResult {
+  switch (operation.kind) {
+    case "create-log":
+      return applyCreateLog(context, principal, operation);
+    case "update-log-settings":
+      return applyUpdateLogSettings(context, principal, operation);
+    case "delete-log":
+      return applyDeleteLog(context, principal, operation);
+    case "append-events":
+      return applyAppendEvents(context, principal, operation);
+  }
 }
 
 function applyMembershipEntry(context: ApplyContext, entry: MembershipEntry, reconfigure: Reconfigure): Outcome {
@@ -261,7 +309,7 @@ function applyOperation(
 }
 
 /** The result, or the refusal that was raised: refusals of apply are answers. */
-function refusable(apply: () => StoredResult): StoredResult | CoordinationError {
+function refusable<Answer>(apply: () => Answer): Answer | CoordinationError {
   try {
     return apply();
   } catch (error) {
@@ -282,6 +330,15 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
       return null;
     case "erase-memory":
       applyEraseMemory(context, operation.rowsMax);
+      return null;
+    case "prune-duplicates":
+      applyPruneDuplicates(context, operation.countMax);
+      return null;
+    case "apply-retention":
+      applyApplyRetention(context, operation.rowsMax);
+      return null;
+    case "erase-logs":
+      applyEraseLogs(context, operation.rowsMax);
       return null;
     case "trim-history":
       applyTrimHistory(context, operation);

@@ -7,6 +7,7 @@
 
 import { invariant } from "../raft/index.ts";
 import { CoordinationError, isReason } from "./coordination-error.ts";
+import type { LogResult } from "./event-logs.ts";
 import type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult, StoredKey } from "./keys.ts";
 import { type Hold, readHoldFields, writeHoldFields } from "./lock-rows.ts";
 import type { AcquireLockResult } from "./lock-view.ts";
@@ -69,7 +70,10 @@ export type StoredResult =
   | ForceReleaseLockResult
   | CompactHistoryResult;
 
-export type Result = StoredResult | AcquireLockResult | QueuedLockResult;
+/** Results of what comes by HTTP, which are not stored. */
+export type HttpResult = LogResult;
+
+export type Result = StoredResult | AcquireLockResult | QueuedLockResult | HttpResult;
 
 /** Whether the answer was computed now, taken from its row, or taken from a row that was too large for its values. */
 export type Replayed = "no" | "yes" | "no-values";

@@ -19,8 +19,11 @@ const STATUSES = {
   insufficient_role: 403,
   namespace_denied: 403,
   not_found: 404,
+  log_not_found: 404,
   method_not_allowed: 405,
   already_exists: 409,
+  sequence_conflict: 409,
+  fenced: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
   internal_error: 500,
@@ -62,7 +65,7 @@ export function httpErrorOf(error: unknown): { readonly answer: HttpError; reado
   }
   const code = error instanceof CoordinationError ? codeOf(error) : null;
   if (error instanceof CoordinationError && code !== null) {
-    return { answer: new HttpError(code, error.message), bug: false };
+    return { answer: new HttpError(code, error.message, headersOfDetails(error)), bug: false };
   }
   return { answer: new HttpError("internal_error", "an internal error; it was logged"), bug: true };
 }
@@ -82,6 +85,9 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
   KEY_NOT_FOUND: "not_found",
   LOCK_NOT_FOUND: null,
   NAMESPACE_EXISTS: "already_exists",
+  LOG_NOT_FOUND: "log_not_found",
+  LOG_EXISTS: "already_exists",
+  SEQUENCE_CONFLICT: "sequence_conflict",
   REGION_NOT_FOUND: null,
   LOCK_EXISTS: null,
   MEMBER_NOT_FOUND: null,
@@ -99,7 +105,7 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
   LOCK_LOST: null,
   AMBIGUOUS_HOLD: null,
   UPGRADE_WOULD_DEADLOCK: null,
-  FENCED: null,
+  FENCED: "fenced",
   NOT_EMPTY: null,
   COMPACTED: null,
   QUOTA: "storage_full",
@@ -117,6 +123,12 @@ function codeOf(error: CoordinationError): HttpErrorCode | null {
   const code = CODES[error.reason];
   // 503 promises that nothing was executed; where that is not certain, the answer is 504, whatever the reason.
   return code === "unavailable" && error.outcome === "unknown" ? "timeout" : code;
+}
+
+/** What the refusal itself tells in a header. */
+function headersOfDetails({ reason, details }: CoordinationError): (readonly [string, string])[] {
+  const lastSequence = details.get("last_sequence");
+  return reason === "SEQUENCE_CONFLICT" && lastSequence !== undefined ? [["Last-Sequence", lastSequence]] : [];
 }
 
 function headersOf(code: HttpErrorCode): (readonly [string, string])[] {

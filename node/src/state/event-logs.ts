@@ -161,7 +161,7 @@ export function describeLog(reader: StateReader, logId: Uint8Array): EventLog {
   return log;
 }
 
-function logNotFound(logId: Uint8Array): CoordinationError {
+export function logNotFound(logId: Uint8Array): CoordinationError {
   return new CoordinationError("LOG_NOT_FOUND", `event log ${derivedIdText(logId)} does not exist`);
 }
 

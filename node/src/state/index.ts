@@ -24,10 +24,16 @@ export {
   type RequestIdentity,
 } from "./command.ts";
 export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
+export { derivedIdText } from "./derived-id.ts";
 export { hasDueDuplicates } from "./duplicates.ts";
 export {
   type AppendEventsResult,
   describeLog,
+  findLog,
+  type LogOrder,
+  type LogPage,
+  listLogs,
+  logNotFound,
   readEvents,
 } from "./event-logs.ts";
 export { encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
@@ -46,12 +52,15 @@ export type { AcquireLock, CancelAcquisition, CreateLock, LockMode, LockName, Re
 export { dueLockTimers, type Hold, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
 export { type AcquireLockResult, describeLock, type LockState, type LockView } from "./lock-view.ts";
 export { acquisitionOutcome } from "./locks.ts";
-export type {
-  AppendEvents,
-  LogSettings,
+export {
+  type AppendEvents,
+  BATCH_EVENTS_MAX,
+  type LogGuard,
+  type LogOperation,
+  type LogSettings,
 } from "./log-commands.ts";
 export { hasDueRetention } from "./log-retention.ts";
-export type { EventLog, LogEvent } from "./log-rows.ts";
+export { type EventLog, eventCountOf, type LogEvent } from "./log-rows.ts";
 export { type Divergence, type Reconfigure, StateMachine } from "./machine.ts";
 export {
   type ClaimSlot,

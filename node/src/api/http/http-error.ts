@@ -12,6 +12,11 @@ export type HttpErrorCode = keyof typeof STATUSES;
 
 const STATUSES = {
   invalid_request: 400,
+  invalid_header: 400,
+  missing_header: 400,
+  invalid_delimiter: 400,
+  empty_body: 400,
+  too_many_events: 400,
   unauthorized: 401,
   token_expired: 401,
   token_revoked: 401,

@@ -11,8 +11,11 @@ import { invariant } from "../../raft/index.ts";
 import {
   type AcquireLock,
   type AcquireLockResult,
+  type ClientCommand,
   type ClientOperation,
   CoordinationError,
+  type HttpCommand,
+  type HttpOperation,
   type Need,
   type Outcome,
   type Result,
@@ -24,6 +27,7 @@ import type { HostReplica } from "./host.ts";
 
 /** The operation and the result of one kind. */
 type OperationOf<Kind> = Extract<ClientOperation, { readonly kind: Kind }>;
+type HttpOperationOf<Kind> = Extract<HttpOperation, { readonly kind: Kind }>;
 type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 
 /** What a read asks for, once its fields are checked. */
@@ -58,19 +62,44 @@ export class Executor {
     reply: Reply<Response>,
     onProposed?: (abandon: () => void) => void,
   ): void {
+    const { principal } = call;
+    const command = () => ({ principal, operation: operation(), request: call.identity() });
+    this.#propose<Kind, Response>(call, need, command, response, reply, onProposed);
+  }
+
+  /** Executes a mutation that came by HTTP: whether a retry is recognised is a matter of the operation. */
+  mutateByHttp<Kind extends HttpOperation["kind"], Response>(
+    call: Call,
+    need: Need,
+    operation: () => HttpOperationOf<Kind>,
+    response: (result: ResultOf<Kind>) => Response,
+    reply: Reply<Response>,
+  ): void {
+    const { principal } = call;
+    const command = () => ({ principal, operation: operation(), request: null });
+    this.#propose<Kind, Response>(call, need, command, response, reply);
+  }
+
+  #propose<Kind extends (ClientCommand | HttpCommand)["operation"]["kind"], Response>(
+    call: Call,
+    need: Need,
+    makeCommand: () => ClientCommand | HttpCommand,
+    response: (result: ResultOf<Kind>, tickMs: number) => Response,
+    reply: Reply<Response>,
+    onProposed?: (abandon: () => void) => void,
+  ): void {
     const { replica } = this.#member;
     if (replica === null) {
       reply(noReplica(), "no");
       return;
     }
     const propose = (): void => {
-      const { principal } = call;
-      const command = attempt(() => ({ principal, operation: operation(), request: call.identity() }));
+      const command = attempt(makeCommand);
       if (command instanceof Error) {
         reply(command, "no");
         return;
       }
-      const { kind } = command.operation;
+      const kind = command.operation.kind as Kind;
       const abandon = replica.propose(command, call.deadlineMs, (error, outcome) => {
         replyOutcome(error, outcome, kind, (result) => response(result, replica.tickMs), reply);
       });

@@ -172,7 +172,8 @@ export class LockRules implements Witness {
   /** A write that names a hold counts while that is live, and only then (P53). */
   #checkGuard({ index, command: { operation }, outcome }: ExecutedCommand): void {
     const guard = "guard" in operation ? operation.guard : undefined;
-    if (guard === undefined || !("namespace" in operation) || outcome === null || outcome.replayed !== "no") {
+    const isOfItsNamespace = "namespace" in operation && operation.kind !== "create-log";
+    if (guard === undefined || !isOfItsNamespace || outcome === null || outcome.replayed !== "no") {
       return;
     }
     const isFenced = outcome.answer instanceof CoordinationError && outcome.answer.reason === "FENCED";

@@ -14,7 +14,7 @@ import { CoordinationError, readPageTokenKey, type StateReader } from "../state/
 
 /** The listing that a page token belongs to. */
 export interface Listing {
-  readonly of: "keys" | "regions";
+  readonly of: "keys" | "regions" | "logs";
   readonly namespace: string;
   /** UTF-8 bytes; regions have none. */
   readonly prefix: Uint8Array;
@@ -31,19 +31,19 @@ export function sealPageToken(reader: StateReader, listing: Listing, lastKey: Ui
   return Buffer.concat([Uint8Array.of(FORMAT), macOf(reader, listing, lastKey), lastKey]).toString("base64url");
 }
 
-/** The last key of the page before. Raises BAD_FIELD unless the token was made for this listing. */
-export function openPageToken(reader: StateReader, listing: Listing, token: string): Uint8Array {
+/** The last key of the page before. Raises BAD_FIELD, for this field, unless the token was made for this listing. */
+export function openPageToken(reader: StateReader, listing: Listing, token: string, field = "page_token"): Uint8Array {
   if (token.length > TEXT_LENGTH_MAX) {
-    throw badToken();
+    throw badToken(field);
   }
   const bytes = Buffer.from(token, "base64url");
   // Decoding skips what is not base64url: only the one text that encodes these bytes is the token.
   if (bytes.length <= KEY_OFFSET || bytes[0] !== FORMAT || bytes.toString("base64url") !== token) {
-    throw badToken();
+    throw badToken(field);
   }
   const lastKey = bytes.subarray(KEY_OFFSET);
   if (!timingSafeEqual(bytes.subarray(1, KEY_OFFSET), macOf(reader, listing, lastKey))) {
-    throw badToken();
+    throw badToken(field);
   }
   return lastKey;
 }
@@ -61,8 +61,8 @@ function macOf(reader: StateReader, listing: Listing, lastKey: Uint8Array): Buff
   return mac.digest();
 }
 
-function badToken(): CoordinationError {
-  return new CoordinationError("BAD_FIELD", "page_token was not made for this listing", {
-    details: new Map([["field", "page_token"]]),
+function badToken(field: string): CoordinationError {
+  return new CoordinationError("BAD_FIELD", `${field} was not made for this listing`, {
+    details: new Map([["field", field]]),
   });
 }

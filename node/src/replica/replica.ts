@@ -35,7 +35,7 @@ import {
   readProgress,
   type StateReader,
 } from "../state/index.ts";
-import { type AppliedEntry, ApplyLoop } from "./apply-loop.ts";
+import { type AppliedEntry, ApplyLoop, type ApplyObserver } from "./apply-loop.ts";
 import type { Clock } from "./clock.ts";
 import { ClusterSpace } from "./cluster-space.ts";
 import { ClusterTick } from "./cluster-tick.ts";
@@ -205,7 +205,7 @@ export class Replica {
   }
 
   /** Calls back, in the turn, whenever `state` has gone on, until the returned function is called. */
-  observe(listener: () => void): () => void {
+  observe(listener: ApplyObserver): () => void {
     return this.#applyLoop.observe(listener);
   }
 

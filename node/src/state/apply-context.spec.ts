@@ -17,6 +17,10 @@ const BEFORE: Progress = {
   expiringKeys: 1,
   replays: 1,
   lockTimers: 2,
+  logs: 3,
+  eventBytes: 60,
+  logTimers: 4,
+  logErasures: 1,
 };
 
 function contextOf(entry: { tickMs?: number; wallMs?: number } = {}, before = BEFORE): ApplyContext {
@@ -49,6 +53,10 @@ describe("the context of an entry", () => {
     context.countExpiringKeys(2);
     context.countReplays(-1);
     context.countLockTimers(3);
+    context.countLogs(1);
+    context.countEventBytes(-20);
+    context.countLogTimers(2);
+    context.countLogErasures(-1);
     context.transaction.delete(Uint8Array.of(1));
     expect(context.progress(3)).to.deep.equal({
       appliedIndex: 10,
@@ -61,6 +69,10 @@ describe("the context of an entry", () => {
       expiringKeys: 3,
       replays: 0,
       lockTimers: 5,
+      logs: 4,
+      eventBytes: 40,
+      logTimers: 6,
+      logErasures: 0,
     });
   });
 

@@ -33,6 +33,10 @@ export class ApplyContext {
   #expiringKeys: number;
   #replays: number;
   #lockTimers: number;
+  #logs: number;
+  #eventBytes: number;
+  #logTimers: number;
+  #logErasures: number;
 
   constructor(
     transaction: Transaction,
@@ -51,6 +55,10 @@ export class ApplyContext {
     this.#expiringKeys = before.expiringKeys;
     this.#replays = before.replays;
     this.#lockTimers = before.lockTimers;
+    this.#logs = before.logs;
+    this.#eventBytes = before.eventBytes;
+    this.#logTimers = before.logTimers;
+    this.#logErasures = before.logErasures;
   }
 
   get revision(): number {
@@ -94,6 +102,45 @@ export class ApplyContext {
     invariant(this.#lockTimers >= 0, "timers of locks never fall below zero");
   }
 
+  /** Refuses with QUOTA if there are as many event logs as there may be. */
+  requireRoomForLog(): void {
+    if (this.#logs >= this.limits.logsMax) {
+      throw new CoordinationError("QUOTA", `the cluster has ${this.limits.logsMax} event logs; delete one first`);
+    }
+  }
+
+  countLogs(change: number): void {
+    this.#logs += change;
+    invariant(this.#logs >= 0, "event logs never fall below zero");
+  }
+
+  /** Refuses with QUOTA if this many more bytes of events would exceed the limit. */
+  requireRoomForEvents(bytes: number): void {
+    const { eventBytesMax } = this.limits;
+    if (this.#eventBytes + bytes > eventBytesMax) {
+      throw new CoordinationError(
+        "QUOTA",
+        `the cluster holds ${this.#eventBytes} of at most ${eventBytesMax} bytes of events; delete logs, or limit them`,
+      );
+    }
+  }
+
+  /** Counts bytes of events, and of what is remembered of keys, that came (positive) or went (negative). */
+  countEventBytes(bytes: number): void {
+    this.#eventBytes += bytes;
+    invariant(this.#eventBytes >= 0, "bytes of events never fall below zero", () => String(this.#eventBytes));
+  }
+
+  countLogTimers(change: number): void {
+    this.#logTimers += change;
+    invariant(this.#logTimers >= 0, "timers of event logs never fall below zero");
+  }
+
+  countLogErasures(change: number): void {
+    this.#logErasures += change;
+    invariant(this.#logErasures >= 0, "deleted event logs never fall below zero");
+  }
+
   /** The progress after this entry. */
   progress(term: number): Progress {
     return {
@@ -107,6 +154,10 @@ export class ApplyContext {
       expiringKeys: this.#expiringKeys,
       replays: this.#replays,
       lockTimers: this.#lockTimers,
+      logs: this.#logs,
+      eventBytes: this.#eventBytes,
+      logTimers: this.#logTimers,
+      logErasures: this.#logErasures,
     };
   }
 }

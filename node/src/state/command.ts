@@ -2,7 +2,8 @@
  * Commands: what a mutation becomes before it is proposed. Nothing after this point looks at the API's message again.
  *
  * A command asked for by a client carries who asked (re-checked in apply), the request id and the hash of the request,
- * by which a retry is recognised. Commands that the cluster proposes by itself carry neither.
+ * by which a retry is recognised. Those that come by HTTP have no request id: a retry is executed again, unless the
+ * operation itself recognises it. Commands that the cluster proposes by itself carry neither.
  */
 
 import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, invariant } from "../raft/index.ts";
@@ -29,6 +30,13 @@ import {
   readReleaseLock,
   writeLockOperation,
 } from "./lock-commands.ts";
+import {
+  LOG_KINDS,
+  type LogClusterOperation,
+  type LogOperation,
+  readLogOperation,
+  writeLogOperation,
+} from "./log-commands.ts";
 import type { ClaimSlot, UpdateMember } from "./membership.ts";
 import {
   decodeMemoryOperation,
@@ -141,7 +149,8 @@ export type ClientOperation =
   | LockClientOperation
   | MemoryOperation;
 /** What comes by HTTP, which has no request ids. */
-export type HttpOperation = AccountOperation;
+export type HttpOperation = LogOperation | AccountOperation;
+
 /** What the cluster proposes by itself: its leader, or a member about itself; and what an administrator asks of it. */
 export type ClusterOperation =
   | ExpireKeys
@@ -154,6 +163,7 @@ export type ClusterOperation =
   | ClaimSlot
   | UpdateMember
   | LockClusterOperation
+  | LogClusterOperation
   | AccountClusterOperation;
 
 export interface ClientCommand {
@@ -186,6 +196,8 @@ export function isGrowing({ operation }: Command): boolean {
     case "create-lock":
     case "create-api-key":
     case "create-user":
+    case "create-log":
+    case "append-events":
       return true;
     case "acquire-lock":
       // What is held already is kept, whatever the disk has room for.
@@ -219,6 +231,10 @@ const KINDS = {
   "compact-history": 41,
   ...ACCOUNT_KINDS,
   ...ACCOUNT_CLUSTER_KINDS,
+  ...LOG_KINDS,
+  "prune-duplicates": 54,
+  "apply-retention": 55,
+  "erase-logs": 56,
 } as const;
 /** Kinds of commands that carry no principal: nobody asked for them, or whoever did has no record that counts. */
 const CLUSTER_KINDS: ReadonlySet<number> = new Set([
@@ -233,10 +249,13 @@ const CLUSTER_KINDS: ReadonlySet<number> = new Set([
   KINDS["cancel-acquisition"],
   KINDS["trim-history"],
   KINDS["compact-history"],
+  KINDS["prune-duplicates"],
+  KINDS["apply-retention"],
+  KINDS["erase-logs"],
   ...Object.values(ACCOUNT_CLUSTER_KINDS),
 ]);
 /** Kinds of commands that carry a principal and no request. */
-const HTTP_KINDS: ReadonlySet<number> = new Set(Object.values(ACCOUNT_KINDS));
+const HTTP_KINDS: ReadonlySet<number> = new Set([...Object.values(LOG_KINDS), ...Object.values(ACCOUNT_KINDS)]);
 const REQUEST_ID_BYTES = 16;
 const HASH_BYTES = 32;
 
@@ -269,7 +288,7 @@ export function decodeCommand(bytes: Uint8Array): Command {
   }
   const principal = { subject: reader.text(), apiKeyId: reader.text() };
   if (HTTP_KINDS.has(kind)) {
-    const operation = readAccountOperation(kind, reader);
+    const operation = readLogOperation(kind, reader) ?? readAccountOperation(kind, reader);
     reader.end();
     return { principal, request: null, operation };
   }
@@ -321,9 +340,12 @@ function encodeOperation(writer: RecordWriter, operation: Command["operation"]):
       return;
     case "prune-replays":
     case "trim-history":
+    case "prune-duplicates":
       writer.uint32(operation.countMax);
       return;
     case "erase-memory":
+    case "apply-retention":
+    case "erase-logs":
       writer.uint32(operation.rowsMax);
       return;
     case "check-digest":
@@ -351,6 +373,12 @@ function encodeOperation(writer: RecordWriter, operation: Command["operation"]):
     case "expire-locks":
     case "cancel-acquisition":
       writeLockOperation(writer, operation);
+      return;
+    case "create-log":
+    case "update-log-settings":
+    case "delete-log":
+    case "append-events":
+      writeLogOperation(writer, operation);
       return;
     default:
       writeAccountOperation(writer, operation);
@@ -425,6 +453,12 @@ function decodeClusterOperation(kind: number, reader: RecordReader): ClusterOper
       return { kind: "prune-replays", countMax: reader.uint32() };
     case KINDS["erase-memory"]:
       return { kind: "erase-memory", rowsMax: reader.uint32() };
+    case KINDS["prune-duplicates"]:
+      return { kind: "prune-duplicates", countMax: reader.uint32() };
+    case KINDS["apply-retention"]:
+      return { kind: "apply-retention", rowsMax: reader.uint32() };
+    case KINDS["erase-logs"]:
+      return { kind: "erase-logs", rowsMax: reader.uint32() };
     case KINDS["trim-history"]:
       return { kind: "trim-history", countMax: reader.uint32() };
     case KINDS["check-digest"]:

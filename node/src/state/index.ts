@@ -26,6 +26,18 @@ export {
   type RequestIdentity,
 } from "./command.ts";
 export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
+export { derivedIdText } from "./derived-id.ts";
+export { hasDueDuplicates } from "./duplicates.ts";
+export {
+  type AppendEventsResult,
+  describeLog,
+  findLog,
+  type LogOrder,
+  type LogPage,
+  listLogs,
+  logNotFound,
+  readEvents,
+} from "./event-logs.ts";
 export { encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
 export { checkGuard, type Guard } from "./guards.ts";
 export {
@@ -42,6 +54,15 @@ export type { AcquireLock, CancelAcquisition, CreateLock, LockMode, LockName, Re
 export { dueLockTimers, type Hold, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
 export { type AcquireLockResult, describeLock, type LockState, type LockView } from "./lock-view.ts";
 export { acquisitionOutcome } from "./locks.ts";
+export {
+  type AppendEvents,
+  BATCH_EVENTS_MAX,
+  type LogGuard,
+  type LogOperation,
+  type LogSettings,
+} from "./log-commands.ts";
+export { hasDueRetention } from "./log-retention.ts";
+export { type EventLog, eventCountOf, type LogEvent } from "./log-rows.ts";
 export { type Divergence, type Reconfigure, StateMachine } from "./machine.ts";
 export {
   type ClaimSlot,

@@ -33,6 +33,8 @@ import {
   type RequestIdentity,
 } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import { applyPruneDuplicates } from "./duplicates.ts";
+import { applyAppendEvents, applyCreateLog, applyDeleteLog, applyUpdateLogSettings } from "./event-logs.ts";
 import { applyFounding, decodeFounding } from "./founding.ts";
 import { applyCompactHistory, applyTrimHistory } from "./history.ts";
 import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys.ts";
@@ -46,6 +48,7 @@ import {
   applyForceReleaseLock,
   applyReleaseLock,
 } from "./locks.ts";
+import { applyApplyRetention, applyEraseLogs } from "./log-retention.ts";
 import {
   applyClaimSlot,
   applyLeave,
@@ -212,17 +215,36 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
   return { answer, replayed: "no" };
 }
 
-/** The access level that it needs, in no namespace in particular: which ones count, the operation itself decides. */
-function httpNeedOf({ kind }: HttpOperation): Need {
-  const isForOneself = kind === "create-api-key" || kind === "revoke-api-key";
-  return { access: isForOneself ? "write" : "admin", namespace: null };
+/** Authorisation first, here as well. Nothing is stored under a request id. */
+function applyHttpCommand(context: ApplyContext, { principal, operation }: HttpCommand): Outcome {
+  for (const need of needsOf(operation)) {
+    const refusal = refusalOf(context.transaction, principal, need, context.wallMs);
+    if (refusal !== null) {
+      return { answer: refusal, replayed: "no" };
+    }
+  }
+  const answer = refusable(() => applyHttpOperation(context, principal, operation));
+  // An append that stored nothing was sent before.
+  const isReplay = "kind" in answer && answer.kind === "append-events" && answer.appendedEvents === 0;
+  return { answer, replayed: isReplay ? "yes" : "no" };
 }
 
-/** Authorisation first, then the operation; there is nothing by which a retry could be recognised. */
-function applyHttpCommand(context: ApplyContext, { principal, operation }: HttpCommand): Outcome {
-  const refusal = refusalOf(context.transaction, principal, httpNeedOf(operation), context.wallMs);
-  const answer = refusal ?? refusable(() => applyHttpOperation(context, principal, operation));
-  return { answer, replayed: "no" };
+/** What the operation needs: a role, and the namespaces that it names by itself. */
+function needsOf(operation: HttpOperation): readonly Need[] {
+  switch (operation.kind) {
+    case "create-log":
+      return [{ access: "write", namespace: operation.namespace }];
+    case "append-events": {
+      const { guard } = operation;
+      const write = { access: "write", namespace: null } as const;
+      return guard === undefined ? [write] : [write, { access: "write", namespace: guard.namespace }];
+    }
+    case "create-api-key":
+    case "revoke-api-key":
+      return [{ access: "write", namespace: null }];
+    default:
+      return [{ access: "admin", namespace: null }];
+  }
 }
 
 function applyHttpOperation(context: ApplyContext, principal: Principal, operation: HttpOperation): HttpResult {
@@ -237,6 +259,14 @@ function applyHttpOperation(context: ApplyContext, principal: Principal, operati
       return applyUpdateUser(context, principal, operation);
     case "delete-user":
       return applyDeleteUser(context, principal, operation);
+    case "create-log":
+      return applyCreateLog(context, principal, operation);
+    case "update-log-settings":
+      return applyUpdateLogSettings(context, principal, operation);
+    case "delete-log":
+      return applyDeleteLog(context, principal, operation);
+    case "append-events":
+      return applyAppendEvents(context, principal, operation);
   }
 }
 
@@ -316,6 +346,15 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
       return null;
     case "erase-memory":
       applyEraseMemory(context, operation.rowsMax);
+      return null;
+    case "prune-duplicates":
+      applyPruneDuplicates(context, operation.countMax);
+      return null;
+    case "apply-retention":
+      applyApplyRetention(context, operation.rowsMax);
+      return null;
+    case "erase-logs":
+      applyEraseLogs(context, operation.rowsMax);
       return null;
     case "trim-history":
       applyTrimHistory(context, operation);

@@ -8,6 +8,7 @@
 import { invariant } from "../raft/index.ts";
 import type { CreateApiKeyResult, RevokeApiKeyResult } from "./api-keys.ts";
 import { CoordinationError, isReason } from "./coordination-error.ts";
+import type { LogResult } from "./event-logs.ts";
 import type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult, StoredKey } from "./keys.ts";
 import { type Hold, readHoldFields, writeHoldFields } from "./lock-rows.ts";
 import type { AcquireLockResult } from "./lock-view.ts";
@@ -75,8 +76,8 @@ export type StoredResult =
   | PutSettingsResult
   | RotateSigningKeyResult;
 
-/** Results of what comes without a request id, of which none is stored. */
-export type HttpResult = CreateApiKeyResult | RevokeApiKeyResult | UserResult | DeleteUserResult;
+/** Results of what comes by HTTP, which are not stored. */
+export type HttpResult = LogResult | CreateApiKeyResult | RevokeApiKeyResult | UserResult | DeleteUserResult;
 
 export type Result = StoredResult | AcquireLockResult | QueuedLockResult | HttpResult;
 

@@ -17,6 +17,10 @@ const progress: fc.Arbitrary<Progress> = fc.record({
   expiringKeys: count,
   replays: count,
   lockTimers: count,
+  logs: count,
+  eventBytes: count,
+  logTimers: count,
+  logErasures: count,
 });
 const SMALL: Progress = {
   appliedIndex: 1,
@@ -29,6 +33,10 @@ const SMALL: Progress = {
   expiringKeys: 7,
   replays: 8,
   lockTimers: 9,
+  logs: 10,
+  eventBytes: 11,
+  logTimers: 12,
+  logErasures: 13,
 };
 
 function storeWith(value: Uint8Array): MemoryStateStore {
@@ -48,7 +56,7 @@ describe("progress", () => {
 
   it("has these bytes", () => {
     const numbers = [1, 2, 3, 4, 5].map((value) => `000000000000000${value}`).join("");
-    const counts = [6, 7, 8, 9].map((value) => `000000000000000${value}`).join("");
+    const counts = [6, 7, 8, 9, "a", "b", "c", "d"].map((value) => `000000000000000${value}`).join("");
     expect(encodeProgress(SMALL).toHex()).to.equal(`01${numbers}deadbeef${counts}`);
   });
 

@@ -17,6 +17,7 @@ import {
   sealEntry,
 } from "../../src/raft/index.ts";
 import type {
+  ApplyObserver,
   MemberHealth,
   MembershipViewDone,
   ProposalDone,
@@ -46,7 +47,7 @@ const CHANGE_TYPES = { "add-slot": EntryType.AddSlot, reconfigure: EntryType.Rec
 export class SingleReplica implements HostReplica {
   readonly #cluster: FoundedCluster;
   readonly #machine: StateMachine;
-  readonly #observers = new Set<() => void>();
+  readonly #observers = new Set<ApplyObserver>();
   readonly memberId: number;
   /** Number of the last attempt, and those that wait for a lock by their numbers. */
   #seq = 0;
@@ -119,7 +120,7 @@ export class SingleReplica implements HostReplica {
     return this.#machine.progress.revision;
   }
 
-  observe(listener: () => void): () => void {
+  observe(listener: ApplyObserver): () => void {
     this.#observers.add(listener);
     return () => this.#observers.delete(listener);
   }
@@ -131,7 +132,9 @@ export class SingleReplica implements HostReplica {
     const attempt = { memberId: this.memberId, boot: 1, seq: this.#seq };
     return () => {
       const { subject } = principal;
-      invariant(request !== null, "only what waits for a lock is given up");
+      if (request === null) {
+        return;
+      }
       this.lead({ kind: "cancel-acquisition", subject, requestId: request.requestId, attempt });
       this.#queued.delete(attempt.seq);
     };
@@ -220,7 +223,7 @@ export class SingleReplica implements HostReplica {
       this.#queued.delete(seq);
     }
     for (const listener of this.#observers) {
-      listener();
+      listener([{ row: entry, seq: 0, outcome, settled: [] }]);
     }
     return outcome;
   }

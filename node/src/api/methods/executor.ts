@@ -13,6 +13,7 @@ import {
   type AcquireLockResult,
   type ClientOperation,
   CoordinationError,
+  type HttpOperation,
   type Need,
   type Outcome,
   type Result,
@@ -24,6 +25,7 @@ import type { HostReplica } from "./host.ts";
 
 /** The operation and the result of one kind. */
 type OperationOf<Kind> = Extract<ClientOperation, { readonly kind: Kind }>;
+type HttpOperationOf<Kind> = Extract<HttpOperation, { readonly kind: Kind }>;
 type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 
 /** What a caller asks of the replica, of one kind. */
@@ -64,6 +66,18 @@ export class Executor {
     const command = () => ({ principal: call.principal, operation: operation(), request: call.identity() });
     // Sound because the operation, and nothing else of a command, is of this kind.
     this.execute(call, need, command as () => CommandOf<Kind>, response, reply, onProposed);
+  }
+
+  /** Executes a mutation that came by HTTP: whether a retry is recognised is a matter of the operation. */
+  mutateByHttp<Kind extends HttpOperation["kind"], Response>(
+    call: Call,
+    need: Need,
+    operation: () => HttpOperationOf<Kind>,
+    response: (result: ResultOf<Kind>) => Response,
+    reply: Reply<Response>,
+  ): void {
+    const command = () => ({ principal: call.principal, operation: operation(), request: null });
+    this.execute(call, need, command as () => CommandOf<Kind>, response, reply);
   }
 
   /**

@@ -36,6 +36,7 @@ describe("parseConfiguration", () => {
       hasDiskReserve: true,
       untilStdinEnds: false,
       logLevel: "info",
+      slowRequestMs: 1_000,
     });
   });
 

@@ -38,6 +38,8 @@ export interface Configuration {
   readonly hasDiskReserve: boolean;
   readonly untilStdinEnds: boolean;
   readonly logLevel: LogLevel;
+  /** Requests that take at least so many milliseconds are logged; 0 = none is for that. */
+  readonly slowRequestMs: number;
 }
 
 export interface PeeringConfiguration {
@@ -80,6 +82,7 @@ interface Flags {
   readonly diskReserve: boolean;
   readonly untilStdinEnds: boolean;
   readonly logLevel: LogLevel;
+  readonly slowRequestMs: number;
 }
 
 /** What stands for all addresses of this machine. */
@@ -89,6 +92,8 @@ const PEER_DEFAULT = "127.0.0.1:7402";
 const JOIN_NAME = /^(\*\.)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/i;
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/;
 const PORT_MAX = 65_535;
+/** Far above what a healthy cluster needs, and below the shortest common deadline. */
+const SLOW_REQUEST_MS = 1_000;
 
 /** The configuration of these arguments. Raises UsageError; null if only help or version was asked for. */
 export function parseConfiguration(args: readonly string[], version: string): Configuration | null {
@@ -120,7 +125,13 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .option("--accept-missing-fence", "start the only member of a cluster although its fence file is lost", false)
     .option("--no-disk-reserve", "keep no room back on the disk for when it is full")
     .option("--until-stdin-ends", "stop when standard input ends", false)
-    .addOption(new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default("info"));
+    .addOption(new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default("info"))
+    .option(
+      "--slow-request-ms <ms>",
+      "log requests that take at least so many milliseconds; 0 = none",
+      parseMilliseconds,
+      SLOW_REQUEST_MS,
+    );
   return parseArguments(program, args) ? configurationOf(program.opts<Flags>()) : null;
 }
 
@@ -146,6 +157,7 @@ function configurationOf(flags: Flags): Configuration {
     hasDiskReserve: flags.diskReserve,
     untilStdinEnds: flags.untilStdinEnds,
     logLevel: flags.logLevel,
+    slowRequestMs: flags.slowRequestMs,
   };
 }
 
@@ -216,6 +228,13 @@ function parseAddress(text: string): string {
     throw new InvalidArgumentError("Others cannot dial port 0.");
   }
   return text;
+}
+
+function parseMilliseconds(text: string): number {
+  if (!/^[0-9]{1,9}$/.test(text)) {
+    throw new InvalidArgumentError("It must be a whole number of milliseconds.");
+  }
+  return Number(text);
 }
 
 function collectSeed(text: string, seeds: readonly string[]): readonly string[] {

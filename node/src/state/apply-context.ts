@@ -1,11 +1,12 @@
 /** What applying one entry may read and change: rows, clocks, the revision and the counters. */
 
 import { invariant, type Origin, safeCount } from "../raft/index.ts";
+import type { WatchedChange } from "./changes.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { StateLimits } from "./limits.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Progress } from "./progress.ts";
+import type { Progress, Totals } from "./progress.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** What became of an acquisition that had to wait: the answer of whoever waits for this attempt. */
@@ -26,6 +27,8 @@ export class ApplyContext {
   readonly origin: Origin;
   /** Waits that this entry ended, in their order. */
   readonly settled: SettledWait[] = [];
+  /** Changes that watchers are told of, in the order of their revisions. */
+  readonly watched: WatchedChange[] = [];
   /** The digest that the cluster has at a checkpoint, if this entry tells it. */
   told: Checkpoint | null = null;
   #revision: number;
@@ -33,6 +36,7 @@ export class ApplyContext {
   #expiringKeys: number;
   #replays: number;
   #lockTimers: number;
+  #totals: Totals;
 
   constructor(
     transaction: Transaction,
@@ -51,6 +55,7 @@ export class ApplyContext {
     this.#expiringKeys = before.expiringKeys;
     this.#replays = before.replays;
     this.#lockTimers = before.lockTimers;
+    this.#totals = before.totals;
   }
 
   get revision(): number {
@@ -94,6 +99,12 @@ export class ApplyContext {
     invariant(this.#lockTimers >= 0, "timers of locks never fall below zero");
   }
 
+  countTotal(of: keyof Totals, change: number): void {
+    const total = this.#totals[of] + change;
+    invariant(total >= 0, "totals never fall below zero", () => of);
+    this.#totals = { ...this.#totals, [of]: total };
+  }
+
   /** The progress after this entry. */
   progress(term: number): Progress {
     return {
@@ -107,6 +118,7 @@ export class ApplyContext {
       expiringKeys: this.#expiringKeys,
       replays: this.#replays,
       lockTimers: this.#lockTimers,
+      totals: this.#totals,
     };
   }
 }

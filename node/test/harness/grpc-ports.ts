@@ -6,9 +6,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AdminServer, PublicServer } from "../../src/api/grpc/index.ts";
+import { AdminServer, CallObserver, PublicServer } from "../../src/api/grpc/index.ts";
 import { systemScheduler } from "../../src/replica/index.ts";
 import type { User } from "../../src/state/index.ts";
+import { createLogger, RequestLog } from "../../src/telemetry/index.ts";
 import type { FoundingSecrets } from "../index.ts";
 import { GrpcCaller } from "./grpc-caller.ts";
 import { SingleMember } from "./single-member.ts";
@@ -67,7 +68,12 @@ export class GrpcPorts {
     };
     const directory = mkdtempSync(join(tmpdir(), "quoin-grpc-"));
     writeFileSync(adminTokenFile(directory), `${ADMIN_TOKEN}\n`, { mode: 0o600 });
+    const observer = new CallObserver(
+      new RequestLog(createLogger("silent", "spec"), 0, CLOCK.monotonicMs),
+      CLOCK.monotonicMs,
+    );
     const publicServer = new PublicServer({
+      observer,
       member,
       access: member.access(),
       clock: CLOCK,
@@ -75,7 +81,7 @@ export class GrpcPorts {
       logger,
     });
     const adminServer = new AdminServer({
-      ...{ member, clock: CLOCK, logger, address: ADDRESS },
+      ...{ member, clock: CLOCK, logger, observer, address: ADDRESS },
       tokenFile: adminTokenFile(directory),
     });
     const publicPort = await publicServer.listen("127.0.0.1:0");

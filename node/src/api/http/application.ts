@@ -12,6 +12,7 @@ import { API_VERSION } from "./api-version.ts";
 import { type Health, healthRoutes } from "./health.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
 import { type Metrics, metricsRoutes } from "./metrics.ts";
+import { requestIdOf } from "./request-observer.ts";
 import { sendError } from "./send-error.ts";
 import { tokenExchangeRoutes } from "./token-exchange.ts";
 
@@ -19,10 +20,11 @@ import { tokenExchangeRoutes } from "./token-exchange.ts";
  * Told of every error that no rule of the interface foresees, after the client's answer was decided. Where it is a
  * broken invariant, the process must end.
  */
-export type ReportBug = (error: unknown) => void;
+export type ReportBug = (error: unknown, requestId: string) => void;
 
 interface ApplicationOptions {
   readonly health: Health;
+  readonly metrics: Metrics;
   readonly reportBug: ReportBug;
 }
 
@@ -31,15 +33,14 @@ export interface HttpApplicationOptions extends ApplicationOptions {
   readonly clock: Clock;
 }
 
-export interface HealthApplicationOptions extends ApplicationOptions {
-  readonly metrics: Metrics;
-}
+export type HealthApplicationOptions = ApplicationOptions;
 
 /** Everything that the HTTP port serves. */
 export function createHttpApplication(options: HttpApplicationOptions): Express {
   const application = createApplication();
   application.use(tokenExchangeRoutes(options.access, options.clock));
   application.use(healthRoutes(options.health));
+  application.use(metricsRoutes(options.metrics));
   return finish(application, options.reportBug);
 }
 
@@ -71,7 +72,7 @@ function finish(application: Express, reportBug: ReportBug): Express {
     throw new HttpError("not_found", `there is nothing at ${request.path}`);
   });
   // Express tells error handlers by their four parameters.
-  application.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+  application.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
     const { answer, bug } = httpErrorOf(error);
     if (response.headersSent) {
       // Half an answer is out: all that is left is to let the client see that it is not whole.
@@ -80,7 +81,7 @@ function finish(application: Express, reportBug: ReportBug): Express {
       sendError(response, answer);
     }
     if (bug) {
-      reportBug(error);
+      reportBug(error, requestIdOf(request));
     }
   });
   return application;

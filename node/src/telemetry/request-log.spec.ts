@@ -21,7 +21,7 @@ describe("RequestLog", () => {
       warn: write("warn"),
       isLevelEnabled: (asked: string) => asked === "warn" || level === "debug",
     };
-    return new RequestLog(logger as ConstructorParameters<typeof RequestLog>[0], slowMs, () => nowMs);
+    return new RequestLog(logger, slowMs, () => nowMs);
   }
 
   it("has a line for each request at level debug, and is not even told what they are otherwise", () => {

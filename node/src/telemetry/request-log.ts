@@ -6,8 +6,6 @@
  * slow, there must be room in the log for the reason.
  */
 
-import type { Logger } from "./logger.ts";
-
 const SLOW_LINES_PER_SECOND = 10;
 const MS_PER_SECOND = 1000;
 
@@ -24,8 +22,15 @@ export interface AnsweredRequest {
   readonly reason: string;
 }
 
+/** What is needed of a logger. */
+interface Lines {
+  debug(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  isLevelEnabled(level: string): boolean;
+}
+
 export class RequestLog {
-  readonly #logger: Pick<Logger, "debug" | "warn">;
+  readonly #logger: Lines;
   readonly #slowMs: number;
   readonly #isDebug: boolean;
   readonly #monotonicMs: () => number;
@@ -38,7 +43,7 @@ export class RequestLog {
    * @param slowMs what takes at least so many milliseconds is slow; 0 = nothing is.
    * @param monotonicMs milliseconds that only grow.
    */
-  constructor(logger: Pick<Logger, "debug" | "warn" | "isLevelEnabled">, slowMs: number, monotonicMs: () => number) {
+  constructor(logger: Lines, slowMs: number, monotonicMs: () => number) {
     this.#logger = logger;
     this.#slowMs = slowMs;
     this.#isDebug = logger.isLevelEnabled("debug");

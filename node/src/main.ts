@@ -42,6 +42,8 @@ interface Running {
 }
 
 async function start(configuration: Configuration, version: string, logger: Logger): Promise<Running> {
+  // All of it may be told: secrets come in files, of which it has the names.
+  logger.info({ version, node: process.version, pid: process.pid, configuration }, "starting");
   const member = await openMember(configuration, version, logger);
   const access = new Access(replicatedState(member), systemClock);
   const health = memberHealth(member, () => stopping);

@@ -108,11 +108,12 @@ export class PublicServer {
   }
 
   /**
-   * Says NOT_SERVING first, then ends the watches, which clients resume elsewhere, and finishes what else runs, for at
-   * most `graceMs` milliseconds (S47).
+   * Says NOT_SERVING first, then ends the watches, which clients resume elsewhere, those of its health included, and
+   * finishes what else runs, for at most `graceMs` milliseconds (S47).
    */
   stop(graceMs: number): Promise<void> {
     this.#health.setServing(false);
+    this.#health.endWatches();
     this.#watches.drain();
     return this.#server.stop(graceMs);
   }

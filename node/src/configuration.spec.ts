@@ -38,6 +38,7 @@ describe("parseConfiguration", () => {
       limits: DEFAULT_RATE_LIMITS,
       untilStdinEnds: false,
       logLevel: "info",
+      slowRequestMs: 1_000,
     });
   });
 

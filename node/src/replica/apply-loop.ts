@@ -12,6 +12,7 @@ import type { LogStore, MemberStateStore } from "../storage/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
 import type { Compaction } from "./compaction.ts";
+import type { ReplicaStatistics } from "./replica-statistics.ts";
 import { describeDivergence } from "./state-comparison.ts";
 
 export interface ApplyLimits {
@@ -53,6 +54,7 @@ export interface ApplyLoopOptions {
   readonly limits: ApplyLimits;
   readonly tick: ClusterTick;
   readonly compaction: Compaction;
+  readonly statistics: ReplicaStatistics;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   /** Everything up to this index is in the state already. */
@@ -186,7 +188,7 @@ export class ApplyLoop {
 
   #slice(): void {
     this.#isArmed = false;
-    const { state, core, clock, limits, compaction } = this.#options;
+    const { state, core, clock, limits, compaction, statistics } = this.#options;
     if (this.#isStopped || this.#isSyncing || this.#isResting || state.isStalled) {
       // A stalled store would block the loop; the next tick looks again.
       return;
@@ -208,7 +210,9 @@ export class ApplyLoop {
         break;
       }
     }
+    const appliedMs = clock.monotonicMs();
     this.#machine.commit();
+    statistics.stateBatches.addMs(clock.monotonicMs() - appliedMs);
     const applied = from + entries.length - 1;
     core.onApplied(applied, bytes);
     compaction.onApplied(applied, bytes);
@@ -220,11 +224,12 @@ export class ApplyLoop {
   }
 
   #apply(row: Uint8Array): AppliedEntry {
-    const { memberId, boot, core, tick } = this.#options;
+    const { memberId, boot, core, tick, statistics } = this.#options;
     const outcome = this.#machine.apply(row, (index, change, expectIndex) => {
       invariant(index === entryIndex(row), "a configuration applies at its own entry");
       return core.applyConfiguration(index, change, expectIndex);
     });
+    statistics.onApplied(this.#machine.watched, this.#machine.settled);
     const { origin, tickMs } = entryEnvelope(row);
     tick.observe(tickMs);
     const isOwn = origin.memberId === memberId && origin.boot === boot;
@@ -256,6 +261,7 @@ export class ApplyLoop {
     this.#isSyncWanted = false;
     this.#unsyncedBytes = 0;
     this.#options.state.sync(() => {
+      this.#options.statistics.stateSyncs.addMs(this.#options.clock.monotonicMs() - nowMs);
       this.#isSyncing = false;
       if (this.#isStopped) {
         return;

@@ -1,11 +1,12 @@
 /** What applying one entry may read and change: rows, clocks, the revision and the counters. */
 
 import { invariant, type Origin, safeCount } from "../raft/index.ts";
+import type { WatchedChange } from "./changes.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { StateLimits } from "./limits.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Progress } from "./progress.ts";
+import type { Progress, Totals } from "./progress.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** What became of an acquisition that had to wait: the answer of whoever waits for this attempt. */
@@ -26,6 +27,8 @@ export class ApplyContext {
   readonly origin: Origin;
   /** Waits that this entry ended, in their order. */
   readonly settled: SettledWait[] = [];
+  /** Changes that watchers are told of, in the order of their revisions. */
+  readonly watched: WatchedChange[] = [];
   /** The digest that the cluster has at a checkpoint, if this entry tells it. */
   told: Checkpoint | null = null;
   #revision: number;
@@ -37,6 +40,7 @@ export class ApplyContext {
   #eventBytes: number;
   #logTimers: number;
   #logErasures: number;
+  #totals: Totals;
 
   constructor(
     transaction: Transaction,
@@ -59,6 +63,7 @@ export class ApplyContext {
     this.#eventBytes = before.eventBytes;
     this.#logTimers = before.logTimers;
     this.#logErasures = before.logErasures;
+    this.#totals = before.totals;
   }
 
   get revision(): number {
@@ -141,6 +146,12 @@ export class ApplyContext {
     invariant(this.#logErasures >= 0, "deleted event logs never fall below zero");
   }
 
+  countTotal(of: keyof Totals, change: number): void {
+    const total = this.#totals[of] + change;
+    invariant(total >= 0, "totals never fall below zero", () => of);
+    this.#totals = { ...this.#totals, [of]: total };
+  }
+
   /** The progress after this entry. */
   progress(term: number): Progress {
     return {
@@ -158,6 +169,7 @@ export class ApplyContext {
       eventBytes: this.#eventBytes,
       logTimers: this.#logTimers,
       logErasures: this.#logErasures,
+      totals: this.#totals,
     };
   }
 }

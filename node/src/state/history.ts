@@ -56,6 +56,7 @@ export function recordChanges(context: ApplyContext, revision: number, changes: 
   const { transaction, tickMs } = context;
   const row = encodeChanges(tickMs, changes);
   transaction.put(historyRow(revision), row);
+  context.watched.push(...changes);
   const bounds = readHistoryBounds(transaction);
   writeBounds(context, {
     ...bounds,

@@ -218,6 +218,9 @@ function putKey(
   const grown = value.length - (current === undefined ? -key.length : current.value.length);
   context.requireRoom(grown);
   context.countData(grown);
+  if (current === undefined) {
+    context.countTotal("keys", 1);
+  }
   if (current !== undefined && current.deadlineMs !== 0) {
     context.transaction.delete(expiryRow(current.deadlineMs, namespace, key));
     context.countExpiringKeys(-1);
@@ -247,6 +250,7 @@ function putKey(
 function removeKey(context: ApplyContext, kind: "delete" | "expire", namespace: string, stored: StoredKey): number {
   context.transaction.delete(keyRow(namespace, stored.key));
   context.countData(-stored.key.length - stored.value.length);
+  context.countTotal("keys", -1);
   if (stored.deadlineMs !== 0) {
     context.transaction.delete(expiryRow(stored.deadlineMs, namespace, stored.key));
     context.countExpiringKeys(-1);

@@ -21,6 +21,7 @@ import {
 } from "../raft/index.ts";
 import { applyCreateApiKey, applyRevokeApiKey } from "./api-keys.ts";
 import { ApplyContext, type SettledWait } from "./apply-context.ts";
+import type { WatchedChange } from "./changes.ts";
 import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 import {
   type ClientCommand,
@@ -93,6 +94,7 @@ export class StateMachine {
   #progress: Progress;
   #committed: Progress;
   #settled: readonly SettledWait[] = [];
+  #watched: readonly WatchedChange[] = [];
   #divergence: Divergence | null = null;
 
   constructor(store: StateStore, digest: Digest, limits: StateLimits) {
@@ -126,6 +128,7 @@ export class StateMachine {
     const outcome = applyEntry(context, row, reconfigure);
     this.#progress = context.progress(term);
     this.#settled = context.settled;
+    this.#watched = context.watched;
     this.checkpoints.onApplied(index, this.#progress.digest);
     if (context.told !== null) {
       this.#compare(context.told);
@@ -141,6 +144,11 @@ export class StateMachine {
   /** The waits for locks that the last entry has ended, in their order. */
   get settled(): readonly SettledWait[] {
     return this.#settled;
+  }
+
+  /** What the last entry has changed of keys and locks, in the order of the revisions. */
+  get watched(): readonly WatchedChange[] {
+    return this.#watched;
   }
 
   /** Writes everything applied since the last commit as one batch. */

@@ -78,6 +78,7 @@ export function applyAllocateMemory(context: ApplyContext, command: AllocateMemo
   const countedBytes = bytesOfRow(namespace, label);
   context.requireRoom(countedBytes);
   context.countData(countedBytes);
+  context.countTotal("memoryRegions", 1);
   countUsage(context, namespace, sizeBytes);
   const revision = context.nextRevision();
   const region = {
@@ -116,6 +117,7 @@ export function applyFreeMemory(context: ApplyContext, command: FreeMemory): Fre
   transaction.delete(memoryRegionRow(namespace, region.regionId));
   countUsage(context, namespace, -region.sizeBytes);
   context.countData(-bytesOfRow(namespace, region.label));
+  context.countTotal("memoryRegions", -1);
   return { kind: "free-memory", revision: context.nextRevision() };
 }
 
@@ -240,6 +242,7 @@ function countUsage(context: ApplyContext, namespace: string, bytes: number): vo
   const { transaction } = context;
   const usage = readUsage(transaction, namespace) + bytes;
   invariant(usage >= 0, "memory in use never falls below zero", () => String(usage));
+  context.countTotal("memoryBytes", bytes);
   if (usage === 0) {
     transaction.delete(memoryUsageRow(namespace));
   } else if (bytes !== 0) {

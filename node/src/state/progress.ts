@@ -32,6 +32,17 @@ export interface Progress {
   readonly logTimers: number;
   /** Deleted logs that have left rows behind. */
   readonly logErasures: number;
+  /** How much there is of what operators ask for; nothing depends on it. */
+  readonly totals: Totals;
+}
+
+export interface Totals {
+  readonly keys: number;
+  readonly lockHolds: number;
+  readonly lockWaits: number;
+  readonly memoryRegions: number;
+  /** Sizes of all regions, whatever was written into them. */
+  readonly memoryBytes: number;
 }
 
 /** Nothing applied. */
@@ -50,6 +61,7 @@ const NO_PROGRESS: Progress = {
   eventBytes: 0,
   logTimers: 0,
   logErasures: 0,
+  totals: { keys: 0, lockHolds: 0, lockWaits: 0, memoryRegions: 0, memoryBytes: 0 },
 };
 
 const FORMAT = 1;
@@ -71,6 +83,11 @@ export function encodeProgress(progress: Progress): Uint8Array {
     .uint53(progress.eventBytes)
     .uint53(progress.logTimers)
     .uint53(progress.logErasures)
+    .uint53(progress.totals.keys)
+    .uint53(progress.totals.lockHolds)
+    .uint53(progress.totals.lockWaits)
+    .uint53(progress.totals.memoryRegions)
+    .uint53(progress.totals.memoryBytes)
     .finish();
 }
 
@@ -99,6 +116,13 @@ function decodeProgress(bytes: Uint8Array): Progress {
     eventBytes: reader.uint53(),
     logTimers: reader.uint53(),
     logErasures: reader.uint53(),
+    totals: {
+      keys: reader.uint53(),
+      lockHolds: reader.uint53(),
+      lockWaits: reader.uint53(),
+      memoryRegions: reader.uint53(),
+      memoryBytes: reader.uint53(),
+    },
   };
   reader.end();
   return progress;

@@ -9,4 +9,5 @@ export {
 export { DEFAULT_WATCH_LIMITS, type WatchLimits } from "./limits.ts";
 export { SharedChange } from "./shared-change.ts";
 export type { Subscriber, WatchMessage, WatchRequest } from "./subscriber.ts";
-export { type WatchedReplica, WatchHub } from "./watch-hub.ts";
+export { type WatchedReplica, WatchHub, type WatchStatistics } from "./watch-hub.ts";
+export { WATCH_METRICS } from "./watch-metrics.ts";

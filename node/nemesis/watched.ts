@@ -51,7 +51,7 @@ export type OpenedStream<Response> = {
 
 export interface Watched<Change, Response extends ToldResponse> {
   readonly things: string;
-  /** There is a watcher of each. */
+  /** There is a watcher of each, at every member. */
   readonly prefixes: readonly string[];
   open(calls: MemberCalls, endpoint: string, prefix: string, startRevision: number): Promise<OpenedStream<Response>>;
   /** Raises an Error if a change is none. */
@@ -72,10 +72,10 @@ export const WATCHED_KEYS: Watched<WatchedChange, WatchKeysResponse> = {
   idOf: ({ content }) => String(content.modRevision),
 };
 
-/** All locks, of which all that is done to them is recorded, and the read-write locks once more. */
+/** All locks, of which all that is done to them is recorded. */
 export const WATCHED_LOCKS: Watched<WatchedLockChange, WatchLocksResponse> = {
   things: "locks",
-  prefixes: ["", "rw-lock-"],
+  prefixes: [""],
   open: (calls, endpoint, namePrefix, startRevision) => {
     const request = WatchLocksRequest.fromPartial({ ...fieldsOf(startRevision), namePrefix });
     return calls.stream(endpoint, WatchService.watchLocks, request);

@@ -95,7 +95,7 @@ export function checkKept(
     }
     return true;
   });
-  must(kept.join("\n") === wordsOf(made), "S37 the history has each beginning and end of a hold, as it was", () => {
+  must(kept.join("; ") === wordsOf(made), "S37 the history has each beginning and end of a hold, as it was", () => {
     return `entry ${index}: ${kept.join("; ")} instead of ${wordsOf(made)}`;
   });
 }
@@ -144,5 +144,5 @@ function stepsOfExpiry(
 }
 
 function wordsOf(made: readonly MadeChange[]): string {
-  return made.map(({ words }) => words).join("\n");
+  return made.map(({ words }) => words).join("; ");
 }

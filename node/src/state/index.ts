@@ -1,5 +1,4 @@
-export type { PutSettings, RotateSigningKey } from "./account-commands.ts";
-export type { CreateApiKeyResult, RevokeApiKeyResult } from "./api-keys.ts";
+export type { RevokeApiKeyResult } from "./api-keys.ts";
 export type { SettledWait } from "./apply-context.ts";
 export type { HoldReason, KeyChange, LockChange, WatchedChange } from "./changes.ts";
 export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
@@ -87,6 +86,9 @@ export {
   type ApiKey,
   includesAccess,
   includesNamespace,
+  listApiKeys,
+  listApiKeysOf,
+  listUsers,
   type Need,
   type Role,
   readApiKey,
@@ -103,8 +105,9 @@ export { type Progress, readProgress } from "./progress.ts";
 export { decodeText, encodeText } from "./record.ts";
 export { hasEndedReplays, storedOutcome } from "./replays.ts";
 export { isHotRow, PROGRESS_ROW } from "./rows.ts";
-export { settingOf } from "./settings.ts";
+export { type PutSettingsResult, readSettings, settingOf } from "./settings.ts";
 export {
+  type RotateSigningKeyResult,
   readPageTokenKey,
   readSigningKey,
   readSigningKeys,
@@ -113,4 +116,4 @@ export {
 } from "./signing-keys.ts";
 export type { Change, Row, StateReader, StateStore } from "./store.ts";
 export { compareBytes, type Digest, Transaction } from "./transaction.ts";
-export { readVerification } from "./users.ts";
+export { type DeleteUserResult, readVerification } from "./users.ts";

@@ -88,7 +88,7 @@ describe("settings", () => {
     ["token.lifetime_secs", ["1", "86400"], ["0", "86401"]],
     ["ratelimit.http.requests", ["0", "1000000000"], ["1000000001"]],
     ["ratelimit.http.window_secs", ["1", "3600"], ["0", "3601"]],
-    ["ratelimit.grpc.burst", ["0"], ["1000000001"]],
+    ["ratelimit.grpc.burst", ["1"], ["0", "1000000001"]],
     ["history.revisions", ["1000", "100000000"], ["999", "100000001"]],
     ["history.age_secs", ["60", "604800"], ["59", "604801"]],
     ["history.bytes", ["1048576"], ["1048575"]],

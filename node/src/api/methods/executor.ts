@@ -115,6 +115,42 @@ export class Executor {
   }
 
   /**
+   * Executes a mutation that has no request id: if its outcome is not known, it may or may not have been executed.
+   *
+   * @param operation makes the operation of the request, at once or after a while, and raises what its fields break.
+   */
+  submit<Kind extends HttpOperation["kind"], Response>(
+    call: Call,
+    need: Need,
+    operation: () => HttpOperationOf<Kind> | Promise<HttpOperationOf<Kind>>,
+    response: (result: ResultOf<Kind>) => Response,
+    reply: Reply<Response>,
+  ): void {
+    const { replica } = this.#member;
+    if (replica === null) {
+      reply(noReplica(), "no");
+      return;
+    }
+    const propose = (made: HttpOperationOf<Kind>): void => {
+      const command = { principal: call.principal, request: null, operation: made };
+      replica.propose(command, call.deadlineMs, (error, outcome) => {
+        replyOutcome(error, outcome, made.kind, response, reply);
+      });
+    };
+    const make = (): void => {
+      const made = attempt(operation);
+      if (made instanceof Promise) {
+        made.then(propose).catch((error: unknown) => reply(toError(error), "no"));
+      } else if (made instanceof Error) {
+        reply(made, "no");
+      } else {
+        propose(made);
+      }
+    };
+    authorized(call, need, make, reply);
+  }
+
+  /**
    * Acquires a lock: a mutation that may take as long as the lock is held by others, and that is undone when nobody waits
    * for its answer any more (S25).
    */

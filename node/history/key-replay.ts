@@ -145,7 +145,9 @@ export class KeyReplay {
     if (answer !== null && why !== null) {
       const content = contentShownBy(answer);
       const explanation = this.#explanationOf(recorded, answer, content);
-      const versionMax = (this.#state?.version ?? 0) + this.#hiddenBefore(recorded, revision).length;
+      const resumed = content === null ? null : this.#resumedLife(content);
+      const version = resumed?.version ?? this.#state?.version ?? 0;
+      const versionMax = version + this.#hiddenBefore(recorded, revision).length;
       const isCounted = content === null || content.version <= versionMax;
       const taken = explanation === null || !isCounted ? null : this.#takeHidden(explanation, recorded, revision);
       if (explanation === null || taken === null) {
@@ -153,6 +155,9 @@ export class KeyReplay {
       }
       if (explanation.by === "a delete" && content !== null) {
         this.#insertAbsenceBefore(content.createRevision, taken.fromMs);
+      }
+      if (resumed !== null) {
+        this.#removeAbsencesSince(resumed.since);
       }
       // It may have been like that since the write before.
       this.#periods.push({ revision: this.#last.revision, state: explanation.state, fromMs: taken.fromMs });
@@ -162,6 +167,29 @@ export class KeyReplay {
     }
     this.#done.push(recorded);
     return null;
+  }
+
+  /**
+   * A value whose time must have been up has gone, but it may have been overwritten unseen before that. So what was
+   * taken for a new life of the key, which began with a hidden write, may be the one before; then this is the last
+   * period of that one, and the version that all writes with revisions since then have led to.
+   */
+  #resumedLife({ createRevision }: KeyContent): { readonly since: number; readonly version: number } | null {
+    if (!this.#mayExpire || this.#state === null || this.#state.createRevision >= 0) {
+      return null;
+    }
+    const since = this.#periods.findLastIndex(({ state }) => state?.createRevision === createRevision);
+    const state = this.#periods[since]?.state ?? null;
+    if (state === null) {
+      return null;
+    }
+    const written = this.#periods.slice(since + 1).filter((period) => (period.state?.modRevision ?? -1) >= 0);
+    return { since, version: state.version + written.length };
+  }
+
+  #removeAbsencesSince(since: number): void {
+    const kept = this.#periods.filter(({ state }, at) => at <= since || state !== null);
+    this.#periods.splice(0, this.#periods.length, ...kept);
   }
 
   #explanationOf(recorded: RecordedOperation, answer: KeyAnswer, content: KeyContent | null): Explanation | null {

@@ -162,6 +162,9 @@ export class KeyReplay {
       // It may have been like that since the write before.
       this.#periods.push({ revision: this.#last.revision, state: explanation.state, fromMs: taken.fromMs });
     }
+    if (why === null && answer?.kind === "found") {
+      this.#nameLife(answer.createRevision);
+    }
     if (writes(step)) {
       this.#periods.push({ revision, state: execute(this.#state, recorded.operation, revision), fromMs: ALWAYS });
     }
@@ -183,8 +186,17 @@ export class KeyReplay {
     if (state === null) {
       return null;
     }
-    const written = this.#periods.slice(since + 1).filter((period) => (period.state?.modRevision ?? -1) >= 0);
-    return { since, version: state.version + written.length };
+    const written = new Set(this.#periods.slice(since + 1).map((period) => period.state?.modRevision ?? -1));
+    const known = [...written].filter((modRevision) => modRevision > state.modRevision);
+    return { since, version: state.version + known.length };
+  }
+
+  /** Somebody was told at which revision the key was created, which nobody may have known before. */
+  #nameLife(createRevision: number): void {
+    const { state } = this.#last;
+    if (state !== null && state.createRevision < 0) {
+      this.#periods.push({ ...this.#last, state: { ...state, createRevision } });
+    }
   }
 
   #removeAbsencesSince(since: number): void {

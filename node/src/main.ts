@@ -10,7 +10,7 @@ import { createHealthApplication, createHttpApplication, httpLimiters } from "./
 import { UsageError } from "./command-line/index.ts";
 import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
 import { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts";
-import { bound, listenHttp, type Stoppable } from "./listening.ts";
+import { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
 import { JoinTokenFile } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
 import {
@@ -59,6 +59,8 @@ async function start(configuration: Configuration, version: string, logger: Logg
     logger.error({ err: error }, "a request failed because of a bug");
   };
   const { limits } = configuration;
+  const tls = await openTls(configuration.tls, logger);
+  warnOfPlainText(configuration, logger);
   const edge = { access, health, clock: systemClock, limiters: httpLimiters(limits, systemClock), reportBug };
   const { peer, grpc } = configuration;
   const listening = new Map<string, string>();
@@ -74,14 +76,14 @@ async function start(configuration: Configuration, version: string, logger: Logg
     scheduler: systemScheduler,
     logger,
   });
-  const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc)));
+  const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc), tls));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
-  const http = await listenHttp(createHttpApplication(edge), "--http", configuration.http);
+  const http = await listenHttp(createHttpApplication(edge), "--http", configuration.http, tls);
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {
     const application = createHealthApplication({ ...edge, metrics: memberMetrics() });
-    const server = await listenHttp(application, "--health", configuration.health);
+    const server = await listenHttp(application, "--health", configuration.health, null);
     others.push(server);
     listening.set("health", server.address);
   }
@@ -95,7 +97,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   if (configuration.admin !== null && configuration.adminTokenFile !== null) {
     const { admin, adminTokenFile: tokenFile } = configuration;
     const server = new AdminServer({ member, tokenFile, address, clock: systemClock, logger });
-    const port = await bound("--admin", admin, () => server.listen(formatListen(admin)));
+    const port = await bound("--admin", admin, () => server.listen(formatListen(admin), tls));
     others.push(server);
     listening.set("admin", formatListen({ ...admin, port }));
   }
@@ -178,6 +180,14 @@ function peeringOf({ peering, peer }: Configuration, logger: Logger): MemberPeer
           },
     random: Math.random,
   };
+}
+
+function warnOfPlainText({ tls, grpc, http, admin }: Configuration, logger: Logger): void {
+  const open = [grpc, http, ...(admin === null ? [] : [admin])].filter((listen) => !isLoopback(listen));
+  if (tls === null && open.length > 0) {
+    const ports = open.map(formatListen);
+    logger.warn({ ports }, "clients talk in plain text: whoever reads along learns their tokens");
+  }
 }
 
 /** The state of whatever replica the member has at the moment. */

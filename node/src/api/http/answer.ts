@@ -27,6 +27,9 @@ export function sendAnswer(
   }
 }
 
+/** A client of a stream that has not taken a message after so long is cut off. */
+const STALL_MS = 60_000;
+
 class HttpStream implements ResponseStream {
   readonly #response: Response;
   readonly #reportBug: (error: unknown) => void;
@@ -52,7 +55,9 @@ class HttpStream implements ResponseStream {
     if (this.isOver) {
       return;
     }
+    const stalled = setTimeout(() => this.#response.destroy(), STALL_MS);
     this.#response.write(message, (error) => {
+      clearTimeout(stalled);
       if (!error) {
         taken();
       }

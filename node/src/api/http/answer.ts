@@ -22,6 +22,10 @@ export function sendAnswer(
   } else {
     // Not by the framework, which would name a charset.
     response.setHeader("Content-Type", answer.type).setHeader("Cache-Control", "no-store");
+    if (response.req.method === "HEAD") {
+      response.end();
+      return;
+    }
     response.flushHeaders();
     answer.stream(new HttpStream(response, reportBug));
   }

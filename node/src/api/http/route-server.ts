@@ -10,6 +10,7 @@
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Access, RateLimiter } from "../../access/index.ts";
+import { invariant } from "../../raft/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { CoordinationError, type Need } from "../../state/index.ts";
 import { sendAnswer } from "./answer.ts";
@@ -52,6 +53,7 @@ export class RouteServer {
   /** The routes as Express takes them. */
   router(routes: readonly Route[]): Router {
     const router = Router({ caseSensitive: true, strict: true });
+    routes.forEach(requireDeclaredPath);
     for (const [path, ofPath] of Map.groupBy(routes, ({ path }) => path)) {
       const place = router.route(path.replace(PATH_PARAMETER, ":$1"));
       for (const route of ofPath) {
@@ -118,6 +120,13 @@ export class RouteServer {
   #nowMs(): number {
     return this.#options.clock.monotonicMs();
   }
+}
+
+/** A parameter that the path has and nobody declares would be read by nobody. */
+function requireDeclaredPath({ path, pathParameters = {} }: Route): void {
+  const names = [...path.matchAll(PATH_PARAMETER)].map(([, name]) => name);
+  const isDeclared = names.join() === Object.keys(pathParameters).join();
+  invariant(isDeclared, "a route declares the parameters of its path, in their order", () => path);
 }
 
 function isOutcomeUnknown(error: unknown): boolean {

@@ -1,8 +1,8 @@
 /**
  * Serves declared routes, each request by the same steps in the order of the contract: route (404, 405), token (401),
- * rate limit (429), rights (403), path, headers and query (400), announced size (413), what must be there (404), body (400, 413 while
- * counting), handler. So a client without rights learns nothing of what exists (S43), and nothing of a body is held of
- * which the headers tell already that it is refused.
+ * rate limit (429), rights (403), path, headers and query (400), announced size (413), what must be there (404), body
+ * (400, 413 while counting), handler. So a client without rights learns nothing of what exists (S43), and nothing of a
+ * body is held of which the headers tell already that it is refused.
  *
  * Whatever is thrown on the way is left to the application, which answers it. A request is answered once: at its
  * deadline, if nobody has by then, and what comes later is dropped.

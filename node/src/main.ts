@@ -11,7 +11,7 @@ import { memberMetrics } from "./api/metrics/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
 import { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts";
-import { bound, listenHttp, type Stoppable } from "./listening.ts";
+import { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
 import { memberHealth } from "./member-health.ts";
 import { JoinTokenFile } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
@@ -54,6 +54,8 @@ async function start(configuration: Configuration, version: string, logger: Logg
     logger.error({ err: error, requestId }, "a request failed because of a bug");
   };
   const { limits } = configuration;
+  const tls = await openTls(configuration.tls, logger);
+  warnOfPlainText(configuration, logger);
   const { monotonicMs } = systemClock;
   const requestLog = new RequestLog(logger, configuration.slowRequestMs, monotonicMs);
   const calls = new CallObserver(requestLog, monotonicMs);
@@ -78,14 +80,14 @@ async function start(configuration: Configuration, version: string, logger: Logg
   );
   const limiters = httpLimiters(limits, systemClock);
   const edge = { access, health, metrics, limiters, clock: systemClock, reportBug };
-  const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc)));
+  const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc), tls));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
-  const http = await listenHttp(requests.observed(createHttpApplication(edge)), "--http", configuration.http);
+  const http = await listenHttp(requests.observed(createHttpApplication(edge)), "--http", configuration.http, tls);
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {
     const application = requests.observed(createHealthApplication(edge));
-    const server = await listenHttp(application, "--health", configuration.health);
+    const server = await listenHttp(application, "--health", configuration.health, null);
     others.push(server);
     listening.set("health", server.address);
   }
@@ -99,7 +101,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   if (configuration.admin !== null && configuration.adminTokenFile !== null) {
     const { admin, adminTokenFile: tokenFile } = configuration;
     const server = new AdminServer({ member, tokenFile, address, clock: systemClock, logger, observer: calls });
-    const port = await bound("--admin", admin, () => server.listen(formatListen(admin)));
+    const port = await bound("--admin", admin, () => server.listen(formatListen(admin), tls));
     others.push(server);
     listening.set("admin", formatListen({ ...admin, port }));
   }
@@ -182,6 +184,14 @@ function peeringOf({ peering, peer }: Configuration, logger: Logger): MemberPeer
           },
     random: Math.random,
   };
+}
+
+function warnOfPlainText({ tls, grpc, http, admin }: Configuration, logger: Logger): void {
+  const open = [grpc, http, ...(admin === null ? [] : [admin])].filter((listen) => !isLoopback(listen));
+  if (tls === null && open.length > 0) {
+    const ports = open.map(formatListen);
+    logger.warn({ ports }, "clients talk in plain text: whoever reads along learns their tokens");
+  }
 }
 
 /** The state of whatever replica the member has at the moment. */

@@ -22,10 +22,17 @@ export function sendAnswer(
   } else {
     // Not by the framework, which would name a charset.
     response.setHeader("Content-Type", answer.type).setHeader("Cache-Control", "no-store");
+    if (response.req.method === "HEAD") {
+      response.end();
+      return;
+    }
     response.flushHeaders();
     answer.stream(new HttpStream(response, reportBug));
   }
 }
+
+/** A client of a stream that has not taken a message after so long is cut off. */
+const STALL_MS = 60_000;
 
 class HttpStream implements ResponseStream {
   readonly #response: Response;
@@ -52,7 +59,9 @@ class HttpStream implements ResponseStream {
     if (this.isOver) {
       return;
     }
+    const stalled = setTimeout(() => this.#response.destroy(), STALL_MS);
     this.#response.write(message, (error) => {
+      clearTimeout(stalled);
       if (!error) {
         taken();
       }

@@ -464,6 +464,9 @@ describe("declared routes", () => {
     stream.fail(new CoordinationError("TOKEN_REVOKED", "revoked"));
     expect(await response.text()).to.equal("data: 1\n\n");
     expect(stream.isOver).to.equal(true);
+    const head = await call(`/things/${THING}`, { method: "HEAD" });
+    expect([head.status, head.headers.get("Content-Type")]).to.deep.equal([200, "text/event-stream"]);
+    expect(streams).to.have.length(1);
   });
 
   it("are described by the OpenAPI document", async () => {
@@ -485,6 +488,10 @@ describe("declared routes", () => {
     const create = paths["/things"]?.post;
     expect(Object.keys(create?.responses as object)).to.include.members(["201", "409", "413", "415", "504"]);
     expect(create).to.have.nested.property("requestBody.content.application/json.schema.required[0]", "name");
+    const append = paths["/things/{thing_id}/bytes"]?.post;
+    expect(append)
+      .to.have.nested.property("responses.400.description")
+      .that.includes("missing_header, invalid_delimiter");
     expect(paths["/auth/token"]?.post?.security).to.deep.equal([]);
   });
 });

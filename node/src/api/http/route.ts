@@ -82,7 +82,7 @@ export interface RouteDeclaration<
   readonly success: RouteSuccess<Json>;
   /** Codes beside those that follow from the rest of the declaration. */
   readonly errors?: readonly HttpErrorCode[];
-  /** Whether what it answers is secret, so that no cache may store it. */
+  /** Whether no cache may store what it answers, because it is secret or soon not true any more. */
   readonly isSecret?: boolean;
   /** Milliseconds from the end of the body to the answer; 10,000 by default. */
   readonly deadlineMs?: (input: RouteInput<Path, Headers, Query, undefined>) => number;

@@ -28,6 +28,8 @@ export class ApplyContext {
   readonly settled: SettledWait[] = [];
   /** The digest that the cluster has at a checkpoint, if this entry tells it. */
   told: Checkpoint | null = null;
+  /** By how many bytes memory regions have grown, or shrunk. */
+  memoryChange = 0;
   #revision: number;
   #dataBytes: number;
   #expiringKeys: number;
@@ -71,6 +73,11 @@ export class ApplyContext {
         `the cluster holds ${this.#dataBytes} of at most ${this.limits.dataBytesMax} bytes of data; delete keys first`,
       );
     }
+  }
+
+  /** Bytes of keys, values and stored answers. */
+  get dataBytes(): number {
+    return this.#dataBytes;
   }
 
   /** Counts bytes of data that came (positive) or went (negative). */

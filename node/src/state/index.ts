@@ -95,4 +95,5 @@ export {
 } from "./signing-keys.ts";
 export type { Change, Row, StateReader, StateStore } from "./store.ts";
 export { compareBytes, type Digest, Transaction } from "./transaction.ts";
+export { isUsageDue } from "./usage.ts";
 export { type DeleteUserResult, readVerification } from "./users.ts";

@@ -1,5 +1,6 @@
 /** All mutants. */
 
+import { ACCOUNT_MUTANTS } from "./accounts.ts";
 import { LOCK_MUTANTS } from "./locks.ts";
 import { MEMORY_MUTANTS } from "./memory.ts";
 import type { Mutant } from "./mutant.ts";
@@ -23,6 +24,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...MEMORY_MUTANTS,
   ...WATCH_MUTANTS,
   ...PEER_MUTANTS,
+  ...ACCOUNT_MUTANTS,
 ];
 
 /** Raises an error if there is none of the name. */

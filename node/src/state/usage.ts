@@ -135,8 +135,7 @@ export class UsageLedger {
   /** Bytes of all memory regions. */
   get memoryBytes(): number {
     if (this.#memoryBytes === null) {
-      const row = this.#store.get(USAGE_MEMORY_ROW);
-      this.#memoryBytes = row === undefined ? 0 : new RecordReader(row).uint53();
+      this.#memoryBytes = readMemoryBytes(this.#store);
     }
     return this.#memoryBytes;
   }
@@ -237,6 +236,12 @@ export function applyPruneUsage(transaction: Transaction, wallMs: number, { coun
   for (const key of gone) {
     transaction.delete(key);
   }
+}
+
+/** Bytes of all memory regions. */
+export function readMemoryBytes(reader: StateReader): number {
+  const row = reader.get(USAGE_MEMORY_ROW);
+  return row === undefined ? 0 : new RecordReader(row).uint53();
 }
 
 /** The buckets that begin within from ≤ start < to and in which something was counted, ascending. */

@@ -1,5 +1,6 @@
 /** All mutants. */
 
+import { ACCOUNT_MUTANTS } from "./accounts.ts";
 import { EDGE_MUTANTS } from "./edge.ts";
 import { LOCK_MUTANTS } from "./locks.ts";
 import { EVENT_LOG_MUTANTS } from "./logs.ts";
@@ -26,6 +27,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...EVENT_LOG_MUTANTS,
   ...WATCH_MUTANTS,
   ...PEER_MUTANTS,
+  ...ACCOUNT_MUTANTS,
   ...EDGE_MUTANTS,
 ];
 

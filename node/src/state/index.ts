@@ -105,7 +105,7 @@ export { type Progress, readProgress } from "./progress.ts";
 export { decodeText, encodeText } from "./record.ts";
 export { hasEndedReplays, storedOutcome } from "./replays.ts";
 export { isHotRow, PROGRESS_ROW } from "./rows.ts";
-export { type PutSettingsResult, readSettings, settingOf } from "./settings.ts";
+export { type PutSettingsResult, rateLimitOf, readSettings, settingOf } from "./settings.ts";
 export {
   type RotateSigningKeyResult,
   readPageTokenKey,
@@ -116,4 +116,16 @@ export {
 } from "./signing-keys.ts";
 export type { Change, Row, StateReader, StateStore } from "./store.ts";
 export { compareBytes, type Digest, Transaction } from "./transaction.ts";
+export {
+  type Granularity,
+  isUsageDue,
+  NO_USAGE,
+  readMemoryBytes,
+  readUsage,
+  scanPrincipalUsage,
+  sumOf,
+  type UsageBucket,
+  type UsageCounts,
+  type UsageLevels,
+} from "./usage.ts";
 export { type DeleteUserResult, readVerification } from "./users.ts";

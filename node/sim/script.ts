@@ -17,6 +17,8 @@ export type ScriptItem = { readonly atMs: number; readonly draw: number } & (
   | { readonly what: "lock"; readonly client: number }
   /** Of a client that uses memory regions. */
   | { readonly what: "memory"; readonly client: number }
+  /** Of a client that uses event logs. */
+  | { readonly what: "log"; readonly client: number }
   /** Of a watcher. */
   | { readonly what: "watch"; readonly client: number }
 );
@@ -52,6 +54,7 @@ export function drawScript(seed: number): Script {
   for (const { what, of, random } of [
     { what: "lock", of: plan.locks, random: others.locks },
     { what: "memory", of: plan.memory, random: others.memory },
+    { what: "log", of: plan.logs, random: others.logs },
     { what: "watch", of: plan.watches, random: others.watches },
   ] as const) {
     for (let client = 1; client <= (of?.clients ?? 0); client++) {
@@ -91,7 +94,7 @@ export function encodeScript({ rule, mutant, script }: WrittenScript): string {
 /** What plans said before they could say anything else. */
 const FORMER_PLAN: Pick<
   Plan,
-  "isBeyond" | "isContended" | "readShare" | "isBusyAtRest" | "locks" | "memory" | "watches"
+  "isBeyond" | "isContended" | "readShare" | "isBusyAtRest" | "locks" | "memory" | "watches" | "logs"
 > = {
   isBeyond: false,
   isContended: false,
@@ -100,6 +103,7 @@ const FORMER_PLAN: Pick<
   locks: null,
   memory: null,
   watches: null,
+  logs: null,
 };
 
 /** Limits that were not there when the script was written are the usual ones. */

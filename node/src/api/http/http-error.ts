@@ -115,7 +115,7 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
   COMPACTED: null,
   QUOTA: "storage_full",
   STORAGE_FULL: "storage_full",
-  TOO_MANY_STREAMS: null,
+  TOO_MANY_STREAMS: "unavailable",
   NOT_SERVED: null,
   NO_LEADER: "unavailable",
   LEADER_CHANGED: "unavailable",

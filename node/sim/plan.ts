@@ -133,6 +133,15 @@ export interface Plan {
   readonly memory: MemoryPlan | null;
   /** Null if nobody watches keys or locks. */
   readonly watches: WatchPlan | null;
+  /** Null if nobody uses event logs. */
+  readonly logs: EventLogPlan | null;
+}
+
+/** Who uses event logs. */
+export interface EventLogPlan {
+  readonly clients: number;
+  /** Mean pause between two operations of a client, in milliseconds. */
+  readonly pauseMs: number;
 }
 
 /** Who watches keys, and locks. */
@@ -196,6 +205,8 @@ const MEMORY_PRESENCE = 0.4;
 const WATCHES_PRESENCE = 0.5;
 /** And of locks, where there are locks and watchers of keys, in this one of those. */
 const LOCK_WATCHES_PRESENCE = 0.8;
+/** And event logs in this one. */
+const LOGS_PRESENCE = 0.3;
 
 /** What is drawn for some clients only, each from a stream of its own, so that it changes nothing else. */
 export interface ClientStreams {
@@ -203,10 +214,11 @@ export interface ClientStreams {
   readonly memory: RandomStream;
   readonly watches: RandomStream;
   readonly "lock-watches": RandomStream;
+  readonly logs: RandomStream;
 }
 
 export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
-  const { locks, memory, watches } = streams;
+  const { locks, memory, watches, logs } = streams;
   const isSteady = random.below(STEADY_ONE_IN) === 0;
   const isSmall = random.below(3) === 0;
   const rates = <Kind extends string>(kinds: readonly Kind[], fromMs: number, toMs: number): Map<Kind, number> => {
@@ -251,6 +263,7 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
     locks: lockPlan,
     memory: drawMemory(memory),
     watches: watchPlan,
+    logs: drawLogs(logs),
   };
 }
 
@@ -309,6 +322,13 @@ function drawMemory(random: RandomStream): MemoryPlan | null {
     isLarge: random.chance(0.4),
     readShare: random.pick([0.2, 0.5]) ?? 0.2,
   };
+}
+
+function drawLogs(random: RandomStream): EventLogPlan | null {
+  if (!random.chance(LOGS_PRESENCE)) {
+    return null;
+  }
+  return { clients: random.whole(1, 3), pauseMs: random.between(300, 1_000) };
 }
 
 function drawLocks(random: RandomStream): LockPlan | null {

@@ -135,7 +135,7 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
   RATE_LIMITED: "rate_limited",
   QUOTA: "storage_full",
   STORAGE_FULL: "storage_full",
-  TOO_MANY_STREAMS: null,
+  TOO_MANY_STREAMS: "unavailable",
   NOT_SERVED: null,
   NO_LEADER: "unavailable",
   LEADER_CHANGED: "unavailable",

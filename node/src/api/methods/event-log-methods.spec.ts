@@ -242,6 +242,19 @@ describe("event log methods", () => {
       expect(verdict(await create({ name: "é".repeat(129) }))).deep.equal(["TOO_LARGE", "name"]);
     });
 
+    it("of appends are bounded: 1 MiB an event, 10,000 events and 10 MiB a batch", async () => {
+      const { log_id: logId } = ok(await create());
+      const batch = (payloads: readonly Uint8Array[]) =>
+        answerOf((reply) => methods.appendBatch(call(), { logId, idempotencyKey: "b", payloads, ...NOTHING }, reply));
+      const event = new Uint8Array(1024 * 1024);
+      expect(verdict(await append(logId, "x".repeat(1024 * 1024 + 1)))).deep.equal(["TOO_LARGE", "body"]);
+      expect(verdict(await batch([]))).deep.equal(["BAD_FIELD", "body"]);
+      expect(verdict(await batch(Array(10_001).fill(new Uint8Array(0))))).deep.equal(["BAD_FIELD", "body"]);
+      expect(verdict(await batch([...Array(10).fill(event), Uint8Array.of(1)]))).deep.equal(["TOO_LARGE", "body"]);
+      expect(replica.proposed).have.length(1);
+      expect(ok(await batch(Array(10).fill(event)))).deep.include({ last_sequence: 10 });
+    });
+
     it("of reads and listings are refused by name", async () => {
       const { log_id: logId } = ok(await create());
       for (const [field, fields] of [

@@ -37,6 +37,7 @@ import {
   logIdField,
   logNameField,
   newSettingsField,
+  payloadsField,
   type SettingsFields,
   settingsField,
   settingsMessage,
@@ -396,7 +397,8 @@ export class EventLogMethods {
         call,
         guard === undefined ? WRITE : { access: "write", namespace: guard.namespace },
         () => ({
-          ...{ kind: "append-events", logId, payloads, isBatch, idempotencyKey, expectedSequence },
+          ...{ kind: "append-events", logId, isBatch, idempotencyKey, expectedSequence },
+          payloads: payloadsField(payloads, isBatch),
           ...(guard === undefined ? {} : { guard }),
         }),
         response,

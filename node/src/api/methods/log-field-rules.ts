@@ -1,6 +1,6 @@
 /** The rules of the fields of requests about event logs; see field-rules for how fields are refused. */
 
-import { encodeText, type LogSettings } from "../../state/index.ts";
+import { BATCH_EVENTS_MAX, CoordinationError, encodeText, type LogSettings } from "../../state/index.ts";
 import { badField, requireSize } from "./field-rules.ts";
 import { regionIdField } from "./memory-field-rules.ts";
 
@@ -20,6 +20,10 @@ const SETTINGS = [
   { name: "retention.max_age_secs", field: "retentionMaxAgeSecs", min: 1, max: MAX_AGE_SECS_MAX },
   { name: "retention.max_bytes", field: "retentionMaxBytes", min: 1, max: Number.MAX_SAFE_INTEGER },
 ] as const satisfies readonly { field: keyof LogSettings; [rest: string]: unknown }[];
+
+/** Bytes of one event, and of all events of a batch: with their keys they fit into one entry of the log. */
+const EVENT_BYTES_MAX = 1024 * 1024;
+const BATCH_BYTES_MAX = 10 * 1024 * 1024;
 
 const NO_SETTINGS: LogSettings = { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: null };
 
@@ -64,6 +68,27 @@ export function settingsField(fields: SettingsFields): Partial<LogSettings> {
 /** The settings as clients read them. */
 export function settingsMessage(settings: LogSettings): Record<string, number | null> {
   return Object.fromEntries(SETTINGS.map(({ name, field }) => [name, settings[field]]));
+}
+
+/** The events of an append: one, or those of a batch. */
+export function payloadsField(payloads: readonly Uint8Array[], isBatch: boolean): readonly Uint8Array[] {
+  const countMax = isBatch ? BATCH_EVENTS_MAX : 1;
+  if (payloads.length < 1 || payloads.length > countMax) {
+    throw badField("body", `must hold 1 to ${countMax} events`, countMax);
+  }
+  let bytes = 0;
+  for (const payload of payloads) {
+    bytes += requireSize("body", payload, EVENT_BYTES_MAX).length;
+  }
+  if (bytes > BATCH_BYTES_MAX) {
+    throw new CoordinationError("TOO_LARGE", `field body has ${bytes} bytes; at most ${BATCH_BYTES_MAX} are allowed`, {
+      details: new Map([
+        ["field", "body"],
+        ["limit", String(BATCH_BYTES_MAX)],
+      ]),
+    });
+  }
+  return payloads;
 }
 
 /** Entries of a page. */

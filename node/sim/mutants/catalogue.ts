@@ -10,6 +10,7 @@ import { LOG_MUTANTS } from "./raft-log.ts";
 import { REPLICA_MUTANTS } from "./replica.ts";
 import { STATE_MUTANTS } from "./state.ts";
 import { STORAGE_MUTANTS } from "./storage.ts";
+import { TELEMETRY_MUTANTS } from "./telemetry.ts";
 import { WATCH_MUTANTS } from "./watches.ts";
 
 export const MUTANTS: readonly Mutant[] = [
@@ -22,6 +23,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...LOCK_MUTANTS,
   ...MEMORY_MUTANTS,
   ...WATCH_MUTANTS,
+  ...TELEMETRY_MUTANTS,
   ...PEER_MUTANTS,
 ];
 

@@ -10,6 +10,8 @@ import { QuoinWatches } from "./quoin-watches.ts";
 
 const LOOP_DELAY_METRIC = "quoin_event_loop_delay_max_seconds";
 const MS_PER_SECOND = 1000;
+/** All load is that of one user, and what is measured is the cluster. */
+const UNLIMITED = ["--rate-limit", "grpc=0", "--rate-limit", "http=0"];
 
 export class QuoinCluster implements MeasuredCluster {
   readonly name = "quoin";
@@ -30,7 +32,8 @@ export class QuoinCluster implements MeasuredCluster {
 
   /** Starts that many members with their data below the directory, and returns when they serve. */
   static async start(members: number, dataDirectory: string): Promise<QuoinCluster> {
-    const cluster = await LocalCluster.start({ members, basePort: await freeBasePort(), dataDirectory });
+    const basePort = await freeBasePort();
+    const cluster = await LocalCluster.start({ members, basePort, dataDirectory, memberFlags: UNLIMITED });
     const { grpc, http, apiKey } = cluster.endpoints;
     const tokens = createTokenSource({ apiKey, httpEndpoints: http }, undefined);
     const admins = grpc.map((endpoint) => createAdminClient({ endpoint, credentials: tokens }));

@@ -8,11 +8,14 @@ import { MemberProcess } from "./member-process.ts";
 export class Fleet {
   readonly layouts: readonly MemberLayout[];
   readonly #tokens: TokenFiles;
+  readonly #flags: readonly string[];
   readonly #started = new Map<string, MemberProcess>();
 
-  constructor(layouts: readonly MemberLayout[], tokens: TokenFiles) {
+  /** @param flags of each member, beside those that follow from its layout. */
+  constructor(layouts: readonly MemberLayout[], tokens: TokenFiles, flags: readonly string[]) {
     this.layouts = layouts;
     this.#tokens = tokens;
+    this.#flags = flags;
   }
 
   get processes(): readonly MemberProcess[] {
@@ -41,7 +44,7 @@ export class Fleet {
 
   #start(layouts: readonly MemberLayout[]): void {
     for (const layout of layouts) {
-      this.#started.set(layout.name, new MemberProcess(layout, this.layouts, this.#tokens));
+      this.#started.set(layout.name, new MemberProcess(layout, this.layouts, this.#tokens, this.#flags));
     }
   }
 }

@@ -30,13 +30,18 @@ export class MemberProcess {
   readonly #child: ChildProcess;
   #exit: Exit | null = null;
 
-  /** Starts it. `others` are the members that may know the cluster. */
-  constructor(layout: MemberLayout, others: readonly MemberLayout[], tokens: TokenFiles) {
+  /** Starts it. `others` are the members that may know the cluster, `flags` more of its flags. */
+  constructor(
+    layout: MemberLayout,
+    others: readonly MemberLayout[],
+    tokens: TokenFiles,
+    flags: readonly string[] = [],
+  ) {
     this.layout = layout;
     const log = openSync(layout.logFile, "a", LOG_FILE_MODE);
     this.#child = spawn(
       process.execPath,
-      [MAIN, ...flagsOf(layout, others, tokens)],
+      [MAIN, ...flagsOf(layout, others, tokens), ...flags],
       // In a group of its own, Ctrl-C reaches the launcher alone, which then stops the member in order. Its standard
       // input is a pipe from here, so it also ends if the launcher is killed.
       { stdio: ["pipe", log, log], detached: true },

@@ -11,6 +11,8 @@ export interface LocalOptions {
   /** First port of the first member; each member takes five in a row, and the next starts ten further on. */
   readonly basePort: number;
   readonly dataDirectory: string;
+  /** Flags of each member beside those that the launcher sets. */
+  readonly memberFlags?: readonly string[];
 }
 
 /** One member of a cluster that runs, again. */

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { DEFAULT_RATE_LIMITS } from "./access/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
 
@@ -34,10 +35,28 @@ describe("parseConfiguration", () => {
       advertisePeer: null,
       acceptMissingFence: false,
       hasDiskReserve: true,
+      limits: DEFAULT_RATE_LIMITS,
       untilStdinEnds: false,
       logLevel: "info",
       slowRequestMs: 1_000,
     });
+  });
+
+  it("takes rate limits by name, the last of a name, and what is left out of the default", () => {
+    const limits = ["grpc=0", "http=10", "http=60/30", "token-failures=5/10/2"].flatMap((text) => [
+      "--rate-limit",
+      text,
+    ]);
+    expect(parse(...limits)?.limits).to.deep.equal({
+      ...DEFAULT_RATE_LIMITS,
+      grpc: { requests: 0, windowSecs: 60, burst: 1 },
+      http: { requests: 60, windowSecs: 30, burst: 2 },
+      tokenFailures: { requests: 5, windowSecs: 10, burst: 2 },
+    });
+    expect(parse("--rate-limit", "http=6000")?.limits).to.deep.equal(DEFAULT_RATE_LIMITS);
+    for (const text of ["http", "http=", "http=-1", "http=1/0", "http=1/1/0", "ftp=1", "http=1.5", "__proto__=1"]) {
+      expect(problem([...REQUIRED, "--rate-limit", text]), text).to.include("token-failures");
+    }
   });
 
   it("takes addresses of both families, and any free port", () => {

@@ -5,6 +5,7 @@
  */
 
 import { Command, InvalidArgumentError, Option } from "commander";
+import { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./access/index.ts";
 import { parseArguments, UsageError } from "./command-line/index.ts";
 import { LOG_LEVELS, type LogLevel } from "./telemetry/index.ts";
 
@@ -33,9 +34,10 @@ export interface Configuration {
   readonly advertiseHttp: string | null;
   readonly advertisePeer: string | null;
   readonly acceptMissingFence: boolean;
-  /** Stop when standard input ends, so that the process ends with the one that started it. */
   /** Whether room on the disk is kept back for when it is full. */
   readonly hasDiskReserve: boolean;
+  readonly limits: RateLimits;
+  /** Stop when standard input ends, so that the process ends with the one that started it. */
   readonly untilStdinEnds: boolean;
   readonly logLevel: LogLevel;
   /** Requests that take at least so many milliseconds are logged; 0 = none is for that. */
@@ -80,6 +82,7 @@ interface Flags {
   readonly advertisePeer?: string;
   readonly acceptMissingFence: boolean;
   readonly diskReserve: boolean;
+  readonly rateLimit: RateLimits;
   readonly untilStdinEnds: boolean;
   readonly logLevel: LogLevel;
   readonly slowRequestMs: number;
@@ -92,6 +95,15 @@ const PEER_DEFAULT = "127.0.0.1:7402";
 const JOIN_NAME = /^(\*\.)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/i;
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/;
 const PORT_MAX = 65_535;
+/** As flags name them. */
+const RATE_LIMIT_NAMES: ReadonlyMap<string, keyof RateLimits> = new Map([
+  ["http", "http"],
+  ["grpc", "grpc"],
+  ["token-requests", "tokenRequests"],
+  ["token-failures", "tokenFailures"],
+  ["login-requests", "loginRequests"],
+  ["login-failures", "loginFailures"],
+]);
 /** Far above what a healthy cluster needs, and below the shortest common deadline. */
 const SLOW_REQUEST_MS = 1_000;
 
@@ -124,6 +136,12 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .option("--advertise-peer <host:port>", "address that other members dial", parseAddress)
     .option("--accept-missing-fence", "start the only member of a cluster although its fence file is lost", false)
     .option("--no-disk-reserve", "keep no room back on the disk for when it is full")
+    .option(
+      "--rate-limit <name=requests[/seconds[/burst]]>",
+      "how often one may ask, 0 = as often as they like; repeatable",
+      collectRateLimit,
+      DEFAULT_RATE_LIMITS,
+    )
     .option("--until-stdin-ends", "stop when standard input ends", false)
     .addOption(new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default("info"))
     .option(
@@ -155,6 +173,7 @@ function configurationOf(flags: Flags): Configuration {
     advertisePeer: flags.advertisePeer ?? null,
     acceptMissingFence: flags.acceptMissingFence,
     hasDiskReserve: flags.diskReserve,
+    limits: flags.rateLimit,
     untilStdinEnds: flags.untilStdinEnds,
     logLevel: flags.logLevel,
     slowRequestMs: flags.slowRequestMs,
@@ -239,6 +258,25 @@ function parseMilliseconds(text: string): number {
 
 function collectSeed(text: string, seeds: readonly string[]): readonly string[] {
   return [...seeds, parseAddress(text)];
+}
+
+/** Without seconds those of the default; without a burst the default's share of the requests. */
+function collectRateLimit(text: string, limits: RateLimits): RateLimits {
+  const match = /^([a-z-]+)=([0-9]{1,9})(?:\/([0-9]{1,5}))?(?:\/([0-9]{1,9}))?$/.exec(text);
+  const name = RATE_LIMIT_NAMES.get(match?.[1] ?? "");
+  const [requests, seconds, burst] = [match?.[2], match?.[3], match?.[4]];
+  if (name === undefined || Number(seconds ?? 1) === 0 || Number(burst ?? 1) === 0) {
+    throw new InvalidArgumentError(
+      `It must be NAME=REQUESTS[/SECONDS[/BURST]], and the name one of ${[...RATE_LIMIT_NAMES.keys()].join(", ")}.`,
+    );
+  }
+  const usual = DEFAULT_RATE_LIMITS[name];
+  const limit: RateLimit = {
+    requests: Number(requests),
+    windowSecs: Number(seconds ?? usual.windowSecs),
+    burst: Number(burst ?? Math.max(1, Math.ceil((Number(requests) * usual.burst) / usual.requests))),
+  };
+  return { ...limits, [name]: limit };
 }
 
 function parseJoinName(text: string): string {

@@ -6,7 +6,7 @@ import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Access } from "./access/index.ts";
 import { AdminServer, CallObserver, PublicServer } from "./api/grpc/index.ts";
-import { createHealthApplication, createHttpApplication, RequestObserver } from "./api/http/index.ts";
+import { createHealthApplication, createHttpApplication, httpLimiters, RequestObserver } from "./api/http/index.ts";
 import { memberMetrics } from "./api/metrics/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
@@ -53,6 +53,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
     }
     logger.error({ err: error, requestId }, "a request failed because of a bug");
   };
+  const { limits } = configuration;
   const { monotonicMs } = systemClock;
   const requestLog = new RequestLog(logger, configuration.slowRequestMs, monotonicMs);
   const calls = new CallObserver(requestLog, monotonicMs);
@@ -64,7 +65,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
     listening.set("peer", formatListen({ ...peer, port: peerPort }));
   }
   const publicServer = new PublicServer({
-    ...{ member, access, logger, observer: calls },
+    ...{ member, access, limits, logger, observer: calls },
     ...{ clock: systemClock, scheduler: systemScheduler },
   });
   const metrics = memberMetrics(
@@ -75,17 +76,15 @@ async function start(configuration: Configuration, version: string, logger: Logg
     },
     monotonicMs,
   );
+  const limiters = httpLimiters(limits, systemClock);
+  const edge = { access, health, metrics, limiters, clock: systemClock, reportBug };
   const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc)));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
-  const http = await listenHttp(
-    requests.observed(createHttpApplication({ access, health, metrics, clock: systemClock, reportBug })),
-    "--http",
-    configuration.http,
-  );
+  const http = await listenHttp(requests.observed(createHttpApplication(edge)), "--http", configuration.http);
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {
-    const application = requests.observed(createHealthApplication({ health, metrics, reportBug }));
+    const application = requests.observed(createHealthApplication(edge));
     const server = await listenHttp(application, "--health", configuration.health);
     others.push(server);
     listening.set("health", server.address);

@@ -41,6 +41,9 @@ export interface SettledAttempt {
   readonly outcome: Outcome;
 }
 
+/** Is told of the entries of a slice, or of null if the state was replaced as a whole. */
+export type ApplyObserver = (entries: readonly AppliedEntry[] | null) => void;
+
 export interface ApplyLoopOptions {
   readonly memberId: number;
   readonly boot: number;
@@ -77,7 +80,7 @@ export class ApplyLoop {
   #isResting = false;
   #isStopped = false;
   /** Who is told that the state has gone on. */
-  readonly #observers = new Set<() => void>();
+  readonly #observers = new Set<ApplyObserver>();
   /** Last index that may be applied. */
   #applyTo: number;
   #isSyncing = false;
@@ -111,7 +114,7 @@ export class ApplyLoop {
   }
 
   /** Calls back after each slice and each replacement of the state, until the returned function is called. */
-  observe(listener: () => void): () => void {
+  observe(listener: ApplyObserver): () => void {
     this.#observers.add(listener);
     return () => this.#observers.delete(listener);
   }
@@ -159,7 +162,7 @@ export class ApplyLoop {
     this.#options.tick.observe(tickMs);
     this.#options.compaction.reset(appliedIndex);
     this.#isResting = false;
-    this.#tellObservers();
+    this.#tellObservers(null);
   }
 
   /** Makes what is applied durable as soon as possible; `onDurable` tells when it is. */
@@ -172,9 +175,9 @@ export class ApplyLoop {
     this.#isStopped = true;
   }
 
-  #tellObservers(): void {
+  #tellObservers(entries: readonly AppliedEntry[] | null): void {
     for (const listener of this.#observers) {
-      listener();
+      listener(entries);
     }
   }
 
@@ -215,7 +218,7 @@ export class ApplyLoop {
     compaction.onApplied(applied, bytes);
     this.#unsyncedBytes += bytes;
     this.#options.onApplied(entries);
-    this.#tellObservers();
+    this.#tellObservers(entries);
     this.#syncIfDue(clock.monotonicMs());
     this.arm();
   }

@@ -1,3 +1,4 @@
+export type { ApplyObserver } from "./apply-loop.ts";
 export type { Clock, Scheduler } from "./clock.ts";
 export { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 export { Member, type MemberEnd, type MemberOptions, type MemberPeering, type MemberState } from "./member.ts";

@@ -108,9 +108,14 @@ export class Proposals {
     this.#options = options;
   }
 
-  /** Calls that wait, held ones included. */
+  /** Calls that wait, held ones included, but for those that may wait for a lock. */
   get size(): number {
     return this.#waiters.size + this.#settling.length;
+  }
+
+  /** Calls that may wait for a lock: they last as long as others hold it. */
+  get queueing(): number {
+    return this.#waiters.queueing;
   }
 
   /** Returns what is to be called when the caller is gone. */

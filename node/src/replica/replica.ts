@@ -29,12 +29,13 @@ import {
   type ClusterOperation,
   CoordinationError,
   encodeMembershipEntry,
+  type HttpCommand,
   type MembershipEntry,
   readCluster,
   readProgress,
   type StateReader,
 } from "../state/index.ts";
-import { type AppliedEntry, ApplyLoop } from "./apply-loop.ts";
+import { type AppliedEntry, ApplyLoop, type ApplyObserver } from "./apply-loop.ts";
 import type { Clock } from "./clock.ts";
 import { ClusterSpace } from "./cluster-space.ts";
 import { ClusterTick } from "./cluster-tick.ts";
@@ -52,7 +53,7 @@ import type { MembershipViewDone, TransferDone } from "./membership-view.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
 import { Proposals } from "./proposals.ts";
 import { seededRandom } from "./random.ts";
-import { reasonToHold, tooManyCalls } from "./refusals.ts";
+import { reasonToHold, tooManyCalls, tooManyWaits } from "./refusals.ts";
 import type { ConnectedStart, ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
 import { ReplicaReport } from "./replica-report.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
@@ -215,7 +216,7 @@ export class Replica {
   }
 
   /** Calls back, in the turn, whenever `state` has gone on, until the returned function is called. */
-  observe(listener: () => void): () => void {
+  observe(listener: ApplyObserver): () => void {
     return this.#applyLoop.observe(listener);
   }
 
@@ -238,7 +239,7 @@ export class Replica {
    * Returns what is to be called when the caller is gone: `done` is not called any more, a command that is in no log yet
    * is dropped, and a lock that was asked for is neither waited for nor held (S25).
    */
-  propose(command: ClientCommand, deadlineMs: number, done: ProposalDone): () => void {
+  propose(command: ClientCommand | HttpCommand, deadlineMs: number, done: ProposalDone): () => void {
     return this.#propose(proposalOf(command), deadlineMs, done);
   }
 
@@ -366,30 +367,31 @@ export class Replica {
   // ---- Turns ----
 
   #propose(proposal: Proposal, deadlineMs: number, done: ProposalDone): () => void {
-    if (this.#refuses((refusal) => done(refusal, null), deadlineMs)) {
+    if (this.#refuses((refusal) => done(refusal, null), deadlineMs, proposal.mayQueue)) {
       return () => undefined;
     }
     return this.#proposals.add(proposal, deadlineMs, done);
   }
 
   /** Whether a call is refused now; if so, calls `refuse` in a turn of its own. */
-  #refuses(refuse: (refusal: CoordinationError) => void, deadlineMs = Infinity): boolean {
+  #refuses(refuse: (refusal: CoordinationError) => void, deadlineMs = Infinity, mayQueue = false): boolean {
     const isLate = deadlineMs <= this.#clock.monotonicMs();
-    const refusal = this.#refusalNow() ?? (isLate ? deadlineError() : null);
+    const refusal = this.#refusalNow(mayQueue) ?? (isLate ? deadlineError() : null);
     if (refusal !== null) {
       this.#options.scheduler.immediate(() => refuse(refusal));
     }
     return refusal !== null;
   }
 
-  #refusalNow(): CoordinationError | null {
+  #refusalNow(mayQueue: boolean): CoordinationError | null {
     if (this.#stopped) {
       return new CoordinationError("SHUTTING_DOWN", "this member is shutting down");
     }
-    if (this.#proposals.size + this.#reads.size + this.#leaderCalls.size >= this.#limits.waitersMax) {
-      return tooManyCalls(this.#limits);
+    if (mayQueue) {
+      return this.#proposals.queueing >= this.#limits.queuedWaitsMax ? tooManyWaits(this.#limits) : null;
     }
-    return null;
+    const calls = this.#proposals.size + this.#reads.size + this.#leaderCalls.size;
+    return calls >= this.#limits.waitersMax ? tooManyCalls(this.#limits) : null;
   }
 
   #arm(): void {

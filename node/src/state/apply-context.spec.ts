@@ -17,6 +17,10 @@ const BEFORE: Progress = {
   expiringKeys: 1,
   replays: 1,
   lockTimers: 2,
+  logs: 3,
+  eventBytes: 60,
+  logTimers: 4,
+  logErasures: 1,
   totals: { keys: 4, lockHolds: 3, lockWaits: 0, memoryRegions: 1, memoryBytes: 4_096 },
 };
 
@@ -50,6 +54,10 @@ describe("the context of an entry", () => {
     context.countExpiringKeys(2);
     context.countReplays(-1);
     context.countLockTimers(3);
+    context.countLogs(1);
+    context.countEventBytes(-20);
+    context.countLogTimers(2);
+    context.countLogErasures(-1);
     context.countTotal("keys", 2);
     context.countTotal("memoryBytes", -96);
     context.transaction.delete(Uint8Array.of(1));
@@ -64,6 +72,10 @@ describe("the context of an entry", () => {
       expiringKeys: 3,
       replays: 0,
       lockTimers: 5,
+      logs: 4,
+      eventBytes: 40,
+      logTimers: 6,
+      logErasures: 0,
       totals: { keys: 6, lockHolds: 3, lockWaits: 0, memoryRegions: 1, memoryBytes: 4_000 },
     });
     expect(BEFORE.totals.keys).to.equal(4);

@@ -13,7 +13,7 @@ import { checkGuard } from "./guards.ts";
 import { recordChanges } from "./history.ts";
 import { requireNamespace } from "./namespaces.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
-import { expiryRow, keyRow, keyRowPrefixLength, prefixEnd, tableRange } from "./rows.ts";
+import { expiryRow, keyRow, keyRowPrefixLength, prefixEnd, tableRange, withNul } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 
 /** A key as it is stored. */
@@ -295,13 +295,6 @@ function keyNotFound(namespace: string, key: Uint8Array): CoordinationError {
 
 function quote(namespace: string, key: Uint8Array): string {
   return JSON.stringify(`${namespace}/${decodeText(key)}`);
-}
-
-/** The least byte string above the key. */
-function withNul(key: Uint8Array): Uint8Array {
-  const next = new Uint8Array(key.length + 1);
-  next.set(key);
-  return next;
 }
 
 const EXPIRY_ROW_NAMESPACE_OFFSET = 1 + 8;

@@ -17,6 +17,10 @@ const progress: fc.Arbitrary<Progress> = fc.record({
   expiringKeys: count,
   replays: count,
   lockTimers: count,
+  logs: count,
+  eventBytes: count,
+  logTimers: count,
+  logErasures: count,
   totals: fc.record({ keys: count, lockHolds: count, lockWaits: count, memoryRegions: count, memoryBytes: count }),
 });
 const SMALL: Progress = {
@@ -30,7 +34,11 @@ const SMALL: Progress = {
   expiringKeys: 7,
   replays: 8,
   lockTimers: 9,
-  totals: { keys: 10, lockHolds: 11, lockWaits: 12, memoryRegions: 13, memoryBytes: 14 },
+  logs: 10,
+  eventBytes: 11,
+  logTimers: 12,
+  logErasures: 13,
+  totals: { keys: 14, lockHolds: 15, lockWaits: 16, memoryRegions: 17, memoryBytes: 18 },
 };
 
 function storeWith(value: Uint8Array): MemoryStateStore {
@@ -50,7 +58,7 @@ describe("progress", () => {
 
   it("has these bytes", () => {
     const numbers = [1, 2, 3, 4, 5].map((value) => `000000000000000${value}`).join("");
-    const counts = [6, 7, 8, 9, "a", "b", "c", "d", "e"].map((digit) => `000000000000000${digit}`).join("");
+    const counts = Array.from({ length: 13 }, (_, at) => (at + 6).toString(16).padStart(16, "0")).join("");
     expect(encodeProgress(SMALL).toHex()).to.equal(`01${numbers}deadbeef${counts}`);
   });
 

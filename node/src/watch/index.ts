@@ -1,3 +1,11 @@
+export {
+  DEFAULT_EVENT_HUB_LIMITS,
+  EventHub,
+  type EventHubLimits,
+  type EventMessage,
+  type Follower,
+  type FollowRequest,
+} from "./event-hub.ts";
 export { DEFAULT_WATCH_LIMITS, type WatchLimits } from "./limits.ts";
 export { SharedChange } from "./shared-change.ts";
 export type { Subscriber, WatchMessage, WatchRequest } from "./subscriber.ts";

@@ -137,6 +137,8 @@ export class ClusterMember {
       ...["--grpc", at(grpc), "--http", at(http), "--peer", at(peer), "--admin", at(admin), "--health", at(health)],
       ...["--advertise-grpc", at(grpc), "--advertise-http", at(http), "--advertise-peer", at(peer)],
       ...["--admin-token-file", adminTokenFile, "--join-token-file", joinTokenFile, "--no-disk-reserve"],
+      // All clients of a test are one user.
+      ...["--rate-limit", "grpc=0", "--rate-limit", "http=0"],
       ...seeds().flatMap((seed) => ["--seed", seed]),
     ];
     const { through = [], logFile, environment = {}, flags = [], peerTls } = this.#options.place ?? {};

@@ -6,6 +6,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
 import { AdminServer, CallObserver, PublicServer } from "../../src/api/grpc/index.ts";
 import { systemScheduler } from "../../src/replica/index.ts";
 import type { User } from "../../src/state/index.ts";
@@ -68,7 +69,7 @@ export class GrpcPorts {
   }
 
   /** The ports of an EMPTY member. */
-  static async open(incarnation = "07".repeat(16)): Promise<GrpcPorts> {
+  static async open(incarnation = "07".repeat(16), limits = DEFAULT_RATE_LIMITS): Promise<GrpcPorts> {
     const member = new SingleMember(incarnation);
     const reported: ReportedError[] = [];
     const logger = {
@@ -86,6 +87,7 @@ export class GrpcPorts {
       observer,
       member,
       access: member.access(),
+      limits,
       clock: CLOCK,
       scheduler: systemScheduler,
       logger,
@@ -106,8 +108,8 @@ export class GrpcPorts {
   }
 
   /** The ports of the member that founded this cluster. */
-  static async founded({ founding }: FoundingSecrets): Promise<GrpcPorts> {
-    const ports = await GrpcPorts.open(Buffer.from(founding.incarnation).toString("hex"));
+  static async founded({ founding }: FoundingSecrets, limits = DEFAULT_RATE_LIMITS): Promise<GrpcPorts> {
+    const ports = await GrpcPorts.open(Buffer.from(founding.incarnation).toString("hex"), limits);
     await ports.member.bootstrap(founding);
     return ports;
   }

@@ -66,6 +66,8 @@ export class MemberUnderTest {
         "--no-disk-reserve",
       ],
       ...["--grpc", any, "--http", any, "--admin", any, "--health", any],
+      // All clients of a test are one user.
+      ...["--rate-limit", "grpc=0", "--rate-limit", "http=0"],
     ];
     this.#process = new TestProcess(MEMBER_PROGRAM, args, this.#processOptions);
   }
@@ -110,7 +112,7 @@ export class MemberUnderTest {
   }
 
   get #processOptions(): ProcessOptions {
-    return { env: { ...process.env, NODE_COMPILE_CACHE: join(this.#directory, "compiled") } };
+    return { env: { NODE_COMPILE_CACHE: join(this.#directory, "compiled"), ...process.env } };
   }
 
   get #tokenFile(): string {

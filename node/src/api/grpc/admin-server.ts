@@ -33,6 +33,7 @@ export class AdminServer {
     const port: PortContext<Administrator> = {
       access: new AdminAccess(tokenFile, logger),
       requestId: "optional",
+      limiter: null,
       clock,
       logger,
       leaderEndpoint: () => leaderEndpoint(member),

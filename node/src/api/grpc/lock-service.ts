@@ -34,12 +34,14 @@ export function lockService(port: PortContext<Caller>, methods: LockMethods): Im
     acquireLock: unary(port, {
       path: DEFINITION.acquireLock.path,
       codec: AcquireLockRequest,
+      isUnlimited: isRenewal,
       waitMs: waitMsOf,
       handle: (call, request, reply) => methods.acquireLock(call, request, reply),
     }),
     releaseLock: unary(port, {
       path: DEFINITION.releaseLock.path,
       codec: ReleaseLockRequest,
+      isUnlimited: always,
       handle: (call, request, reply) => methods.releaseLock(call, request, reply),
     }),
     forceReleaseLock: unary(port, {
@@ -60,13 +62,24 @@ export function lockService(port: PortContext<Caller>, methods: LockMethods): Im
     acquireRwLock: unary(port, {
       path: DEFINITION.acquireRwLock.path,
       codec: AcquireRWLockRequest,
+      isUnlimited: isRenewal,
       waitMs: waitMsOf,
       handle: (call, request, reply) => methods.acquireRWLock(call, request, reply),
     }),
     releaseRwLock: unary(port, {
       path: DEFINITION.releaseRwLock.path,
       codec: ReleaseRWLockRequest,
+      isUnlimited: always,
       handle: (call, request, reply) => methods.releaseRWLock(call, request, reply),
     }),
   };
+}
+
+/** Whoever may not renew a hold loses it. */
+function isRenewal({ fencingToken }: { readonly fencingToken: bigint }): boolean {
+  return fencingToken !== 0n;
+}
+
+function always(): boolean {
+  return true;
 }

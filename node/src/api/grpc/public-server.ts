@@ -17,7 +17,7 @@ import {
   WatchKeysRequest,
   WatchLocksRequest,
 } from "@quoin/proto";
-import type { Access, Caller } from "../../access/index.ts";
+import { type Access, type Caller, RateLimiter, type RateLimits } from "../../access/index.ts";
 import type { Clock, Scheduler } from "../../replica/index.ts";
 import { DEFAULT_WATCH_LIMITS, WatchHub, type WatchStatistics } from "../../watch/index.ts";
 import {
@@ -47,6 +47,7 @@ export interface PublicServerOptions {
   readonly member: HostMember;
   /** Decides on the state of the member's replica; it is not asked while there is none. */
   readonly access: Pick<Access, "authenticate" | "authorize" | "recheck">;
+  readonly limits: Pick<RateLimits, "grpc">;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly logger: ErrorLog;
@@ -67,10 +68,14 @@ export class PublicServer {
   readonly #health: HealthService;
   readonly #watches: WatchHub;
 
-  constructor({ member, access, clock, scheduler, logger, observer }: PublicServerOptions) {
+  constructor({ member, access, limits, clock, scheduler, logger, observer }: PublicServerOptions) {
     const port: PortContext<Caller> = {
       access: new PublicAccess(access, member),
       requestId: "required",
+      limiter: new RateLimiter(
+        () => limits.grpc,
+        () => clock.monotonicMs(),
+      ),
       clock,
       logger,
       leaderEndpoint: () => leaderEndpoint(member),

@@ -8,6 +8,7 @@
 
 import { Metadata, type StatusObject, status } from "@grpc/grpc-js";
 import { encodeStatusDetails, statusDetailsTrailer } from "@quoin/proto";
+import { retryAfterMs } from "../../access/index.ts";
 import { CoordinationError, type ErrorOutcome, type Replayed } from "../../state/index.ts";
 
 /**
@@ -30,7 +31,7 @@ const INTERNAL = {
 export function errorStatus(error: Error, replayed: Replayed, leaderEndpoint: string | null): StatusObject {
   if (error instanceof CoordinationError) {
     const { reason, details, outcome } = error;
-    const retryDelayMs = error.code === "UNAVAILABLE" ? RETRY_DELAY_MS : undefined;
+    const retryDelayMs = error.code === "UNAVAILABLE" ? RETRY_DELAY_MS : retryAfterMs(error) || undefined;
     const body = { code: status[error.code], message: bounded(error.message), reason, metadata: details, retryDelayMs };
     return withTrailers(body, outcome, replayed, leaderEndpoint);
   }

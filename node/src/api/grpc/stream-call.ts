@@ -144,6 +144,7 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
     const { metadata } = this.#call;
     requireApiVersion(metadata);
     this.#requestId = this.#port.requestId === "required" ? requireRequestId(metadata) : requestId(metadata);
+    this.#port.limiter?.take(caller.principal.subject);
     this.#method.handle(this, decode(this.#method.codec, this.#call.request), this);
   }
 

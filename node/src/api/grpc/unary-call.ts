@@ -1,7 +1,7 @@
 /**
  * One unary call, from its metadata to its answer.
  *
- * It runs the first checks of the contract in their order (1 token, 2 api-version, 3 request-id, 4 decoding) and hands
+ * It runs the first checks of the contract in their order (1 token, 2 api-version, 3 request-id, 4 rate limit and decoding) and hands
  * the request to its method, which does the others. It answers exactly once; what comes after the deadline is dropped.
  * No exception leaves it into the code that called it: a refusal is answered, a bug is answered as INTERNAL and logged,
  * and a broken invariant ends the process.
@@ -10,6 +10,7 @@
 import { createHash } from "node:crypto";
 import type { ServerUnaryCall, sendUnaryData } from "@grpc/grpc-js";
 import { decodeRequest, MalformedMessageError, type MessageCodec } from "@quoin/proto";
+import type { RateLimiter } from "../../access/index.ts";
 import { InvariantViolation, invariant } from "../../raft/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import {
@@ -19,7 +20,7 @@ import {
   type Replayed,
   type RequestIdentity,
 } from "../../state/index.ts";
-import { type CancellableCall, type Reply, toError } from "../methods/index.ts";
+import { attempt, type CancellableCall, type Reply, toError } from "../methods/index.ts";
 import type { CallerAccess } from "./caller-access.ts";
 import { allowedMs, deadlineExceeded } from "./deadline.ts";
 import type { ErrorLog } from "./error-log.ts";
@@ -30,6 +31,8 @@ import { errorStatus, replayedMetadata } from "./status.ts";
 export interface PortContext<Caller extends { readonly principal: Principal }> {
   readonly access: CallerAccess<Caller>;
   readonly requestId: "required" | "optional";
+  /** Who has called how often; null where nobody is limited. */
+  readonly limiter: RateLimiter | null;
   readonly clock: Clock;
   readonly logger: ErrorLog;
   /** host:port of the leader's gRPC port, or null if none is known. */
@@ -43,6 +46,8 @@ export interface UnaryMethod<Request, Response> {
   readonly codec: MessageCodec<Request>;
   /** Milliseconds that the request asks to wait for a lock; they prolong the deadline. */
   readonly waitMs?: (request: Request) => number;
+  /** Whether a request is never limited, because others would wait for what it does; without it none is. */
+  readonly isUnlimited?: (request: Request) => boolean;
   handle(call: CancellableCall, request: Request, reply: Reply<Response>): void;
 }
 
@@ -173,13 +178,32 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     const { metadata } = this.#call;
     requireApiVersion(metadata);
     this.#requestId = this.#port.requestId === "required" ? requireRequestId(metadata) : requestId(metadata);
-    const request = decode(this.#method.codec, this.#call.request);
+    const request = this.#decodeLimited(caller);
     const waitMs = this.#method.waitMs?.(request) ?? 0;
     if (waitMs > 0) {
       this.#allowedMs = allowedMs(this.#call.getDeadline(), this.#startedWallMs, waitMs);
       this.#startTimer();
     }
     this.#method.handle(this, request, (answer, replayed) => this.#answer(answer, replayed));
+  }
+
+  /** The request, once its caller has not called too often: a limit precedes what is wrong with the bytes. */
+  #decodeLimited({ principal }: Caller): Request {
+    const { limiter } = this.#port;
+    const { codec, isUnlimited } = this.#method;
+    if (limiter === null || isUnlimited === undefined) {
+      limiter?.take(principal.subject);
+      return decode(codec, this.#call.request);
+    }
+    const request = attempt(() => decode(codec, this.#call.request));
+    if (request instanceof Error) {
+      limiter.take(principal.subject);
+      throw request;
+    }
+    if (!isUnlimited(request)) {
+      limiter.take(principal.subject);
+    }
+    return request;
   }
 
   #authenticated(): Caller {

@@ -3,10 +3,11 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets, RawConnection } from "../../../test/index.ts";
-import { Access } from "../../access/index.ts";
+import { Access, DEFAULT_RATE_LIMITS } from "../../access/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 import { createHealthApplication, createHttpApplication } from "./application.ts";
 import type { Check } from "./health.ts";
+import { type HttpLimiters, httpLimiters } from "./rate-limiting.ts";
 import { closeHttpServer, createHttpServer } from "./server.ts";
 
 const OK: Check = { name: "event-loop", ok: true, reason: "" };
@@ -19,6 +20,7 @@ describe("HTTP interface", () => {
   let live: readonly Check[];
   let ready: readonly Check[];
   let bugs: unknown[];
+  let limiters: HttpLimiters;
   let server: Server;
   let port: number;
   const metrics = {
@@ -38,7 +40,9 @@ describe("HTTP interface", () => {
     bugs = [];
     const health = { live: () => live, ready: () => ready };
     const reportBug = (error: unknown) => bugs.push(error);
-    await serve(createHttpServer(createHttpApplication({ access, clock: cluster.clock, health, metrics, reportBug })));
+    limiters = httpLimiters(DEFAULT_RATE_LIMITS, cluster.clock);
+    const options = { access, clock: cluster.clock, limiters, health, metrics, reportBug };
+    await serve(createHttpServer(createHttpApplication(options)));
   });
 
   afterEach(async () => {
@@ -196,6 +200,31 @@ describe("HTTP interface", () => {
       expect(answers.size).to.equal(1);
     });
 
+    it("limits an address that sends keys that give no token, whatever it sends then", async () => {
+      const { requests } = DEFAULT_RATE_LIMITS.tokenFailures;
+      for (let failures = 0; failures < requests; failures++) {
+        await expectError(await exchange({ api_key: "hello" }), 401, "invalid_api_key");
+      }
+      const response = await exchange({ api_key: secrets.apiKey });
+      expect(response.headers.get("Retry-After")).to.equal("1");
+      await expectError(response, 429, "rate_limited");
+      cluster.clock.monotonic += 1000;
+      expect((await exchange({ api_key: secrets.apiKey })).status).to.equal(200);
+    });
+
+    it("limits the requests of an address before it looks at them", async () => {
+      for (let taken = 0; taken < DEFAULT_RATE_LIMITS.tokenRequests.burst - 1; taken++) {
+        limiters.tokenRequests.take("127.0.0.1");
+      }
+      const last = await exchange({ api_key: secrets.apiKey });
+      expect([last.status, last.headers.get("RateLimit")]).to.deep.equal([200, '"address";r=0;t=60']);
+      expect(last.headers.get("RateLimit-Policy")).to.equal('"address";q=1200;w=60');
+      const response = await exchange("no JSON", { "Content-Type": "text/plain" });
+      expect(response.headers.get("Retry-After")).to.equal("1");
+      await expectError(response, 429, "rate_limited");
+      expect((await call("/livez")).status).to.equal(200);
+    });
+
     it("answers 503 without a leader, and says when to come back", async () => {
       cluster.onBarrier = (done) => done(new CoordinationError("NO_LEADER", "no leader is known"));
       const response = await exchange({ api_key: secrets.apiKey });
@@ -351,9 +380,9 @@ describe("HTTP interface", () => {
     it("has a port of its own, with metrics and nothing else on it", async () => {
       await closeHttpServer(server, 0);
       const health = { live: () => live, ready: () => ready };
-      await serve(
-        createHttpServer(createHealthApplication({ health, metrics, reportBug: (error) => bugs.push(error) })),
-      );
+      const reportBug = (error: unknown) => bugs.push(error);
+      const options = { access, clock: cluster.clock, limiters, health, metrics, reportBug };
+      await serve(createHttpServer(createHealthApplication(options)));
       await expectMetrics();
       ready = [NO_CONTACT];
       expect((await call("/livez")).status).to.equal(200);

@@ -4,10 +4,9 @@
  * makes things worse.
  */
 
-import { type Response, Router } from "express";
 import { HttpError } from "./http-error.ts";
-import { methodNotAllowed } from "./method-not-allowed.ts";
-import { setStatus } from "./send-error.ts";
+import { flag } from "./parameters.ts";
+import { type Answer, type Route, route } from "./route.ts";
 
 /** One thing that was looked at. */
 export interface Check {
@@ -29,34 +28,46 @@ export interface Health {
  * The routes of the health checks: 200 if all are ok, else 503. With `?verbose` the body is a text that lists each
  * check as `[+]name ok` or `[-]name failed: reason`, with either status.
  */
-export function healthRoutes(health: Health): Router {
-  const router = Router({ caseSensitive: true, strict: true });
-  const looks = new Map([
-    ["/livez", () => health.live()],
-    ["/readyz", () => health.ready()],
-    ["/healthz", () => health.ready()],
-  ]);
-  for (const [path, look] of looks) {
-    router
-      .route(path)
-      .get((request, response) => answer(response, path, look(), request.query.verbose !== undefined))
-      .all(methodNotAllowed("GET, HEAD"));
-  }
-  return router;
+export function healthRoutes(health: Health): readonly Route[] {
+  const live = () => health.live();
+  const ready = () => health.ready();
+  return [
+    healthRoute("/livez", "getLiveness", "Whether the process should be left running", live),
+    healthRoute("/readyz", "getReadiness", "Whether this member serves requests", ready),
+    healthRoute("/healthz", "getHealth", "The same as /readyz", ready),
+  ];
 }
 
-function answer(response: Response, path: string, checks: readonly Check[], verbose: boolean): void {
+function healthRoute(path: string, operationId: string, summary: string, look: () => readonly Check[]): Route {
+  return route({
+    method: "GET",
+    path,
+    operationId,
+    summary,
+    access: "none",
+    query: { verbose: flag("Whether to list each check, also where one failed") },
+    success: { status: 200, description: "All is well", types: ["text/plain"] },
+    isSecret: true,
+    handle: (_call, { query }) => answer(path, look(), query.verbose),
+  });
+}
+
+function answer(path: string, checks: readonly Check[], verbose: boolean): Answer<never> {
   const failed = checks.filter((check) => !check.ok);
-  response.set("Cache-Control", "no-store");
-  if (failed.length > 0) {
-    const reasons = failed.map(({ name, reason }) => `${name} (${reason})`).join(", ");
-    const error = new HttpError("unavailable", `${path} failed: ${reasons}`);
-    if (!verbose) {
-      throw error;
-    }
-    setStatus(response, error);
+  const type = "text/plain";
+  if (failed.length === 0) {
+    return { text: verbose ? list(checks) : "ok\n", type };
   }
-  response.type("text/plain").send(verbose ? `${checks.map(line).join("\n")}\n` : "ok\n");
+  const reasons = failed.map(({ name, reason }) => `${name} (${reason})`).join(", ");
+  const error = new HttpError("unavailable", `${path} failed: ${reasons}`);
+  if (!verbose) {
+    throw error;
+  }
+  return { text: list(checks), type, status: error.status, headers: Object.fromEntries(error.headers) };
+}
+
+function list(checks: readonly Check[]): string {
+  return `${checks.map(line).join("\n")}\n`;
 }
 
 function line(check: Check): string {

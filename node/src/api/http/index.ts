@@ -1,3 +1,8 @@
+/**
+ * The HTTP interface. Each file of routes in this room declares them (`route.ts`) and exports a function that makes them;
+ * `createHttpApplication` serves them, and does everything that routes have in common.
+ */
+
 export {
   createHealthApplication,
   createHttpApplication,
@@ -6,5 +11,6 @@ export {
   type ReportBug,
 } from "./application.ts";
 export type { Check, Health } from "./health.ts";
+export { httpLimiters } from "./rate-limiting.ts";
 export { REQUEST_METRICS, RequestObserver } from "./request-observer.ts";
 export { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";

@@ -1,7 +1,6 @@
 /** GET /metrics: what Prometheus collects. It needs no token, and so says nothing of what clients keep here. */
 
-import { Router } from "express";
-import { methodNotAllowed } from "./method-not-allowed.ts";
+import { type Route, route } from "./route.ts";
 
 export interface Metrics {
   /** The media type of the text. */
@@ -10,15 +9,15 @@ export interface Metrics {
   metrics(): Promise<string>;
 }
 
-export function metricsRoutes(metrics: Metrics): Router {
-  const router = Router({ caseSensitive: true, strict: true });
-  router
-    .route("/metrics")
-    .get(async (_request, response) => {
-      const text = await metrics.metrics();
-      response.set("Cache-Control", "no-store");
-      response.type(metrics.contentType).send(text);
-    })
-    .all(methodNotAllowed("GET, HEAD"));
-  return router;
+export function metricsRoute(metrics: Metrics): Route {
+  return route({
+    method: "GET",
+    path: "/metrics",
+    operationId: "getMetrics",
+    summary: "What Prometheus collects",
+    access: "none",
+    success: { status: 200, description: "All metrics as they are now", types: ["text/plain"] },
+    isSecret: true,
+    handle: async () => ({ text: await metrics.metrics(), type: metrics.contentType }),
+  });
 }

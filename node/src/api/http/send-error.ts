@@ -3,17 +3,12 @@
 import type { Response } from "express";
 import type { HttpError } from "./http-error.ts";
 
-/** Sets what an error says beside its body: status and headers. */
-export function setStatus(response: Response, error: HttpError): void {
+/** Answers with the error. */
+export function sendError(response: Response, error: HttpError): void {
   response.status(error.status);
   for (const [name, value] of error.headers) {
     response.set(name, value);
   }
-}
-
-/** Answers with the error. */
-export function sendError(response: Response, error: HttpError): void {
-  setStatus(response, error);
   response.json(errorBody(error));
 }
 

@@ -7,7 +7,7 @@
 
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { API_VERSION } from "./api-version.ts";
+import { COMMON_HEADERS } from "./common-headers.ts";
 import { HttpError } from "./http-error.ts";
 import { errorBody } from "./send-error.ts";
 
@@ -81,7 +81,7 @@ function refuse(error: NodeJS.ErrnoException, socket: Duplex, response: ServerRe
   const body = JSON.stringify(errorBody(new HttpError("invalid_request", problemOf(error))));
   const head = [
     "HTTP/1.1 400 Bad Request",
-    `${API_VERSION.name}: ${API_VERSION.value}`,
+    ...Object.entries(COMMON_HEADERS).map(([name, value]) => `${name}: ${value}`),
     "Content-Type: application/json; charset=utf-8",
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Connection: close",

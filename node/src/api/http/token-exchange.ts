@@ -1,38 +1,50 @@
 /** POST /auth/token: an API key in, an access token out. */
 
-import { type Request, type Response, Router } from "express";
+import { z } from "zod";
 import type { Access } from "../../access/index.ts";
-import type { Clock } from "../../replica/index.ts";
 import { HttpError } from "./http-error.ts";
-import { optionalNumber, readJsonObject, requiredText } from "./json-body.ts";
-import { methodNotAllowed } from "./method-not-allowed.ts";
+import type { HttpLimiters } from "./rate-limiting.ts";
+import { jsonBody, type Route, route } from "./route.ts";
 
-/** Far above any real body, which has about 100 bytes. */
-const BODY_BYTES_MAX = 64 * 1024;
-/** From the end of the body to the answer. */
-const DEADLINE_MS = 10_000;
+const TokenRequest = z.object({
+  api_key: z.string().describe("The API key in plain text"),
+  expires_in_secs: z.int().min(1).nullish().describe("Lifetime that is asked for; 3,600 by default, 86,400 at most"),
+});
+
+const TokenResponse = z.object({
+  access_token: z.string().describe("A JWT"),
+  expires_in: z.int().min(1).describe("Its lifetime in seconds, never beyond that of the key"),
+  token_type: z.literal("Bearer"),
+});
 
 /**
  * The route of the token exchange. Answers 401 invalid_api_key alike for every key that gives no token, and 400 with
- * the field's name for a body that is not as it must be. Nothing that it answers may be stored by caches.
+ * the field's name for a body that is not as it must be. An address that sent too many such keys is limited whatever it
+ * sends, so that nobody can try them out.
  */
-export function tokenExchangeRoutes(access: Access, clock: Clock): Router {
-  const router = Router({ caseSensitive: true, strict: true });
-  router
-    .route("/auth/token")
-    .post((request, response) => exchange(access, clock, request, response))
-    .all(methodNotAllowed("POST"));
-  return router;
-}
-
-async function exchange(access: Access, clock: Clock, request: Request, response: Response): Promise<void> {
-  response.set("Cache-Control", "no-store");
-  const body = await readJsonObject(request, BODY_BYTES_MAX);
-  const apiKey = requiredText(body, "api_key");
-  const expiresInSecs = optionalNumber(body, "expires_in_secs");
-  const issued = await access.exchangeApiKey(apiKey, expiresInSecs, clock.monotonicMs() + DEADLINE_MS);
-  if (issued === null) {
-    throw new HttpError("invalid_api_key", "the API key is not valid");
-  }
-  response.json({ access_token: issued.accessToken, expires_in: issued.expiresInSecs, token_type: "Bearer" });
+export function tokenExchangeRoute(
+  access: Pick<Access, "exchangeApiKey">,
+  { tokenRequests, tokenFailures }: Pick<HttpLimiters, "tokenRequests" | "tokenFailures">,
+): Route {
+  return route({
+    method: "POST",
+    path: "/auth/token",
+    operationId: "exchangeApiKey",
+    summary: "Exchange an API key for an access token",
+    access: "none",
+    body: jsonBody(TokenRequest),
+    success: { status: 200, description: "An access token", schema: TokenResponse },
+    errors: ["invalid_api_key"],
+    isSecret: true,
+    addressLimiter: tokenRequests,
+    handle: async (call, { body }) => {
+      tokenFailures.check(call.client);
+      const issued = await access.exchangeApiKey(body.api_key, body.expires_in_secs ?? null, call.deadlineMs);
+      if (issued === null) {
+        tokenFailures.charge(call.client);
+        throw new HttpError("invalid_api_key", "the API key is not valid");
+      }
+      return { json: { access_token: issued.accessToken, expires_in: issued.expiresInSecs, token_type: "Bearer" } };
+    },
+  });
 }

@@ -13,6 +13,7 @@ import {
   type AcquireLockResult,
   type ClientOperation,
   CoordinationError,
+  type HttpOperation,
   type Need,
   type Outcome,
   type Result,
@@ -24,7 +25,11 @@ import type { HostReplica } from "./host.ts";
 
 /** The operation and the result of one kind. */
 type OperationOf<Kind> = Extract<ClientOperation, { readonly kind: Kind }>;
+type HttpOperationOf<Kind> = Extract<HttpOperation, { readonly kind: Kind }>;
 type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
+
+/** What a caller asks of the replica, of one kind. */
+type CommandOf<Kind> = Parameters<HostReplica["propose"]>[0] & { readonly operation: { readonly kind: Kind } };
 
 /** What a read asks for, once its fields are checked. */
 export interface Query {
@@ -58,25 +63,91 @@ export class Executor {
     reply: Reply<Response>,
     onProposed?: (abandon: () => void) => void,
   ): void {
+    const command = () => ({ principal: call.principal, operation: operation(), request: call.identity() });
+    // Sound because the operation, and nothing else of a command, is of this kind.
+    this.execute(call, need, command as () => CommandOf<Kind>, response, reply, onProposed);
+  }
+
+  /** Executes a mutation that came by HTTP: whether a retry is recognised is a matter of the operation. */
+  mutateByHttp<Kind extends HttpOperation["kind"], Response>(
+    call: Call,
+    need: Need,
+    operation: () => HttpOperationOf<Kind>,
+    response: (result: ResultOf<Kind>) => Response,
+    reply: Reply<Response>,
+  ): void {
+    const command = () => ({ principal: call.principal, operation: operation(), request: null });
+    this.execute(call, need, command as () => CommandOf<Kind>, response, reply);
+  }
+
+  /**
+   * Executes a command, which brings its own means of recognising a retry, or none.
+   *
+   * @param command makes the command of the request, and raises what its fields break.
+   * @param response as for `mutate`, and `onProposed` as well.
+   */
+  execute<Kind extends Result["kind"], Response>(
+    call: Call,
+    need: Need | null,
+    command: () => CommandOf<Kind>,
+    response: (result: ResultOf<Kind>, tickMs: number) => Response,
+    reply: Reply<Response>,
+    onProposed?: (abandon: () => void) => void,
+  ): void {
     const { replica } = this.#member;
     if (replica === null) {
       reply(noReplica(), "no");
       return;
     }
     const propose = (): void => {
-      const { principal } = call;
-      const command = attempt(() => ({ principal, operation: operation(), request: call.identity() }));
-      if (command instanceof Error) {
-        reply(command, "no");
+      const made = attempt(command);
+      if (made instanceof Error) {
+        reply(made, "no");
         return;
       }
-      const { kind } = command.operation;
-      const abandon = replica.propose(command, call.deadlineMs, (error, outcome) => {
+      const kind: Kind = made.operation.kind;
+      const abandon = replica.propose(made, call.deadlineMs, (error, outcome) => {
         replyOutcome(error, outcome, kind, (result) => response(result, replica.tickMs), reply);
       });
       onProposed?.(abandon);
     };
     authorized(call, need, propose, reply);
+  }
+
+  /**
+   * Executes a mutation that has no request id: if its outcome is not known, it may or may not have been executed.
+   *
+   * @param operation makes the operation of the request, at once or after a while, and raises what its fields break.
+   */
+  submit<Kind extends HttpOperation["kind"], Response>(
+    call: Call,
+    need: Need,
+    operation: () => HttpOperationOf<Kind> | Promise<HttpOperationOf<Kind>>,
+    response: (result: ResultOf<Kind>) => Response,
+    reply: Reply<Response>,
+  ): void {
+    const { replica } = this.#member;
+    if (replica === null) {
+      reply(noReplica(), "no");
+      return;
+    }
+    const propose = (made: HttpOperationOf<Kind>): void => {
+      const command = { principal: call.principal, request: null, operation: made };
+      replica.propose(command, call.deadlineMs, (error, outcome) => {
+        replyOutcome(error, outcome, made.kind, response, reply);
+      });
+    };
+    const make = (): void => {
+      const made = attempt(operation);
+      if (made instanceof Promise) {
+        made.then(propose).catch((error: unknown) => reply(toError(error), "no"));
+      } else if (made instanceof Error) {
+        reply(made, "no");
+      } else {
+        propose(made);
+      }
+    };
+    authorized(call, need, make, reply);
   }
 
   /**

@@ -1,4 +1,4 @@
-export { toError } from "./attempt.ts";
+export { attempt, toError } from "./attempt.ts";
 export { BootstrapMethod } from "./bootstrap-method.ts";
 export type { Call, CancellableCall, Reply, ResponseStream } from "./call.ts";
 export { ClusterAdminMethods } from "./cluster-admin-methods.ts";

@@ -1,0 +1,183 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { refused } from "../../test/index.ts";
+import { CoordinationError } from "../state/index.ts";
+import { RateLimiter, retryAfterMs } from "./rate-limiter.ts";
+import type { RateLimit } from "./rate-limits.ts";
+
+const TEN_A_SECOND: RateLimit = { requests: 600, windowSecs: 60, burst: 5 };
+
+describe("rate limiter", () => {
+  let limit: RateLimit;
+  let nowMs: number;
+  let limiter: RateLimiter;
+
+  beforeEach(() => {
+    limit = TEN_A_SECOND;
+    nowMs = 1_000;
+    limiter = new RateLimiter(
+      () => limit,
+      () => nowMs,
+    );
+  });
+
+  /** Takes as many as there are, at most so many. */
+  function takeAll(name: string, most = 100): number {
+    for (let taken = 0; taken < most; taken++) {
+      try {
+        limiter.take(name);
+      } catch (error) {
+        expect(error).to.be.instanceOf(CoordinationError).with.property("reason", "RATE_LIMITED");
+        return taken;
+      }
+    }
+    return most;
+  }
+
+  async function waitOf(take: () => void): Promise<number> {
+    return retryAfterMs(await refused(take));
+  }
+
+  it("gives the burst at once, and then one by one", () => {
+    expect(takeAll("anna")).equal(5);
+    nowMs += 99;
+    expect(takeAll("anna")).equal(0);
+    nowMs += 1;
+    expect(takeAll("anna")).equal(1);
+    nowMs += 250;
+    expect(takeAll("anna")).equal(2);
+    nowMs += 60_000;
+    expect(takeAll("anna")).equal(5);
+  });
+
+  it("tells exactly when to come back, never at once (S46)", async () => {
+    takeAll("anna");
+    expect(await waitOf(() => limiter.take("anna"))).equal(100);
+    nowMs += 99.5;
+    expect(await waitOf(() => limiter.take("anna"))).equal(1);
+    nowMs += 0.5;
+    limiter.take("anna");
+  });
+
+  it("takes nothing from whoever is refused", () => {
+    takeAll("anna");
+    for (let refusals = 0; refusals < 50; refusals++) {
+      expect(takeAll("anna")).equal(0);
+    }
+    nowMs += 100;
+    expect(takeAll("anna")).equal(1);
+  });
+
+  it("takes from nobody else", () => {
+    takeAll("anna");
+    expect(takeAll("ben")).equal(5);
+    expect(takeAll("__proto__")).equal(5);
+  });
+
+  it("tells what is left", () => {
+    expect(limiter.allowance("anna")).deep.equal({ limit, remaining: 5, fullInMs: 0 });
+    limiter.take("anna");
+    limiter.take("anna");
+    expect(limiter.allowance("anna")).deep.equal({ limit, remaining: 3, fullInMs: 200 });
+    nowMs += 50;
+    expect(limiter.allowance("anna")).deep.equal({ limit, remaining: 3, fullInMs: 150 });
+    takeAll("anna");
+    expect(limiter.allowance("anna")).to.include({ remaining: 0 });
+  });
+
+  it("counts what has happened already, and no debt beyond the burst", async () => {
+    for (let charged = 0; charged < 50; charged++) {
+      limiter.charge("anna");
+    }
+    expect(await waitOf(() => limiter.check("anna"))).equal(100);
+    nowMs += 100;
+    limiter.check("anna");
+    limiter.check("anna");
+    expect(takeAll("anna")).equal(1);
+  });
+
+  it("gives back what was taken, and no more", () => {
+    takeAll("anna", 3);
+    limiter.giveBack("anna");
+    expect(limiter.allowance("anna")).to.include({ remaining: 3 });
+    for (let given = 0; given < 10; given++) {
+      limiter.giveBack("anna");
+    }
+    expect(takeAll("anna")).equal(5);
+  });
+
+  it("limits nothing where the limit is 0", () => {
+    limit = { requests: 0, windowSecs: 60, burst: 1 };
+    expect(takeAll("anna", 10_000)).equal(10_000);
+    limiter.charge("anna");
+    limiter.check("anna");
+    expect(limiter.allowance("anna")).equal(null);
+    expect(limiter.size).equal(0);
+  });
+
+  it("goes by the limit that is in force", () => {
+    expect(takeAll("anna")).equal(5);
+    limit = { ...TEN_A_SECOND, burst: 8 };
+    expect(takeAll("anna")).equal(3);
+    limit = { ...TEN_A_SECOND, burst: 1 };
+    expect(takeAll("anna")).equal(0);
+  });
+
+  it("keeps the rate, whatever comes when", () => {
+    const waits = fc.array(fc.double({ min: 0, max: 300, noNaN: true }), { maxLength: 300 });
+    fc.assert(
+      fc.property(waits, (gaps) => {
+        const begunMs = nowMs;
+        limiter = new RateLimiter(
+          () => limit,
+          () => nowMs,
+        );
+        let taken = 0;
+        for (const gapMs of gaps) {
+          nowMs += gapMs;
+          taken += takeAll("anna", 3);
+          expect(taken).at.most(5 + (nowMs - begunMs) / 100 + 1e-3);
+        }
+      }),
+      { seed: 1, numRuns: 50 },
+    );
+  });
+
+  describe("keeps a bounded number of buckets", () => {
+    const MANY = 1_000;
+
+    beforeEach(() => {
+      limiter = new RateLimiter(
+        () => limit,
+        () => nowMs,
+        MANY,
+      );
+    });
+
+    it("and never gives a new one for one that is not full", () => {
+      takeAll("anna");
+      for (let other = 0; other < 10 * MANY; other++) {
+        takeAll(`other-${other}`, 1);
+      }
+      expect(limiter.size).at.most(MANY + 1);
+      expect(takeAll("anna")).equal(0);
+    });
+
+    it("one of which is shared by whoever comes when there is no room", () => {
+      for (let other = 0; other < MANY; other++) {
+        takeAll(`other-${other}`, 1);
+      }
+      expect(takeAll("ben")).equal(5);
+      expect(takeAll("cleo")).equal(0);
+      expect(takeAll("other-7")).equal(4);
+    });
+
+    it("and drops those that are full", () => {
+      for (let other = 0; other < 20 * MANY; other++) {
+        nowMs += 1;
+        limiter.take(`other-${other}`);
+        expect(limiter.size).at.most(200);
+      }
+    });
+  });
+});

@@ -1,0 +1,119 @@
+import {
+  AcquireLockRequest,
+  AcquireRWLockRequest,
+  CreateLockRequest,
+  GetKeyRequest,
+  ReleaseLockRequest,
+  ReleaseRWLockRequest,
+  serviceDefinitions,
+  WatchKeysRequest,
+} from "@quoin/proto";
+import { expect } from "chai";
+import { type Answer, type GrpcCaller, GrpcPorts } from "../../../test/harness/index.ts";
+import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { DEFAULT_RATE_LIMITS } from "../../access/index.ts";
+
+const { getKey } = serviceDefinitions.KeyValueService;
+const { acquireLock, acquireRwLock, createLock, releaseLock, releaseRwLock } = serviceDefinitions.LockService;
+const GET = GetKeyRequest.fromPartial({ namespace: "default", key: "k" });
+const BURST = 5;
+/** One an hour: none comes while a spec runs. */
+const LIMIT = { requests: 1, windowSecs: 3600, burst: BURST };
+const LIMITED = ["RESOURCE_EXHAUSTED", "RATE_LIMITED"];
+
+describe("rate limits of gRPC", () => {
+  let secrets: FoundingSecrets;
+  let ports: GrpcPorts;
+  let owner: GrpcCaller;
+
+  before(async () => {
+    secrets = await foundingSecrets();
+  });
+
+  beforeEach(async () => {
+    ports = await GrpcPorts.founded(secrets, { ...DEFAULT_RATE_LIMITS, grpc: LIMIT });
+    owner = ports.caller(await ports.token(secrets));
+  });
+
+  afterEach(() => ports.close());
+
+  async function spend(): Promise<void> {
+    for (let calls = 0; calls < BURST; calls++) {
+      expect((await owner.call(getKey, GET)).reason).equal("KEY_NOT_FOUND");
+    }
+  }
+
+  function verdict({ code, reason }: Answer<unknown>): readonly unknown[] {
+    return [code, reason];
+  }
+
+  it("refuse what exceeds the burst, certainly not executed, and say when to come back", async () => {
+    await spend();
+    const answer = await owner.call(getKey, GET);
+    expect(verdict(answer)).deep.equal(LIMITED);
+    expect(answer.trailers.get("outcome")).deep.equal(["not-executed"]);
+    const delayMs = Number(answer.details?.retryDelayMs);
+    expect(delayMs).above(3_590_000).at.most(3_600_000);
+  });
+
+  it("are those of the user, whatever token is shown", async () => {
+    await spend();
+    const other = ports.caller(await ports.token(secrets, { role: "viewer" }));
+    expect(verdict(await other.call(getKey, GET))).deep.equal(LIMITED);
+  });
+
+  it("follow token, api-version and request-id, and precede the message and the rights (step 4)", async () => {
+    await spend();
+    const bytes = Buffer.from(GetKeyRequest.encode(GET).finish());
+    bytes[bytes.length - 1] = 0xff;
+    const broken = new Map<string, string | null>([
+      ["authorization", null],
+      ["api-version", "v2"],
+      ["request-id", "not a UUID"],
+    ]);
+    const call = () => owner.call(getKey, bytes, { metadata: broken });
+    expect(verdict(await call())).deep.equal(["UNAUTHENTICATED", "TOKEN_INVALID"]);
+    broken.set("authorization", `Bearer ${await ports.token(secrets, { role: "viewer", namespaces: ["prod"] })}`);
+    expect(verdict(await call())).deep.equal(["INVALID_ARGUMENT", "BAD_METADATA"]);
+    broken.delete("api-version");
+    expect(verdict(await call())).deep.equal(["INVALID_ARGUMENT", "BAD_METADATA"]);
+    broken.delete("request-id");
+    expect(verdict(await call())).deep.equal(LIMITED);
+  });
+
+  it("count watches as one call, when they begin", async () => {
+    await spend();
+    const { watchKeys } = serviceDefinitions.WatchService;
+    const stream = owner.stream(watchKeys, WatchKeysRequest.fromPartial({ namespace: "default" }));
+    expect(verdict(await stream.ended())).deep.equal(LIMITED);
+  });
+
+  it("never refuse renewals and releases of locks, but acquisitions, also malformed ones", async () => {
+    const name = { namespace: "default", name: "l" };
+    await owner.call(createLock, CreateLockRequest.fromPartial(name));
+    const { response } = await owner.call(acquireLock, AcquireLockRequest.fromPartial(name));
+    const fencingToken = response?.fencingToken ?? 0n;
+    await owner.call(getKey, GET);
+    await owner.call(getKey, GET);
+    await owner.call(getKey, GET);
+    expect(verdict(await owner.call(getKey, GET))).deep.equal(LIMITED);
+    for (let renewals = 0; renewals < 2 * BURST; renewals++) {
+      const renewed = await owner.call(acquireLock, AcquireLockRequest.fromPartial({ ...name, fencingToken }));
+      expect(renewed.response?.acquired).equal(true);
+    }
+    expect(verdict(await owner.call(acquireLock, AcquireLockRequest.fromPartial(name)))).deep.equal(LIMITED);
+    expect(verdict(await owner.call(acquireLock, Buffer.from([0xff])))).deep.equal(LIMITED);
+    const released = await owner.call(releaseLock, ReleaseLockRequest.fromPartial({ ...name, fencingToken }));
+    expect(released.response?.released).equal(true);
+    const release = await owner.call(releaseRwLock, ReleaseRWLockRequest.fromPartial({ ...name, fencingToken }));
+    expect(release.reason).equal("LOCK_NOT_FOUND");
+    const renewal = await owner.call(
+      acquireRwLock,
+      AcquireRWLockRequest.fromPartial({ ...name, mode: 1, fencingToken }),
+    );
+    expect(renewal.reason).equal("LOCK_NOT_FOUND");
+    expect(verdict(await owner.call(acquireRwLock, AcquireRWLockRequest.fromPartial({ ...name, mode: 1 })))).deep.equal(
+      LIMITED,
+    );
+  });
+});

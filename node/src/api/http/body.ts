@@ -1,0 +1,204 @@
+/**
+ * The body of a request, read with its limit in mind: one that is announced too large is not read at all, one that turns
+ * out too large is answered at once and the rest of it thrown away as it comes (S45).
+ *
+ * What is held is what has arrived, whatever was announced and however small the pieces were. All bodies together are
+ * bounded as well, so many large ones at a time are refused and not the end of the process.
+ */
+
+import { MIMEType } from "node:util";
+import type { Request, Response } from "express";
+import type { z } from "zod";
+import { CoordinationError } from "../../state/index.ts";
+import { HttpError } from "./http-error.ts";
+
+const JSON_TYPE = "application/json";
+/** Room for the first bytes; it doubles as more come. */
+const ROOM_BYTES_MIN = 4 * 1024;
+const decoder = new TextDecoder("utf-8", { fatal: true });
+
+/** How many bytes of bodies are held at the moment, by all requests together. */
+export class BodyBudget {
+  readonly #bytesMax: number;
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Raises OVERLOADED if there is no room for them. */
+  take(bytes: number): void {
+    if (this.#bytes + bytes > this.#bytesMax) {
+      throw new CoordinationError("OVERLOADED", "too many large requests at a time; try again");
+    }
+    this.#bytes += bytes;
+  }
+
+  giveBack(bytes: number): void {
+    this.#bytes -= bytes;
+  }
+}
+
+export interface BodyLimits {
+  readonly budget: BodyBudget;
+  /** Milliseconds that a body may go without a byte. */
+  readonly idleMs: number;
+}
+
+/**
+ * Raises what the headers alone tell: payload_too_large for a body that is announced too large, unsupported_media_type
+ * for a coded one, and for one that is not JSON where it must be.
+ */
+export function checkBodyHeaders(request: Request, mode: "json" | "bytes", bytesMax: number): void {
+  const encoding = request.headers["content-encoding"] ?? "identity";
+  if (encoding.toLowerCase() !== "identity") {
+    throw new HttpError("unsupported_media_type", "the body must not have a Content-Encoding");
+  }
+  if (mode === "json" && !isJson(request.headers["content-type"] ?? "")) {
+    throw new HttpError("unsupported_media_type", `the Content-Type must be ${JSON_TYPE}`);
+  }
+  if (Number(request.headers["content-length"] ?? 0) > bytesMax) {
+    throw tooLarge(bytesMax);
+  }
+}
+
+/**
+ * The bytes of the body. Rejects with payload_too_large above `bytesMax`, with invalid_request for one that ends early
+ * or stalls, and with OVERLOADED where it finds no room. The room is given back when the response is closed.
+ */
+export function readBytes(
+  request: Request,
+  response: Response,
+  bytesMax: number,
+  { budget, idleMs }: BodyLimits,
+): Promise<Buffer> {
+  const held = new HeldBytes(response, bytesMax, budget);
+  if (request.headers.expect?.toLowerCase() === "100-continue") {
+    response.writeContinue();
+  }
+  return new Promise((resolve, reject) => {
+    const idle = setTimeout(() => fail(new HttpError("invalid_request", "the body did not arrive in time")), idleMs);
+    const settle = () => {
+      clearTimeout(idle);
+      request.off("data", onData).off("end", onEnd).off("close", onClose);
+    };
+    const fail = (error: Error) => {
+      // The stream goes on flowing without a listener: the rest of the body is thrown away.
+      settle();
+      held.giveBack();
+      reject(error);
+    };
+    const onData = (chunk: Buffer) => {
+      idle.refresh();
+      try {
+        held.add(chunk);
+      } catch (error) {
+        fail(error as Error);
+      }
+    };
+    const onEnd = () => {
+      settle();
+      resolve(held.bytes);
+    };
+    const onClose = () => fail(new HttpError("invalid_request", "the connection ended before the body did"));
+    if (request.destroyed) {
+      onClose();
+      return;
+    }
+    // An error of the stream is followed by "close", which tells the same.
+    request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", ignoreBecauseCloseFollows);
+  });
+}
+
+/**
+ * The JSON object in the bytes, as the schema reads it. Raises invalid_request with the field's name, and never with
+ * anything of the body, which may be secret.
+ */
+export function parseJson<Value>(bytes: Buffer, schema: z.ZodType<Value>): Value {
+  let value: unknown;
+  try {
+    value = JSON.parse(decoder.decode(bytes));
+  } catch {
+    // The parser's own message would repeat a piece of the body.
+    throw new HttpError("invalid_request", "the body is not valid JSON in UTF-8");
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new HttpError("invalid_request", "the body must be a JSON object");
+  }
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) {
+    throw new HttpError("invalid_request", problemOf(parsed.error.issues[0]));
+  }
+  return parsed.data;
+}
+
+/** What has arrived of a body, in one piece of memory that grows with it. */
+class HeldBytes {
+  readonly #bytesMax: number;
+  readonly #budget: BodyBudget;
+  #room = Buffer.alloc(0);
+  #length = 0;
+
+  constructor(response: Response, bytesMax: number, budget: BodyBudget) {
+    this.#bytesMax = bytesMax;
+    this.#budget = budget;
+    response.once("close", () => this.giveBack());
+  }
+
+  get bytes(): Buffer {
+    return this.#room.subarray(0, this.#length);
+  }
+
+  /** The chunk is copied: it may be one byte of a much larger buffer that it would keep in memory. */
+  add(chunk: Buffer): void {
+    const length = this.#length + chunk.length;
+    if (length > this.#bytesMax) {
+      throw tooLarge(this.#bytesMax);
+    }
+    if (length > this.#room.length) {
+      const bytes = Math.min(this.#bytesMax, Math.max(length, ROOM_BYTES_MIN, 2 * this.#room.length));
+      this.#budget.take(bytes - this.#room.length);
+      const room = Buffer.allocUnsafeSlow(bytes);
+      this.#room.copy(room, 0, 0, this.#length);
+      this.#room = room;
+    }
+    chunk.copy(this.#room, this.#length);
+    this.#length = length;
+  }
+
+  giveBack(): void {
+    this.#budget.giveBack(this.#room.length);
+    this.#room = Buffer.alloc(0);
+    this.#length = 0;
+  }
+}
+
+function isJson(contentType: string): boolean {
+  try {
+    const type = new MIMEType(contentType);
+    return type.essence === JSON_TYPE && (type.params.get("charset") ?? "utf-8").toLowerCase() === "utf-8";
+  } catch {
+    return false;
+  }
+}
+
+function problemOf(issue: z.core.$ZodIssue | undefined): string {
+  const field = issue?.path.map(String).join(".") || "the body";
+  if (issue === undefined) {
+    return `${field} is not as it must be`;
+  }
+  if (issue.code === "invalid_type") {
+    return issue.message.endsWith("received undefined") ? `${field} is required` : `${field} must be ${issue.expected}`;
+  }
+  return `${field}: ${issue.message}`;
+}
+
+function ignoreBecauseCloseFollows(): void {}
+
+function tooLarge(bytesMax: number): HttpError {
+  return new HttpError("payload_too_large", `the body must have at most ${bytesMax} bytes`);
+}

@@ -1,0 +1,167 @@
+/**
+ * Serves declared routes, each request by the same steps in the order of the contract: route (404, 405), token (401),
+ * rate limit (429), rights (403), path, headers and query (400), announced size (413), what must be there (404), body (400, 413 while
+ * counting), handler. So a client without rights learns nothing of what exists (S43), and nothing of a body is held of
+ * which the headers tell already that it is refused.
+ *
+ * Whatever is thrown on the way is left to the application, which answers it. A request is answered once: at its
+ * deadline, if nobody has by then, and what comes later is dropped.
+ */
+
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import type { Access, RateLimiter } from "../../access/index.ts";
+import type { Clock } from "../../replica/index.ts";
+import { CoordinationError, type Need } from "../../state/index.ts";
+import { sendAnswer } from "./answer.ts";
+import { BearerAuthentication } from "./bearer-authentication.ts";
+import { type BodyLimits, checkBodyHeaders, parseJson, readBytes } from "./body.ts";
+import { HttpCall } from "./http-call.ts";
+import { HttpError, httpErrorOf } from "./http-error.ts";
+import type { Parameters } from "./parameters.ts";
+import { takeOne } from "./rate-limiting.ts";
+import { requestIdOf } from "./request-observer.ts";
+import type { Route, RouteInput } from "./route.ts";
+import { readInput } from "./route-input.ts";
+import { splitTarget } from "./url-encoding.ts";
+
+export interface RouteServerOptions {
+  readonly access: Pick<Access, "authenticate" | "authorize" | "recheck">;
+  readonly clock: Clock;
+  readonly limiter: RateLimiter;
+  readonly bodies: BodyLimits;
+  /** Told of bugs that come after the answer. */
+  readonly reportBug: (error: unknown, requestId: string) => void;
+}
+
+/** From the end of the body to the answer, unless the route says otherwise; also for what precedes the body. */
+const DEADLINE_MS = 10_000;
+/** Who decides what became of a request tells so at its deadline; the answer waits so much longer for it. */
+const DEADLINE_GRACE_MS = 250;
+const PATH_PARAMETER = /\{([a-z_]+)\}/g;
+
+type CompleteInput = RouteInput<Parameters, Parameters, Parameters, unknown>;
+
+export class RouteServer {
+  readonly #options: RouteServerOptions;
+  readonly #bearer: BearerAuthentication;
+
+  constructor(options: RouteServerOptions) {
+    this.#options = options;
+    this.#bearer = new BearerAuthentication(options.access, () => this.#nowMs() + DEADLINE_MS);
+  }
+
+  /** The routes as Express takes them. */
+  router(routes: readonly Route[]): Router {
+    const router = Router({ caseSensitive: true, strict: true });
+    for (const [path, ofPath] of Map.groupBy(routes, ({ path }) => path)) {
+      const place = router.route(path.replace(PATH_PARAMETER, ":$1"));
+      for (const route of ofPath) {
+        place[methodOf(route)]((request: Request, response: Response) => this.#serve(route, request, response));
+      }
+      place.all(methodNotAllowed(allowedMethods(ofPath)));
+    }
+    return router;
+  }
+
+  async #serve(route: Route, request: Request, response: Response): Promise<void> {
+    const { access, limiter, bodies } = this.#options;
+    const call = new HttpCall(access, response, this.#nowMs() + DEADLINE_MS);
+    if (route.isSecret === true) {
+      response.set("Cache-Control", "no-store");
+    }
+    if (route.access !== "none") {
+      call.caller = await this.#bearer.authenticate(request, response);
+      takeOne(response, "default", limiter, call.principal.subject);
+      await call.authorize(needOf(route));
+    } else if (route.addressLimiter !== undefined) {
+      takeOne(response, "address", route.addressLimiter, call.client);
+    }
+    const input = readInput(route, request);
+    const body = route.body ?? { mode: "none" };
+    if (body.mode !== "none") {
+      checkBodyHeaders(request, body.mode, body.bytesMax);
+    }
+    await route.find?.(call, input);
+    const bytes = body.mode === "none" ? undefined : await readBytes(request, response, body.bytesMax, bodies);
+    call.deadlineMs = this.#nowMs() + (route.deadlineMs?.(input) ?? DEADLINE_MS);
+    const value = body.mode === "json" && bytes !== undefined ? parseJson(bytes, body.schema) : bytes;
+    await this.#answer(route, call, { ...input, body: value }, response);
+  }
+
+  /** Answers with what the handler returns or throws, or at the deadline, whichever is first. */
+  async #answer(route: Route, call: HttpCall, input: CompleteInput, response: Response): Promise<void> {
+    const { promise: deadline, reject } = Promise.withResolvers<never>();
+    let isLate = false;
+    const timer = setTimeout(
+      () => {
+        isLate = true;
+        reject(deadlineError(route));
+        call.leave();
+      },
+      call.deadlineMs - this.#nowMs() + DEADLINE_GRACE_MS,
+    );
+    const reportBug = (error: unknown) => this.#options.reportBug(error, requestIdOf(response.req));
+    const handled = (async () => route.handle(call, input))();
+    handled.catch((error: unknown) => {
+      if (isLate && httpErrorOf(error).bug) {
+        reportBug(error);
+      }
+    });
+    try {
+      const answer = await Promise.race([handled, deadline]);
+      sendAnswer(response, route.success.status, answer, reportBug);
+    } catch (error) {
+      throw isOutcomeUnknown(error) ? deadlineError(route) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #nowMs(): number {
+    return this.#options.clock.monotonicMs();
+  }
+}
+
+function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof CoordinationError && error.outcome === "unknown";
+}
+
+/** What only reads has executed nothing; of anything else nobody knows. */
+function deadlineError(route: Route): HttpError {
+  return route.method === "GET"
+    ? new HttpError("unavailable", "the request could not be answered in time")
+    : new HttpError("timeout", "the request could not be answered in time; whether it was executed is not known");
+}
+
+function needOf({ access }: Route): Need | null {
+  return access === "none" || access === "token" ? null : { namespace: null, access };
+}
+
+function methodOf({ method }: Route): "get" | "post" | "patch" | "delete" {
+  switch (method) {
+    case "GET":
+      return "get";
+    case "POST":
+      return "post";
+    case "PATCH":
+      return "patch";
+    case "DELETE":
+      return "delete";
+  }
+}
+
+/** As the Allow header lists them. */
+function allowedMethods(routes: readonly Route[]): string {
+  const methods: string[] = routes.map(({ method }) => method);
+  return [...methods, ...(methods.includes("GET") ? ["HEAD"] : [])].join(", ");
+}
+
+/** Refuses every other method of a path; what OPTIONS asks for is in the refusal. */
+function methodNotAllowed(allowed: string): RequestHandler {
+  return (request) => {
+    const { path } = splitTarget(request);
+    throw new HttpError("method_not_allowed", `${request.method} is not a method of ${path}: use ${allowed}`, [
+      ["Allow", allowed],
+    ]);
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * The declaration of a route: what it takes, who may use it, what it answers. Everything that routes have in common is
+ * done for them, in the order of the contract (see `RouteServer`), and the OpenAPI document is made of the same
+ * declarations, so neither can say what the other does not do.
+ *
+ * A file of routes exports a function that returns a list of them, each made by `route`.
+ */
+
+import type { z } from "zod";
+import type { RateLimiter } from "../../access/index.ts";
+import type { Access } from "../../state/index.ts";
+import type { ResponseStream } from "../methods/index.ts";
+import type { HttpCall } from "./http-call.ts";
+import type { HttpErrorCode } from "./http-error.ts";
+import type { JsonSchema, Parameters, ParameterValues } from "./parameters.ts";
+
+export type RouteMethod = "GET" | "POST" | "PATCH" | "DELETE";
+
+/**
+ * Who may use a route: anybody without a token, the bearer of any token, or one whose user has at least this access in
+ * no namespace in particular. What depends on the resource is for the handler to ask (`call.authorize`).
+ */
+export type RouteAccess = "none" | "token" | Access;
+
+/** The body that a route takes. A route without one ignores what is sent. */
+export type RouteBody<Value> =
+  | { readonly mode: "none" }
+  | { readonly mode: "json"; readonly bytesMax: number; readonly schema: z.ZodType<Value> }
+  | { readonly mode: "bytes"; readonly bytesMax: number; readonly description: string };
+
+/** What a handler is given: everything is read and checked by its declaration. */
+export interface RouteInput<Path, Headers, Query, Body> {
+  readonly path: ParameterValues<Path>;
+  readonly headers: ParameterValues<Headers>;
+  readonly query: ParameterValues<Query>;
+  readonly body: Body;
+}
+
+/** What a handler answers. Errors are thrown: CoordinationError or HttpError; whatever else is thrown is a bug. */
+export type Answer<Json> =
+  | JsonAnswer<Json>
+  | { readonly text: string; readonly type: string; readonly status?: number; readonly headers?: AnswerHeaders }
+  /** A stream, which lasts until the client leaves or `fail` is called, and is no longer bound by the deadline. */
+  | { readonly stream: (stream: ResponseStream) => void; readonly type: string; readonly headers?: AnswerHeaders };
+
+export interface JsonAnswer<Json> {
+  readonly json: Json;
+  readonly headers?: AnswerHeaders;
+}
+
+export type AnswerHeaders = Readonly<Record<string, string>>;
+
+/** How a route answers where it does what it was asked for. */
+export interface RouteSuccess<Json> {
+  readonly status: 200 | 201;
+  readonly description: string;
+  /** Of a JSON answer. */
+  readonly schema?: z.ZodType<Json>;
+  /** Other media types that it answers with. */
+  readonly types?: readonly string[];
+  readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: JsonSchema }>>;
+}
+
+export interface RouteDeclaration<
+  Path extends Parameters,
+  Headers extends Parameters,
+  Query extends Parameters,
+  Body,
+  Json,
+> {
+  readonly method: RouteMethod;
+  /** As OpenAPI writes it, such as /logs/{log_id}/append. */
+  readonly path: string;
+  /** In lower camel case, unique. */
+  readonly operationId: string;
+  readonly summary: string;
+  readonly access: RouteAccess;
+  readonly pathParameters?: Path;
+  readonly headers?: Headers;
+  readonly query?: Query;
+  readonly body?: RouteBody<Body>;
+  readonly success: RouteSuccess<Json>;
+  /** Codes beside those that follow from the rest of the declaration. */
+  readonly errors?: readonly HttpErrorCode[];
+  /** Whether what it answers is secret, so that no cache may store it. */
+  readonly isSecret?: boolean;
+  /** Milliseconds from the end of the body to the answer; 10,000 by default. */
+  readonly deadlineMs?: (input: RouteInput<Path, Headers, Query, undefined>) => number;
+  /** Counts the requests of each client, by address, where nobody is asked for a token. */
+  readonly addressLimiter?: RateLimiter;
+  /** Raises what is refused before the body is read, such as a resource that is not there. */
+  readonly find?: (call: HttpCall, input: RouteInput<Path, Headers, Query, undefined>) => void | Promise<void>;
+  readonly handle: (
+    call: HttpCall,
+    input: RouteInput<Path, Headers, Query, Body>,
+  ) => Answer<Json> | Promise<Answer<Json>>;
+}
+
+/** A declared route, whatever it takes. */
+export type Route = RouteDeclaration<Parameters, Parameters, Parameters, unknown, unknown>;
+
+/** Declares a route. */
+export function route<
+  Path extends Parameters = Record<never, never>,
+  Headers extends Parameters = Record<never, never>,
+  Query extends Parameters = Record<never, never>,
+  Body = undefined,
+  Json = unknown,
+>(declaration: RouteDeclaration<Path, Headers, Query, Body, Json>): Route {
+  // Sound because a route is served only with the input that its own declaration has read.
+  return declaration as unknown as Route;
+}
+
+/** A body of JSON, an object of this schema, of at most so many bytes. */
+export function jsonBody<Value>(schema: z.ZodType<Value>, bytesMax = JSON_BYTES_MAX): RouteBody<Value> {
+  return { mode: "json", bytesMax, schema };
+}
+
+/** A body of any bytes, at most so many. */
+export function bytesBody(description: string, bytesMax: number): RouteBody<Buffer> {
+  return { mode: "bytes", bytesMax, description };
+}
+
+/** Far above any real body of the interface. */
+const JSON_BYTES_MAX = 64 * 1024;

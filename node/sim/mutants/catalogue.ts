@@ -13,6 +13,7 @@ import { LOG_MUTANTS } from "./raft-log.ts";
 import { REPLICA_MUTANTS } from "./replica.ts";
 import { STATE_MUTANTS } from "./state.ts";
 import { STORAGE_MUTANTS } from "./storage.ts";
+import { TELEMETRY_MUTANTS } from "./telemetry.ts";
 import { WATCH_MUTANTS } from "./watches.ts";
 
 export const MUTANTS: readonly Mutant[] = [
@@ -26,6 +27,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...MEMORY_MUTANTS,
   ...EVENT_LOG_MUTANTS,
   ...WATCH_MUTANTS,
+  ...TELEMETRY_MUTANTS,
   ...PEER_MUTANTS,
   ...ACCOUNT_MUTANTS,
   ...EDGE_MUTANTS,

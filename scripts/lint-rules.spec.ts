@@ -21,6 +21,7 @@ const door = "No deep imports";
 const byName = "Import another package by its name";
 const outside = "import neither Node modules nor packages";
 const blackBox = "knows nothing but the contract";
+const pureOperator = "import no Node modules and no packages";
 const asynchronous = "no async function";
 const noTime = "A test waits for a condition";
 const globals = "lint/style/noRestrictedGlobals";
@@ -110,6 +111,36 @@ const examples: readonly Example[] = [
   allowed("node/conformance/tables/a.ts", `import "@quoin/proto";\nimport "../harness/index.ts";`),
   allowed("node/conformance/a.spec.ts", `import "../test/index.ts";`),
   refused("node/src/replica/a.ts", `import "rocksdb";`, "Only node/src/storage imports RocksDB"),
+
+  // The operator knows the wire only, and decides without effects.
+  refused("operator/src/members/a.ts", `import "@quoin/node/local";`, "must not import the member"),
+  refused("operator/src/members/a.ts", `import "../../../node/src/raft/index.ts";`, "must not import the member"),
+  refused("client/src/a.ts", `import "../../operator/index.ts";`, byName),
+  allowed("operator/src/members/a.ts", `import "@quoin/client";\nimport "@quoin/proto";`),
+  allowed("operator/src/kube/a.ts", `import "node:https";\nimport "@kubernetes/client-node";`),
+  allowed("operator/src/status/a.ts", `import "../plan/index.ts";\nimport "../generated/a.ts";`),
+  refused("operator/src/plan/a.ts", `import "../status/index.ts";`, "Imports of the operator point one way"),
+  refused("operator/src/plan/rules/a.ts", `import "../../render/index.ts";`, "Imports of the operator point one way"),
+  allowed("operator/src/plan/rules/a.ts", `import "../../generated/a.ts";`),
+  refused("operator/src/render/a.ts", `import "../plan/index.ts";`, "Imports of the operator point one way"),
+  allowed("operator/src/render/a.ts", `import "node:crypto";`),
+  ...["plan", "render", "status"].flatMap((room) => {
+    const file = `operator/src/${room}/pure.ts`;
+    return [
+      refused(file, `import "node:fs";`, pureOperator),
+      refused(file, `import "@quoin/proto";`, pureOperator),
+      refused(
+        file,
+        `import { KubeConfig } from "@kubernetes/client-node";\nexport const a = KubeConfig;`,
+        pureOperator,
+      ),
+      allowed(file, `import type { V1Pod } from "@kubernetes/client-node";\nexport type A = V1Pod;`),
+      refused(file, `export const a: unknown = process;`, globals),
+      refused(file, `export const a: unknown = performance;`, globals),
+      refused(file, `export const a = Date.now();`, properties),
+      refused(file, `export const a = Math.random();`, properties),
+    ];
+  }),
 
   // raft/ and state/ are deterministic and synchronous.
   ...["raft", "state"].flatMap((room) => {

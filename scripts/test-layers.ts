@@ -48,6 +48,7 @@ export function findLayers(): TestLayer[] {
         "proto/**/*.spec.ts",
         "scripts/**/*.spec.ts",
         "bench/**/*.spec.ts",
+        "operator/scripts/**/*.spec.ts",
         "node/local/**/*.spec.ts",
         "node/history/**/*.spec.ts",
         "node/sim/**/*.spec.ts",

@@ -10,7 +10,7 @@ import path from "node:path/posix";
 import { type Finding, isGenerated, isSpec, type SourceFile } from "./source-tree.ts";
 
 /** The folders whose exports are checked; other code only counts as a user. */
-const CHECKED = ["node/src/", "client/src/"];
+const CHECKED = ["node/src/", "client/src/", "operator/src/"];
 
 type Kind = "value" | "type";
 
@@ -32,7 +32,7 @@ interface Module {
 /** Stands for all names of a module. */
 const EVERYTHING = "*";
 
-/** @returns each export of node/src and client/src that nothing uses */
+/** @returns each export of the checked folders that nothing uses */
 export function checkExports(files: readonly SourceFile[]): Finding[] {
   const published = findPublished(files);
   const modules = new Map(

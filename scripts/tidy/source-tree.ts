@@ -14,6 +14,7 @@ export interface Finding {
   readonly message: string;
 }
 
+const GENERATED = ["proto/generated/", "operator/src/generated/"];
 const NOT_OURS = ["**/node_modules", "**/.git", "**/.quoin", ".setup.lock*"];
 
 /** @returns all text files below `root`, without what is installed, generated data and the version control's own files */
@@ -33,7 +34,7 @@ export function isCode(file: SourceFile): boolean {
 
 /** @returns whether a program writes this file */
 export function isGenerated(file: SourceFile): boolean {
-  return file.path.startsWith("proto/generated/") || file.path === "package-lock.json";
+  return GENERATED.some((folder) => file.path.startsWith(folder)) || file.path === "package-lock.json";
 }
 
 /** @returns whether a file holds tests */

@@ -1,0 +1,106 @@
+/**
+ * The definition of CoordinationCluster as JSON Schema: what Kubernetes says in its own dialect, in words that tools for
+ * JSON Schema know. Defaults stay where they are; rules in CEL do not come along.
+ */
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import type { JSONSchema } from "json-schema-to-typescript";
+import { parse } from "yaml";
+
+/** A node of an OpenAPI schema of Kubernetes, as far as the definition uses it. */
+export interface DefinitionSchema {
+  readonly type?: "object" | "array" | "string" | "integer" | "boolean";
+  readonly properties?: Readonly<Record<string, DefinitionSchema>>;
+  readonly additionalProperties?: DefinitionSchema;
+  readonly items?: DefinitionSchema;
+  readonly required?: readonly string[];
+  readonly default?: unknown;
+  readonly maxItems?: number;
+  readonly maxLength?: number;
+  readonly maxProperties?: number;
+  readonly minimum?: number;
+  readonly enum?: readonly unknown[];
+  readonly "x-kubernetes-int-or-string"?: boolean;
+  readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
+  readonly "x-kubernetes-validations"?: readonly DefinitionRule[];
+}
+
+/** A rule in CEL. One that mentions `oldSelf` is about changes only. */
+export interface DefinitionRule {
+  readonly rule: string;
+  readonly message: string;
+  readonly fieldPath?: string;
+  readonly reason?: string;
+}
+
+export interface Definition {
+  readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: DefinitionSchema } }[];
+  };
+}
+
+const FILE = path.resolve(import.meta.dirname, "../../crds/quoin.dev_coordinationclusters.yaml");
+/** What the API server keeps of an object; the definition only says that it is an object. */
+const METADATA: JSONSchema = {
+  type: "object",
+  required: ["name"],
+  properties: {
+    name: { type: "string" },
+    namespace: { type: "string" },
+    uid: { type: "string" },
+    resourceVersion: { type: "string" },
+    generation: { type: "integer" },
+    creationTimestamp: { type: "string", format: "date-time" },
+    deletionTimestamp: { type: "string", format: "date-time" },
+    annotations: { type: "object", additionalProperties: { type: "string" } },
+    labels: { type: "object", additionalProperties: { type: "string" } },
+  },
+};
+
+export function readDefinition(): Definition {
+  return parse(readFileSync(FILE, "utf8"));
+}
+
+/** The schema of the only version. */
+export function schemaOf(definition: Definition): DefinitionSchema {
+  const [version, ...further] = definition.spec.versions;
+  if (version === undefined || further.length > 0) {
+    throw new Error("the definition must have exactly one version");
+  }
+  return version.schema.openAPIV3Schema;
+}
+
+/** As JSON Schema of an object that a user writes. A field that nobody declared is refused, where Kubernetes drops it. */
+export function toJsonSchema(root: DefinitionSchema): JSONSchema {
+  const converted = convert(root);
+  return { ...converted, properties: { ...converted.properties, metadata: METADATA } };
+}
+
+function convert(schema: DefinitionSchema): JSONSchema {
+  const kept = Object.entries(schema).filter(([key]) => !key.startsWith("x-kubernetes-") && key !== "anyOf");
+  const converted: JSONSchema = Object.fromEntries(kept);
+  if (schema["x-kubernetes-int-or-string"] === true) {
+    const { pattern, maxLength, ...rest } = converted;
+    return { ...rest, anyOf: [{ type: "integer" }, { type: "string", ...definedOf({ pattern, maxLength }) }] };
+  }
+  if (schema.properties !== undefined) {
+    const properties = Object.entries(schema.properties).map(([name, child]) => [name, convert(child)]);
+    converted.properties = Object.fromEntries(properties);
+    converted.additionalProperties = false;
+  }
+  if (schema.additionalProperties !== undefined) {
+    converted.additionalProperties = convert(schema.additionalProperties);
+  }
+  if (schema["x-kubernetes-preserve-unknown-fields"] === true) {
+    converted.additionalProperties = true;
+  }
+  if (schema.items !== undefined) {
+    converted.items = convert(schema.items);
+  }
+  return converted;
+}
+
+function definedOf(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,95 @@
+/**
+ * Judges an object by the CEL rules of a schema, as the API server does: each rule where it stands, rules about changes
+ * only where there is an old value.
+ *
+ * The library knows the language and its string functions, not those that Kubernetes adds: quantities are numbers here,
+ * exact for all that a test compares. What Kubernetes makes of the rules themselves, only an API server can tell.
+ */
+import { type CelInput, CelScalar, celEnv, celFunc, celMethod, isCelError, parse, plan } from "@bufbuild/cel";
+import { strings } from "@bufbuild/cel/ext";
+import type { DefinitionSchema } from "./definition.ts";
+
+const QUANTITY = /^[+-]?[0-9]+(\.[0-9]*)?([KMGTPE]i|[numkMGTPE])?$/;
+const POWERS_OF_TWO = ["Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+const POWERS_OF_TEN: ReadonlyMap<string, number> = new Map([
+  ["n", 1e-9],
+  ["u", 1e-6],
+  ["m", 1e-3],
+  ["k", 1e3],
+  ["M", 1e6],
+  ["G", 1e9],
+  ["T", 1e12],
+  ["P", 1e15],
+  ["E", 1e18],
+]);
+
+const env = celEnv({
+  funcs: [
+    ...strings,
+    celFunc("isQuantity", [CelScalar.STRING], CelScalar.BOOL, (text) => QUANTITY.test(text)),
+    celFunc("quantity", [CelScalar.STRING], CelScalar.DOUBLE, parseQuantity),
+    celMethod("compareTo", CelScalar.DOUBLE, [CelScalar.DOUBLE], CelScalar.INT, compare),
+  ],
+});
+
+function parseQuantity(text: string): number {
+  if (!QUANTITY.test(text)) {
+    throw new Error(`not a quantity: ${text}`);
+  }
+  const unit = text.replace(/^[^A-Za-z]*/, "");
+  const binary = POWERS_OF_TWO.indexOf(unit);
+  const factor = binary >= 0 ? 1024 ** (binary + 1) : (POWERS_OF_TEN.get(unit) ?? 1);
+  return Number(text.slice(0, text.length - unit.length)) * factor;
+}
+
+function compare(this: number, other: number): bigint {
+  return BigInt(Math.sign(this - other));
+}
+
+/** @returns the messages of the rules that refuse the object, or its change from an old one; raises when one cannot be judged */
+export function refusalsOf(schema: DefinitionSchema, value: unknown, oldValue?: unknown): string[] {
+  if (value === undefined) {
+    return [];
+  }
+  const here = (schema["x-kubernetes-validations"] ?? [])
+    .filter(({ rule }) => oldValue !== undefined || !rule.includes("oldSelf"))
+    .filter(({ rule }) => !isKept(rule, value, oldValue))
+    .map(({ message }) => message);
+  const below = Object.entries(schema.properties ?? {}).flatMap(([name, child]) =>
+    refusalsOf(child, fieldOf(value, name), fieldOf(oldValue, name)),
+  );
+  return [...here, ...below];
+}
+
+function isKept(rule: string, self: unknown, oldSelf: unknown): boolean {
+  const bindings = oldSelf === undefined ? { self: toCel(self) } : { self: toCel(self), oldSelf: toCel(oldSelf) };
+  const result = plan(env, parse(rule))(bindings);
+  if (isCelError(result)) {
+    throw new Error(`${rule}: ${result.message}`);
+  }
+  return result === true;
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null
+    ? Object.entries(value).find(([key]) => key === name)?.[1]
+    : undefined;
+}
+
+/** Whole numbers are `int` in the definition, never `double`. */
+function toCel(value: unknown): CelInput {
+  if (Array.isArray(value)) {
+    return value.map(toCel);
+  }
+  switch (typeof value) {
+    case "object":
+      return value === null ? null : new Map(Object.entries(value).map(([name, child]) => [name, toCel(child)]));
+    case "number":
+      return BigInt(value);
+    case "string":
+    case "boolean":
+      return value;
+    default:
+      throw new Error(`no value of JSON: ${typeof value}`);
+  }
+}

@@ -1,0 +1,448 @@
+/**
+ * CoordinationCluster as the API server returns it, with its defaults.
+ *
+ * Generated from crds/quoin.dev_coordinationclusters.yaml by `npm run crds:generate`.
+ */
+
+/**
+ * A cluster of Quoin, a coordination service of 1, 3, 5 or 7 members that agree by Raft.
+ */
+export interface CoordinationCluster {
+  apiVersion: string;
+  kind: string;
+  metadata: {
+    name: string;
+    namespace?: string;
+    uid?: string;
+    resourceVersion?: string;
+    generation?: number;
+    creationTimestamp?: string;
+    deletionTimestamp?: string;
+    annotations?: {
+      [k: string]: string;
+    };
+    labels?: {
+      [k: string]: string;
+    };
+  };
+  spec: ClusterSpec;
+  status?: ClusterStatus;
+}
+/**
+ * What the cluster is to be.
+ */
+export interface ClusterSpec {
+  /**
+   * Number of members.
+   */
+  replicas: 1 | 3 | 5 | 7;
+  /**
+   * Version of the members, which moves by one minor version at a time. Without it the operator writes here, once, the version that it brings.
+   */
+  version?: string;
+  /**
+   * Image of the members.
+   */
+  image: {
+    /**
+     * Registry and name. Without it the operator writes here, once, the repository that it knows.
+     */
+    repository?: string;
+    /**
+     * Tag of the image; the version if absent.
+     */
+    tag?: string;
+    /**
+     * Digest of the image; it stands above the tag.
+     */
+    digest?: string;
+    /**
+     * When nodes pull the image.
+     */
+    pullPolicy: "Always" | "IfNotPresent" | "Never";
+    /**
+     * Secrets with credentials of the registry.
+     *
+     * @maxItems 8
+     */
+    pullSecrets?: {
+      /**
+       * Name of a Secret in the cluster's namespace.
+       */
+      name: string;
+    }[];
+  };
+  /**
+   * The volume of each member.
+   */
+  storage: {
+    /**
+     * Size of a volume, at least 4Gi; it may only grow.
+     */
+    size: string;
+    /**
+     * Storage class of the volumes; the default class if absent.
+     */
+    storageClassName?: string;
+    /**
+     * What becomes of volumes and identity when the cluster is deleted.
+     */
+    whenDeleted: "Retain" | "Delete";
+    /**
+     * What becomes of a member's volume once the member has been removed.
+     */
+    whenScaled: "Retain" | "Delete";
+  };
+  /**
+   * Resources of a member. Half of the memory limit is what its JavaScript heap may grow to.
+   */
+  resources: {
+    requests?: {
+      [k: string]: number | string;
+    };
+    limits?: {
+      [k: string]: number | string;
+    };
+  };
+  /**
+   * What is laid over the pods that the operator makes.
+   */
+  podTemplate?: {
+    /**
+     * Labels and annotations of the pods.
+     */
+    metadata?: {
+      labels?: {
+        [k: string]: string;
+      };
+      annotations?: {
+        [k: string]: string;
+      };
+    };
+    /**
+     * A PodSpec: maps merge, containers, volumes and environment merge by name, mounts by path, other lists replace. What a member needs cannot be changed.
+     */
+    spec?: {
+      [k: string]: unknown;
+    };
+  };
+  /**
+   * Where pods go. Affinity and spread constraints of podTemplate.spec replace it.
+   */
+  scheduling: {
+    /**
+     * Whether members keep apart, by node, and by zone as far as possible.
+     */
+    spread: "Preferred" | "Required" | "None";
+  };
+  security: {
+    /**
+     * Platform leaves user and group to the platform, as OpenShift wants it.
+     */
+    userIds: "Fixed" | "Platform";
+  };
+  /**
+   * Certificates of members and of what clients are shown.
+   */
+  tls: {
+    /**
+     * Auto is an authority of the cluster's own; CertManager and Secret take certificates from elsewhere; Off is plain text.
+     */
+    mode: "Auto" | "CertManager" | "Secret" | "Off";
+    /**
+     * Who signs, with mode CertManager.
+     */
+    issuerRef?: {
+      name: string;
+      kind: string;
+      group: string;
+    };
+    /**
+     * Secret with ca.crt, tls.crt and tls.key, with mode Secret.
+     */
+    secretName?: string;
+    /**
+     * How long certificates are valid.
+     */
+    certificateDays: number;
+    /**
+     * How long before their end they are renewed.
+     */
+    renewBeforeDays: number;
+    /**
+     * Further names by which clients reach the cluster.
+     *
+     * @maxItems 16
+     */
+    extraDnsNames?: string[];
+  };
+  /**
+   * The first user, who owns the cluster. Read once, when the cluster is founded.
+   */
+  access: {
+    /**
+     * E-mail address of the owner.
+     */
+    ownerEmail: string;
+    /**
+     * Secret with `password`, `api-key` or both; what is missing is generated.
+     */
+    ownerSecretRef?: {
+      name: string;
+    };
+  };
+  settings: SettingsSpec;
+  services: {
+    client: ClientServiceSpec;
+    leader: LeaderServiceSpec;
+  };
+  podDisruptionBudget: {
+    /**
+     * Whether drains must leave the cluster its quorum.
+     */
+    enabled: boolean;
+  };
+  networkPolicy: {
+    /**
+     * Whether only those reach a port who need it.
+     */
+    enabled: boolean;
+    /**
+     * Who may reach the ports for clients, 7400 and 7401; everybody if absent.
+     *
+     * @maxItems 16
+     *
+     * Items: A NetworkPolicyPeer.
+     */
+    clients?: {
+      podSelector?: {
+        matchLabels?: {
+          [k: string]: string;
+        };
+        /**
+         * @maxItems 16
+         */
+        matchExpressions?: {
+          key: string;
+          operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
+          /**
+           * @maxItems 32
+           */
+          values?: string[];
+        }[];
+      };
+      namespaceSelector?: {
+        matchLabels?: {
+          [k: string]: string;
+        };
+        /**
+         * @maxItems 16
+         */
+        matchExpressions?: {
+          key: string;
+          operator: "In" | "NotIn" | "Exists" | "DoesNotExist";
+          /**
+           * @maxItems 32
+           */
+          values?: string[];
+        }[];
+      };
+      ipBlock?: {
+        cidr: string;
+        /**
+         * @maxItems 16
+         */
+        except?: string[];
+      };
+    }[];
+  };
+  monitoring: {
+    /**
+     * A PodMonitor for the Prometheus operator.
+     */
+    podMonitor: {
+      enabled: boolean;
+      /**
+       * How often to scrape; Prometheus' own default if absent.
+       */
+      interval?: string;
+      labels?: {
+        [k: string]: string;
+      };
+    };
+    /**
+     * A PrometheusRule with alerts.
+     */
+    rules: {
+      enabled: boolean;
+      labels?: {
+        [k: string]: string;
+      };
+    };
+  };
+  update: {
+    /**
+     * Manual: outdated pods are yours to delete.
+     */
+    mode: "Automatic" | "Manual";
+    /**
+     * How long members must have been ready before the next is restarted.
+     */
+    soakSeconds: number;
+    /**
+     * How long a member may take to open its stores.
+     */
+    startupBudgetSeconds: number;
+  };
+}
+/**
+ * Replicated settings. What is absent here is left as it is in the cluster.
+ */
+export interface SettingsSpec {
+  /**
+   * How long an appended event's key is remembered.
+   */
+  duplicateWindowSeconds?: number;
+  /**
+   * How long a token lasts that asks for no time of its own.
+   */
+  tokenSeconds?: number;
+  /**
+   * How often one principal may ask a member.
+   */
+  rateLimits?: {
+    http?: {
+      /**
+       * Requests in a window; 0 is without limit.
+       */
+      requests?: number;
+      windowSeconds?: number;
+      /**
+       * Requests at once.
+       */
+      burst?: number;
+    };
+    grpc?: {
+      /**
+       * Requests in a window; 0 is without limit.
+       */
+      requests?: number;
+      windowSeconds?: number;
+      /**
+       * Requests at once.
+       */
+      burst?: number;
+    };
+  };
+}
+/**
+ * The Service of all ready members.
+ */
+export interface ClientServiceSpec {
+  type: "ClusterIP" | "NodePort" | "LoadBalancer";
+  annotations?: {
+    [k: string]: string;
+  };
+  labels?: {
+    [k: string]: string;
+  };
+  loadBalancerClass?: string;
+}
+/**
+ * The Service of the leader alone.
+ */
+export interface LeaderServiceSpec {
+  enabled: boolean;
+  type: "ClusterIP" | "NodePort" | "LoadBalancer";
+  annotations?: {
+    [k: string]: string;
+  };
+  labels?: {
+    [k: string]: string;
+  };
+  loadBalancerClass?: string;
+}
+/**
+ * What the cluster is.
+ */
+export interface ClusterStatus {
+  observedGeneration?: number;
+  /**
+   * Identity of the cluster, which outlives its pods.
+   */
+  clusterId?: string;
+  /**
+   * Pods, terminating ones too.
+   */
+  replicas?: number;
+  readyReplicas?: number;
+  selector?: string;
+  voters?: number;
+  learners?: number;
+  /**
+   * Healthy voters, and the members that are asked for.
+   */
+  membersSummary?: string;
+  /**
+   * Pod of the leader.
+   */
+  leader?: string;
+  term?: number;
+  version?: {
+    /**
+     * Lowest version that runs.
+     */
+    current?: string;
+    target?: string;
+  };
+  /**
+   * What the cluster is doing, in a word.
+   */
+  phase?: string;
+  blocked?: BlockedStatus;
+  tls?: {
+    notAfter?: string;
+    caNotAfter?: string;
+  };
+  /**
+   * @maxItems 24
+   */
+  conditions?: ConditionStatus[];
+  /**
+   * @maxItems 16
+   */
+  members?: MemberRow[];
+}
+/**
+ * What the next step waits for.
+ */
+export interface BlockedStatus {
+  gate: string;
+  reason: string;
+  target?: string;
+  message: string;
+  since: string;
+}
+export interface ConditionStatus {
+  type: string;
+  status: "True" | "False" | "Unknown";
+  observedGeneration?: number;
+  lastTransitionTime: string;
+  reason: string;
+  message: string;
+}
+export interface MemberRow {
+  id: string;
+  name: string;
+  role?: "Voter" | "Learner";
+  leader?: boolean;
+  state?: string;
+  ready?: boolean;
+  version?: string;
+  updated?: boolean;
+  node?: string;
+  /**
+   * How far the member is behind, if by more than a second.
+   */
+  lagMs?: number;
+}

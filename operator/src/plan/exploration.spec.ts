@@ -1,0 +1,422 @@
+/**
+ * Every state of a small cluster, and every way from it. A model of pods, volumes and members follows each step of the
+ * planner; each step must keep a majority, and each path must end where the specification asks, or in a hold that says
+ * why not. In each state the specification may also turn: to each number of members, and to the other template.
+ */
+import { expect } from "chai";
+import { idOf, NOW, Scene } from "../../test/index.ts";
+import { type Plan, plan, type Step } from "./index.ts";
+
+const MEMBERS_MAX = 5;
+const SIZES = [1, 3, 5] as const;
+const LONG_AGO = NOW - 3_600_000;
+const RETIRED_ID = 5;
+/** No way is longer than growing, shrinking, replacing and rolling of five members, one after the other. */
+const STEPS_MAX = 80;
+
+type Part = "none" | "unclaimed" | "learner" | "voter";
+type Data = "none" | "empty" | "member" | "retired";
+/** Down: nobody reaches it. Stuck: its template does not start. Damaged: it has no vote until it is mended. */
+type Pod = "none" | "ready" | "down" | "stuck" | "damaged";
+
+interface Member {
+  readonly part: Part;
+  readonly data: Data;
+  readonly pod: Pod;
+  readonly isOld: boolean;
+}
+
+interface World {
+  readonly wanted: (typeof SIZES)[number];
+  readonly replicas: number;
+  /** Whether the template that is wanted is the old one, to which somebody went back. */
+  readonly wantsOld: boolean;
+  /** Whether the new template cannot start. */
+  readonly isNewBad: boolean;
+  readonly leader: number;
+  readonly members: readonly Member[];
+}
+
+const ABSENT: Member = { part: "none", data: "none", pod: "none", isOld: false };
+
+const PARTS: readonly Part[] = ["none", "unclaimed", "learner", "voter"];
+const DATA: readonly Data[] = ["none", "empty", "member", "retired"];
+const PODS: readonly Pod[] = ["none", "ready", "down", "stuck", "damaged"];
+/** Of worlds that were named before: most are asked for several times. */
+const keys = new WeakMap<World, string>();
+
+function keyOf(world: World): string {
+  let key = keys.get(world);
+  if (key === undefined) {
+    const { wanted, replicas, wantsOld, isNewBad, leader } = world;
+    key = `${wanted}${replicas}${wantsOld ? 1 : 0}${isNewBad ? 1 : 0}${leader},`;
+    for (const { part, data, pod, isOld } of world.members) {
+      const code = (PARTS.indexOf(part) * DATA.length + DATA.indexOf(data)) * PODS.length + PODS.indexOf(pod);
+      key += String.fromCharCode(48 + 2 * code + (isOld ? 1 : 0));
+    }
+    keys.set(world, key);
+  }
+  return key;
+}
+
+/** As an assertion, without its price: it is made a million times. */
+function demand(condition: boolean, message: string): void {
+  if (!condition) {
+    expect.fail(message);
+  }
+}
+
+function voters(world: World): number[] {
+  return world.members.flatMap(({ part }, ordinal) => (part === "voter" ? [ordinal] : []));
+}
+
+function withoutVote({ members, wanted }: World): number {
+  return members.slice(0, wanted).filter(({ part }) => part !== "voter").length;
+}
+
+function isAlive(member: Member | undefined): boolean {
+  return member?.part === "voter" && member.data === "member" && member.pod === "ready";
+}
+
+function aliveVoters(world: World): number[] {
+  return voters(world).filter((ordinal) => isAlive(world.members[ordinal]));
+}
+
+function hasQuorum(world: World): boolean {
+  return aliveVoters(world).length > voters(world).length / 2;
+}
+
+/** What Kubernetes and the members do by themselves, until nothing of it is left to do. */
+function settle(world: World): World {
+  const members = world.members.map((member, ordinal): Member => {
+    const present = ordinal < world.replicas ? start(world, member) : { ...member, pod: "none" as const, isOld: false };
+    const canClaim = present.part === "unclaimed" && present.pod === "ready" && present.data === "empty";
+    return canClaim && hasQuorum(world) ? { ...present, part: "learner", data: "member" } : present;
+  });
+  const settled = { ...world, members };
+  const leader = isAlive(members[world.leader]) ? world.leader : (aliveVoters(settled)[0] ?? -1);
+  const next = { ...settled, leader: hasQuorum(settled) ? leader : -1 };
+  return keyOf(next) === keyOf(world) ? next : settle(next);
+}
+
+function start(world: World, member: Member): Member {
+  if (member.pod !== "none") {
+    return member;
+  }
+  const isStuck = world.isNewBad && !world.wantsOld;
+  const data = member.data === "none" ? "empty" : member.data;
+  return { ...member, data, pod: isStuck ? "stuck" : "ready", isOld: world.wantsOld };
+}
+
+function observe(world: World): Scene {
+  const scene = new Scene(world.wanted, 0);
+  scene.set = scene.set && { ...scene.set, replicas: world.replicas, updateRevision: world.wantsOld ? "old" : "new" };
+  scene.configured({ leaderId: idOf(world.leader) });
+  for (const [ordinal, member] of world.members.entries()) {
+    observeMember(scene, ordinal, member);
+  }
+  return hasQuorum(world) ? scene : scene.leaderless(3_600_000);
+}
+
+function observeMember(scene: Scene, ordinal: number, { part, data, pod, isOld }: Member): void {
+  const isReady = pod === "ready" && part === "voter" && data === "member";
+  if (part !== "none") {
+    scene.slot(ordinal, {
+      voter: part === "voter",
+      promotable: part === "learner" && data === "member" && pod === "ready",
+      contactAgeMs: isReady || (part === "learner" && pod === "ready" && data === "member") ? 0 : 60_000,
+    });
+  }
+  if (part === "unclaimed") {
+    scene.unclaimed(ordinal);
+  }
+  if (data !== "none") {
+    scene.claim(ordinal, { memberId: data === "member" ? idOf(ordinal) : data === "retired" ? RETIRED_ID : "none" });
+  }
+  if (pod === "none") {
+    return;
+  }
+  const isStuck = pod === "stuck";
+  scene.pod(ordinal, {
+    revision: isOld ? "old" : "new",
+    readySince: isReady ? LONG_AGO : null,
+    unreadySince: isReady ? null : LONG_AGO,
+    runningSince: isStuck ? null : LONG_AGO,
+    notRunningSince: isStuck ? LONG_AGO : null,
+    started: !isStuck,
+    everStarted: !isStuck,
+  });
+  if (isStuck || pod === "down") {
+    return;
+  }
+  const isTaken = part === "learner" || part === "voter";
+  if (data === "empty") {
+    scene.emptyMember(ordinal, isTaken ? "MEMBER_DATA_LOST" : "EMPTY");
+  } else if (data === "retired") {
+    scene.report(ordinal, { memberId: RETIRED_ID, state: isTaken ? "MEMBER_DATA_LOST" : "MEMBER_REMOVED" });
+  } else {
+    scene.report(ordinal, { state: pod === "damaged" ? "MEMBER_DAMAGED" : "RUNNING" });
+  }
+}
+
+/** What a step does, before anybody reacts. */
+function apply(world: World, { action }: Step): World {
+  const change = (ordinals: readonly number[], to: (member: Member) => Member): World => ({
+    ...world,
+    members: world.members.map((member, ordinal) => (ordinals.includes(ordinal) ? to(member) : member)),
+  });
+  switch (action.kind) {
+    case "scale-set":
+      return { ...world, replicas: action.replicas };
+    case "add-slot":
+      return change([Number(action.name.split("-")[1])], (member) => ({ ...member, part: "unclaimed" }));
+    case "promote":
+      return change(ordinalsOf(action.ids), (member) => ({ ...member, part: "voter" }));
+    case "remove":
+      return change(ordinalsOf(action.ids), (member) => ({
+        ...member,
+        part: "none",
+        data: member.data === "member" ? "retired" : member.data,
+      }));
+    case "transfer":
+      return { ...world, leader: action.targetId - idOf(0) };
+    case "evict":
+    case "delete-pod":
+      // The volume of a pod goes with it, if it was given up before.
+      return change([action.ordinal], (member) => ({ ...member, pod: "none" }));
+    case "delete-claim":
+      // The volume is only gone when the pod lets go of it: the next step, which is taken together with this one.
+      return change([action.ordinal], (member) => ({ ...member, data: "none", pod: "none" }));
+    case "create-set":
+    case "create-identity":
+    case "bootstrap":
+      throw new Error(`${action.kind} for a cluster that exists`);
+  }
+}
+
+function ordinalsOf(ids: readonly number[]): number[] {
+  return ids.map((id) => id - idOf(0));
+}
+
+/** What no step may do, whatever the state. */
+function check(before: World, after: World, { action }: Step): void {
+  switch (action.kind) {
+    case "remove":
+      demand(hasQuorum(before) && hasQuorum(after), "a majority is needed before and after a removal");
+      demand(!action.ids.includes(idOf(before.leader)), "the leader is never removed");
+      for (const ordinal of ordinalsOf(action.ids)) {
+        const member = before.members[ordinal];
+        const saysLost = member?.pod === "ready" && member.data !== "member";
+        demand(ordinal >= before.wanted || saysLost, "who is wanted goes only when it says that its data is lost");
+      }
+      break;
+    case "promote":
+      demand(hasQuorum(before) && hasQuorum(after), "a majority is needed before and after a promotion");
+      demand(
+        voters(before).length % 2 === 0 ||
+          action.ids.length === 2 ||
+          before.members.some(({ part }, at) => part === "voter" && at >= before.wanted) ||
+          withoutVote(before) === 1,
+        "voters come by pairs",
+      );
+      break;
+    case "evict": {
+      const isAlone = before.wanted === 1 && voters(before).length === 1;
+      const others = before.members.filter((member, at) => at !== action.ordinal && member.part === "voter");
+      demand(hasQuorum(before), "nobody is evicted without a leader");
+      demand(isAlone || hasQuorum(after), "a majority is needed while a pod is away");
+      demand(isAlone || others.every(isAlive), "nobody else may be away");
+      break;
+    }
+    case "delete-pod":
+      demand(!isAlive(before.members[action.ordinal]), "a pod that works is evicted, not deleted");
+      break;
+    case "delete-claim": {
+      const part = before.members[action.ordinal]?.part;
+      demand(part === "none" || part === "unclaimed", "the volume of a member is never deleted");
+      break;
+    }
+    case "transfer":
+      demand(aliveVoters(before).includes(after.leader), "only a voter that works takes over");
+      break;
+    case "scale-set": {
+      const cut = before.members.slice(action.replicas, before.replicas);
+      demand(
+        cut.every(({ part }) => part === "none"),
+        "the pod of a member is never cut off",
+      );
+      break;
+    }
+    case "add-slot": {
+      const learners = after.members.filter(({ part }) => part === "learner" || part === "unclaimed");
+      demand(learners.length <= 2, "two learners at most");
+    }
+  }
+}
+
+/** Whether everything is as the specification asks. */
+function isAtSpec(world: World): boolean {
+  return (
+    world.replicas === world.wanted &&
+    world.members.every((member, ordinal) =>
+      ordinal < world.wanted
+        ? isAlive(member) && member.isOld === world.wantsOld
+        : member.part === "none" && member.pod === "none" && member.data === "none",
+    )
+  );
+}
+
+function isAway({ pod }: Member): boolean {
+  return pod === "down" || pod === "damaged" || pod === "stuck";
+}
+
+/** Those who are away come back, and what the template names is there at last. */
+function heal(world: World): World {
+  const members = world.members.map((member): Member => (isAway(member) ? { ...member, pod: "ready" } : member));
+  return settle({ ...world, isNewBad: false, members });
+}
+
+function hasLostMajority(world: World): boolean {
+  const withData = voters(world).filter((ordinal) => world.members[ordinal]?.data === "member");
+  return withData.length <= voters(world).length / 2;
+}
+
+function checkEnd(world: World, { hold }: Plan): void {
+  if (isAtSpec(world)) {
+    demand(hold === null, "nothing is left to wait for");
+    return;
+  }
+  // A member that is away is seen without a hold: there is nothing to be done about it.
+  demand(hold !== null || world.members.some(isAway), "an end that nobody explains");
+  if (keyOf(heal(world)) === keyOf(world)) {
+    demand(
+      hasLostMajority(world) && hold?.reason === "QuorumLost",
+      `${hold?.gate} ${hold?.reason}, with nothing wrong`,
+    );
+  }
+}
+
+/** States that were walked through, and all that can be reached from them by a turn of the specification. */
+class Exploration {
+  readonly seen = new Set<string>();
+  readonly #open: World[] = [];
+  steps = 0;
+
+  run(beginnings: Iterable<World>): void {
+    this.#open.push(...beginnings);
+    for (let world = this.#open.pop(); world !== undefined; world = this.#open.pop()) {
+      this.#walk(world);
+    }
+  }
+
+  #walk(beginning: World): void {
+    const way: string[] = [];
+    let world = beginning;
+    while (!this.seen.has(keyOf(world))) {
+      this.seen.add(keyOf(world));
+      const planned = plan(observe(world).observe());
+      try {
+        world = this.#follow(world, planned, way);
+      } catch (error) {
+        throw new Error(`${JSON.stringify(world)}\nafter ${way.join(" → ") || "nothing"}`, { cause: error });
+      }
+      if (planned.step === null) {
+        return;
+      }
+      demand(way.length < STEPS_MAX, way.join(" → "));
+    }
+    // What was met before has an end, unless this way itself was there.
+    demand(!way.includes(keyOf(world)), `a circle: ${way.join(" → ")}`);
+  }
+
+  #follow(world: World, planned: Plan, way: string[]): World {
+    this.#turn(world);
+    way.push(keyOf(world));
+    if (planned.step === null) {
+      checkEnd(world, planned);
+      return world;
+    }
+    const after = apply(world, planned.step);
+    check(world, after, planned.step);
+    this.steps += 1;
+    return settle(after);
+  }
+
+  /** All that can happen beside the planner's step. */
+  #turn(world: World): void {
+    const turned = [
+      ...SIZES.filter((wanted) => wanted !== world.wanted).map((wanted) => ({ ...world, wanted })),
+      { ...world, wantsOld: !world.wantsOld },
+      heal(world),
+    ];
+    for (const other of turned) {
+      const settled = settle(other);
+      if (!this.seen.has(keyOf(settled))) {
+        this.#open.push(settled);
+      }
+    }
+  }
+}
+
+/** Each member in each of these conditions, in clusters of each size, led by each who can. */
+function* beginnings(conditions: readonly Member[], isNewBad: boolean): Generator<World> {
+  for (const size of SIZES) {
+    for (const members of tuples(conditions, size)) {
+      const world: World = {
+        wanted: size,
+        replicas: size,
+        wantsOld: false,
+        isNewBad,
+        leader: -1,
+        members: [...members, ...Array(MEMBERS_MAX - size).fill(ABSENT)],
+      };
+      if (voters(world).length === 0) {
+        continue; // No cluster ever was like this.
+      }
+      for (const leader of new Set([aliveVoters(world)[0] ?? -1, aliveVoters(world).at(-1) ?? -1])) {
+        yield settle({ ...world, leader });
+      }
+    }
+  }
+}
+
+function* tuples<Value>(values: readonly Value[], length: number): Generator<Value[]> {
+  if (length === 0) {
+    yield [];
+    return;
+  }
+  for (const rest of tuples(values, length - 1)) {
+    for (const value of values) {
+      yield [...rest, value];
+    }
+  }
+}
+
+const READY: Member = { part: "voter", data: "member", pod: "ready", isOld: false };
+const OLD: Member = { ...READY, isOld: true };
+const DOWN: Member = { ...READY, pod: "down" };
+const DAMAGED: Member = { ...READY, pod: "damaged" };
+const LOST: Member = { ...READY, data: "empty" };
+const LEARNER: Member = { ...READY, part: "learner" };
+const STUCK: Member = { ...READY, pod: "stuck" };
+const RETURNED: Member = { ...READY, part: "none", data: "retired" };
+
+describe("planner, explored", () => {
+  const exploration = new Exploration();
+  const explorations = [
+    { what: "ready, old, down or lost", conditions: [READY, OLD, DOWN, LOST], isNewBad: false },
+    {
+      what: "ready, learning, damaged or returned after a removal",
+      conditions: [READY, LEARNER, DAMAGED, RETURNED],
+      isNewBad: false,
+    },
+    { what: "old, or stuck with a template that does not start", conditions: [OLD, STUCK, LOST], isNewBad: true },
+  ];
+  for (const { what, conditions, isNewBad } of explorations) {
+    it(`keeps a majority, and comes to an end, from members that are ${what}`, () => {
+      const { steps } = exploration;
+      exploration.run(beginnings(conditions, isNewBad));
+      expect(exploration.steps - steps).to.be.greaterThan(1_000);
+    }).timeout(120_000);
+  }
+});

@@ -1,0 +1,117 @@
+/** The beginning: the set, the identity, the founding. Only here a cluster comes into being, and only once. */
+import type { Facts } from "./facts.ts";
+import type { ClaimView } from "./observed.ts";
+import type { Hold, Step } from "./plan.ts";
+
+/** Founder of an identity that was written anew: nobody may found with it. */
+const NOBODY = "-";
+
+/** Takes up volumes that are there, before anything new is made. */
+export function adopt(facts: Facts): Step | Hold | null {
+  const { claims, identity, set } = facts.observed;
+  if (set !== null && identity !== null) {
+    return null;
+  }
+  const doubtful = claims.find((claim) => claim.terminating || claim.foreign);
+  if (doubtful !== undefined) {
+    const name = facts.claimNameOf(doubtful.ordinal);
+    const why = doubtful.foreign ? "belongs to another CoordinationCluster" : "is being deleted";
+    return {
+      gate: "Adopt",
+      reason: "ClaimTerminating",
+      target: name,
+      message: `${name} ${why}: waiting until it is gone`,
+    };
+  }
+  if (identity === null) {
+    const found = restoreIdentity(facts);
+    if (found !== null) {
+      return found;
+    }
+  }
+  return set === null ? createSet(facts, claims) : null;
+}
+
+function restoreIdentity(facts: Facts): Step | Hold | null {
+  const { claims, cluster, reports } = facts.observed;
+  const running = [...reports.values()].filter((report) => report.state === "RUNNING");
+  const ids = new Set(
+    [...claims, ...running].flatMap(({ clusterId }) =>
+      clusterId === null || clusterId === undefined ? [] : [clusterId],
+    ),
+  );
+  const target = `${cluster.metadata.name}-identity`;
+  const [clusterId, ...others] = ids;
+  if (others.length > 0) {
+    const message = `volumes and members name ${ids.size} clusters (${[...ids].join(", ")}): delete the volumes of those that are not this one`;
+    return { gate: "Adopt", reason: "IdentityConflict", target, message };
+  }
+  if (clusterId !== undefined) {
+    const message = `volumes or members belong to cluster ${clusterId}`;
+    const action = { kind: "create-identity", clusterId, founder: NOBODY, founderIncarnation: NOBODY } as const;
+    return { rule: "Adopt", target, message, action };
+  }
+  const past = cluster.status?.clusterId;
+  return past === undefined
+    ? null
+    : {
+        gate: "Adopt",
+        reason: "IdentityConflict",
+        target,
+        message: `cluster ${past} existed, and neither its identity nor a volume is left: bring back ConfigMap ${target}, or delete and create the CoordinationCluster`,
+      };
+}
+
+function createSet(facts: Facts, claims: readonly ClaimView[]): Step {
+  const { cluster, identity } = facts.observed;
+  const ours = claims.filter(({ clusterId }) => clusterId !== null && clusterId === identity?.clusterId);
+  const replicas = Math.max(1, ...ours.map(({ ordinal }) => ordinal + 1));
+  const { name } = cluster.metadata;
+  return {
+    rule: "Adopt",
+    target: name,
+    message: `${name} has no StatefulSet`,
+    action: { kind: "create-set", replicas },
+  };
+}
+
+/** The identity names one empty directory; only then that one is told to found. */
+export function found(facts: Facts): Step | Hold | null {
+  const { claims, identity, reports } = facts.observed;
+  const hasForm =
+    [...reports.values()].some((report) => (report.configuration?.members.length ?? 0) > 0) ||
+    claims.some((claim) => typeof claim.memberId === "number");
+  if (hasForm) {
+    return null;
+  }
+  const founder = facts.nameOf(0);
+  const pod = facts.podOf(0);
+  const report = facts.reportOf(0);
+  if (identity === null) {
+    const other = claims.find((claim) => claim.ordinal !== 0);
+    if (other !== undefined) {
+      const name = facts.claimNameOf(other.ordinal);
+      const message = `${name} is there before the cluster: delete it with kubectl delete pvc ${name}`;
+      return { gate: "Found", reason: "StaleVolumes", target: name, message };
+    }
+    if (report?.state !== "EMPTY") {
+      return waitingForFounder(founder);
+    }
+    const action = { kind: "create-identity", founder, founderIncarnation: report.incarnation } as const;
+    return { rule: "Found", target: founder, message: `${founder} is empty and may found the cluster`, action };
+  }
+  if (identity.founder !== founder || pod === undefined || report === undefined) {
+    return identity.founder === founder ? waitingForFounder(founder) : null;
+  }
+  if (report.state !== "EMPTY" || report.incarnation !== identity.founderIncarnation) {
+    return null;
+  }
+  const { clusterId, founderIncarnation: incarnation } = identity;
+  const action = { kind: "bootstrap", ordinal: 0, podUid: pod.uid, clusterId, incarnation } as const;
+  return { rule: "Found", target: founder, message: `${founder} founds cluster ${clusterId}`, action };
+}
+
+function waitingForFounder(target: string): Hold {
+  const message = `waiting for ${target} to start: see kubectl describe pod ${target}`;
+  return { gate: "Found", reason: "WaitingForFounder", target, message };
+}

@@ -1,0 +1,128 @@
+/** What a plan says: upkeep, which is done in every pass, and the one step of the membership lane, or what holds it. */
+import type { Drift, MemberRole, MemberState } from "./observed.ts";
+
+export interface Plan {
+  /** Idempotent, in any order but for labels, which stand in the order in which they are written. */
+  readonly upkeep: readonly Upkeep[];
+  readonly step: Step | null;
+  /** What must be waited for; beside a step, if that step is not what resolves it. */
+  readonly hold: Hold | null;
+  readonly nextPassMs: number;
+}
+
+/** Names of the rules, as reasons of events and conditions. */
+export type Rule =
+  | "Adopt"
+  | "RecreateBroken"
+  | "Found"
+  | "GrowSet"
+  | "Freeze"
+  | "CancelSlot"
+  | "ReplaceLost"
+  | "RecycleVolume"
+  | "ShrinkSet"
+  | "DropClaim"
+  | "Promote"
+  | "AddSlot"
+  | "ScaleDown"
+  | "AwaitLearner"
+  | "Roll"
+  | "ResizeRestart"
+  | "Template";
+
+export interface Step {
+  readonly rule: Rule;
+  /** What it is done to: a pod, a claim, or the cluster. */
+  readonly target: string;
+  /** A sentence for people. */
+  readonly message: string;
+  readonly action: Action;
+}
+
+/** Each names what it came from, so that it fails when that has changed. */
+export type Action =
+  | { readonly kind: "create-set"; readonly replicas: number }
+  | { readonly kind: "scale-set"; readonly replicas: number; readonly resourceVersion: string }
+  /** Without a cluster id a new one is made. */
+  | {
+      readonly kind: "create-identity";
+      readonly clusterId?: string;
+      readonly founder: string;
+      readonly founderIncarnation: string;
+    }
+  | {
+      readonly kind: "bootstrap";
+      readonly ordinal: number;
+      readonly podUid: string;
+      readonly clusterId: string;
+      readonly incarnation: string;
+    }
+  | { readonly kind: "add-slot"; readonly name: string; readonly ifConfigIndex: number }
+  | { readonly kind: "promote"; readonly ids: readonly number[]; readonly ifConfigIndex: number }
+  | { readonly kind: "remove"; readonly ids: readonly number[]; readonly ifConfigIndex: number }
+  | { readonly kind: "transfer"; readonly targetId: number; readonly ifTerm: number }
+  | ({ readonly kind: "evict" } & ObjectOfOrdinal)
+  | ({ readonly kind: "delete-pod" } & ObjectOfOrdinal)
+  | ({ readonly kind: "delete-claim" } & ObjectOfOrdinal);
+
+export interface ObjectOfOrdinal {
+  readonly ordinal: number;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+export interface Hold {
+  readonly gate: Rule;
+  readonly reason: HoldReason;
+  readonly target: string;
+  /** With the next useful command, where there is one. */
+  readonly message: string;
+}
+
+export type HoldReason =
+  | "CatchingUp"
+  | "ClaimTerminating"
+  | "ConfigurationChanging"
+  | "DisruptionBudget"
+  | "DowngradeBelowFloor"
+  | "IdentityConflict"
+  | "ManualUpdate"
+  | "MemberDataLost"
+  | "MemberRefused"
+  | "MemberUnhealthy"
+  | "NoLeader"
+  | "NoTransferTarget"
+  | "QuorumLost"
+  | "RevisionNotObserved"
+  | "StaleVolume"
+  | "StaleVolumes"
+  | "VersionSkew"
+  | "WaitingForClaim"
+  | "WaitingForFounder"
+  | "WaitingForPod";
+
+export type Upkeep =
+  | { readonly kind: "apply"; readonly object: Drift }
+  | { readonly kind: "budget"; readonly minAvailable: number | null }
+  | ({ readonly kind: "label-pod"; readonly role: MemberRole; readonly term: number } & ObjectOfOrdinal)
+  | { readonly kind: "stamp-config-index"; readonly index: number; readonly resourceVersion: string }
+  | ({
+      readonly kind: "annotate-claim";
+      readonly clusterId: string;
+      readonly memberId: number | "none";
+    } & ObjectOfOrdinal)
+  | ({ readonly kind: "grow-claim"; readonly size: string } & ObjectOfOrdinal)
+  | {
+      readonly kind: "put-settings";
+      readonly values: ReadonlyMap<string, string>;
+      readonly ifSettingsRevision: number;
+    };
+
+/** A quorum that is lost, and how. */
+export interface QuorumLoss {
+  readonly reason: "MajorityDataLost" | "AllDataLost" | "MajorityUnreachable" | "NoLeaderElected";
+  readonly message: string;
+}
+
+/** States in which a process has an empty directory. */
+export const EMPTY_STATES: ReadonlySet<MemberState> = new Set(["EMPTY", "MEMBER_DATA_LOST"]);

@@ -1,0 +1,96 @@
+/**
+ * The planner: from what was observed to the next single step, or to what it waits for.
+ *
+ * Pure and total. The first rule that has a step wins; a rule that must be waited for stops all after it, but for those of
+ * which the rest is independent: a volume that a human has to give up holds back no other member.
+ */
+import { Facts, Membership } from "./facts.ts";
+import { adopt, found } from "./founding-rules.ts";
+import { freeze } from "./freeze-rule.ts";
+import { addSlot, awaitLearner, cancelSlot, promote, replaceLost, scaleDown } from "./member-rules.ts";
+import type { Observed } from "./observed.ts";
+import type { Hold, Plan, Step } from "./plan.ts";
+import { recreateBroken, resizeRestart, roll } from "./pod-rules.ts";
+import { growSet, shrinkSet } from "./set-rules.ts";
+import { holdOfTemplate, upkeepOf } from "./upkeep.ts";
+import { dropClaim, recycleVolume } from "./volume-rules.ts";
+
+const HELD_PASS_MS = 2_000;
+const IDLE_PASS_MS = 10_000;
+const PAUSED = "quoin.dev/paused";
+const NOTHING: Plan = { upkeep: [], step: null, hold: null, nextPassMs: IDLE_PASS_MS };
+
+type Outcome = Step | Hold | null;
+
+/** Rules that need no leader, in order. */
+const LEADERLESS: readonly ((facts: Facts) => Outcome)[] = [recreateBroken, found, growSet, freeze];
+/** Rules about members that a quorum has just confirmed, in order; whether a hold stops those after it. */
+const CONFIRMED: readonly { readonly rule: (membership: Membership) => Outcome; readonly stops: boolean }[] = [
+  { rule: cancelSlot, stops: true },
+  { rule: replaceLost, stops: false },
+  { rule: recycleVolume, stops: false },
+  { rule: shrinkSet, stops: true },
+  { rule: dropClaim, stops: true },
+  { rule: promote, stops: true },
+  { rule: addSlot, stops: false },
+  { rule: scaleDown, stops: true },
+  { rule: awaitLearner, stops: true },
+  { rule: roll, stops: true },
+  { rule: resizeRestart, stops: true },
+];
+
+export function plan(observed: Observed): Plan {
+  const { cluster, refusal } = observed;
+  if (cluster.metadata.deletionTimestamp !== undefined || cluster.metadata.annotations?.[PAUSED] === "true") {
+    return NOTHING;
+  }
+  const facts = new Facts(observed);
+  if (refusal !== null) {
+    return planOf([], recreateBroken(facts), null);
+  }
+  const { step, hold } = lane(facts);
+  return planOf(upkeepOf(facts), step, hold ?? holdOfTemplate(facts));
+}
+
+function planOf(upkeep: Plan["upkeep"], step: Step | null, hold: Hold | null): Plan {
+  const nextPassMs = step !== null ? 0 : hold !== null ? HELD_PASS_MS : IDLE_PASS_MS;
+  return { upkeep, step, hold, nextPassMs };
+}
+
+function lane(facts: Facts): { step: Step | null; hold: Hold | null } {
+  const adopted = adopt(facts);
+  if (adopted !== null) {
+    return resultOf(adopted);
+  }
+  for (const rule of LEADERLESS) {
+    const outcome = rule(facts);
+    if (outcome !== null) {
+      return resultOf(outcome);
+    }
+  }
+  const { configuration } = facts.observed;
+  return configuration === null ? { step: null, hold: null } : confirmedLane(new Membership(facts, configuration));
+}
+
+function confirmedLane(membership: Membership): { step: Step | null; hold: Hold | null } {
+  let passed: Hold | null = null;
+  for (const { rule, stops } of CONFIRMED) {
+    const outcome = rule(membership);
+    if (outcome !== null && isStep(outcome)) {
+      return { step: outcome, hold: passed };
+    }
+    passed ??= outcome;
+    if (outcome !== null && stops) {
+      break;
+    }
+  }
+  return { step: null, hold: passed };
+}
+
+function resultOf(outcome: Step | Hold): { step: Step | null; hold: Hold | null } {
+  return isStep(outcome) ? { step: outcome, hold: null } : { step: null, hold: outcome };
+}
+
+function isStep(outcome: Step | Hold): outcome is Step {
+  return "action" in outcome;
+}

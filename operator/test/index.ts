@@ -1,0 +1,2 @@
+/** What the specs of the operator share. */
+export { CLUSTER_ID, CONFIG_INDEX, clusterOf, idOf, NEW_REVISION, NOW, Scene, specOf } from "./scene.ts";

@@ -1,0 +1,113 @@
+/** What the Prometheus operator is told: whom to scrape, and when to wake somebody. */
+import type { V1ObjectMeta } from "@kubernetes/client-node";
+import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
+import { metadataOf, namespaceOf, selectorOf } from "./names.ts";
+
+export interface MonitoringObject {
+  readonly apiVersion: "monitoring.coreos.com/v1";
+  readonly kind: "PodMonitor" | "PrometheusRule";
+  readonly metadata: V1ObjectMeta;
+  readonly spec: object;
+}
+
+/** Null where nobody wants it. */
+export function renderPodMonitor(cluster: CoordinationCluster): MonitoringObject | null {
+  const { enabled, interval, labels } = cluster.spec.monitoring.podMonitor;
+  if (!enabled) {
+    return null;
+  }
+  return {
+    apiVersion: "monitoring.coreos.com/v1",
+    kind: "PodMonitor",
+    metadata: metadataOf(cluster, cluster.metadata.name, labels === undefined ? {} : { labels }),
+    spec: {
+      selector: { matchLabels: selectorOf(cluster) },
+      podTargetLabels: Object.keys(selectorOf(cluster)),
+      podMetricsEndpoints: [{ port: "health", path: "/metrics", ...(interval === undefined ? {} : { interval }) }],
+    },
+  };
+}
+
+interface Alert {
+  readonly name: string;
+  /** Of the members' series; `SERIES` stands for what selects those of this cluster. */
+  readonly when: string;
+  readonly for: string;
+  readonly severity: "critical" | "warning";
+  readonly summary: string;
+}
+
+const ALERTS: readonly Alert[] = [
+  {
+    name: "QuoinNoLeader",
+    when: "max(quoin_raft_leader_known{SERIES}) < 1",
+    for: "1m",
+    severity: "critical",
+    summary: "No member knows a leader: nothing can be written",
+  },
+  {
+    name: "QuoinMemberDown",
+    when: "quoin_member_ready{SERIES} < 1",
+    for: "5m",
+    severity: "warning",
+    summary: "A member has not been ready for five minutes",
+  },
+  {
+    name: "QuoinLeaderChanges",
+    when: "max(increase(quoin_raft_leader_changes_total{SERIES}[15m])) > 3",
+    for: "0m",
+    severity: "warning",
+    summary: "The leader changes often: look at disks, network and processor time",
+  },
+  {
+    name: "QuoinSlowDisk",
+    when: "histogram_quantile(0.99, sum by (le, pod) (rate(quoin_log_sync_seconds_bucket{SERIES}[5m]))) > 0.1",
+    for: "5m",
+    severity: "warning",
+    summary: "One in a hundred syncs of the log takes more than 100 ms",
+  },
+  {
+    name: "QuoinStoreFull",
+    when: "quoin_store_bytes{SERIES} / quoin_store_capacity_bytes{SERIES} > 0.8",
+    for: "5m",
+    severity: "warning",
+    summary: "A store uses more than 80 % of what it may",
+  },
+  {
+    name: "QuoinCertificateExpires",
+    when: "quoin_certificate_expiry_seconds{SERIES} < 14 * 86400",
+    for: "10m",
+    severity: "warning",
+    summary: "A certificate ends within two weeks, and has not been renewed",
+  },
+  {
+    name: "QuoinMemberBehind",
+    when: "max by (peer) (quoin_raft_peer_lag_seconds{SERIES}) > 5",
+    for: "1m",
+    severity: "warning",
+    summary: "A member is more than five seconds behind the leader",
+  },
+];
+
+/** Null where nobody wants it. */
+export function renderRules(cluster: CoordinationCluster): MonitoringObject | null {
+  const { enabled, labels } = cluster.spec.monitoring.rules;
+  if (!enabled) {
+    return null;
+  }
+  const { name } = cluster.metadata;
+  const series = `namespace="${namespaceOf(cluster)}",quoin_dev_cluster="${name}"`;
+  const rules = ALERTS.map((alert) => ({
+    alert: alert.name,
+    expr: alert.when.replaceAll("SERIES", series),
+    for: alert.for,
+    labels: { severity: alert.severity, cluster: name },
+    annotations: { summary: alert.summary },
+  }));
+  return {
+    apiVersion: "monitoring.coreos.com/v1",
+    kind: "PrometheusRule",
+    metadata: metadataOf(cluster, name, labels === undefined ? {} : { labels }),
+    spec: { groups: [{ name: `quoin-${name}`, rules }] },
+  };
+}

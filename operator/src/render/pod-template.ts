@@ -1,0 +1,235 @@
+/**
+ * The pod of a member. It follows from the CoordinationCluster alone, and not from how many members it has: a new operator
+ * must not restart anybody. What a newer member needs is chosen by the version that the specification names.
+ */
+import { createHash } from "node:crypto";
+import type {
+  V1Container,
+  V1EnvVar,
+  V1PodSpec,
+  V1PodTemplateSpec,
+  V1Volume,
+  V1VolumeMount,
+} from "@kubernetes/client-node";
+import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
+import { CLUSTER_LABEL, labelsOf, memberNames, namesOf, PORTS, peerDomainOf } from "./names.ts";
+import { overlay } from "./overlay.ts";
+
+const USER_ID = 10_001;
+const DATA = "/data";
+const IDENTITY = "/etc/quoin/identity";
+const AUTHORITIES = "/etc/quoin/ca";
+const SERVER_TLS = "/etc/quoin/tls";
+const TOKENS = "/etc/quoin/tokens";
+const STARTUP_PERIOD_SECONDS = 5;
+const MEBIBYTE = 1024 ** 2;
+const RESTART = "quoin.dev/restart";
+
+/** Raises OverlayError when the specification's overlay takes from a member what it needs. */
+export function renderPodTemplate(cluster: CoordinationCluster): V1PodTemplateSpec {
+  const { podTemplate } = cluster.spec;
+  const restart = cluster.metadata.annotations?.[RESTART];
+  return {
+    metadata: {
+      labels: { ...podTemplate?.metadata?.labels, ...labelsOf(cluster) },
+      annotations: {
+        ...podTemplate?.metadata?.annotations,
+        "quoin.dev/version": versionOf(cluster),
+        ...(restart === undefined ? {} : { [RESTART]: restart }),
+      },
+    },
+    spec: overlay(renderPod(cluster), podTemplate?.spec ?? {}),
+  };
+}
+
+/** The same text for the same template, in whatever order its fields were written. */
+export function templateHashOf(template: V1PodTemplateSpec): string {
+  const sorted = JSON.stringify(template, (_, value: unknown) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+  return createHash("sha256").update(sorted).digest("hex").slice(0, 32);
+}
+
+export function versionOf({ metadata, spec }: CoordinationCluster): string {
+  if (spec.version === undefined) {
+    throw new Error(
+      `${metadata.name} names no version: it is written into the specification before anything is rendered`,
+    );
+  }
+  return spec.version;
+}
+
+function imageOf(cluster: CoordinationCluster): string {
+  const { repository, tag, digest } = cluster.spec.image;
+  if (repository === undefined) {
+    throw new Error(
+      `${cluster.metadata.name} names no image: it is written into the specification before anything is rendered`,
+    );
+  }
+  return digest === undefined ? `${repository}:${tag ?? versionOf(cluster)}` : `${repository}@${digest}`;
+}
+
+function renderPod(cluster: CoordinationCluster): V1PodSpec {
+  const { image, scheduling, security, services } = cluster.spec;
+  const ids = { runAsUser: USER_ID, runAsGroup: USER_ID, fsGroup: USER_ID, fsGroupChangePolicy: "OnRootMismatch" };
+  return {
+    serviceAccountName: cluster.metadata.name,
+    // Only a member that tells which pod leads talks to the API server.
+    automountServiceAccountToken: services.leader.enabled,
+    enableServiceLinks: false,
+    restartPolicy: "Always",
+    terminationGracePeriodSeconds: 30,
+    securityContext: {
+      runAsNonRoot: true,
+      seccompProfile: { type: "RuntimeDefault" },
+      ...(security.userIds === "Fixed" ? ids : {}),
+    },
+    ...(image.pullSecrets === undefined ? {} : { imagePullSecrets: image.pullSecrets }),
+    ...renderSpread(cluster, scheduling.spread),
+    containers: [renderMember(cluster)],
+    volumes: renderVolumes(cluster),
+  };
+}
+
+/** By node as well as possible, or always; by zone as well as possible. */
+function renderSpread(cluster: CoordinationCluster, spread: "Preferred" | "Required" | "None"): Partial<V1PodSpec> {
+  // An overlay that names its own replaces both.
+  const own = cluster.spec.podTemplate?.spec ?? {};
+  if (spread === "None" || "affinity" in own || "topologySpreadConstraints" in own) {
+    return {};
+  }
+  const labelSelector = { matchLabels: { [CLUSTER_LABEL]: cluster.metadata.name } };
+  const term = { labelSelector, topologyKey: "kubernetes.io/hostname" };
+  const podAntiAffinity =
+    spread === "Required"
+      ? { requiredDuringSchedulingIgnoredDuringExecution: [term] }
+      : { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: term }] };
+  const byZone = {
+    maxSkew: 1,
+    topologyKey: "topology.kubernetes.io/zone",
+    whenUnsatisfiable: "ScheduleAnyway",
+    labelSelector,
+  };
+  return { affinity: { podAntiAffinity }, topologySpreadConstraints: [byZone] };
+}
+
+function renderMember(cluster: CoordinationCluster): V1Container {
+  const { image, resources, update } = cluster.spec;
+  const check = (path: string) => ({ httpGet: { path, port: "health" } });
+  return {
+    name: "quoin",
+    image: imageOf(cluster),
+    imagePullPolicy: image.pullPolicy,
+    command: ["quoin-node"],
+    args: renderArguments(cluster),
+    env: renderEnvironment(cluster),
+    ports: Object.entries(PORTS).map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" })),
+    // Quantities may be numbers in the specification; they are text here, as the API server returns them.
+    resources: Object.fromEntries(
+      Object.entries(resources).map(([kind, amounts]) => [
+        kind,
+        Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, String(amount)])),
+      ]),
+    ),
+    startupProbe: {
+      ...check("/startupz"),
+      periodSeconds: STARTUP_PERIOD_SECONDS,
+      failureThreshold: Math.ceil(update.startupBudgetSeconds / STARTUP_PERIOD_SECONDS),
+    },
+    livenessProbe: { ...check("/livez"), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
+    // Three failures of two seconds outlast an election.
+    readinessProbe: { ...check("/readyz"), periodSeconds: 2, failureThreshold: 3 },
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    },
+    volumeMounts: renderMounts(cluster),
+  };
+}
+
+function renderArguments(cluster: CoordinationCluster): string[] {
+  const self = "$(QUOIN_MEMBER_NAME).$(QUOIN_PEER_DOMAIN)";
+  const tls = [
+    `--tls-cert=${SERVER_TLS}/tls.crt`,
+    `--tls-key=${SERVER_TLS}/tls.key`,
+    `--peer-cert=${SERVER_TLS}/tls.crt`,
+    `--peer-key=${SERVER_TLS}/tls.key`,
+    `--peer-ca=${AUTHORITIES}/ca.crt`,
+    "--peer-join-name=*.$(QUOIN_PEER_DOMAIN)",
+  ];
+  return [
+    "--name=$(QUOIN_MEMBER_NAME)",
+    `--cluster-name=${cluster.metadata.name}`,
+    `--data-dir=${DATA}`,
+    ...Object.entries(PORTS).map(([name, port]) => `--${name}=0.0.0.0:${port}`),
+    `--advertise-grpc=${self}:${PORTS.grpc}`,
+    `--advertise-http=${self}:${PORTS.http}`,
+    `--advertise-peer=${self}:${PORTS.peer}`,
+    ...memberNames(cluster).map((name) => `--seed=${name}.$(QUOIN_PEER_DOMAIN):${PORTS.peer}`),
+    `--join-token-file=${TOKENS}/join`,
+    `--admin-token-file=${TOKENS}/admin`,
+    ...(cluster.spec.tls.mode === "Off" ? [] : tls),
+  ];
+}
+
+function renderEnvironment(cluster: CoordinationCluster): V1EnvVar[] {
+  const from = (name: string, fieldPath: string): V1EnvVar => ({ name, valueFrom: { fieldRef: { fieldPath } } });
+  const heap = heapMebibytesOf(cluster);
+  return [
+    from("QUOIN_MEMBER_NAME", "metadata.name"),
+    from("QUOIN_NAMESPACE", "metadata.namespace"),
+    { name: "QUOIN_PEER_DOMAIN", value: peerDomainOf(cluster) },
+    // Names of pods that are new are not known yet: DNS servers remember what was not there.
+    from("QUOIN_POD_IP", "status.podIP"),
+    // The stores read and write in libuv's threads.
+    { name: "UV_THREADPOOL_SIZE", value: "16" },
+    ...(heap === undefined ? [] : [{ name: "NODE_OPTIONS", value: `--max-old-space-size=${heap}` }]),
+  ];
+}
+
+/** Half of the memory limit: the other half is for the stores' caches and for buffers. Undefined without a limit. */
+function heapMebibytesOf({ spec }: CoordinationCluster): number | undefined {
+  const bytes = bytesOf(String(spec.resources.limits?.memory ?? ""));
+  return bytes === undefined ? undefined : Math.floor(bytes / 2 / MEBIBYTE);
+}
+
+function bytesOf(quantity: string): number | undefined {
+  const match = /^([0-9]+(?:\.[0-9]*)?)([KMGTPE]i|[kMGTPE])?$/.exec(quantity);
+  if (match === null) {
+    return undefined;
+  }
+  const unit = match[2] ?? "";
+  const power = "KMGTPE".indexOf(unit.charAt(0).toUpperCase()) + 1;
+  return Number(match[1]) * (unit.endsWith("i") ? 1024 : 1000) ** (unit === "" ? 0 : power);
+}
+
+function renderMounts({ spec }: CoordinationCluster): V1VolumeMount[] {
+  const secret = (name: string, mountPath: string): V1VolumeMount => ({ name, mountPath, readOnly: true });
+  return [
+    { name: "data", mountPath: DATA },
+    secret("identity", IDENTITY),
+    ...(spec.tls.mode === "Off" ? [] : [secret("ca", AUTHORITIES), secret("server-tls", SERVER_TLS)]),
+    secret("tokens", TOKENS),
+    { name: "tmp", mountPath: "/tmp" },
+  ];
+}
+
+/** Files, not variables: what changes in them reaches a member that runs. */
+function renderVolumes(cluster: CoordinationCluster): V1Volume[] {
+  const names = namesOf(cluster);
+  const { tls } = cluster.spec;
+  const certificates: V1Volume[] = [
+    { name: "ca", configMap: { name: names.authorities } },
+    { name: "server-tls", secret: { secretName: tls.secretName ?? names.serverTls } },
+  ];
+  return [
+    // It comes later than the first pod.
+    { name: "identity", configMap: { name: names.identity, optional: true } },
+    ...(tls.mode === "Off" ? [] : certificates),
+    { name: "tokens", secret: { secretName: names.tokens } },
+    { name: "tmp", emptyDir: {} },
+  ];
+}

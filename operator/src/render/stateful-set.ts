@@ -1,0 +1,53 @@
+/** The StatefulSet: OnDelete, so that a new template restarts nobody, and Parallel, so that nobody waits for a lower ordinal. */
+import type { V1PersistentVolumeClaim, V1StatefulSet } from "@kubernetes/client-node";
+import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
+import { labelsOf, metadataOf, namesOf, selectorOf } from "./names.ts";
+import { renderPodTemplate, templateHashOf, versionOf } from "./pod-template.ts";
+
+/** What is not the specification's: how many pods there are to be, and what cannot be changed of a set that exists. */
+export interface LiveSet {
+  readonly replicas: number;
+  /** Of the set that exists: they are immutable. Volumes grow one by one. */
+  readonly volumeClaimTemplates?: V1PersistentVolumeClaim[];
+}
+
+/** Raises OverlayError. */
+export function renderStatefulSet(cluster: CoordinationCluster, live: LiveSet): V1StatefulSet {
+  const template = renderPodTemplate(cluster);
+  const names = namesOf(cluster);
+  const annotations = {
+    "quoin.dev/template-hash": templateHashOf(template),
+    "quoin.dev/version": versionOf(cluster),
+    "quoin.dev/repository": cluster.spec.image.repository ?? "",
+  };
+  return {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata: metadataOf(cluster, names.set, { annotations }),
+    spec: {
+      replicas: live.replicas,
+      serviceName: names.peers,
+      podManagementPolicy: "Parallel",
+      updateStrategy: { type: "OnDelete" },
+      // The operator deletes claims, when no member needs them.
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" },
+      selector: { matchLabels: selectorOf(cluster) },
+      template,
+      volumeClaimTemplates: live.volumeClaimTemplates ?? [renderClaim(cluster)],
+    },
+  };
+}
+
+function renderClaim(cluster: CoordinationCluster): V1PersistentVolumeClaim {
+  const { size, storageClassName } = cluster.spec.storage;
+  return {
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: { name: "data", labels: labelsOf(cluster) },
+    spec: {
+      accessModes: ["ReadWriteOnce"],
+      resources: { requests: { storage: size } },
+      ...(storageClassName === undefined ? {} : { storageClassName }),
+    },
+  };
+}

@@ -71,10 +71,11 @@ export function schemaOf(definition: Definition): DefinitionSchema {
   return version.schema.openAPIV3Schema;
 }
 
-/** As JSON Schema of an object that a user writes. A field that nobody declared is refused, where Kubernetes drops it. */
+/** As JSON Schema, of a whole object or of a part. A field that nobody declared is refused, where Kubernetes drops it. */
 export function toJsonSchema(root: DefinitionSchema): JSONSchema {
   const converted = convert(root);
-  return { ...converted, properties: { ...converted.properties, metadata: METADATA } };
+  const isWhole = converted.properties?.metadata !== undefined;
+  return isWhole ? { ...converted, properties: { ...converted.properties, metadata: METADATA } } : converted;
 }
 
 function convert(schema: DefinitionSchema): JSONSchema {

@@ -1,5 +1,10 @@
 /** What the operator does next: a pure function of what it has observed. */
 export type * from "../generated/coordination-cluster.ts";
+export { Facts, Membership, votersOf } from "./facts.ts";
 export type * from "./observed.ts";
 export type * from "./plan.ts";
 export { plan } from "./planner.ts";
+export { parseQuantity } from "./quantity.ts";
+export { quorumOf } from "./quorum.ts";
+export { quorumLossOf } from "./quorum-loss.ts";
+export { compareVersions } from "./version.ts";

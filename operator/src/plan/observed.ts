@@ -73,6 +73,8 @@ export interface PodView {
   readonly unreadySince: number | null;
   readonly terminating: boolean;
   readonly scheduled: boolean;
+  /** Null while it has none. */
+  readonly node: string | null;
   /** Since when the member's process runs; null while it waits or has ended. */
   readonly runningSince: number | null;
   /** Since when there has been none; null while it runs. */
@@ -101,6 +103,8 @@ export interface ClaimView {
   readonly foreign: boolean;
   /** Bytes. */
   readonly requested: number;
+  /** Bytes; null while it has no volume. */
+  readonly capacity: number | null;
   /** Whether its storage class lets it grow; null where that cannot be read. */
   readonly expandable: boolean | null;
   /** Since when its file system waits for a restart of the pod to grow. */

@@ -1,0 +1,31 @@
+import { Ajv } from "ajv";
+import { expect } from "chai";
+import { plan } from "../src/plan/index.ts";
+import { statusOf } from "../src/status/index.ts";
+import { NOW, Scene } from "../test/index.ts";
+import { readDefinition, schemaOf, toJsonSchema } from "./definition.ts";
+
+describe("status that the operator writes", () => {
+  const ajv = new Ajv({ allErrors: true, strictTypes: false, validateFormats: false });
+  const validate = ajv.compile({ ...toJsonSchema(schemaOf(readDefinition()).properties?.status ?? {}) } as Record<
+    string,
+    unknown
+  >);
+  const scenes = new Map([
+    ["that begins", Scene.beginning(3)],
+    ["that is healthy", new Scene(7)],
+    ["that grows", new Scene(5, 3).slot(3, { voter: false, lagMs: 5_000 }).unclaimed(3)],
+    ["that is rolled, and held", new Scene(3).outdated(0, 1).silent(2)],
+    ["that has lost its quorum", new Scene(3).silent(1).silent(2).leaderless(60_000)],
+    ["whose pod never started", new Scene(1).pod(0, { started: false, runningSince: NOW - 3_600_000 })],
+  ]);
+  for (const [what, scene] of scenes) {
+    it(`fits the definition, for a cluster ${what}`, () => {
+      const observed = scene.observe();
+      const tls = { notAfter: "2026-01-01T00:00:00Z", caNotAfter: "2026-01-01T00:00:00Z" };
+      const status = statusOf(observed, plan(observed), { tlsProblem: null, monitoringProblem: null, tls });
+      validate(status);
+      expect(validate.errors).to.equal(null);
+    });
+  }
+});

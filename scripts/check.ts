@@ -1,6 +1,6 @@
 /**
  * `npm run check`: everything that can be verified without running the product. Types, lint and format, generated code
- * that is not current, and tidiness; two at a time. Prints each step with its time, the output of those that failed, and
+ * and documents that are not current, and tidiness; two at a time. Prints each step with its time, the output of those that failed, and
  * at last the line `N passed, N failed`.
  */
 import { type Command, repositoryRoot, runCommand, stopOnSignals } from "./command.ts";
@@ -21,7 +21,13 @@ interface Step {
 
 const steps: readonly Step[] = [
   { name: "types", run: () => runTool("tsc", ["--noEmit", "--pretty", "false", "-p", "tsconfig.json"]) },
-  { name: "generated code", run: () => runTool(process.execPath, ["proto/scripts/generate.ts", "--check"]) },
+  {
+    name: "generated code",
+    run: async () => [
+      ...(await runTool(process.execPath, ["proto/scripts/generate.ts", "--check"])),
+      ...(await runTool(process.execPath, ["node/scripts/metrics.ts", "--check"])),
+    ],
+  },
   { name: "lint and format", run: () => runTool("biome", ["ci", "--error-on-warnings", ...READABLE]) },
   {
     name: "tidiness",

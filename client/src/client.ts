@@ -8,6 +8,7 @@ import { assertEndpoints } from "./endpoint.ts";
 import { EndpointPool } from "./endpoint-pool.ts";
 import { KeyValueClient } from "./key-value.ts";
 import { LockClient } from "./locks.ts";
+import { MemberDiscovery } from "./member-discovery.ts";
 import { MemoryClient } from "./memory.ts";
 import { ReadWriteLockClient } from "./read-write-locks.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
@@ -17,7 +18,10 @@ import { WatchClient } from "./watch-client.ts";
 
 /** How to reach a cluster. */
 export interface ClientOptions {
-  /** gRPC endpoints of members as `host:port`, at least one. Any member takes every call; the first one is chosen at random. */
+  /**
+   * gRPC endpoints of members as `host:port`, at least one. Any member takes every call; the first one is chosen at random. A
+   * client that lives long learns of the other members by itself.
+   */
   readonly endpoints: readonly string[];
   /** What to authenticate with, or a source of tokens that several clients share. */
   readonly credentials: Credentials | TokenSource;
@@ -61,7 +65,9 @@ export function createClient(options: ClientOptions): Client {
   const tokens = "refresh" in credentials ? credentials : createTokenSource(credentials, tls, runtime);
   const start = Math.floor(runtime.random() * endpoints.length);
   const pool = new EndpointPool(endpoints, start, (endpoint) => openChannel(endpoint, tls, channel));
-  const context = { pool, tokens, runtime, timeoutMs, followLeader: true };
+  const shared = { pool, tokens, runtime, timeoutMs, followLeader: true };
+  const discovery = new MemberDiscovery(shared);
+  const context = { ...shared, onAnswer: () => discovery.onAnswer() };
   const keyValue = new KeyValueClient(context);
   const locks = new LockClient(context);
   const watch = new WatchClient(context);

@@ -1,7 +1,7 @@
 /** What a client may know of the cluster: the ClusterService of the contract. */
 
 import { GetClusterResponse, serviceDefinitions } from "@quoin/proto";
-import { type CallOptions, execute, type OperationContext } from "./operation.ts";
+import { type CallOptions, execute, type OperationContext, type Persistence } from "./operation.ts";
 import { type Plain, toPlain } from "./plain-message.ts";
 import { unaryMethod } from "./unary-call.ts";
 
@@ -9,6 +9,15 @@ const getClusterMethod = unaryMethod(serviceDefinitions.ClusterService.getCluste
 
 /** The members of the cluster, and its leader. */
 export type Cluster = Plain<GetClusterResponse>;
+
+/** Asks about the cluster, as often as the persistence says. */
+export async function askForCluster(
+  context: OperationContext,
+  options: CallOptions,
+  persistence?: Persistence,
+): Promise<Cluster> {
+  return toPlain((await execute(context, getClusterMethod, {}, options, persistence)).message);
+}
 
 /** Asks about the cluster. */
 export class ClusterClient {
@@ -24,6 +33,6 @@ export class ClusterClient {
    * @throws QuoinError UNAVAILABLE when no leader can answer.
    */
   async getCluster(options: CallOptions = {}): Promise<Cluster> {
-    return toPlain((await execute(this.#context, getClusterMethod, {}, options)).message);
+    return askForCluster(this.#context, options);
   }
 }

@@ -63,6 +63,22 @@ describe("EndpointPool", () => {
     expect(pool.current().endpoint).to.equal("c:1");
   });
 
+  it("tries a member that it was told of once round the configured endpoints, each until it fails", () => {
+    const pool = createPool(["a:1", "b:1"]);
+    pool.learn(["b:1", "leader:1", "not an endpoint", "c:1"]);
+    expect(pool.current().endpoint, "the one in use stays").to.equal("a:1");
+    const visited: string[] = [];
+    const leave = () => {
+      visited.push(pool.current().endpoint);
+      pool.leave(pool.current().endpoint, undefined);
+    };
+    for (let step = 0; step < 8; step += 1) leave();
+    expect(visited).to.deep.equal(["a:1", "b:1", "leader:1", "a:1", "b:1", "c:1", "a:1", "b:1"]);
+    pool.learn(["leader:1"]);
+    for (let step = 0; step < 3; step += 1) leave();
+    expect(visited.slice(8)).to.deep.equal(["a:1", "b:1", "leader:1"]);
+  });
+
   it("moves once when many calls fail at the same endpoint", () => {
     const pool = createPool(["a:1", "b:1", "c:1"]);
     for (let call = 0; call < 5; call += 1) pool.leave("a:1", undefined);

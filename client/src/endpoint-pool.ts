@@ -2,13 +2,18 @@
  * The members that a client talks to, one at a time: it stays with a member as long as that answers, goes to the next
  * endpoint when it does not, and to the leader when a member names it.
  *
+ * Once round the configured endpoints, it tries a member that the cluster has told of: so a client gets over the
+ * replacement of all members that it was configured with. Endpoints that were told may not be reachable from here, as
+ * from outside of a network; one that fails is not tried again until it is told of again, and the configured ones always
+ * have their turn.
+ *
  * It does not decide whether a failure is worth another attempt.
  */
 
 import type { Client } from "@grpc/grpc-js";
 import { isEndpoint } from "./endpoint.ts";
 
-/** Channels to endpoints that members have named, besides the configured ones: more than a cluster has members. */
+/** Channels to endpoints that members have told of, besides the configured ones: more than a cluster has members. */
 const maxHintedChannels = 16;
 
 /** An endpoint and its channel. */
@@ -23,6 +28,9 @@ export class EndpointPool {
   readonly #open: (endpoint: string) => Client;
   /** By endpoint; those that were named by members in the order in which that happened first. */
   readonly #channels = new Map<string, Client>();
+  /** Endpoints that the cluster has told of and that are not configured, in the order in which they are tried. */
+  #learned: readonly string[] = [];
+  /** Where the configured endpoints go on. */
   #index: number;
   #current: string;
   readonly #closing = new AbortController();
@@ -72,8 +80,26 @@ export class EndpointPool {
       this.#current = leader;
       return;
     }
-    this.#index = (this.#index + 1) % this.#configured.length;
-    this.#current = this.#configured[this.#index]!;
+    const wasLearned = this.#learned.includes(failed);
+    this.#learned = this.#learned.filter((endpoint) => endpoint !== failed);
+    const next = (this.#index + 1) % this.#configured.length;
+    const [learned] = this.#learned;
+    if (next === 0 && !wasLearned && learned !== undefined) {
+      this.#current = learned;
+      return;
+    }
+    this.#index = next;
+    this.#current = this.#configured[next]!;
+  }
+
+  /**
+   * Takes note of the members that the cluster has. What is no endpoint is ignored; the endpoint in use stays.
+   *
+   * @param endpoints of all members, the first ones to be tried first.
+   */
+  learn(endpoints: readonly string[]): void {
+    const known = new Set(endpoints.filter((endpoint) => isEndpoint(endpoint)));
+    this.#learned = [...known].filter((endpoint) => !this.#configured.includes(endpoint)).slice(0, maxHintedChannels);
   }
 
   /** Closes all channels; calls in flight still get their answers. */

@@ -84,7 +84,8 @@ describe("LockHandle", function () {
     member.scripts.acquireLock = () => (member.calls.length <= 20 ? refuse(noLeader) : granted(7n));
     runtime.advance(ttlMs / 3);
     await until("a renewal", () => member.calls.length > 20 && handle.remainingMs === ttlMs);
-    expect(new Set(member.calls.slice(1).map((call) => call.requestId[0]))).to.have.property("size", 1);
+    const renewals = member.callsOf("acquireLock").slice(1);
+    expect(new Set(renewals.map((call) => call.requestId[0]))).to.have.property("size", 1);
     expect(losses).to.deep.equal([]);
   });
 
@@ -127,8 +128,9 @@ describe("LockHandle", function () {
     mute.scripts.acquireLock = () => new Promise(() => undefined);
     runtime.advance(1_000);
     await until("a renewal", () => handle.remainingMs === 3_000);
-    expect(fit.calls).to.have.length(1);
-    expect(fit.calls[0]?.requestId).to.deep.equal(mute.calls[1]?.requestId);
+    const [renewal, ...others] = fit.callsOf("acquireLock");
+    expect(others).to.deep.equal([]);
+    expect(renewal?.requestId).to.deep.equal(mute.callsOf("acquireLock")[1]?.requestId);
   });
 
   for (const reason of ["LOCK_LOST", "NOT_LOCK_HOLDER"] as const) {

@@ -1,4 +1,5 @@
-import { createServer, type Server } from "node:net";
+import { createServer as createHttp2Server, type ServerHttp2Stream } from "node:http2";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { expect } from "chai";
 import { FakeRuntime, type Refusal, refuse, ScriptedMember, ScriptedTokenEndpoint } from "../test/index.ts";
 import { type Client, type ClientOptions, createClient, QuoinError, systemRuntime } from "./index.ts";
@@ -165,6 +166,29 @@ describe("operations", function () {
       expect([first, other, leader].map((member) => member.calls.length)).to.deep.equal([1, 0, 1]);
       expect(leader.calls[0]?.requestId).to.deep.equal(first.calls[0]?.requestId);
     });
+
+    for (const code of [0, 2]) {
+      it(`takes a stream that ends with code ${code} and no status, as with its member, for UNAVAILABLE`, async () => {
+        const dying = createHttp2Server();
+        const ids: unknown[] = [];
+        dying.on("stream", (stream: ServerHttp2Stream, headers) => {
+          ids.push(headers["request-id"]);
+          stream.on("error", () => undefined); // A stream that is closed with an error says so here, too.
+          stream.respond({ ":status": 200, "content-type": "application/grpc" });
+          stream.close(code);
+        });
+        await new Promise<void>((resolve) => dying.listen(0, "127.0.0.1", resolve));
+        cleanups.push(() => dying.close());
+        const { port } = dying.address() as AddressInfo;
+        const fit = await startMember({ getKey: () => found });
+        const client = connect([`127.0.0.1:${port}`, fit.endpoint]);
+        expect((await client.keyValue.get("n", "k")).revision).to.equal(7);
+        expect(fit.calls[0]?.requestId).to.deep.equal(ids);
+        const alone = connect([`127.0.0.1:${port}`]);
+        const error = await failure(alone.keyValue.get("n", "k"));
+        expect(error).to.include({ code: "UNAVAILABLE", outcome: "unknown" });
+      });
+    }
 
     it("finds a member again that restarts at the same endpoint", async () => {
       const before = await startMember({ getKey: () => found });

@@ -42,6 +42,8 @@ export interface OperationContext {
   readonly timeoutMs: number;
   /** Whether an attempt may go to the leader's endpoint; not for methods that ask one very member. */
   readonly followLeader: boolean;
+  /** Called after each operation that was answered. */
+  readonly onAnswer?: (() => void) | undefined;
 }
 
 /** How long an operation goes on while members fail. */
@@ -137,7 +139,9 @@ class Operation<Request, Response> {
       if (this.#context.pool.closed) throw this.#conclude(notSent("CANCELLED", "the client is closed"));
       const target = this.#context.pool.current();
       try {
-        return await this.#attempt(target);
+        const execution = await this.#attempt(target);
+        this.#context.onAnswer?.();
+        return execution;
       } catch (thrown) {
         const error = this.#conclude(QuoinError.from(thrown));
         this.#outcome = error.outcome;

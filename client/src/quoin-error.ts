@@ -57,6 +57,15 @@ const refusalCodes: ReadonlySet<QuoinErrorCode> = new Set([
  */
 const neverSentPrefixes = ["No connection established", "Name resolution failed"];
 
+/**
+ * How grpc-js begins the details of a call whose stream ended without a status, which it calls INTERNAL: the member, or
+ * something on the way to it, went away. Members end every call with a status of their own.
+ */
+const lostPrefixes = [
+  "Received RST_STREAM with code 0 (Call ended without gRPC status)",
+  "Received RST_STREAM with code 2 (Internal server error)",
+];
+
 /** Raised by every operation of the SDK. */
 export class QuoinError extends Error {
   override readonly name: string = "QuoinError";
@@ -121,7 +130,8 @@ function isServiceError(thrown: unknown): thrown is ServiceError {
 }
 
 function fromServiceError(error: ServiceError): QuoinError {
-  const code = codeName(error.code);
+  const isLost = error.code === status.INTERNAL && lostPrefixes.some((prefix) => error.details.startsWith(prefix));
+  const code = isLost ? "UNAVAILABLE" : codeName(error.code);
   const trailing = statusDetails(error.metadata);
   const outcome = text(error.metadata, "outcome");
   return new QuoinError({

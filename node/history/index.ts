@@ -12,6 +12,7 @@ export {
 export { judgeHistory } from "./judgement.ts";
 export { lockCheck } from "./lock-check.ts";
 export type { LockAnswer, LockMode, LockOperation, LockRecord, LockView } from "./lock-history.ts";
+export { lockWatchCheck } from "./lock-watch-check.ts";
 export { orderCheck } from "./order-check.ts";
 export { contradictionOfPage, type RecordedPage, withPages } from "./pages.ts";
 export { regionCheck } from "./region-check.ts";
@@ -20,5 +21,5 @@ export { describeVerdict } from "./report.ts";
 export { SEARCH_LIMIT_MS, searchCheck } from "./search.ts";
 export type { Verdict } from "./verdict.ts";
 export { watchCheck } from "./watch-check.ts";
-export type { WatchedChange, WatchedStream, Watching, WatchMessage } from "./watch-history.ts";
+export type { WatchedChange, WatchedLockChange, WatchedStream, Watching, WatchMessage } from "./watch-history.ts";
 export { witnessCheck } from "./witness.ts";

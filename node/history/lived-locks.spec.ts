@@ -4,6 +4,8 @@ import type { ExpiryLimits } from "./expiries.ts";
 import { type LivedLocksOptions, livedLocks } from "./lived-locks.ts";
 import { lockCheck } from "./lock-check.ts";
 import type { LockRecord } from "./lock-history.ts";
+import { type LockWatchLimits, lockWatchCheck } from "./lock-watch-check.ts";
+import type { WatchedLockChange, Watching } from "./watch-history.ts";
 
 type Random = (bound: number) => number;
 
@@ -18,6 +20,8 @@ const KINDS: readonly (readonly [name: string, options: LivedLocksOptions])[] = 
 const RUNS = 15;
 const LIMITS: ExpiryLimits = { clockDrift: 0, clockResolutionMs: 1, lateMsMax: 50, leaderless: [] };
 
+const WATCH_LIMITS: LockWatchLimits = { ...LIMITS, compactRevisionMax: 0, nameOf: (lock) => lock };
+
 const random = fc.infiniteStream(fc.nat({ max: 0xffff })).map((stream): Random => {
   return (bound) => (stream.next().value as number) % bound;
 });
@@ -27,17 +31,31 @@ describe("histories of locks that were lived", () => {
     it(`are right: ${name}`, () => {
       fc.assert(
         fc.property(random, (next) => {
-          expect(lockCheck(livedLocks(next, options), LIMITS).join("\n")).to.equal("");
+          const { records, watching } = livedLocks(next, options);
+          expect(lockCheck(records, LIMITS).join("\n")).to.equal("");
+          expect(lockWatchCheck([watching], records, WATCH_LIMITS).join("\n")).to.equal("");
         }),
         { numRuns: RUNS },
       );
     });
   }
 
+  it("are watched whole: whatever is left out of them is found", () => {
+    const [, options] = KINDS[2] as (typeof KINDS)[number];
+    fc.assert(
+      fc.property(random, fc.nat(), (next, at) => {
+        const { records, watching } = livedLocks(next, options);
+        const lesser = without(watching, at);
+        expect(lockWatchCheck([lesser, watching], records, WATCH_LIMITS).join("\n")).to.contain("nothing is left out");
+      }),
+      { numRuns: RUNS },
+    );
+  });
+
   it("have waits, guarded writes that count and that do not, and holds that end by themselves", () => {
     const seen = new Set<string>();
     fc.sample(random, { seed: 7, numRuns: 20 }).forEach((next) => {
-      for (const record of livedLocks(next, KINDS[2]?.[1] as LivedLocksOptions)) {
+      for (const record of livedLocks(next, KINDS[2]?.[1] as LivedLocksOptions).records) {
         seen.add(kindOf(record));
       }
     });
@@ -45,6 +63,19 @@ describe("histories of locks that were lived", () => {
     expect([...seen]).to.include.members([...rare, "acquired after a wait", "not-acquired after a wait", "described"]);
   });
 });
+
+/** The same, without one of its changes. */
+function without({ streams, ...watching }: Watching<WatchedLockChange>, at: number): Watching<WatchedLockChange> {
+  const count = streams.flatMap(({ messages }) => messages.flatMap(({ changes }) => changes)).length;
+  let position = 0;
+  const left = streams.map((stream) => ({
+    ...stream,
+    messages: stream.messages.map((message) => {
+      return { ...message, changes: message.changes.filter(() => position++ !== at % count) };
+    }),
+  }));
+  return { ...watching, client: "another watcher", streams: left };
+}
 
 function kindOf({ outcome }: LockRecord): string {
   if (outcome.kind !== "ok") {

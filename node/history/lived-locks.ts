@@ -4,9 +4,16 @@
  * after its start or never.
  */
 
-import { type AcquireLockResult, CoordinationError, type LockMode, type Outcome } from "../src/state/index.ts";
+import {
+  type AcquireLockResult,
+  CoordinationError,
+  type LockMode,
+  type Outcome,
+  scanHistory,
+} from "../src/state/index.ts";
 import { AppliedLock, acquireLock, NAMED, releaseLock, requestOf } from "../test/index.ts";
 import type { LockAnswer, LockOperation, LockRecord, LockView } from "./lock-history.ts";
+import type { WatchedLockChange, Watching, WatchMessage } from "./watch-history.ts";
 
 type Random = (bound: number) => number;
 
@@ -45,7 +52,13 @@ const TTLS_MS = [1_000, 2_000] as const;
 /** How often the leader looks for what has run out. */
 const EXPIRY_INTERVAL_MS = 13;
 
-export function livedLocks(random: Random, options: LivedLocksOptions): LockRecord[] {
+export interface LivedLocks {
+  readonly records: readonly LockRecord[];
+  /** Somebody who watched the lock all the time. */
+  readonly watching: Watching<WatchedLockChange>;
+}
+
+export function livedLocks(random: Random, options: LivedLocksOptions): LivedLocks {
   return new Life(random, options).live();
 }
 
@@ -59,6 +72,7 @@ class Life {
   readonly #waits = new Map<number, (outcome: Outcome) => void>();
   /** Tokens that were told, which anybody may use. */
   readonly #tokens: number[] = [];
+  readonly #told: WatchMessage<WatchedLockChange>[] = [{ kind: "created", revision: 0, changes: [], atMs: 0 }];
   #nowMs = 0;
   #asked = 0;
   #attempts = 0;
@@ -70,7 +84,7 @@ class Life {
     this.#lock = new AppliedLock({ rw, lockDelaySeconds });
   }
 
-  live(): LockRecord[] {
+  live(): LivedLocks {
     const { clients, operationsPerClient } = this.#options;
     for (let at = 0; at < clients; at++) {
       const client = { name: `client-${at}`, left: operationsPerClient, token: 0 };
@@ -81,8 +95,35 @@ class Life {
       this.#nowMs = next.ms;
       this.#lock.log.tickMs = TICK_MS_FIRST + Math.floor(next.ms);
       next.happen();
+      this.#tell();
     }
-    return this.#records.map((record, id) => ({ ...record, id }));
+    return {
+      records: this.#records.map((record, id) => ({ ...record, id })),
+      watching: {
+        ...{ client: "watcher", prefix: "" },
+        streams: [{ startRevision: 1, startMs: 0, messages: this.#told }],
+      },
+    };
+  }
+
+  /** The watcher is told at once of what has changed. */
+  #tell(): void {
+    const { store, revision } = this.#lock.log;
+    const told = this.#told.at(-1)?.revision ?? 0;
+    const news: WatchedLockChange[] = [];
+    scanHistory(store, told + 1, revision, ({ changes, revision: at }) => {
+      for (const change of changes) {
+        if (change.about === "lock") {
+          const { kind, name, owner, mode, token, reason } = change;
+          news.push({ kind, lock: name, owner, mode, token, reason, revision: at });
+        }
+      }
+      return true;
+    });
+    if (revision > told) {
+      const kind = news.length > 0 ? "changes" : "progress";
+      this.#told.push({ kind, revision, changes: news, atMs: this.#nowMs });
+    }
   }
 
   /** The earliest that is to happen; null if nobody does anything any more. */

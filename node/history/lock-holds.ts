@@ -4,7 +4,7 @@
  * whatever became of the operations of unknown outcome.
  */
 
-import { type ExpiryLimits, latestEndMs, shortestMs } from "./expiries.ts";
+import { type ClockLimits, type ExpiryLimits, latestEndMs, shortestMs } from "./expiries.ts";
 import { type LockMode, type LockRecord, lockAnswerOf, viewOf } from "./lock-history.ts";
 
 /** One end of what is known, and who showed it. */
@@ -87,7 +87,7 @@ export class Hold {
   }
 
   /** When its time is up at the earliest, if nobody ends it. */
-  earliestExpiryMs(limits: ExpiryLimits): number {
+  earliestExpiryMs(limits: ClockLimits): number {
     const [grant] = this.grants;
     if (grant === undefined) {
       return Number.NEGATIVE_INFINITY;

@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import { created, deleted, found, get, historyOf, type Line, overwritten, put, remove, UNKNOWN } from "./example.ts";
 import type { KeyContent } from "./history.ts";
-import { type WatchLimits, watchCheck } from "./watch-check.ts";
+import { watchCheck } from "./watch-check.ts";
 import type { WatchedChange, WatchedStream, Watching, WatchMessage } from "./watch-history.ts";
+import type { WatchLimits } from "./watch-streams.ts";
 
 const LIMITS: WatchLimits = { clockDrift: 0, clockResolutionMs: 0, compactRevisionMax: 0 };
 

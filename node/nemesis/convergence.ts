@@ -16,7 +16,7 @@ const CALL_TIMEOUT_MS = 30_000;
  */
 export async function converge(
   cluster: ClusterUnderTest,
-  { keys, lifetimes, counters, locks, regions, watches }: Loads,
+  { keys, lifetimes, counters, locks, regions, watches, lockWatches }: Loads,
 ): Promise<readonly string[]> {
   const steps: readonly (() => Promise<readonly string[]>)[] = [
     async () => {
@@ -44,10 +44,10 @@ export async function converge(
       await load.readAll();
       return [];
     }),
-    async () => {
-      await watches.stopAt(await presentRevision(cluster));
+    ...[watches, lockWatches].map((load) => async () => {
+      await load.stopAt(await presentRevision(cluster));
       return [];
-    },
+    }),
     () => writeThroughEach(cluster),
     () => compareAll(cluster),
   ];

@@ -1,11 +1,16 @@
 /** All that clients do on a cluster while faults are made: started together, written down, counted and judged. */
 
+import type { WatchKeysResponse, WatchLocksResponse } from "@quoin/proto";
 import {
   contradictionOfPage,
   judgeHistory,
+  lockWatchCheck,
   orderCheck,
   type RecordedPage,
   SEARCH_LIMIT_MS,
+  type WatchedChange,
+  type WatchedLockChange,
+  watchCheck,
   withPages,
 } from "../history/index.ts";
 import type { ConcurrentLoad } from "../test/harness/index.ts";
@@ -24,12 +29,15 @@ export interface Loads {
   readonly counters: CounterLoad;
   readonly locks: LockLoad;
   readonly regions: RegionLoad;
-  /** They watch what is done to the first two. */
-  readonly watches: WatchLoad;
+  /** They watch what is done to the first two, and to locks. */
+  readonly watches: WatchLoad<WatchedChange, WatchKeysResponse>;
+  readonly lockWatches: WatchLoad<WatchedLockChange, WatchLocksResponse>;
 }
 
 /** How the histories of keys are searched: each key has this time for itself. */
 const SEARCH = { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS };
+/** All processes have one clock, of which the cluster counts whole milliseconds; and no history is as old as an hour. */
+const WATCH_LIMITS = { clockDrift: 0, clockResolutionMs: 1, compactRevisionMax: 0 } as const;
 
 export function startLoads({ keys, ...others }: Loads): void {
   for (const load of [keys, ...Object.values(others)]) {
@@ -50,7 +58,7 @@ export function closeLoads({ locks, regions }: Loads): void {
  * @param timeoutMs how long the clients on keys waited at most.
  */
 export function judgeLoads(loads: Loads, timeoutMs: number): readonly string[] {
-  const { keys, lifetimes, counters, locks, regions, watches } = loads;
+  const { keys, lifetimes, counters, locks, regions, watches, lockWatches } = loads;
   const { operations } = keys.history;
   const ofKeys = [...operations, ...lifetimes.operations];
   const leaderless = leaderlessSpans(keys.writesMs, timeoutMs);
@@ -61,7 +69,8 @@ export function judgeLoads(loads: Loads, timeoutMs: number): readonly string[] {
     ...counters.judge(),
     ...locks.judge(leaderless),
     ...regions.judge(),
-    ...watches.judge(ofKeys),
+    ...watchCheck(watches.watchings, ofKeys, WATCH_LIMITS),
+    ...lockWatchCheck(lockWatches.watchings, locks.records, { ...WATCH_LIMITS, nameOf: (lock) => lock }),
     ...orderCheck({ keys: ofKeys, locks: locks.records, regions: regions.records }),
   ];
 }
@@ -75,7 +84,7 @@ function contradictionsOfPages(pages: readonly RecordedPage[]): readonly string[
 }
 
 export function writeHistories(output: string, loads: Loads): void {
-  const { keys, lifetimes, counters, locks, regions, watches } = loads;
+  const { keys, lifetimes, counters, locks, regions, watches, lockWatches } = loads;
   writeLines(output, "history.jsonl", keys.history.operations);
   writeLines(output, "pages.jsonl", keys.pages);
   writeLines(output, "lifetimes.jsonl", lifetimes.operations);
@@ -84,6 +93,8 @@ export function writeHistories(output: string, loads: Loads): void {
   writeLines(output, "regions.jsonl", regions.records);
   writeLines(output, "watches.jsonl", watches.lines);
   writeLines(output, "changes.jsonl", watches.changes);
+  writeLines(output, "lock-watches.jsonl", lockWatches.lines);
+  writeLines(output, "lock-changes.jsonl", lockWatches.changes);
 }
 
 /** How often what was asked for came to what. */
@@ -104,9 +115,9 @@ export function outcomesOf({ keys, lifetimes, counters, locks, regions }: Loads)
 }
 
 /** What else the loads have come to, a line for each. */
-export function describeLoads({ counters, locks, regions, watches }: Loads): readonly string[] {
+export function describeLoads({ counters, locks, regions, watches, lockWatches }: Loads): readonly string[] {
   return [
     `increments acknowledged after an attempt of unknown outcome ${counters.retried}`,
-    ...[locks, regions, watches].flatMap((load) => load.describe()),
+    ...[locks, regions, watches, lockWatches].flatMap((load) => load.describe()),
   ];
 }

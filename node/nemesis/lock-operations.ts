@@ -181,7 +181,8 @@ function stateOf(state: LockState): LockView["state"] {
   }
 }
 
-function modeOf(mode: RWMode): LockMode {
+/** An exclusive lock's mode is unspecified. */
+export function modeOf(mode: RWMode): LockMode {
   return mode === RWMode.READ ? "read" : mode === RWMode.WRITE ? "write" : "exclusive";
 }
 

@@ -34,6 +34,7 @@ import { Site } from "./site.ts";
 import { SYNC_FAULTS } from "./sync-faults.ts";
 import { Watch } from "./watch.ts";
 import { WatchLoad } from "./watch-load.ts";
+import { WATCHED_KEYS, WATCHED_LOCKS } from "./watched.ts";
 
 export interface NemesisOptions {
   readonly members: number;
@@ -68,6 +69,7 @@ const COUNTER_STREAM = 102;
 const LOCK_STREAM = 103;
 const REGION_STREAM = 104;
 const WATCH_STREAM = 105;
+const LOCK_WATCH_STREAM = 106;
 /** Acknowledged writes before the first fault. */
 const WARM_WRITES = 100;
 /** Rest before each fault. */
@@ -184,7 +186,8 @@ async function runAt(
       counters: new CounterLoad(cluster, seededRandom(seed + COUNTER_STREAM)),
       locks: new LockLoad(cluster, seededRandom(seed + LOCK_STREAM)),
       regions: new RegionLoad(cluster, seededRandom(seed + REGION_STREAM)),
-      watches: new WatchLoad(cluster, members, seededRandom(seed + WATCH_STREAM)),
+      watches: new WatchLoad(WATCHED_KEYS, cluster, members, seededRandom(seed + WATCH_STREAM)),
+      lockWatches: new WatchLoad(WATCHED_LOCKS, cluster, members, seededRandom(seed + LOCK_WATCH_STREAM)),
     };
     const run = new Run(site, cluster, loads, kinds, options);
     const startMs = performance.now();

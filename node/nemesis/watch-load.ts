@@ -1,33 +1,14 @@
 /**
- * Watchers of keys, some at every member: whenever a stream ends, or says nothing for too long, its watcher goes on from
- * what it was told last, at its own member if that serves and at another one if not.
+ * Watchers of keys or of locks, some at every member: whenever a stream ends, or says nothing for too long, its watcher
+ * goes on from what it was told last, at its own member if that serves and at another one if not.
  */
 
-import {
-  KeyEvent_Type,
-  type KeyValue,
-  serviceDefinitions,
-  WatchKeysRequest,
-  type WatchKeysResponse,
-} from "@quoin/proto";
-import {
-  type KeyContent,
-  type RecordedOperation,
-  type WatchedChange,
-  type WatchedStream,
-  type Watching,
-  type WatchMessage,
-  watchCheck,
-} from "../history/index.ts";
+import type { WatchedStream, Watching, WatchMessage } from "../history/index.ts";
 import { type Answer, type ClusterUnderTest, type GrpcStream, pause, until } from "../test/harness/index.ts";
 import { pick } from "./fault.ts";
 import { MemberCalls } from "./member-calls.ts";
+import { PROGRESS_INTERVAL_MS, type ToldResponse, type Watched } from "./watched.ts";
 
-const { WatchService } = serviceDefinitions;
-const NAMESPACE = "default";
-/** Of keys without and with a time to live, of which all that is done to them is recorded. */
-const PREFIXES = ["key-", "lifetime-"] as const;
-const PROGRESS_INTERVAL_MS = 200;
 /** A stream that says nothing for so many intervals is lost, whatever its connection says. */
 const SILENT_MS_MAX = 10 * PROGRESS_INTERVAL_MS;
 const POLL_MS = 20;
@@ -36,34 +17,26 @@ const REST_MS = 100;
 const EXPECTED_CODES: ReadonlySet<string> = new Set(["UNAVAILABLE", "CANCELLED", "DEADLINE_EXCEEDED"]);
 /** How the library tells of a stream that broke off, where it has not noticed first that the connection did. */
 const BROKEN_OFF = /^Received RST_STREAM with code [0-9]+/;
-/** All processes have one clock, of which the cluster counts whole milliseconds; and no history is as old as an hour. */
-const LIMITS = { clockDrift: 0, clockResolutionMs: 1, compactRevisionMax: 0 } as const;
-const CHANGE_KINDS: ReadonlyMap<KeyEvent_Type, WatchedChange["kind"]> = new Map([
-  [KeyEvent_Type.PUT, "put"],
-  [KeyEvent_Type.DELETE, "delete"],
-  [KeyEvent_Type.EXPIRE, "expire"],
-]);
-
-type WatchStream = GrpcStream<WatchKeysResponse, Answer<never>>;
 
 /** A stream while it goes on. */
-interface Recorded extends WatchedStream {
-  readonly messages: WatchMessage[];
+interface Recorded<Change> extends WatchedStream<Change> {
+  readonly messages: WatchMessage<Change>[];
   compactRevision?: number;
 }
 
-interface Watcher extends Watching {
+interface Watcher<Change> extends Watching<Change> {
   readonly position: number;
-  readonly streams: Recorded[];
+  readonly streams: Recorded<Change>[];
 }
 
-export class WatchLoad {
+export class WatchLoad<Change, Response extends ToldResponse> {
+  readonly #watched: Watched<Change, Response>;
   readonly #cluster: ClusterUnderTest;
   readonly #calls: MemberCalls;
   readonly #random: (bound: number) => number;
-  readonly #watchers: readonly Watcher[];
-  /** Changes that were told, by revision: those of several watchers are mostly the same. */
-  readonly #changes = new Map<number, WatchedChange>();
+  readonly #watchers: readonly Watcher<Change>[];
+  /** Changes that were told, by their ids: those of several watchers are mostly the same. */
+  readonly #changes = new Map<string, Change>();
   /** How often streams ended, by how. */
   readonly #ends = new Map<string, number>();
   #isStopping = false;
@@ -71,21 +44,35 @@ export class WatchLoad {
   #failure: unknown;
 
   /** @param members how many of them are watched at. */
-  constructor(cluster: ClusterUnderTest, members: number, random: (bound: number) => number) {
+  constructor(
+    watched: Watched<Change, Response>,
+    cluster: ClusterUnderTest,
+    members: number,
+    random: (bound: number) => number,
+  ) {
+    this.#watched = watched;
     this.#cluster = cluster;
     this.#random = random;
     this.#calls = new MemberCalls(cluster, random);
+    const { prefixes, things } = watched;
     this.#watchers = Array.from({ length: members }, (_, position) =>
-      PREFIXES.map((prefix): Watcher => ({ client: `watcher-${prefix}${position}`, prefix, position, streams: [] })),
+      prefixes.map((prefix): Watcher<Change> => {
+        return { client: `watcher-${prefix || things}${position}`, prefix, position, streams: [] };
+      }),
     ).flat();
   }
 
-  /** Each stream, with the revisions of the changes in its messages; `changes` has those. */
+  /** What the watchers were told. */
+  get watchings(): readonly Watching<Change>[] {
+    return this.#watchers;
+  }
+
+  /** Each stream, with the ids of the changes in its messages; `changes` has those. */
   get lines(): readonly object[] {
     return this.#watchers.flatMap(({ client, streams }) =>
       streams.map((stream) => {
         const messages = stream.messages.map(({ kind, revision, atMs, changes }) => {
-          return [kind, revision, atMs, changes.map(({ content }) => content.modRevision)];
+          return [kind, revision, atMs, changes.map(this.#watched.idOf)];
         });
         return { client, ...stream, messages };
       }),
@@ -93,7 +80,7 @@ export class WatchLoad {
   }
 
   /** The changes that were told, as the first of those who were told was told them. */
-  get changes(): readonly WatchedChange[] {
+  get changes(): readonly Change[] {
     return [...this.#changes.values()];
   }
 
@@ -104,7 +91,7 @@ export class WatchLoad {
     const told = messages.reduce((sum, { changes }) => sum + changes.length, 0);
     const ends = [...this.#ends].map(([how, count]) => `${how} ${count}`).join("  ");
     return [
-      `watchers ${this.#watchers.length}  streams ${streams.length}  changes told ${told}`,
+      `watchers of ${this.#watched.things} ${this.#watchers.length}  streams ${streams.length}  changes told ${told}`,
       `ends of streams: ${ends}`,
     ];
   }
@@ -115,7 +102,7 @@ export class WatchLoad {
   }
 
   start(): void {
-    const work = async (watcher: Watcher): Promise<void> => {
+    const work = async (watcher: Watcher<Change>): Promise<void> => {
       try {
         await this.#watch(watcher);
       } catch (error) {
@@ -144,12 +131,7 @@ export class WatchLoad {
     }
   }
 
-  /** What contradicts what the watchers were told, in words, if this is all that was done to the keys. */
-  judge(operations: readonly RecordedOperation[]): readonly string[] {
-    return watchCheck(this.#watchers, operations, LIMITS);
-  }
-
-  async #watch(watcher: Watcher): Promise<void> {
+  async #watch(watcher: Watcher<Change>): Promise<void> {
     for (let isAtOwn = true; !this.#isStopping; ) {
       const { endpoints } = this.#cluster;
       const endpoint = isAtOwn
@@ -163,15 +145,11 @@ export class WatchLoad {
   }
 
   /** Reads a stream to its end; whether it told anything. */
-  async #readOne(watcher: Watcher, endpoint: string): Promise<boolean> {
+  async #readOne(watcher: Watcher<Change>, endpoint: string): Promise<boolean> {
     const startRevision = nextRevisionOf(watcher);
-    const recorded: Recorded = { startRevision, startMs: performance.now(), messages: [] };
+    const recorded: Recorded<Change> = { startRevision, startMs: performance.now(), messages: [] };
     watcher.streams.push(recorded);
-    const request = WatchKeysRequest.fromPartial({
-      ...{ namespace: NAMESPACE, prefix: watcher.prefix, startRevision: BigInt(startRevision) },
-      ...{ includePrevious: true, progressIntervalMs: BigInt(PROGRESS_INTERVAL_MS) },
-    });
-    const opened = await this.#calls.stream(endpoint, WatchService.watchKeys, request);
+    const opened = await this.#watched.open(this.#calls, endpoint, watcher.prefix, startRevision);
     try {
       if (opened !== null) {
         await this.#follow(opened.stream, recorded);
@@ -184,7 +162,7 @@ export class WatchLoad {
   }
 
   /** Takes in what the stream tells, until it ends or says nothing for too long. */
-  async #follow(stream: WatchStream, recorded: Recorded): Promise<void> {
+  async #follow(stream: GrpcStream<Response, Answer<never>>, recorded: Recorded<Change>): Promise<void> {
     for (let heardMs = performance.now(); performance.now() - heardMs < SILENT_MS_MAX && !this.#isStopping; ) {
       // Whatever came before the end stands before it.
       const { end } = stream;
@@ -208,11 +186,12 @@ export class WatchLoad {
   }
 
   /** Takes in what has come; whether anything has. */
-  #take({ messages }: WatchStream, recorded: Recorded): boolean {
+  #take({ messages }: GrpcStream<Response, Answer<never>>, recorded: Recorded<Change>): boolean {
     const come = messages.splice(0);
     const atMs = performance.now();
-    for (const { events, created, progress, revision } of come) {
-      const changes = events.map(({ type, kv, previous }) => this.#shared(changeOf(type, kv, previous)));
+    for (const response of come) {
+      const { created, progress, revision } = response;
+      const changes = this.#watched.changesOf(response).map((change) => this.#shared(change));
       const kind = created ? "created" : progress ? "progress" : "changes";
       recorded.messages.push({ kind, revision: Number(revision), changes, atMs });
     }
@@ -220,11 +199,11 @@ export class WatchLoad {
   }
 
   /** The same change as it was told to others, if it was. */
-  #shared(change: WatchedChange): WatchedChange {
-    const { modRevision } = change.content;
-    const known = this.#changes.get(modRevision);
+  #shared(change: Change): Change {
+    const id = this.#watched.idOf(change);
+    const known = this.#changes.get(id);
     if (known === undefined) {
-      this.#changes.set(modRevision, change);
+      this.#changes.set(id, change);
       return change;
     }
     return JSON.stringify(known) === JSON.stringify(change) ? known : change;
@@ -243,33 +222,13 @@ function endOf({ code, reason, message }: Answer<never>): string {
 }
 
 /** Everything up to this revision has been told. */
-function toldRevisionOf({ streams }: Watching): number {
+function toldRevisionOf<Change>({ streams }: Watching<Change>): number {
   return streams.findLast(({ messages }) => messages.length > 0)?.messages.at(-1)?.revision ?? 0;
 }
 
 /** Where to go on; 0 = nothing was told yet. */
-function nextRevisionOf(watching: Watching): number {
+function nextRevisionOf<Change>(watching: Watching<Change>): number {
   const compactRevision = watching.streams.at(-1)?.compactRevision;
   const told = toldRevisionOf(watching);
   return compactRevision ?? (told === 0 ? 0 : told + 1);
-}
-
-function changeOf(type: KeyEvent_Type, now: KeyValue | undefined, before: KeyValue | undefined): WatchedChange {
-  const kind = CHANGE_KINDS.get(type);
-  if (kind === undefined || now === undefined) {
-    throw new Error(`a change is of no kind, or of no key: ${type}`);
-  }
-  return {
-    ...{ kind, key: now.key, content: contentOf(now) },
-    previous: before === undefined ? null : contentOf(before),
-  };
-}
-
-function contentOf({ value, createRevision, modRevision, version }: KeyValue): KeyContent {
-  return {
-    value: Buffer.from(value).toString(),
-    createRevision: Number(createRevision),
-    modRevision: Number(modRevision),
-    version: Number(version),
-  };
 }

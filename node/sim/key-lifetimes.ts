@@ -3,7 +3,7 @@
  * them, fed with every command in the order of the log.
  */
 
-import { type ClientOperation, type ClusterOperation, CoordinationError, type Result } from "../src/state/index.ts";
+import { type Command, CoordinationError, type Result } from "../src/state/index.ts";
 import { must } from "./rule-violation.ts";
 
 /** A key came to its end because its time was up. */
@@ -24,7 +24,7 @@ export interface Executed {
   readonly tickMs: number;
   /** The revision before it. */
   readonly revision: number;
-  readonly operation: ClientOperation | ClusterOperation;
+  readonly operation: Command["operation"];
   readonly answer: Result | CoordinationError | null;
 }
 

@@ -15,7 +15,7 @@ function rowOf(index: number): Uint8Array {
 }
 
 describe("the rules of limits", () => {
-  const limits = { ...DEFAULT_REPLICA_LIMITS, proposalsPerTurn: 2, sliceEntries: 3, waitersMax: 4 };
+  const limits = { ...DEFAULT_REPLICA_LIMITS, proposalsPerTurn: 2, sliceEntries: 3, waitersMax: 3, queuedWaitsMax: 1 };
   const rules = new LimitRules({ ...limits, core: { ...limits.core, messageBytesMax: 2 * ROW.length } });
 
   function append(count: number): void {

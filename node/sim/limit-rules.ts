@@ -36,7 +36,8 @@ export class LimitRules {
 
   /** So many calls wait at a member, but for those that it has not looked at yet. */
   onWaiting(member: number, calls: number, unseen: number): void {
-    this.#within(member, "calls that wait", calls, this.#limits.waitersMax + unseen, true);
+    const { waitersMax, queuedWaitsMax } = this.#limits;
+    this.#within(member, "calls that wait", calls, waitersMax + queuedWaitsMax + unseen, true);
   }
 
   /** So many snapshots are under way from a member. */

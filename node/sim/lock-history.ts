@@ -3,7 +3,14 @@
  * times of its first call and its last answer.
  */
 
-import { History, type LockAnswer, type LockOperation, type LockView, lockCheck } from "../history/index.ts";
+import {
+  History,
+  type LockAnswer,
+  type LockOperation,
+  type LockRecord,
+  type LockView,
+  lockCheck,
+} from "../history/index.ts";
 import {
   type AcquireLockResult,
   type ClientOperation,
@@ -21,6 +28,9 @@ export interface OpenLockOperation {
 }
 
 const MS_PER_SECOND = 1000;
+/** How names of locks begin in a history. */
+const EXCLUSIVE = "exclusive ";
+const READ_WRITE = "read-write ";
 
 export class LockHistory {
   readonly #history: History<LockOperation, LockAnswer>;
@@ -52,6 +62,11 @@ export class LockHistory {
     };
   }
 
+  /** What the clients have done so far. */
+  get records(): readonly LockRecord[] {
+    return this.#history.operations;
+  }
+
   /** Raises a RuleViolation if the clients were told what no locks could have told them. */
   check(driftShare: number): void {
     // How late a hold may expire is a matter of who leads when: rules about the log look at that.
@@ -66,7 +81,7 @@ export class LockHistory {
   }
 
   #operationOf(name: LockName, token: number, operation: ClientOperation): LockOperation {
-    const lock = `${name.rw ? "read-write" : "exclusive"} ${name.name}`;
+    const lock = nameInHistory(name);
     switch (operation.kind) {
       case "acquire-lock": {
         const { mode, owner, waitMs } = operation;
@@ -83,6 +98,16 @@ export class LockHistory {
         return { kind: "guarded-write", lock, token, what: operation.kind };
     }
   }
+}
+
+/** Exclusive locks and read-write locks have names of their own, in a history they share them. */
+export function nameInHistory({ rw, name }: Pick<LockName, "rw" | "name">): string {
+  return `${rw ? READ_WRITE : EXCLUSIVE}${name}`;
+}
+
+/** What the lock is called that has this name in a history. */
+export function nameOutOfHistory(name: string): string {
+  return name.slice((name.startsWith(READ_WRITE) ? READ_WRITE : EXCLUSIVE).length);
 }
 
 function lockAnswerOf({ answer, replayed }: Outcome, isSentAgain: boolean): LockAnswer {

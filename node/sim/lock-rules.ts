@@ -41,14 +41,17 @@ interface Acquisition {
   isCancelled: boolean;
 }
 
-/** A change of one lock by one command. */
-interface Change {
-  readonly executed: ExecutedCommand;
+/** A lock before and after a command that was about it. */
+export interface ChangedLock {
   readonly before: Seen;
   readonly now: Seen;
-  /** Holds that were not there before, and that are not there any more. */
+  /** Holds that were not there before, and that are not there any more; both ascending by token. */
   readonly granted: readonly Hold[];
   readonly ended: readonly Hold[];
+}
+
+interface Change extends ChangedLock {
+  readonly executed: ExecutedCommand;
 }
 
 const MS_PER_SECOND = 1000;
@@ -65,6 +68,7 @@ export class LockRules implements Witness {
   readonly #named = new Map<string, number>();
   /** Tokens of the entry that is looked at. Those of earlier ones are below its first revision. */
   #tokens = new Set<number>();
+  #changed: ChangedLock[] = [];
   #grants = 0;
   #fenced = 0;
 
@@ -79,6 +83,11 @@ export class LockRules implements Witness {
 
   get fenced(): number {
     return this.#fenced;
+  }
+
+  /** The locks that the command was about that was looked at last. */
+  get changed(): readonly ChangedLock[] {
+    return this.#changed;
   }
 
   /** Holds that have expired: their tokens, and the entries that have ended them. */
@@ -118,6 +127,7 @@ export class LockRules implements Witness {
     const names = this.#locksOf(command);
     this.#note(executed);
     this.#tokens = new Set();
+    this.#changed = [];
     for (const name of names) {
       this.#look(executed, state, name);
     }
@@ -145,7 +155,7 @@ export class LockRules implements Witness {
 
   /** Which attempt of a request is the newest. */
   #note({ index, command: { principal, request, operation }, origin, outcome }: ExecutedCommand): void {
-    if (operation.kind !== "acquire-lock" || principal === null || outcome?.answer instanceof CoordinationError) {
+    if (operation.kind !== "acquire-lock" || request === null || outcome?.answer instanceof CoordinationError) {
       return;
     }
     const key = keyOf(principal.subject, request.requestId);
@@ -162,7 +172,8 @@ export class LockRules implements Witness {
   /** A write that names a hold counts while that is live, and only then (P53). */
   #checkGuard({ index, command: { operation }, outcome }: ExecutedCommand): void {
     const guard = "guard" in operation ? operation.guard : undefined;
-    if (guard === undefined || !("namespace" in operation) || outcome === null || outcome.replayed !== "no") {
+    const isOfItsNamespace = "namespace" in operation && operation.kind !== "create-log";
+    if (guard === undefined || !isOfItsNamespace || outcome === null || outcome.replayed !== "no") {
       return;
     }
     const isFenced = outcome.answer instanceof CoordinationError && outcome.answer.reason === "FENCED";
@@ -200,6 +211,7 @@ export class LockRules implements Witness {
     const granted = now.holds.filter(({ token }) => !before.holds.some((hold) => hold.token === token));
     const ended = before.holds.filter(({ token }) => !now.holds.some((hold) => hold.token === token));
     const change = { executed, before, now, granted, ended };
+    this.#changed.push(change);
     this.#checkRefused(change);
     this.#checkEnded(change);
     this.#checkKept(change);

@@ -131,13 +131,16 @@ export interface Plan {
   readonly locks: LockPlan | null;
   /** Null if nobody uses memory regions. */
   readonly memory: MemoryPlan | null;
-  /** Null if nobody watches keys. */
+  /** Null if nobody watches keys or locks. */
   readonly watches: WatchPlan | null;
 }
 
-/** Who watches keys. */
+/** Who watches keys, and locks. */
 export interface WatchPlan {
+  /** Who watches keys: their numbers begin at 1. */
   readonly clients: number;
+  /** Who watches locks: their numbers follow. */
+  readonly lockClients: number;
   /** Mean pause between two times at which a watcher changes its mind, in milliseconds. */
   readonly pauseMs: number;
   readonly limits: WatchLimits;
@@ -191,15 +194,19 @@ const LOCKS_PRESENCE = 0.5;
 const MEMORY_PRESENCE = 0.4;
 /** And watchers of keys in this one. */
 const WATCHES_PRESENCE = 0.5;
+/** And of locks, where there are locks and watchers of keys, in this one of those. */
+const LOCK_WATCHES_PRESENCE = 0.8;
 
 /** What is drawn for some clients only, each from a stream of its own, so that it changes nothing else. */
 export interface ClientStreams {
   readonly locks: RandomStream;
   readonly memory: RandomStream;
   readonly watches: RandomStream;
+  readonly "lock-watches": RandomStream;
 }
 
-export function drawPlan(random: RandomStream, { locks, memory, watches }: ClientStreams): Plan {
+export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
+  const { locks, memory, watches } = streams;
   const isSteady = random.below(STEADY_ONE_IN) === 0;
   const isSmall = random.below(3) === 0;
   const rates = <Kind extends string>(kinds: readonly Kind[], fromMs: number, toMs: number): Map<Kind, number> => {
@@ -210,7 +217,8 @@ export function drawPlan(random: RandomStream, { locks, memory, watches }: Clien
     return new Map(present.filter(([, isThere]) => isThere && !isSteady).map(([kind, , meanMs]) => [kind, meanMs]));
   };
   const isSlow = !isSteady && random.chance(0.3);
-  const watchPlan = drawWatches(watches);
+  const lockPlan = drawLocks(locks);
+  const watchPlan = drawWatches(watches, lockPlan === null ? null : streams["lock-watches"]);
   const limits = withHistory(drawLimits(random, isSmall), watchPlan === null ? null : watches);
   // Where the log is not kept for those who need it, or each message takes an entry, clients that go on are too fast.
   const isKept = limits.compaction.neededBytes === DEFAULT_REPLICA_LIMITS.compaction.neededBytes;
@@ -240,19 +248,21 @@ export function drawPlan(random: RandomStream, { locks, memory, watches }: Clien
     valueBytesMax: random.pick([8, 64, 600]) ?? 64,
     ttlShare: random.pick([0, 0.1, 0.5]) ?? 0,
     limits,
-    locks: drawLocks(locks),
+    locks: lockPlan,
     memory: drawMemory(memory),
     watches: watchPlan,
   };
 }
 
-function drawWatches(random: RandomStream): WatchPlan | null {
+/** `lockWatches` is null where there are no locks. */
+function drawWatches(random: RandomStream, lockWatches: RandomStream | null): WatchPlan | null {
   if (!random.chance(WATCHES_PRESENCE)) {
     return null;
   }
   const usual = DEFAULT_WATCH_LIMITS;
   return {
     clients: random.whole(1, 4),
+    lockClients: lockWatches?.chance(LOCK_WATCHES_PRESENCE) ? lockWatches.whole(1, 3) : 0,
     pauseMs: random.between(1_000, 5_000),
     limits: {
       ...usual,
@@ -365,6 +375,7 @@ function drawLimits(random: RandomStream, isSmall: boolean): ReplicaLimits {
       bytesPerSecond: random.whole(20_000, 200_000),
     },
     waitersMax: random.whole(4, 40),
+    queuedWaitsMax: 3,
     proposalsPerTurn: random.whole(1, 4),
     proposalBytesPerTurn: random.whole(1, 2_000),
     sliceEntries: random.whole(1, 4),

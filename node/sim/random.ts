@@ -19,6 +19,7 @@ const CONCERNS = [
   "locks",
   "memory",
   "watches",
+  "lock-watches",
 ] as const;
 const GOLDEN = 0x9e3779b9;
 const TWO_POW_32 = 0x1_0000_0000;

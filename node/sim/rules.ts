@@ -48,7 +48,7 @@ export class Rules {
   readonly room = new RoomRules();
   readonly locks: LockRules;
   readonly memory = new MemoryRules();
-  readonly watches = new WatchRules();
+  readonly watches: WatchRules;
   /** The committed log, executed apart from all members. */
   readonly replay: LiveReplay;
   readonly #leaders = new Map<number, number>();
@@ -62,6 +62,7 @@ export class Rules {
     this.limits = new LimitRules(limits);
     this.timeouts = new TimeoutRules(limits.core);
     this.locks = new LockRules(limits.state.lockReadersMax);
+    this.watches = new WatchRules(this.locks);
     this.replay = new LiveReplay(this.log, limits.state, [this.locks, this.memory, this.watches]);
   }
 

@@ -5,7 +5,7 @@
  */
 
 import { DEFAULT_REPLICA_LIMITS, type ReplicaLimits } from "../src/replica/index.ts";
-import { CHANGES, type ChangeKind, drawPlan, FAULTS, type FaultKind, type Plan } from "./plan.ts";
+import { CHANGES, type ChangeKind, drawPlan, FAULTS, type FaultKind, type Plan, type WatchPlan } from "./plan.ts";
 import { type RandomStream, streamsOf } from "./random.ts";
 
 /** `atMs`: milliseconds after the cluster has grown to its first size. `draw`: what its decisions follow from. */
@@ -17,7 +17,7 @@ export type ScriptItem = { readonly atMs: number; readonly draw: number } & (
   | { readonly what: "lock"; readonly client: number }
   /** Of a client that uses memory regions. */
   | { readonly what: "memory"; readonly client: number }
-  /** Of a watcher. */
+  /** Of a watcher of keys or, behind those, of locks. */
   | { readonly what: "watch"; readonly client: number }
 );
 
@@ -49,14 +49,17 @@ export function drawScript(seed: number): Script {
       items.push({ what: "operation", client, atMs, draw: clients.word() });
     }
   }
-  for (const { what, of, random } of [
-    { what: "lock", of: plan.locks, random: others.locks },
-    { what: "memory", of: plan.memory, random: others.memory },
-    { what: "watch", of: plan.watches, random: others.watches },
+  const { watches } = plan;
+  const lockWatches = { clients: watches?.lockClients ?? 0, pauseMs: watches?.pauseMs };
+  for (const { what, of, random, before } of [
+    { what: "lock", of: plan.locks, random: others.locks, before: 0 },
+    { what: "memory", of: plan.memory, random: others.memory, before: 0 },
+    { what: "watch", of: watches, random: others.watches, before: 0 },
+    { what: "watch", of: lockWatches, random: others["lock-watches"], before: watches?.clients ?? 0 },
   ] as const) {
     for (let client = 1; client <= (of?.clients ?? 0); client++) {
       for (const atMs of timesOf(random, of?.pauseMs, durationMs)) {
-        items.push({ what, client, atMs, draw: random.word() });
+        items.push({ what, client: before + client, atMs, draw: random.word() });
       }
     }
   }
@@ -89,18 +92,17 @@ export function encodeScript({ rule, mutant, script }: WrittenScript): string {
 }
 
 /** What plans said before they could say anything else. */
-const FORMER_PLAN: Pick<
-  Plan,
-  "isBeyond" | "isContended" | "readShare" | "isBusyAtRest" | "locks" | "memory" | "watches"
-> = {
+const FORMER_PLAN: Pick<Plan, "isBeyond" | "isContended" | "readShare" | "isBusyAtRest" | "locks" | "memory"> = {
   isBeyond: false,
   isContended: false,
   readShare: 0.35,
   isBusyAtRest: false,
   locks: null,
   memory: null,
-  watches: null,
 };
+
+/** What plans of watches said before they could say anything else. */
+const FORMER_WATCHES: Pick<WatchPlan, "lockClients"> = { lockClients: 0 };
 
 /** Limits that were not there when the script was written are the usual ones. */
 export function decodeScript(text: string): WrittenScript {
@@ -108,7 +110,8 @@ export function decodeScript(text: string): WrittenScript {
   const faults = new Map(Object.entries(plan.faults)) as Plan["faults"];
   const changes = new Map(Object.entries(plan.changes)) as Plan["changes"];
   const limits = withDefaults(plan.limits);
-  return { rule, mutant, script: { seed, plan: { ...FORMER_PLAN, ...plan, faults, changes, limits }, items } };
+  const watches = plan.watches == null ? null : { ...FORMER_WATCHES, ...plan.watches };
+  return { rule, mutant, script: { seed, plan: { ...FORMER_PLAN, ...plan, faults, changes, limits, watches }, items } };
 }
 
 function withDefaults(written: ReplicaLimits): ReplicaLimits {

@@ -613,7 +613,8 @@ export class Simulation {
       regions: this.#rules.memory.changes,
       erasures: this.#rules.memory.erasures,
       streams: this.#watchers?.streams ?? 0,
-      told: this.#rules.watches.told,
+      told: this.#rules.watches.told.key,
+      "told of locks": this.#rules.watches.told.lock,
       compacted: this.#rules.watches.compacted,
       snapshots: this.#reach.counts.get("replica.install.switched") ?? 0,
     };

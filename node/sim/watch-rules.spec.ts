@@ -1,6 +1,14 @@
 import { expect } from "chai";
-import { CoordinationError, DEFAULT_STATE_LIMITS, type KeyChange, scanHistory } from "../src/state/index.ts";
+import {
+  CoordinationError,
+  DEFAULT_STATE_LIMITS,
+  type KeyChange,
+  type LockChange,
+  scanHistory,
+} from "../src/state/index.ts";
 import { SharedChange, type WatchMessage } from "../src/watch/index.ts";
+import { acquireLock, createLock, releaseLock } from "../test/index.ts";
+import { LockRules } from "./lock-rules.ts";
 import { type SentStream, WatchRules } from "./watch-rules.ts";
 import { WitnessedLog } from "./witnessed-log.ts";
 
@@ -17,7 +25,7 @@ describe("the rules of watches", () => {
 
   /** Revisions 2 to 7: a key is written twice, deleted, and created anew; another one expires. */
   beforeEach(() => {
-    rules = new WatchRules();
+    rules = new WatchRules({ changed: [] });
     log = new WitnessedLog(rules, {
       ...DEFAULT_STATE_LIMITS,
       history: { ...DEFAULT_STATE_LIMITS.history, revisionsMax: 4 },
@@ -48,7 +56,7 @@ describe("the rules of watches", () => {
   }
 
   function opened(startRevision: number, prefix = "", floor = 0): SentStream {
-    const stream = { member: 1, prefix, startRevision, floor, next: 0 };
+    const stream: SentStream = { member: 1, about: "key", prefix, startRevision, floor, next: 0 };
     rules.onOpen(stream);
     return stream;
   }
@@ -80,7 +88,7 @@ describe("the rules of watches", () => {
     const now = opened(0, "", 7);
     rules.onMessage(now, { kind: "created", changes: [], revision: 7 });
     tell(created(20), 19, []);
-    expect(rules.told).to.be.above(100);
+    expect(rules.told.key).to.be.above(100);
     expect(rules.revision).to.equal(7);
   });
 
@@ -131,5 +139,81 @@ describe("the rules of watches", () => {
     };
     rules.onEnd(created(5), ends(5));
     broken("S37 a watch goes on behind what was told", () => rules.onEnd(created(5), ends(6)));
+  });
+
+  describe("of locks", () => {
+    /** Revisions 8 to 12: an exclusive lock and a read-write lock of one name, of which the first goes to the next. */
+    beforeEach(() => {
+      const locks = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax);
+      rules = new WatchRules(locks);
+      log = new WitnessedLog({
+        before: (command, state) => rules.before(command, state),
+        after: (executed, state) => {
+          locks.after(executed, state);
+          rules.after(executed, state);
+        },
+      });
+      log.ask(createLock());
+      log.ask(createLock({ rw: true }));
+      log.ask(createLock({ name: "other" }));
+      put("l", "a");
+      log.ask(acquireLock());
+      log.ask(acquireLock({ mode: "read" }));
+      log.ask(acquireLock({ waitMs: 60_000 }));
+      log.ask(releaseLock({ fencingToken: 6 }));
+      log.ask(acquireLock({ mode: "write", fencingToken: 7 }));
+      log.ask(acquireLock({ name: "other" }));
+    });
+
+    const LAST = 11;
+
+    function watched(startRevision: number, prefix = ""): SentStream {
+      const stream: SentStream = { member: 1, about: "lock", prefix, startRevision, floor: 0, next: 0 };
+      rules.onOpen(stream);
+      rules.onMessage(stream, { kind: "created", changes: [], revision: startRevision - 1 });
+      return stream;
+    }
+
+    const ofLocks = (from: number, to: number, prefix = ""): WatchMessage["changes"] => {
+      return changes(from, to, prefix).filter(({ change }) => change.about === "lock");
+    };
+
+    it("hold for what the history of the state tells, from each revision to each", () => {
+      expect([rules.revision, ofLocks(1, LAST).length]).to.deep.equal([LAST, 7]);
+      for (const prefix of ["", "l", "o", "z"]) {
+        for (let from = 1; from <= LAST; from++) {
+          for (let to = from; to <= LAST; to++) {
+            const stream = watched(from, prefix);
+            tell(stream, to, ofLocks(from, to, prefix));
+            tell(stream, LAST, ofLocks(to + 1, LAST, prefix));
+          }
+        }
+      }
+      expect(rules.told.lock).to.be.above(100);
+      expect(rules.told.key).to.equal(0);
+    });
+
+    it("S37: tell each change once, in order, whole, and leave none out", () => {
+      const all = ofLocks(1, LAST);
+      const rule = "S37 each change is told once, in order, and none is left out";
+      broken(rule, () => tell(watched(1), LAST, all.slice(1)));
+      broken(rule, () => tell(watched(1), LAST, all.toReversed()));
+      broken(rule, () => tell(watched(1), LAST, [...all, ...all]));
+      broken(rule, () => tell(watched(1, "o"), LAST, all));
+      // Half of the upgrade, which is one revision.
+      broken(rule, () => tell(watched(10), 10, ofLocks(10, 10).slice(1)));
+      broken(rule, () => {
+        const [first, ...rest] = all;
+        const { change, revision, tickMs } = first as SharedChange;
+        const twin = { ...change, rw: true, mode: "write" } as LockChange;
+        tell(watched(1), LAST, [new SharedChange(twin, revision, tickMs), ...rest]);
+      });
+    });
+
+    it("tell who watches locks of locks, and who watches keys of keys", () => {
+      const rule = "who watches keys is told of keys, and who watches locks of locks";
+      broken(rule, () => tell(watched(1), LAST, changes(1, LAST)));
+      broken(rule, () => tell(created(1), LAST, changes(1, LAST)));
+    });
   });
 });

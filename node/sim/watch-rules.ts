@@ -1,26 +1,21 @@
 /**
- * What watchers of keys must be told: the changes that the log has made, found by looking at the keys before and after
- * each command, apart from the history that members keep. What a member sends in a stream is compared with that at once.
+ * What watchers of keys and of locks must be told: the changes that the log has made, found apart from the history that
+ * members keep. What a member sends in a stream is compared with that at once.
  */
 
-import {
-  type ClientOperation,
-  type ClusterOperation,
-  type Command,
-  CoordinationError,
-  getKey,
-  type KeyChange,
-  readHistoryBounds,
-  type StateReader,
-  type StoredKey,
-} from "../src/state/index.ts";
-import type { WatchMessage } from "../src/watch/index.ts";
+import { type Command, type CoordinationError, readHistoryBounds, type StateReader } from "../src/state/index.ts";
+import type { WatchMessage, WatchRequest } from "../src/watch/index.ts";
+import { KeyChanges, wordsOfKeyChange } from "./key-changes.ts";
 import type { ExecutedCommand, Witness } from "./live-replay.ts";
+import { checkKept, lockChangesOf, wordsOfLockChange } from "./lock-changes.ts";
+import type { LockRules } from "./lock-rules.ts";
+import { MadeChanges } from "./made-changes.ts";
 import { must } from "./rule-violation.ts";
 
 /** A stream, as the member that serves it has sent it so far. */
 export interface SentStream {
   readonly member: number;
+  readonly about: WatchRequest["about"];
   readonly prefix: string;
   /** 0 = from when it was opened. */
   readonly startRevision: number;
@@ -30,25 +25,23 @@ export interface SentStream {
   next: number;
 }
 
-/** A change of a key, in words that compare. */
-interface Change {
-  readonly revision: number;
-  readonly key: string;
-  readonly words: string;
-}
-
 export class WatchRules implements Witness {
-  readonly #changes: Change[] = [];
-  /** Keys of the command that is being executed, as they were before it. */
-  #before = new Map<string, StoredKey | undefined>();
+  readonly #made = { key: new MadeChanges(), lock: new MadeChanges() };
+  readonly #keys = new KeyChanges();
+  readonly #locks: Pick<LockRules, "changed">;
   /** The greatest revision that the log has made. */
   #revision = 0;
   #compactRevision = 0;
-  #told = 0;
+  readonly #told = { key: 0, lock: 0 };
   #compacted = 0;
 
-  /** Changes that streams have told. */
-  get told(): number {
+  /** @param locks has looked at each command before. */
+  constructor(locks: Pick<LockRules, "changed">) {
+    this.#locks = locks;
+  }
+
+  /** Changes of keys, and of locks, that streams have told. */
+  get told(): Readonly<Record<WatchRequest["about"], number>> {
     return this.#told;
   }
 
@@ -66,36 +59,23 @@ export class WatchRules implements Witness {
     return this.#revision;
   }
 
-  before({ operation }: Command, state: StateReader): void {
-    this.#before = new Map(keysOf(operation).map((key) => [textOf(key), keyIn(state, key)]));
+  before(command: Command, state: StateReader): void {
+    this.#keys.before(command, state);
   }
 
   after(executed: ExecutedCommand, state: StateReader): void {
-    const { command, revision, revisionAfter } = executed;
-    this.#revision = revisionAfter;
-    let ends = 0;
-    for (const key of keysOf(command.operation)) {
-      const before = this.#before.get(textOf(key));
-      const now = keyIn(state, key);
-      if (now !== undefined && now.modRevision !== before?.modRevision) {
-        this.#add("put", now.modRevision, now, before ?? null);
-      } else if (now === undefined && before !== undefined) {
-        ends++;
-        const isDeleted = command.operation.kind === "delete-key";
-        const end = { ...before, modRevision: revision + ends, deadlineMs: 0 };
-        this.#add(isDeleted ? "delete" : "expire", end.modRevision, end, before);
-        // A key that is named twice ends once.
-        this.#before.delete(textOf(key));
-      }
+    const { kind } = executed.command.operation;
+    this.#revision = executed.revisionAfter;
+    this.#made.key.add(this.#keys.after(executed, state));
+    const { changed } = this.#locks;
+    if (changed.length > 0) {
+      const made = lockChangesOf(executed, changed);
+      checkKept(executed, state, made);
+      this.#made.lock.add(made);
     }
-    if (command.operation.kind === "trim-history" || command.operation.kind === "compact-history") {
+    if (kind === "trim-history" || kind === "compact-history") {
       this.#compactRevision = readHistoryBounds(state).compactRevision;
     }
-  }
-
-  #add(kind: KeyChange["kind"], revision: number, current: StoredKey, previous: StoredKey | null): void {
-    const key = textOf(current.key);
-    this.#changes.push({ revision, key, words: wordsOf(kind, current, previous) });
   }
 
   /** A stream was begun. */
@@ -105,8 +85,8 @@ export class WatchRules implements Witness {
 
   /** A member sends a message in a stream. */
   onMessage(stream: SentStream, { kind, revision, changes }: WatchMessage): void {
-    const { member, prefix, startRevision, floor, next } = stream;
-    const what = (): string => `m${member}: ${kind} up to ${revision} of "${prefix}" from ${next}`;
+    const { member, about, prefix, startRevision, floor, next } = stream;
+    const what = (): string => `m${member}: ${kind} up to ${revision} of ${about}s "${prefix}" from ${next}`;
     if (kind === "created") {
       const isFromNow = startRevision === 0 && revision >= floor && revision <= this.#revision;
       must(isFromNow || revision === startRevision - 1, "a watch begins where it was asked to", what);
@@ -117,22 +97,22 @@ export class WatchRules implements Witness {
     must(revision >= next - 1, "S37 what has been told is not told again", what);
     const isKnown = revision <= this.#revision || (changes.length === 0 && revision === next - 1);
     must(isKnown, "S37 nothing is told before it has happened", what);
-    const wanted = this.#between(prefix, next, revision);
-    const told = changes.map(({ change }) => {
-      must(change.about === "key", "who watches keys is told of keys", what);
-      return wordsOf(change.kind, change.current, change.previous);
+    const wanted = this.#made[about].between(prefix, next, revision);
+    const told = changes.map((shared) => {
+      must(shared.change.about === about, "who watches keys is told of keys, and who watches locks of locks", what);
+      return wordsOf(shared);
     });
     must(told.join("\n") === wanted.join("\n"), "S37 each change is told once, in order, and none is left out", () => {
       return `${what()}: ${told.join("; ")} instead of ${wanted.join("; ")}`;
     });
-    this.#told += changes.length;
+    this.#told[about] += changes.length;
     stream.next = revision + 1;
   }
 
   /** A member ends a stream, or does not begin it. */
-  onEnd({ member, prefix, startRevision, next }: SentStream, { reason, details }: CoordinationError): void {
+  onEnd({ member, about, prefix, startRevision, next }: SentStream, { reason, details }: CoordinationError): void {
     const from = Math.max(startRevision, next);
-    const what = (): string => `m${member}: ${reason} ${[...details]} of "${prefix}" from ${from}`;
+    const what = (): string => `m${member}: ${reason} ${[...details]} of ${about}s "${prefix}" from ${from}`;
     if (reason === "COMPACTED") {
       const compactRevision = Number(details.get("compact_revision"));
       const isGone = from < compactRevision && compactRevision <= this.#compactRevision;
@@ -142,66 +122,8 @@ export class WatchRules implements Witness {
       must(Number(details.get("resume_revision")) === from, "S37 a watch goes on behind what was told", what);
     }
   }
-
-  /** In words, what changed keys with the prefix from the one revision to the other, both included. */
-  #between(prefix: string, from: number, to: number): string[] {
-    let low = 0;
-    let high = this.#changes.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#changes[middle] as Change).revision < from) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    const words: string[] = [];
-    for (let at = low; at < this.#changes.length; at++) {
-      const change = this.#changes[at] as Change;
-      if (change.revision > to) {
-        break;
-      }
-      if (change.key.startsWith(prefix)) {
-        words.push(change.words);
-      }
-    }
-    return words;
-  }
 }
 
-/** The keys that a command names, all of one namespace in every run. */
-function keysOf(operation: ClientOperation | ClusterOperation): readonly Uint8Array[] {
-  switch (operation.kind) {
-    case "put-key":
-    case "delete-key":
-    case "compare-and-swap":
-      return [operation.key];
-    case "expire-keys":
-      return operation.keys.map(({ key }) => key);
-    default:
-      return [];
-  }
-}
-
-function keyIn(state: StateReader, key: Uint8Array): StoredKey | undefined {
-  try {
-    return getKey(state, "default", key);
-  } catch (error) {
-    if (error instanceof CoordinationError) {
-      return undefined;
-    }
-    throw error;
-  }
-}
-
-function wordsOf(kind: KeyChange["kind"], current: StoredKey, previous: StoredKey | null): string {
-  return `${kind} ${contentOf(current)}, before ${previous === null ? "nothing" : contentOf(previous)}`;
-}
-
-function contentOf({ key, value, modRevision, createRevision, version, deadlineMs }: StoredKey): string {
-  return `${textOf(key)}=${textOf(value)}@${modRevision} of ${createRevision} v${version} until ${deadlineMs}`;
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString();
+function wordsOf({ change, revision }: WatchMessage["changes"][number]): string {
+  return change.about === "key" ? wordsOfKeyChange(change) : wordsOfLockChange(change, revision);
 }

@@ -1,20 +1,22 @@
 /**
- * Watchers of keys at a simulated cluster: each reads one stream after the other, at any member, quickly or slowly, and
- * goes on behind what it was told last. What a member sends is judged when it is sent; what arrives, in which order and
- * when, goes into histories.
+ * Watchers of keys and of locks at a simulated cluster: each reads one stream after the other, at any member, quickly or
+ * slowly, and goes on behind what it was told last. What a member sends is judged when it is sent; what arrives, in which
+ * order and when, goes into histories.
  */
 
-import { type KeyContent, type WatchedChange, watchCheck } from "../history/index.ts";
-import { CoordinationError, type KeyChange, type StoredKey } from "../src/state/index.ts";
-import type { WatchMessage } from "../src/watch/index.ts";
+import { lockWatchCheck, type Watching, watchCheck } from "../history/index.ts";
+import { CoordinationError } from "../src/state/index.ts";
+import type { WatchMessage, WatchRequest } from "../src/watch/index.ts";
 import type { Calls } from "./calls.ts";
 import type { EventHeap } from "./event-heap.ts";
 import type { KeyHistory } from "./key-history.ts";
+import { type LockHistory, nameOutOfHistory } from "./lock-history.ts";
 import type { WatchPlan } from "./plan.ts";
 import type { Process } from "./process.ts";
 import { type RandomStream, streamOf } from "./random.ts";
 import type { Requests } from "./requests.ts";
 import { must } from "./rule-violation.ts";
+import { toldOfKey, toldOfLock } from "./told-changes.ts";
 import type { Trace } from "./trace.ts";
 import type { SentStream, WatchRules } from "./watch-rules.ts";
 
@@ -27,10 +29,13 @@ export interface WatchersOptions {
   readonly requests: Requests;
   readonly rules: WatchRules;
   readonly history: KeyHistory;
+  readonly lockHistory: LockHistory;
   readonly plan: WatchPlan;
   /** Processes that are up. */
   readonly processes: () => readonly Process[];
 }
+
+type About = WatchRequest["about"];
 
 /** What a watcher was told in one stream. */
 interface Told {
@@ -39,7 +44,7 @@ interface Told {
   readonly messages: {
     readonly kind: WatchMessage["kind"];
     readonly revision: number;
-    readonly changes: readonly WatchedChange[];
+    readonly changes: WatchMessage["changes"];
     readonly atMs: number;
   }[];
   compactRevision?: number;
@@ -58,6 +63,7 @@ interface Stream {
 
 interface Watcher {
   readonly id: number;
+  readonly about: About;
   readonly prefix: string;
   readonly progressIntervalMs: number;
   /** What the present decisions follow from. */
@@ -71,7 +77,10 @@ interface Watcher {
   readonly streams: Told[];
 }
 
-const PREFIXES = ["", "", "key-", "key-0", "guarded-", "none"];
+const PREFIXES: Readonly<Record<About, readonly string[]>> = {
+  key: ["", "", "key-", "key-0", "guarded-", "none"],
+  lock: ["", "", "lock-", "lock-0", "lock-1", "none"],
+};
 const INTERVALS_MS = [100, 300, 1_000];
 const OPEN_MS = 3_000;
 const WAY_MS = 2;
@@ -150,13 +159,35 @@ export class Watchers {
 
   /** Raises a RuleViolation if the watchers were told what no cluster could have told them. */
   check(driftShare: number): void {
-    const { rules, history } = this.#options;
-    const watchings = [...this.#watchers.values()].map(({ id, prefix, streams }) => {
-      return { client: `w${id}`, prefix, streams };
-    });
+    const { rules, history, lockHistory } = this.#options;
     const limits = { clockDrift: driftShare, clockResolutionMs: 1, compactRevisionMax: rules.compactRevision };
-    const wrong = watchCheck(watchings, history.operations, limits);
+    const ofKeys = this.#watchings("key", ({ change }) => (change.about === "key" ? [toldOfKey(change)] : []));
+    const ofLocks = this.#watchings("lock", ({ change, revision }) => {
+      return change.about === "lock" ? [toldOfLock(change, revision)] : [];
+    });
+    const wrong = [
+      ...watchCheck(ofKeys, history.operations, limits),
+      ...(ofLocks.length === 0
+        ? []
+        : lockWatchCheck(ofLocks, lockHistory.records, { ...limits, nameOf: nameOutOfHistory })),
+    ];
     must(wrong.length === 0, "history: watchers could have been told so", () => wrong.join("\n"));
+  }
+
+  /** What watchers of keys or of locks were told, each change as the oracle knows it. */
+  #watchings<Change>(
+    about: About,
+    toldOf: (shared: WatchMessage["changes"][number]) => readonly Change[],
+  ): readonly Watching<Change>[] {
+    return [...this.#watchers.values()]
+      .filter((watcher) => watcher.about === about)
+      .map(({ id, prefix, streams }) => {
+        const inWords = streams.map(({ messages, ...stream }) => {
+          const told = messages.map((message) => ({ ...message, changes: message.changes.flatMap(toldOf) }));
+          return { ...stream, messages: told };
+        });
+        return { client: `w${id}`, prefix, streams: inWords };
+      });
   }
 
   #watcherOf(id: number, draw: number): Watcher {
@@ -165,10 +196,12 @@ export class Watchers {
       return known;
     }
     const random = streamOf(draw);
-    const { revision } = this.#options.rules;
+    const { rules, plan } = this.#options;
+    const { revision } = rules;
+    const about = id > plan.clients ? "lock" : "key";
     const watcher: Watcher = {
-      ...{ id, random, isOpening: false, stream: null, streams: [] },
-      prefix: random.pick(PREFIXES) ?? "",
+      ...{ id, about, random, isOpening: false, stream: null, streams: [] },
+      prefix: random.pick(PREFIXES[about]) ?? "",
       progressIntervalMs: random.pick(INTERVALS_MS) ?? 1_000,
       takeMs: random.between(0, 5),
       // From now on, from far back, or from what has not happened yet.
@@ -195,7 +228,7 @@ export class Watchers {
     const startMs = this.#options.heap.nowMs;
     calls.call<Stream | CoordinationError>(
       process,
-      `watch "${watcher.prefix}" from ${watcher.next}`,
+      `watch ${watcher.about}s "${watcher.prefix}" from ${watcher.next}`,
       OPEN_MS,
       (deadlineMs, done) => {
         process.replica.readBarrier(deadlineMs, (error) => {
@@ -228,18 +261,18 @@ export class Watchers {
   /** The stream, or why there is none. */
   #openAt(watcher: Watcher, process: Process, floor: number, startMs: number): Stream | CoordinationError {
     const { heap, rules, trace } = this.#options;
-    const { prefix, progressIntervalMs, next: startRevision } = watcher;
+    const { about, prefix, progressIntervalMs, next: startRevision } = watcher;
     const told: Told = { startRevision, startMs, messages: [] };
     const stream: Stream = { process, told, isOver: false, arrivesMs: heap.nowMs, close: () => undefined };
-    const sent: SentStream = { member: process.memberId, prefix, startRevision, floor, next: 0 };
+    const sent: SentStream = { member: process.memberId, about, prefix, startRevision, floor, next: 0 };
     trace.say(process.memberId, "is watched", [watcher.id, startRevision], () => {
-      return `by w${watcher.id}: "${prefix}" from ${startRevision}`;
+      return `by w${watcher.id}: ${about}s "${prefix}" from ${startRevision}`;
     });
     rules.onOpen(sent);
     const asked = { namespace: "default", prefix: Buffer.from(prefix), startRevision, progressIntervalMs };
     try {
       stream.close = process.watchHub.open(
-        { about: "key", ...asked },
+        { about, ...asked },
         {
           send: (message, taken) => {
             rules.onMessage(sent, message);
@@ -301,11 +334,7 @@ export class Watchers {
     trace.say(memberId, "has told", [watcher.id, revision, changes.length], () => {
       return `w${watcher.id} ${kind} up to ${revision}: ${changes.length} changes`;
     });
-    const told = changes.map(({ change }) => {
-      must(change.about === "key", "who watches keys is told of keys", () => `w${watcher.id}: ${change.kind}`);
-      return toldOf(change);
-    });
-    stream.told.messages.push({ kind, revision, changes: told, atMs: heap.nowMs });
+    stream.told.messages.push({ kind, revision, changes, atMs: heap.nowMs });
     watcher.next = revision + 1;
     heap.after(random.exponential(watcher.takeMs), () => loop.arrive(taken));
   }
@@ -328,17 +357,4 @@ export class Watchers {
       watcher.next = compactRevision;
     }
   }
-}
-
-function toldOf({ kind, current, previous }: KeyChange): WatchedChange {
-  const content = contentOf(current);
-  return { kind, key: textOf(current.key), content, previous: previous === null ? null : contentOf(previous) };
-}
-
-function contentOf({ value, createRevision, modRevision, version }: StoredKey): KeyContent {
-  return { value: textOf(value), createRevision, modRevision, version };
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString();
 }

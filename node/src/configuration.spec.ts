@@ -39,6 +39,7 @@ describe("parseConfiguration", () => {
       limits: DEFAULT_RATE_LIMITS,
       untilStdinEnds: false,
       logLevel: "info",
+      slowRequestMs: 1_000,
     });
   });
 

@@ -43,6 +43,8 @@ export interface Configuration {
   /** Stop when standard input ends, so that the process ends with the one that started it. */
   readonly untilStdinEnds: boolean;
   readonly logLevel: LogLevel;
+  /** Requests that take at least so many milliseconds are logged; 0 = none is for that. */
+  readonly slowRequestMs: number;
 }
 
 export interface PeeringConfiguration {
@@ -89,6 +91,7 @@ interface Flags {
   readonly rateLimit: RateLimits;
   readonly untilStdinEnds: boolean;
   readonly logLevel: LogLevel;
+  readonly slowRequestMs: number;
 }
 
 /** What stands for all addresses of this machine. */
@@ -107,6 +110,8 @@ const RATE_LIMIT_NAMES: ReadonlyMap<string, keyof RateLimits> = new Map([
   ["login-requests", "loginRequests"],
   ["login-failures", "loginFailures"],
 ]);
+/** Far above what a healthy cluster needs, and below the shortest common deadline. */
+const SLOW_REQUEST_MS = 1_000;
 
 /** The configuration of these arguments. Raises UsageError; null if only help or version was asked for. */
 export function parseConfiguration(args: readonly string[], version: string): Configuration | null {
@@ -147,7 +152,13 @@ export function parseConfiguration(args: readonly string[], version: string): Co
       DEFAULT_RATE_LIMITS,
     )
     .option("--until-stdin-ends", "stop when standard input ends", false)
-    .addOption(new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default("info"));
+    .addOption(new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default("info"))
+    .option(
+      "--slow-request-ms <ms>",
+      "log requests that take at least so many milliseconds; 0 = none",
+      parseMilliseconds,
+      SLOW_REQUEST_MS,
+    );
   return parseArguments(program, args) ? configurationOf(program.opts<Flags>()) : null;
 }
 
@@ -175,6 +186,7 @@ function configurationOf(flags: Flags): Configuration {
     limits: flags.rateLimit,
     untilStdinEnds: flags.untilStdinEnds,
     logLevel: flags.logLevel,
+    slowRequestMs: flags.slowRequestMs,
   };
 }
 
@@ -263,6 +275,13 @@ function parseAddress(text: string): string {
     throw new InvalidArgumentError("Others cannot dial port 0.");
   }
   return text;
+}
+
+function parseMilliseconds(text: string): number {
+  if (!/^[0-9]{1,9}$/.test(text)) {
+    throw new InvalidArgumentError("It must be a whole number of milliseconds.");
+  }
+  return Number(text);
 }
 
 function collectSeed(text: string, seeds: readonly string[]): readonly string[] {

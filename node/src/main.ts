@@ -5,12 +5,14 @@
 import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Access } from "./access/index.ts";
-import { AdminServer, PublicServer } from "./api/grpc/index.ts";
-import { createHealthApplication, createHttpApplication, httpLimiters } from "./api/http/index.ts";
+import { AdminServer, CallObserver, PublicServer } from "./api/grpc/index.ts";
+import { createHealthApplication, createHttpApplication, httpLimiters, RequestObserver } from "./api/http/index.ts";
+import { memberMetrics } from "./api/metrics/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
 import { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts";
 import { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
+import { memberHealth } from "./member-health.ts";
 import { JoinTokenFile } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
 import {
@@ -23,21 +25,12 @@ import {
 } from "./replica/index.ts";
 import { CoordinationError } from "./state/index.ts";
 import { measureDisk } from "./storage/index.ts";
-import {
-  BEAT_INTERVAL_MS,
-  createLogger,
-  createMetrics,
-  EventLoopDelay,
-  Health,
-  type Logger,
-} from "./telemetry/index.ts";
+import { BEAT_INTERVAL_MS, createLogger, EventLoopDelay, type Logger, RequestLog } from "./telemetry/index.ts";
 
 /** Calls that run when the member is told to stop are finished for at most this long, in milliseconds (S47). */
 const DRAIN_MS = 10_000;
 /** A leader that stops gives the leadership away first, for which it has at most this long, in milliseconds. */
 const HAND_OVER_MS = 5_000;
-/** A member whose event loop is this late, in milliseconds, is not ready. */
-const LOOP_LAG_MS_MAX = 100;
 /** How often health is looked at for the gRPC health service, in milliseconds. */
 const HEALTH_INTERVAL_MS = 50;
 
@@ -49,19 +42,24 @@ interface Running {
 }
 
 async function start(configuration: Configuration, version: string, logger: Logger): Promise<Running> {
+  // All of it may be told: secrets come in files, of which it has the names.
+  logger.info({ version, node: process.version, pid: process.pid, configuration }, "starting");
   const member = await openMember(configuration, version, logger);
   const access = new Access(replicatedState(member), systemClock);
   const health = memberHealth(member, () => stopping);
-  const reportBug = (error: unknown): void => {
+  const reportBug = (error: unknown, requestId: string): void => {
     if (error instanceof InvariantViolation) {
       die(logger, error);
     }
-    logger.error({ err: error }, "a request failed because of a bug");
+    logger.error({ err: error, requestId }, "a request failed because of a bug");
   };
   const { limits } = configuration;
   const tls = await openTls(configuration.tls, logger);
   warnOfPlainText(configuration, logger);
-  const edge = { access, health, clock: systemClock, limiters: httpLimiters(limits, systemClock), reportBug };
+  const { monotonicMs } = systemClock;
+  const requestLog = new RequestLog(logger, configuration.slowRequestMs, monotonicMs);
+  const calls = new CallObserver(requestLog, monotonicMs);
+  const requests = new RequestObserver(requestLog, monotonicMs);
   const { peer, grpc } = configuration;
   const listening = new Map<string, string>();
   const peerPort = await bound("--peer", peer, () => member.listenForPeers(peer.host, peer.port));
@@ -69,20 +67,26 @@ async function start(configuration: Configuration, version: string, logger: Logg
     listening.set("peer", formatListen({ ...peer, port: peerPort }));
   }
   const publicServer = new PublicServer({
-    member,
-    access,
-    limits,
-    clock: systemClock,
-    scheduler: systemScheduler,
-    logger,
+    ...{ member, access, limits, logger, observer: calls },
+    ...{ clock: systemClock, scheduler: systemScheduler },
   });
+  const metrics = memberMetrics(
+    {
+      process: { version, eventLoopDelay: measuredEventLoop() },
+      ...{ health, raft: member, storage: member, state: member },
+      ...{ watch: publicServer.watches, grpc: calls, http: requests },
+    },
+    monotonicMs,
+  );
+  const limiters = httpLimiters(limits, systemClock);
+  const edge = { access, health, metrics, limiters, clock: systemClock, reportBug };
   const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc), tls));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
-  const http = await listenHttp(createHttpApplication(edge), "--http", configuration.http, tls);
+  const http = await listenHttp(requests.observed(createHttpApplication(edge)), "--http", configuration.http, tls);
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {
-    const application = createHealthApplication({ ...edge, metrics: memberMetrics() });
+    const application = requests.observed(createHealthApplication(edge));
     const server = await listenHttp(application, "--health", configuration.health, null);
     others.push(server);
     listening.set("health", server.address);
@@ -96,7 +100,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   member.introduce(address);
   if (configuration.admin !== null && configuration.adminTokenFile !== null) {
     const { admin, adminTokenFile: tokenFile } = configuration;
-    const server = new AdminServer({ member, tokenFile, address, clock: systemClock, logger });
+    const server = new AdminServer({ member, tokenFile, address, clock: systemClock, logger, observer: calls });
     const port = await bound("--admin", admin, () => server.listen(formatListen(admin), tls));
     others.push(server);
     listening.set("admin", formatListen({ ...admin, port }));
@@ -210,32 +214,11 @@ function replicatedState(member: Member) {
   };
 }
 
-function memberHealth(member: Member, isStopping: () => boolean): Health {
-  const serving = (): string | null => {
-    if (member.replica === null) {
-      return `the member is ${member.state}`;
-    }
-    return member.replica.status().isServing ? null : "no leader with a quorum";
-  };
-  const loop = (): string | null => {
-    const lagMs = member.replica?.status().loopLagMs ?? 0;
-    return lagMs > LOOP_LAG_MS_MAX ? `the event loop was ${Math.round(lagMs)} ms late` : null;
-  };
-  return new Health(
-    new Map([["event-loop", () => null]]),
-    new Map([
-      ["serving", serving],
-      ["event-loop", loop],
-      ["draining", () => (isStopping() ? "the member is stopping" : null)],
-    ]),
-  );
-}
-
-/** What the member tells Prometheus; it is measured from now on. */
-function memberMetrics(): ReturnType<typeof createMetrics> {
+/** How late the event loop of this process is, from now on. */
+function measuredEventLoop(): EventLoopDelay {
   const eventLoopDelay = new EventLoopDelay(systemClock.monotonicMs);
   setInterval(() => eventLoopDelay.beat(), BEAT_INTERVAL_MS).unref();
-  return createMetrics(eventLoopDelay);
+  return eventLoopDelay;
 }
 
 async function stop({ member, publicServer, others }: Running): Promise<void> {

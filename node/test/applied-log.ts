@@ -24,6 +24,7 @@ import {
   encodeCommand,
   encodeFounding,
   type Founding,
+  type HttpOperation,
   type Outcome,
   type Principal,
   type Progress,
@@ -166,6 +167,44 @@ export class AppliedLog {
   /** Applies a client's operation, which must be refused, and returns the refusal. */
   refusal(operation: ClientOperation, asking: Asking = {}): CoordinationError {
     const { answer } = this.execute(operation, asking);
+    if (answer instanceof CoordinationError) {
+      return answer;
+    }
+    throw new Error(`${operation.kind} was not refused`);
+  }
+
+  /** Applies what somebody asks for by HTTP. */
+  executeHttp(operation: HttpOperation, principal: Principal = OWNER): Outcome {
+    const outcome = this.append(EntryType.Command, encodeCommand({ principal, request: null, operation }));
+    invariant(outcome !== null, "what comes by HTTP has an outcome");
+    return outcome;
+  }
+
+  /** The same: the result or the refusal. */
+  ask<Kind extends HttpOperation["kind"]>(
+    operation: Extract<HttpOperation, { readonly kind: Kind }>,
+    principal: Principal = OWNER,
+  ): ResultOf<Kind> | CoordinationError {
+    const { answer } = this.executeHttp(operation, principal);
+    invariant(answer instanceof CoordinationError || answer.kind === operation.kind, "a result is of its operation");
+    return answer as ResultOf<Kind> | CoordinationError;
+  }
+
+  /** The same, which must succeed. */
+  httpResult<Kind extends HttpOperation["kind"]>(
+    operation: Extract<HttpOperation, { readonly kind: Kind }>,
+    principal: Principal = OWNER,
+  ): ResultOf<Kind> {
+    const answer = this.ask(operation, principal);
+    if (answer instanceof CoordinationError) {
+      throw answer;
+    }
+    return answer;
+  }
+
+  /** The same, which must be refused. */
+  httpRefusal(operation: HttpOperation, principal: Principal = OWNER): CoordinationError {
+    const { answer } = this.executeHttp(operation, principal);
     if (answer instanceof CoordinationError) {
       return answer;
     }

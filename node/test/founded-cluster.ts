@@ -102,11 +102,12 @@ export class FoundedCluster {
     this.#writeRowOf(this.apiKeyId, [
       ...[textField(apiKey.apiKeyId), textField(apiKey.userId), textField(apiKey.name), textField(apiKey.prefix)],
       ...[apiKey.sha256, uint(8, apiKey.createdAtMs), uint(8, apiKey.expiresAtMs), uint(8, apiKey.revokedAtMs)],
+      uint(8, apiKey.lastUsedAtMs),
     ]);
     expectSame(readApiKey(this.state, this.apiKeyId), apiKey);
   }
 
-  /** Takes away the row whose key ends with the text, and returns what puts it back. */
+  /** Takes away the row whose key is the text behind the letter of its table, and returns what puts it back. */
   removeRowOf(text: string): () => void {
     const key = this.#keyOf(text);
     const value = this.state.get(key) as Uint8Array;
@@ -119,16 +120,16 @@ export class FoundedCluster {
   }
 
   #keyOf(text: string): Uint8Array {
-    const suffix = Buffer.from(text);
+    const id = Buffer.from(text);
     const keys: Uint8Array[] = [];
     this.state.scan(new Uint8Array(0), Uint8Array.of(0xff), ({ key }) => {
-      if (Buffer.from(key.subarray(-suffix.length)).equals(suffix)) {
+      if (Buffer.from(key.subarray(1)).equals(id)) {
         keys.push(key);
       }
       return true;
     });
     const [key] = keys;
-    invariant(key !== undefined && keys.length === 1, "exactly one row's key ends with the text");
+    invariant(key !== undefined && keys.length === 1, "exactly one row has the text as its key");
     return key;
   }
 }

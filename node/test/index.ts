@@ -1,3 +1,5 @@
+export { createApiKey, createUser, TOKEN_LIFETIME_MS, TOKEN_SHA256, updateUser } from "./accounts.ts";
+export { AppliedEventLog, appended, NO_SETTINGS } from "./applied-event-log.ts";
 export { ANNA, AppliedLock, acquireLock, addUser, BEN, createLock, NAMED, releaseLock, said } from "./applied-lock.ts";
 export { AppliedLog, type Asking, applyRows, dumpOf, FOUNDING, machineOver, OWNER, requestOf } from "./applied-log.ts";
 export { AppliedReplica } from "./applied-replica.ts";

@@ -2,6 +2,7 @@
 
 import { EDGE_MUTANTS } from "./edge.ts";
 import { LOCK_MUTANTS } from "./locks.ts";
+import { EVENT_LOG_MUTANTS } from "./logs.ts";
 import { MEMORY_MUTANTS } from "./memory.ts";
 import type { Mutant } from "./mutant.ts";
 import { PEER_MUTANTS } from "./peers.ts";
@@ -22,6 +23,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...STATE_MUTANTS,
   ...LOCK_MUTANTS,
   ...MEMORY_MUTANTS,
+  ...EVENT_LOG_MUTANTS,
   ...WATCH_MUTANTS,
   ...PEER_MUTANTS,
   ...EDGE_MUTANTS,

@@ -1,4 +1,4 @@
-/** Bugs in watches of keys, and in the history of changes that they read. */
+/** Bugs in watches of keys and of locks, and in the history of changes that they read. */
 
 import type { Mutant } from "./mutant.ts";
 
@@ -94,5 +94,45 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     replace: `  if (kind === "delete") {
     recordChanges(context, revision, [{ about: "key", kind, namespace, current, previous: stored }]);
   }`,
+  },
+  {
+    name: "release-told-after-whom-it-lets-in",
+    pitfall: "S37",
+    file: "state/lock-grants.ts",
+    find: `  const revision = context.nextRevision();
+  const changes = holds`,
+    replace: `  if (reason === "normal") {
+    grantWaiting(context, lock);
+  }
+  const revision = context.nextRevision();
+  const changes = holds`,
+  },
+  {
+    name: "upgrade-told-before-what-it-ends",
+    pitfall: "S37",
+    file: "state/lock-grants.ts",
+    find: '[released, changeOf(lock, hold, "acquired", "upgraded")]',
+    replace: '[changeOf(lock, hold, "acquired", "upgraded"), released]',
+  },
+  {
+    name: "one-of-several-ended-holds-told",
+    pitfall: "S37",
+    file: "state/lock-grants.ts",
+    find: '  const changes = holds.map((hold) => changeOf(lock, hold, "released", reason));',
+    replace: '  const changes = holds.slice(0, 1).map((hold) => changeOf(lock, hold, "released", reason));',
+  },
+  {
+    name: "change-told-of-the-twin-of-a-lock",
+    pitfall: "S37",
+    file: "state/changes.ts",
+    find: 'rw: mode !== "exclusive", name, owner',
+    replace: 'rw: mode === "write", name, owner',
+  },
+  {
+    name: "watchers-of-locks-not-woken",
+    pitfall: "S37",
+    file: "watch/watch-hub.ts",
+    find: "      this.#indexes[change.about].visit(",
+    replace: "      this.#indexes.key.visit(",
   },
 ];

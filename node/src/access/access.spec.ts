@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { SingleReplica } from "../../test/harness/index.ts";
 import { FoundedCluster, type FoundingSecrets, foundingSecrets, refused } from "../../test/index.ts";
 import { CoordinationError, type Need, type Role, readCluster, readSigningKeys } from "../state/index.ts";
 import { Access } from "./access.ts";
@@ -374,6 +375,13 @@ describe("Access", () => {
         expect(claims.expiresAtSecs - claims.issuedAtSecs).to.equal(given);
       });
     }
+
+    it("gives what the setting says for no wish, and no more than can be asked for", async () => {
+      const values = [{ name: "token.lifetime_secs", value: "120" }];
+      new SingleReplica(cluster).lead({ kind: "put-settings", values, ifRevision: 0, subject: "admin", request: null });
+      expect((await claimsFor(null)).expiresInSecs).to.equal(120);
+      expect((await claimsFor(3600)).expiresInSecs).to.equal(3600);
+    });
 
     it("never gives more than the key has left", async () => {
       cluster.changeApiKey({ expiresAtMs: cluster.clock.wall + 90_000 });

@@ -10,7 +10,6 @@
  * synchronous and costs no promise.
  */
 
-import { randomUUID } from "node:crypto";
 import type { CryptoKey } from "jose";
 import { invariant } from "../raft/index.ts";
 import type { Clock } from "../replica/index.ts";
@@ -22,10 +21,8 @@ import {
   readApiKeyByPrefix,
   readCluster,
   readSigningKey,
-  readSigningKeys,
   readUser,
   refusalOf,
-  roleAccess,
 } from "../state/index.ts";
 import { apiKeyPrefix, matchesApiKey } from "./api-key.ts";
 import { bearerToken } from "./authorization-header.ts";
@@ -33,19 +30,10 @@ import { type Caller, callerOf } from "./caller.ts";
 import { claimsOf, isExpired } from "./claims.ts";
 import { type ReplicatedState, readBarrier } from "./replicated-state.ts";
 import { SigningRing } from "./signing-ring.ts";
-import { signToken, verifySignature } from "./token.ts";
+import { verifySignature } from "./token.ts";
 import { TokenCache } from "./token-cache.ts";
+import { type IssuedToken, issueToken } from "./token-issuer.ts";
 
-/** What an API key was exchanged for. */
-export interface IssuedToken {
-  readonly accessToken: string;
-  /** From now, in whole seconds; the truth, whatever was asked for. */
-  readonly expiresInSecs: number;
-}
-
-const LIFETIME_SECS_DEFAULT = 3_600;
-const LIFETIME_SECS_MAX = 86_400;
-const MS_PER_SECOND = 1000;
 /** Compared with where there is no such key, so that an unknown one costs the time of a known one. */
 const NO_SHA256 = new Uint8Array(32);
 
@@ -106,9 +94,9 @@ export class Access {
 
   /**
    * A token for the API key, or null if the key is unknown, revoked or expired or its user may not sign in: alike, and
-   * decided after a read barrier. The lifetime is what was asked for, by default 3,600 s, cut off at 86,400 s and at the
-   * key's own expiry. Raises BAD_FIELD unless `expiresInSecs` is null or a whole number from 1, and what the barrier
-   * raises; `deadlineMs` (monotonic clock) bounds it.
+   * decided after a read barrier. The lifetime is what was asked for, by default what the setting token.lifetime_secs
+   * says, cut off at 86,400 s and at the key's own expiry. Raises BAD_FIELD unless `expiresInSecs` is null or a whole
+   * number from 1, and what the barrier raises; `deadlineMs` (monotonic clock) bounds it.
    */
   async exchangeApiKey(apiKey: string, expiresInSecs: number | null, deadlineMs: number): Promise<IssuedToken | null> {
     if (expiresInSecs !== null && (!Number.isInteger(expiresInSecs) || expiresInSecs < 1)) {
@@ -133,28 +121,8 @@ export class Access {
     if (user === undefined || refusalOf(state, principal, null, wallMs) !== null) {
       return null;
     }
-    const issuedAtSecs = Math.floor(wallMs / MS_PER_SECOND);
-    const keyExpiresAtSecs = record.expiresAtMs === 0 ? Infinity : Math.floor(record.expiresAtMs / MS_PER_SECOND);
-    const lifetimeSecs = Math.min(expiresInSecs ?? LIFETIME_SECS_DEFAULT, LIFETIME_SECS_MAX);
-    const expiresAtSecs = Math.min(issuedAtSecs + lifetimeSecs, keyExpiresAtSecs);
-    if (expiresAtSecs <= issuedAtSecs) {
-      return null;
-    }
-    const [signingKey] = readSigningKeys(state);
-    invariant(signingKey !== undefined, "a cluster with API keys has a signing key");
-    const claims = {
-      subject: user.userId,
-      issuedAtSecs,
-      expiresAtSecs,
-      namespaces: user.namespaces,
-      access: roleAccess(user.role),
-      role: user.role,
-      tokenId: randomUUID(),
-      apiKeyId: record.apiKeyId,
-    };
-    const privateKey = await this.#ring.privateKey(signingKey);
-    const accessToken = await signToken(claims, this.#requireClusterId(), signingKey.kid, privateKey);
-    return { accessToken, expiresInSecs: expiresAtSecs - issuedAtSecs };
+    const { apiKeyId, expiresAtMs: keyExpiresAtMs } = record;
+    return issueToken(state, this.#ring, this.#clock, { user, apiKeyId, keyExpiresAtMs, expiresInSecs });
   }
 
   async #authenticateNew(token: string, deadlineMs: number): Promise<Caller> {

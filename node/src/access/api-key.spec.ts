@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect } from "chai";
-import { apiKeyPrefix, apiKeySha256, generateApiKey, matchesApiKey } from "./api-key.ts";
+import { apiKeyPrefix, apiKeySha256, createApiKeyMaterial, generateApiKey, matchesApiKey } from "./api-key.ts";
 
 const KEY = `qk_0aZ9bY8c_${"x".repeat(43)}`;
 
@@ -51,5 +51,13 @@ describe("API keys", () => {
     expect(matchesApiKey(KEY.replace(/x$/, "y"), sha256)).to.equal(false);
     expect(matchesApiKey(KEY.replace("qk_0", "qk_1"), sha256)).to.equal(false);
     expect(matchesApiKey("", sha256)).to.equal(false);
+  });
+
+  it("come with what is stored of them, and with an id of their own", () => {
+    const { apiKey, apiKeyId, prefix, sha256 } = createApiKeyMaterial();
+    expect(apiKeyPrefix(apiKey)).to.equal(prefix);
+    expect(matchesApiKey(apiKey, sha256)).to.equal(true);
+    expect(apiKeyId).to.match(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    expect(createApiKeyMaterial().apiKeyId).not.to.equal(apiKeyId);
   });
 });

@@ -5,13 +5,29 @@
  * nothing to guess, so no slow hash is needed.
  */
 
-import { createHash, randomInt, timingSafeEqual } from "node:crypto";
+import { createHash, randomInt, randomUUID, timingSafeEqual } from "node:crypto";
 
 const SCHEME = "qk_";
 const ID_LENGTH = 8;
 const SECRET_LENGTH = 43;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const API_KEY = new RegExp(`^(${SCHEME}[0-9A-Za-z]{${ID_LENGTH}})_[0-9A-Za-z]{${SECRET_LENGTH}}$`);
+
+/** A new API key, and what is stored of it. */
+export interface ApiKeyMaterial {
+  /** In plaintext; shown once and kept nowhere. */
+  readonly apiKey: string;
+  readonly apiKeyId: string;
+  readonly prefix: string;
+  readonly sha256: Uint8Array;
+}
+
+/** A new API key with an id of its own. */
+export function createApiKeyMaterial(): ApiKeyMaterial {
+  const apiKey = generateApiKey();
+  const prefix = apiKey.slice(0, SCHEME.length + ID_LENGTH);
+  return { apiKey, apiKeyId: randomUUID(), prefix, sha256: apiKeySha256(apiKey) };
+}
 
 /** A new API key. */
 export function generateApiKey(): string {

@@ -1,10 +1,16 @@
-export { Access, type IssuedToken } from "./access.ts";
-export { generateApiKey } from "./api-key.ts";
+export { Access } from "./access.ts";
+export { createApiKeyMaterial, generateApiKey } from "./api-key.ts";
 export { bearerToken } from "./authorization-header.ts";
 export type { Caller } from "./caller.ts";
 export type { Claims } from "./claims.ts";
+export { requireEmail } from "./email.ts";
 export { createFounding, type FoundingRequest } from "./founding.ts";
+export { type LoginOutcome, Logins } from "./login.ts";
 export { type Listing, openPageToken, sealPageToken } from "./page-token.ts";
+export { hashPassword, requirePassword } from "./password.ts";
 export { RateLimiter, retryAfterMs } from "./rate-limiter.ts";
 export { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./rate-limits.ts";
 export type { ReplicatedState } from "./replicated-state.ts";
+export { generateSigningKey } from "./signing-ring.ts";
+export type { IssuedToken } from "./token-issuer.ts";
+export { createVerificationToken, openVerification, VERIFICATION_LIFETIME_MS } from "./verification.ts";

@@ -14,9 +14,10 @@ import { CoordinationError, readPageTokenKey, type StateReader } from "../state/
 
 /** The listing that a page token belongs to. */
 export interface Listing {
-  readonly of: "keys" | "regions";
+  readonly of: "keys" | "regions" | "logs" | "api-keys" | "users";
+  /** Of accounts: whose they are, "" = everybody's. */
   readonly namespace: string;
-  /** UTF-8 bytes; regions have none. */
+  /** UTF-8 bytes; regions and accounts have none. */
   readonly prefix: Uint8Array;
 }
 
@@ -26,24 +27,29 @@ const KEY_OFFSET = 1 + MAC_BYTES;
 /** Keys have at most 1,024 bytes; whatever is longer is no token of ours and not worth decoding. */
 const TEXT_LENGTH_MAX = 2048;
 
-/** The token by which the listing goes on after `lastKey`: UTF-8 bytes, or the id of a region. The cluster must be founded. */
+/** The token by which the listing goes on after `lastKey`: UTF-8 bytes, the id of a region, or a row. The cluster must be founded. */
 export function sealPageToken(reader: StateReader, listing: Listing, lastKey: Uint8Array): string {
   return Buffer.concat([Uint8Array.of(FORMAT), macOf(reader, listing, lastKey), lastKey]).toString("base64url");
 }
 
-/** The last key of the page before. Raises BAD_FIELD unless the token was made for this listing. */
-export function openPageToken(reader: StateReader, listing: Listing, token: string): Uint8Array {
+/** The last key of the page before. Raises BAD_FIELD, naming the field, unless the token was made for this listing. */
+export function openPageToken(
+  reader: StateReader,
+  listing: Listing,
+  token: string,
+  field: string = "page_token",
+): Uint8Array {
   if (token.length > TEXT_LENGTH_MAX) {
-    throw badToken();
+    throw badToken(field);
   }
   const bytes = Buffer.from(token, "base64url");
   // Decoding skips what is not base64url: only the one text that encodes these bytes is the token.
   if (bytes.length <= KEY_OFFSET || bytes[0] !== FORMAT || bytes.toString("base64url") !== token) {
-    throw badToken();
+    throw badToken(field);
   }
   const lastKey = bytes.subarray(KEY_OFFSET);
   if (!timingSafeEqual(bytes.subarray(1, KEY_OFFSET), macOf(reader, listing, lastKey))) {
-    throw badToken();
+    throw badToken(field);
   }
   return lastKey;
 }
@@ -61,8 +67,8 @@ function macOf(reader: StateReader, listing: Listing, lastKey: Uint8Array): Buff
   return mac.digest();
 }
 
-function badToken(): CoordinationError {
-  return new CoordinationError("BAD_FIELD", "page_token was not made for this listing", {
-    details: new Map([["field", "page_token"]]),
+function badToken(field: string): CoordinationError {
+  return new CoordinationError("BAD_FIELD", `${field} was not made for this listing`, {
+    details: new Map([["field", field]]),
   });
 }

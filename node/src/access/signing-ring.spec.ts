@@ -1,5 +1,7 @@
 import { expect } from "chai";
-import { generateSigningKey, SigningRing } from "./signing-ring.ts";
+import { calculateJwkThumbprint, type JWK } from "jose";
+import { AppliedLog, FOUNDING } from "../../test/index.ts";
+import { generateSigningKey, publicJwks, SigningRing } from "./signing-ring.ts";
 
 describe("SigningRing", () => {
   it("imports each key once, and keeps the private half to itself", async () => {
@@ -20,5 +22,17 @@ describe("SigningRing", () => {
     const second = { ...(await generateSigningKey()), createdAtMs: 0 };
     expect(first.kid).not.to.equal(second.kid);
     expect(await ring.publicKey(first)).not.to.equal(await ring.publicKey(second));
+  });
+
+  it("shows the public halves of all keys of the cluster, newest first, and nothing else", async () => {
+    const log = new AppliedLog();
+    const key = await generateSigningKey();
+    log.lead({ kind: "rotate-signing-key", ...key, ifKid: "", subject: "", request: null });
+    const { keys } = publicJwks(log.store);
+    expect(keys.map(({ kid }) => kid)).to.deep.equal([key.kid, FOUNDING.signingKeyId]);
+    const jwk = { kty: "OKP", crv: "Ed25519", use: "sig", alg: "EdDSA" };
+    const x = Buffer.from(key.publicKey).toString("base64url");
+    expect(keys[0]).to.deep.equal({ ...jwk, kid: key.kid, x });
+    expect(await calculateJwkThumbprint({ ...keys[0] } as JWK)).to.equal(key.kid);
   });
 });

@@ -7,7 +7,7 @@
 
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from "jose";
 import { invariant } from "../raft/index.ts";
-import type { SigningKey } from "../state/index.ts";
+import { readSigningKeys, type SigningKey, type StateReader } from "../state/index.ts";
 
 const ALGORITHM = "EdDSA";
 const CURVE = { kty: "OKP", crv: "Ed25519" } as const;
@@ -37,6 +37,24 @@ export async function generateSigningKey(): Promise<Omit<SigningKey, "createdAtM
   const { x, d } = await exportJWK(privateKey);
   invariant(x !== undefined && d !== undefined, "exported Ed25519 key pairs have both parts");
   return { kid: await calculateJwkThumbprint({ ...CURVE, x }), publicKey: keyBytes(x), privateKey: keyBytes(d) };
+}
+
+/** A public key as others are told of it (RFC 7517, RFC 8037 §2). */
+export interface PublicJwk {
+  readonly kty: "OKP";
+  readonly crv: "Ed25519";
+  readonly x: string;
+  readonly kid: string;
+  readonly use: "sig";
+  readonly alg: "EdDSA";
+}
+
+/** The public keys of the ring, newest first: whoever has them can verify tokens of this cluster. */
+export function publicJwks(state: StateReader): { readonly keys: readonly PublicJwk[] } {
+  const keys = readSigningKeys(state).map(({ kid, publicKey }): PublicJwk => {
+    return { ...CURVE, x: base64url(publicKey), kid, use: "sig", alg: ALGORITHM };
+  });
+  return { keys };
 }
 
 function imported(

@@ -5,6 +5,7 @@ import { DEFAULT_STATE_LIMITS, encodeCommand } from "../state/index.ts";
 import { type AppliedEntry, type ApplyLimits, ApplyLoop } from "./apply-loop.ts";
 import { ClusterTick } from "./cluster-tick.ts";
 import { Compaction, DEFAULT_COMPACTION_LIMITS } from "./compaction.ts";
+import { ReplicaStatistics } from "./replica-statistics.ts";
 
 const TICK = encodeCommand({ principal: null, request: null, operation: { kind: "tick" } });
 const LIMITS: ApplyLimits = { sliceEntries: 512, sliceBytes: 1e6, sliceMs: 4, syncBytes: 1e6, syncMs: 5_000 };
@@ -41,6 +42,7 @@ describe("ApplyLoop", () => {
   function newLoop(limits: Partial<ApplyLimits> = {}, stateLimits = DEFAULT_STATE_LIMITS): ApplyLoop {
     const compaction = { ...DEFAULT_COMPACTION_LIMITS, keptEntries: 0, dueEntries: 1 };
     return new ApplyLoop({
+      statistics: new ReplicaStatistics(),
       memberId: 1,
       boot: 3,
       core,

@@ -12,6 +12,7 @@ import type { LogStore, MemberStateStore } from "../storage/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
 import type { Compaction } from "./compaction.ts";
+import type { ReplicaStatistics } from "./replica-statistics.ts";
 import { describeDivergence } from "./state-comparison.ts";
 
 export interface ApplyLimits {
@@ -40,6 +41,9 @@ export interface SettledAttempt {
   readonly outcome: Outcome;
 }
 
+/** Is told of the entries of a slice, or of null if the state was replaced as a whole. */
+export type ApplyObserver = (entries: readonly AppliedEntry[] | null) => void;
+
 export interface ApplyLoopOptions {
   readonly memberId: number;
   readonly boot: number;
@@ -50,6 +54,7 @@ export interface ApplyLoopOptions {
   readonly limits: ApplyLimits;
   readonly tick: ClusterTick;
   readonly compaction: Compaction;
+  readonly statistics: ReplicaStatistics;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   /** Everything up to this index is in the state already. */
@@ -75,7 +80,7 @@ export class ApplyLoop {
   #isResting = false;
   #isStopped = false;
   /** Who is told that the state has gone on. */
-  readonly #observers = new Set<() => void>();
+  readonly #observers = new Set<ApplyObserver>();
   /** Last index that may be applied. */
   #applyTo: number;
   #isSyncing = false;
@@ -109,7 +114,7 @@ export class ApplyLoop {
   }
 
   /** Calls back after each slice and each replacement of the state, until the returned function is called. */
-  observe(listener: () => void): () => void {
+  observe(listener: ApplyObserver): () => void {
     this.#observers.add(listener);
     return () => this.#observers.delete(listener);
   }
@@ -157,7 +162,7 @@ export class ApplyLoop {
     this.#options.tick.observe(tickMs);
     this.#options.compaction.reset(appliedIndex);
     this.#isResting = false;
-    this.#tellObservers();
+    this.#tellObservers(null);
   }
 
   /** Makes what is applied durable as soon as possible; `onDurable` tells when it is. */
@@ -170,9 +175,9 @@ export class ApplyLoop {
     this.#isStopped = true;
   }
 
-  #tellObservers(): void {
+  #tellObservers(entries: readonly AppliedEntry[] | null): void {
     for (const listener of this.#observers) {
-      listener();
+      listener(entries);
     }
   }
 
@@ -183,7 +188,7 @@ export class ApplyLoop {
 
   #slice(): void {
     this.#isArmed = false;
-    const { state, core, clock, limits, compaction } = this.#options;
+    const { state, core, clock, limits, compaction, statistics } = this.#options;
     if (this.#isStopped || this.#isSyncing || this.#isResting || state.isStalled) {
       // A stalled store would block the loop; the next tick looks again.
       return;
@@ -205,23 +210,26 @@ export class ApplyLoop {
         break;
       }
     }
+    const appliedMs = clock.monotonicMs();
     this.#machine.commit();
+    statistics.stateBatches.addMs(clock.monotonicMs() - appliedMs);
     const applied = from + entries.length - 1;
     core.onApplied(applied, bytes);
     compaction.onApplied(applied, bytes);
     this.#unsyncedBytes += bytes;
     this.#options.onApplied(entries);
-    this.#tellObservers();
+    this.#tellObservers(entries);
     this.#syncIfDue(clock.monotonicMs());
     this.arm();
   }
 
   #apply(row: Uint8Array): AppliedEntry {
-    const { memberId, boot, core, tick } = this.#options;
+    const { memberId, boot, core, tick, statistics } = this.#options;
     const outcome = this.#machine.apply(row, (index, change, expectIndex) => {
       invariant(index === entryIndex(row), "a configuration applies at its own entry");
       return core.applyConfiguration(index, change, expectIndex);
     });
+    statistics.onApplied(this.#machine.watched, this.#machine.settled);
     const { origin, tickMs } = entryEnvelope(row);
     tick.observe(tickMs);
     const isOwn = origin.memberId === memberId && origin.boot === boot;
@@ -253,6 +261,7 @@ export class ApplyLoop {
     this.#isSyncWanted = false;
     this.#unsyncedBytes = 0;
     this.#options.state.sync(() => {
+      this.#options.statistics.stateSyncs.addMs(this.#options.clock.monotonicMs() - nowMs);
       this.#isSyncing = false;
       if (this.#isStopped) {
         return;

@@ -14,38 +14,59 @@ describe("Freshness", () => {
     freshness = new Freshness(core as RaftCore, new CommitTimes(), DEFAULT_REPLICA_LIMITS.core, 50);
   });
 
+  /** Whether a voter that has applied so much can answer clients. */
+  function isFresh(appliedIndex: number, nowMs: number): boolean {
+    return freshness.unled() === null && freshness.behind(appliedIndex, nowMs) === null;
+  }
+
   it("is not there at a follower before it has what was committed when it first heard of a leader", () => {
-    expect(freshness.isFresh(100, 0), "nothing heard").to.equal(false);
+    expect(isFresh(100, 0), "nothing heard").to.equal(false);
     freshness.onLeaderCommit(100, 0);
-    expect(freshness.isFresh(99, 100)).to.equal(false);
+    expect(isFresh(99, 100)).to.equal(false);
     freshness.onLeaderCommit(200, 150);
-    expect(freshness.isFresh(100, 200), "what came later may be missing for a while").to.equal(true);
+    expect(isFresh(100, 200), "what came later may be missing for a while").to.equal(true);
   });
 
   it("ends when applying lags behind what the leader has told for more than 5 s", () => {
     freshness.onLeaderCommit(100, 0);
     freshness.onLeaderCommit(200, 1_000);
-    expect(freshness.isFresh(150, 6_000)).to.equal(true);
-    expect(freshness.isFresh(150, 6_001)).to.equal(false);
-    expect(freshness.isFresh(200, 60_000)).to.equal(true);
+    expect(isFresh(150, 6_000)).to.equal(true);
+    expect(isFresh(150, 6_001)).to.equal(false);
+    expect(isFresh(200, 60_000)).to.equal(true);
   });
 
   it("needs a leader that was heard within 5 s, and one that may answer reads", () => {
     freshness.onLeaderCommit(1, 0);
     core.contactAgeTicks = 100;
-    expect(freshness.isFresh(1, 0)).to.equal(true);
+    expect(isFresh(1, 0)).to.equal(true);
     core.contactAgeTicks = 101;
-    expect(freshness.isFresh(1, 0)).to.equal(false);
+    expect(isFresh(1, 0)).to.equal(false);
     core.contactAgeTicks = 0;
     core.leader = 0;
-    expect(freshness.isFresh(1, 0)).to.equal(false);
+    expect(isFresh(1, 0)).to.equal(false);
     core.leader = 1;
     core.role = "leader";
-    expect(freshness.isFresh(1, 0), "no entry of its term is committed").to.equal(false);
+    expect(isFresh(1, 0), "no entry of its term is committed").to.equal(false);
     core.isSettledLeader = true;
-    expect(freshness.isFresh(1, 0)).to.equal(true);
+    expect(isFresh(1, 0)).to.equal(true);
     core.role = "candidate";
-    expect(freshness.isFresh(1, 0)).to.equal(false);
+    expect(isFresh(1, 0)).to.equal(false);
+  });
+
+  it("says what is missing", () => {
+    expect(freshness.behind(100, 0)).to.include("first heard a leader");
+    freshness.onLeaderCommit(100, 0);
+    freshness.onLeaderCommit(200, 1_000);
+    expect([freshness.unled(), freshness.behind(100, 1_000)]).to.deep.equal([null, null]);
+    expect(freshness.behind(100, 7_500)).to.include("6500 ms behind");
+    core.contactAgeTicks = 120;
+    expect(freshness.unled()).to.include("the leader was heard 6000 ms ago");
+    Object.assign(core, { role: "leader", isSettledLeader: true });
+    expect(freshness.unled()).to.include("a majority was heard 6000 ms ago");
+    Object.assign(core, { contactAgeTicks: 0, isSettledLeader: false });
+    expect(freshness.unled()).to.include("has not committed an entry of its term");
+    core.leader = 0;
+    expect(freshness.unled()).to.equal("no leader is known");
   });
 
   it("names a leader only while it was heard lately: what is applied here may be of any age otherwise", () => {

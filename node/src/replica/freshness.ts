@@ -39,12 +39,27 @@ export class Freshness {
     this.#catchUpIndex ??= commitIndex;
   }
 
-  /** Whether a voter that has applied so much can answer clients now. */
-  isFresh(appliedIndex: number, nowMs: number): boolean {
-    const core = this.#core;
-    const hasCaughtUp = this.#catchUpIndex !== null && appliedIndex >= this.#catchUpIndex;
-    const isLed = core.role === "leader" ? core.isSettledLeader : core.role === "follower" && hasCaughtUp;
-    const isInContact = core.leader !== 0 && core.contactAgeTicks * this.#tickMs <= BEHIND_MS_MAX;
-    return isLed && isInContact && this.#commitTimes.lagMs(appliedIndex, nowMs) <= BEHIND_MS_MAX;
+  /** Why there is no leader by whom clients can be answered now; null if there is one. */
+  unled(): string | null {
+    const { role, leader, contactAgeTicks, isSettledLeader } = this.#core;
+    const isLeader = role === "leader";
+    if (leader === 0 || (!isLeader && role !== "follower")) {
+      return "no leader is known";
+    }
+    const contactAgeMs = contactAgeTicks * this.#tickMs;
+    if (contactAgeMs > BEHIND_MS_MAX) {
+      return `${isLeader ? "a majority" : "the leader"} was heard ${contactAgeMs} ms ago, more than ${BEHIND_MS_MAX}`;
+    }
+    return isLeader && !isSettledLeader ? "this member leads, and has not committed an entry of its term yet" : null;
+  }
+
+  /** Why a member that has applied so much cannot answer clients now; null if it can. */
+  behind(appliedIndex: number, nowMs: number): string | null {
+    const isLeader = this.#core.role === "leader";
+    if (!isLeader && (this.#catchUpIndex === null || appliedIndex < this.#catchUpIndex)) {
+      return "this member has not applied what was committed when it first heard a leader";
+    }
+    const lagMs = this.#commitTimes.lagMs(appliedIndex, nowMs);
+    return lagMs > BEHIND_MS_MAX ? `what is applied is ${lagMs} ms behind, more than ${BEHIND_MS_MAX}` : null;
   }
 }

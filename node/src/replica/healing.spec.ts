@@ -29,6 +29,7 @@ describe("a member that has lost acknowledged data", () => {
     const cluster = beforeStart();
     cluster.start(2, { damaged: true });
     expect(cluster.replica(2).status()).to.deep.include({ alarms: [DAMAGED], isServing: false });
+    expect(cluster.replica(2).report.readiness().disk).to.equal(DAMAGED);
     cluster.until("it is healed", () => cluster.node(2).said.includes("healed"));
     expect(cluster.stored(2, "k")).to.equal("v");
     expect(isHealed(cluster)).to.equal(true);

@@ -1,12 +1,17 @@
+export type { ApplyObserver } from "./apply-loop.ts";
 export type { Clock, Scheduler } from "./clock.ts";
 export { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 export { Member, type MemberEnd, type MemberOptions, type MemberPeering, type MemberState } from "./member.ts";
 export type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } from "./membership-view.ts";
 export { claimedMembers, PeerDirectory, type Told } from "./peer-directory.ts";
 export type { ReadDone } from "./pending-reads.ts";
+export { RAFT_METRICS } from "./raft-metrics.ts";
 export { seededRandom } from "./random.ts";
 export { Replica } from "./replica.ts";
 export type { ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
+export type { Readiness } from "./replica-report.ts";
+export { STATE_METRICS } from "./state-metrics.ts";
+export { STORAGE_METRICS } from "./storage-metrics.ts";
 export { systemClock, systemScheduler } from "./system-clock.ts";
 export type { IncomingSnapshot, OutgoingSnapshot, Transport } from "./transport.ts";
 export type { ProposalDone } from "./waiters.ts";

@@ -17,6 +17,7 @@ import { ClusterTick } from "./cluster-tick.ts";
 import { LeaderDuties } from "./leader-duties.ts";
 import { DEFAULT_MAINTENANCE_LIMITS } from "./maintenance.ts";
 import { Proposals } from "./proposals.ts";
+import { ReplicaStatistics } from "./replica-statistics.ts";
 
 /** The rows that hold the bytes of memory regions begin with the letter v. */
 const PAGE_TABLE = Uint8Array.of(0x76);
@@ -41,6 +42,7 @@ describe("LeaderDuties", () => {
   function over(core: RaftCore): { duties: LeaderDuties; proposals: Proposals } {
     const shared = { memberId: core.id, core, state: applied.store, transport, clock: time, tick };
     const proposals = new Proposals({
+      statistics: new ReplicaStatistics(),
       ...shared,
       boot: 1,
       perTurn: 100,

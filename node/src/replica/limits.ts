@@ -14,6 +14,7 @@ export const DEFAULT_REPLICA_LIMITS: ReplicaLimits = {
   maintenance: { ...DEFAULT_MAINTENANCE_LIMITS, replayWindowMs: DEFAULT_STATE_LIMITS.replayWindowMs },
   snapshots: DEFAULT_SNAPSHOT_LIMITS,
   waitersMax: 10_000,
+  queuedWaitsMax: 10_000,
   proposalsPerTurn: 1_024,
   proposalBytesPerTurn: 8 * 1024 * 1024,
   sliceEntries: 512,

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { AppliedLog } from "../../test/index.ts";
+import { AppliedEventLog, AppliedLog } from "../../test/index.ts";
+import type { StateReader } from "../state/index.ts";
 import { dueMaintenance, type MaintenanceLimits } from "./maintenance.ts";
 
 const LIMITS: MaintenanceLimits = {
@@ -7,6 +8,8 @@ const LIMITS: MaintenanceLimits = {
   lockTimersMax: 3,
   prunesMax: 5,
   erasuresMax: 4,
+  duplicatesMax: 6,
+  retentionMax: 7,
   pruneDelayMs: 1_000,
   idleTickMs: 10_000,
   replayWindowMs: 300_000,
@@ -167,6 +170,46 @@ describe("maintenance", () => {
     const held = { ...progress, lockTimers: 1 };
     expect(dueMaintenance(log.store, progress, log.tickMs + 10_000, quiet)).to.equal(null);
     expect(dueMaintenance(log.store, held, log.tickMs + 10_000, quiet)).to.deep.equal({ kind: "tick" });
+  });
+
+  it("S21: forgets keys of events and removes events when it is time, and ticks while that is to come", () => {
+    const events = new AppliedEventLog({ duplicateWindowSecs: 10, retentionMaxAgeSecs: 20 }, { log });
+    events.append("a", { idempotencyKey: "k" });
+    const loggedMs = log.tickMs;
+    expect(due(loggedMs + 9_999)).to.equal(null);
+    expect(due(loggedMs + 11_000)).to.deep.equal({ kind: "tick" });
+    expect(due(loggedMs + 11_001)).to.deep.equal({ kind: "prune-duplicates", countMax: 6 });
+    log.tickMs += 11_001;
+    log.lead({ kind: "prune-duplicates", countMax: 6 });
+    expect(due(loggedMs + 21_000)).to.equal(null);
+    expect(due(loggedMs + 21_001)).to.deep.equal({ kind: "apply-retention", rowsMax: 7 });
+    log.tickMs += 10_000;
+    log.lead({ kind: "apply-retention", rowsMax: 7 });
+    expect(events.texts).to.deep.equal([]);
+    expect(due(log.tickMs + 1e9)).to.equal(null);
+  });
+
+  it("erases what deleted logs have left, and looks for nothing when there is nothing", () => {
+    const events = new AppliedEventLog({}, { log });
+    events.append("a");
+    events.append("b");
+    log.httpResult({ kind: "delete-log", logId: events.logId });
+    expect(due(log.tickMs)).to.deep.equal({ kind: "erase-logs", rowsMax: 4 });
+    log.lead({ kind: "erase-logs", rowsMax: 4 });
+    expect(due(log.tickMs)).to.equal(null);
+    const looked: string[] = [];
+    const watched: StateReader = {
+      get: (key) => log.store.get(key),
+      scan: (from, to, visit) => {
+        looked.push(String.fromCharCode(from[0] ?? 0));
+        log.store.scan(from, to, visit);
+      },
+    };
+    expect(dueMaintenance(watched, log.progress, log.tickMs + 1e9, LIMITS)).to.equal(null);
+    expect(
+      looked.filter((table) => "TRF".includes(table)),
+      "the tables of logs",
+    ).to.deep.equal([]);
   });
 
   it("drops what the history keeps beyond its limits, in lots", () => {

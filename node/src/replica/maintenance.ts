@@ -1,6 +1,6 @@
 /**
- * What the leader proposes by itself so that time has its effects: expiry, the end of replay windows and of the history
- * of changes, and ticks. And what was freed is erased step by step.
+ * What the leader proposes by itself so that time has its effects: expiry, the end of replay windows, of the history of
+ * changes and of what event logs remember and keep, and ticks. And what was freed is erased step by step.
  *
  * It only names candidates; apply decides by the entry's own tick (S22). One such command is in the log at a time.
  */
@@ -11,6 +11,8 @@ import {
   dueLockTimers,
   expiredKeys,
   type HistoryLimits,
+  hasDueDuplicates,
+  hasDueRetention,
   hasEndedReplays,
   hasErasures,
   isHistoryDue,
@@ -25,8 +27,11 @@ export interface MaintenanceLimits {
   readonly prunesMax: number;
   /** Rows of memory pages that one command removes: it bounds the work of its apply as well. */
   readonly erasuresMax: number;
+  /** Rows of keys of events that one command looks at, and rows of events that one removes. */
+  readonly duplicatesMax: number;
+  readonly retentionMax: number;
   /**
-   * Answers are dropped this much after their window ended, in cluster milliseconds: under a steady load they end one
+   * Answers, keys of events and events are dropped this much after their window ended, in cluster milliseconds: under a steady load they end one
    * by one, and an entry for each would double the log.
    */
   readonly pruneDelayMs: number;
@@ -46,6 +51,8 @@ export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs
   lockTimersMax: 64,
   prunesMax: 512,
   erasuresMax: 256,
+  duplicatesMax: 512,
+  retentionMax: 256,
   pruneDelayMs: 1_000,
   idleTickMs: 10_000,
   trimsMax: 512,
@@ -82,9 +89,30 @@ export function dueMaintenance(
   if (hasErasures(state)) {
     return { kind: "erase-memory", rowsMax: limits.erasuresMax };
   }
-  const timeMatters = progress.expiringKeys > 0 || progress.lockTimers > 0 || progress.replays > 0;
+  const ofLogs = dueForLogs(state, progress, tickMs, limits);
+  if (ofLogs !== null) {
+    return ofLogs;
+  }
+  const { expiringKeys, lockTimers, replays, logTimers } = progress;
+  const timeMatters = expiringKeys > 0 || lockTimers > 0 || replays > 0 || logTimers > 0;
   if (timeMatters && tickMs - progress.tickMs >= limits.idleTickMs) {
     return { kind: "tick" };
   }
   return null;
+}
+
+function dueForLogs(
+  state: StateReader,
+  { logTimers, logErasures }: Progress,
+  tickMs: number,
+  { pruneDelayMs, duplicatesMax, retentionMax, erasuresMax }: MaintenanceLimits,
+): ClusterOperation | null {
+  const dueMs = tickMs - pruneDelayMs;
+  if (logTimers > 0 && dueMs > 0 && hasDueDuplicates(state, dueMs)) {
+    return { kind: "prune-duplicates", countMax: duplicatesMax };
+  }
+  if (logTimers > 0 && dueMs > 0 && hasDueRetention(state, dueMs)) {
+    return { kind: "apply-retention", rowsMax: retentionMax };
+  }
+  return logErasures > 0 ? { kind: "erase-logs", rowsMax: erasuresMax } : null;
 }

@@ -21,6 +21,7 @@ export interface MemberDiskOptions {
 export class MemberDisk {
   readonly #space: DiskSpace;
   readonly #reserve: ReserveFile | null;
+  #room: DiskRoom | null = null;
 
   constructor(options: MemberDiskOptions) {
     const { directory, scheduler, measureDisk, hasReserve, onChange } = options;
@@ -29,13 +30,21 @@ export class MemberDisk {
       directory,
       scheduler,
       measure: measureDisk,
-      onMeasured: (room) => void this.#reserve?.keep(room),
+      onMeasured: (room) => {
+        this.#room = room;
+        void this.#reserve?.keep(room);
+      },
       onChange,
     });
   }
 
   get space(): Space {
     return this.#space.space;
+  }
+
+  /** As of the last measurement; null before there was one. */
+  get room(): DiskRoom | null {
+    return this.#room;
   }
 
   /** What is wrong, for people. */

@@ -19,6 +19,7 @@ import {
 } from "../storage/index.ts";
 import { Asking, type Worth } from "./asking.ts";
 import type { Clock, Scheduler } from "./clock.ts";
+import type { DiskSpace } from "./fitness.ts";
 import { CLUSTER_VERSIONS } from "./join-answer.ts";
 import { type Accepted, Joining } from "./joining.ts";
 import { MemberDisk } from "./member-disk.ts";
@@ -160,6 +161,21 @@ export class Member {
   /** What is wrong with its disk and between this member and others, beside what `replica` says; for people. */
   get alarms(): readonly string[] {
     return [...this.#disk.alarms, ...(this.#peers?.alarms ?? [])];
+  }
+
+  /** The room on the disk as it was measured last, at most a second ago unless the disk hangs; null before that. */
+  get diskRoom(): DiskRoom | null {
+    return this.#disk.room;
+  }
+
+  /** How that is judged. */
+  get diskSpace(): DiskSpace {
+    return this.#disk.space;
+  }
+
+  /** A number that RocksDB tells of a store under this name; null while the store is not open. */
+  storeProperty(store: "raft" | "state", name: string): number | null {
+    return this.#data?.storeProperty(store, name) ?? null;
   }
 
   /** Milliseconds since the state last changed. */

@@ -11,6 +11,7 @@ import {
 import { decodeChunk, decodeManifest, decodeTrailer, type Frame, FrameType } from "../peers/index.ts";
 import type { RaftCore } from "../raft/index.ts";
 import { OutgoingSnapshots, type SnapshotLimits } from "./outgoing-snapshots.ts";
+import { ReplicaStatistics } from "./replica-statistics.ts";
 
 const ABOUT = { clusterId: "0d0c8c9e-6e0e-4f0f-9b7a-3a1d6d0f2a11", term: 5, index: 1, entryTerm: 5, clusterVersion: 1 };
 const LIMITS: SnapshotLimits = { chunkBytes: 100, streamsMax: 2, bytesPerSecond: 1e9, streamMs: 60_000 };
@@ -44,6 +45,7 @@ describe("OutgoingSnapshots", () => {
   function newSnapshots(limits: Partial<SnapshotLimits> = {}): OutgoingSnapshots {
     const arm = (): void => undefined;
     return new OutgoingSnapshots({
+      statistics: new ReplicaStatistics(),
       ...{ core, state, transport, clock: time, scheduler: time, arm },
       limits: { ...LIMITS, ...limits },
     });

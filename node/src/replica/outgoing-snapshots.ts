@@ -10,6 +10,7 @@ import { encodeChunk, encodeManifest, encodeTrailer, FrameType, type SnapshotMan
 import { mark, type RaftCore } from "../raft/index.ts";
 import type { MemberStateStore, StateView } from "../storage/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
+import type { ReplicaStatistics } from "./replica-statistics.ts";
 import type { OutgoingSnapshot, Transport } from "./transport.ts";
 
 export interface SnapshotLimits {
@@ -43,6 +44,7 @@ export interface OutgoingSnapshotsOptions {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly limits: SnapshotLimits;
+  readonly statistics: ReplicaStatistics;
   /** Asks for a turn: the core has heard something. */
   readonly arm: () => void;
 }
@@ -53,6 +55,7 @@ interface Stream {
   readonly view: StateView;
   readonly out: OutgoingSnapshot;
   readonly digest: Hash;
+  readonly begunMs: number;
   readonly endsMs: number;
   chunks: number;
   rows: number;
@@ -93,13 +96,15 @@ export class OutgoingSnapshots {
     }
     const { core, state, transport, clock, limits } = this.#options;
     mark("replica.snapshot.started");
+    const begunMs = clock.monotonicMs();
     const stream: Stream = {
       peer,
       index: about.index,
       view: state.openView(),
       out: transport.openSnapshot(peer),
       digest: createHash("sha256"),
-      endsMs: clock.monotonicMs() + limits.streamMs,
+      begunMs,
+      endsMs: begunMs + limits.streamMs,
       chunks: 0,
       rows: 0,
       isPaused: false,
@@ -196,6 +201,7 @@ export class OutgoingSnapshots {
       return;
     }
     mark(ok ? "replica.snapshot.sent" : "replica.snapshot.failed");
+    this.#options.statistics.snapshotsSent.onEnded(ok, this.#options.clock.monotonicMs() - stream.begunMs);
     this.#streams.delete(stream.peer);
     stream.view.close();
     if (!ok) {

@@ -48,6 +48,7 @@ import {
 import type { AppliedEntry } from "./apply-loop.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
+import type { ReplicaStatistics } from "./replica-statistics.ts";
 import { ToldRefusals } from "./told-refusals.ts";
 import type { Transport } from "./transport.ts";
 import {
@@ -68,6 +69,7 @@ export interface ProposalsOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly tick: ClusterTick;
+  readonly statistics: ReplicaStatistics;
   /** The newest configuration that a majority knows for good to be committed. */
   readonly lastingConfigIndex: () => number;
   /** Commands, and bytes of them, that one turn hands out. */
@@ -106,14 +108,20 @@ export class Proposals {
     this.#options = options;
   }
 
-  /** Calls that wait, held ones included. */
+  /** Calls that wait, held ones included, but for those that may wait for a lock. */
   get size(): number {
     return this.#waiters.size + this.#settling.length;
   }
 
+  /** Calls that may wait for a lock: they last as long as others hold it. */
+  get queueing(): number {
+    return this.#waiters.queueing;
+  }
+
   /** Returns what is to be called when the caller is gone. */
   add(proposal: Proposal, deadlineMs: number, done: ProposalDone): () => void {
-    const waiter = this.#waiters.add(this.#options.clock.monotonicMs(), deadlineMs, proposal, done);
+    const { clock, statistics } = this.#options;
+    const waiter = this.#waiters.add(clock.monotonicMs(), deadlineMs, proposal, statistics.counted(done));
     this.#waiting.push(waiter);
     this.#options.arm();
     return () => this.#abandon(waiter);
@@ -439,6 +447,7 @@ export class Proposals {
       this.#options.hold();
       return;
     }
+    this.#options.statistics.forwarded += batch.length;
     const nowMs = clock.monotonicMs();
     for (const waiter of batch) {
       this.#waiters.handOut(waiter, term, nowMs);

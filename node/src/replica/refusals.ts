@@ -9,6 +9,12 @@ export function tooManyCalls({ waitersMax }: ReplicaLimits): CoordinationError {
   return new CoordinationError("OVERLOADED", `${waitersMax} calls wait at this member already; send fewer at once`);
 }
 
+/** More calls wait for locks than a member may hold open. */
+export function tooManyWaits({ queuedWaitsMax }: ReplicaLimits): CoordinationError {
+  const message = `${queuedWaitsMax} calls wait for locks at this member already; wait less, or at another member`;
+  return new CoordinationError("OVERLOADED", message);
+}
+
 /** Why calls are held back at the moment, as the refusal of those that have waited long enough. */
 export function reasonToHold(core: RaftCore, limits: ReplicaLimits): CoordinationError {
   const hasQuorum = core.contactAgeTicks <= limits.core.noQuorumTicks;

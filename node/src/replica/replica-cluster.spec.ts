@@ -455,6 +455,7 @@ describe("three replicas", () => {
       expect(calls.slice(1).map(resultOf)).to.deep.equal(["done", "done"]);
       expect(cluster.replica(1).status().alarms).to.deep.equal(["the disk does not answer"]);
       expect(cluster.replica(1).status().isServing).to.equal(false);
+      expect(cluster.replica(1).report.readiness().disk).to.equal("the disk does not answer");
       cluster.node(1).log.isHeld = false;
       cluster.node(1).log.flush();
       expect(cluster.resultAfter(calls[0] as DrivenCall)).to.equal("done");
@@ -497,6 +498,12 @@ describe("three replicas", () => {
       }
       expect(cluster.replica(3).status()).to.include({ lastIndex: before, isServing: false });
       expect(cluster.replica(3).status().alarms).to.deep.equal(["the disk is full"]);
+      expect(cluster.replica(3).report.readiness()).to.include({ disk: "the disk is full", voter: null, leader: null });
+      const [second, third] = cluster.replica(1).report.peers();
+      expect([second?.id, second?.missingEntries, second?.lagMs]).to.deep.equal([2, 0, 0]);
+      expect(third).to.deep.include({ id: 3, missingEntries: cluster.replica(1).status().lastIndex - before });
+      expect(third?.lagMs).to.be.greaterThan(0);
+      expect(cluster.replica(2).report.peers()).to.deep.equal([]);
       cluster.replica(3).setDiskSpace("ok");
       cluster.until("it has all", () => cluster.stored(3, "k 19") === "v");
     });

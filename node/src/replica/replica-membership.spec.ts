@@ -27,6 +27,7 @@ describe("changes of the membership of three replicas", () => {
     expect(readCluster(cluster.replica(2).state)?.configuration).to.include({ autoLeave: false });
     expect(readCluster(cluster.replica(2).state)?.configuration.voters).to.deep.equal([1]);
     expect(cluster.replica(2).status()).to.include({ isLearner: true, isServing: false });
+    expect(cluster.replica(2).report.readiness()).to.include({ voter: "this member has no vote", disk: null });
     expect(cluster.resultAfter(cluster.put(2, "k")), "a learner forwards too").to.equal("done");
   });
 

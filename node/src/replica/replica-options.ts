@@ -16,8 +16,10 @@ export interface ReplicaLimits extends ApplyLimits {
   readonly compaction: CompactionLimits;
   readonly maintenance: MaintenanceLimits;
   readonly snapshots: SnapshotLimits;
-  /** Calls that wait at this member, held ones included. */
+  /** Calls that wait at this member, held ones included, but for those that may wait for a lock. */
   readonly waitersMax: number;
+  /** Calls that may wait for a lock: they last long, and must not keep others out. */
+  readonly queuedWaitsMax: number;
   /** Commands, and bytes of them, handed to the core in one turn. */
   readonly proposalsPerTurn: number;
   readonly proposalBytesPerTurn: number;

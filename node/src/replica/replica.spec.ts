@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import { type DrivenCall, DrivenReplica, type MemoryLogStore, resultOf } from "../../test/harness/index.ts";
-import { requestOf } from "../../test/index.ts";
+import { acquireLock, createLock, requestOf } from "../../test/index.ts";
 import { EntryType, encodeEntry, entryEnvelope, listenToMarks, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
 import { CoordinationError, type PutKeyResult, readProgress } from "../state/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
@@ -254,6 +254,26 @@ describe("Replica", () => {
       const next = driven.put("late", "v");
       driven.time.settle();
       expect(resultOf(next)).to.equal("done");
+    });
+
+    it("lets those who wait for locks keep out nobody but each other", () => {
+      const driven = DrivenReplica.leading({ waitersMax: 2, queuedWaitsMax: 3 });
+      const acquire = (waitMs: number) => driven.execute(acquireLock({ waitMs }));
+      driven.execute(createLock({}));
+      driven.time.settle();
+      const holder = acquire(0);
+      driven.time.settle();
+      const waits = [1, 2, 3, 4].map(() => acquire(3_000));
+      driven.time.settle();
+      expect(waits.map(resultOf)).to.deep.equal(["open", "open", "open", "OVERLOADED not-executed"]);
+      const others = [driven.put("a", "v"), acquire(0)];
+      driven.time.settle();
+      expect([holder, ...others].map(resultOf)).to.deep.equal(["done", "done", "done"]);
+      driven.time.advance(3_100);
+      expect(waits.slice(0, 3).map(resultOf)).to.deep.equal(["done", "done", "done"]);
+      const again = acquire(3_000);
+      driven.time.settle();
+      expect(resultOf(again)).to.equal("open");
     });
 
     it("holds what the log has no room for, then refuses it as certainly not executed (S36)", () => {

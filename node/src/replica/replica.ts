@@ -29,12 +29,13 @@ import {
   type ClusterOperation,
   CoordinationError,
   encodeMembershipEntry,
+  type HttpCommand,
   type MembershipEntry,
   readCluster,
   readProgress,
   type StateReader,
 } from "../state/index.ts";
-import { type AppliedEntry, ApplyLoop } from "./apply-loop.ts";
+import { type AppliedEntry, ApplyLoop, type ApplyObserver } from "./apply-loop.ts";
 import type { Clock } from "./clock.ts";
 import { ClusterSpace } from "./cluster-space.ts";
 import { ClusterTick } from "./cluster-tick.ts";
@@ -52,8 +53,10 @@ import type { MembershipViewDone, TransferDone } from "./membership-view.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
 import { Proposals } from "./proposals.ts";
 import { seededRandom } from "./random.ts";
-import { reasonToHold, tooManyCalls } from "./refusals.ts";
+import { reasonToHold, tooManyCalls, tooManyWaits } from "./refusals.ts";
 import type { ConnectedStart, ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
+import { ReplicaReport } from "./replica-report.ts";
+import { ReplicaStatistics } from "./replica-statistics.ts";
 import { Snapshots } from "./snapshots.ts";
 import type { IncomingSnapshot } from "./transport.ts";
 import { clusterProposalOf, deadlineError, type Proposal, type ProposalDone, proposalOf } from "./waiters.ts";
@@ -64,6 +67,10 @@ const TICK_MS = 50;
 const CATCH_UP_TICKS_MAX = 19;
 
 export class Replica {
+  /** What this driver has done since it started. */
+  readonly statistics = new ReplicaStatistics();
+  /** What it says of itself, beside `status`. */
+  readonly report: ReplicaReport;
   readonly #options: ReplicaOptions;
   readonly #limits: ReplicaLimits;
   readonly #clock: Clock;
@@ -127,7 +134,9 @@ export class Replica {
     const compaction = new Compaction(limits.compaction, options.bounds.first, appliedIndex, random(1000) / 1000);
     const arm = () => this.#arm();
     const checkpoints = () => this.#applyLoop.checkpoints;
-    const parts = { core: this.#core, state, log, transport, clock, scheduler, tick: this.#tick };
+    const { statistics } = this;
+    const times = { clock, tick: this.#tick, commitTimes: this.#commitTimes };
+    const parts = { core: this.#core, state, log, transport, scheduler, statistics, ...times };
     // Nobody is answered from a state that is not that of the cluster.
     const onDiverged = (reason: string): void => {
       this.stop();
@@ -158,7 +167,6 @@ export class Replica {
     });
     this.#leaderCalls = new LeaderCalls({
       ...shared,
-      commitTimes: this.#commitTimes,
       tickMs: TICK_MS,
       transferTicks: limits.core.transferTicks,
       readBarrier: (deadlineMs, done) => this.readBarrier(deadlineMs, done),
@@ -171,6 +179,10 @@ export class Replica {
     });
     const snapshotOptions = { ...shared, clusterId, clusterVersionMax, applyLoop: this.#applyLoop };
     this.#snapshots = new Snapshots({ ...snapshotOptions, limits: limits.snapshots });
+    this.report = new ReplicaReport({
+      ...{ ...shared, applyLoop: this.#applyLoop, snapshots: this.#snapshots, tickMs: TICK_MS },
+      ...{ fitness: this.#fitness, freshness: this.#freshness, divergences: () => this.#duties.comparison.alarms },
+    });
     this.#record = new MemberRecord({
       ...shared,
       onChanged: () => this.#onRecord(),
@@ -204,7 +216,7 @@ export class Replica {
   }
 
   /** Calls back, in the turn, whenever `state` has gone on, until the returned function is called. */
-  observe(listener: () => void): () => void {
+  observe(listener: ApplyObserver): () => void {
     return this.#applyLoop.observe(listener);
   }
 
@@ -214,27 +226,7 @@ export class Replica {
   }
 
   status(): ReplicaStatus {
-    const core = this.#core;
-    const { memberId } = this.#options;
-    const { appliedIndex, revision, digest } = this.#applyLoop.progress;
-    const { learners, learnersNext } = core.configuration;
-    return {
-      memberId,
-      role: core.role,
-      isLearner: learners.includes(memberId) || learnersNext.includes(memberId),
-      term: core.term,
-      leaderId: this.#freshness.leader,
-      commitIndex: core.commitIndex,
-      appliedIndex,
-      firstIndex: core.firstIndex,
-      lastIndex: core.lastIndex,
-      revision,
-      digest,
-      isServing: this.#isServing(),
-      lagMs: this.#commitTimes.lagMs(appliedIndex, this.#clock.monotonicMs()),
-      loopLagMs: this.#loopLagMs,
-      alarms: [...this.#fitness.alarms, ...this.#duties.comparison.alarms],
-    };
+    return this.report.status(this.#loopLagMs, this.#stopped);
   }
 
   // ---- Calls ----
@@ -247,7 +239,7 @@ export class Replica {
    * Returns what is to be called when the caller is gone: `done` is not called any more, a command that is in no log yet
    * is dropped, and a lock that was asked for is neither waited for nor held (S25).
    */
-  propose(command: ClientCommand, deadlineMs: number, done: ProposalDone): () => void {
+  propose(command: ClientCommand | HttpCommand, deadlineMs: number, done: ProposalDone): () => void {
     return this.#propose(proposalOf(command), deadlineMs, done);
   }
 
@@ -375,36 +367,31 @@ export class Replica {
   // ---- Turns ----
 
   #propose(proposal: Proposal, deadlineMs: number, done: ProposalDone): () => void {
-    if (this.#refuses((refusal) => done(refusal, null), deadlineMs)) {
+    if (this.#refuses((refusal) => done(refusal, null), deadlineMs, proposal.mayQueue)) {
       return () => undefined;
     }
     return this.#proposals.add(proposal, deadlineMs, done);
   }
 
   /** Whether a call is refused now; if so, calls `refuse` in a turn of its own. */
-  #refuses(refuse: (refusal: CoordinationError) => void, deadlineMs = Infinity): boolean {
+  #refuses(refuse: (refusal: CoordinationError) => void, deadlineMs = Infinity, mayQueue = false): boolean {
     const isLate = deadlineMs <= this.#clock.monotonicMs();
-    const refusal = this.#refusalNow() ?? (isLate ? deadlineError() : null);
+    const refusal = this.#refusalNow(mayQueue) ?? (isLate ? deadlineError() : null);
     if (refusal !== null) {
       this.#options.scheduler.immediate(() => refuse(refusal));
     }
     return refusal !== null;
   }
 
-  #refusalNow(): CoordinationError | null {
+  #refusalNow(mayQueue: boolean): CoordinationError | null {
     if (this.#stopped) {
       return new CoordinationError("SHUTTING_DOWN", "this member is shutting down");
     }
-    if (this.#proposals.size + this.#reads.size + this.#leaderCalls.size >= this.#limits.waitersMax) {
-      return tooManyCalls(this.#limits);
+    if (mayQueue) {
+      return this.#proposals.queueing >= this.#limits.queuedWaitsMax ? tooManyWaits(this.#limits) : null;
     }
-    return null;
-  }
-
-  #isServing(): boolean {
-    const isVoter = this.#core.configuration.voters.includes(this.#options.memberId);
-    const isAble = isVoter && this.#fitness.isFit && !this.#snapshots.isCatchingUp && !this.#stopped;
-    return isAble && this.#freshness.isFresh(this.#applyLoop.progress.appliedIndex, this.#clock.monotonicMs());
+    const calls = this.#proposals.size + this.#reads.size + this.#leaderCalls.size;
+    return calls >= this.#limits.waitersMax ? tooManyCalls(this.#limits) : null;
   }
 
   #arm(): void {
@@ -597,8 +584,10 @@ export class Replica {
 
   #write(append: AppendEffect): void {
     this.#writing = true;
-    this.#fitness.onWriteBegun(this.#clock.monotonicMs());
-    this.#options.log.write(append, (writeSeq) => {
+    const begunMs = this.#clock.monotonicMs();
+    this.#fitness.onWriteBegun(begunMs);
+    this.#options.log.write(append, (writeSeq, writeMs) => {
+      this.statistics.onAppended(append.rows, this.#clock.monotonicMs() - begunMs, writeMs);
       this.#writing = false;
       this.#fitness.onWritten();
       this.#durableSeq = writeSeq;
@@ -620,6 +609,7 @@ export class Replica {
   }
 
   #onRole(role: Role, term: number, leader: number): void {
+    this.statistics.onRole(role, leader);
     if (role === "leader") {
       this.#tick.start(term);
     } else {

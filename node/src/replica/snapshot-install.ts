@@ -19,7 +19,9 @@ import {
 import { invariant, mark, type RaftCore } from "../raft/index.ts";
 import { compareBytes } from "../state/index.ts";
 import { LOCAL_ROWS_FROM, type MemberStateStore, type StateReplacement } from "../storage/index.ts";
+import type { Clock } from "./clock.ts";
 import { SNAPSHOT_FORMAT } from "./outgoing-snapshots.ts";
+import type { ReplicaStatistics } from "./replica-statistics.ts";
 import type { IncomingSnapshot } from "./transport.ts";
 
 export interface SnapshotInstallOptions {
@@ -28,6 +30,8 @@ export interface SnapshotInstallOptions {
   readonly clusterId: string;
   /** The newest cluster version that this release can run. */
   readonly clusterVersionMax: number;
+  readonly clock: Clock;
+  readonly statistics: ReplicaStatistics;
   /** Asks for a turn: the core has heard something, or the state is ready to be placed. */
   readonly arm: () => void;
 }
@@ -36,6 +40,7 @@ interface Receiving {
   readonly manifest: SnapshotManifest;
   readonly incoming: IncomingSnapshot;
   readonly digest: Hash;
+  readonly begunMs: number;
   chunks: number;
   rows: number;
   replacement: StateReplacement | null;
@@ -154,6 +159,7 @@ export class SnapshotInstall {
       manifest,
       incoming,
       digest,
+      begunMs: this.#options.clock.monotonicMs(),
       chunks: 0,
       rows: 0,
       replacement: null,
@@ -227,6 +233,7 @@ export class SnapshotInstall {
       replacement.finish(index, entryTerm, () => {
         if (this.#receiving === receiving) {
           receiving.isReady = true;
+          this.#onEnded(receiving, true);
           this.#options.arm();
         }
       });
@@ -236,9 +243,17 @@ export class SnapshotInstall {
   /** The stream broke or is not what it should be: the core may be offered another. */
   #fail(): void {
     mark("replica.install.failed");
+    if (this.#receiving !== null) {
+      this.#onEnded(this.#receiving, false);
+    }
     this.#drop();
     this.#options.core.abandonInstall();
     this.#options.arm();
+  }
+
+  #onEnded({ begunMs }: Receiving, ok: boolean): void {
+    const { statistics, clock } = this.#options;
+    statistics.snapshotsReceived.onEnded(ok, clock.monotonicMs() - begunMs);
   }
 
   #drop(): void {

@@ -15,6 +15,7 @@ import {
   type ClusterOperation,
   CoordinationError,
   encodeCommand,
+  type HttpCommand,
   type Outcome,
   type Principal,
   type RequestIdentity,
@@ -30,22 +31,27 @@ export interface Proposal {
   readonly stored: StoredUnder | null;
   /** Whose request for a lock it is, if it is one: then what it leads to is undone when its caller is gone. */
   readonly acquisition?: { readonly principal: Principal; readonly request: RequestIdentity };
+  /** It may last as long as others hold what it asks for. */
+  readonly mayQueue?: boolean;
 }
 
 /** A client's command as what is to be logged. */
-export function proposalOf(command: ClientCommand): Proposal {
+export function proposalOf(command: ClientCommand | HttpCommand): Proposal {
   const { principal, request, operation } = command;
+  if (request === null) {
+    return { type: EntryType.Command, payload: encodeCommand(command), stored: null };
+  }
   const stored = { subject: principal.subject, request };
   const proposal = { type: EntryType.Command, payload: encodeCommand(command), stored };
   // To renew a hold, or to change its mode, adds none that would have to be given back.
   const acquires = operation.kind === "acquire-lock" && operation.fencingToken === 0;
-  return acquires ? { ...proposal, acquisition: { principal, request } } : proposal;
+  return acquires ? { ...proposal, acquisition: { principal, request }, mayQueue: operation.waitMs > 0 } : proposal;
 }
 
 /** What the cluster does by itself, or an administrator asks of it, as what is to be logged. */
 export function clusterProposalOf(operation: ClusterOperation): Proposal {
   const payload = encodeCommand({ principal: null, request: null, operation });
-  const isRecognisable = operation.kind === "compact-history" && operation.request !== null;
+  const isRecognisable = "request" in operation && operation.request !== null;
   const stored = isRecognisable ? { subject: operation.subject, request: operation.request } : null;
   return { type: EntryType.Command, payload, stored };
 }
@@ -98,11 +104,19 @@ export class Waiters {
   /** Those whose index is known. */
   readonly #byIndex = new Map<number, Waiter>();
   #seq = 0;
+  /** How many of them may wait for a lock. */
+  #queueing = 0;
   /** Term of the last entry that was applied here. */
   #appliedTerm = 0;
 
+  /** All who wait, but for those that may wait for a lock. */
   get size(): number {
-    return this.#bySeq.size;
+    return this.#bySeq.size - this.#queueing;
+  }
+
+  /** Those that may wait for a lock, whether they do already or not. */
+  get queueing(): number {
+    return this.#queueing;
   }
 
   add(nowMs: number, deadlineMs: number, proposal: Proposal, done: ProposalDone): Waiter {
@@ -121,7 +135,7 @@ export class Waiters {
       isQueued: false,
       isAbandoned: false,
     };
-    this.#bySeq.set(waiter.seq, waiter);
+    this.#remember(waiter);
     return waiter;
   }
 
@@ -204,7 +218,7 @@ export class Waiters {
     waiter.handedOutMs = null;
     waiter.term = 0;
     waiter.index = 0;
-    this.#bySeq.set(waiter.seq, waiter);
+    this.#remember(waiter);
   }
 
   /** The caller is gone, or was told that its outcome is not known. */
@@ -258,8 +272,14 @@ export class Waiters {
     }
   }
 
+  #remember(waiter: Waiter): void {
+    this.#bySeq.set(waiter.seq, waiter);
+    this.#queueing += waiter.proposal.mayQueue === true ? 1 : 0;
+  }
+
   #forget(waiter: Waiter): void {
     this.#bySeq.delete(waiter.seq);
+    this.#queueing -= waiter.proposal.mayQueue === true ? 1 : 0;
     if (waiter.index !== 0 && this.#byIndex.get(waiter.index) === waiter) {
       this.#byIndex.delete(waiter.index);
     }

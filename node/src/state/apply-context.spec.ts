@@ -17,6 +17,11 @@ const BEFORE: Progress = {
   expiringKeys: 1,
   replays: 1,
   lockTimers: 2,
+  logs: 3,
+  eventBytes: 60,
+  logTimers: 4,
+  logErasures: 1,
+  totals: { keys: 4, lockHolds: 3, lockWaits: 0, memoryRegions: 1, memoryBytes: 4_096 },
 };
 
 function contextOf(entry: { tickMs?: number; wallMs?: number } = {}, before = BEFORE): ApplyContext {
@@ -49,6 +54,12 @@ describe("the context of an entry", () => {
     context.countExpiringKeys(2);
     context.countReplays(-1);
     context.countLockTimers(3);
+    context.countLogs(1);
+    context.countEventBytes(-20);
+    context.countLogTimers(2);
+    context.countLogErasures(-1);
+    context.countTotal("keys", 2);
+    context.countTotal("memoryBytes", -96);
     context.transaction.delete(Uint8Array.of(1));
     expect(context.progress(3)).to.deep.equal({
       appliedIndex: 10,
@@ -61,7 +72,13 @@ describe("the context of an entry", () => {
       expiringKeys: 3,
       replays: 0,
       lockTimers: 5,
+      logs: 4,
+      eventBytes: 40,
+      logTimers: 6,
+      logErasures: 0,
+      totals: { keys: 6, lockHolds: 3, lockWaits: 0, memoryRegions: 1, memoryBytes: 4_000 },
     });
+    expect(BEFORE.totals.keys).to.equal(4);
   });
 
   it("refuses growth beyond the limit, to the byte, and nothing that does not grow", async () => {
@@ -79,6 +96,7 @@ describe("the context of an entry", () => {
     expect(() => contextOf().countData(-91)).to.throw(InvariantViolation);
     expect(() => contextOf().countExpiringKeys(-2)).to.throw(InvariantViolation);
     expect(() => contextOf().countReplays(-2)).to.throw(InvariantViolation);
+    expect(() => contextOf().countTotal("lockWaits", -1)).to.throw(InvariantViolation);
   });
 
   it("counts no revision above 2^53 − 1", () => {

@@ -1,11 +1,12 @@
 /** What applying one entry may read and change: rows, clocks, the revision and the counters. */
 
 import { invariant, type Origin, safeCount } from "../raft/index.ts";
+import type { WatchedChange } from "./changes.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { StateLimits } from "./limits.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Progress } from "./progress.ts";
+import type { Progress, Totals } from "./progress.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** What became of an acquisition that had to wait: the answer of whoever waits for this attempt. */
@@ -26,6 +27,8 @@ export class ApplyContext {
   readonly origin: Origin;
   /** Waits that this entry ended, in their order. */
   readonly settled: SettledWait[] = [];
+  /** Changes that watchers are told of, in the order of their revisions. */
+  readonly watched: WatchedChange[] = [];
   /** The digest that the cluster has at a checkpoint, if this entry tells it. */
   told: Checkpoint | null = null;
   #revision: number;
@@ -33,6 +36,11 @@ export class ApplyContext {
   #expiringKeys: number;
   #replays: number;
   #lockTimers: number;
+  #logs: number;
+  #eventBytes: number;
+  #logTimers: number;
+  #logErasures: number;
+  #totals: Totals;
 
   constructor(
     transaction: Transaction,
@@ -51,6 +59,11 @@ export class ApplyContext {
     this.#expiringKeys = before.expiringKeys;
     this.#replays = before.replays;
     this.#lockTimers = before.lockTimers;
+    this.#logs = before.logs;
+    this.#eventBytes = before.eventBytes;
+    this.#logTimers = before.logTimers;
+    this.#logErasures = before.logErasures;
+    this.#totals = before.totals;
   }
 
   get revision(): number {
@@ -94,6 +107,51 @@ export class ApplyContext {
     invariant(this.#lockTimers >= 0, "timers of locks never fall below zero");
   }
 
+  /** Refuses with QUOTA if there are as many event logs as there may be. */
+  requireRoomForLog(): void {
+    if (this.#logs >= this.limits.logsMax) {
+      throw new CoordinationError("QUOTA", `the cluster has ${this.limits.logsMax} event logs; delete one first`);
+    }
+  }
+
+  countLogs(change: number): void {
+    this.#logs += change;
+    invariant(this.#logs >= 0, "event logs never fall below zero");
+  }
+
+  /** Refuses with QUOTA if this many more bytes of events would exceed the limit. */
+  requireRoomForEvents(bytes: number): void {
+    const { eventBytesMax } = this.limits;
+    if (this.#eventBytes + bytes > eventBytesMax) {
+      throw new CoordinationError(
+        "QUOTA",
+        `the cluster holds ${this.#eventBytes} of at most ${eventBytesMax} bytes of events; delete logs, or limit them`,
+      );
+    }
+  }
+
+  /** Counts bytes of events, and of what is remembered of keys, that came (positive) or went (negative). */
+  countEventBytes(bytes: number): void {
+    this.#eventBytes += bytes;
+    invariant(this.#eventBytes >= 0, "bytes of events never fall below zero", () => String(this.#eventBytes));
+  }
+
+  countLogTimers(change: number): void {
+    this.#logTimers += change;
+    invariant(this.#logTimers >= 0, "timers of event logs never fall below zero");
+  }
+
+  countLogErasures(change: number): void {
+    this.#logErasures += change;
+    invariant(this.#logErasures >= 0, "deleted event logs never fall below zero");
+  }
+
+  countTotal(of: keyof Totals, change: number): void {
+    const total = this.#totals[of] + change;
+    invariant(total >= 0, "totals never fall below zero", () => of);
+    this.#totals = { ...this.#totals, [of]: total };
+  }
+
   /** The progress after this entry. */
   progress(term: number): Progress {
     return {
@@ -107,6 +165,11 @@ export class ApplyContext {
       expiringKeys: this.#expiringKeys,
       replays: this.#replays,
       lockTimers: this.#lockTimers,
+      logs: this.#logs,
+      eventBytes: this.#eventBytes,
+      logTimers: this.#logTimers,
+      logErasures: this.#logErasures,
+      totals: this.#totals,
     };
   }
 }

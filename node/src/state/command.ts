@@ -2,10 +2,20 @@
  * Commands: what a mutation becomes before it is proposed. Nothing after this point looks at the API's message again.
  *
  * A command asked for by a client carries who asked (re-checked in apply), the request id and the hash of the request,
- * by which a retry is recognised. Commands that the cluster proposes by itself carry neither.
+ * by which a retry is recognised. Those that come by HTTP have no request id: a retry is executed again, unless the
+ * operation itself recognises it. Commands that the cluster proposes by itself carry neither.
  */
 
 import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, invariant } from "../raft/index.ts";
+import {
+  ACCOUNT_CLUSTER_KINDS,
+  ACCOUNT_KINDS,
+  type AccountClusterOperation,
+  type AccountOperation,
+  readAccountClusterOperation,
+  readAccountOperation,
+  writeAccountOperation,
+} from "./account-commands.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { INCARNATION_BYTES, readAddress, writeAddress } from "./cluster.ts";
 import { type Guard, readGuard, writeGuard } from "./guards.ts";
@@ -20,6 +30,13 @@ import {
   readReleaseLock,
   writeLockOperation,
 } from "./lock-commands.ts";
+import {
+  LOG_KINDS,
+  type LogClusterOperation,
+  type LogOperation,
+  readLogOperation,
+  writeLogOperation,
+} from "./log-commands.ts";
 import type { ClaimSlot, UpdateMember } from "./membership.ts";
 import {
   decodeMemoryOperation,
@@ -131,6 +148,9 @@ export type ClientOperation =
   | CompareAndSwap
   | LockClientOperation
   | MemoryOperation;
+/** What comes by HTTP, which has no request ids. */
+export type HttpOperation = LogOperation | AccountOperation;
+
 /** What the cluster proposes by itself: its leader, or a member about itself; and what an administrator asks of it. */
 export type ClusterOperation =
   | ExpireKeys
@@ -142,7 +162,9 @@ export type ClusterOperation =
   | CheckDigest
   | ClaimSlot
   | UpdateMember
-  | LockClusterOperation;
+  | LockClusterOperation
+  | LogClusterOperation
+  | AccountClusterOperation;
 
 export interface ClientCommand {
   readonly principal: Principal;
@@ -150,9 +172,17 @@ export interface ClientCommand {
   readonly operation: ClientOperation;
 }
 
+/** A mutation of which no answer is stored. */
+export interface HttpCommand {
+  readonly principal: Principal;
+  readonly request: null;
+  readonly operation: HttpOperation;
+}
+
 /** `principal` and `request` are null for what the cluster proposes by itself. */
 export type Command =
   | ClientCommand
+  | HttpCommand
   | { readonly principal: null; readonly request: null; readonly operation: ClusterOperation };
 
 /** Whether the command may make the state larger: such commands are refused while the disk has little room (P45). */
@@ -164,6 +194,10 @@ export function isGrowing({ operation }: Command): boolean {
     case "allocate-memory":
     case "write-memory":
     case "create-lock":
+    case "create-api-key":
+    case "create-user":
+    case "create-log":
+    case "append-events":
       return true;
     case "acquire-lock":
       // What is held already is kept, whatever the disk has room for.
@@ -195,6 +229,12 @@ const KINDS = {
   "erase-memory": 34,
   "trim-history": 40,
   "compact-history": 41,
+  ...ACCOUNT_KINDS,
+  ...ACCOUNT_CLUSTER_KINDS,
+  ...LOG_KINDS,
+  "prune-duplicates": 54,
+  "apply-retention": 55,
+  "erase-logs": 56,
 } as const;
 /** Kinds of commands that carry no principal: nobody asked for them, or whoever did has no record that counts. */
 const CLUSTER_KINDS: ReadonlySet<number> = new Set([
@@ -209,7 +249,13 @@ const CLUSTER_KINDS: ReadonlySet<number> = new Set([
   KINDS["cancel-acquisition"],
   KINDS["trim-history"],
   KINDS["compact-history"],
+  KINDS["prune-duplicates"],
+  KINDS["apply-retention"],
+  KINDS["erase-logs"],
+  ...Object.values(ACCOUNT_CLUSTER_KINDS),
 ]);
+/** Kinds of commands that carry a principal and no request. */
+const HTTP_KINDS: ReadonlySet<number> = new Set([...Object.values(LOG_KINDS), ...Object.values(ACCOUNT_KINDS)]);
 const REQUEST_ID_BYTES = 16;
 const HASH_BYTES = 32;
 
@@ -221,6 +267,8 @@ export function encodeCommand(command: Command): Uint8Array {
   const writer = new RecordWriter().uint8(FORMAT).uint8(KINDS[command.operation.kind]);
   if (command.principal !== null) {
     writer.text(command.principal.subject).text(command.principal.apiKeyId);
+  }
+  if (command.request !== null) {
     writer.fixed(command.request.requestId, REQUEST_ID_BYTES).fixed(command.request.payloadHash, HASH_BYTES);
   }
   encodeOperation(writer, command.operation);
@@ -239,13 +287,18 @@ export function decodeCommand(bytes: Uint8Array): Command {
     return { principal: null, request: null, operation };
   }
   const principal = { subject: reader.text(), apiKeyId: reader.text() };
+  if (HTTP_KINDS.has(kind)) {
+    const operation = readLogOperation(kind, reader) ?? readAccountOperation(kind, reader);
+    reader.end();
+    return { principal, request: null, operation };
+  }
   const request = { requestId: reader.fixed(REQUEST_ID_BYTES), payloadHash: reader.fixed(HASH_BYTES) };
   const operation = decodeClientOperation(kind, reader);
   reader.end();
   return { principal, request, operation };
 }
 
-function encodeOperation(writer: RecordWriter, operation: ClientOperation | ClusterOperation): void {
+function encodeOperation(writer: RecordWriter, operation: Command["operation"]): void {
   switch (operation.kind) {
     case "create-namespace":
       writer.text(operation.namespace);
@@ -287,9 +340,12 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Clus
       return;
     case "prune-replays":
     case "trim-history":
+    case "prune-duplicates":
       writer.uint32(operation.countMax);
       return;
     case "erase-memory":
+    case "apply-retention":
+    case "erase-logs":
       writer.uint32(operation.rowsMax);
       return;
     case "check-digest":
@@ -317,6 +373,15 @@ function encodeOperation(writer: RecordWriter, operation: ClientOperation | Clus
     case "expire-locks":
     case "cancel-acquisition":
       writeLockOperation(writer, operation);
+      return;
+    case "create-log":
+    case "update-log-settings":
+    case "delete-log":
+    case "append-events":
+      writeLogOperation(writer, operation);
+      return;
+    default:
+      writeAccountOperation(writer, operation);
       return;
   }
 }
@@ -388,6 +453,12 @@ function decodeClusterOperation(kind: number, reader: RecordReader): ClusterOper
       return { kind: "prune-replays", countMax: reader.uint32() };
     case KINDS["erase-memory"]:
       return { kind: "erase-memory", rowsMax: reader.uint32() };
+    case KINDS["prune-duplicates"]:
+      return { kind: "prune-duplicates", countMax: reader.uint32() };
+    case KINDS["apply-retention"]:
+      return { kind: "apply-retention", rowsMax: reader.uint32() };
+    case KINDS["erase-logs"]:
+      return { kind: "erase-logs", rowsMax: reader.uint32() };
     case KINDS["trim-history"]:
       return { kind: "trim-history", countMax: reader.uint32() };
     case KINDS["check-digest"]:
@@ -417,7 +488,9 @@ function decodeClusterOperation(kind: number, reader: RecordReader): ClusterOper
       return readExpireLocks(reader);
     case KINDS["cancel-acquisition"]:
       return readCancelAcquisition(reader);
-    default:
+    case KINDS.tick:
       return { kind: "tick" };
+    default:
+      return readAccountClusterOperation(kind, reader);
   }
 }

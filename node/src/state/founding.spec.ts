@@ -72,6 +72,7 @@ describe("the founding entry", () => {
       createdAtMs: wallMs,
       expiresAtMs: 0,
       revokedAtMs: 0,
+      lastUsedAtMs: 0,
     });
     const principal = { subject: FOUNDING.owner.userId, apiKeyId: FOUNDING.owner.apiKeyId };
     const need = { access: "admin", namespace: "any-that-will-be" } as const;

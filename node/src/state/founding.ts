@@ -129,6 +129,7 @@ export function applyFounding(context: ApplyContext, founding: Founding, reconfi
     createdAtMs: wallMs,
     expiresAtMs: 0,
     revokedAtMs: 0,
+    lastUsedAtMs: 0,
   });
   writeSigningKey(transaction, {
     kid: founding.signingKeyId,

@@ -16,6 +16,7 @@ import type { HistoryLimits } from "./limits.ts";
 import type { CompactHistoryResult } from "./outcome.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { HISTORY_BOUNDS_ROW, historyRow, tableRange } from "./rows.ts";
+import { historyLimitsOf } from "./settings.ts";
 import type { StateReader } from "./store.ts";
 
 /** All changes of one revision, in order. */
@@ -55,6 +56,7 @@ export function recordChanges(context: ApplyContext, revision: number, changes: 
   const { transaction, tickMs } = context;
   const row = encodeChanges(tickMs, changes);
   transaction.put(historyRow(revision), row);
+  context.watched.push(...changes);
   const bounds = readHistoryBounds(transaction);
   writeBounds(context, {
     ...bounds,
@@ -98,18 +100,22 @@ export function scanHistory(
   reader.scan(historyRow(from), historyRow(to + 1), ({ key, value }) => visit(decodeChanges(revisionOf(key), value)));
 }
 
-/** Whether so much of the history is given up, too old, or too large, that a command to drop it is worth its entry. */
+/**
+ * Whether so much of the history is given up, too old, or too large, that a command to drop it is worth its entry; by
+ * the limits that were set, else by these.
+ */
 export function isHistoryDue(
   reader: StateReader,
   revision: number,
   tickMs: number,
-  limits: HistoryLimits,
+  unset: HistoryLimits,
   slack: { readonly revisions: number; readonly ageMs: number },
 ): boolean {
   const { compactRevision, oldestRevision, oldestTickMs, bytes } = readHistoryBounds(reader);
   if (oldestRevision === 0) {
     return false;
   }
+  const limits = historyLimitsOf(reader, unset);
   const isFar = oldestRevision <= revision - limits.revisionsMax - slack.revisions;
   const isOld = oldestTickMs < tickMs - limits.ageMsMax - slack.ageMs;
   return isFar || isOld || bytes > limits.bytesMax || oldestRevision < compactRevision;
@@ -118,7 +124,7 @@ export function isHistoryDue(
 /** Drops the oldest revisions as far as they are beyond a limit or given up, at most so many as the command says. */
 export function applyTrimHistory(context: ApplyContext, { countMax }: TrimHistory): void {
   const { transaction, tickMs, revision, limits } = context;
-  const { revisionsMax, ageMsMax, bytesMax } = limits.history;
+  const { revisionsMax, ageMsMax, bytesMax } = historyLimitsOf(transaction, limits.history);
   const bounds = readHistoryBounds(transaction);
   const keptBytes = bounds.bytes > bytesMax ? bytesMax - Math.floor(bytesMax / FREED_SHARE) : bytesMax;
   let { bytes, compactRevision } = bounds;

@@ -1,3 +1,4 @@
+export type { RevokeApiKeyResult } from "./api-keys.ts";
 export type { SettledWait } from "./apply-context.ts";
 export type { HoldReason, KeyChange, LockChange, WatchedChange } from "./changes.ts";
 export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
@@ -17,11 +18,25 @@ export {
   type Command,
   decodeCommand,
   encodeCommand,
+  type HttpCommand,
+  type HttpOperation,
   isGrowing,
   type Principal,
   type RequestIdentity,
 } from "./command.ts";
 export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
+export { derivedIdText } from "./derived-id.ts";
+export { hasDueDuplicates } from "./duplicates.ts";
+export {
+  type AppendEventsResult,
+  describeLog,
+  findLog,
+  type LogOrder,
+  type LogPage,
+  listLogs,
+  logNotFound,
+  readEvents,
+} from "./event-logs.ts";
 export { encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
 export { checkGuard, type Guard } from "./guards.ts";
 export {
@@ -38,6 +53,15 @@ export type { AcquireLock, CancelAcquisition, CreateLock, LockMode, LockName, Re
 export { dueLockTimers, type Hold, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
 export { type AcquireLockResult, describeLock, type LockState, type LockView } from "./lock-view.ts";
 export { acquisitionOutcome } from "./locks.ts";
+export {
+  type AppendEvents,
+  BATCH_EVENTS_MAX,
+  type LogGuard,
+  type LogOperation,
+  type LogSettings,
+} from "./log-commands.ts";
+export { hasDueRetention } from "./log-retention.ts";
+export { type EventLog, eventCountOf, type LogEvent } from "./log-rows.ts";
 export { type Divergence, type Reconfigure, StateMachine } from "./machine.ts";
 export {
   type ClaimSlot,
@@ -58,9 +82,13 @@ export { requireNamespace } from "./namespaces.ts";
 export type { CompactHistoryResult, CreateNamespaceResult, Outcome, Replayed, Result } from "./outcome.ts";
 export {
   type Access,
+  type AccountPage,
   type ApiKey,
   includesAccess,
   includesNamespace,
+  listApiKeys,
+  listApiKeysOf,
+  listUsers,
   type Need,
   type Role,
   readApiKey,
@@ -77,6 +105,15 @@ export { type Progress, readProgress } from "./progress.ts";
 export { decodeText, encodeText } from "./record.ts";
 export { hasEndedReplays, storedOutcome } from "./replays.ts";
 export { isHotRow, PROGRESS_ROW } from "./rows.ts";
-export { readPageTokenKey, readSigningKey, readSigningKeys, type SigningKey } from "./signing-keys.ts";
+export { type PutSettingsResult, readSettings, settingOf } from "./settings.ts";
+export {
+  type RotateSigningKeyResult,
+  readPageTokenKey,
+  readSigningKey,
+  readSigningKeys,
+  type SigningKey,
+  TOKEN_LIFETIME_MS_MAX,
+} from "./signing-keys.ts";
 export type { Change, Row, StateReader, StateStore } from "./store.ts";
 export { compareBytes, type Digest, Transaction } from "./transaction.ts";
+export { type DeleteUserResult, readVerification } from "./users.ts";

@@ -143,7 +143,8 @@ class Comparison {
         expect(readKey(this.log.store, namespace, key)).to.deep.equal(this.model.find(namespace, key));
       }
     }
-    const { expiringKeys, dataBytes } = this.log.progress;
+    const { expiringKeys, dataBytes, totals } = this.log.progress;
+    expect(totals.keys).to.equal(all.length);
     expect(expiringKeys).to.equal(all.filter(({ stored }) => stored.deadlineMs !== 0).length);
     // When no answer is stored any more, what remains counted are keys, values, and names of namespaces.
     this.log.tickMs += 10_000_000;

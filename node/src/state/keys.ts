@@ -13,7 +13,7 @@ import { checkGuard } from "./guards.ts";
 import { recordChanges } from "./history.ts";
 import { requireNamespace } from "./namespaces.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
-import { expiryRow, keyRow, keyRowPrefixLength, prefixEnd, tableRange } from "./rows.ts";
+import { expiryRow, keyRow, keyRowPrefixLength, prefixEnd, tableRange, withNul } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 
 /** A key as it is stored. */
@@ -218,6 +218,9 @@ function putKey(
   const grown = value.length - (current === undefined ? -key.length : current.value.length);
   context.requireRoom(grown);
   context.countData(grown);
+  if (current === undefined) {
+    context.countTotal("keys", 1);
+  }
   if (current !== undefined && current.deadlineMs !== 0) {
     context.transaction.delete(expiryRow(current.deadlineMs, namespace, key));
     context.countExpiringKeys(-1);
@@ -247,6 +250,7 @@ function putKey(
 function removeKey(context: ApplyContext, kind: "delete" | "expire", namespace: string, stored: StoredKey): number {
   context.transaction.delete(keyRow(namespace, stored.key));
   context.countData(-stored.key.length - stored.value.length);
+  context.countTotal("keys", -1);
   if (stored.deadlineMs !== 0) {
     context.transaction.delete(expiryRow(stored.deadlineMs, namespace, stored.key));
     context.countExpiringKeys(-1);
@@ -291,13 +295,6 @@ function keyNotFound(namespace: string, key: Uint8Array): CoordinationError {
 
 function quote(namespace: string, key: Uint8Array): string {
   return JSON.stringify(`${namespace}/${decodeText(key)}`);
-}
-
-/** The least byte string above the key. */
-function withNul(key: Uint8Array): Uint8Array {
-  const next = new Uint8Array(key.length + 1);
-  next.set(key);
-  return next;
 }
 
 const EXPIRY_ROW_NAMESPACE_OFFSET = 1 + 8;

@@ -24,6 +24,13 @@ export interface StateLimits {
   readonly lockWaitsMax: number;
   /** Readers that hold one lock at a time; further ones wait. Every answer lists all of them. */
   readonly lockReadersMax: number;
+  /**
+   * Bytes of events and of what is remembered of their keys, per cluster, above which nothing is appended (QUOTA). They
+   * have a limit of their own, so that a log cannot take the room of keys and locks.
+   */
+  readonly eventBytesMax: number;
+  /** Event logs per cluster, above which none is created (QUOTA). */
+  readonly logsMax: number;
   readonly history: HistoryLimits;
   /** Entries after which members compare their states anew. */
   readonly checkpointEntries: number;
@@ -37,6 +44,8 @@ export const DEFAULT_STATE_LIMITS: StateLimits = {
   replayAnswerBytesMax: 4 * 1024,
   lockWaitsMax: 1_000,
   lockReadersMax: 1_000,
+  eventBytesMax: 16 * 1024 * 1024 * 1024,
+  logsMax: 100_000,
   history: {
     revisionsMax: 1_000_000,
     ageMsMax: 3_600_000,
@@ -45,3 +54,6 @@ export const DEFAULT_STATE_LIMITS: StateLimits = {
   },
   checkpointEntries: 1_000,
 };
+
+/** Seconds for which keys of events are remembered, unless the log or the cluster is set to something else. */
+export const DUPLICATE_WINDOW_SECS_DEFAULT = 3_600;

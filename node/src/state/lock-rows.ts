@@ -165,6 +165,7 @@ export function readHolds(reader: StateReader, lock: Lock): readonly Hold[] {
 
 export function addHold(context: ApplyContext, lock: Lock, hold: Hold): void {
   context.countData(putHold(context, lock, hold));
+  context.countTotal("lockHolds", 1);
   addTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });
 }
 
@@ -179,6 +180,7 @@ export function removeHold(context: ApplyContext, lock: Lock, hold: Hold): void 
   const key = lockHoldRow(lock.id, hold.token);
   context.transaction.delete(key);
   context.countData(-key.length - encodeHold(hold).length);
+  context.countTotal("lockHolds", -1);
   removeTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });
 }
 
@@ -243,6 +245,7 @@ export function addWait(context: ApplyContext, lock: Lock, wait: Wait): void {
   context.requireRoom(key.length + value.length);
   context.countData(key.length + value.length);
   context.transaction.put(key, value);
+  context.countTotal("lockWaits", 1);
   addTimer(context, lock, { about: "wait", number: wait.position, deadlineMs: wait.deadlineMs });
   countWait(lock, wait.mode, 1);
 }
@@ -260,6 +263,7 @@ export function removeWait(context: ApplyContext, lock: Lock, wait: Wait): void 
   const key = lockWaitRow(lock.id, wait.position);
   context.transaction.delete(key);
   context.countData(-key.length - encodeWait(wait).length);
+  context.countTotal("lockWaits", -1);
   removeTimer(context, lock, { about: "wait", number: wait.position, deadlineMs: wait.deadlineMs });
   countWait(lock, wait.mode, -1);
 }

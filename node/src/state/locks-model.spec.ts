@@ -131,6 +131,8 @@ class Comparison {
   /** The rows are those of the model, and the counters count them. */
   #compareContent(): void {
     let timers = 0;
+    let held = 0;
+    let waiting = 0;
     for (const found of this.model.locks.values()) {
       const view = describeLock(this.log.store, found.name);
       const holds = view.holds.map(({ token, mode, deadlineMs }) => `${token} ${mode} ${deadlineMs}`);
@@ -139,9 +141,12 @@ class Comparison {
       visitWaits(this.log.store, view.lock, ({ deadlineMs }) => waits.push(deadlineMs) > 0);
       expect(waits).to.deep.equal(found.queue.map(({ deadlineMs }) => deadlineMs));
       expect([view.state, view.lock.delayUntilMs]).to.deep.equal([this.model.stateOf(found), found.delayUntilMs]);
+      held += holds.length;
+      waiting += waits.length;
       timers += holds.length + waits.length + (found.delayUntilMs === 0 ? 0 : 1);
     }
-    expect(this.log.progress.lockTimers).to.equal(timers);
+    const { lockTimers, totals } = this.log.progress;
+    expect([lockTimers, totals.lockHolds, totals.lockWaits]).to.deep.equal([timers, held, waiting]);
   }
 
   /** What watchers are told is what happened to holds, in its order and at its revisions. */

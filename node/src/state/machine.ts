@@ -19,17 +19,23 @@ import {
   InvariantViolation,
   invariant,
 } from "../raft/index.ts";
+import { applyCreateApiKey, applyRevokeApiKey } from "./api-keys.ts";
 import { ApplyContext, type SettledWait } from "./apply-context.ts";
+import type { WatchedChange } from "./changes.ts";
 import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 import {
   type ClientCommand,
   type ClientOperation,
   type ClusterOperation,
   decodeCommand,
+  type HttpCommand,
+  type HttpOperation,
   type Principal,
   type RequestIdentity,
 } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import { applyPruneDuplicates } from "./duplicates.ts";
+import { applyAppendEvents, applyCreateLog, applyDeleteLog, applyUpdateLogSettings } from "./event-logs.ts";
 import { applyFounding, decodeFounding } from "./founding.ts";
 import { applyCompactHistory, applyTrimHistory } from "./history.ts";
 import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys.ts";
@@ -43,6 +49,7 @@ import {
   applyForceReleaseLock,
   applyReleaseLock,
 } from "./locks.ts";
+import { applyApplyRetention, applyEraseLogs } from "./log-retention.ts";
 import {
   applyClaimSlot,
   applyLeave,
@@ -54,13 +61,16 @@ import {
 import { applyAllocateMemory, applyFreeMemory, applyResizeMemory, applyWriteMemory } from "./memory.ts";
 import { applyEraseMemory } from "./memory-pages.ts";
 import { readNamespace, writeNamespace } from "./namespaces.ts";
-import type { Outcome, StoredResult } from "./outcome.ts";
-import { type Access, refusalOf } from "./principals.ts";
+import type { HttpResult, Outcome, StoredResult } from "./outcome.ts";
+import { type Access, type Need, refusalOf } from "./principals.ts";
 import { encodeProgress, type Progress, readProgress } from "./progress.ts";
 import { applyPruneReplays, replayOf, storeAnswer } from "./replays.ts";
 import { PROGRESS_ROW } from "./rows.ts";
+import { applyPutSettings } from "./settings.ts";
+import { applyDropSigningKeys, applyRotateSigningKey } from "./signing-keys.ts";
 import type { StateStore } from "./store.ts";
 import { type Digest, Transaction } from "./transaction.ts";
+import { applyCreateUser, applyDeleteUser, applyUpdateUser, applyVerifyUser } from "./users.ts";
 
 /** Brings the configuration of the entry at the index into force in the consensus core, or says why it is void. */
 export type Reconfigure = (
@@ -84,6 +94,7 @@ export class StateMachine {
   #progress: Progress;
   #committed: Progress;
   #settled: readonly SettledWait[] = [];
+  #watched: readonly WatchedChange[] = [];
   #divergence: Divergence | null = null;
 
   constructor(store: StateStore, digest: Digest, limits: StateLimits) {
@@ -117,6 +128,7 @@ export class StateMachine {
     const outcome = applyEntry(context, row, reconfigure);
     this.#progress = context.progress(term);
     this.#settled = context.settled;
+    this.#watched = context.watched;
     this.checkpoints.onApplied(index, this.#progress.digest);
     if (context.told !== null) {
       this.#compare(context.told);
@@ -132,6 +144,11 @@ export class StateMachine {
   /** The waits for locks that the last entry has ended, in their order. */
   get settled(): readonly SettledWait[] {
     return this.#settled;
+  }
+
+  /** What the last entry has changed of keys and locks, in the order of the revisions. */
+  get watched(): readonly WatchedChange[] {
+    return this.#watched;
   }
 
   /** Writes everything applied since the last commit as one batch. */
@@ -179,7 +196,7 @@ function applyEntry(context: ApplyContext, row: Uint8Array, reconfigure: Reconfi
       if (command.principal === null) {
         return applyClusterOperation(context, command.operation);
       }
-      return applyClientCommand(context, command);
+      return command.request === null ? applyHttpCommand(context, command) : applyClientCommand(context, command);
     }
     default:
       throw new InvariantViolation("entries have a known type", String(type));
@@ -204,6 +221,61 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
   const answer = refusable(() => applyOperation(context, principal, operation));
   storeAnswer(context, principal, request, answer);
   return { answer, replayed: "no" };
+}
+
+/** Authorisation first, here as well. Nothing is stored under a request id. */
+function applyHttpCommand(context: ApplyContext, { principal, operation }: HttpCommand): Outcome {
+  for (const need of needsOf(operation)) {
+    const refusal = refusalOf(context.transaction, principal, need, context.wallMs);
+    if (refusal !== null) {
+      return { answer: refusal, replayed: "no" };
+    }
+  }
+  const answer = refusable(() => applyHttpOperation(context, principal, operation));
+  // An append that stored nothing was sent before.
+  const isReplay = "kind" in answer && answer.kind === "append-events" && answer.appendedEvents === 0;
+  return { answer, replayed: isReplay ? "yes" : "no" };
+}
+
+/** What the operation needs: a role, and the namespaces that it names by itself. */
+function needsOf(operation: HttpOperation): readonly Need[] {
+  switch (operation.kind) {
+    case "create-log":
+      return [{ access: "write", namespace: operation.namespace }];
+    case "append-events": {
+      const { guard } = operation;
+      const write = { access: "write", namespace: null } as const;
+      return guard === undefined ? [write] : [write, { access: "write", namespace: guard.namespace }];
+    }
+    case "create-api-key":
+    case "revoke-api-key":
+      return [{ access: "write", namespace: null }];
+    default:
+      return [{ access: "admin", namespace: null }];
+  }
+}
+
+function applyHttpOperation(context: ApplyContext, principal: Principal, operation: HttpOperation): HttpResult {
+  switch (operation.kind) {
+    case "create-api-key":
+      return applyCreateApiKey(context, principal, operation);
+    case "revoke-api-key":
+      return applyRevokeApiKey(context, principal, operation);
+    case "create-user":
+      return applyCreateUser(context, principal, operation);
+    case "update-user":
+      return applyUpdateUser(context, principal, operation);
+    case "delete-user":
+      return applyDeleteUser(context, principal, operation);
+    case "create-log":
+      return applyCreateLog(context, principal, operation);
+    case "update-log-settings":
+      return applyUpdateLogSettings(context, principal, operation);
+    case "delete-log":
+      return applyDeleteLog(context, principal, operation);
+    case "append-events":
+      return applyAppendEvents(context, principal, operation);
+  }
 }
 
 function applyMembershipEntry(context: ApplyContext, entry: MembershipEntry, reconfigure: Reconfigure): Outcome {
@@ -261,7 +333,7 @@ function applyOperation(
 }
 
 /** The result, or the refusal that was raised: refusals of apply are answers. */
-function refusable(apply: () => StoredResult): StoredResult | CoordinationError {
+function refusable<Applied>(apply: () => Applied): Applied | CoordinationError {
   try {
     return apply();
   } catch (error) {
@@ -283,6 +355,15 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
     case "erase-memory":
       applyEraseMemory(context, operation.rowsMax);
       return null;
+    case "prune-duplicates":
+      applyPruneDuplicates(context, operation.countMax);
+      return null;
+    case "apply-retention":
+      applyApplyRetention(context, operation.rowsMax);
+      return null;
+    case "erase-logs":
+      applyEraseLogs(context, operation.rowsMax);
+      return null;
     case "trim-history":
       applyTrimHistory(context, operation);
       return null;
@@ -303,6 +384,15 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
       return null;
     case "cancel-acquisition":
       applyCancelAcquisition(context, operation);
+      return null;
+    case "verify-user":
+      return { answer: refusable(() => applyVerifyUser(context, operation)), replayed: "no" };
+    case "put-settings":
+      return answerOnce(context, operation.subject, operation.request, () => applyPutSettings(context, operation));
+    case "rotate-signing-key":
+      return answerOnce(context, operation.subject, operation.request, () => applyRotateSigningKey(context, operation));
+    case "drop-signing-keys":
+      applyDropSigningKeys(context);
       return null;
   }
 }

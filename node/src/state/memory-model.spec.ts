@@ -146,9 +146,13 @@ class Comparison {
       this.#step(each);
       expect(this.log.revision).to.equal(this.model.revision);
     }
-    for (const region of this.model.regions.filter(({ isFreed }) => !isFreed)) {
+    const present = this.model.regions.filter(({ isFreed }) => !isFreed);
+    for (const region of present) {
       this.#compareBytes(region, 0, region.bytes.length);
     }
+    const { memoryRegions, memoryBytes } = this.log.progress.totals;
+    expect(memoryRegions).to.equal(present.length);
+    expect(memoryBytes).to.equal(present.reduce((sum, { bytes }) => sum + bytes.length, 0));
   }
 
   /** Applies the log anew: until the prefix's end, then, as a process that starts there, the rest in slices. */

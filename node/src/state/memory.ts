@@ -6,10 +6,10 @@
  * one version (S33). Its id is made of the cluster's and of the revision of its allocation: no other ever has it.
  */
 
-import { invariant, writeUint53 } from "../raft/index.ts";
+import { invariant } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import { readCluster } from "./cluster.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import { derivedId, derivedIdText } from "./derived-id.ts";
 import { checkGuard } from "./guards.ts";
 import {
   type AllocateMemory,
@@ -68,12 +68,6 @@ export interface WriteMemoryResult {
 }
 
 const NO_BYTES = new Uint8Array(0);
-const UUID_DIGITS_OF_BYTES = 2 * REGION_ID_BYTES;
-/** RFC 9562 §5.8: version 8, of whose bits the maker decides, and the variant of all its UUIDs. */
-const UUID_VERSION_OFFSET = 6;
-const UUID_VERSION = 0x80;
-const UUID_VARIANT_OFFSET = 8;
-const UUID_VARIANT = 0x80;
 
 export function applyAllocateMemory(context: ApplyContext, command: AllocateMemory): AllocateMemoryResult {
   const { transaction, wallMs } = context;
@@ -84,10 +78,11 @@ export function applyAllocateMemory(context: ApplyContext, command: AllocateMemo
   const countedBytes = bytesOfRow(namespace, label);
   context.requireRoom(countedBytes);
   context.countData(countedBytes);
+  context.countTotal("memoryRegions", 1);
   countUsage(context, namespace, sizeBytes);
   const revision = context.nextRevision();
   const region = {
-    regionId: regionIdOf(transaction, revision),
+    regionId: derivedId(transaction, "region", revision),
     sizeBytes,
     version: 1,
     createRevision: revision,
@@ -122,6 +117,7 @@ export function applyFreeMemory(context: ApplyContext, command: FreeMemory): Fre
   transaction.delete(memoryRegionRow(namespace, region.regionId));
   countUsage(context, namespace, -region.sizeBytes);
   context.countData(-bytesOfRow(namespace, region.label));
+  context.countTotal("memoryRegions", -1);
   return { kind: "free-memory", revision: context.nextRevision() };
 }
 
@@ -246,6 +242,7 @@ function countUsage(context: ApplyContext, namespace: string, bytes: number): vo
   const { transaction } = context;
   const usage = readUsage(transaction, namespace) + bytes;
   invariant(usage >= 0, "memory in use never falls below zero", () => String(usage));
+  context.countTotal("memoryBytes", bytes);
   if (usage === 0) {
     transaction.delete(memoryUsageRow(namespace));
   } else if (bytes !== 0) {
@@ -260,24 +257,8 @@ function changeRegion(context: ApplyContext, namespace: string, region: MemoryRe
   return changed.version;
 }
 
-/**
- * A UUID of version 8: the first bits of the cluster's id, so that a client of another cluster does not find a region of
- * this one by chance, then the revision. Ids order by the revision of the allocation.
- */
-function regionIdOf(reader: StateReader, revision: number): Uint8Array {
-  const clusterId = readCluster(reader)?.clusterId.replaceAll("-", "") ?? "";
-  invariant(clusterId.length === UUID_DIGITS_OF_BYTES, "the id of a cluster is a UUID");
-  const id = Uint8Array.fromHex(clusterId);
-  writeUint53(id, UUID_VARIANT_OFFSET, revision);
-  id[UUID_VERSION_OFFSET] = UUID_VERSION | ((id[UUID_VERSION_OFFSET] as number) & 0x0f);
-  id[UUID_VARIANT_OFFSET] = UUID_VARIANT;
-  return id;
-}
-
 function quote(namespace: string, regionId: Uint8Array): string {
-  const digits = regionId.toHex();
-  const parts = [[0, 8], [8, 12], [12, 16], [16, 20], [20]].map(([from, to]) => digits.slice(from, to));
-  return JSON.stringify(`${namespace}/${parts.join("-")}`);
+  return JSON.stringify(`${namespace}/${derivedIdText(regionId)}`);
 }
 
 /** Bytes that the row of a region takes, for the quota of the cluster: memory of its own is counted by namespace. */

@@ -72,6 +72,8 @@ const result: fc.Arbitrary<StoredResult> = fc.oneof(
     revision: count,
   }),
   fc.record({ kind: fc.constant("compact-history" as const), compactRevision: count, revision: count }),
+  fc.record({ kind: fc.constant("put-settings" as const), settingsRevision: count, revision: count }),
+  fc.record({ kind: fc.constant("rotate-signing-key" as const), kid: text, revision: count }),
 );
 const refusal = fc
   .record({
@@ -120,6 +122,12 @@ describe("answers", () => {
       { kind: "compact-history", compactRevision: 1, revision: 2 },
       "28 0000000000000002 0000000000000001",
     ],
+    [
+      "put-settings",
+      { kind: "put-settings", settingsRevision: 1, revision: 2 },
+      "3c 0000000000000002 0000000000000001",
+    ],
+    ["rotate-signing-key", { kind: "rotate-signing-key", kid: "k", revision: 2 }, "3d 0000000000000002 000000016b"],
     [
       "create-namespace",
       { kind: "create-namespace", createdAtMs: 1, revision: 2 },

@@ -6,7 +6,9 @@
  */
 
 import { invariant } from "../raft/index.ts";
+import type { CreateApiKeyResult, RevokeApiKeyResult } from "./api-keys.ts";
 import { CoordinationError, isReason } from "./coordination-error.ts";
+import type { LogResult } from "./event-logs.ts";
 import type { CompareAndSwapResult, DeleteKeyResult, PutKeyResult, StoredKey } from "./keys.ts";
 import { type Hold, readHoldFields, writeHoldFields } from "./lock-rows.ts";
 import type { AcquireLockResult } from "./lock-view.ts";
@@ -14,6 +16,9 @@ import type { ClaimSlotResult, MembershipResult } from "./membership.ts";
 import type { AllocateMemoryResult, FreeMemoryResult, ResizeMemoryResult, WriteMemoryResult } from "./memory.ts";
 import { REGION_ID_BYTES } from "./memory-command.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
+import type { PutSettingsResult } from "./settings.ts";
+import type { RotateSigningKeyResult } from "./signing-keys.ts";
+import type { DeleteUserResult, UserResult } from "./users.ts";
 
 export interface CreateNamespaceResult {
   readonly kind: "create-namespace";
@@ -67,9 +72,14 @@ export type StoredResult =
   | CreateLockResult
   | ReleaseLockResult
   | ForceReleaseLockResult
-  | CompactHistoryResult;
+  | CompactHistoryResult
+  | PutSettingsResult
+  | RotateSigningKeyResult;
 
-export type Result = StoredResult | AcquireLockResult | QueuedLockResult;
+/** Results of what comes by HTTP, which are not stored. */
+export type HttpResult = LogResult | CreateApiKeyResult | RevokeApiKeyResult | UserResult | DeleteUserResult;
+
+export type Result = StoredResult | AcquireLockResult | QueuedLockResult | HttpResult;
 
 /** Whether the answer was computed now, taken from its row, or taken from a row that was too large for its values. */
 export type Replayed = "no" | "yes" | "no-values";
@@ -98,6 +108,8 @@ const KINDS = {
   "free-memory": 32,
   "write-memory": 33,
   "compact-history": 40,
+  "put-settings": 60,
+  "rotate-signing-key": 61,
 } as const;
 const VERDICTS: readonly ClaimSlotResult["verdict"][] = ["accepted", "no-slot", "slot-taken"];
 
@@ -162,6 +174,10 @@ export function encodeAnswer(answer: StoredResult | CoordinationError): Uint8Arr
       return writer.finish();
     case "compact-history":
       return writer.uint53(answer.compactRevision).finish();
+    case "put-settings":
+      return writer.uint53(answer.settingsRevision).finish();
+    case "rotate-signing-key":
+      return writer.text(answer.kid).finish();
     case "compare-and-swap":
       writer.boolean(answer.success).boolean(answer.currentExists).bytes(answer.currentValue);
       return writer.uint53(answer.modRevision).finish();
@@ -237,6 +253,10 @@ function readResult(kind: number, reader: RecordReader): StoredResult {
     }
     case KINDS["compact-history"]:
       return { kind: "compact-history", revision, compactRevision: reader.uint53() };
+    case KINDS["put-settings"]:
+      return { kind: "put-settings", revision, settingsRevision: reader.uint53() };
+    case KINDS["rotate-signing-key"]:
+      return { kind: "rotate-signing-key", revision, kid: reader.text() };
     default:
       invariant(false, "answers have a known kind", () => String(kind));
   }

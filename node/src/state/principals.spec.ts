@@ -44,6 +44,7 @@ const API_KEY: ApiKey = {
   createdAtMs: 2,
   expiresAtMs: 0,
   revokedAtMs: 0,
+  lastUsedAtMs: 0,
 };
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 }).filter((value) => value.isWellFormed());
@@ -262,6 +263,7 @@ describe("API keys", () => {
     createdAtMs: fc.maxSafeNat(),
     expiresAtMs: fc.maxSafeNat(),
     revokedAtMs: fc.maxSafeNat(),
+    lastUsedAtMs: fc.maxSafeNat(),
   });
 
   it("come back as written, by id and by public part", () => {
@@ -286,7 +288,7 @@ describe("API keys", () => {
     expect(storeWith([], [API_KEY]).get(apiKeyRow("k1"))?.toHex()).to.equal(
       [
         "000000026b31 000000027531 000000026369 0000000b716b5f30615a3962593863",
-        `${"09".repeat(32)} 0000000000000002 0000000000000000 0000000000000000`,
+        `${"09".repeat(32)} 0000000000000002 ${"0000000000000000".repeat(3)}`,
       ]
         .join("")
         .replaceAll(" ", ""),

@@ -10,9 +10,22 @@ import { invariant } from "../raft/index.ts";
 import type { Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
-import { apiKeyPrefixRow, apiKeyRow, emailRow, userRow } from "./rows.ts";
-import type { StateReader } from "./store.ts";
-import type { Transaction } from "./transaction.ts";
+import {
+  ACTIVE_OWNER_PREFIX,
+  activeOwnerRow,
+  apiKeyByUserPrefix,
+  apiKeyByUserRow,
+  apiKeyPrefixRow,
+  apiKeyRow,
+  emailRow,
+  prefixEnd,
+  tableRange,
+  USER_COUNT_ROW,
+  userRow,
+  verificationRow,
+} from "./rows.ts";
+import type { Row, StateReader } from "./store.ts";
+import { compareBytes, type Transaction } from "./transaction.ts";
 
 /** Each level includes the ones before it. */
 export type Access = "read" | "write" | "admin";
@@ -45,13 +58,27 @@ export interface ApiKey {
   readonly expiresAtMs: number;
   /** Wall clock in milliseconds; 0 = not revoked. */
   readonly revokedAtMs: number;
+  /** Wall clock in milliseconds, up to about a minute before the last use; 0 = never used. */
+  readonly lastUsedAtMs: number;
 }
 
-const ROLES: readonly Role[] = ["viewer", "member", "admin", "owner"];
-const STATUSES: readonly UserStatus[] = ["unverified", "active", "disabled"];
+/** A part of a listing, and after which row it goes on: null if nothing is left. */
+export interface AccountPage<Item> {
+  readonly items: readonly Item[];
+  readonly lastRow: Uint8Array | null;
+}
+
+/** Each includes the ones before it. */
+export const ROLES: readonly Role[] = ["viewer", "member", "admin", "owner"];
+export const STATUSES: readonly UserStatus[] = ["unverified", "active", "disabled"];
 const LEVELS: readonly Access[] = ["read", "write", "admin"];
 const ALL_NAMESPACES = "*";
-const SHA256_BYTES = 32;
+export const SHA256_BYTES = 32;
+/** API keys that a user can have, revoked and expired ones included: what is done to all of them is done by one entry. */
+export const API_KEYS_PER_USER_MAX = 1_000;
+/** Rows that one page of a listing looks at. */
+const VISITED_MAX = 2_000;
+const NOTHING = new Uint8Array(0);
 
 /** The access levels of a role, lowest first. */
 export function roleAccess(role: Role): readonly Access[] {
@@ -64,6 +91,11 @@ export function roleAccess(role: Role): readonly Access[] {
     case "owner":
       return LEVELS;
   }
+}
+
+/** Whether whoever holds the one role holds the other one with it. */
+export function includesRole(held: Role, role: Role): boolean {
+  return ROLES.indexOf(held) >= ROLES.indexOf(role);
 }
 
 /** Whether one of the granted levels is the needed one or above it. */
@@ -144,7 +176,70 @@ export function readApiKeyByPrefix(reader: StateReader, prefix: string): ApiKey 
   return bytes === undefined ? undefined : readApiKey(reader, new RecordReader(bytes).text());
 }
 
-/** Writes the user and the row by which the address finds it. */
+/** How many users there are. */
+export function countUsers(reader: StateReader): number {
+  const bytes = reader.get(USER_COUNT_ROW);
+  return bytes === undefined ? 0 : new RecordReader(bytes).uint53();
+}
+
+/** Whether an active user of the role owner is left beside this one. */
+export function hasOtherActiveOwner(reader: StateReader, userId: string): boolean {
+  const own = activeOwnerRow(userId);
+  let found = false;
+  reader.scan(ACTIVE_OWNER_PREFIX, prefixEnd(ACTIVE_OWNER_PREFIX) as Uint8Array, ({ key }) => {
+    found = compareBytes(key, own) !== 0;
+    return !found;
+  });
+  return found;
+}
+
+/** The users in the order of their ids, after this row of an earlier page, at most `limit` of them. */
+export function listUsers(reader: StateReader, after: Uint8Array | null, limit: number): AccountPage<User> {
+  return pageOf(reader, tableRange("user"), after, limit, ({ value }) => decodeUser(value));
+}
+
+/** All API keys in the order of their ids, after this row of an earlier page; revoked ones only if wanted. */
+export function listApiKeys(
+  reader: StateReader,
+  after: Uint8Array | null,
+  limit: number,
+  includeRevoked: boolean,
+): AccountPage<ApiKey> {
+  return pageOf(reader, tableRange("apiKey"), after, limit, ({ value }) => listed(decodeApiKey(value), includeRevoked));
+}
+
+/** The API keys of a user in the order of their creation, after this row of an earlier page; revoked ones only if wanted. */
+export function listApiKeysOf(
+  reader: StateReader,
+  userId: string,
+  after: Uint8Array | null,
+  limit: number,
+  includeRevoked: boolean,
+): AccountPage<ApiKey> {
+  return pageOf(reader, apiKeysRange(userId), after, limit, ({ value }) => {
+    const apiKey = readApiKey(reader, new RecordReader(value).text());
+    invariant(apiKey !== undefined, "API keys that are found by their user exist");
+    return listed(apiKey, includeRevoked);
+  });
+}
+
+/** How many API keys a user has, revoked and expired ones included. */
+export function countApiKeysOf(reader: StateReader, userId: string): number {
+  const { from, to } = apiKeysRange(userId);
+  let count = 0;
+  reader.scan(from, to, () => {
+    count++;
+    return true;
+  });
+  return count;
+}
+
+/** Every API key of a user, in the order of their creation. */
+export function apiKeysOf(reader: StateReader, userId: string): readonly ApiKey[] {
+  return listApiKeysOf(reader, userId, null, API_KEYS_PER_USER_MAX, true).items;
+}
+
+/** Writes the user and the rows by which the address finds it, and by which owners are counted. */
 export function writeUser(transaction: Transaction, user: User): void {
   const writer = new RecordWriter().text(user.userId).text(user.email).uint8(ROLES.indexOf(user.role));
   writer.uint32(user.namespaces.length);
@@ -152,20 +247,93 @@ export function writeUser(transaction: Transaction, user: User): void {
     writer.text(namespace);
   }
   writer.uint8(STATUSES.indexOf(user.status)).text(user.passwordHash).uint53(user.createdAtMs);
+  if (transaction.get(userRow(user.userId)) === undefined) {
+    countUser(transaction, 1);
+  }
   transaction.put(userRow(user.userId), writer.finish());
   transaction.put(emailRow(user.email.toLowerCase()), new RecordWriter().text(user.userId).finish());
+  const ownerRow = activeOwnerRow(user.userId);
+  if (user.role === "owner" && user.status === "active") {
+    transaction.put(ownerRow, NOTHING);
+  } else if (transaction.get(ownerRow) !== undefined) {
+    transaction.delete(ownerRow);
+  }
 }
 
-/** Writes the API key and the row by which its public part finds it. */
+/** Takes away every row of the user, but those of the API keys. */
+export function removeUser(transaction: Transaction, user: User): void {
+  transaction.delete(userRow(user.userId));
+  transaction.delete(emailRow(user.email.toLowerCase()));
+  transaction.delete(activeOwnerRow(user.userId));
+  transaction.delete(verificationRow(user.userId));
+  countUser(transaction, -1);
+}
+
+/** Writes the API key and the rows by which its public part and its user find it. */
 export function writeApiKey(transaction: Transaction, apiKey: ApiKey): void {
-  const writer = new RecordWriter().text(apiKey.apiKeyId).text(apiKey.userId).text(apiKey.name).text(apiKey.prefix);
-  writer
-    .fixed(apiKey.sha256, SHA256_BYTES)
-    .uint53(apiKey.createdAtMs)
-    .uint53(apiKey.expiresAtMs)
-    .uint53(apiKey.revokedAtMs);
-  transaction.put(apiKeyRow(apiKey.apiKeyId), writer.finish());
-  transaction.put(apiKeyPrefixRow(apiKey.prefix), new RecordWriter().text(apiKey.apiKeyId).finish());
+  const { apiKeyId, userId, createdAtMs } = apiKey;
+  const writer = new RecordWriter().text(apiKeyId).text(userId).text(apiKey.name).text(apiKey.prefix);
+  writer.fixed(apiKey.sha256, SHA256_BYTES).uint53(createdAtMs).uint53(apiKey.expiresAtMs);
+  writer.uint53(apiKey.revokedAtMs).uint53(apiKey.lastUsedAtMs);
+  const isNew = transaction.get(apiKeyRow(apiKeyId)) === undefined;
+  transaction.put(apiKeyRow(apiKeyId), writer.finish());
+  if (isNew) {
+    const found = new RecordWriter().text(apiKeyId).finish();
+    transaction.put(apiKeyPrefixRow(apiKey.prefix), found);
+    transaction.put(apiKeyByUserRow(userId, createdAtMs, apiKeyId), found);
+  }
+}
+
+/** Takes away every row of the API key. */
+export function removeApiKey(transaction: Transaction, apiKey: ApiKey): void {
+  transaction.delete(apiKeyRow(apiKey.apiKeyId));
+  transaction.delete(apiKeyPrefixRow(apiKey.prefix));
+  transaction.delete(apiKeyByUserRow(apiKey.userId, apiKey.createdAtMs, apiKey.apiKeyId));
+}
+
+function countUser(transaction: Transaction, change: 1 | -1): void {
+  transaction.put(USER_COUNT_ROW, new RecordWriter().uint53(countUsers(transaction) + change).finish());
+}
+
+function apiKeysRange(userId: string): { readonly from: Uint8Array; readonly to: Uint8Array } {
+  const from = apiKeyByUserPrefix(userId);
+  const to = prefixEnd(from);
+  invariant(to !== undefined, "tables have a first byte below 0xFF");
+  return { from, to };
+}
+
+function listed(apiKey: ApiKey, includeRevoked: boolean): ApiKey | null {
+  return includeRevoked || apiKey.revokedAtMs === 0 ? apiKey : null;
+}
+
+/** Rows that make no item are left out; after many of them the page ends before it is full (S44). */
+function pageOf<Item>(
+  reader: StateReader,
+  { from, to }: { readonly from: Uint8Array; readonly to: Uint8Array },
+  after: Uint8Array | null,
+  limit: number,
+  itemOf: (row: Row) => Item | null,
+): AccountPage<Item> {
+  const items: Item[] = [];
+  let lastRow: Uint8Array | null = null;
+  let isMore = false;
+  let visited = 0;
+  // The first key after another one: the same with a byte more.
+  const start = after === null ? from : Uint8Array.of(...after, 0);
+  reader.scan(start, to, (row) => {
+    if (items.length === limit || visited === VISITED_MAX) {
+      isMore = true;
+      return false;
+    }
+    visited++;
+    lastRow = row.key;
+    const item = itemOf(row);
+    if (item !== null) {
+      items.push(item);
+    }
+    return true;
+  });
+  return { items, lastRow: isMore ? lastRow : null };
 }
 
 function decodeUser(bytes: Uint8Array): User {
@@ -196,6 +364,7 @@ function decodeApiKey(bytes: Uint8Array): ApiKey {
     createdAtMs: reader.uint53(),
     expiresAtMs: reader.uint53(),
     revokedAtMs: reader.uint53(),
+    lastUsedAtMs: reader.uint53(),
   };
   reader.end();
   return apiKey;

@@ -17,6 +17,11 @@ const progress: fc.Arbitrary<Progress> = fc.record({
   expiringKeys: count,
   replays: count,
   lockTimers: count,
+  logs: count,
+  eventBytes: count,
+  logTimers: count,
+  logErasures: count,
+  totals: fc.record({ keys: count, lockHolds: count, lockWaits: count, memoryRegions: count, memoryBytes: count }),
 });
 const SMALL: Progress = {
   appliedIndex: 1,
@@ -29,6 +34,11 @@ const SMALL: Progress = {
   expiringKeys: 7,
   replays: 8,
   lockTimers: 9,
+  logs: 10,
+  eventBytes: 11,
+  logTimers: 12,
+  logErasures: 13,
+  totals: { keys: 14, lockHolds: 15, lockWaits: 16, memoryRegions: 17, memoryBytes: 18 },
 };
 
 function storeWith(value: Uint8Array): MemoryStateStore {
@@ -48,13 +58,13 @@ describe("progress", () => {
 
   it("has these bytes", () => {
     const numbers = [1, 2, 3, 4, 5].map((value) => `000000000000000${value}`).join("");
-    const counts = [6, 7, 8, 9].map((value) => `000000000000000${value}`).join("");
+    const counts = Array.from({ length: 13 }, (_, at) => (at + 6).toString(16).padStart(16, "0")).join("");
     expect(encodeProgress(SMALL).toHex()).to.equal(`01${numbers}deadbeef${counts}`);
   });
 
   it("is nothing where nothing was applied", () => {
-    const none = readProgress(new MemoryStateStore());
-    expect(Object.values(none).every((value) => value === 0)).to.equal(true);
+    const { totals, ...none } = readProgress(new MemoryStateStore());
+    expect([...Object.values(none), ...Object.values(totals)].every((value) => value === 0)).to.equal(true);
   });
 
   it("is refused after every truncation, with a byte more, and in an unknown format", () => {

@@ -25,6 +25,24 @@ export interface Progress {
   readonly replays: number;
   /** Holds, waits and delays of locks that run out. */
   readonly lockTimers: number;
+  /** Event logs, and bytes of their events and of what is remembered of keys, for their quotas. */
+  readonly logs: number;
+  readonly eventBytes: number;
+  /** What runs out about logs: keys that are forgotten, and events that are too old or too many. */
+  readonly logTimers: number;
+  /** Deleted logs that have left rows behind. */
+  readonly logErasures: number;
+  /** How much there is of what operators ask for; nothing depends on it. */
+  readonly totals: Totals;
+}
+
+export interface Totals {
+  readonly keys: number;
+  readonly lockHolds: number;
+  readonly lockWaits: number;
+  readonly memoryRegions: number;
+  /** Sizes of all regions, whatever was written into them. */
+  readonly memoryBytes: number;
 }
 
 /** Nothing applied. */
@@ -39,6 +57,11 @@ const NO_PROGRESS: Progress = {
   expiringKeys: 0,
   replays: 0,
   lockTimers: 0,
+  logs: 0,
+  eventBytes: 0,
+  logTimers: 0,
+  logErasures: 0,
+  totals: { keys: 0, lockHolds: 0, lockWaits: 0, memoryRegions: 0, memoryBytes: 0 },
 };
 
 const FORMAT = 1;
@@ -56,6 +79,15 @@ export function encodeProgress(progress: Progress): Uint8Array {
     .uint53(progress.expiringKeys)
     .uint53(progress.replays)
     .uint53(progress.lockTimers)
+    .uint53(progress.logs)
+    .uint53(progress.eventBytes)
+    .uint53(progress.logTimers)
+    .uint53(progress.logErasures)
+    .uint53(progress.totals.keys)
+    .uint53(progress.totals.lockHolds)
+    .uint53(progress.totals.lockWaits)
+    .uint53(progress.totals.memoryRegions)
+    .uint53(progress.totals.memoryBytes)
     .finish();
 }
 
@@ -80,6 +112,17 @@ function decodeProgress(bytes: Uint8Array): Progress {
     expiringKeys: reader.uint53(),
     replays: reader.uint53(),
     lockTimers: reader.uint53(),
+    logs: reader.uint53(),
+    eventBytes: reader.uint53(),
+    logTimers: reader.uint53(),
+    logErasures: reader.uint53(),
+    totals: {
+      keys: reader.uint53(),
+      lockHolds: reader.uint53(),
+      lockWaits: reader.uint53(),
+      memoryRegions: reader.uint53(),
+      memoryBytes: reader.uint53(),
+    },
   };
   reader.end();
   return progress;

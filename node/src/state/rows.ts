@@ -9,6 +9,18 @@ import { writeUint53 } from "../raft/index.ts";
 import { decodeText, encodeText } from "./record.ts";
 
 const TABLES = {
+  duplicate: 0x44, // D
+  event: 0x45, // E
+  logErasure: 0x46, // F
+  accountIndex: 0x49, // I
+  apiKeyByUser: 0x4b, // K
+  log: 0x4c, // L
+  logName: 0x4e, // N
+  retention: 0x52, // R
+  settings: 0x53, // S
+  duplicateTimer: 0x54, // T
+  usage: 0x55, // U
+  verification: 0x56, // V
   progress: 0x61, // a
   historyBounds: 0x62, // b
   configuration: 0x63, // c
@@ -66,6 +78,10 @@ export const PROGRESS_ROW = row("progress");
 export const CONFIGURATION_ROW = row("configuration");
 /** Which part of the history of changes is kept. */
 export const HISTORY_BOUNDS_ROW = row("historyBounds");
+/** What administrators have set, and how often. */
+export const SETTINGS_ROW = row("settings");
+/** How many users there are. */
+export const USER_COUNT_ROW = row("accountIndex", Uint8Array.of(0));
 /** The secret that authenticates page tokens. */
 export const PAGE_TOKEN_KEY_ROW = row("pageTokenKey");
 
@@ -116,6 +132,29 @@ export function apiKeyRow(apiKeyId: string): Uint8Array {
 
 export function apiKeyPrefixRow(prefix: string): Uint8Array {
   return row("apiKeyPrefix", encodeText(prefix));
+}
+
+/** Rows of a user's API keys, in the order of their creation (wall clock, ms). */
+export function apiKeyByUserRow(userId: string, createdAtMs: number, apiKeyId: string): Uint8Array {
+  return row("apiKeyByUser", encodeText(userId), NUL, number(createdAtMs), encodeText(apiKeyId));
+}
+
+/** What the rows of a user's API keys begin with. */
+export function apiKeyByUserPrefix(userId: string): Uint8Array {
+  return row("apiKeyByUser", encodeText(userId), NUL);
+}
+
+/** Rows of the active users of the role owner. */
+export function activeOwnerRow(userId: string): Uint8Array {
+  return row("accountIndex", Uint8Array.of(1), encodeText(userId));
+}
+
+/** What the rows of the active owners begin with. */
+export const ACTIVE_OWNER_PREFIX = row("accountIndex", Uint8Array.of(1));
+
+/** Rows of the verifications that users are asked for, at most one for each. */
+export function verificationRow(userId: string): Uint8Array {
+  return row("verification", encodeText(userId));
 }
 
 export function signingKeyRow(kid: string): Uint8Array {
@@ -181,10 +220,63 @@ export function lockTimerRow(deadlineMs: number, about: number, lockId: number, 
   return row("lockTimer", number(deadlineMs), Uint8Array.of(about), number(lockId), number(thing));
 }
 
+/** Rows of event logs by id (16 bytes). */
+export function logRow(logId: Uint8Array): Uint8Array {
+  return row("log", logId);
+}
+
+/** Rows of the ids of live logs by their names. */
+export function logNameRow(name: string): Uint8Array {
+  return row("logName", encodeText(name));
+}
+
+/** Rows of events, some of one append in each, by the number of their log and the sequence of the last one. */
+export function eventRow(logNumber: number, lastSequence: number): Uint8Array {
+  return row("event", number(logNumber), number(lastSequence));
+}
+
+/** Rows of what is remembered of keys of events: a key of its own, or the base of the keys of a batch. */
+export function duplicateRow(logNumber: number, isBatch: boolean, key: string): Uint8Array {
+  return row("duplicate", number(logNumber), Uint8Array.of(isBatch ? 1 : 0), encodeText(key));
+}
+
+/** First key of the rows of the keys of a log, and first key after them. */
+export function duplicateRange(logNumber: number): { readonly from: Uint8Array; readonly to: Uint8Array } {
+  return { from: row("duplicate", number(logNumber)), to: row("duplicate", number(logNumber + 1)) };
+}
+
+const TIMER_THING_OFFSET = 1 + 8;
+
+/** Rows that order those by when they are to be looked at (cluster tick, ms). */
+export function duplicateTimerRow(dueMs: number, duplicate: Uint8Array): Uint8Array {
+  return row("duplicateTimer", number(dueMs), duplicate.subarray(1));
+}
+
+/** The key of the row that a timer is about. */
+export function duplicateOfTimer(timer: Uint8Array): Uint8Array {
+  return row("duplicate", timer.subarray(TIMER_THING_OFFSET));
+}
+
+/** Rows that order logs by when events of theirs are to be removed (cluster tick, ms). */
+export function retentionRow(dueMs: number, logNumber: number): Uint8Array {
+  return row("retention", number(dueMs), number(logNumber));
+}
+
+/** Rows of deleted logs that have left rows behind, by their numbers. */
+export function logErasureRow(logNumber: number): Uint8Array {
+  return row("logErasure", number(logNumber));
+}
+
+const HOT_TABLES: ReadonlySet<number | undefined> = new Set([
+  TABLES.user,
+  TABLES.apiKey,
+  TABLES.namespace,
+  TABLES.settings,
+]);
+
 /** Whether the row is of a table that nearly every request reads and few write: worth keeping in memory. */
 export function isHotRow(key: Uint8Array): boolean {
-  const table = key[0];
-  return table === TABLES.user || table === TABLES.apiKey || table === TABLES.namespace;
+  return HOT_TABLES.has(key[0]);
 }
 
 /** First key of the table and first key after it. */
@@ -207,4 +299,11 @@ export function prefixEnd(prefix: Uint8Array): Uint8Array | undefined {
     }
   }
   return undefined;
+}
+
+/** The least byte string above the key. */
+export function withNul(key: Uint8Array): Uint8Array {
+  const next = new Uint8Array(key.length + 1);
+  next.set(key);
+  return next;
 }

@@ -1,9 +1,10 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { AppliedLog, FOUNDING, MemoryStateStore } from "../../test/index.ts";
+import { AppliedLog, FOUNDING, MemoryStateStore, requestOf } from "../../test/index.ts";
 import { InvariantViolation } from "../raft/index.ts";
 import { PAGE_TOKEN_KEY_ROW, signingKeyRow } from "./rows.ts";
 import {
+  endedSigningKeys,
   readPageTokenKey,
   readSigningKey,
   readSigningKeys,
@@ -75,6 +76,76 @@ describe("signing keys", () => {
       FOUNDING.signingPublicKey,
       FOUNDING.signingPrivateKey,
     ]);
+  });
+});
+
+describe("rotating the signing key", () => {
+  const HOUR_MS = 3_600_000;
+  let log: AppliedLog;
+
+  beforeEach(() => {
+    log = new AppliedLog();
+  });
+
+  function rotate(kid: string, ifKid = "") {
+    const { publicKey, privateKey } = keyOf(kid, 0);
+    const asked = { ifKid, subject: "admin", request: null };
+    return log.lead({ kind: "rotate-signing-key", kid, publicKey, privateKey, ...asked })?.answer;
+  }
+
+  function kids(): string[] {
+    return readSigningKeys(log.store).map(({ kid }) => kid);
+  }
+
+  it("puts another one before all, also within the same millisecond", () => {
+    expect(rotate("z")).to.include({ kind: "rotate-signing-key", kid: "z" });
+    expect(rotate("a")).to.include({ kid: "a" });
+    log.wallMs += HOUR_MS;
+    rotate("m");
+    expect(kids()).to.deep.equal(["m", "a", "z", FOUNDING.signingKeyId]);
+    expect(readSigningKey(log.store, "m")?.createdAtMs).to.equal(log.wallMs);
+  });
+
+  it("does nothing where the key signs no longer that was to be replaced", () => {
+    expect(rotate("a", FOUNDING.signingKeyId)).to.include({ kid: "a" });
+    expect(rotate("b", FOUNDING.signingKeyId)).to.include({ kid: "a" });
+    expect(kids()).to.deep.equal(["a", FOUNDING.signingKeyId]);
+  });
+
+  it("keeps a key as long as a token of it may be good, counted from when it signed last, and then drops it", () => {
+    log.wallMs += 30 * 24 * HOUR_MS;
+    rotate("a");
+    const drop = () => log.lead({ kind: "drop-signing-keys" });
+    log.wallMs += 25 * HOUR_MS - 1;
+    expect(endedSigningKeys(log.store, log.wallMs)).to.deep.equal([]);
+    drop();
+    expect(kids()).to.deep.equal(["a", FOUNDING.signingKeyId]);
+    log.wallMs += 1;
+    expect(endedSigningKeys(log.store, log.wallMs).map(({ kid }) => kid)).to.deep.equal([FOUNDING.signingKeyId]);
+    drop();
+    expect(kids()).to.deep.equal(["a"]);
+    log.wallMs += 10_000 * HOUR_MS;
+    drop();
+    expect(kids(), "the one that signs stays").to.deep.equal(["a"]);
+  });
+
+  it("is refused where it would let the ring grow without bounds, until keys have ended", () => {
+    for (let count = 1; count < 16; count++) {
+      expect(rotate(`k${count}`)).to.include({ kid: `k${count}` });
+    }
+    expect(rotate("more")).to.have.property("reason", "QUOTA");
+    expect(kids()).to.have.length(16);
+    log.wallMs += 26 * HOUR_MS;
+    expect(rotate("more")).to.include({ kid: "more" });
+    expect(kids()).to.deep.equal(["more", "k15"]);
+  });
+
+  it("answers a retry with the key of the first time (S13)", () => {
+    const asked = { ifKid: "", subject: "admin", request: requestOf(3) };
+    const command = { kind: "rotate-signing-key", ...keyOf("a", 0), ...asked } as const;
+    log.lead(command);
+    expect(log.lead({ ...command, kid: "b" })).to.deep.include({ replayed: "yes" });
+    expect(kids()).to.deep.equal(["a", FOUNDING.signingKeyId]);
   });
 });
 

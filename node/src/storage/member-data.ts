@@ -30,6 +30,8 @@ export interface MemberData {
    */
   retire(phase: RetiredPhase, reason: string): void;
   close(): Promise<void>;
+  /** A number that RocksDB tells of a store under this name; null once the stores are closed. */
+  storeProperty(store: "raft" | "state", name: string): number | null;
 }
 
 export function memberData(
@@ -56,6 +58,7 @@ export function memberData(
     boot,
     damaged: log.isDamaged,
     retire: (phase, reason) => writeIdentity(directory, { ...identity, phase, reason }),
+    storeProperty: (store, name) => (store === "raft" ? raft : state).property(name),
     close: async () => {
       await Promise.all([log.close(), state.close()]);
       await raft.close();

@@ -70,6 +70,11 @@ export class RocksStateStore implements MemberStateStore {
     return this.#rocks.isStalled;
   }
 
+  /** A number that RocksDB tells of the live state under this name; null once it is closed. */
+  property(name: string): number | null {
+    return this.#rocks.property(name);
+  }
+
   get(key: Uint8Array): Uint8Array | undefined {
     const read = () => this.#orFatal(() => this.#rocks.get(key));
     return isHotRow(key) ? this.#hotRows.get(key, read) : read();

@@ -162,6 +162,11 @@ export class Rocks {
     });
   }
 
+  /** A number that RocksDB tells of itself under this name, such as "rocksdb.size-all-mem-tables"; null once closed. */
+  property(name: string): number | null {
+    return this.#closed ? null : Number(this.#level.getProperty(name));
+  }
+
   /** Whether RocksDB holds writes back at the moment, so that a write would block its thread. */
   get isStalled(): boolean {
     this.#requireOpen();

@@ -46,6 +46,15 @@ describe("EventLoopDelay", () => {
     expect(delay.takeLargestMs()).to.equal(300);
   });
 
+  it("counts each beat as far as it was late, and no beat that was on time as late", () => {
+    for (const lateMs of [0, 0, 30, 300]) {
+      beatAfter(BEAT_INTERVAL_MS + lateMs);
+    }
+    expect(delay.delays.count).to.equal(4);
+    expect(delay.delays.counts[0]).to.equal(2);
+    expect(delay.delays.sumSeconds).to.be.closeTo(0.33, 1e-9);
+  });
+
   it("misses no stall that begins when it is asked for", () => {
     beatAfter(BEAT_INTERVAL_MS);
     delay.takeLargestMs();

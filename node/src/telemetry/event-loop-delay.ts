@@ -1,9 +1,11 @@
 /**
- * How late the event loop of this process was at most: heartbeats, timers and requests wait that long.
+ * How late the event loop of this process is, and was at most: heartbeats, timers and requests wait that long.
  *
  * A timer beats at a fixed interval. What it is late, something has kept the loop busy: a stall is seen when it is over,
  * or when it is asked for, and is told once. Work of other threads is not seen.
  */
+
+import { Durations, SHORT_BOUNDS } from "./durations.ts";
 
 /**
  * How often `beat` is to be called, in milliseconds. A delay is understated by this much at most, which is little beside
@@ -12,6 +14,8 @@
 export const BEAT_INTERVAL_MS = 20;
 
 export class EventLoopDelay {
+  /** Of each beat, as far as it was late. */
+  readonly delays = new Durations(SHORT_BOUNDS);
   readonly #monotonicMs: () => number;
   /** When the next beat is due. */
   #dueMs: number;
@@ -27,6 +31,7 @@ export class EventLoopDelay {
   beat(): void {
     const nowMs = this.#monotonicMs();
     this.#notice(nowMs);
+    this.delays.addMs(Math.max(0, nowMs - this.#dueMs));
     this.#dueMs = nowMs + BEAT_INTERVAL_MS;
   }
 

@@ -2,6 +2,8 @@
  * What `/livez` and `/readyz` answer: named checks, each passing or failing with a reason.
  */
 
+import { gauge, type Metric } from "./metric.ts";
+
 /** The result of one check; `reason` says why it failed. */
 export interface Check {
   readonly name: string;
@@ -31,6 +33,15 @@ export class Health {
     return run(this.#ready);
   }
 }
+
+export const HEALTH_METRICS: readonly Metric<Health>[] = [
+  gauge({
+    name: "quoin_ready_check",
+    help: "1 for each check of /readyz that passes; the member is ready while all do.",
+    labels: ["check"],
+    read: (health) => health.ready().map(({ name, ok }) => [[name], Number(ok)]),
+  }),
+];
 
 function run(tests: ReadonlyMap<string, Test>): Check[] {
   return [...tests].map(([name, test]) => {

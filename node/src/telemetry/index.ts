@@ -1,4 +1,8 @@
+export { type Bounds, Durations, LONG_BOUNDS, REQUEST_BOUNDS, SHORT_BOUNDS } from "./durations.ts";
 export { BEAT_INTERVAL_MS, EventLoopDelay } from "./event-loop-delay.ts";
-export { type Check, Health, type Test } from "./health.ts";
+export { type Check, HEALTH_METRICS, Health, type Test } from "./health.ts";
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel } from "./logger.ts";
-export { createMetrics } from "./metrics.ts";
+export { counter, gauge, histogram, type Metric, type MetricDescription } from "./metric.ts";
+export { Metrics } from "./metrics.ts";
+export { PROCESS_METRICS } from "./process-metrics.ts";
+export { RequestLog } from "./request-log.ts";

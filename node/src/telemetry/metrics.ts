@@ -1,21 +1,95 @@
 /**
- * What a member tells Prometheus about itself, in its conventions: names begin with `quoin_` and end with the unit, which
- * is a base unit.
+ * Everything that a member tells Prometheus about itself: the metrics of its rooms, and those of its process.
+ *
+ * They are collected when somebody asks, at most every tenth of a second: whoever may ask for them cannot keep a member
+ * busy with it.
  */
 
-import { Gauge, Registry } from "prom-client";
-import type { EventLoopDelay } from "./event-loop-delay.ts";
+import { collectDefaultMetrics, type Gauge, Registry } from "prom-client";
+import type { Durations } from "./durations.ts";
+import { type Metric, type MetricDescription, pairsOf } from "./metric.ts";
 
-const MS_PER_SECOND = 1000;
+/** An answer that is younger is given again, in milliseconds. */
+const FRESH_MS = 100;
 
-/** The metrics of this process. Whoever reads the largest delay begins its next interval, for all other readers too. */
-export function createMetrics(eventLoopDelay: EventLoopDelay): Registry {
-  const registry = new Registry();
-  const gauge: Gauge = new Gauge({
-    name: "quoin_event_loop_delay_max_seconds",
-    help: "Largest delay of the event loop since this was asked for last.",
-    registers: [registry],
-    collect: () => gauge.set(eventLoopDelay.takeLargestMs() / MS_PER_SECOND),
+/** Gauges of the library whose names end as those of counters must. */
+const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
+
+/** A line of the text. */
+interface Sample {
+  /** Where it is not that of the metric. */
+  readonly metricName?: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly #monotonicMs: () => number;
+  #latest: { readonly text: Promise<string>; readonly atMs: number } | null = null;
+
+  /** @param monotonicMs milliseconds that only grow. */
+  constructor(monotonicMs: () => number) {
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** The media type of the text. */
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** Adds metrics, which are read from the source whenever somebody asks. Raises an error for a name that is taken. */
+  add<Source>(metrics: readonly Metric<Source>[], source: Source): void {
+    for (const metric of metrics) {
+      const { name, help, type } = metric;
+      const get = async () => ({ name, help, type, values: samplesOf(metric, source), aggregator: "sum" });
+      // Of a metric the registry uses its name and what `get` gives, and no more; its types ask for a whole one.
+      this.#registry.registerMetric({ name, get } as unknown as Gauge);
+    }
+  }
+
+  /** Adds what the process and its runtime tell of themselves. */
+  addProcess(): void {
+    collectDefaultMetrics({ register: this.#registry });
+    for (const name of MISNAMED) {
+      this.#registry.removeSingleMetric(name);
+    }
+  }
+
+  /** All metrics as text, as they are now or were a moment ago. Rejects with what reading them raises. */
+  metrics(): Promise<string> {
+    const nowMs = this.#monotonicMs();
+    if (this.#latest === null || nowMs - this.#latest.atMs > FRESH_MS) {
+      this.#latest = { text: this.#registry.metrics(), atMs: nowMs };
+    }
+    return this.#latest.text;
+  }
+}
+
+function samplesOf<Source>(metric: Metric<Source>, source: Source): Sample[] {
+  if (metric.type === "histogram") {
+    return [...pairsOf(metric.read(source))].flatMap(([values, durations]) => {
+      return bucketsOf(metric.name, labelled(metric, values), durations);
+    });
+  }
+  return [...pairsOf(metric.read(source))].map(([values, value]) => ({ labels: labelled(metric, values), value }));
+}
+
+function labelled({ labels }: MetricDescription, values: readonly string[]): Record<string, string> {
+  return Object.fromEntries(labels.map((name, at) => [name, values[at] ?? ""]));
+}
+
+/** Each bucket with all below it, as Prometheus wants them. */
+function bucketsOf(name: string, labels: Record<string, string>, { bounds, counts, sumSeconds }: Durations): Sample[] {
+  let count = 0;
+  const buckets = counts.map((inBucket, at) => {
+    count += inBucket;
+    const le = at < bounds.length ? String(bounds[at]) : "+Inf";
+    return { metricName: `${name}_bucket`, labels: { ...labels, le }, value: count };
   });
-  return registry;
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: sumSeconds },
+    { metricName: `${name}_count`, labels, value: count },
+  ];
 }

@@ -1,4 +1,13 @@
+export {
+  DEFAULT_EVENT_HUB_LIMITS,
+  EventHub,
+  type EventHubLimits,
+  type EventMessage,
+  type Follower,
+  type FollowRequest,
+} from "./event-hub.ts";
 export { DEFAULT_WATCH_LIMITS, type WatchLimits } from "./limits.ts";
 export { SharedChange } from "./shared-change.ts";
 export type { Subscriber, WatchMessage, WatchRequest } from "./subscriber.ts";
-export { type WatchedReplica, WatchHub } from "./watch-hub.ts";
+export { type WatchedReplica, WatchHub, type WatchStatistics } from "./watch-hub.ts";
+export { WATCH_METRICS } from "./watch-metrics.ts";

@@ -27,6 +27,20 @@ export interface WatchedReplica {
   observe(listener: () => void): () => void;
 }
 
+export interface WatchStatistics {
+  /** Streams, those included that are about to end. */
+  readonly streams: number;
+  /** Watches that have not been told everything that is there for them. */
+  readonly catchingUp: number;
+  /** Watches that are to be served next. */
+  readonly queued: number;
+  /** Changes and messages that were sent so far. */
+  readonly changesSent: number;
+  readonly messagesSent: number;
+  /** Watches that were ended so far, by the reason. */
+  readonly ended: ReadonlyMap<string, number>;
+}
+
 export interface WatchHubOptions {
   /** Its replica is null while the member serves none. */
   readonly member: { readonly replica: WatchedReplica | null };
@@ -66,6 +80,10 @@ export class WatchHub {
   readonly #leaving = new Map<Watcher, CoordinationError>();
   #source: Source | null = null;
   #streams = 0;
+  #changesSent = 0;
+  #messagesSent = 0;
+  /** Watches that this member has ended, by the reason. */
+  readonly #ended = new Map<string, number>();
   #isArmed = false;
   #isDraining = false;
 
@@ -108,6 +126,16 @@ export class WatchHub {
       this.#streams--;
       this.#remove(watcher);
     };
+  }
+
+  /** What it does and has done. */
+  get statistics(): WatchStatistics {
+    let catchingUp = 0;
+    for (const { isLive } of this.#watchers) {
+      catchingUp += Number(!isLive);
+    }
+    const [streams, queued, changesSent] = [this.#streams, this.#line.size, this.#changesSent];
+    return { streams, catchingUp, queued, changesSent, messagesSent: this.#messagesSent, ended: this.#ended };
   }
 
   /** Ends all watches with a last sign of progress, and begins no more. */
@@ -313,6 +341,8 @@ export class WatchHub {
   }
 
   #send(watcher: Watcher, message: WatchMessage): void {
+    this.#messagesSent++;
+    this.#changesSent += message.changes.length;
     watcher.isSending = true;
     watcher.toldMs = this.#options.clock.monotonicMs();
     watcher.subscriber.send(message, () => {
@@ -387,6 +417,7 @@ export class WatchHub {
   /** Tells the watcher that it is over; before that how far it has come, unless it was refused. */
   #dismiss(watcher: Watcher, error: CoordinationError): void {
     const revision = watcher.toldRevision(this.#source?.publishedRevision ?? 0);
+    this.#ended.set(error.reason, (this.#ended.get(error.reason) ?? 0) + 1);
     const canResume = error.code === "UNAVAILABLE";
     const isTold = watcher.isCreated && revision <= (this.#source?.publishedRevision ?? 0);
     this.#remove(watcher);

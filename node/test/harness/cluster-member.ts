@@ -20,6 +20,8 @@ export interface MemberPlace {
   readonly logFile?: string;
   /** Added to the environment. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** Flags beside those that every member has. */
+  readonly flags?: readonly string[];
   /** Files with which it meets other members; without them it does so in plain TCP. */
   readonly peerTls?: PeerTlsPlace;
 }
@@ -139,7 +141,8 @@ export class ClusterMember {
       ...["--rate-limit", "grpc=0", "--rate-limit", "http=0"],
       ...seeds().flatMap((seed) => ["--seed", seed]),
     ];
-    const { through = [], logFile, environment = {}, peerTls } = this.#options.place ?? {};
+    const { through = [], logFile, environment = {}, flags = [], peerTls } = this.#options.place ?? {};
+    args.push(...flags);
     if (peerTls !== undefined) {
       const { certificate, key, authorities, joinName } = peerTls;
       args.push("--peer-cert", certificate, "--peer-key", key, "--peer-ca", authorities, "--peer-join-name", joinName);
@@ -275,6 +278,16 @@ export class ClusterMember {
     const { stdout, stderr } = this.#process;
     const lines = `${stdout}${stderr}`.trimEnd().split("\n");
     return `${this.#earlier}\n${lines.slice(-LOG_TAIL_LINES).join("\n")}`.trimStart();
+  }
+
+  /** What the present process logged, line by line. Raises an error if a line is not JSON. */
+  get logLines(): Record<string, unknown>[] {
+    const { stdout } = this.#running;
+    return stdout
+      .slice(0, stdout.lastIndexOf("\n") + 1)
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line));
   }
 
   /** Everything that the present process printed. */

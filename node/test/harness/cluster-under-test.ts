@@ -45,6 +45,8 @@ export class ClusterUnderTest {
   readonly #directory: string;
   readonly #adminToken = randomBytes(16).toString("hex");
   readonly #apiKey = generateApiKey();
+  readonly #password = randomBytes(12).toString("hex");
+  readonly #joinToken = randomBytes(32).toString("hex");
   readonly #members = new Map<string, ClusterMember>();
   readonly #clients: Client[] = [];
   readonly #loads: ConcurrentLoad[] = [];
@@ -55,7 +57,7 @@ export class ClusterUnderTest {
     this.#options = options;
     this.#directory = options.directory ?? this.#directories.make();
     writeFileSync(this.#adminTokenFile, `${this.#adminToken}\n`, { mode: 0o600 });
-    writeFileSync(this.#joinTokenFile, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600 });
+    writeFileSync(this.#joinTokenFile, `${this.#joinToken}\n`, { mode: 0o600 });
   }
 
   /** A cluster of so many voters, ready for clients. Nothing is left behind if that fails. */
@@ -108,6 +110,12 @@ export class ClusterUnderTest {
       throw new Error(`there is no member ${name}`);
     }
     return member;
+  }
+
+  /** What nobody but its holders may ever see. */
+  get secrets() {
+    const [apiKey, password] = [this.#apiKey, this.#password];
+    return { apiKey, password, adminToken: this.#adminToken, joinToken: this.#joinToken };
   }
 
   /** gRPC endpoints of all members, for clients. */
@@ -302,7 +310,7 @@ export class ClusterUnderTest {
     const founder = await this.#make("q-0");
     founder.start();
     const { incarnation } = await founder.untilState("EMPTY");
-    const owner = { email: "owner@quoin.test", password: "a long password", apiKey: this.#apiKey };
+    const owner = { email: "owner@quoin.test", password: this.#password, apiKey: this.#apiKey };
     await founder.admin.bootstrap({ clusterId: randomUUID(), incarnation, owner, timeoutMs: 30_000 });
     await founder.untilReady();
   }

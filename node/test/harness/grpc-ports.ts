@@ -7,9 +7,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
-import { AdminServer, PublicServer } from "../../src/api/grpc/index.ts";
+import { AdminServer, CallObserver, PublicServer } from "../../src/api/grpc/index.ts";
 import { systemScheduler } from "../../src/replica/index.ts";
 import type { User } from "../../src/state/index.ts";
+import { RequestLog } from "../../src/telemetry/index.ts";
 import type { FoundingSecrets } from "../index.ts";
 import { GrpcCaller } from "./grpc-caller.ts";
 import { SingleMember } from "./single-member.ts";
@@ -31,6 +32,10 @@ export class GrpcPorts {
   /** File with the admin token, which the spec may change. */
   readonly adminTokenFile: string;
   readonly publicServer: PublicServer;
+  /** Sees the calls of both ports. */
+  readonly observer: CallObserver;
+  /** What is logged of them, at level debug. */
+  readonly requestLines: Readonly<Record<string, unknown>>[];
   readonly publicPort: number;
   readonly adminPort: number;
   /** Calls the admin port with its token and without request ids. */
@@ -41,13 +46,19 @@ export class GrpcPorts {
 
   private constructor(
     member: SingleMember,
-    reported: ReportedError[],
+    observed: {
+      readonly reported: ReportedError[];
+      readonly observer: CallObserver;
+      readonly requestLines: Readonly<Record<string, unknown>>[];
+    },
     servers: { readonly publicServer: PublicServer; readonly adminServer: AdminServer },
     ports: { readonly publicPort: number; readonly adminPort: number },
     directory: string,
   ) {
     this.member = member;
-    this.reported = reported;
+    this.reported = observed.reported;
+    this.observer = observed.observer;
+    this.requestLines = observed.requestLines;
     this.publicServer = servers.publicServer;
     this.#adminServer = servers.adminServer;
     this.publicPort = ports.publicPort;
@@ -68,7 +79,12 @@ export class GrpcPorts {
     };
     const directory = mkdtempSync(join(tmpdir(), "quoin-grpc-"));
     writeFileSync(adminTokenFile(directory), `${ADMIN_TOKEN}\n`, { mode: 0o600 });
+    const requestLines: Readonly<Record<string, unknown>>[] = [];
+    const line = (fields: object) => void requestLines.push({ ...fields });
+    const requestLog = new RequestLog({ debug: line, warn: line, isLevelEnabled: () => true }, 0, CLOCK.monotonicMs);
+    const observer = new CallObserver(requestLog, CLOCK.monotonicMs);
     const publicServer = new PublicServer({
+      observer,
       member,
       access: member.access(),
       limits,
@@ -77,12 +93,18 @@ export class GrpcPorts {
       logger,
     });
     const adminServer = new AdminServer({
-      ...{ member, clock: CLOCK, logger, address: ADDRESS },
+      ...{ member, clock: CLOCK, logger, observer, address: ADDRESS },
       tokenFile: adminTokenFile(directory),
     });
     const publicPort = await publicServer.listen("127.0.0.1:0");
     const adminPort = await adminServer.listen("127.0.0.1:0");
-    return new GrpcPorts(member, reported, { publicServer, adminServer }, { publicPort, adminPort }, directory);
+    return new GrpcPorts(
+      member,
+      { reported, observer, requestLines },
+      { publicServer, adminServer },
+      { publicPort, adminPort },
+      directory,
+    );
   }
 
   /** The ports of the member that founded this cluster. */

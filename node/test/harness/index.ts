@@ -16,6 +16,7 @@ export {
   openJoinedMember,
 } from "./joined-member.ts";
 export { performKeyOperation } from "./key-operations.ts";
+export { MailServer } from "./mail-server.ts";
 export { type Listening, MEMBER_PROGRAM, MemberUnderTest } from "./member-process.ts";
 export { MemberSite, SITE_TOKEN } from "./member-site.ts";
 export { MemoryDriverState } from "./memory-driver-state.ts";

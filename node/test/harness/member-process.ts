@@ -129,7 +129,7 @@ export class MemberUnderTest {
   }
 
   get #processOptions(): ProcessOptions {
-    return { env: { ...process.env, NODE_COMPILE_CACHE: join(this.#directory, "compiled") } };
+    return { env: { NODE_COMPILE_CACHE: join(this.#directory, "compiled"), ...process.env } };
   }
 
   get #tokenFile(): string {

@@ -17,6 +17,7 @@ import {
   sealEntry,
 } from "../../src/raft/index.ts";
 import type {
+  ApplyObserver,
   MemberHealth,
   MembershipViewDone,
   ProposalDone,
@@ -31,6 +32,7 @@ import {
   DEFAULT_STATE_LIMITS,
   encodeCommand,
   encodeMembershipEntry,
+  type HttpCommand,
   type MembershipEntry,
   type Outcome,
   readCluster,
@@ -45,7 +47,7 @@ const CHANGE_TYPES = { "add-slot": EntryType.AddSlot, reconfigure: EntryType.Rec
 export class SingleReplica implements HostReplica {
   readonly #cluster: FoundedCluster;
   readonly #machine: StateMachine;
-  readonly #observers = new Set<() => void>();
+  readonly #observers = new Set<ApplyObserver>();
   readonly memberId: number;
   /** Number of the last attempt, and those that wait for a lock by their numbers. */
   #seq = 0;
@@ -64,13 +66,13 @@ export class SingleReplica implements HostReplica {
   /** What the leader knows of the members. */
   health: readonly MemberHealth[] = [];
   /** Commands that were proposed, oldest first. */
-  readonly proposed: ClientCommand[] = [];
+  readonly proposed: (ClientCommand | HttpCommand)[] = [];
   /** Changes of the membership that were proposed, oldest first. */
   readonly changes: MembershipEntry[] = [];
   /** Transfers that were asked for, oldest first. */
   readonly transfers: { readonly targetId: number; readonly ifTerm: number }[] = [];
   /** What becomes of a command, besides being noted: by default it is executed. */
-  onPropose: (command: ClientCommand, done: ProposalDone) => void = (command, done) => {
+  onPropose: (command: ClientCommand | HttpCommand, done: ProposalDone) => void = (command, done) => {
     const outcome = this.execute(command);
     if (outcome.answer instanceof CoordinationError || outcome.answer.kind !== "queued-lock") {
       queueMicrotask(() => done(null, outcome));
@@ -118,18 +120,21 @@ export class SingleReplica implements HostReplica {
     return this.#machine.progress.revision;
   }
 
-  observe(listener: () => void): () => void {
+  observe(listener: ApplyObserver): () => void {
     this.#observers.add(listener);
     return () => this.#observers.delete(listener);
   }
 
-  propose(command: ClientCommand, _deadlineMs: number, done: ProposalDone): () => void {
+  propose(command: ClientCommand | HttpCommand, _deadlineMs: number, done: ProposalDone): () => void {
     this.proposed.push(command);
     this.onPropose(command, done);
     const { principal, request } = command;
     const attempt = { memberId: this.memberId, boot: 1, seq: this.#seq };
     return () => {
       const { subject } = principal;
+      if (request === null) {
+        return;
+      }
       this.lead({ kind: "cancel-acquisition", subject, requestId: request.requestId, attempt });
       this.#queued.delete(attempt.seq);
     };
@@ -155,7 +160,7 @@ export class SingleReplica implements HostReplica {
   }
 
   /** Applies the command as the next entry and returns its outcome. */
-  execute(command: ClientCommand): Outcome {
+  execute(command: ClientCommand | HttpCommand): Outcome {
     const outcome = this.#apply(EntryType.Command, encodeCommand(command));
     invariant(outcome !== null, "clients' commands have outcomes");
     return outcome;
@@ -218,7 +223,7 @@ export class SingleReplica implements HostReplica {
       this.#queued.delete(seq);
     }
     for (const listener of this.#observers) {
-      listener();
+      listener([{ row: entry, seq: 0, outcome, settled: [] }]);
     }
     return outcome;
   }

@@ -85,13 +85,10 @@ describe("crash points of a member of several", function () {
   this.timeout(120_000);
   const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
-  let cache: string;
   let original: string;
   let directory: string;
 
   before(async () => {
-    // What one process compiles the next ones find.
-    cache = directories.make();
     original = join(directories.make(), "data");
     await makeJoinedMember(original);
   });
@@ -106,7 +103,7 @@ describe("crash points of a member of several", function () {
   async function run(kill?: { readonly mark: string; readonly passing: number }): Promise<Run> {
     const killing =
       kill === undefined ? {} : { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: `${kill.mark}:${kill.passing}` };
-    const env = { ...process.env, NODE_COMPILE_CACHE: cache, ...killing };
+    const env = { ...process.env, ...killing };
     const child = new TestProcess(JOINER, [directory], { env });
     running.push(child);
     const { signal } = await child.ended;

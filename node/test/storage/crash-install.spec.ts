@@ -37,13 +37,8 @@ describe("crash points of an install", function () {
   const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
   const [former, latter] = [stateBefore(), stateAfter()];
-  let cache: string;
   let directory: string;
 
-  before(() => {
-    // What one process compiles the next ones find.
-    cache = directories.make();
-  });
   beforeEach(async () => {
     directory = join(directories.make(), "data");
     await found();
@@ -85,7 +80,7 @@ describe("crash points of an install", function () {
   async function run(kill?: { readonly mark: string; readonly passing: number }) {
     const killing =
       kill === undefined ? {} : { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: `${kill.mark}:${kill.passing}` };
-    const env = { ...process.env, NODE_COMPILE_CACHE: cache, ...killing };
+    const env = { ...process.env, ...killing };
     const child = new TestProcess(INSTALLER, [directory], { env });
     running.push(child);
     const { signal } = await child.ended;

@@ -42,11 +42,9 @@ describe("crash points", function () {
   this.timeout(120_000);
   const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
-  let cache: string;
 
   before(async () => {
-    // What the first process compiles the others find; a killed one keeps nothing.
-    cache = directories.make();
+    // What it compiles is kept for the others, where that is kept at all; a killed one keeps nothing.
     const { signal, output } = await run(new WriterLedger().task(join(directories.make(), "data"), 1));
     expect(signal, output).to.equal(null);
   });
@@ -56,9 +54,8 @@ describe("crash points", function () {
   after(() => directories.removeAll());
 
   async function run(task: WriterTask, kill?: { readonly mark: string; readonly passing: number }): Promise<Run> {
-    const env = { ...process.env, NODE_COMPILE_CACHE: cache };
     const killing = kill === undefined ? {} : killEnvironment(kill.mark, kill.passing);
-    const child = new TestProcess(WRITER, [JSON.stringify(task)], { env: { ...env, ...killing } });
+    const child = new TestProcess(WRITER, [JSON.stringify(task)], { env: { ...process.env, ...killing } });
     running.push(child);
     const { signal } = await child.ended;
     const lines = child.stdout.split("\n").filter((line) => line !== "");

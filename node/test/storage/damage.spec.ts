@@ -62,18 +62,14 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
   this.timeout(120_000);
   const directories = new TemporaryDirectories();
   const running: TestProcess[] = [];
-  let environment: NodeJS.ProcessEnv;
 
-  before(() => {
-    environment = { ...process.env, NODE_COMPILE_CACHE: directories.make() };
-  });
   afterEach(async () => {
     await Promise.all(running.splice(0).map((child) => child.dispose()));
   });
   after(() => directories.removeAll());
 
   async function run(program: string, args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<TestProcess> {
-    const child = new TestProcess(program, args, { env: { ...environment, ...more } });
+    const child = new TestProcess(program, args, { env: { ...process.env, ...more } });
     running.push(child);
     await child.ended;
     return child;

@@ -9,6 +9,7 @@ import type { Clock } from "../../replica/index.ts";
 import type { MemberAddress } from "../../state/index.ts";
 import { BootstrapMethod, ClusterAdminMethods, Executor, type HostMember } from "../methods/index.ts";
 import { AdminAccess, type Administrator } from "./admin-access.ts";
+import type { CallObserver } from "./call-observer.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
 import type { ErrorLog } from "./error-log.ts";
 import { leaderEndpoint } from "./leader-endpoint.ts";
@@ -23,12 +24,13 @@ export interface AdminServerOptions {
   readonly address: MemberAddress;
   readonly clock: Clock;
   readonly logger: ErrorLog;
+  readonly observer: CallObserver;
 }
 
 export class AdminServer {
   readonly #server: GrpcServer;
 
-  constructor({ member, tokenFile, address, clock, logger }: AdminServerOptions) {
+  constructor({ member, tokenFile, address, clock, logger, observer }: AdminServerOptions) {
     const port: PortContext<Administrator> = {
       access: new AdminAccess(tokenFile, logger),
       requestId: "optional",
@@ -37,7 +39,7 @@ export class AdminServer {
       logger,
       leaderEndpoint: () => leaderEndpoint(member),
     };
-    this.#server = new GrpcServer(port.leaderEndpoint);
+    this.#server = new GrpcServer(port.leaderEndpoint, observer);
     const methods = new ClusterAdminMethods(new Executor(member), member);
     const bootstrap = new BootstrapMethod(member, address);
     this.#server.addService(serviceDefinitions.ClusterAdminService, clusterAdminService(port, methods, bootstrap));

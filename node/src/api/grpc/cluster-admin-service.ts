@@ -10,7 +10,9 @@ import {
   GetStatusRequest,
   ListMembersRequest,
   PromoteMembersRequest,
+  PutSettingsRequest,
   RemoveMembersRequest,
+  RotateKeysRequest,
   type ServiceName,
   serviceDefinitions,
   TransferLeadershipRequest,
@@ -68,8 +70,16 @@ export function clusterAdminService<Caller extends { readonly principal: Princip
       codec: TransferLeadershipRequest,
       handle: (call, request, reply) => methods.transferLeadership(call, request, reply),
     }),
-    putSettings: notServed(later("PutSettings")),
-    rotateKeys: notServed(later("RotateKeys")),
+    putSettings: unary(port, {
+      path: DEFINITION.putSettings.path,
+      codec: PutSettingsRequest,
+      handle: (call, request, reply) => methods.putSettings(call, request, reply),
+    }),
+    rotateKeys: unary(port, {
+      path: DEFINITION.rotateKeys.path,
+      codec: RotateKeysRequest,
+      handle: (call, request, reply) => methods.rotateKeys(call, request, reply),
+    }),
     snapshot: streamNotServed(later("Snapshot")),
     compact: unary(port, {
       path: DEFINITION.compact.path,

@@ -1,3 +1,4 @@
 export { AdminServer, type AdminServerOptions } from "./admin-server.ts";
+export { CALL_METRICS, CallObserver } from "./call-observer.ts";
 export type { ErrorLog } from "./error-log.ts";
 export { PublicServer, type PublicServerOptions } from "./public-server.ts";

@@ -43,6 +43,12 @@ export function requireRequestId(metadata: Metadata): string {
   return value;
 }
 
+/** The request id for the log: in lower case, or null if there is none or it is none, whatever the client has sent. */
+export function loggedRequestId(metadata: Metadata): string | null {
+  const [value] = metadata.get("request-id");
+  return typeof value === "string" && UUID.test(value) ? value.toLowerCase() : null;
+}
+
 /** The 16 bytes of a request id. */
 export function requestIdBytes(uuid: string): Uint8Array {
   const bytes = Buffer.from(uuid.replaceAll("-", ""), "hex");

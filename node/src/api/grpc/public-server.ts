@@ -20,7 +20,7 @@ import {
 import { type Access, type Caller, RateLimiter, type RateLimits } from "../../access/index.ts";
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock, Scheduler } from "../../replica/index.ts";
-import { DEFAULT_WATCH_LIMITS, WatchHub } from "../../watch/index.ts";
+import { DEFAULT_WATCH_LIMITS, WatchHub, type WatchStatistics } from "../../watch/index.ts";
 import {
   ClusterAdminMethods,
   ClusterMethods,
@@ -31,6 +31,7 @@ import {
   MemoryMethods,
   WatchMethods,
 } from "../methods/index.ts";
+import type { CallObserver } from "./call-observer.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
 import type { ErrorLog } from "./error-log.ts";
 import { HealthService } from "./health.ts";
@@ -51,6 +52,7 @@ export interface PublicServerOptions {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly logger: ErrorLog;
+  readonly observer: CallObserver;
 }
 
 const SERVICES: readonly ServiceName[] = [
@@ -67,7 +69,7 @@ export class PublicServer {
   readonly #health: HealthService;
   readonly #watches: WatchHub;
 
-  constructor({ member, access, limits, clock, scheduler, logger }: PublicServerOptions) {
+  constructor({ member, access, limits, clock, scheduler, logger, observer }: PublicServerOptions) {
     const port: PortContext<Caller> = {
       access: new PublicAccess(access, member),
       requestId: "required",
@@ -79,7 +81,7 @@ export class PublicServer {
       logger,
       leaderEndpoint: () => leaderEndpoint(member),
     };
-    this.#server = new GrpcServer(port.leaderEndpoint);
+    this.#server = new GrpcServer(port.leaderEndpoint, observer);
     const executor = new Executor(member);
     this.#server.addService(serviceDefinitions.KeyValueService, keyValueService(port, new KeyValueMethods(executor)));
     this.#server.addService(serviceDefinitions.LockService, lockService(port, new LockMethods(executor)));
@@ -96,6 +98,11 @@ export class PublicServer {
     addReflection(this.#server.server, services);
   }
 
+  /** What the watches of this member do and have done. */
+  get watches(): { readonly statistics: WatchStatistics } {
+    return this.#watches;
+  }
+
   /** Serves on host:port, without `tls` in plain text, and resolves to the port. */
   listen(address: string, tls: ServerTls | null = null): Promise<number> {
     return this.#server.listen(address, tls);
@@ -107,11 +114,12 @@ export class PublicServer {
   }
 
   /**
-   * Says NOT_SERVING first, then ends the watches, which clients resume elsewhere, and finishes what else runs, for at
-   * most `graceMs` milliseconds (S47).
+   * Says NOT_SERVING first, then ends the watches, which clients resume elsewhere, those of its health included, and
+   * finishes what else runs, for at most `graceMs` milliseconds (S47).
    */
   stop(graceMs: number): Promise<void> {
     this.#health.setServing(false);
+    this.#health.endWatches();
     this.#watches.drain();
     return this.#server.stop(graceMs);
   }

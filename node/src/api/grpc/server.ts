@@ -8,6 +8,7 @@
 import { logVerbosity, Server, ServerCredentials, type ServiceDefinition, setLogVerbosity } from "@grpc/grpc-js";
 import { rawMethods } from "@quoin/proto";
 import type { ServerTls } from "../../peers/index.ts";
+import type { CallObserver } from "./call-observer.ts";
 import { deadlineInterceptor } from "./deadline-interceptor.ts";
 import type { Implementation } from "./implementation.ts";
 import { tlsCredentials } from "./tls-credentials.ts";
@@ -29,7 +30,7 @@ export class GrpcServer {
   #address = "";
 
   /** @param leaderEndpoint host:port of the leader, or null if none is known. */
-  constructor(leaderEndpoint: () => string | null) {
+  constructor(leaderEndpoint: () => string | null, observer: CallObserver) {
     // The library prints metadata that it cannot parse to the console, and so whole tokens.
     setLogVerbosity(logVerbosity.NONE);
     this.server = new Server({
@@ -39,7 +40,7 @@ export class GrpcServer {
       "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
       // Its counters cost time with each call, and nobody could read them: the service is not registered.
       "grpc.enable_channelz": 0,
-      interceptors: [deadlineInterceptor(leaderEndpoint)],
+      interceptors: [deadlineInterceptor(leaderEndpoint), observer.interceptor],
     });
   }
 

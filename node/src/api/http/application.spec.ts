@@ -23,6 +23,10 @@ describe("HTTP interface", () => {
   let limiters: HttpLimiters;
   let server: Server;
   let port: number;
+  const metrics = {
+    contentType: "text/plain; version=0.0.4; charset=utf-8",
+    metrics: () => Promise.resolve("quoin_answers 42\n"),
+  };
 
   before(async () => {
     secrets = await foundingSecrets();
@@ -37,7 +41,8 @@ describe("HTTP interface", () => {
     const health = { live: () => live, ready: () => ready };
     const reportBug = (error: unknown) => bugs.push(error);
     limiters = httpLimiters(DEFAULT_RATE_LIMITS, cluster.clock);
-    await serve(createHttpServer(createHttpApplication({ access, clock: cluster.clock, limiters, health, reportBug })));
+    const options = { access, clock: cluster.clock, limiters, health, metrics, reportBug };
+    await serve(createHttpServer(createHttpApplication(options)));
   });
 
   afterEach(async () => {
@@ -360,31 +365,25 @@ describe("HTTP interface", () => {
       expect([response.status, await response.text()]).to.deep.equal([200, ""]);
     });
 
-    it("has a port of its own, with metrics and nothing else on it", async () => {
-      await expectError(await call("/metrics"), 404, "not_found");
-      await closeHttpServer(server, 0);
-      const health = { live: () => live, ready: () => ready };
-      const contentType = "text/plain; version=0.0.4; charset=utf-8";
-      const metrics = { contentType, metrics: () => Promise.resolve("quoin_answers 42\n") };
-      await serve(
-        createHttpServer(
-          createHealthApplication({
-            access,
-            clock: cluster.clock,
-            limiters,
-            health,
-            metrics,
-            reportBug: (error) => bugs.push(error),
-          }),
-        ),
-      );
+    it("shows metrics, without a token, to GET and HEAD alone", () => expectMetrics());
+
+    async function expectMetrics(): Promise<void> {
       const told = await call("/metrics");
       expect([told.status, await told.text()]).to.deep.equal([200, "quoin_answers 42\n"]);
-      expect(told.headers.get("Content-Type")).to.equal(contentType);
+      expect(told.headers.get("Content-Type")).to.equal(metrics.contentType);
       expect(told.headers.get("Cache-Control")).to.equal("no-store");
       const posted = await call("/metrics", { method: "POST" });
       expect(posted.headers.get("Allow")).to.equal("GET, HEAD");
       await expectError(posted, 405, "method_not_allowed");
+    }
+
+    it("has a port of its own, with metrics and nothing else on it", async () => {
+      await closeHttpServer(server, 0);
+      const health = { live: () => live, ready: () => ready };
+      const reportBug = (error: unknown) => bugs.push(error);
+      const options = { access, clock: cluster.clock, limiters, health, metrics, reportBug };
+      await serve(createHttpServer(createHealthApplication(options)));
+      await expectMetrics();
       ready = [NO_CONTACT];
       expect((await call("/livez")).status).to.equal(200);
       await expectError(await call("/readyz"), 503, "unavailable");

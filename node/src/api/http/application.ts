@@ -15,6 +15,7 @@ import { HttpError, httpErrorOf } from "./http-error.ts";
 import { type Metrics, metricsRoute } from "./metrics.ts";
 import { openApiRoute } from "./openapi.ts";
 import type { HttpLimiters } from "./rate-limiting.ts";
+import { requestIdOf } from "./request-observer.ts";
 import type { Route } from "./route.ts";
 import { RouteServer } from "./route-server.ts";
 import { sendError } from "./send-error.ts";
@@ -25,13 +26,14 @@ import { splitTarget } from "./url-encoding.ts";
  * Told of every error that no rule of the interface foresees, after the client's answer was decided. Where it is a
  * broken invariant, the process must end.
  */
-export type ReportBug = (error: unknown) => void;
+export type ReportBug = (error: unknown, requestId: string) => void;
 
 interface ApplicationOptions {
   readonly access: Access;
   readonly clock: Clock;
   readonly limiters: HttpLimiters;
   readonly health: Health;
+  readonly metrics: Metrics;
   readonly reportBug: ReportBug;
 }
 
@@ -40,9 +42,7 @@ export interface HttpApplicationOptions extends ApplicationOptions {
   readonly routes?: readonly Route[];
 }
 
-export interface HealthApplicationOptions extends ApplicationOptions {
-  readonly metrics: Metrics;
-}
+export type HealthApplicationOptions = ApplicationOptions;
 
 /** Bytes of bodies that are held at a time, by all requests together: 25 of the largest. */
 const BODY_BYTES_MAX = 256 * 1024 * 1024;
@@ -55,13 +55,14 @@ const BODY_IDLE_MS = 10_000;
 
 /** Everything that the HTTP port serves. */
 export function createHttpApplication({ routes = [], ...options }: HttpApplicationOptions): Express {
-  const served = [tokenExchangeRoute(options.access, options.limiters), ...routes, ...healthRoutes(options.health)];
+  const { access, limiters, health, metrics } = options;
+  const served = [tokenExchangeRoute(access, limiters), ...routes, ...healthRoutes(health), metricsRoute(metrics)];
   return createApplication(options, [...served, openApiRoute(served)]);
 }
 
 /** What the health port serves: the health checks, and metrics. */
-export function createHealthApplication({ metrics, ...options }: HealthApplicationOptions): Express {
-  return createApplication(options, [...healthRoutes(options.health), metricsRoute(metrics)]);
+export function createHealthApplication(options: HealthApplicationOptions): Express {
+  return createApplication(options, [...healthRoutes(options.health), metricsRoute(options.metrics)]);
 }
 
 function createApplication(
@@ -106,7 +107,7 @@ function finish(application: Express, reportBug: ReportBug): Express {
     throw new HttpError("not_found", `there is nothing at ${splitTarget(request).path}`);
   });
   // Express tells error handlers by their four parameters.
-  application.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+  application.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
     const { answer, bug } = httpErrorOf(error);
     if (response.headersSent) {
       // Half an answer is out: all that is left is to let the client see that it is not whole.
@@ -115,7 +116,7 @@ function finish(application: Express, reportBug: ReportBug): Express {
       sendError(response, answer);
     }
     if (bug) {
-      reportBug(error);
+      reportBug(error, requestIdOf(request));
     }
   });
   return application;

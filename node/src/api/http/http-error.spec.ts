@@ -16,6 +16,10 @@ describe("HTTP errors", () => {
     ["NAMESPACE_NOT_FOUND", "not-executed", 404, "not_found"],
     ["KEY_NOT_FOUND", "not-executed", 404, "not_found"],
     ["NAMESPACE_EXISTS", "not-executed", 409, "already_exists"],
+    ["LOG_NOT_FOUND", "not-executed", 404, "log_not_found"],
+    ["LOG_EXISTS", "not-executed", 409, "already_exists"],
+    ["SEQUENCE_CONFLICT", "not-executed", 409, "sequence_conflict"],
+    ["FENCED", "not-executed", 409, "fenced"],
     ["QUOTA", "not-executed", 507, "storage_full"],
     ["STORAGE_FULL", "not-executed", 507, "storage_full"],
     ["NO_LEADER", "not-executed", 503, "unavailable"],
@@ -36,6 +40,14 @@ describe("HTTP errors", () => {
   it("S46: tell when to try again, never at once, and only where nothing was executed", () => {
     expect(new HttpError("unavailable", "").headers.get("Retry-After")).to.equal("1");
     expect(new HttpError("timeout", "").headers.has("Retry-After")).to.equal(false);
+  });
+
+  it("tell the last sequence with a conflict", () => {
+    const details = new Map([["last_sequence", "42"]]);
+    const conflict = httpErrorOf(new CoordinationError("SEQUENCE_CONFLICT", "", { details })).answer;
+    expect(conflict.headers.get("Last-Sequence")).to.equal("42");
+    const other = httpErrorOf(new CoordinationError("FENCED", "", { details })).answer;
+    expect(other.headers.has("Last-Sequence")).to.equal(false);
   });
 
   it("challenge for a token (RFC 6750)", () => {

@@ -16,15 +16,25 @@ const STATUSES = {
   invalid_header: 400,
   missing_header: 400,
   invalid_delimiter: 400,
+  empty_body: 400,
+  too_many_events: 400,
   unauthorized: 401,
   token_expired: 401,
   token_revoked: 401,
   invalid_api_key: 401,
+  invalid_credentials: 401,
+  email_not_verified: 403,
   insufficient_role: 403,
   namespace_denied: 403,
   not_found: 404,
+  log_not_found: 404,
+  key_not_found: 404,
+  user_not_found: 404,
   method_not_allowed: 405,
   already_exists: 409,
+  sequence_conflict: 409,
+  fenced: 409,
+  last_owner: 409,
   payload_too_large: 413,
   unsupported_media_type: 415,
   rate_limited: 429,
@@ -44,6 +54,7 @@ const CHALLENGES: Partial<Record<HttpErrorCode, string>> = {
   token_expired: 'Bearer error="invalid_token"',
   token_revoked: 'Bearer error="invalid_token"',
   invalid_api_key: "Bearer",
+  invalid_credentials: "Bearer",
 };
 
 export class HttpError extends Error {
@@ -73,9 +84,7 @@ export function httpErrorOf(error: unknown): { readonly answer: HttpError; reado
   }
   const code = error instanceof CoordinationError ? codeOf(error) : null;
   if (error instanceof CoordinationError && code !== null) {
-    const afterMs = retryAfterMs(error);
-    const headers = [["Retry-After", String(Math.ceil(afterMs / MS_PER_SECOND))]] as const;
-    return { answer: new HttpError(code, error.message, afterMs > 0 ? headers : []), bug: false };
+    return { answer: new HttpError(code, error.message, headersOfDetails(error)), bug: false };
   }
   return { answer: new HttpError("internal_error", "an internal error; it was logged"), bug: true };
 }
@@ -95,6 +104,14 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
   KEY_NOT_FOUND: "not_found",
   LOCK_NOT_FOUND: null,
   NAMESPACE_EXISTS: "already_exists",
+  USER_NOT_FOUND: "user_not_found",
+  API_KEY_NOT_FOUND: "key_not_found",
+  USER_EXISTS: "already_exists",
+  LAST_OWNER: "last_owner",
+  SETTINGS_CHANGED: null,
+  LOG_NOT_FOUND: "log_not_found",
+  LOG_EXISTS: "already_exists",
+  SEQUENCE_CONFLICT: "sequence_conflict",
   REGION_NOT_FOUND: null,
   LOCK_EXISTS: null,
   MEMBER_NOT_FOUND: null,
@@ -112,7 +129,7 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
   LOCK_LOST: null,
   AMBIGUOUS_HOLD: null,
   UPGRADE_WOULD_DEADLOCK: null,
-  FENCED: null,
+  FENCED: "fenced",
   NOT_EMPTY: null,
   COMPACTED: null,
   RATE_LIMITED: "rate_limited",
@@ -131,6 +148,17 @@ function codeOf(error: CoordinationError): HttpErrorCode | null {
   const code = CODES[error.reason];
   // 503 promises that nothing was executed; where that is not certain, the answer is 504, whatever the reason.
   return code === "unavailable" && error.outcome === "unknown" ? "timeout" : code;
+}
+
+/** What the refusal itself tells in a header. */
+/** What a refusal tells beside its code. */
+function headersOfDetails(error: CoordinationError): (readonly [string, string])[] {
+  const lastSequence = error.details.get("last_sequence");
+  if (error.reason === "SEQUENCE_CONFLICT" && lastSequence !== undefined) {
+    return [["Last-Sequence", lastSequence]];
+  }
+  const afterMs = retryAfterMs(error);
+  return afterMs > 0 ? [["Retry-After", String(Math.ceil(afterMs / MS_PER_SECOND))]] : [];
 }
 
 function headersOf(code: HttpErrorCode): (readonly [string, string])[] {

@@ -12,4 +12,5 @@ export {
 } from "./application.ts";
 export type { Check, Health } from "./health.ts";
 export { httpLimiters } from "./rate-limiting.ts";
+export { REQUEST_METRICS, RequestObserver } from "./request-observer.ts";
 export { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";

@@ -50,7 +50,8 @@ describe("declared routes", () => {
     const health = { live: () => [], ready: () => [] };
     const reportBug = (error: unknown) => bugs.push(error);
     limiters = httpLimiters({ ...DEFAULT_RATE_LIMITS, http: LIMIT }, cluster.clock);
-    const options = { access, clock: cluster.clock, limiters, health, reportBug };
+    const metrics = { contentType: "text/plain", metrics: () => Promise.resolve("") };
+    const options = { access, clock: cluster.clock, limiters, health, metrics, reportBug };
     const application = createHttpApplication({ ...options, routes: routes() });
     server = createHttpServer(application).listen(0, "127.0.0.1");
     await once(server, "listening");

@@ -20,6 +20,7 @@ import { HttpCall } from "./http-call.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
 import type { Parameters } from "./parameters.ts";
 import { takeOne } from "./rate-limiting.ts";
+import { requestIdOf } from "./request-observer.ts";
 import type { Route, RouteInput } from "./route.ts";
 import { readInput } from "./route-input.ts";
 import { splitTarget } from "./url-encoding.ts";
@@ -30,7 +31,7 @@ export interface RouteServerOptions {
   readonly limiter: RateLimiter;
   readonly bodies: BodyLimits;
   /** Told of bugs that come after the answer. */
-  readonly reportBug: (error: unknown) => void;
+  readonly reportBug: (error: unknown, requestId: string) => void;
 }
 
 /** From the end of the body to the answer, unless the route says otherwise; also for what precedes the body. */
@@ -101,15 +102,16 @@ export class RouteServer {
       },
       call.deadlineMs - this.#nowMs() + DEADLINE_GRACE_MS,
     );
+    const reportBug = (error: unknown) => this.#options.reportBug(error, requestIdOf(response.req));
     const handled = (async () => route.handle(call, input))();
     handled.catch((error: unknown) => {
       if (isLate && httpErrorOf(error).bug) {
-        this.#options.reportBug(error);
+        reportBug(error);
       }
     });
     try {
       const answer = await Promise.race([handled, deadline]);
-      sendAnswer(response, route.success.status, answer, this.#options.reportBug);
+      sendAnswer(response, route.success.status, answer, reportBug);
     } catch (error) {
       throw isOutcomeUnknown(error) ? deadlineError(route) : error;
     } finally {

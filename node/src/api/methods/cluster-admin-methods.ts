@@ -1,6 +1,6 @@
 /**
- * ClusterAdminService: the state of this member, the membership, who leads, and the history of changes. Needs an
- * administrator of the whole cluster. Every member takes every call: what only the leader knows or may decide is asked of
+ * ClusterAdminService: the state of this member, the membership, who leads, the history of changes, the settings, and
+ * the keys that sign tokens. Needs an administrator of the whole cluster. Every member takes every call: what only the leader knows or may decide is asked of
  * it by the driver.
  */
 
@@ -16,12 +16,17 @@ import {
   MemberSlot,
   type PromoteMembersRequest,
   type PromoteMembersResponse,
+  type PutSettingsRequest,
+  type PutSettingsResponse,
   ReadConsistency,
   type RemoveMembersRequest,
   type RemoveMembersResponse,
+  type RotateKeysRequest,
+  type RotateKeysResponse,
   type TransferLeadershipRequest,
   type TransferLeadershipResponse,
 } from "@quoin/proto";
+import { generateSigningKey } from "../../access/index.ts";
 import { invariant } from "../../raft/index.ts";
 import type { ProposalDone } from "../../replica/index.ts";
 import {
@@ -34,11 +39,14 @@ import {
   type MembershipResult,
   type Need,
   type Outcome,
+  type PutSettingsResult,
+  type RotateSigningKeyResult,
   readCluster,
+  readSettings,
   type StateReader,
   storedOutcome,
 } from "../../state/index.ts";
-import { attempt } from "./attempt.ts";
+import { attempt, toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
 import { authorized, type Executor, noReplica, replyOutcome } from "./executor.ts";
 import {
@@ -47,6 +55,7 @@ import {
   conditionField,
   memberIdsField,
   memberNameField,
+  settingsField,
   targetIdField,
 } from "./field-rules.ts";
 import type { HostMember, HostReplica } from "./host.ts";
@@ -147,8 +156,7 @@ export class ClusterAdminMethods {
     const prepare = (): ClusterOperation => ({
       kind: "compact-history",
       revision: compactRevisionField(request.revision),
-      subject: call.principal.subject,
-      request: call.hasRequestId ? call.identity() : null,
+      ...requester(call),
     });
     const response = ({ compactRevision }: CompactHistoryResult): CompactResponse => ({
       compactRevision: BigInt(compactRevision),
@@ -157,6 +165,49 @@ export class ClusterAdminMethods {
       replica.proposeClusterOperation(operation, call.deadlineMs, (error, outcome) => {
         replyOutcome(error, outcome, "compact-history", response, reply);
       });
+    };
+    this.#executor.administer(call, NEED, prepare, proceed, reply);
+  }
+
+  putSettings(call: Call, request: PutSettingsRequest, reply: Reply<PutSettingsResponse>): void {
+    const prepare = (): ClusterOperation => {
+      const ifRevision = conditionField("if_settings_revision", request.ifSettingsRevision);
+      return {
+        kind: "put-settings",
+        values: settingsField(request.values),
+        ifRevision: requireRecognisable(call, "if_settings_revision", ifRevision),
+        ...requester(call),
+      };
+    };
+    const response = ({ settingsRevision }: PutSettingsResult): PutSettingsResponse => ({
+      settingsRevision: BigInt(settingsRevision),
+    });
+    const proceed = (replica: HostReplica, operation: ClusterOperation): void => {
+      replica.proposeClusterOperation(operation, call.deadlineMs, (error, outcome) => {
+        replyOutcome(error, outcome, "put-settings", response, reply);
+      });
+    };
+    this.#executor.administer(call, NEED, prepare, proceed, reply);
+  }
+
+  /** Tokens are signed with a new key from now on; those that were signed before stay good until they expire. */
+  rotateKeys(call: Call, _request: RotateKeysRequest, reply: Reply<RotateKeysResponse>): void {
+    const response = ({ kid }: RotateSigningKeyResult): RotateKeysResponse => ({ kid });
+    const propose = (replica: HostReplica, key: Awaited<ReturnType<typeof generateSigningKey>>): void => {
+      const operation = { kind: "rotate-signing-key", ...key, ifKid: "", ...requester(call) } as const;
+      replica.proposeClusterOperation(operation, call.deadlineMs, (error, outcome) => {
+        replyOutcome(error, outcome, "rotate-signing-key", response, reply);
+      });
+    };
+    const prepare = (): void => {
+      if (!call.hasRequestId) {
+        throw new CoordinationError("BAD_METADATA", "the request-id is required, so that a repetition rotates once");
+      }
+    };
+    const proceed = (replica: HostReplica): void => {
+      generateSigningKey()
+        .then((key) => propose(replica, key))
+        .catch((error: unknown) => reply(toError(error), "no"));
     };
     this.#executor.administer(call, NEED, prepare, proceed, reply);
   }
@@ -214,7 +265,7 @@ export class ClusterAdminMethods {
     const cluster = replica === null ? undefined : readCluster(replica.state);
     const isKnown = cluster !== undefined && consensus !== undefined;
     return {
-      status: memberStatus(this.#member, consensus),
+      status: memberStatus(this.#member, consensus, replica === null ? 0 : readSettings(replica.state).revision),
       known: isKnown ? membership(cluster, localKnowledge(consensus)) : undefined,
     };
   }
@@ -226,12 +277,16 @@ function requireCluster(state: StateReader): Cluster {
   return cluster;
 }
 
+/** Who asks, and what makes a retry recognisable. */
+function requester(call: Call): Pick<MembershipEntry, "subject" | "request"> {
+  return { subject: call.principal.subject, request: call.hasRequestId ? call.identity() : null };
+}
+
 /** Who asks, and on which condition. */
 function entryHead(call: Call, ifConfigIndex: bigint): Omit<MembershipEntry, "operation"> {
   const expectIndex = conditionField("if_config_index", ifConfigIndex);
   return {
-    subject: call.principal.subject,
-    request: call.hasRequestId ? call.identity() : null,
+    ...requester(call),
     expectIndex: requireRecognisable(call, "if_config_index", expectIndex),
   };
 }

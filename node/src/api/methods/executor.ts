@@ -13,6 +13,7 @@ import {
   type AcquireLockResult,
   type ClientOperation,
   CoordinationError,
+  type HttpOperation,
   type Need,
   type Outcome,
   type Result,
@@ -24,6 +25,7 @@ import type { HostReplica } from "./host.ts";
 
 /** The operation and the result of one kind. */
 type OperationOf<Kind> = Extract<ClientOperation, { readonly kind: Kind }>;
+type HttpOperationOf<Kind> = Extract<HttpOperation, { readonly kind: Kind }>;
 type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 
 /** What a caller asks of the replica, of one kind. */
@@ -66,6 +68,18 @@ export class Executor {
     this.execute(call, need, command as () => CommandOf<Kind>, response, reply, onProposed);
   }
 
+  /** Executes a mutation that came by HTTP: whether a retry is recognised is a matter of the operation. */
+  mutateByHttp<Kind extends HttpOperation["kind"], Response>(
+    call: Call,
+    need: Need,
+    operation: () => HttpOperationOf<Kind>,
+    response: (result: ResultOf<Kind>) => Response,
+    reply: Reply<Response>,
+  ): void {
+    const command = () => ({ principal: call.principal, operation: operation(), request: null });
+    this.execute(call, need, command as () => CommandOf<Kind>, response, reply);
+  }
+
   /**
    * Executes a command, which brings its own means of recognising a retry, or none.
    *
@@ -98,6 +112,42 @@ export class Executor {
       onProposed?.(abandon);
     };
     authorized(call, need, propose, reply);
+  }
+
+  /**
+   * Executes a mutation that has no request id: if its outcome is not known, it may or may not have been executed.
+   *
+   * @param operation makes the operation of the request, at once or after a while, and raises what its fields break.
+   */
+  submit<Kind extends HttpOperation["kind"], Response>(
+    call: Call,
+    need: Need,
+    operation: () => HttpOperationOf<Kind> | Promise<HttpOperationOf<Kind>>,
+    response: (result: ResultOf<Kind>) => Response,
+    reply: Reply<Response>,
+  ): void {
+    const { replica } = this.#member;
+    if (replica === null) {
+      reply(noReplica(), "no");
+      return;
+    }
+    const propose = (made: HttpOperationOf<Kind>): void => {
+      const command = { principal: call.principal, request: null, operation: made };
+      replica.propose(command, call.deadlineMs, (error, outcome) => {
+        replyOutcome(error, outcome, made.kind, response, reply);
+      });
+    };
+    const make = (): void => {
+      const made = attempt(operation);
+      if (made instanceof Promise) {
+        made.then(propose).catch((error: unknown) => reply(toError(error), "no"));
+      } else if (made instanceof Error) {
+        reply(made, "no");
+      } else {
+        propose(made);
+      }
+    };
+    authorized(call, need, make, reply);
   }
 
   /**

@@ -34,8 +34,11 @@ const PROGRESS_INTERVAL_MS_MIN = 100;
 const PROGRESS_INTERVAL_MS_MAX = 60_000;
 const PROGRESS_INTERVAL_MS_DEFAULT = 1_000;
 
+/** Settings that one call changes: more than there are. */
+const SETTINGS_MAX = 100;
+
 const NAMESPACE_CHARACTERS_MAX = 63;
-const NAMESPACE_PATTERN = /^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$/;
+export const NAMESPACE_PATTERN = /^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$/;
 const MEMBER_NAME_CHARACTERS_MAX = 63;
 const MEMBER_NAME_PATTERN = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 const MEMBER_ID_PATTERN = /^[1-9][0-9]*$/;
@@ -124,6 +127,14 @@ export function compactRevisionField(revision: bigint): number {
     throw badField("revision", "must be a revision, which is above 0");
   }
   return Number(revision);
+}
+
+/** Settings by name; what they may be is decided where they are kept. */
+export function settingsField(values: ReadonlyMap<string, string>): { name: string; value: string }[] {
+  if (values.size > SETTINGS_MAX) {
+    throw badField("values", `must hold at most ${SETTINGS_MAX} settings`, SETTINGS_MAX);
+  }
+  return Array.from(values, ([name, value]) => ({ name, value }));
 }
 
 /** Milliseconds after which a watch tells progress. */

@@ -30,7 +30,11 @@ export function localKnowledge(status: ReplicaStatus): MembershipKnowledge {
 }
 
 /** The state of the member; `consensus` is undefined while it serves nothing. */
-export function memberStatus(member: HostMember, consensus: ReplicaStatus | undefined): MemberStatus {
+export function memberStatus(
+  member: HostMember,
+  consensus: ReplicaStatus | undefined,
+  settingsRevision: number,
+): MemberStatus {
   const reasons = member.reason === "" ? [] : [member.reason];
   return {
     id: memberIdText(member.memberId),
@@ -57,7 +61,7 @@ export function memberStatus(member: HostMember, consensus: ReplicaStatus | unde
     stateHashIndex: BigInt(consensus?.appliedIndex ?? 0),
     certificateSerial: "",
     trustedCas: [],
-    settingsRevision: 0n,
+    settingsRevision: BigInt(settingsRevision),
   };
 }
 

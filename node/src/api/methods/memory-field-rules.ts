@@ -8,10 +8,10 @@ const DATA_BYTES_MAX = 4 * 1024 * 1024 - 64 * 1024;
 /** RFC 9562 §4: the text form, in any case. */
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** The 16 bytes of the id of a region. */
-export function regionIdField(regionId: string): Uint8Array {
+/** The 16 bytes of the id of a region, or of what else has a UUID. */
+export function regionIdField(regionId: string, field = "region_id"): Uint8Array {
   if (!UUID.test(regionId)) {
-    throw badField("region_id", "must be a UUID, as AllocateMemory answers it");
+    throw badField(field, "must be a UUID, as it was answered when it was created");
   }
   return Uint8Array.fromHex(regionId.replaceAll("-", ""));
 }

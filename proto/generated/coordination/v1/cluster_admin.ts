@@ -296,11 +296,11 @@ export interface TransferLeadershipResponse {
 /** Asks to change replicated settings; settings that it does not name stay as they are. */
 export interface PutSettingsRequest {
   /**
-   * New values by name: `queue.duplicate_window_secs`, `token.lifetime_secs`,
-   * `ratelimit.{http,grpc}.{requests,window_secs,burst}`, `history.*`.
+   * New values by name, whole numbers in decimal; empty = the default again. `queue.duplicate_window_secs`,
+   * `token.lifetime_secs`, `ratelimit.{http,grpc}.{requests,window_secs,burst}`, `history.{revisions,age_secs,bytes}`.
    */
   values: Map<string, string>;
-  /** The settings must still have this revision, else FAILED_PRECONDITION; 0 = unconditional. */
+  /** The settings must still have this revision, else FAILED_PRECONDITION / SETTINGS_CHANGED; 0 = unconditional. */
   ifSettingsRevision: bigint;
 }
 
@@ -311,7 +311,7 @@ export interface PutSettingsRequest_ValuesEntry {
 
 /** The settings were changed. */
 export interface PutSettingsResponse {
-  /** Their new revision. */
+  /** Their revision, the earlier one if nothing is different from before. */
   settingsRevision: bigint;
 }
 

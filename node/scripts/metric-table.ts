@@ -1,0 +1,72 @@
+/** The text of docs/metrics.md: a table for each list of metrics, made of what the program knows of them. */
+
+import type { MetricDescription } from "../src/telemetry/index.ts";
+
+const INTRODUCTION = `# Metrics
+
+<!-- Written by \`npm run metrics\` from the code; \`npm run check\` refuses it when it is not current. -->
+
+\`GET /metrics\` on the health port of a member, and on its HTTP port, tells these in the text format of Prometheus. It needs
+no token: no label and no value holds anything that clients choose, be it a namespace, a key, a lock, a subject or an
+address. Who must not see them should not be let through to that path.
+
+A member that serves no data, such as one that has not joined yet, has none of those that are about its replica. Counters
+begin at 0 with each start of the process. Members tell the same about the state once they have applied the same: take
+\`max\` over the members, not \`sum\`. What is worth an alert is in [monitoring.md](monitoring.md).
+
+Beside these there are \`process_*\` (CPU, memory, file descriptors, start time) and \`nodejs_*\` (heap, garbage collection,
+event loop), as the library \`prom-client\` has them on the platform.
+`;
+
+const TITLES: ReadonlyMap<string, string> = new Map([
+  ["process", "Process"],
+  ["health", "Health"],
+  ["raft", "Membership and consensus"],
+  ["storage", "Disk and stores"],
+  ["state", "What is kept"],
+  ["watch", "Watches"],
+  ["grpc", "gRPC"],
+  ["http", "HTTP"],
+]);
+
+const TITLE_ROW = ["Name", "Type", "Unit", "Labels", "Meaning"];
+
+/** What the ends of names say, longest first. */
+const UNITS: readonly (readonly [suffix: string, unit: string])[] = [
+  ["_bytes_per_second", "bytes/s"],
+  ["_bytes_total", "bytes"],
+  ["_seconds_total", "seconds"],
+  ["_seconds", "seconds"],
+  ["_bytes", "bytes"],
+];
+
+/** @param lists metrics by the name of their list. */
+export function describeMetrics(lists: ReadonlyMap<string, readonly MetricDescription[]>): string {
+  const tables = [...lists].map(([name, metrics]) => `## ${titleOf(name)}\n\n${tableOf(metrics)}`);
+  return `${INTRODUCTION}\n${tables.join("\n")}`;
+}
+
+/** Raises an error for a list that has no title yet. */
+function titleOf(name: string): string {
+  const title = TITLES.get(name);
+  if (title === undefined) {
+    throw new Error(`the list of metrics "${name}" needs a title`);
+  }
+  return title;
+}
+
+/** Laid out as the formatter of the repository does it. */
+function tableOf(metrics: readonly MetricDescription[]): string {
+  const rows = metrics.map(({ name, type, labels, help }) => {
+    return [`\`${name}\``, type, unitOf(name), labels.map((label) => `\`${label}\``).join(", "), help];
+  });
+  const widths = TITLE_ROW.map((title, at) => Math.max(title.length, ...rows.map((cells) => cells[at]?.length ?? 0)));
+  const lines = [TITLE_ROW, widths.map((width) => "-".repeat(width)), ...rows].map((cells) => {
+    return `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |\n`;
+  });
+  return lines.join("");
+}
+
+function unitOf(name: string): string {
+  return UNITS.find(([suffix]) => name.endsWith(suffix))?.[1] ?? "";
+}

@@ -1,0 +1,148 @@
+/**
+ * Beginnings and ends of holds as watchers must be told of them, which follow from how a command has changed the holds of
+ * locks: at which revision each, in which order, and for which reason. What the history keeps of the command is compared
+ * with that at once.
+ *
+ * A hold begins at the revision that is its token. What ends has a revision of its own, before those whom that lets in;
+ * an upgrade ends one hold and begins another at one revision, and a downgrade begins the same hold anew.
+ */
+
+import {
+  type ClusterOperation,
+  type Command,
+  type Hold,
+  type HoldReason,
+  type LockChange,
+  type LockName,
+  type StateReader,
+  scanHistory,
+} from "../src/state/index.ts";
+import type { ExecutedCommand } from "./live-replay.ts";
+import type { ChangedLock } from "./lock-rules.ts";
+import type { MadeChange } from "./made-changes.ts";
+import { must } from "./rule-violation.ts";
+
+/** What a command does with one lock at one revision, before others are let in. */
+interface Step {
+  readonly changed: ChangedLock;
+  /** Holds that end; those that begin, if they do so at the same revision. */
+  readonly ended: readonly Hold[];
+  readonly begun: readonly Hold[];
+  readonly reason: HoldReason;
+}
+
+/** The change in words that compare. */
+export function wordsOfLockChange(change: Omit<LockChange, "about" | "namespace">, revision: number): string {
+  const { kind, rw, name, owner, mode, token, reason } = change;
+  return `${kind} ${token} (${mode}, ${reason}) of ${owner}, ${rw ? "read-write" : "exclusive"} ${name} at ${revision}`;
+}
+
+/** What the command has made of the locks that it has looked at, ascending by revision. */
+export function lockChangesOf(
+  { command: { operation }, index, revision, revisionAfter }: ExecutedCommand,
+  changed: readonly ChangedLock[],
+): readonly MadeChange[] {
+  const granted = new Map(
+    changed.flatMap((one) => one.granted.map((hold) => [hold.token, { hold, changed: one }] as const)),
+  );
+  const made: MadeChange[] = [];
+  let last = revision;
+  const tell = (kind: LockChange["kind"], lock: LockName, hold: Hold, reason: HoldReason): void => {
+    const { owner, mode, token } = hold;
+    const { rw, name } = lock;
+    const words = wordsOfLockChange({ kind, rw, name, owner, mode, token, reason }, last);
+    made.push({ revision: last, name, words });
+  };
+  for (const { changed: one, ended, begun, reason } of stepsOf(operation, changed)) {
+    const { lock } = one.now;
+    last += Number(ended.length + begun.length > 0);
+    for (const hold of ended) {
+      tell("released", lock, hold, reason);
+    }
+    for (const hold of begun) {
+      tell("acquired", lock, hold, reason);
+      granted.delete(hold.token);
+    }
+    for (let next = granted.get(last + 1); next?.changed === one; next = granted.get(last + 1)) {
+      last++;
+      tell("acquired", lock, next.hold, "normal");
+      granted.delete(next.hold.token);
+    }
+  }
+  must(
+    granted.size === 0 && (made.length === 0 || last === revisionAfter),
+    "S37 ends come before what they let in",
+    () => {
+      const left = [...granted.keys()].join();
+      return `entry ${index}: ${operation.kind} from ${revision} to ${revisionAfter}, left ${left || "none"}: ${wordsOf(made)}`;
+    },
+  );
+  return made;
+}
+
+/** What the history keeps of a command that has looked at locks is what it has made of them. */
+export function checkKept(
+  { index, revision, revisionAfter }: ExecutedCommand,
+  state: StateReader,
+  made: readonly MadeChange[],
+): void {
+  const kept: string[] = [];
+  scanHistory(state, revision + 1, revisionAfter, ({ changes, revision: at }) => {
+    for (const change of changes) {
+      if (change.about === "lock") {
+        kept.push(wordsOfLockChange(change, at));
+      }
+    }
+    return true;
+  });
+  must(kept.join("; ") === wordsOf(made), "S37 the history has each beginning and end of a hold, as it was", () => {
+    return `entry ${index}: ${kept.join("; ")} instead of ${wordsOf(made)}`;
+  });
+}
+
+/** What happens to locks by the command, in this order. */
+function stepsOf(operation: Command["operation"], changed: readonly ChangedLock[]): readonly Step[] {
+  const [first] = changed;
+  if (first === undefined) {
+    return [];
+  }
+  const nothing: Step = { changed: first, ended: [], begun: [], reason: "normal" };
+  switch (operation.kind) {
+    case "expire-locks":
+      return stepsOfExpiry(operation.timers, changed);
+    case "force-release-lock":
+      return [{ ...nothing, ended: first.ended, reason: "forced" }];
+    case "acquire-lock": {
+      if (first.ended.length > 0) {
+        return [{ ...nothing, ended: first.ended, begun: first.granted, reason: "upgraded" }];
+      }
+      const downgraded = first.now.holds.filter(({ token, mode }) => {
+        return first.before.holds.some((hold) => hold.token === token && hold.mode !== mode);
+      });
+      return [{ ...nothing, begun: downgraded, reason: downgraded.length > 0 ? "downgraded" : "normal" }];
+    }
+    default:
+      return [{ ...nothing, ended: first.ended }];
+  }
+}
+
+/** Timers are looked at one after the other; each hold ends once. */
+function stepsOfExpiry(
+  timers: (ClusterOperation & { readonly kind: "expire-locks" })["timers"],
+  changed: readonly ChangedLock[],
+): readonly Step[] {
+  const left = new Map(changed.flatMap(({ ended }) => ended.map((hold) => [hold.token, hold] as const)));
+  return timers.flatMap(({ about, lock, number }): Step[] => {
+    const one = changed.find(({ now }) => now.lock.name === lock.name && now.lock.rw === lock.rw);
+    if (one === undefined) {
+      return [];
+    }
+    const hold = about === "hold" ? left.get(number) : undefined;
+    left.delete(hold?.token ?? 0);
+    return [{ changed: one, ended: hold === undefined ? [] : [hold], begun: [], reason: "expired" }];
+  });
+}
+
+function wordsOf(made: readonly MadeChange[]): string {
+  return made.map(({ words }) => words).join("; ");
+}

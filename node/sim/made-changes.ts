@@ -1,0 +1,42 @@
+/** Changes that the log has made, in words that compare, as streams about them must tell them. */
+
+/** A change of something that has a name. */
+export interface MadeChange {
+  readonly revision: number;
+  readonly name: string;
+  readonly words: string;
+}
+
+export class MadeChanges {
+  readonly #changes: MadeChange[] = [];
+
+  /** Their revisions never fall. */
+  add(changes: readonly MadeChange[]): void {
+    this.#changes.push(...changes);
+  }
+
+  /** In words, what changed with the prefix from the one revision to the other, both included. */
+  between(prefix: string, from: number, to: number): string[] {
+    let low = 0;
+    let high = this.#changes.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#changes[middle] as MadeChange).revision < from) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    const words: string[] = [];
+    for (let at = low; at < this.#changes.length; at++) {
+      const change = this.#changes[at] as MadeChange;
+      if (change.revision > to) {
+        break;
+      }
+      if (change.name.startsWith(prefix)) {
+        words.push(change.words);
+      }
+    }
+    return words;
+  }
+}

@@ -1,0 +1,109 @@
+import { expect } from "chai";
+import { FoundedCluster, type FoundingSecrets, foundingSecrets, refused } from "../../test/index.ts";
+import { CoordinationError } from "../state/index.ts";
+import { Access } from "./access.ts";
+import { Logins } from "./login.ts";
+
+const DEADLINE_MS = 15_000;
+
+describe("Logins", () => {
+  let secrets: FoundingSecrets;
+  let cluster: FoundedCluster;
+  let logins: Logins;
+
+  before(async () => {
+    secrets = await foundingSecrets();
+  });
+
+  beforeEach(() => {
+    cluster = new FoundedCluster(secrets);
+    logins = new Logins(cluster, cluster.clock);
+  });
+
+  async function kindOf(password: string, email = secrets.email): Promise<string> {
+    return (await logins.login(email, password, DEADLINE_MS)).kind;
+  }
+
+  it("give a token that is good, of the default lifetime and without an API key", async () => {
+    const outcome = await logins.login(secrets.email, secrets.password, DEADLINE_MS);
+    if (outcome.kind !== "accepted") {
+      return expect.fail(outcome.kind);
+    }
+    expect(outcome.user).include({ userId: cluster.ownerId, email: secrets.email, role: "owner" });
+    expect(outcome.issued.expiresInSecs).equal(3_600);
+    const access = new Access(cluster, cluster.clock);
+    const { principal, claims } = await access.authenticate([`Bearer ${outcome.issued.accessToken}`], DEADLINE_MS);
+    expect(principal).deep.equal({ subject: cluster.ownerId, apiKeyId: "" });
+    expect(claims).deep.include({ role: "owner", namespaces: ["*"], access: ["read", "write", "admin"] });
+    expect(cluster.barriers).deep.equal([DEADLINE_MS]);
+  });
+
+  it("find the address in any case, and refuse every other password alike", async () => {
+    expect(await kindOf(secrets.password, secrets.email.toUpperCase())).equal("accepted");
+    for (const password of ["", secrets.password.toUpperCase(), `${secrets.password} `, "x".repeat(2_000)]) {
+      expect(await kindOf(password), password.slice(0, 40)).equal("invalid-credentials");
+    }
+  });
+
+  it("refuse an unknown address, also as a name of every object", async () => {
+    for (const email of ["nobody@quoin.local", "", "__proto__", "owner"]) {
+      expect(await kindOf(secrets.password, email), email).equal("invalid-credentials");
+    }
+  });
+
+  it("hash as long for an unknown address as for a known one", async () => {
+    // The processor time of this process tells how much was computed, wherever it ran.
+    const cost = async (email: string): Promise<number> => {
+      const before = process.cpuUsage();
+      expect(await kindOf("a wrong password", email)).equal("invalid-credentials");
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    const known = await cost(secrets.email);
+    expect(await cost("nobody@quoin.local")).within(known / 10, known * 10);
+  });
+
+  it("tell only who knows the password that the address is not verified", async () => {
+    cluster.changeOwner({ status: "unverified" });
+    expect(await kindOf(secrets.password)).equal("email-not-verified");
+    expect(await kindOf("a wrong password")).equal("invalid-credentials");
+  });
+
+  it("refuse a disabled user, and one without a password", async () => {
+    cluster.changeOwner({ status: "disabled" });
+    expect(await kindOf(secrets.password)).equal("invalid-credentials");
+    cluster.changeOwner({ status: "active", passwordHash: "" });
+    expect(await kindOf(secrets.password)).equal("invalid-credentials");
+    expect(await kindOf("")).equal("invalid-credentials");
+  });
+
+  it("refuse whoever was disabled, or given another password, while the password was hashed", async () => {
+    for (const changes of [{ status: "disabled" }, { passwordHash: "another" }] as const) {
+      const again = new FoundedCluster(secrets);
+      const pending = new Logins(again, again.clock).login(secrets.email, secrets.password, DEADLINE_MS);
+      await Promise.resolve();
+      again.changeOwner(changes);
+      expect((await pending).kind).equal("invalid-credentials");
+    }
+  });
+
+  it("go by what the barrier shows, and not without one", async () => {
+    cluster.onBarrier = (done) => {
+      cluster.changeOwner({ status: "disabled" });
+      done(null);
+    };
+    expect(await kindOf(secrets.password)).equal("invalid-credentials");
+    cluster.onBarrier = (done) => done(new CoordinationError("NO_LEADER", "no leader is known"));
+    expect((await refused(() => logins.login(secrets.email, secrets.password, DEADLINE_MS))).reason).equal("NO_LEADER");
+  });
+
+  it("hash so many passwords at a time and no more", async () => {
+    logins = new Logins(cluster, cluster.clock, 2);
+    const pending = [kindOf("a wrong password"), kindOf("a wrong password")];
+    expect((await refused(() => logins.login(secrets.email, secrets.password, DEADLINE_MS))).reason).equal(
+      "OVERLOADED",
+    );
+    await Promise.all(pending);
+    expect(await kindOf(secrets.password)).equal("accepted");
+  });
+});

@@ -1,0 +1,70 @@
+/**
+ * Issues tokens: signed by the newest key of the ring, for a user as the records are now, and never for longer than a
+ * signing key is kept.
+ */
+
+import { randomUUID } from "node:crypto";
+import { invariant } from "../raft/index.ts";
+import type { Clock } from "../replica/index.ts";
+import {
+  readCluster,
+  readSigningKeys,
+  roleAccess,
+  type StateReader,
+  settingOf,
+  TOKEN_LIFETIME_MS_MAX,
+  type User,
+} from "../state/index.ts";
+import type { SigningRing } from "./signing-ring.ts";
+import { signToken } from "./token.ts";
+
+export interface IssuedToken {
+  readonly accessToken: string;
+  /** From now, in whole seconds; the truth, whatever was asked for. */
+  readonly expiresInSecs: number;
+}
+
+export interface TokenRequest {
+  readonly user: User;
+  /** The API key that it is issued for, "" for a login. */
+  readonly apiKeyId: string;
+  /** Wall clock in milliseconds at which the key ends; 0 = never. */
+  readonly keyExpiresAtMs: number;
+  /** What was asked for, at least 1; null = what the setting token.lifetime_secs says. */
+  readonly expiresInSecs: number | null;
+}
+
+const MS_PER_SECOND = 1000;
+const LIFETIME_SECS_MAX = TOKEN_LIFETIME_MS_MAX / MS_PER_SECOND;
+
+/** A token for the user, or null if it would have expired already. The cluster must be founded. */
+export async function issueToken(
+  state: StateReader,
+  ring: SigningRing,
+  clock: Clock,
+  { user, apiKeyId, keyExpiresAtMs, expiresInSecs }: TokenRequest,
+): Promise<IssuedToken | null> {
+  const issuedAtSecs = Math.floor(clock.wallMs() / MS_PER_SECOND);
+  const keyExpiresAtSecs = keyExpiresAtMs === 0 ? Infinity : Math.floor(keyExpiresAtMs / MS_PER_SECOND);
+  const lifetimeSecs = Math.min(expiresInSecs ?? settingOf(state, "token.lifetime_secs"), LIFETIME_SECS_MAX);
+  const expiresAtSecs = Math.min(issuedAtSecs + lifetimeSecs, keyExpiresAtSecs);
+  if (expiresAtSecs <= issuedAtSecs) {
+    return null;
+  }
+  const [signingKey] = readSigningKeys(state);
+  const cluster = readCluster(state);
+  invariant(signingKey !== undefined && cluster !== undefined, "a cluster with users has an id and a signing key");
+  const claims = {
+    subject: user.userId,
+    issuedAtSecs,
+    expiresAtSecs,
+    namespaces: user.namespaces,
+    access: roleAccess(user.role),
+    role: user.role,
+    tokenId: randomUUID(),
+    apiKeyId,
+  };
+  const privateKey = await ring.privateKey(signingKey);
+  const accessToken = await signToken(claims, cluster.clusterId, signingKey.kid, privateKey);
+  return { accessToken, expiresInSecs: expiresAtSecs - issuedAtSecs };
+}

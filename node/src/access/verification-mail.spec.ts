@@ -1,0 +1,106 @@
+import { expect } from "chai";
+import { MailServer, until } from "../../test/harness/index.ts";
+import { logMailer, type Mailer, smtpMailer } from "./mailer.ts";
+import { VerificationMail } from "./verification-mail.ts";
+
+const TOKEN = "11111111-2222-4333-8444-555555555555.abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO_-";
+const FROM = "quoin@example.com";
+
+describe("the mail that asks for a verification", () => {
+  let server: MailServer;
+  let lines: string[];
+  let mails: VerificationMail[];
+
+  beforeEach(async () => {
+    server = await MailServer.open();
+    lines = [];
+    mails = [];
+  });
+
+  afterEach(async () => {
+    for (const mail of mails) {
+      mail.stop();
+    }
+    await server.close();
+  });
+
+  const log = {
+    info: (fields: object, message: string) => lines.push(`info ${JSON.stringify(fields)} ${message}`),
+    warn: (fields: object, message: string) => lines.push(`warn ${JSON.stringify(fields)} ${message}`),
+  };
+
+  function mailOver(mailer: Mailer | null, retryDelaysMs: readonly number[] = []): VerificationMail {
+    const mail = new VerificationMail({ mailer, clusterName: "shop", log, retryDelaysMs });
+    mails.push(mail);
+    return mail;
+  }
+
+  it("goes to the one address, with the token, over SMTP", async () => {
+    const address = "ada+test@example.com";
+    mailOver(smtpMailer(server.url, FROM)).send("ada", address, TOKEN);
+    await until("what is sent", () => server.received.length === 1);
+    const [received] = server.received;
+    expect(received).deep.include({ from: FROM, to: [address] });
+    // Mail servers take lines of 76 characters; longer ones are broken, and put together again by whoever shows them.
+    const content = received?.content.replaceAll("=\r\n", "");
+    expect(content).include(TOKEN).include("Subject: Verify your e-mail address for shop");
+    expect(lines).deep.equal([]);
+  });
+
+  it("is tried again when the server refuses it, without a word of the token in the log", async () => {
+    server.refusals = 2;
+    mailOver(smtpMailer(server.url, FROM), [1, 1]).send("ada", "ada@example.com", TOKEN);
+    await until("what is sent", () => server.received.length === 1);
+    expect(server.refused).equal(2);
+    expect(lines).deep.equal(
+      Array(2).fill('warn {"userId":"ada","reason":"EENVELOPE"} a mail that asks for a verification could not be sent'),
+    );
+  });
+
+  it("is given up after the last try, and when the member stops", async () => {
+    server.refusals = 10;
+    mailOver(smtpMailer(server.url, FROM), [1]).send("ada", "ada@example.com", TOKEN);
+    await until("what is sent", () => lines.length === 2);
+    const stopping = mailOver(smtpMailer(server.url, FROM), [1, 600_000]);
+    stopping.send("ben", "ben@example.com", TOKEN);
+    await until("what is sent", () => lines.length === 4);
+    stopping.stop();
+    expect(server.refused).equal(4);
+    expect(server.received).deep.equal([]);
+  });
+
+  it("does not take an address for several, or for a command", async () => {
+    mailOver(smtpMailer(server.url, FROM)).send("ada", "a,b@example.com", TOKEN);
+    await until("what is sent", () => server.received.length + lines.length === 1);
+    expect(server.received.flatMap(({ to }) => to)).not.include("b@example.com");
+  });
+
+  it("is not sent without a mail server, and the log does not hold the token", () => {
+    mailOver(null).send("ada", "ada@example.com", TOKEN);
+    expect(lines).deep.equal([
+      'warn {"userId":"ada"} a user cannot be asked for a verification: no mail server is configured',
+    ]);
+  });
+
+  it("is in the log where that is wanted, for development", async () => {
+    mailOver(logMailer(log)).send("ada", "ada@example.com", TOKEN);
+    await until("what is sent", () => lines.length === 1);
+    expect(lines[0]).match(/^info/).include(TOKEN).include("ada@example.com");
+  });
+
+  it("is sent to so many at a time and no more", async () => {
+    let waiting = 0;
+    const stuck: Mailer = {
+      send: () => {
+        waiting++;
+        return new Promise(() => undefined);
+      },
+    };
+    const mail = mailOver(stuck);
+    for (let count = 0; count < 102; count++) {
+      mail.send(`user-${count}`, "ada@example.com", TOKEN);
+    }
+    await until("what is sent", () => waiting === 100);
+    expect(lines.map((line) => /"userId":"([^"]*)"/.exec(line)?.[1])).deep.equal(["user-100", "user-101"]);
+  });
+});

@@ -1,0 +1,45 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { AppliedLog, createUser } from "../../test/index.ts";
+import { createVerificationToken, openVerification } from "./verification.ts";
+
+describe("verification tokens", () => {
+  const userId = randomUUID();
+  const { token, sha256 } = createVerificationToken(userId);
+  let log: AppliedLog;
+
+  beforeEach(() => {
+    log = new AppliedLog();
+    log.ask(createUser(userId, { tokenSha256: sha256 }));
+  });
+
+  it("name their user, and are different each time", () => {
+    expect(token).match(new RegExp(`^${userId}\\.[A-Za-z0-9_-]{43}$`));
+    expect(createVerificationToken(userId).token).not.equal(token);
+    expect(openVerification(log.store, token, log.wallMs)).deep.include({ sha256 });
+    expect(openVerification(log.store, token, log.wallMs)?.user).include({ userId, status: "unverified" });
+  });
+
+  it("are not in the state, nor is any part of them that could be guessed from it", () => {
+    const secret = token.slice(token.indexOf(".") + 1);
+    const dump = log.dump().join("\n");
+    expect(dump).not.include(Buffer.from(secret).toString("hex"));
+    expect(dump).include(Buffer.from(sha256).toString("hex"));
+  });
+
+  it("are good until their time is up, and once", () => {
+    expect(openVerification(log.store, token, log.wallMs + 59_999)).not.equal(null);
+    expect(openVerification(log.store, token, log.wallMs + 60_000)).equal(null);
+    log.lead({ kind: "verify-user", userId, tokenSha256: sha256, passwordHash: "" });
+    expect(openVerification(log.store, token, log.wallMs)).equal(null);
+  });
+
+  it("are nothing when anything of them differs", () => {
+    const other = createVerificationToken(userId).token;
+    const stranger = createVerificationToken(randomUUID()).token;
+    const changed = token.slice(0, -1) + (token.endsWith("A") ? "B" : "A");
+    for (const text of [other, stranger, changed, `${token} `, token.toUpperCase(), userId, "", ".", `${userId}.`]) {
+      expect(openVerification(log.store, text, log.wallMs), text).equal(null);
+    }
+  });
+});

@@ -1,0 +1,110 @@
+import { randomUUID } from "node:crypto";
+import {
+  AcquireLockRequest,
+  CreateLockRequest,
+  PutKeyRequest,
+  serviceDefinitions,
+  WatchKeysRequest,
+} from "@quoin/proto";
+import { expect } from "chai";
+import { type GrpcCaller, GrpcPorts, grpcFrame, rawGrpcCall, until } from "../../../test/harness/index.ts";
+import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { Metrics } from "../../telemetry/index.ts";
+import { CALL_METRICS } from "./call-observer.ts";
+
+const { putKey } = serviceDefinitions.KeyValueService;
+const { createLock, acquireLock } = serviceDefinitions.LockService;
+const { watchKeys } = serviceDefinitions.WatchService;
+const PUT = PutKeyRequest.fromPartial({ namespace: "default", key: "k" });
+const LOCK = { namespace: "default", name: "l" };
+
+describe("CallObserver", () => {
+  let secrets: FoundingSecrets;
+  let ports: GrpcPorts;
+  let owner: GrpcCaller;
+
+  before(async () => {
+    secrets = await foundingSecrets();
+  });
+
+  beforeEach(async () => {
+    ports = await GrpcPorts.founded(secrets);
+    owner = ports.caller(await ports.token(secrets));
+  });
+
+  afterEach(() => ports.close());
+
+  /** The values of a metric, by their labels. */
+  async function valuesOf(name: string): Promise<Record<string, number>> {
+    const metrics = new Metrics(() => 0);
+    metrics.add(CALL_METRICS, ports.observer);
+    const lines = (await metrics.metrics()).split("\n").filter((line) => line.startsWith(`${name}{`));
+    return Object.fromEntries(
+      lines.map((line) => {
+        const [labels, value] = line.slice(name.length).split(" ");
+        return [String(labels).replace("coordination.v1.", ""), Number(value)];
+      }),
+    );
+  }
+
+  const inFlightOf = async (service: string, method: string) =>
+    (await valuesOf("quoin_grpc_requests_in_flight"))[`{service="${service}",method="${method}"}`];
+
+  it("counts each call once, by what it ended with, and how long it took", async () => {
+    await owner.call(putKey, PUT);
+    await owner.call(putKey, PUT);
+    await owner.call(putKey, { ...PUT, key: "" });
+    await ports.caller("no token").call(putKey, PUT);
+    const labels = (code: string) => `{service="KeyValueService",method="PutKey",code="${code}"}`;
+    expect(await valuesOf("quoin_grpc_requests_total")).to.deep.equal({
+      [labels("OK")]: 2,
+      [labels("INVALID_ARGUMENT")]: 1,
+      [labels("UNAUTHENTICATED")]: 1,
+    });
+    const counts = await valuesOf("quoin_grpc_request_duration_seconds_count");
+    expect(counts).to.deep.equal({ '{service="KeyValueService",method="PutKey"}': 4 });
+    expect(await inFlightOf("KeyValueService", "PutKey")).to.equal(0);
+  });
+
+  it("counts what the library itself refuses, and what is over at its deadline", async () => {
+    const frame = grpcFrame(Buffer.alloc(0));
+    frame.writeUInt32BE(0xffffffff, 1);
+    await rawGrpcCall(ports.publicPort, putKey.path, {}, frame);
+    await owner.call(createLock, CreateLockRequest.fromPartial(LOCK));
+    await owner.call(acquireLock, AcquireLockRequest.fromPartial(LOCK));
+    const late = await owner.call(acquireLock, AcquireLockRequest.fromPartial({ ...LOCK, waitMs: 60_000n }), {
+      timeoutMs: 50,
+    });
+    expect(late.code).to.equal("DEADLINE_EXCEEDED");
+    const codes = await until("both to be counted", async () => {
+      const counted = Object.keys(await valuesOf("quoin_grpc_requests_total"));
+      return counted.length === 4 && counted.map((labels) => /method="(\w+)",code="(\w+)"/.exec(labels)?.slice(1));
+    });
+    expect(codes).to.deep.include(["PutKey", "RESOURCE_EXHAUSTED"]);
+    const [, end] = codes.filter((pair) => pair?.[0] === "AcquireLock").map((pair) => pair?.[1]);
+    expect(end).to.be.oneOf(["DEADLINE_EXCEEDED", "CANCELLED"]);
+    expect(await inFlightOf("LockService", "AcquireLock")).to.equal(0);
+  });
+
+  it("counts streams as long as they are open, then as cancelled, and never how long they took", async () => {
+    const stream = owner.stream(watchKeys, WatchKeysRequest.fromPartial({ namespace: "default" }));
+    await stream.until("it to be open", (messages) => messages.length > 0);
+    expect(await inFlightOf("WatchService", "WatchKeys")).to.equal(1);
+    stream.cancel();
+    await until("the end", async () => (await inFlightOf("WatchService", "WatchKeys")) === 0);
+    const labels = '{service="WatchService",method="WatchKeys",code="CANCELLED"}';
+    expect(await valuesOf("quoin_grpc_requests_total")).to.deep.equal({ [labels]: 1 });
+    expect(await valuesOf("quoin_grpc_request_duration_seconds_count")).to.deep.equal({});
+  });
+
+  it("tells the log the request id if it is one, and why a call failed, and nothing else that the client has sent", async () => {
+    const id = randomUUID();
+    await owner.call(putKey, PUT, { metadata: new Map([["request-id", id.toUpperCase()]]) });
+    await owner.call(putKey, PUT, { metadata: new Map([["request-id", "my-secret"]]) });
+    const common = { protocol: "grpc", method: putKey.path };
+    expect(ports.requestLines.map(({ durationMs: _, ...line }) => line)).to.deep.equal([
+      { ...common, status: "OK", requestId: id, reason: "" },
+      { ...common, status: "INVALID_ARGUMENT", requestId: null, reason: "BAD_METADATA" },
+    ]);
+  });
+});

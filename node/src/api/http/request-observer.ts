@@ -1,0 +1,148 @@
+/**
+ * Counts the requests of the HTTP ports, by route, method and status, tells the log of them, and gives each an id that
+ * the log, the answer and its client share.
+ *
+ * Routes are named by their templates, never by paths: those hold names that clients choose. A request that Node answers
+ * by itself, because it is not HTTP or comes too slowly, is not seen.
+ */
+
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Request } from "express";
+import {
+  counter,
+  Durations,
+  gauge,
+  histogram,
+  type Metric,
+  REQUEST_BOUNDS,
+  type RequestLog,
+} from "../../telemetry/index.ts";
+
+const REQUEST_ID = "Request-Id";
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+/** Whatever else the parser takes, so that nobody can make as many labels as it knows methods. */
+const OTHER_METHOD = "OTHER";
+const NO_ROUTE = "none";
+/** Of a request whose client was gone before the answer began. */
+const ABORTED = "aborted";
+
+const requestIds = new WeakMap<IncomingMessage, string>();
+
+/** The id of a request: the client's own if it is a UUID, else one that is made here. Always the same for one request. */
+export function requestIdOf(request: IncomingMessage): string {
+  let id = requestIds.get(request);
+  if (id === undefined) {
+    const given = request.headers["request-id"];
+    id = typeof given === "string" && UUID.test(given) ? given.toLowerCase() : randomUUID();
+    requestIds.set(request, id);
+  }
+  return id;
+}
+
+/** The requests of one method to one route. */
+interface RouteRequests {
+  readonly method: string;
+  readonly route: string;
+  /** How many were answered with which status. */
+  readonly statuses: Map<string, number>;
+  readonly durations: Durations;
+}
+
+export class RequestObserver {
+  readonly #log: RequestLog;
+  readonly #monotonicMs: () => number;
+  readonly #routes = new Map<string, RouteRequests>();
+  #inFlight = 0;
+
+  /** @param monotonicMs milliseconds that only grow, with fractions. */
+  constructor(log: RequestLog, monotonicMs: () => number) {
+    this.#log = log;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  get routes(): readonly RouteRequests[] {
+    return [...this.#routes.values()];
+  }
+
+  /** Requests that have come and are not answered in whole. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** The application, with its requests observed. */
+  observed(application: RequestListener): RequestListener {
+    return (request, response) => {
+      const startedMs = this.#monotonicMs();
+      this.#inFlight++;
+      response.setHeader(REQUEST_ID, requestIdOf(request));
+      response.once("close", () => {
+        this.#inFlight--;
+        this.#onEnd(request, response, this.#monotonicMs() - startedMs);
+      });
+      application(request, response);
+    };
+  }
+
+  #onEnd(request: IncomingMessage, response: ServerResponse, durationMs: number): void {
+    const method = METHODS.has(request.method ?? "") ? (request.method as string) : OTHER_METHOD;
+    const route = routeOf(request as Request);
+    const status = response.headersSent ? String(response.statusCode) : ABORTED;
+    const mayWait = isWaiting(request, response);
+    const name = `${method} ${route}`;
+    const requests = this.#routes.get(name) ?? {
+      method,
+      route,
+      statuses: new Map<string, number>(),
+      durations: new Durations(REQUEST_BOUNDS),
+    };
+    this.#routes.set(name, requests);
+    requests.statuses.set(status, (requests.statuses.get(status) ?? 0) + 1);
+    if (!mayWait) {
+      requests.durations.addMs(durationMs);
+    }
+    this.#log.add(durationMs, mayWait, () => ({
+      protocol: "http",
+      method: name,
+      status,
+      requestId: requestIdOf(request),
+      reason: "",
+    }));
+  }
+}
+
+/** Set by Express on the request once a route has taken it. */
+function routeOf({ baseUrl, route }: Request): string {
+  return route === undefined ? NO_ROUTE : `${baseUrl}${route.path}`;
+}
+
+/** Whether the answer takes as long as its client wants to wait for more. */
+function isWaiting({ url }: IncomingMessage, response: ServerResponse): boolean {
+  const type = String(response.getHeader("content-type") ?? "");
+  return type.startsWith("text/event-stream") || /[?&]wait_secs=/.test(url ?? "");
+}
+
+export const REQUEST_METRICS: readonly Metric<RequestObserver>[] = [
+  counter({
+    name: "quoin_http_requests_total",
+    help: "Requests that were answered, by the template of their route, or that were aborted by their clients before.",
+    labels: ["method", "route", "status"],
+    read: ({ routes }) =>
+      routes.flatMap(({ method, route, statuses }) =>
+        [...statuses].map(([status, count]) => [[method, route, status], count] as const),
+      ),
+  }),
+  histogram({
+    name: "quoin_http_request_duration_seconds",
+    help: "How long requests took, but for those that wait for more to come.",
+    labels: ["method", "route"],
+    bounds: REQUEST_BOUNDS,
+    read: ({ routes }) => routes.map(({ method, route, durations }) => [[method, route], durations] as const),
+  }),
+  gauge({
+    name: "quoin_http_requests_in_flight",
+    help: "Requests that have come and are not answered in whole.",
+    read: ({ inFlight }) => inFlight,
+  }),
+];

@@ -1,0 +1,84 @@
+/**
+ * The rules of single fields of requests about accounts, as `field-rules.ts` has them for the others: each function
+ * checks one field and returns it in the form in which commands carry it, or raises BAD_FIELD with its name.
+ */
+
+import type { Role } from "../../state/index.ts";
+import { badField, NAMESPACE_PATTERN } from "./field-rules.ts";
+
+/** Characters of the name of an API key, counted as code points. */
+const KEY_NAME_CHARACTERS_MAX = 128;
+const EXPIRES_IN_DAYS_MAX = 3_650;
+const MS_PER_DAY = 86_400_000;
+/** Namespaces that one user holds. */
+const NAMESPACES_MAX = 1_000;
+/** Entries in a page of a listing, and how many there are unless the caller says. */
+const LIMIT_MAX = 1_000;
+const LIMIT_DEFAULT = 100;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const ROLES: ReadonlySet<string> = new Set<Role>(["viewer", "member", "admin", "owner"]);
+const ALL_NAMESPACES = "*";
+
+/** The name of an API key, for people. */
+export function keyNameField(name: string): string {
+  const { length } = [...name];
+  if (!name.isWellFormed() || length < 1 || length > KEY_NAME_CHARACTERS_MAX) {
+    throw badField("name", `must have 1 to ${KEY_NAME_CHARACTERS_MAX} characters`, KEY_NAME_CHARACTERS_MAX);
+  }
+  return name;
+}
+
+/** Milliseconds that an API key lives; 0 = without an end. */
+export function keyLifetimeField(expiresInDays: number | null): number {
+  if (expiresInDays === null) {
+    return 0;
+  }
+  if (!Number.isInteger(expiresInDays) || expiresInDays < 1 || expiresInDays > EXPIRES_IN_DAYS_MAX) {
+    throw badField("expires_in_days", `must be a whole number from 1 to ${EXPIRES_IN_DAYS_MAX}`, EXPIRES_IN_DAYS_MAX);
+  }
+  return expiresInDays * MS_PER_DAY;
+}
+
+/** The id of a user or an API key, in lower case. */
+export function accountIdField(field: string, id: string): string {
+  const lowerCase = id.toLowerCase();
+  if (!UUID.test(lowerCase)) {
+    throw badField(field, "must be a UUID");
+  }
+  return lowerCase;
+}
+
+export function roleField(role: string): Role {
+  if (!ROLES.has(role)) {
+    throw badField("role", `must be one of ${[...ROLES].join(", ")}`);
+  }
+  return role as Role;
+}
+
+/** What becomes of a user who was verified. */
+export function statusField(status: string): "active" | "disabled" {
+  if (status !== "active" && status !== "disabled") {
+    throw badField("status", "must be active or disabled");
+  }
+  return status;
+}
+
+/** Namespaces that a user holds, "*" = all; each once, and whether they exist does not matter. */
+export function namespacesField(namespaces: readonly string[]): readonly string[] {
+  const isRight = namespaces.every((namespace) => namespace === ALL_NAMESPACES || NAMESPACE_PATTERN.test(namespace));
+  if (!isRight || namespaces.length > NAMESPACES_MAX || new Set(namespaces).size !== namespaces.length) {
+    throw badField("namespaces", `must be at most ${NAMESPACES_MAX} names of namespaces or "*", each once`);
+  }
+  return namespaces;
+}
+
+/** Entries of a page. */
+export function limitField(limit: number | null): number {
+  if (limit === null) {
+    return LIMIT_DEFAULT;
+  }
+  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
+    throw badField("limit", `must be a whole number from 1 to ${LIMIT_MAX}`, LIMIT_MAX);
+  }
+  return limit;
+}

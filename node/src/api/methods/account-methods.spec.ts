@@ -1,0 +1,346 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { SingleReplica } from "../../../test/harness/index.ts";
+import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { Access, type Caller, Logins } from "../../access/index.ts";
+import { CoordinationError, readApiKey, readUser } from "../../state/index.ts";
+import { type CreatedApiKey, loginBody, type UserMessage } from "./account-messages.ts";
+import { ApiKeyMethods, type ListKeysBody, type ListKeysRequest } from "./api-key-methods.ts";
+import type { Call, Reply } from "./call.ts";
+import { Executor } from "./executor.ts";
+import { type CreateUserRequest, type ListUsersBody, type UpdateUserRequest, UserMethods } from "./user-methods.ts";
+import { VerifyMethod } from "./verify-method.ts";
+
+const DEADLINE_MS = 15_000;
+const PASSWORD = "correct horse battery";
+const NO_CHANGES: UpdateUserRequest = { email: null, password: null, role: null, namespaces: null, status: null };
+const OWN_KEYS: ListKeysRequest = { limit: null, cursor: "", includeRevoked: false, userId: null, all: false };
+
+/** A password is hashed a few times in each of these, by a machine that may do other things as well. */
+const HASHING_MS_MAX = 60_000;
+
+/** Everything between the routes of HTTP and the rows: real tokens, a real state, and answers as they are sent. */
+describe("methods about accounts", () => {
+  let secrets: FoundingSecrets;
+  let cluster: FoundedCluster;
+  let replica: SingleReplica;
+  let access: Access;
+  let keys: ApiKeyMethods;
+  let users: UserMethods;
+  let verification: VerifyMethod;
+  let logins: Logins;
+  /** Mails by their addresses. */
+  let mails: Map<string, string>;
+
+  before(async () => {
+    secrets = await foundingSecrets();
+  });
+
+  beforeEach(() => {
+    cluster = new FoundedCluster(secrets);
+    replica = new SingleReplica(cluster);
+    access = new Access(cluster, cluster.clock);
+    mails = new Map();
+    const member = { replica };
+    const executor = new Executor(member);
+    keys = new ApiKeyMethods(executor);
+    users = new UserMethods(executor, { send: (_userId, email, token) => mails.set(email, token) });
+    verification = new VerifyMethod(member, cluster.clock);
+    logins = new Logins(cluster, cluster.clock);
+  });
+
+  function callOf(caller: Caller): Call {
+    return {
+      principal: caller.principal,
+      deadlineMs: DEADLINE_MS,
+      authorize: (need) => access.authorize(caller, need, DEADLINE_MS),
+      recheck: (need) => access.recheck(caller, need),
+      hasRequestId: false,
+      identity: () => expect.fail("requests of HTTP have no request id"),
+    };
+  }
+
+  /** Who calls with a token for this API key. */
+  async function caller(apiKey = secrets.apiKey): Promise<Call> {
+    const issued = await access.exchangeApiKey(apiKey, null, DEADLINE_MS);
+    return issued === null ? expect.fail("the API key is refused") : callOf(await authenticated(issued.accessToken));
+  }
+
+  async function authenticated(token: string): Promise<Caller> {
+    return access.authenticate([`Bearer ${token}`], DEADLINE_MS);
+  }
+
+  /** What a method answers. */
+  function answerOf<Response>(ask: (reply: Reply<Response>) => void): Promise<Response> {
+    return new Promise((resolve, reject) => {
+      ask((answer) => (answer instanceof Error ? reject(answer) : resolve(answer as Response)));
+    });
+  }
+
+  /** The reason of a refusal, and the field that it names. */
+  async function refusalOf(answer: Promise<unknown>): Promise<string> {
+    try {
+      await answer;
+    } catch (error) {
+      if (error instanceof CoordinationError) {
+        return [error.reason, error.details.get("field")].filter((part) => part !== undefined).join(" ");
+      }
+      throw error;
+    }
+    return "none";
+  }
+
+  function createUser(call: Call, email: string, changes: Partial<CreateUserRequest> = {}) {
+    const request = { email, password: PASSWORD, role: "member", namespaces: ["default"], ...changes };
+    return answerOf<UserMessage>((reply) => users.createUser(call, request, reply));
+  }
+
+  function userAnswer(call: Call, userId: string) {
+    return answerOf<UserMessage>((reply) => users.getUser(call, userId, reply));
+  }
+
+  /** A user who has verified the address and logged in. */
+  async function loggedIn(email: string, changes: Partial<CreateUserRequest> = {}): Promise<Call> {
+    await createUser(await caller(), email, changes);
+    await verification.verify({ token: mails.get(email) ?? "", password: null }, DEADLINE_MS);
+    const outcome = await logins.login(email, PASSWORD, DEADLINE_MS);
+    return outcome.kind === "accepted"
+      ? callOf(await authenticated(outcome.issued.accessToken))
+      : expect.fail(outcome.kind);
+  }
+
+  function createKey(call: Call, name = "ci", expiresInDays: number | null = null) {
+    return answerOf<CreatedApiKey>((reply) => keys.createKey(call, { name, expiresInDays }, reply));
+  }
+
+  function listKeys(call: Call, changes: Partial<ListKeysRequest> = {}) {
+    return answerOf<ListKeysBody>((reply) => keys.listKeys(call, { ...OWN_KEYS, ...changes }, reply));
+  }
+
+  function revokeKey(call: Call, apiKeyId: string) {
+    return answerOf((reply: Reply<unknown>) => keys.revokeKey(call, apiKeyId, reply));
+  }
+
+  describe("API keys", () => {
+    it("are shown once, work, are listed without the key, and end for good when they are revoked", async () => {
+      const owner = await caller();
+      const created = await createKey(owner, "<b>'; DROP TABLE keys; --", 2);
+      const createdAt = new Date(cluster.clock.wall).toISOString();
+      const expiresAt = new Date(cluster.clock.wall + 2 * 86_400_000).toISOString();
+      const shown = { api_key_id: created.api_key_id, name: "<b>'; DROP TABLE keys; --", created_at: createdAt };
+      expect(created).deep.equal({ ...shown, key: created.key, expires_at: expiresAt });
+      expect(created.key).match(/^qk_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}$/);
+      const withKey = await caller(created.key);
+      const { keys: listed } = await listKeys(withKey);
+      expect(listed).deep.include({
+        ...{ ...shown, key_prefix: created.key.slice(0, 11), expires_at: expiresAt },
+        ...{ last_used_at: null, revoked_at: null },
+      });
+      expect(JSON.stringify(listed)).not.include(created.key);
+      cluster.clock.wall += 1_000;
+      const revoked = await revokeKey(owner, created.api_key_id);
+      const revokedAt = new Date(cluster.clock.wall).toISOString();
+      expect(revoked).deep.equal({ api_key_id: created.api_key_id, revoked: true, revoked_at: revokedAt });
+      cluster.clock.wall += 1_000;
+      expect(await revokeKey(owner, created.api_key_id.toUpperCase())).deep.equal(revoked);
+      expect(await refusalOf(listKeys(withKey))).equal("TOKEN_REVOKED");
+      expect(await refusalOf(createKey(withKey))).equal("TOKEN_REVOKED");
+      expect(await access.exchangeApiKey(created.key, null, DEADLINE_MS)).equal(null);
+      expect((await listKeys(owner)).keys.map(({ name }) => name)).deep.equal(["owner"]);
+      const all = await listKeys(owner, { includeRevoked: true });
+      expect(all.keys.map(({ revoked_at }) => revoked_at)).deep.equal([null, revokedAt]);
+    });
+
+    it("have names of 1 to 128 characters and 1 to 3,650 days, and ids that are UUIDs", async () => {
+      const owner = await caller();
+      for (const name of ["", "x".repeat(129), "\ud800"]) {
+        expect(await refusalOf(createKey(owner, name))).equal("BAD_FIELD name");
+      }
+      for (const days of [0, -1, 1.5, 3_651, Number.NaN]) {
+        expect(await refusalOf(createKey(owner, "ci", days))).equal("BAD_FIELD expires_in_days");
+      }
+      expect((await createKey(owner, "\u{1F600}".repeat(128), 3_650)).name).have.length(256);
+      for (const id of ["", "1", `${randomUUID()}0`, "__proto__"]) {
+        expect(await refusalOf(revokeKey(owner, id))).equal("BAD_FIELD api_key_id");
+      }
+      expect(await refusalOf(revokeKey(owner, randomUUID()))).equal("API_KEY_NOT_FOUND");
+    });
+
+    it("are listed page by page, by a cursor that is of this listing alone", async () => {
+      const owner = await caller();
+      for (const name of ["a", "b", "c"]) {
+        cluster.clock.wall++;
+        await createKey(owner, name);
+      }
+      const first = await listKeys(owner, { limit: 3 });
+      expect(first.keys.map(({ name }) => name)).deep.equal(["owner", "a", "b"]);
+      const cursor = first.next_cursor ?? "";
+      const second = await listKeys(owner, { limit: 3, cursor });
+      expect([second.keys.map(({ name }) => name), second.next_cursor]).deep.equal([["c"], null]);
+      for (const other of [{ all: true }, { includeRevoked: true }, { userId: randomUUID() }]) {
+        expect(await refusalOf(listKeys(owner, { cursor, ...other }))).equal("BAD_FIELD cursor");
+      }
+      for (const limit of [0, -1, 1_001, 1.5]) {
+        expect(await refusalOf(listKeys(owner, { limit }))).equal("BAD_FIELD limit");
+      }
+    });
+
+    it("of others are for administrators alone", async () => {
+      const ada = await loggedIn("ada@quoin.local");
+      const owner = await caller();
+      const [own, theirs] = [await createKey(ada), await createKey(owner)];
+      expect((await listKeys(ada)).keys.map(({ api_key_id }) => api_key_id)).deep.equal([own.api_key_id]);
+      const named = await listKeys(ada, { userId: ada.principal.subject.toUpperCase() });
+      expect(named.keys).have.length(1);
+      expect(await refusalOf(listKeys(ada, { all: true }))).equal("ACCESS_DENIED");
+      expect(await refusalOf(listKeys(ada, { userId: owner.principal.subject }))).equal("ACCESS_DENIED");
+      expect(await refusalOf(revokeKey(ada, theirs.api_key_id))).equal("API_KEY_NOT_FOUND");
+      expect((await listKeys(owner, { all: true })).keys).have.length(3);
+      expect((await listKeys(owner, { userId: ada.principal.subject })).keys).have.length(1);
+      await revokeKey(owner, own.api_key_id);
+      expect(readApiKey(cluster.state, own.api_key_id)?.revokedAtMs).equal(cluster.clock.wall);
+    });
+
+    it("are not for viewers, and no answer comes from what was before the barrier", async () => {
+      const eve = await loggedIn("eve@quoin.local", { role: "viewer" });
+      expect(await refusalOf(createKey(eve))).equal("ACCESS_DENIED");
+      expect(await refusalOf(listKeys(eve))).equal("ACCESS_DENIED");
+      const owner = await caller();
+      cluster.onBarrier = (done) => {
+        cluster.changeOwner({ status: "disabled" });
+        done(null);
+      };
+      expect(await refusalOf(listKeys(owner))).equal("TOKEN_REVOKED");
+    });
+  });
+
+  describe("users", () => {
+    it("are made, verify their address, log in, and are shown without what is stored of their password", async () => {
+      const owner = await caller();
+      const created = await createUser(owner, "Ada@quoin.local");
+      const shown = {
+        ...{ user_id: created.user_id, email: "Ada@quoin.local", role: "member", namespaces: ["default"] },
+        ...{ status: "unverified", created_at: new Date(cluster.clock.wall).toISOString() },
+      };
+      expect(created).deep.equal(shown);
+      expect((await logins.login("ada@quoin.local", PASSWORD, DEADLINE_MS)).kind).equal("email-not-verified");
+      const token = mails.get("Ada@quoin.local") ?? "";
+      expect(await verification.verify({ token, password: null }, DEADLINE_MS)).deep.equal({ verified: true });
+      const again = verification.verify({ token, password: null }, DEADLINE_MS);
+      expect(await refusalOf(again)).equal("BAD_FIELD token");
+      expect(await userAnswer(owner, created.user_id)).deep.equal({ ...shown, status: "active" });
+      const outcome = await logins.login("ada@quoin.local", PASSWORD, DEADLINE_MS);
+      if (outcome.kind !== "accepted") {
+        return expect.fail(outcome.kind);
+      }
+      const { accessToken } = outcome.issued;
+      const { created_at: _at, status: _status, ...user } = shown;
+      const body = { access_token: accessToken, expires_in: 3_600, token_type: "Bearer", user };
+      expect(loginBody(outcome.issued, outcome.user)).deep.equal(body);
+    });
+
+    it("set their password with the verification where none is set", async () => {
+      await createUser(await caller(), "ada@quoin.local", { password: null });
+      const token = mails.get("ada@quoin.local") ?? "";
+      const verify = (password: string | null) => verification.verify({ token, password }, DEADLINE_MS);
+      expect(await refusalOf(verify(null))).equal("BAD_FIELD password");
+      expect(await refusalOf(verify("short"))).equal("BAD_FIELD password");
+      await verify("another battery");
+      expect((await logins.login("ada@quoin.local", "another battery", DEADLINE_MS)).kind).equal("accepted");
+    });
+
+    it("have fields that are checked before anything is hashed or sent", async () => {
+      const owner = await caller();
+      const bad: readonly (readonly [string, Partial<CreateUserRequest>])[] = [
+        ["email", { email: "no address" }],
+        ["email", { email: "a@b\r\nBcc: c@d" }],
+        ["password", { password: "short" }],
+        ["role", { role: "root" }],
+        ["role", { role: "constructor" }],
+        ["namespaces", { namespaces: ["Upper"] }],
+        ["namespaces", { namespaces: ["a", "a"] }],
+        ["namespaces", { namespaces: ["a*"] }],
+        ["namespaces", { role: "owner", namespaces: ["default"] }],
+      ];
+      for (const [field, changes] of bad) {
+        expect(await refusalOf(createUser(owner, "ada@quoin.local", changes))).equal(`BAD_FIELD ${field}`);
+      }
+      expect(mails.size).equal(0);
+      const id = cluster.ownerId;
+      for (const [field, userId, changes] of [
+        ["user_id", "x", {}],
+        ["email", id, { email: "other@quoin.local" }],
+        ["role", id, { role: "" }],
+        ["status", id, { status: "unverified" }],
+        ["password", id, { password: "short" }],
+        ["namespaces", id, { namespaces: [""] }],
+      ] as const) {
+        const request = { ...NO_CHANGES, ...changes };
+        const answer = answerOf((reply: Reply<unknown>) => users.updateUser(owner, userId, request, reply));
+        expect(await refusalOf(answer)).equal(`BAD_FIELD ${field}`);
+      }
+    });
+
+    it("are changed and deleted by administrators, with the reasons of the state when they may not", async () => {
+      const owner = await caller();
+      const { user_id: userId } = await createUser(owner, "ada@quoin.local");
+      expect(await refusalOf(createUser(owner, "ADA@quoin.local"))).equal("USER_EXISTS");
+      expect(mails.size, "nobody is asked twice").equal(1);
+      await verification.verify({ token: mails.get("ada@quoin.local") ?? "", password: null }, DEADLINE_MS);
+      const update = (id: string, changes: Partial<UpdateUserRequest>) => {
+        return answerOf((reply: Reply<unknown>) => users.updateUser(owner, id, { ...NO_CHANGES, ...changes }, reply));
+      };
+      expect(await update(userId, { role: "viewer", namespaces: ["x"] })).deep.include({ role: "viewer" });
+      await update(userId, { password: "another battery", status: "disabled" });
+      expect((await logins.login("ada@quoin.local", "another battery", DEADLINE_MS)).kind).equal("invalid-credentials");
+      expect(await refusalOf(update(cluster.ownerId, { role: "admin" }))).equal("LAST_OWNER");
+      expect(await refusalOf(update(randomUUID(), {}))).equal("USER_NOT_FOUND");
+      const remove = () => answerOf((reply: Reply<unknown>) => users.deleteUser(owner, userId, reply));
+      expect(await remove()).deep.equal({ user_id: userId, deleted: true });
+      expect(await refusalOf(remove())).equal("USER_NOT_FOUND");
+      expect(await refusalOf(userAnswer(owner, userId))).equal("USER_NOT_FOUND");
+      expect(readUser(cluster.state, userId)).equal(undefined);
+    });
+
+    it("are listed page by page", async () => {
+      const owner = await caller();
+      for (const name of ["a", "b"]) {
+        await createUser(owner, `${name}@quoin.local`, { password: null });
+      }
+      const seen: string[] = [];
+      let cursor: string | null = "";
+      while (cursor !== null) {
+        const asked = { limit: 2, cursor };
+        const page: ListUsersBody = await answerOf<ListUsersBody>((reply) => users.listUsers(owner, asked, reply));
+        seen.push(...page.users.map(({ email }) => email));
+        cursor = page.next_cursor;
+      }
+      expect(seen.sort()).deep.equal([secrets.email, "a@quoin.local", "b@quoin.local"].sort());
+    });
+
+    it("are nobody's business who is no administrator, whether they exist or not (S43)", async () => {
+      const ada = await loggedIn("ada@quoin.local");
+      for (const userId of [cluster.ownerId, randomUUID(), "no UUID"]) {
+        expect(await refusalOf(userAnswer(ada, userId))).equal("ACCESS_DENIED");
+        const update = answerOf((reply: Reply<unknown>) => users.updateUser(ada, userId, NO_CHANGES, reply));
+        expect(await refusalOf(update)).equal("ACCESS_DENIED");
+      }
+      expect(await refusalOf(createUser(ada, "no address"))).equal("ACCESS_DENIED");
+      expect(mails.size).equal(1);
+    });
+  });
+
+  it("say that there is no leader where this member serves nothing", async () => {
+    const owner = await caller();
+    const nowhere = new ApiKeyMethods(new Executor({ replica: null }));
+    const create = answerOf((reply: Reply<unknown>) =>
+      nowhere.createKey(owner, { name: "a", expiresInDays: null }, reply),
+    );
+    expect(await refusalOf(create)).equal("NO_LEADER");
+    const verify = new VerifyMethod({ replica: null }, cluster.clock).verify(
+      { token: "", password: null },
+      DEADLINE_MS,
+    );
+    expect(await refusalOf(verify)).equal("NO_LEADER");
+  });
+}).timeout(HASHING_MS_MAX);

@@ -1,0 +1,102 @@
+/**
+ * API keys: made, listed and revoked. A key acts as whoever made it, with what they may do at any time, and is shown
+ * once. Members see and revoke their own, administrators all of them; somebody else's is as one that is not there (S43).
+ */
+
+import { ReadConsistency } from "@quoin/proto";
+import { createApiKeyMaterial, type Listing, openPageToken, sealPageToken } from "../../access/index.ts";
+import { listApiKeys, listApiKeysOf, type Need, type RevokeApiKeyResult } from "../../state/index.ts";
+import { accountIdField, keyLifetimeField, keyNameField, limitField } from "./account-field-rules.ts";
+import { type CreatedApiKey, createdApiKey, type ListedApiKey, listedApiKey, timestamp } from "./account-messages.ts";
+import type { Call, Reply } from "./call.ts";
+import type { Executor } from "./executor.ts";
+
+/** Whoever may write may have keys of their own; in which namespaces they count, each use of them decides. */
+const OWN: Need = { access: "write", namespace: null };
+const ALL: Need = { access: "admin", namespace: null };
+const NO_PREFIX = new Uint8Array(0);
+const WITH_REVOKED = Uint8Array.of(1);
+
+export interface CreateKeyRequest {
+  readonly name: string;
+  readonly expiresInDays: number | null;
+}
+
+export interface ListKeysRequest {
+  readonly limit: number | null;
+  /** "" = the first page. */
+  readonly cursor: string;
+  readonly includeRevoked: boolean;
+  /** Whose keys; null = the caller's. */
+  readonly userId: string | null;
+  /** Everybody's, whatever `userId` says. */
+  readonly all: boolean;
+}
+
+export interface ListKeysBody {
+  readonly keys: readonly ListedApiKey[];
+  readonly next_cursor: string | null;
+}
+
+export interface RevokeKeyBody {
+  readonly api_key_id: string;
+  readonly revoked: true;
+  /** Of the first time, however often it is asked for. */
+  readonly revoked_at: string;
+}
+
+export class ApiKeyMethods {
+  readonly #executor: Executor;
+
+  constructor(executor: Executor) {
+    this.#executor = executor;
+  }
+
+  createKey(call: Call, request: CreateKeyRequest, reply: Reply<CreatedApiKey>): void {
+    const { apiKey: key, apiKeyId, prefix, sha256 } = createApiKeyMaterial();
+    const operation = () => {
+      const fields = { name: keyNameField(request.name), lifetimeMs: keyLifetimeField(request.expiresInDays) };
+      return { kind: "create-api-key", apiKeyId, prefix, sha256, ...fields } as const;
+    };
+    this.#executor.submit(call, OWN, operation, ({ apiKey }) => createdApiKey(apiKey, key), reply);
+  }
+
+  listKeys(call: Call, request: ListKeysRequest, reply: Reply<ListKeysBody>): void {
+    const { includeRevoked, all, cursor } = request;
+    const isOwn = !all && (request.userId === null || request.userId.toLowerCase() === call.principal.subject);
+    this.#executor.read(
+      call,
+      isOwn ? OWN : ALL,
+      (state) => {
+        const limit = limitField(request.limit);
+        const named = request.userId === null ? call.principal.subject : accountIdField("user_id", request.userId);
+        const userId = all ? "" : named;
+        const listing: Listing = {
+          of: "api-keys",
+          namespace: userId,
+          prefix: includeRevoked ? WITH_REVOKED : NO_PREFIX,
+        };
+        const after = cursor === "" ? null : openPageToken(state, listing, cursor, "cursor");
+        return { consistency: ReadConsistency.LINEARIZABLE, limit, userId, listing, after };
+      },
+      ({ state }, { limit, userId, listing, after }) => {
+        const page = all
+          ? listApiKeys(state, after, limit, includeRevoked)
+          : listApiKeysOf(state, userId, after, limit, includeRevoked);
+        const { items, lastRow } = page;
+        const next = lastRow === null ? null : sealPageToken(state, listing, lastRow);
+        return { keys: items.map(listedApiKey), next_cursor: next };
+      },
+      reply,
+    );
+  }
+
+  /** Once it is answered, nothing that comes later succeeds with the key or with its tokens, wherever it comes to. */
+  revokeKey(call: Call, apiKeyId: string, reply: Reply<RevokeKeyBody>): void {
+    const operation = () => ({ kind: "revoke-api-key", apiKeyId: accountIdField("api_key_id", apiKeyId) }) as const;
+    const response = (result: RevokeApiKeyResult): RevokeKeyBody => {
+      return { api_key_id: result.apiKeyId, revoked: true, revoked_at: timestamp(result.revokedAtMs) };
+    };
+    this.#executor.submit(call, OWN, operation, response, reply);
+  }
+}

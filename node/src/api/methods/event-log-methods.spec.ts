@@ -1,0 +1,482 @@
+import { expect } from "chai";
+import { FakeTime, SingleReplica } from "../../../test/harness/index.ts";
+import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import {
+  type Access,
+  CoordinationError,
+  includesAccess,
+  includesNamespace,
+  type Need,
+  type Replayed,
+  refusalOf,
+} from "../../state/index.ts";
+import { DEFAULT_EVENT_HUB_LIMITS, EventHub } from "../../watch/index.ts";
+import type { CancellableCall, Reply } from "./call.ts";
+import { EventLogMethods, type EventsMessage, type LogMessage } from "./event-log-methods.ts";
+import { Executor } from "./executor.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-81[0-9a-f]{2}-[0-9a-f]{12}$/;
+const ABSENT = "00000000-0000-4000-8000-000000000000";
+const NOTHING = { expectedSequence: undefined, guard: undefined };
+
+/** What a token allows at most. */
+interface Claims {
+  readonly access: readonly Access[];
+  readonly namespaces: readonly string[];
+}
+
+const EVERYTHING: Claims = { access: ["admin"], namespaces: ["*"] };
+
+/** The reason of a refusal, and the field where one is to blame. */
+function verdict(answer: unknown): readonly string[] {
+  if (!(answer instanceof CoordinationError)) {
+    throw answer instanceof Error ? answer : new Error("was not refused");
+  }
+  const field = answer.details.get("field");
+  return [answer.reason, ...(field === undefined ? [] : [field])];
+}
+
+/** The response of a call that must succeed. */
+function ok<Response>(answer: Response | Error): Response {
+  if (answer instanceof Error) {
+    throw answer;
+  }
+  return answer;
+}
+
+function textsOf({ events }: EventsMessage): string[] {
+  return events.map(({ sequence, payload }) => `${sequence} ${Buffer.from(payload).toString()}`);
+}
+
+describe("event log methods", () => {
+  let secrets: FoundingSecrets;
+  let cluster: FoundedCluster;
+  let replica: SingleReplica;
+  let time: FakeTime;
+  let hub: EventHub;
+  let methods: EventLogMethods;
+  let replayed: Replayed;
+  /** What the client that called last does when it is gone. */
+  let leave: () => void;
+
+  before(async () => {
+    secrets = await foundingSecrets();
+  });
+
+  beforeEach(() => {
+    cluster = new FoundedCluster(secrets);
+    replica = new SingleReplica(cluster);
+    time = new FakeTime();
+    const member = { replica };
+    hub = new EventHub({ member, clock: time, scheduler: time, limits: DEFAULT_EVENT_HUB_LIMITS });
+    methods = new EventLogMethods(member, new Executor(member), hub, time);
+  });
+
+  function call(claims: Claims = EVERYTHING): CancellableCall {
+    const principal = { subject: cluster.ownerId, apiKeyId: cluster.apiKeyId };
+    const check = (need: Need | null): void => {
+      if (need !== null && need.namespace !== null && !includesNamespace(claims.namespaces, need.namespace)) {
+        throw new CoordinationError("NAMESPACE_DENIED", "the token does not cover the namespace");
+      }
+      if (need !== null && !includesAccess(claims.access, need.access)) {
+        throw new CoordinationError("ACCESS_DENIED", "the token does not give the access");
+      }
+      const refusal = refusalOf(cluster.state, principal, need, cluster.clock.wall);
+      if (refusal !== null) {
+        throw refusal;
+      }
+    };
+    return {
+      principal,
+      deadlineMs: 10_000,
+      authorize: (need) => check(need) as undefined,
+      recheck: check,
+      hasRequestId: false,
+      identity: () => expect.fail("there is no request id"),
+      onGone: (listener) => {
+        leave = listener;
+      },
+    };
+  }
+
+  function answerOf<Response>(start: (reply: Reply<Response>) => void): Promise<Response | Error> {
+    return new Promise((resolve) => {
+      start((answer, wasReplayed) => {
+        replayed = wasReplayed;
+        resolve(answer);
+      });
+    });
+  }
+
+  const create = (fields: Partial<Parameters<typeof methods.createLog>[1]> = {}, claims = EVERYTHING) =>
+    answerOf<LogMessage>((reply) =>
+      methods.createLog(call(claims), { name: "l", namespace: null, settings: null, ...fields }, reply),
+    );
+  const describeLog = (logId: string, claims = EVERYTHING) =>
+    answerOf<LogMessage>((reply) => methods.describeLog(call(claims), logId, reply));
+  const append = (
+    logId: string,
+    payload: string,
+    fields: Partial<Parameters<typeof methods.appendEvent>[1]> = {},
+    claims = EVERYTHING,
+  ) =>
+    answerOf<{ readonly sequence: number }>((reply) =>
+      methods.appendEvent(
+        call(claims),
+        { logId, payload: Buffer.from(payload), idempotencyKey: null, ...NOTHING, ...fields },
+        reply,
+      ),
+    );
+  const read = (logId: string, fields: Partial<Parameters<typeof methods.readEvents>[1]> = {}, claims = EVERYTHING) =>
+    answerOf<EventsMessage>((reply) =>
+      methods.readEvents(call(claims), { logId, fromSequence: null, limit: null, waitSecs: null, ...fields }, reply),
+    );
+  const list = (fields: Partial<Parameters<typeof methods.listLogs>[1]> = {}, claims = EVERYTHING) =>
+    answerOf<{ readonly logs: readonly LogMessage[]; readonly next_cursor: string | null }>((reply) =>
+      methods.listLogs(call(claims), { limit: null, cursor: null, name: null, ...fields }, reply),
+    );
+
+  /** Lets promises that are settled have their effect. */
+  const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+  it("creates, describes, appends, reads, changes and deletes a log", async () => {
+    const { log_id: logId, ...created } = ok(
+      await create({ namespace: "default", settings: new Map([["retention.max_bytes", 1_000]]) }),
+    );
+    expect(logId).match(UUID);
+    const fresh = {
+      ...{ name: "l", namespace: "default", first_sequence: 1, last_sequence: 0, event_count: 0, size_bytes: 0 },
+      ...{ created_at: "2025-06-15T15:06:40.250Z", created_by: cluster.ownerId },
+      settings: {
+        "queue.duplicate_window_secs": null,
+        "retention.max_age_secs": null,
+        "retention.max_bytes": 1_000,
+      },
+    };
+    expect(created).deep.equal(fresh);
+    expect(ok(await append(logId, "a"))).deep.equal({ success: true, sequence: 1 });
+    const batch = await answerOf((reply) =>
+      methods.appendBatch(
+        call(),
+        { logId, idempotencyKey: "b", payloads: [Buffer.from("b"), Buffer.from("cc")], ...NOTHING },
+        reply,
+      ),
+    );
+    expect(batch).deep.equal({ success: true, sequences: [2, 3], last_sequence: 3 });
+    expect(ok(await describeLog(logId))).deep.include({ last_sequence: 3, event_count: 3, size_bytes: 4 });
+    const timestamp = "2025-06-15T15:06:40.250Z";
+    expect(ok(await read(logId, { fromSequence: 2 }))).deep.equal({
+      events: [
+        { sequence: 2, timestamp, payload: Uint8Array.of(0x62), idempotency_key: "b:0" },
+        { sequence: 3, timestamp, payload: Uint8Array.of(0x63, 0x63), idempotency_key: "b:1" },
+      ],
+      last_sequence: 3,
+    });
+    const changed = await answerOf<LogMessage>((reply) =>
+      methods.updateLogSettings(
+        call(),
+        {
+          logId,
+          settings: new Map<string, unknown>([
+            ["queue.duplicate_window_secs", 0],
+            ["retention.max_bytes", null],
+            ["other", "x"],
+          ]),
+        },
+        reply,
+      ),
+    );
+    expect(ok(changed).settings).deep.equal({
+      "queue.duplicate_window_secs": 0,
+      "retention.max_age_secs": null,
+      "retention.max_bytes": null,
+    });
+    const remove = () => answerOf((reply) => methods.deleteLog(call(), logId.toUpperCase(), reply));
+    expect(await remove()).deep.equal({ log_id: logId, deleted: true });
+    expect(verdict(await remove())).deep.equal(["LOG_NOT_FOUND"]);
+    for (const answer of [await describeLog(logId), await read(logId), await append(logId, "x")]) {
+      expect(verdict(answer)).deep.equal(["LOG_NOT_FOUND"]);
+    }
+  });
+
+  it("says of an append that stored nothing that it was there before", async () => {
+    const { log_id: logId } = ok(await create());
+    expect([ok(await append(logId, "a", { idempotencyKey: "k" })).sequence, replayed]).deep.equal([1, "no"]);
+    expect([ok(await append(logId, "b", { idempotencyKey: "k" })).sequence, replayed]).deep.equal([1, "yes"]);
+    expect(verdict(await append(logId, "c", { expectedSequence: 9n }))).deep.equal(["SEQUENCE_CONFLICT"]);
+    expect(replayed).equal("no");
+  });
+
+  describe("fields", () => {
+    for (const [name, field, fields] of [
+      ["no name", "name", { name: "" }],
+      ["a lone surrogate", "name", { name: "\ud800" }],
+      ["a namespace that is none", "namespace", { namespace: "A" }],
+      ["a window below 0", "settings.queue.duplicate_window_secs", settings("queue.duplicate_window_secs", -1)],
+      [
+        "a window above a week",
+        "settings.queue.duplicate_window_secs",
+        settings("queue.duplicate_window_secs", 604_801),
+      ],
+      ["a window that is text", "settings.queue.duplicate_window_secs", settings("queue.duplicate_window_secs", "5")],
+      ["an age of 0", "settings.retention.max_age_secs", settings("retention.max_age_secs", 0)],
+      ["half a byte", "settings.retention.max_bytes", settings("retention.max_bytes", 0.5)],
+    ] as const) {
+      it(`are refused by name: ${name}`, async () => {
+        expect(verdict(await create(fields))).deep.equal(["BAD_FIELD", field]);
+        expect(replica.proposed).deep.equal([]);
+      });
+    }
+
+    it("are taken at their bounds", async () => {
+      for (const [at, fields] of [
+        settings("queue.duplicate_window_secs", 604_800),
+        settings("queue.duplicate_window_secs", 0),
+        settings("retention.max_bytes", Number.MAX_SAFE_INTEGER),
+        { name: "é".repeat(128) },
+        { name: "'; DROP TABLE logs; --<script>" },
+      ].entries()) {
+        const log = ok(await create({ name: `log-${at}`, ...fields }));
+        expect(log.name).equal("name" in fields ? fields.name : `log-${at}`);
+      }
+      expect(verdict(await create({ name: "é".repeat(129) }))).deep.equal(["TOO_LARGE", "name"]);
+    });
+
+    it("of reads and listings are refused by name", async () => {
+      const { log_id: logId } = ok(await create());
+      for (const [field, fields] of [
+        ["log_id", { logId: "x" }],
+        ["from_sequence", { fromSequence: -1 }],
+        ["from_sequence", { fromSequence: 2 ** 53 }],
+        ["limit", { limit: 0 }],
+        ["limit", { limit: 1_001 }],
+        ["limit", { limit: 1.5 }],
+        ["wait_secs", { waitSecs: 61 }],
+        ["wait_secs", { waitSecs: Number.NaN }],
+      ] as const) {
+        expect(verdict(await read(logId, fields)), field).deep.equal(["BAD_FIELD", field]);
+      }
+      expect(verdict(await list({ limit: 0 }))).deep.equal(["BAD_FIELD", "limit"]);
+      expect(verdict(await list({ cursor: "x" }))).deep.equal(["BAD_FIELD", "cursor"]);
+    });
+  });
+
+  describe("access", () => {
+    const elsewhere: Claims = { access: ["admin"], namespaces: ["elsewhere"] };
+
+    it("is bounded by the token: what it does not cover is as if it did not exist", async () => {
+      const { log_id: logId } = ok(await create({ namespace: "default" }));
+      await append(logId, "a");
+      const answers = [
+        await describeLog(logId, elsewhere),
+        await append(logId, "b", {}, elsewhere),
+        await read(logId, {}, elsewhere),
+        await answerOf((reply) => methods.deleteLog(call(elsewhere), logId, reply)),
+        await answerOf((reply) => methods.updateLogSettings(call(elsewhere), { logId, settings: new Map() }, reply)),
+        await answerOf((reply) => methods.requireLog(call(elsewhere), logId, "write", reply)),
+      ];
+      expect(answers.map(verdict)).deep.equal(answers.map(() => ["LOG_NOT_FOUND"]));
+      expect(ok(await list({}, elsewhere)).logs).deep.equal([]);
+      expect(ok(await list({ name: "l" }, elsewhere)).logs).deep.equal([]);
+      expect(ok(await list({ name: "l" })).logs).have.length(1);
+      expect(ok(await describeLog(logId)).last_sequence).equal(1);
+    });
+
+    it("refuses a namespace that the caller names, and a role that is too low, before anything of the log", async () => {
+      const reader: Claims = { access: ["read"], namespaces: ["*"] };
+      const writer: Claims = { access: ["write"], namespaces: ["*"] };
+      expect(verdict(await create({ namespace: "default" }, elsewhere))).deep.equal(["NAMESPACE_DENIED"]);
+      const guard = { namespace: "default", lockName: "l", fencingToken: 1, rw: false };
+      expect(verdict(await append(ABSENT, "a", { guard }, elsewhere))).deep.equal(["NAMESPACE_DENIED"]);
+      expect(verdict(await append(ABSENT, "a", {}, reader))).deep.equal(["ACCESS_DENIED"]);
+      expect(verdict(await create({}, reader))).deep.equal(["ACCESS_DENIED"]);
+      for (const answer of [
+        await answerOf((reply) => methods.deleteLog(call(writer), ABSENT, reply)),
+        await answerOf((reply) =>
+          methods.updateLogSettings(call(writer), { logId: ABSENT, settings: new Map() }, reply),
+        ),
+      ]) {
+        expect(verdict(answer)).deep.equal(["ACCESS_DENIED"]);
+      }
+      expect(replica.proposed).deep.equal([]);
+    });
+
+    it("believes only after a read barrier that there is no such log", async () => {
+      let isCreated = false;
+      cluster.onBarrier = (done) => {
+        if (!isCreated) {
+          isCreated = true;
+          // The other member's command arrives here while the barrier is waited for.
+          const settingsOf = { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: null };
+          replica.execute({
+            principal: { subject: cluster.ownerId, apiKeyId: "" },
+            request: null,
+            operation: { kind: "create-log", name: "late", namespace: null, settings: settingsOf },
+          });
+        }
+        done(null);
+      };
+      const { clusterId } = secrets.founding;
+      const logId = `${clusterId.slice(0, 14)}8${clusterId.slice(15, 18)}-8100-000000000002`;
+      expect(ok(await append(logId, "a")).sequence).equal(1);
+      expect(cluster.barriers).have.length(1);
+      expect(verdict(await append(ABSENT, "a"))).deep.equal(["LOG_NOT_FOUND"]);
+    });
+
+    it("is looked at again after the read barrier", async () => {
+      const { log_id: logId } = ok(await create());
+      cluster.onBarrier = (done) => {
+        cluster.changeOwner({ status: "disabled" });
+        done(null);
+      };
+      expect(verdict(await read(logId))).deep.equal(["TOKEN_REVOKED"]);
+    });
+  });
+
+  it("S18: lists by name, page by page, with a cursor that is good for this listing alone", async () => {
+    for (const name of ["c", "a", "b"]) {
+      ok(await create({ name }));
+    }
+    const first = ok(await list({ limit: 2 }));
+    expect(first.logs.map(({ name }) => name)).deep.equal(["a", "b"]);
+    const second = ok(await list({ limit: 2, cursor: first.next_cursor }));
+    expect([second.logs.map(({ name }) => name), second.next_cursor]).deep.equal([["c"], null]);
+    expect(verdict(await list({ cursor: `${first.next_cursor}A` }))).deep.equal(["BAD_FIELD", "cursor"]);
+    expect(ok(await list({ name: "b" })).logs.map(({ name }) => name)).deep.equal(["b"]);
+    expect(ok(await list({ name: "nobody" }))).deep.equal({ logs: [], next_cursor: null });
+  });
+
+  describe("a read that waits", () => {
+    let logId: string;
+    beforeEach(async () => {
+      logId = ok(await create()).log_id;
+      ok(await append(logId, "a"));
+    });
+
+    it("answers at once if there is something, or if it is not to wait", async () => {
+      expect(textsOf(ok(await read(logId, { waitSecs: 60 })))).deep.equal(["1 a"]);
+      expect(ok(await read(logId, { fromSequence: 2 }))).deep.equal({ events: [], last_sequence: 1 });
+      expect(hub.size).equal(0);
+    });
+
+    it("answers as soon as something comes, and not for another log", async () => {
+      const other = ok(await create({ name: "other" })).log_id;
+      const waiting = read(logId, { fromSequence: 2, waitSecs: 60 });
+      await settled();
+      time.advance(1_000);
+      expect(hub.size).equal(1);
+      await append(other, "x");
+      time.settle();
+      expect(hub.size).equal(1);
+      await append(logId, "b");
+      time.settle();
+      expect(textsOf(ok(await waiting))).deep.equal(["2 b"]);
+      expect([hub.size, time.timerCount, replica.observers]).deep.equal([0, 0, 0]);
+    });
+
+    it("answers with nothing when its time is up", async () => {
+      const waiting = read(logId, { fromSequence: 3, waitSecs: 2 });
+      await settled();
+      await append(logId, "b");
+      time.advance(1_900);
+      expect(hub.size).equal(1);
+      time.advance(200);
+      expect(ok(await waiting)).deep.equal({ events: [], last_sequence: 2 });
+    });
+
+    it("is forgotten when its client is gone", async () => {
+      void read(logId, { fromSequence: 2, waitSecs: 60 });
+      await settled();
+      expect(hub.size).equal(1);
+      leave();
+      expect([hub.size, time.timerCount, replica.observers]).deep.equal([0, 0, 0]);
+    });
+
+    it("S39: ends when its right is revoked, and when the log is deleted", async () => {
+      const revoked = read(logId, { fromSequence: 2, waitSecs: 60 });
+      await settled();
+      cluster.changeOwner({ status: "disabled" });
+      time.advance(1_000);
+      expect(verdict(await revoked)).deep.equal(["TOKEN_REVOKED"]);
+      cluster.changeOwner({ status: "active" });
+      const deleted = read(logId, { fromSequence: 2, waitSecs: 60 });
+      await settled();
+      await answerOf((reply) => methods.deleteLog(call(), logId, reply));
+      time.settle();
+      expect(verdict(await deleted)).deep.equal(["LOG_NOT_FOUND"]);
+    });
+  });
+
+  describe("a tail", () => {
+    it("sends what is there and what comes, one message at a time, until it is left", async () => {
+      const { log_id: logId } = ok(await create());
+      await append(logId, "a");
+      await append(logId, "b");
+      const sent: string[][] = [];
+      let taken = (): void => undefined;
+      let close = (): void => undefined;
+      methods.tailEvents(
+        call(),
+        { logId, fromSequence: 2 },
+        {
+          send: (message, done) => {
+            sent.push(textsOf(message));
+            taken = done;
+          },
+          fail: (error) => expect.fail(error.message),
+          onOver: (callback) => {
+            close = callback;
+          },
+        },
+      );
+      await settled();
+      time.settle();
+      expect(sent).deep.equal([["2 b"]]);
+      await append(logId, "c");
+      await append(logId, "d");
+      time.settle();
+      expect(sent, "the first one is still on its way").have.length(1);
+      taken();
+      time.settle();
+      expect(sent).deep.equal([["2 b"], ["3 c", "4 d"]]);
+      close();
+      await append(logId, "e");
+      time.settle();
+      expect([sent.length, hub.size]).deep.equal([2, 0]);
+    });
+
+    it("fails for whom there is no such log, or no such right", async () => {
+      const { log_id: logId } = ok(await create({ namespace: "default" }));
+      const elsewhere: Claims = { access: ["read"], namespaces: ["elsewhere"] };
+      for (const [asked, id] of [
+        [call(), ABSENT],
+        [call(elsewhere), logId],
+      ] as const) {
+        const failed = await new Promise<Error>((resolve) => {
+          methods.tailEvents(
+            asked,
+            { logId: id, fromSequence: null },
+            {
+              send: () => expect.fail("nothing is sent"),
+              fail: resolve,
+              onOver: () => expect.fail("it never begins"),
+            },
+          );
+        });
+        expect(verdict(failed)).deep.equal(["LOG_NOT_FOUND"]);
+      }
+    });
+  });
+
+  it("answers NO_LEADER from a member that serves no cluster", async () => {
+    const none = { replica: null };
+    methods = new EventLogMethods(none, new Executor(none), hub, time);
+    for (const answer of [await create(), await describeLog(ABSENT), await append(ABSENT, "a"), await list()]) {
+      expect(verdict(answer)).deep.equal(["NO_LEADER"]);
+    }
+  });
+});
+
+function settings(name: string, value: unknown) {
+  return { settings: new Map([[name, value]]) };
+}

@@ -1,0 +1,532 @@
+/**
+ * Event logs as HTTP serves them: create, describe, list, change, delete, append, read, and follow.
+ *
+ * A log in a namespace that the caller may not touch is answered as if there were none, and neither is said before a
+ * read barrier and a second look. Answers have the fields of the contract; only the bytes of events are left as they are.
+ */
+
+import { ReadConsistency } from "@quoin/proto";
+import { type Listing, openPageToken, sealPageToken } from "../../access/index.ts";
+import {
+  type AppendEvents,
+  type AppendEventsResult,
+  CoordinationError,
+  derivedIdText,
+  describeLog,
+  type EventLog,
+  eventCountOf,
+  findLog,
+  type LogEvent,
+  type LogGuard,
+  type LogPage,
+  listLogs,
+  logNotFound,
+  type Need,
+  readEvents,
+  type StateReader,
+} from "../../state/index.ts";
+import type { EventHub, EventMessage } from "../../watch/index.ts";
+import { attempt } from "./attempt.ts";
+import type { Call, CancellableCall, Reply } from "./call.ts";
+import { authorized, type Executor } from "./executor.ts";
+import { namespaceField, PAGE_BYTES_MAX } from "./field-rules.ts";
+import type { HostReplica } from "./host.ts";
+import {
+  fromSequenceField,
+  limitField,
+  logIdField,
+  logNameField,
+  newSettingsField,
+  type SettingsFields,
+  settingsField,
+  settingsMessage,
+  waitSecsField,
+} from "./log-field-rules.ts";
+
+export interface LogMessage {
+  readonly log_id: string;
+  readonly name: string;
+  readonly namespace: string | null;
+  readonly first_sequence: number;
+  readonly last_sequence: number;
+  readonly event_count: number;
+  readonly size_bytes: number;
+  /** ISO 8601 in UTC, with milliseconds. */
+  readonly created_at: string;
+  readonly created_by: string;
+  readonly settings: Record<string, number | null>;
+}
+
+export interface EventsMessage {
+  readonly events: readonly {
+    readonly sequence: number;
+    readonly timestamp: string;
+    readonly payload: Uint8Array;
+    readonly idempotency_key: string | null;
+  }[];
+  /** Of the log, at the time of the answer. */
+  readonly last_sequence: number;
+}
+
+export interface LogsMessage {
+  readonly logs: readonly LogMessage[];
+  /** Where the next page begins; null if this is the last one. */
+  readonly next_cursor: string | null;
+}
+
+export interface DeletedLogMessage {
+  readonly log_id: string;
+  readonly deleted: true;
+}
+
+export interface AppendedMessage {
+  readonly success: true;
+  readonly sequence: number;
+}
+
+export interface AppendedBatchMessage {
+  readonly success: true;
+  /** In the order of the payloads. */
+  readonly sequences: readonly number[];
+  /** The greatest of them. */
+  readonly last_sequence: number;
+}
+
+export interface CreateLogRequest {
+  readonly name: string;
+  readonly namespace: string | null;
+  readonly settings: SettingsFields | null;
+}
+
+export interface ListLogsRequest {
+  /** Null = as many as usual. */
+  readonly limit: number | null;
+  /** As the page before gave it; null for the first one. */
+  readonly cursor: string | null;
+  /** Only the log of this name; null = all. */
+  readonly name: string | null;
+}
+
+/** What is the same for an event and a batch; headers are parsed and their rules kept. */
+export interface AppendRequest {
+  readonly logId: string;
+  readonly expectedSequence: bigint | undefined;
+  readonly guard: LogGuard | undefined;
+}
+
+export interface AppendEventRequest extends AppendRequest {
+  readonly idempotencyKey: string | null;
+  readonly payload: Uint8Array;
+}
+
+export interface AppendBatchRequest extends AppendRequest {
+  /** Its events have the keys `{base}:{position}`. */
+  readonly idempotencyKey: string;
+  readonly payloads: readonly Uint8Array[];
+}
+
+/** Null = the default. */
+export interface ReadEventsRequest {
+  readonly logId: string;
+  readonly fromSequence: number | null;
+  readonly limit: number | null;
+  readonly waitSecs: number | null;
+}
+
+/** Takes the events of a log as they come. */
+export interface EventStream {
+  /** Sends them; calls `taken` once they are on their way and not in memory any more, never if the stream ends before. */
+  send(message: EventsMessage, taken: () => void): void;
+  /** Ends it, behind what was sent, with a refusal (CoordinationError), or any other Error, which is a bug. */
+  fail(error: CoordinationError | Error): void;
+  /** Calls back once it is over, whoever ended it; at once if it is. */
+  onOver(callback: () => void): void;
+}
+
+const READ: Need = { access: "read", namespace: null };
+const WRITE: Need = { access: "write", namespace: null };
+const ADMIN: Need = { access: "admin", namespace: null };
+const MS_PER_SECOND = 1_000;
+/** Events in one message to who follows, and bytes of them. */
+const FOLLOWED_EVENTS_MAX = 1_000;
+const FOLLOWED_BYTES_MAX = 64 * 1024;
+/** Logs are listed whatever their namespace is. */
+const LISTING: Listing = { of: "logs", namespace: "", prefix: new Uint8Array(0) };
+
+/** What replies go on from: the log as it is visible here and now. */
+type Proceed = (replica: HostReplica, log: EventLog) => void;
+
+export class EventLogMethods {
+  readonly #member: { readonly replica: HostReplica | null };
+  readonly #executor: Executor;
+  readonly #hub: Pick<EventHub, "open">;
+  readonly #clock: { monotonicMs(): number };
+
+  constructor(
+    member: { readonly replica: HostReplica | null },
+    executor: Executor,
+    hub: Pick<EventHub, "open">,
+    clock: { monotonicMs(): number },
+  ) {
+    this.#member = member;
+    this.#executor = executor;
+    this.#hub = hub;
+    this.#clock = clock;
+  }
+
+  createLog(call: Call, request: CreateLogRequest, reply: Reply<LogMessage>): void {
+    const { namespace } = request;
+    this.#executor.mutateByHttp<"create-log", LogMessage>(
+      call,
+      { access: "write", namespace },
+      () => ({
+        kind: "create-log",
+        name: logNameField(request.name),
+        namespace: namespace === null ? null : namespaceField(namespace),
+        settings: newSettingsField(request.settings),
+      }),
+      ({ log }) => logMessage(log),
+      reply,
+    );
+  }
+
+  describeLog(call: Call, logId: string, reply: Reply<LogMessage>): void {
+    this.#read(
+      call,
+      () => ({ logId: logIdField(logId) }),
+      (_replica, log) => logMessage(log),
+      reply,
+    );
+  }
+
+  /** Nothing, unless the caller may do this and there is such a log: before more of a request is looked at. */
+  requireLog(call: Call, logId: string, access: Need["access"], reply: Reply<null>): void {
+    this.#withLog(
+      call,
+      { access, namespace: null },
+      () => logIdField(logId),
+      () => reply(null, "no"),
+      reply,
+    );
+  }
+
+  listLogs(call: Call, request: ListLogsRequest, reply: Reply<LogsMessage>): void {
+    this.#executor.read(
+      call,
+      READ,
+      (state) => ({
+        consistency: ReadConsistency.LINEARIZABLE,
+        entriesMax: limitField(request.limit),
+        name: request.name,
+        after: request.cursor === null ? null : openPageToken(state, LISTING, request.cursor, "cursor"),
+      }),
+      ({ state }, { entriesMax, name, after }) => {
+        const page = name === null ? pageOf(call, state, after, entriesMax) : pageOfOne(call, state, name);
+        return {
+          logs: page.logs.map(logMessage),
+          next_cursor: page.next === null ? null : sealPageToken(state, LISTING, page.next),
+        };
+      },
+      reply,
+    );
+  }
+
+  updateLogSettings(
+    call: Call,
+    request: { readonly logId: string; readonly settings: SettingsFields },
+    reply: Reply<LogMessage>,
+  ): void {
+    const change = (_replica: HostReplica, { logId }: EventLog): void => {
+      this.#executor.mutateByHttp<"update-log-settings", LogMessage>(
+        call,
+        ADMIN,
+        () => ({ kind: "update-log-settings", logId, changes: settingsField(request.settings) }),
+        ({ log }) => logMessage(log),
+        reply,
+      );
+    };
+    this.#withLog(call, ADMIN, () => logIdField(request.logId), change, reply);
+  }
+
+  deleteLog(call: Call, logId: string, reply: Reply<DeletedLogMessage>): void {
+    const remove = (_replica: HostReplica, log: EventLog): void => {
+      this.#executor.mutateByHttp<"delete-log", DeletedLogMessage>(
+        call,
+        ADMIN,
+        () => ({ kind: "delete-log", logId: log.logId }),
+        () => ({ log_id: derivedIdText(log.logId), deleted: true }),
+        reply,
+      );
+    };
+    this.#withLog(call, ADMIN, () => logIdField(logId), remove, reply);
+  }
+
+  appendEvent(call: Call, { payload, ...request }: AppendEventRequest, reply: Reply<AppendedMessage>): void {
+    this.#append<AppendedMessage>(
+      call,
+      { ...request, payloads: [payload], isBatch: false },
+      ({ lastSequence }) => ({ success: true, sequence: lastSequence }),
+      reply,
+    );
+  }
+
+  appendBatch(call: Call, request: AppendBatchRequest, reply: Reply<AppendedBatchMessage>): void {
+    this.#append<AppendedBatchMessage>(
+      call,
+      { ...request, isBatch: true },
+      ({ sequences, lastSequence }) => ({ success: true, sequences, last_sequence: lastSequence }),
+      reply,
+    );
+  }
+
+  /** Events from a sequence on; if there are none, and as long as the request says, those that come. */
+  readEvents(call: CancellableCall, request: ReadEventsRequest, reply: Reply<EventsMessage>): void {
+    const query = () => ({
+      logId: logIdField(request.logId),
+      from: fromSequenceField(request.fromSequence),
+      bounds: { eventsMax: limitField(request.limit), bytesMax: PAGE_BYTES_MAX },
+      waitMs: waitSecsField(request.waitSecs) * MS_PER_SECOND,
+    });
+    let asked: ReturnType<typeof query> | null = null;
+    this.#read(
+      call,
+      () => {
+        asked = query();
+        return asked;
+      },
+      ({ state }, log, { from, bounds }) => ({ log, events: readEvents(state, log, from, bounds) }),
+      (answer, replayed) => {
+        if (answer instanceof Error) {
+          reply(answer, replayed);
+        } else if (answer.events.length > 0 || asked === null || asked.waitMs === 0) {
+          reply(eventsMessage(answer), replayed);
+        } else {
+          this.#await(call, answer.log, asked, reply);
+        }
+      },
+    );
+  }
+
+  /** Sends the events of the log from a sequence on, and goes on with those that come, until the stream is over. */
+  tailEvents(
+    call: Call,
+    request: { readonly logId: string; readonly fromSequence: number | null },
+    stream: EventStream,
+  ): void {
+    const query = () => ({ logId: logIdField(request.logId), from: fromSequenceField(request.fromSequence) });
+    const open = (_replica: HostReplica, { logId }: EventLog, { from }: ReturnType<typeof query>): null => {
+      const bounds = { eventsMax: FOLLOWED_EVENTS_MAX, bytesMax: FOLLOWED_BYTES_MAX };
+      const close = this.#hub.open(
+        { logId, fromSequence: from, ...bounds, untilMs: Number.POSITIVE_INFINITY },
+        {
+          send: (message, taken) => stream.send(eventsMessage(message), taken),
+          recheck: (log) => requireVisible(call, log),
+          end: (error) => stream.fail(error ?? new Error("a stream without an end has come to its end")),
+        },
+      );
+      stream.onOver(close);
+      return null;
+    };
+    this.#read(call, query, open, (answer) => {
+      if (answer instanceof Error) {
+        stream.fail(answer);
+      }
+    });
+  }
+
+  /** Waits for the first events that come, in place of an answer without any. */
+  #await(
+    call: CancellableCall,
+    log: EventLog,
+    asked: {
+      readonly from: number;
+      readonly bounds: { readonly eventsMax: number; readonly bytesMax: number };
+      readonly waitMs: number;
+    },
+    reply: Reply<EventsMessage>,
+  ): void {
+    let isOver = false;
+    let close = (): void => undefined;
+    const end = (answer: EventsMessage | Error): void => {
+      if (!isOver) {
+        isOver = true;
+        close();
+        reply(answer, "no");
+      }
+    };
+    const { from, bounds, waitMs } = asked;
+    const untilMs = this.#clock.monotonicMs() + waitMs;
+    const opened = attempt(() =>
+      this.#hub.open(
+        { logId: log.logId, fromSequence: from, ...bounds, untilMs },
+        {
+          send: (message) => end(eventsMessage(message)),
+          recheck: (now) => requireVisible(call, now),
+          end: (error) => end(error ?? attempt(() => this.#nothingNew(log))),
+        },
+      ),
+    );
+    if (opened instanceof Error) {
+      end(opened);
+      return;
+    }
+    close = opened;
+    call.onGone(() => {
+      isOver = true;
+      close();
+    });
+  }
+
+  /** The answer of who has waited for nothing. */
+  #nothingNew(before: EventLog): EventsMessage {
+    const { replica } = this.#member;
+    const log = replica === null ? before : describeLog(replica.state, before.logId);
+    return { events: [], last_sequence: log.lastSequence };
+  }
+
+  #append<Response>(
+    call: Call,
+    request: AppendRequest & Pick<AppendEvents, "payloads" | "isBatch" | "idempotencyKey">,
+    response: (result: AppendEventsResult) => Response,
+    reply: Reply<Response>,
+  ): void {
+    const { guard, payloads, isBatch, idempotencyKey, expectedSequence } = request;
+    const append = (_replica: HostReplica, { logId }: EventLog): void => {
+      this.#executor.mutateByHttp<"append-events", Response>(
+        call,
+        guard === undefined ? WRITE : { access: "write", namespace: guard.namespace },
+        () => ({
+          ...{ kind: "append-events", logId, payloads, isBatch, idempotencyKey, expectedSequence },
+          ...(guard === undefined ? {} : { guard }),
+        }),
+        response,
+        reply,
+      );
+    };
+    const find = (): void => this.#withLog(call, WRITE, () => logIdField(request.logId), append, reply);
+    if (guard === undefined) {
+      find();
+    } else {
+      // A namespace that the caller names is refused as such, before anything is said of the log.
+      authorized(call, { access: "write", namespace: guard.namespace }, find, reply);
+    }
+  }
+
+  /** Answers a read of a log that is visible, after a read barrier and a second look at what the caller may do. */
+  #read<Query extends { readonly logId: Uint8Array }, Response>(
+    call: Call,
+    query: () => Query,
+    response: (replica: HostReplica, log: EventLog, query: Query) => Response,
+    reply: Reply<Response>,
+  ): void {
+    this.#executor.read(
+      call,
+      READ,
+      () => ({ ...query(), consistency: ReadConsistency.LINEARIZABLE }),
+      (replica, asked) => response(replica, visibleLog(call, replica.state, asked.logId), asked),
+      reply,
+    );
+  }
+
+  /**
+   * Goes on with the log if the caller may do this and sees it. What is applied here may be behind: that there is no such
+   * log is believed only after a read barrier.
+   */
+  #withLog<Response>(call: Call, need: Need, logId: () => Uint8Array, proceed: Proceed, reply: Reply<Response>): void {
+    const { replica } = this.#member;
+    const look = (): void => {
+      const id = attempt(logId);
+      if (replica === null || id instanceof Error) {
+        reply(id instanceof Error ? id : new CoordinationError("NO_LEADER", "this member serves no cluster"), "no");
+        return;
+      }
+      const known = attempt(() => visibleLog(call, replica.state, id));
+      if (!(known instanceof Error)) {
+        proceed(replica, known);
+        return;
+      }
+      replica.readBarrier(call.deadlineMs, (error) => {
+        const log =
+          error ??
+          attempt(() => {
+            call.recheck(need);
+            return visibleLog(call, replica.state, id);
+          });
+        if (log instanceof Error) {
+          reply(log, "no");
+        } else {
+          proceed(replica, log);
+        }
+      });
+    };
+    authorized(call, need, look, reply);
+  }
+}
+
+/** The log; LOG_NOT_FOUND if there is none, or if the caller may not touch its namespace. */
+function visibleLog(call: Call, state: StateReader, logId: Uint8Array): EventLog {
+  const log = describeLog(state, logId);
+  requireVisible(call, log);
+  return log;
+}
+
+function requireVisible(call: Call, { namespace, logId }: EventLog): void {
+  try {
+    call.recheck({ access: "read", namespace });
+  } catch (error) {
+    throw error instanceof CoordinationError && error.reason === "NAMESPACE_DENIED" ? logNotFound(logId) : error;
+  }
+}
+
+function pageOf(call: Call, state: StateReader, after: Uint8Array | null, entriesMax: number): LogPage {
+  const isVisible = new Map<string | null, boolean>();
+  return listLogs(state, "name", after, entriesMax, (log) => {
+    const known = isVisible.get(log.namespace) ?? seesLog(call, log);
+    isVisible.set(log.namespace, known);
+    return known;
+  });
+}
+
+function pageOfOne(call: Call, state: StateReader, name: string): LogPage {
+  const log = findLog(state, name);
+  return { logs: log !== undefined && seesLog(call, log) ? [log] : [], next: null };
+}
+
+function seesLog(call: Call, log: EventLog): boolean {
+  const refusal = attempt(() => requireVisible(call, log));
+  if (refusal instanceof Error && !(refusal instanceof CoordinationError && refusal.reason === "LOG_NOT_FOUND")) {
+    throw refusal;
+  }
+  return refusal === undefined;
+}
+
+function logMessage(log: EventLog): LogMessage {
+  return {
+    log_id: derivedIdText(log.logId),
+    name: log.name,
+    namespace: log.namespace,
+    first_sequence: log.firstSequence,
+    last_sequence: log.lastSequence,
+    event_count: eventCountOf(log),
+    size_bytes: log.sizeBytes,
+    created_at: timestamp(log.createdAtMs),
+    created_by: log.createdBy,
+    settings: settingsMessage(log.settings),
+  };
+}
+
+function eventsMessage({ events, log }: EventMessage): EventsMessage {
+  return {
+    events: events.map(({ sequence, timestampMs, payload, idempotencyKey }: LogEvent) => ({
+      sequence,
+      timestamp: timestamp(timestampMs),
+      payload,
+      idempotency_key: idempotencyKey,
+    })),
+    last_sequence: log.lastSequence,
+  };
+}
+
+function timestamp(unixMs: number): string {
+  return new Date(unixMs).toISOString();
+}

@@ -1,0 +1,95 @@
+/** The rules of the fields of requests about event logs; see field-rules for how fields are refused. */
+
+import { encodeText, type LogSettings } from "../../state/index.ts";
+import { badField, requireSize } from "./field-rules.ts";
+import { regionIdField } from "./memory-field-rules.ts";
+
+/** Bytes of the name of a log, in UTF-8. */
+const NAME_BYTES_MAX = 256;
+/** Entries of a page, and how many there are unless the caller says. */
+const LIMIT_MAX = 1_000;
+const LIMIT_DEFAULT = 100;
+const WAIT_SECS_MAX = 60;
+/** A week; and ten years, which is as good as for ever. */
+const DUPLICATE_WINDOW_SECS_MAX = 604_800;
+const MAX_AGE_SECS_MAX = 315_360_000;
+
+/** The settings as clients name them, their bounds, and where they are stored. */
+const SETTINGS = [
+  { name: "queue.duplicate_window_secs", field: "duplicateWindowSecs", min: 0, max: DUPLICATE_WINDOW_SECS_MAX },
+  { name: "retention.max_age_secs", field: "retentionMaxAgeSecs", min: 1, max: MAX_AGE_SECS_MAX },
+  { name: "retention.max_bytes", field: "retentionMaxBytes", min: 1, max: Number.MAX_SAFE_INTEGER },
+] as const satisfies readonly { field: keyof LogSettings; [rest: string]: unknown }[];
+
+const NO_SETTINGS: LogSettings = { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: null };
+
+/** Settings as a client gives them: fields of a JSON object. */
+export type SettingsFields = ReadonlyMap<string, unknown>;
+
+/** The 16 bytes of the id of a log. */
+export function logIdField(logId: string): Uint8Array {
+  return regionIdField(logId, "log_id");
+}
+
+/** The name of a log, 1 to NAME_BYTES_MAX bytes in UTF-8. */
+export function logNameField(name: string): string {
+  if (name === "" || !name.isWellFormed()) {
+    throw badField("name", `must be text of 1 to ${NAME_BYTES_MAX} bytes in UTF-8`, NAME_BYTES_MAX);
+  }
+  requireSize("name", encodeText(name), NAME_BYTES_MAX);
+  return name;
+}
+
+/** The settings of a new log: what is not given is not set. Fields of other names are ignored. */
+export function newSettingsField(fields: SettingsFields | null): LogSettings {
+  return { ...NO_SETTINGS, ...(fields === null ? {} : settingsField(fields)) };
+}
+
+/** The settings that are to change, null = to be set no more. Fields of other names are ignored. */
+export function settingsField(fields: SettingsFields): Partial<LogSettings> {
+  const settings: { -readonly [Name in keyof LogSettings]?: number | null } = {};
+  for (const { name, field, min, max } of SETTINGS) {
+    const value = fields.get(name);
+    if (value === undefined) {
+      continue;
+    }
+    if (value !== null && !isWhole(value, min, max)) {
+      throw badField(`settings.${name}`, `must be null or a whole number from ${min} to ${max}`, max);
+    }
+    settings[field] = value;
+  }
+  return settings;
+}
+
+/** The settings as clients read them. */
+export function settingsMessage(settings: LogSettings): Record<string, number | null> {
+  return Object.fromEntries(SETTINGS.map(({ name, field }) => [name, settings[field]]));
+}
+
+/** Entries of a page. */
+export function limitField(limit: number | null): number {
+  if (limit !== null && !isWhole(limit, 1, LIMIT_MAX)) {
+    throw badField("limit", `must be a whole number from 1 to ${LIMIT_MAX}`, LIMIT_MAX);
+  }
+  return limit ?? LIMIT_DEFAULT;
+}
+
+/** The first sequence that is read; 0 is as good as 1. */
+export function fromSequenceField(sequence: number | null): number {
+  if (sequence !== null && !isWhole(sequence, 0, Number.MAX_SAFE_INTEGER)) {
+    throw badField("from_sequence", `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`);
+  }
+  return sequence ?? 1;
+}
+
+/** Seconds that a read waits for events if there are none. */
+export function waitSecsField(seconds: number | null): number {
+  if (seconds !== null && !isWhole(seconds, 0, WAIT_SECS_MAX)) {
+    throw badField("wait_secs", `must be a whole number from 0 to ${WAIT_SECS_MAX}`, WAIT_SECS_MAX);
+  }
+  return seconds ?? 0;
+}
+
+function isWhole(value: unknown, min: number, max: number): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
+}

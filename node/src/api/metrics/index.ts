@@ -1,0 +1,1 @@
+export { METRIC_LISTS, memberMetrics } from "./member-metrics.ts";

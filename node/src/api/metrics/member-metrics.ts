@@ -1,0 +1,51 @@
+/**
+ * All metrics of a member, by what they are about: what is served at /metrics and described in docs/metrics.md.
+ *
+ * To add one, add it to the list of its room; to add a list, add it here, with what it is read from.
+ */
+
+import { RAFT_METRICS, STATE_METRICS, STORAGE_METRICS } from "../../replica/index.ts";
+import {
+  HEALTH_METRICS,
+  type Metric,
+  type MetricDescription,
+  Metrics,
+  PROCESS_METRICS,
+} from "../../telemetry/index.ts";
+import { WATCH_METRICS } from "../../watch/index.ts";
+import { CALL_METRICS } from "../grpc/index.ts";
+import { REQUEST_METRICS } from "../http/index.ts";
+
+/** What the metrics of a list are read from. */
+type SourceOf<List> = List extends readonly Metric<infer Source>[] ? Source : never;
+
+const LISTS = {
+  process: PROCESS_METRICS,
+  health: HEALTH_METRICS,
+  raft: RAFT_METRICS,
+  storage: STORAGE_METRICS,
+  state: STATE_METRICS,
+  watch: WATCH_METRICS,
+  grpc: CALL_METRICS,
+  http: REQUEST_METRICS,
+} as const;
+
+export type MetricSources = { readonly [Name in keyof typeof LISTS]: SourceOf<(typeof LISTS)[Name]> };
+
+/** The lists by name, without what they are read from. */
+export const METRIC_LISTS: ReadonlyMap<string, readonly MetricDescription[]> = new Map(Object.entries(LISTS));
+
+/** All metrics of a member, read from these sources whenever somebody asks. */
+export function memberMetrics(sources: MetricSources, monotonicMs: () => number): Metrics {
+  const metrics = new Metrics(monotonicMs);
+  metrics.addProcess();
+  metrics.add(LISTS.process, sources.process);
+  metrics.add(LISTS.health, sources.health);
+  metrics.add(LISTS.raft, sources.raft);
+  metrics.add(LISTS.storage, sources.storage);
+  metrics.add(LISTS.state, sources.state);
+  metrics.add(LISTS.watch, sources.watch);
+  metrics.add(LISTS.grpc, sources.grpc);
+  metrics.add(LISTS.http, sources.http);
+  return metrics;
+}

@@ -1,0 +1,68 @@
+import { expect } from "chai";
+import { memberHealth } from "./member-health.ts";
+import type { Readiness } from "./replica/index.ts";
+
+const FINE: Readiness = { voter: null, leader: null, applied: null, disk: null };
+
+describe("the health of a member", () => {
+  let readiness: Readiness;
+  let loopLagMs: number;
+  let isStopping: boolean;
+  let isServed: boolean;
+
+  const replica = { status: () => ({ loopLagMs }), report: { readiness: () => readiness } };
+  const member = {
+    state: "MEMBER_REMOVED",
+    get replica() {
+      return isServed ? replica : null;
+    },
+  };
+  const health = memberHealth(member, () => isStopping);
+
+  beforeEach(() => {
+    readiness = FINE;
+    loopLagMs = 100;
+    isStopping = false;
+    isServed = true;
+  });
+
+  function failing(): Record<string, string> {
+    const checks = health.ready();
+    expect(checks.map(({ name }) => name)).to.deep.equal([
+      ...["voter", "leader", "applied", "disk", "event-loop", "draining"],
+    ]);
+    return Object.fromEntries(checks.filter(({ ok }) => !ok).map(({ name, reason }) => [name, reason]));
+  }
+
+  it("is ready while nothing keeps it from serving linearizable reads", () => {
+    expect(failing()).to.deep.equal({});
+  });
+
+  it("is not ready for each single reason, which it tells", () => {
+    for (const name of ["voter", "leader", "applied", "disk"] as const) {
+      readiness = { ...FINE, [name]: `about the ${name}` };
+      expect(failing()).to.deep.equal({ [name]: `about the ${name}` });
+    }
+    readiness = FINE;
+    loopLagMs = 101;
+    expect(failing()).to.deep.equal({ "event-loop": "the event loop was 101 ms late" });
+  });
+
+  it("S47: is not ready from the moment on at which it is to stop", () => {
+    isStopping = true;
+    expect(failing()).to.deep.equal({ draining: "the member is stopping" });
+  });
+
+  it("is not ready without data to serve", () => {
+    isServed = false;
+    const why = "the member is MEMBER_REMOVED";
+    expect(failing()).to.deep.equal({ voter: why, leader: why, applied: why, disk: why });
+  });
+
+  it("is live in all of these cases: a restart would make none of them better", () => {
+    isServed = false;
+    isStopping = true;
+    loopLagMs = 5_000;
+    expect(health.live()).to.deep.equal([{ name: "event-loop", ok: true, reason: "" }]);
+  });
+});

@@ -1,0 +1,44 @@
+/**
+ * Whether a member can be sent requests, and if not why: the checks behind /readyz, by name.
+ *
+ * Ready is a voter that can serve linearizable reads: it hears a leader, or leads with a majority, has applied what it
+ * must have applied, its disk is fit, its event loop turns in time, and it is not about to stop. Live is a process whose
+ * event loop turns at all, which whoever is answered knows.
+ */
+
+import type { Readiness } from "./replica/index.ts";
+import { Health, type Test } from "./telemetry/index.ts";
+
+/** A member whose event loop is this late, in milliseconds, is not ready. */
+const LOOP_LAG_MS_MAX = 100;
+
+interface CheckedMember {
+  readonly state: string;
+  /** Null while there is no data to serve. */
+  readonly replica: {
+    status(): { readonly loopLagMs: number };
+    readonly report: { readiness(): Readiness };
+  } | null;
+}
+
+export function memberHealth(member: CheckedMember, isStopping: () => boolean): Health {
+  const ofReplica = (problem: (readiness: Readiness) => string | null): Test => {
+    return () =>
+      member.replica === null ? `the member is ${member.state}` : problem(member.replica.report.readiness());
+  };
+  const loop = (): string | null => {
+    const lagMs = member.replica?.status().loopLagMs ?? 0;
+    return lagMs > LOOP_LAG_MS_MAX ? `the event loop was ${Math.round(lagMs)} ms late` : null;
+  };
+  return new Health(
+    new Map([["event-loop", () => null]]),
+    new Map([
+      ["voter", ofReplica(({ voter }) => voter)],
+      ["leader", ofReplica(({ leader }) => leader)],
+      ["applied", ofReplica(({ applied }) => applied)],
+      ["disk", ofReplica(({ disk }) => disk)],
+      ["event-loop", loop],
+      ["draining", () => (isStopping() ? "the member is stopping" : null)],
+    ]),
+  );
+}

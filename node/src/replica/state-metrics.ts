@@ -1,0 +1,57 @@
+/** Metrics of what clients keep in the cluster. Every member has applied the same, and tells the same numbers. */
+
+import { type Progress, readHistoryBounds } from "../state/index.ts";
+import { counter, gauge, histogram, LONG_BOUNDS, type Metric } from "../telemetry/index.ts";
+import type { Member } from "./member.ts";
+import { labelled, served } from "./raft-metrics.ts";
+
+export const STATE_METRICS: readonly Metric<Member>[] = [
+  ofProgress("quoin_state_revision", "Revision of the state: visible changes so far.", ({ revision }) => revision),
+  ofProgress("quoin_state_data_bytes", "Bytes that count into the quota of the cluster.", ({ dataBytes }) => dataBytes),
+  ofProgress("quoin_keys", "Keys in all namespaces.", ({ totals }) => totals.keys),
+  ofProgress("quoin_keys_expiring", "Keys with a time to live.", ({ expiringKeys }) => expiringKeys),
+  counter({
+    name: "quoin_key_changes_total",
+    help: "Changes of keys that were applied since the start: put, delete, expire.",
+    labels: ["kind"],
+    read: served(({ statistics }) => labelled(statistics.keyChanges)),
+  }),
+  ofProgress("quoin_replay_rows", "Stored answers, for requests that are sent again.", ({ replays }) => replays),
+  ofProgress("quoin_lock_holds", "Holds of locks and read-write locks.", ({ totals }) => totals.lockHolds),
+  ofProgress("quoin_lock_waits", "Requests that wait for a lock.", ({ totals }) => totals.lockWaits),
+  counter({
+    name: "quoin_lock_grants_total",
+    help: "Holds that began, or went on in another mode, since the start: normal, downgraded, upgraded.",
+    labels: ["reason"],
+    read: served(({ statistics }) => labelled(statistics.lockGrants)),
+  }),
+  counter({
+    name: "quoin_lock_releases_total",
+    help: "Holds that ended since the start: normal, expired, forced, upgraded.",
+    labels: ["reason"],
+    read: served(({ statistics }) => labelled(statistics.lockReleases)),
+  }),
+  histogram({
+    name: "quoin_lock_wait_duration_seconds",
+    help: "How long those waited who were granted a lock that they could not have at once, in cluster ticks.",
+    bounds: LONG_BOUNDS,
+    read: served(({ statistics }) => statistics.lockWaits),
+  }),
+  ofProgress("quoin_memory_regions", "Memory regions in all namespaces.", ({ totals }) => totals.memoryRegions),
+  ofProgress("quoin_memory_bytes", "Sizes of all memory regions together.", ({ totals }) => totals.memoryBytes),
+  gauge({
+    name: "quoin_history_bytes",
+    help: "Bytes of the changes that are kept for watches.",
+    read: served(({ state }) => readHistoryBounds(state).bytes),
+  }),
+  gauge({
+    name: "quoin_history_compact_revision",
+    help: "The first revision at which a watch can begin.",
+    read: served(({ state }) => readHistoryBounds(state).compactRevision),
+  }),
+];
+
+/** A number that is written with the state. */
+function ofProgress(name: string, help: string, read: (progress: Progress) => number): Metric<Member> {
+  return gauge({ name, help, read: served(({ report }) => read(report.progress)) });
+}

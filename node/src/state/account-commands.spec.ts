@@ -1,0 +1,184 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { createApiKey, createUser, requestOf, updateUser } from "../../test/index.ts";
+import { InvariantViolation } from "../raft/index.ts";
+import type { AccountClusterOperation, AccountOperation } from "./account-commands.ts";
+import { type Command, decodeCommand, encodeCommand, isGrowing } from "./command.ts";
+
+const text = fc.string({ unit: "grapheme", maxLength: 12 }).filter((value) => value.isWellFormed());
+const hash = fc.uint8Array({ minLength: 32, maxLength: 32 });
+const count = fc.maxSafeNat();
+const role = fc.constantFrom("viewer" as const, "member" as const, "admin" as const, "owner" as const);
+const namespaces = fc.array(fc.oneof(text, fc.constantFrom("*", "__proto__")), { maxLength: 3 });
+const request = fc.option(fc.record({ requestId: fc.uint8Array({ minLength: 16, maxLength: 16 }), payloadHash: hash }));
+
+const operation: fc.Arbitrary<AccountOperation> = fc.oneof(
+  fc.record({
+    kind: fc.constant("create-api-key" as const),
+    apiKeyId: text,
+    name: text,
+    prefix: text,
+    sha256: hash,
+    lifetimeMs: count,
+  }),
+  fc.record({ kind: fc.constant("revoke-api-key" as const), apiKeyId: text }),
+  fc.record({
+    kind: fc.constant("create-user" as const),
+    userId: text,
+    email: text,
+    role,
+    namespaces,
+    passwordHash: text,
+    tokenSha256: hash,
+    tokenLifetimeMs: count,
+  }),
+  fc.record({
+    kind: fc.constant("update-user" as const),
+    userId: text,
+    role: fc.option(role),
+    namespaces: fc.option(namespaces),
+    status: fc.option(fc.constantFrom("active" as const, "disabled" as const)),
+    passwordHash: fc.option(text),
+  }),
+  fc.record({ kind: fc.constant("delete-user" as const), userId: text }),
+);
+const clusterOperation: fc.Arbitrary<AccountClusterOperation> = fc.oneof(
+  fc.record({ kind: fc.constant("verify-user" as const), userId: text, tokenSha256: hash, passwordHash: text }),
+  fc.record({
+    kind: fc.constant("put-settings" as const),
+    values: fc.array(fc.record({ name: text, value: text }), { maxLength: 3 }),
+    ifRevision: count,
+    subject: text,
+    request,
+  }),
+  fc.record({
+    kind: fc.constant("rotate-signing-key" as const),
+    kid: text,
+    publicKey: hash,
+    privateKey: hash,
+    ifKid: text,
+    subject: text,
+    request,
+  }),
+  fc.constant({ kind: "drop-signing-keys" as const }),
+);
+const command: fc.Arbitrary<Command> = fc.oneof(
+  fc.record({ principal: fc.record({ subject: text, apiKeyId: text }), request: fc.constant(null), operation }),
+  clusterOperation.map((each) => ({ principal: null, request: null, operation: each })),
+);
+
+function byUser(each: AccountOperation): Command {
+  return { principal: { subject: "u", apiKeyId: "k" }, request: null, operation: each };
+}
+
+function byCluster(each: AccountClusterOperation): Command {
+  return { principal: null, request: null, operation: each };
+}
+
+/** What every command of a user begins with, between its kind and its operation. */
+const ASKED = "0000000175 000000016b";
+const TOKEN = "77".repeat(32);
+
+describe("commands about accounts", () => {
+  it("come back as written, of every kind", () => {
+    const kinds = new Set<string>();
+    fc.assert(
+      fc.property(command, (written) => {
+        kinds.add(written.operation.kind);
+        expect(decodeCommand(encodeCommand(written))).deep.equal(written);
+      }),
+      { numRuns: 500 },
+    );
+    expect(kinds.size).equal(9);
+  });
+
+  // What is in the logs of every member: a change here is a change of the storage format.
+  for (const [name, written, golden] of [
+    [
+      "create-api-key",
+      byUser({ ...createApiKey("a", 9), name: "n" }),
+      `013c ${ASKED} 0000000161 000000016e 0000000b716b5f3030303030303061 ${"01".repeat(32)} 0000000000000009`,
+    ],
+    ["revoke-api-key", byUser({ kind: "revoke-api-key", apiKeyId: "a" }), `013d ${ASKED} 0000000161`],
+    [
+      "create-user",
+      byUser(createUser("a", { email: "e", role: "admin", namespaces: ["x", "*"], passwordHash: "p" })),
+      `013e ${ASKED} 0000000161 0000000165 02 00000002 0000000178 000000012a 0000000170 ${TOKEN} 000000000000ea60`,
+    ],
+    ["update-user of nothing", byUser(updateUser("a")), `013f ${ASKED} 0000000161 00 00 00 00`],
+    [
+      "update-user of everything",
+      byUser(updateUser("a", { role: "owner", namespaces: ["*"], status: "disabled", passwordHash: "p" })),
+      `013f ${ASKED} 0000000161 01 03 01 00000001 000000012a 01 02 01 0000000170`,
+    ],
+    ["delete-user", byUser({ kind: "delete-user", userId: "a" }), `0140 ${ASKED} 0000000161`],
+    [
+      "verify-user",
+      byCluster({ kind: "verify-user", userId: "a", tokenSha256: new Uint8Array(32).fill(0x77), passwordHash: "p" }),
+      `0141 0000000161 ${TOKEN} 0000000170`,
+    ],
+    [
+      "put-settings",
+      byCluster({
+        ...{ kind: "put-settings", values: [{ name: "n", value: "v" }], ifRevision: 3, subject: "s" },
+        request: requestOf(1, 2),
+      }),
+      `0143 00000001 000000016e 0000000176 0000000000000003 0000000173 01 00000001${"00".repeat(12)}` +
+        `00000002${"00".repeat(28)}`,
+    ],
+    [
+      "rotate-signing-key",
+      byCluster({
+        ...{ kind: "rotate-signing-key", kid: "k", publicKey: new Uint8Array(32).fill(1) },
+        ...{ privateKey: new Uint8Array(32).fill(2), ifKid: "o", subject: "s", request: null },
+      }),
+      `0144 000000016b ${"01".repeat(32)} ${"02".repeat(32)} 000000016f 0000000173 00`,
+    ],
+    ["drop-signing-keys", byCluster({ kind: "drop-signing-keys" }), "0145"],
+  ] as const) {
+    it(`have these bytes: ${name}`, () => {
+      expect(encodeCommand(written).toHex()).equal(golden.replaceAll(" ", ""));
+    });
+  }
+
+  it("are refused after every truncation, and with a byte more", () => {
+    fc.assert(
+      fc.property(command, (written) => {
+        const encoded = encodeCommand(written);
+        for (let length = 0; length < encoded.length; length++) {
+          expect(() => decodeCommand(encoded.subarray(0, length))).to.throw(InvariantViolation);
+        }
+        expect(() => decodeCommand(Uint8Array.of(...encoded, 0))).to.throw(InvariantViolation);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it("with a changed byte are refused, or are another command with exactly these bytes", () => {
+    fc.assert(
+      fc.property(command, fc.nat(), fc.integer({ min: 1, max: 255 }), (written, at, change) => {
+        const damaged = encodeCommand(written);
+        damaged[at % damaged.length] = (damaged[at % damaged.length] as number) ^ change;
+        let decoded: Command;
+        try {
+          decoded = decodeCommand(damaged);
+        } catch (error) {
+          expect(error).instanceOf(InvariantViolation);
+          return;
+        }
+        expect(encodeCommand(decoded)).deep.equal(damaged);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("P45: that make accounts are refused on a full disk; those that end them or change them are not", () => {
+    const growing = [byUser(createApiKey("a")), byUser(createUser("a"))];
+    const others = [
+      ...[byUser({ kind: "revoke-api-key", apiKeyId: "a" }), byUser(updateUser("a"))],
+      ...[byUser({ kind: "delete-user", userId: "a" }), byCluster({ kind: "drop-signing-keys" })],
+    ];
+    expect(growing.map(isGrowing)).deep.equal([true, true]);
+    expect(others.map(isGrowing)).deep.equal([false, false, false, false]);
+  });
+});

@@ -1,0 +1,172 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { InvariantViolation } from "../raft/index.ts";
+import { COMMAND_BYTES_MAX, type Command, decodeCommand, encodeCommand, isGrowing } from "./command.ts";
+import { type AppendEvents, BATCH_EVENTS_MAX, type LogClusterOperation, type LogOperation } from "./log-commands.ts";
+
+const text = fc.string({ unit: "grapheme", maxLength: 12 }).filter((value) => value.isWellFormed());
+const nullable = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null });
+const count = fc.maxSafeNat();
+const logId = fc.uint8Array({ minLength: 16, maxLength: 16 });
+const settings = fc.record({
+  duplicateWindowSecs: nullable(count),
+  retentionMaxAgeSecs: nullable(count),
+  retentionMaxBytes: nullable(count),
+});
+const guard = fc.record({ lockName: text, fencingToken: count, rw: fc.boolean(), namespace: text });
+const append: fc.Arbitrary<AppendEvents> = fc
+  .tuple(
+    fc.record({
+      kind: fc.constant("append-events" as const),
+      logId,
+      payloads: fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 5 }),
+      isBatch: fc.boolean(),
+      idempotencyKey: nullable(text),
+      expectedSequence: fc.option(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), { nil: undefined }),
+    }),
+    fc.option(guard, { nil: undefined }),
+  )
+  .map(([bare, under]) => (under === undefined ? bare : { ...bare, guard: under }));
+const operation: fc.Arbitrary<LogOperation> = fc.oneof(
+  fc.record({ kind: fc.constant("create-log" as const), name: text, namespace: nullable(text), settings }),
+  fc.record({
+    kind: fc.constant("update-log-settings" as const),
+    logId,
+    changes: fc.record(
+      {
+        duplicateWindowSecs: nullable(count),
+        retentionMaxAgeSecs: nullable(count),
+        retentionMaxBytes: nullable(count),
+      },
+      { requiredKeys: [], noNullPrototype: true },
+    ),
+  }),
+  fc.record({ kind: fc.constant("delete-log" as const), logId }),
+  append,
+);
+const max = fc.integer({ min: 0, max: 2 ** 32 - 1 });
+const clusterOperation: fc.Arbitrary<LogClusterOperation> = fc.oneof(
+  fc.record({ kind: fc.constant("prune-duplicates" as const), countMax: max }),
+  fc.record({ kind: fc.constantFrom("apply-retention" as const, "erase-logs" as const), rowsMax: max }),
+);
+const command: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 4, arbitrary: operation.map(asked) },
+  { weight: 1, arbitrary: clusterOperation.map((by) => ({ principal: null, request: null, operation: by })) },
+);
+
+const PRINCIPAL = { subject: "u", apiKeyId: "k" };
+const LOG_ID = new Uint8Array(16).fill(0xee);
+const ID = "ee".repeat(16);
+const ASKED = "0000000175 000000016b";
+const NONE = "00 0000000000000000";
+const APPEND: AppendEvents = {
+  ...{ kind: "append-events", logId: LOG_ID, payloads: [Uint8Array.of(7)], isBatch: false },
+  ...{ idempotencyKey: null, expectedSequence: undefined },
+};
+
+function asked(one: LogOperation): Command {
+  return { principal: PRINCIPAL, request: null, operation: one };
+}
+
+describe("commands about event logs", () => {
+  it("come back as written, of every kind", () => {
+    const kinds = new Set<string>();
+    fc.assert(
+      fc.property(command, (written) => {
+        kinds.add(written.operation.kind);
+        expect(decodeCommand(encodeCommand(written))).to.deep.equal(written);
+      }),
+      { numRuns: 500 },
+    );
+    expect(kinds.size).to.equal(7);
+  });
+
+  for (const [name, written, golden] of [
+    [
+      "create-log",
+      {
+        ...{ kind: "create-log", name: "l", namespace: "ns" },
+        settings: { duplicateWindowSecs: 5, retentionMaxAgeSecs: null, retentionMaxBytes: 6 },
+      },
+      `0132 ${ASKED} 000000016c 01 000000026e73 01 0000000000000005 ${NONE} 01 0000000000000006`,
+    ],
+    [
+      "update-log-settings",
+      { kind: "update-log-settings", logId: LOG_ID, changes: { duplicateWindowSecs: null, retentionMaxBytes: 6 } },
+      `0133 ${ASKED} ${ID} 01 ${NONE} 00 ${NONE} 01 01 0000000000000006`,
+    ],
+    ["delete-log", { kind: "delete-log", logId: LOG_ID }, `0134 ${ASKED} ${ID}`],
+    ["append-events of one", APPEND, `0135 ${ASKED} ${ID} 00 00 00000000 00 0000000000000000 00 00000001 0000000107`],
+    [
+      "append-events of a batch",
+      {
+        ...{ ...APPEND, payloads: [new Uint8Array(0), Uint8Array.of(7)], isBatch: true, idempotencyKey: "b" },
+        ...{ expectedSequence: 2n ** 63n - 1n },
+        guard: { namespace: "ns", lockName: "l", fencingToken: 9, rw: true },
+      },
+      `0135 ${ASKED} ${ID} 01 01 0000000162 01 7fffffffffffffff 01 000000016c 0000000000000009 01 000000026e73 ` +
+        `00000002 00000000 0000000107`,
+    ],
+  ] satisfies [string, LogOperation, string][]) {
+    it(`have these bytes: ${name}`, () => {
+      expect(encodeCommand(asked(written)).toHex()).to.equal(golden.replaceAll(" ", ""));
+    });
+  }
+
+  it("S9: carry every expected sequence as it is", () => {
+    for (const expectedSequence of [0n, 1n, 2n ** 53n - 1n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 63n - 1n]) {
+      const written = asked({ ...APPEND, expectedSequence });
+      expect(decodeCommand(encodeCommand(written))).to.deep.equal(written);
+    }
+  });
+
+  it("are refused after every truncation, and with a byte more", () => {
+    fc.assert(
+      fc.property(command, (written) => {
+        const encoded = encodeCommand(written);
+        for (let length = 0; length < encoded.length; length++) {
+          expect(() => decodeCommand(encoded.subarray(0, length))).to.throw(InvariantViolation);
+        }
+        expect(() => decodeCommand(Uint8Array.of(...encoded, 0))).to.throw(InvariantViolation);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it("with a changed byte are refused, or are another command with exactly these bytes", () => {
+    fc.assert(
+      fc.property(command, fc.nat(), fc.integer({ min: 1, max: 255 }), (written, at, change) => {
+        const damaged = encodeCommand(written);
+        damaged[at % damaged.length] = (damaged[at % damaged.length] as number) ^ change;
+        let decoded: Command;
+        try {
+          decoded = decodeCommand(damaged);
+        } catch (error) {
+          expect(error).to.be.instanceOf(InvariantViolation);
+          return;
+        }
+        expect(encodeCommand(decoded)).to.deep.equal(damaged);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("hold the largest batch there may be: 10 MiB with its delimiters, and the longest key", () => {
+    const payloadBytes = 10 * 1024 * 1024;
+    const payloads = Array.from({ length: BATCH_EVENTS_MAX }, () => new Uint8Array(payloadBytes / BATCH_EVENTS_MAX));
+    const guarded = { namespace: "n".repeat(63), lockName: "l".repeat(256), fencingToken: 1, rw: true };
+    const batch = { ...APPEND, payloads, isBatch: true, idempotencyKey: "k".repeat(240), guard: guarded };
+    expect(encodeCommand(asked(batch)).length).to.be.lessThan(COMMAND_BYTES_MAX);
+  });
+
+  it("P45: are refused on a full disk if they make the state larger; deleting and limiting is not", () => {
+    const limits = { duplicateWindowSecs: null, retentionMaxAgeSecs: 1, retentionMaxBytes: 1 };
+    expect(isGrowing(asked(APPEND))).to.equal(true);
+    expect(isGrowing(asked({ kind: "create-log", name: "l", namespace: null, settings: limits }))).to.equal(true);
+    expect(isGrowing(asked({ kind: "update-log-settings", logId: LOG_ID, changes: limits }))).to.equal(false);
+    expect(isGrowing(asked({ kind: "delete-log", logId: LOG_ID }))).to.equal(false);
+    for (const kind of ["apply-retention", "erase-logs"] as const) {
+      expect(isGrowing({ principal: null, request: null, operation: { kind, rowsMax: 1 } })).to.equal(false);
+    }
+  });
+});

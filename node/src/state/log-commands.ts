@@ -1,0 +1,215 @@
+/** What clients ask for about event logs, as parts of commands, and the steps by which the cluster keeps them small. */
+
+import { invariant, readUint32, writeUint32 } from "../raft/index.ts";
+import { type Guard, readGuard, writeGuard } from "./guards.ts";
+import { type RecordReader, type RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
+
+/** Bytes of the id of a log, which is a UUID. */
+export const LOG_ID_BYTES = 16;
+/** Events of one batch. */
+export const BATCH_EVENTS_MAX = 10_000;
+
+export interface LogSettings {
+  /** Seconds for which the key of an event is remembered, 0 = not at all, null = as long as the cluster says. */
+  readonly duplicateWindowSecs: number | null;
+  /** Events older than this many seconds, and the oldest beyond so many bytes, are removed; null = none are. */
+  readonly retentionMaxAgeSecs: number | null;
+  readonly retentionMaxBytes: number | null;
+}
+
+export interface CreateLog {
+  readonly kind: "create-log";
+  readonly name: string;
+  /** Whoever may not touch it does not see the log; null = everybody sees it. */
+  readonly namespace: string | null;
+  readonly settings: LogSettings;
+}
+
+export interface UpdateLogSettings {
+  readonly kind: "update-log-settings";
+  readonly logId: Uint8Array;
+  /** What is absent stays as it is. */
+  readonly changes: Partial<LogSettings>;
+}
+
+export interface DeleteLog {
+  readonly kind: "delete-log";
+  readonly logId: Uint8Array;
+}
+
+/** The hold under which an append counts, and the namespace of its lock. */
+export interface LogGuard extends Guard {
+  readonly namespace: string;
+}
+
+export interface AppendEvents {
+  readonly kind: "append-events";
+  readonly logId: Uint8Array;
+  /** At least one; more than one, or a batch of one, has the keys `{idempotencyKey}:{position}`. */
+  readonly payloads: readonly Uint8Array[];
+  readonly isBatch: boolean;
+  /** Visible ASCII; null = these events are no duplicates of any. A batch has one. */
+  readonly idempotencyKey: string | null;
+  /**
+   * The last sequence that the log must have, 0 = nothing was ever appended, undefined = any. Up to 2^63 − 1, exactly: no
+   * log has a sequence above 2^53 − 1, so what is above matches none (S9).
+   */
+  readonly expectedSequence: bigint | undefined;
+  readonly guard?: LogGuard;
+}
+
+export type LogOperation = CreateLog | UpdateLogSettings | DeleteLog | AppendEvents;
+
+/** Forgets keys of events whose window has ended: looks at so many rows at most. */
+export interface PruneDuplicates {
+  readonly kind: "prune-duplicates";
+  readonly countMax: number;
+}
+
+/** Removes events that are too old, or too many for their log: at most so many rows. */
+export interface ApplyRetention {
+  readonly kind: "apply-retention";
+  readonly rowsMax: number;
+}
+
+/** Erases what deleted logs have left: at most so many rows. */
+export interface EraseLogs {
+  readonly kind: "erase-logs";
+  readonly rowsMax: number;
+}
+
+export type LogClusterOperation = PruneDuplicates | ApplyRetention | EraseLogs;
+
+export const LOG_KINDS = {
+  "create-log": 50,
+  "update-log-settings": 51,
+  "delete-log": 52,
+  "append-events": 53,
+} as const;
+
+const SETTINGS = ["duplicateWindowSecs", "retentionMaxAgeSecs", "retentionMaxBytes"] as const;
+const HALF_BITS = 32n;
+const HALF_MASK = 0xffff_ffffn;
+const SEQUENCE_BYTES = 8;
+
+export function writeLogOperation(writer: RecordWriter, operation: LogOperation): void {
+  switch (operation.kind) {
+    case "create-log":
+      writer
+        .text(operation.name)
+        .boolean(operation.namespace !== null)
+        .text(operation.namespace ?? "");
+      writeSettings(writer, operation.settings);
+      return;
+    case "update-log-settings":
+      writer.fixed(operation.logId, LOG_ID_BYTES);
+      for (const name of SETTINGS) {
+        const value = operation.changes[name];
+        writer.boolean(value !== undefined);
+        writeOptionalCount(writer, value ?? undefined);
+      }
+      return;
+    case "delete-log":
+      writer.fixed(operation.logId, LOG_ID_BYTES);
+      return;
+    case "append-events":
+      writeAppendEvents(writer, operation);
+      return;
+  }
+}
+
+/** The operation of this kind, or null for a kind that is none of logs. */
+export function readLogOperation(kind: number, reader: RecordReader): LogOperation | null {
+  switch (kind) {
+    case LOG_KINDS["create-log"]: {
+      const name = reader.text();
+      const hasNamespace = reader.boolean();
+      const namespace = reader.text();
+      invariant(hasNamespace || namespace === "", "fields that are absent are empty");
+      return { kind: "create-log", name, namespace: hasNamespace ? namespace : null, settings: readSettings(reader) };
+    }
+    case LOG_KINDS["update-log-settings"]:
+      return { kind: "update-log-settings", logId: reader.fixed(LOG_ID_BYTES), changes: readChanges(reader) };
+    case LOG_KINDS["delete-log"]:
+      return { kind: "delete-log", logId: reader.fixed(LOG_ID_BYTES) };
+    case LOG_KINDS["append-events"]:
+      return readAppendEvents(reader);
+    default:
+      return null;
+  }
+}
+
+export function writeSettings(writer: RecordWriter, settings: LogSettings): void {
+  for (const name of SETTINGS) {
+    writeOptionalCount(writer, settings[name] ?? undefined);
+  }
+}
+
+export function readSettings(reader: RecordReader): LogSettings {
+  return {
+    duplicateWindowSecs: readOptionalCount(reader) ?? null,
+    retentionMaxAgeSecs: readOptionalCount(reader) ?? null,
+    retentionMaxBytes: readOptionalCount(reader) ?? null,
+  };
+}
+
+function readChanges(reader: RecordReader): Partial<LogSettings> {
+  const changes: { -readonly [Name in keyof LogSettings]?: number | null } = {};
+  for (const name of SETTINGS) {
+    const isPresent = reader.boolean();
+    const value = readOptionalCount(reader) ?? null;
+    invariant(isPresent || value === null, "fields that are absent are empty");
+    if (isPresent) {
+      changes[name] = value;
+    }
+  }
+  return changes;
+}
+
+function writeAppendEvents(writer: RecordWriter, operation: AppendEvents): void {
+  const { logId, payloads, isBatch, idempotencyKey, expectedSequence, guard } = operation;
+  writer.fixed(logId, LOG_ID_BYTES).boolean(isBatch);
+  writer.boolean(idempotencyKey !== null).text(idempotencyKey ?? "");
+  writer.boolean(expectedSequence !== undefined).fixed(sequenceBytes(expectedSequence ?? 0n), SEQUENCE_BYTES);
+  writeGuard(writer, guard);
+  if (guard !== undefined) {
+    writer.text(guard.namespace);
+  }
+  writer.uint32(payloads.length);
+  for (const payload of payloads) {
+    writer.bytes(payload);
+  }
+}
+
+function readAppendEvents(reader: RecordReader): AppendEvents {
+  const logId = reader.fixed(LOG_ID_BYTES);
+  const isBatch = reader.boolean();
+  const hasKey = reader.boolean();
+  const key = reader.text();
+  invariant(hasKey || key === "", "fields that are absent are empty");
+  const isExpected = reader.boolean();
+  const sequence = sequenceOf(reader.fixed(SEQUENCE_BYTES));
+  invariant(isExpected || sequence === 0n, "fields that are absent are empty");
+  const { guard } = readGuard(reader);
+  const logGuard = guard === undefined ? {} : { guard: { ...guard, namespace: reader.text() } };
+  const payloads: Uint8Array[] = [];
+  for (let left = reader.uint32(); left > 0; left--) {
+    payloads.push(reader.bytes());
+  }
+  return {
+    ...{ kind: "append-events", logId, payloads, isBatch, idempotencyKey: hasKey ? key : null },
+    expectedSequence: isExpected ? sequence : undefined,
+    ...logGuard,
+  };
+}
+
+function sequenceBytes(sequence: bigint): Uint8Array {
+  const bytes = new Uint8Array(SEQUENCE_BYTES);
+  writeUint32(bytes, 0, Number(sequence >> HALF_BITS));
+  writeUint32(bytes, 4, Number(sequence & HALF_MASK));
+  return bytes;
+}
+
+function sequenceOf(bytes: Uint8Array): bigint {
+  return (BigInt(readUint32(bytes, 0)) << HALF_BITS) | BigInt(readUint32(bytes, 4));
+}

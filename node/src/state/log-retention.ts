@@ -1,0 +1,187 @@
+/**
+ * What logs lose: events that are too old or too many, and, of logs that were deleted, everything.
+ *
+ * A log with a limit has a timer for when its oldest event is to go. The leader proposes it when that is due, a bounded
+ * number of rows at a time (S44); apply decides by the tick of that entry, so an event is never removed early. What a log
+ * says of itself, its first sequence, its events and its bytes, is true after each step.
+ */
+
+import { invariant } from "../raft/index.ts";
+import type { ApplyContext } from "./apply-context.ts";
+import { eraseKeys } from "./duplicates.ts";
+import { type EventChunk, type EventLog, eventCountOf, readLog, scanChunks, writeChunk, writeLog } from "./log-rows.ts";
+import { RecordReader } from "./record.ts";
+import { eventRow, logErasureRow, retentionRow, tableRange } from "./rows.ts";
+import type { Row, StateReader } from "./store.ts";
+
+const MS_PER_SECOND = 1_000;
+const NO_BYTES = new Uint8Array(0);
+/** Where the number begins in the key of an erasure: behind the letter. */
+const NUMBER_OFFSET = 1;
+/** Bytes of rows that one step reads, the last row apart (S44). */
+const READ_BYTES_MAX = 8 * 1024 * 1024;
+
+/** The log with the timer that it is to have now, which is set in the place of the one that it had. */
+export function withRetentionTimer(context: ApplyContext, log: EventLog): EventLog {
+  const dueMs = dueMsOf(log, context.tickMs);
+  if (dueMs === log.retentionDueMs) {
+    return log;
+  }
+  const without = withoutRetentionTimer(context, log);
+  if (dueMs === 0) {
+    return without;
+  }
+  context.transaction.put(retentionRow(dueMs, log.number), log.logId);
+  context.countLogTimers(1);
+  return { ...without, retentionDueMs: dueMs };
+}
+
+export function withoutRetentionTimer(context: ApplyContext, log: EventLog): EventLog {
+  if (log.retentionDueMs === 0) {
+    return log;
+  }
+  context.transaction.delete(retentionRow(log.retentionDueMs, log.number));
+  context.countLogTimers(-1);
+  return { ...log, retentionDueMs: 0 };
+}
+
+/** Whether events are to be removed from any log before the tick. */
+export function hasDueRetention(reader: StateReader, tickMs: number): boolean {
+  return dueLogs(reader, tickMs, 1).length > 0;
+}
+
+/** Removes events of the logs whose timers are due, the earliest first: at most so many rows of events. */
+export function applyApplyRetention(context: ApplyContext, rowsMax: number): void {
+  const left = { rows: rowsMax, bytes: READ_BYTES_MAX };
+  for (const { value: logId } of dueLogs(context.transaction, context.tickMs, rowsMax)) {
+    const log = readLog(context.transaction, logId);
+    invariant(log !== undefined, "every retention timer belongs to a log");
+    writeLog(context, withRetentionTimer(context, trimmed(context, log, left)));
+    if (left.rows <= 0 || left.bytes <= 0) {
+      return;
+    }
+  }
+}
+
+/** A log that had events is deleted: its rows are to be erased. */
+export function beginErasure(context: ApplyContext, logNumber: number): void {
+  context.transaction.put(logErasureRow(logNumber), NO_BYTES);
+  context.countLogErasures(1);
+}
+
+/** Erases rows of logs that were deleted: at most so many. */
+export function applyEraseLogs(context: ApplyContext, rowsMax: number): void {
+  const { transaction } = context;
+  const { from, to } = tableRange("logErasure");
+  const erasures: Uint8Array[] = [];
+  if (rowsMax > 0) {
+    transaction.scan(from, to, ({ key }) => erasures.push(key) < rowsMax);
+  }
+  const left = { rows: rowsMax, bytes: READ_BYTES_MAX };
+  for (const key of erasures) {
+    const logNumber = new RecordReader(key.subarray(NUMBER_OFFSET)).uint53();
+    eraseEvents(context, logNumber, left);
+    left.rows -= eraseKeys(context, logNumber, left.rows);
+    if (left.rows <= 0 || left.bytes <= 0) {
+      // There may be more: the row stays until a step finds none.
+      return;
+    }
+    transaction.delete(key);
+    context.countLogErasures(-1);
+  }
+}
+
+interface Left {
+  rows: number;
+  bytes: number;
+}
+
+/** When the oldest event is to go, in cluster milliseconds: at once if the log is too large; 0 if it may stay for ever. */
+function dueMsOf(log: EventLog, tickMs: number): number {
+  const { retentionMaxAgeSecs, retentionMaxBytes } = log.settings;
+  if (eventCountOf(log) === 0) {
+    return 0;
+  }
+  const byAge = retentionMaxAgeSecs === null ? Infinity : log.oldestTickMs + retentionMaxAgeSecs * MS_PER_SECOND;
+  const isTooLarge = retentionMaxBytes !== null && log.sizeBytes > retentionMaxBytes;
+  // A timer that is set already stays: else a log that always grows would never be due.
+  const bySize = isTooLarge ? Math.min(Math.max(tickMs, 1), log.retentionDueMs || Infinity) : Infinity;
+  const dueMs = Math.min(byAge, bySize);
+  return dueMs === Infinity ? 0 : dueMs;
+}
+
+/** The log without the events that are to go, of which so many rows at most are removed. */
+function trimmed(context: ApplyContext, log: EventLog, left: Left): EventLog {
+  const { transaction, tickMs } = context;
+  const { retentionMaxAgeSecs, retentionMaxBytes } = log.settings;
+  const ageMs = retentionMaxAgeSecs === null ? Infinity : retentionMaxAgeSecs * MS_PER_SECOND;
+  const sizeMax = retentionMaxBytes ?? Infinity;
+  const gone: { readonly key: Uint8Array; readonly rowBytes: number }[] = [];
+  let { firstSequence, sizeBytes, oldestTickMs } = log;
+  const rest: EventChunk[] = [];
+  scanChunks(transaction, log.number, firstSequence, (chunk, key, rowBytes) => {
+    oldestTickMs = chunk.tickMs;
+    if (left.rows <= 0 || left.bytes <= 0) {
+      return false;
+    }
+    const isTooOld = tickMs > chunk.tickMs + ageMs;
+    let removed = 0;
+    while (removed < chunk.payloads.length && (isTooOld || sizeBytes > sizeMax)) {
+      sizeBytes -= (chunk.payloads[removed] as Uint8Array).length;
+      removed++;
+    }
+    if (removed === 0) {
+      return false;
+    }
+    gone.push({ key, rowBytes });
+    firstSequence += removed;
+    left.rows--;
+    left.bytes -= rowBytes;
+    if (removed < chunk.payloads.length) {
+      rest.push(withoutFirst(chunk, removed));
+      return false;
+    }
+    return true;
+  });
+  for (const { key, rowBytes } of gone) {
+    transaction.delete(key);
+    context.countEventBytes(-rowBytes);
+  }
+  for (const chunk of rest) {
+    writeChunk(context, log, chunk);
+  }
+  return { ...log, firstSequence, sizeBytes, oldestTickMs: firstSequence > log.lastSequence ? 0 : oldestTickMs };
+}
+
+function withoutFirst(chunk: EventChunk, count: number): EventChunk {
+  return {
+    ...chunk,
+    firstSequence: chunk.firstSequence + count,
+    positions: chunk.positions?.slice(count) ?? null,
+    payloads: chunk.payloads.slice(count),
+  };
+}
+
+function eraseEvents(context: ApplyContext, logNumber: number, left: Left): void {
+  const gone: Uint8Array[] = [];
+  context.transaction.scan(eventRow(logNumber, 0), eventRow(logNumber + 1, 0), ({ key, value }) => {
+    const rowBytes = key.length + value.length;
+    gone.push(key);
+    context.countEventBytes(-rowBytes);
+    left.rows--;
+    left.bytes -= rowBytes;
+    return left.rows > 0 && left.bytes > 0;
+  });
+  for (const key of gone) {
+    context.transaction.delete(key);
+  }
+}
+
+/** Timers that are due before the tick, the earliest first. */
+function dueLogs(reader: StateReader, tickMs: number, countMax: number): Row[] {
+  const timers: Row[] = [];
+  if (countMax > 0) {
+    reader.scan(tableRange("retention").from, retentionRow(tickMs, 0), (row) => timers.push(row) < countMax);
+  }
+  return timers;
+}

@@ -1,0 +1,221 @@
+/**
+ * Users: how they come, change, and go, and what nobody may do to another.
+ *
+ * Nobody gives, changes or takes away a role or a namespace that they do not hold themselves, and there is always an
+ * active user of the role owner. Both are judged here, by the records as they are when the entry is applied.
+ */
+
+import type { CreateUser, DeleteUser, UpdateUser, VerifyUser } from "./account-commands.ts";
+import type { ApplyContext } from "./apply-context.ts";
+import type { Principal } from "./command.ts";
+import { CoordinationError } from "./coordination-error.ts";
+import {
+  apiKeysOf,
+  countUsers,
+  hasOtherActiveOwner,
+  includesNamespace,
+  includesRole,
+  readUser,
+  readUserByEmail,
+  removeApiKey,
+  removeUser,
+  SHA256_BYTES,
+  type User,
+  writeUser,
+} from "./principals.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+import { userRow, verificationRow } from "./rows.ts";
+import type { StateReader } from "./store.ts";
+import { compareBytes } from "./transaction.ts";
+
+/** A user came, changed, or was verified. */
+export interface UserResult {
+  readonly kind: "create-user" | "update-user" | "verify-user";
+  readonly user: User;
+  readonly revision: number;
+}
+
+export interface DeleteUserResult {
+  readonly kind: "delete-user";
+  readonly userId: string;
+  readonly revision: number;
+}
+
+/** What a user is asked for, to show that mail to the address reaches them. */
+export interface Verification {
+  readonly tokenSha256: Uint8Array;
+  /** Wall clock in milliseconds. */
+  readonly expiresAtMs: number;
+}
+
+/** Users of a cluster. */
+const USERS_MAX = 100_000;
+const OWNER_NAMESPACES: readonly string[] = ["*"];
+
+/** The verification that the user is asked for, as long as it was not given; it may have expired. */
+export function readVerification(reader: StateReader, userId: string): Verification | undefined {
+  const bytes = reader.get(verificationRow(userId));
+  if (bytes === undefined) {
+    return undefined;
+  }
+  const fields = new RecordReader(bytes);
+  const verification = { tokenSha256: fields.fixed(SHA256_BYTES), expiresAtMs: fields.uint53() };
+  fields.end();
+  return verification;
+}
+
+/** Raises USER_EXISTS, ACCESS_DENIED, NAMESPACE_DENIED, BAD_FIELD and QUOTA. */
+export function applyCreateUser(context: ApplyContext, principal: Principal, command: CreateUser): UserResult {
+  const { transaction, wallMs } = context;
+  const { userId, email, role, namespaces, passwordHash } = command;
+  requireGiven(requireActor(transaction, principal), role, namespaces);
+  requireOwnerNamespaces(role, namespaces);
+  if (readUserByEmail(transaction, email) !== undefined) {
+    throw new CoordinationError("USER_EXISTS", "a user with this e-mail address exists already");
+  }
+  if (transaction.get(userRow(userId)) !== undefined) {
+    throw new CoordinationError("USER_EXISTS", "a user with this id exists already");
+  }
+  if (countUsers(transaction) >= USERS_MAX) {
+    throw new CoordinationError("QUOTA", `a cluster has at most ${USERS_MAX} users`);
+  }
+  const user: User = { userId, email, role, namespaces, status: "unverified", passwordHash, createdAtMs: wallMs };
+  writeUser(transaction, user);
+  const expiresAtMs = wallMs + command.tokenLifetimeMs;
+  const row = new RecordWriter().fixed(command.tokenSha256, SHA256_BYTES).uint53(expiresAtMs).finish();
+  transaction.put(verificationRow(userId), row);
+  return { kind: "create-user", user, revision: context.revision };
+}
+
+/** Raises USER_NOT_FOUND, ACCESS_DENIED, NAMESPACE_DENIED, BAD_FIELD and LAST_OWNER. */
+export function applyUpdateUser(context: ApplyContext, principal: Principal, command: UpdateUser): UserResult {
+  const { transaction } = context;
+  const before = requireUser(transaction, command.userId);
+  const role = command.role ?? before.role;
+  const becomesOwner = role === "owner" && before.role !== "owner";
+  const namespaces = command.namespaces ?? (becomesOwner ? OWNER_NAMESPACES : before.namespaces);
+  const user: User = {
+    ...before,
+    role,
+    namespaces,
+    status: command.status ?? before.status,
+    passwordHash: command.passwordHash ?? before.passwordHash,
+  };
+  requireMayChange(requireActor(transaction, principal), before, user);
+  requireOwnerNamespaces(role, namespaces);
+  if (before.status === "unverified" && user.status !== "unverified") {
+    throw badField("status", "can change only after the e-mail address was verified");
+  }
+  requireOwnerLeft(transaction, before, user);
+  writeUser(transaction, user);
+  return { kind: "update-user", user, revision: context.revision };
+}
+
+/** The user goes, and the API keys with it. Raises USER_NOT_FOUND, ACCESS_DENIED and LAST_OWNER. */
+export function applyDeleteUser(context: ApplyContext, principal: Principal, { userId }: DeleteUser): DeleteUserResult {
+  const { transaction } = context;
+  const user = requireUser(transaction, userId);
+  requireHolds(requireActor(transaction, principal), user);
+  requireOwnerLeft(transaction, user, null);
+  for (const apiKey of apiKeysOf(transaction, userId)) {
+    removeApiKey(transaction, apiKey);
+  }
+  removeUser(transaction, user);
+  return { kind: "delete-user", userId, revision: context.revision };
+}
+
+/**
+ * The user's address is theirs: an unverified user becomes active. The token is good once. Raises BAD_FIELD, alike for
+ * every token that is not good, and for a missing password where none is set.
+ */
+export function applyVerifyUser(context: ApplyContext, command: VerifyUser): UserResult {
+  const { transaction, wallMs } = context;
+  const { userId, tokenSha256, passwordHash } = command;
+  const before = readUser(transaction, userId);
+  const verification = readVerification(transaction, userId);
+  const isGood =
+    verification !== undefined &&
+    verification.expiresAtMs > wallMs &&
+    compareBytes(verification.tokenSha256, tokenSha256) === 0;
+  if (before === undefined || before.status !== "unverified" || !isGood) {
+    throw badField("token", "is unknown, used or expired");
+  }
+  if (passwordHash === "" && before.passwordHash === "") {
+    throw badField("password", "is required, because none is set");
+  }
+  transaction.delete(verificationRow(userId));
+  const user: User = { ...before, status: "active", passwordHash: passwordHash || before.passwordHash };
+  writeUser(transaction, user);
+  return { kind: "verify-user", user, revision: context.revision };
+}
+
+/** Who asks; the check before every command has found the record. */
+function requireActor(reader: StateReader, { subject }: Principal): User {
+  return requireUser(reader, subject);
+}
+
+function requireUser(reader: StateReader, userId: string): User {
+  const user = readUser(reader, userId);
+  if (user === undefined) {
+    throw new CoordinationError("USER_NOT_FOUND", "there is no user with this id");
+  }
+  return user;
+}
+
+/** The actor holds the role, and each of the namespaces that they name. */
+function requireGiven(actor: User, role: User["role"], namespaces: readonly string[]): void {
+  requireRole(actor, role);
+  for (const namespace of namespaces) {
+    if (!includesNamespace(actor.namespaces, namespace)) {
+      throw new CoordinationError("NAMESPACE_DENIED", "you cannot give or take a namespace that you do not hold");
+    }
+  }
+}
+
+/**
+ * Whoever changes the role, the status or the password gives or takes everything that the user has before or after;
+ * whoever changes only the namespaces, those that come or go.
+ */
+function requireMayChange(actor: User, before: User, after: User): void {
+  requireRole(actor, before.role);
+  const added = after.namespaces.filter((namespace) => !before.namespaces.includes(namespace));
+  const removed = before.namespaces.filter((namespace) => !after.namespaces.includes(namespace));
+  requireGiven(actor, after.role, [...added, ...removed]);
+  const { role, status, passwordHash } = before;
+  if (after.role !== role || after.status !== status || after.passwordHash !== passwordHash) {
+    requireHolds(actor, before);
+  }
+}
+
+/** The actor holds the user's role and all of the namespaces. */
+function requireHolds(actor: User, user: User): void {
+  requireRole(actor, user.role);
+  if (!user.namespaces.every((namespace) => includesNamespace(actor.namespaces, namespace))) {
+    throw new CoordinationError("ACCESS_DENIED", "the user holds a namespace that you do not hold");
+  }
+}
+
+function requireRole(actor: User, role: User["role"]): void {
+  if (!includesRole(actor.role, role)) {
+    throw new CoordinationError("ACCESS_DENIED", `your role "${actor.role}" does not include the role "${role}"`);
+  }
+}
+
+/** Owners have all namespaces, whatever they are called. */
+function requireOwnerNamespaces(role: User["role"], namespaces: readonly string[]): void {
+  if (role === "owner" && (namespaces.length !== 1 || namespaces[0] !== OWNER_NAMESPACES[0])) {
+    throw badField("namespaces", 'must be ["*"] for the role owner');
+  }
+}
+
+/** @param after the user as it is to be, null = gone. */
+function requireOwnerLeft(reader: StateReader, before: User, after: User | null): void {
+  const isActiveOwner = (user: User | null) => user?.role === "owner" && user.status === "active";
+  if (isActiveOwner(before) && !isActiveOwner(after) && !hasOtherActiveOwner(reader, before.userId)) {
+    throw new CoordinationError("LAST_OWNER", "the last active owner can be neither demoted, disabled nor deleted");
+  }
+}
+
+function badField(field: string, problem: string): CoordinationError {
+  return new CoordinationError("BAD_FIELD", `${field} ${problem}`, { details: new Map([["field", field]]) });
+}

@@ -1,0 +1,33 @@
+/** Metrics of the process of a member: what it is, and how it gets along. */
+
+import { SHORT_BOUNDS } from "./durations.ts";
+import type { EventLoopDelay } from "./event-loop-delay.ts";
+import { gauge, histogram, type Metric } from "./metric.ts";
+
+const MS_PER_SECOND = 1000;
+
+export interface MeasuredProcess {
+  /** Of the program. */
+  readonly version: string;
+  readonly eventLoopDelay: EventLoopDelay;
+}
+
+export const PROCESS_METRICS: readonly Metric<MeasuredProcess>[] = [
+  gauge({
+    name: "quoin_build_info",
+    help: "The versions of the program and of its runtime; always 1.",
+    labels: ["version", "node_version"],
+    read: ({ version }) => [[[version, process.versions.node], 1]],
+  }),
+  histogram({
+    name: "quoin_event_loop_delay_seconds",
+    help: "How late the event loop was, looked at every 20 ms.",
+    bounds: SHORT_BOUNDS,
+    read: ({ eventLoopDelay }) => eventLoopDelay.delays,
+  }),
+  gauge({
+    name: "quoin_event_loop_delay_max_seconds",
+    help: "Largest delay of the event loop since this was asked for last, by whomever.",
+    read: ({ eventLoopDelay }) => eventLoopDelay.takeLargestMs() / MS_PER_SECOND,
+  }),
+];

@@ -1,0 +1,100 @@
+/**
+ * An event log in an AppliedLog: appended to as clients do it, with what became of each append in a word, and kept small
+ * as the leader does it.
+ */
+
+import {
+  type AppendEvents,
+  CoordinationError,
+  DEFAULT_STATE_LIMITS,
+  describeLog,
+  type EventLog,
+  hasDueDuplicates,
+  hasDueRetention,
+  type LogEvent,
+  type LogSettings,
+  type Outcome,
+  type Principal,
+  readEvents,
+} from "../src/state/index.ts";
+import { AppliedLog, OWNER } from "./applied-log.ts";
+
+/** Nothing is set: the cluster's window, and no limits. */
+export const NO_SETTINGS: LogSettings = {
+  duplicateWindowSecs: null,
+  retentionMaxAgeSecs: null,
+  retentionMaxBytes: null,
+};
+const ALL = { eventsMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER };
+
+/** What became of an append, in words: the sequences of its events, or the reason of the refusal. */
+export function appended({ answer, replayed }: Outcome): string {
+  if (answer instanceof CoordinationError) {
+    return answer.reason;
+  }
+  if (answer.kind !== "append-events") {
+    return answer.kind;
+  }
+  return `${replayed === "yes" ? "again " : ""}${answer.sequences.join(" ")}`;
+}
+
+export class AppliedEventLog {
+  readonly log: AppliedLog;
+  readonly logId: Uint8Array;
+
+  constructor(
+    settings: Partial<LogSettings> = {},
+    { log = new AppliedLog(DEFAULT_STATE_LIMITS), name = "events", namespace = null as string | null } = {},
+  ) {
+    this.log = log;
+    const { logId } = log.httpResult<"create-log">({
+      ...{ kind: "create-log", name, namespace, settings: { ...NO_SETTINGS, ...settings } },
+    }).log;
+    this.logId = logId;
+  }
+
+  operation(payloads: readonly string[], changes: Partial<AppendEvents> = {}): AppendEvents {
+    return {
+      ...{ kind: "append-events", logId: this.logId, payloads: payloads.map((payload) => Buffer.from(payload)) },
+      ...{ isBatch: false, idempotencyKey: null, expectedSequence: undefined, ...changes },
+    };
+  }
+
+  append(payload: string, changes: Partial<AppendEvents> = {}, principal: Principal = OWNER): string {
+    return appended(this.log.executeHttp(this.operation([payload], changes), principal));
+  }
+
+  appendBatch(base: string, payloads: readonly string[], changes: Partial<AppendEvents> = {}): string {
+    return appended(
+      this.log.executeHttp(this.operation(payloads, { isBatch: true, idempotencyKey: base, ...changes })),
+    );
+  }
+
+  change(changes: Partial<LogSettings>): void {
+    this.log.httpResult<"update-log-settings">({ kind: "update-log-settings", logId: this.logId, changes });
+  }
+
+  /** Lets time pass, and does what a leader does when something has run out. */
+  pass(milliseconds: number): void {
+    this.log.tickMs += milliseconds;
+    while (hasDueDuplicates(this.log.store, this.log.tickMs)) {
+      this.log.lead({ kind: "prune-duplicates", countMax: 3 });
+    }
+    while (hasDueRetention(this.log.store, this.log.tickMs)) {
+      this.log.lead({ kind: "apply-retention", rowsMax: 3 });
+    }
+  }
+
+  get stored(): EventLog {
+    return describeLog(this.log.store, this.logId);
+  }
+
+  get events(): readonly LogEvent[] {
+    return readEvents(this.log.store, this.stored, 0, ALL);
+  }
+
+  /** The events that are kept, as `sequence payload`. */
+  get texts(): string[] {
+    return this.events.map(({ sequence, payload }) => `${sequence} ${Buffer.from(payload).toString()}`);
+  }
+}

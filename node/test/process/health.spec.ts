@@ -1,0 +1,76 @@
+/** What /livez and /readyz say about real members when something is wrong. */
+
+import { expect } from "chai";
+import { type ClusterMember, ClusterUnderTest, until } from "../harness/index.ts";
+
+describe("the health of real members", function () {
+  this.timeout(120_000);
+  let cluster: ClusterUnderTest;
+
+  beforeEach(async () => {
+    cluster = await ClusterUnderTest.start(3);
+  });
+
+  afterEach(() => cluster.dispose());
+
+  async function ask(member: ClusterMember, path: string, port = member.ports.health) {
+    const response = await fetch(`http://${member.host}:${port}${path}`);
+    return { status: response.status, text: await response.text() };
+  }
+
+  /** Waits until a check fails, and returns its line; everything says 503 then but /livez. */
+  async function failureOf(member: ClusterMember, check: string): Promise<string> {
+    const line = await until(`${check} to fail`, async () => {
+      const { text } = await ask(member, "/readyz?verbose");
+      return text.split("\n").find((each) => each.startsWith(`[-]${check} `));
+    });
+    for (const path of ["/readyz", "/healthz", "/healthz?verbose"]) {
+      expect((await ask(member, path)).status, path).to.equal(503);
+    }
+    expect((await ask(member, "/readyz", member.ports.http)).status).to.equal(503);
+    expect(await ask(member, "/livez")).to.deep.equal({ status: 200, text: "ok\n" });
+    const metrics = (await ask(member, "/metrics")).text;
+    expect(metrics).to.include(`quoin_ready_check{check="${check}"} 0\n`);
+    return line;
+  }
+
+  it("lists each check by name, on the health port and on the HTTP port", async () => {
+    const [member] = cluster.members as [ClusterMember];
+    const all = ["voter", "leader", "applied", "disk", "event-loop", "draining"];
+    for (const port of [member.ports.health, member.ports.http]) {
+      const text = all.map((name) => `[+]${name} ok\n`).join("");
+      expect(await ask(member, "/readyz?verbose", port)).to.deep.equal({ status: 200, text });
+      expect(await ask(member, "/healthz", port)).to.deep.equal({ status: 200, text: "ok\n" });
+      expect(await ask(member, "/livez?verbose", port)).to.deep.equal({ status: 200, text: "[+]event-loop ok\n" });
+    }
+  });
+
+  it("fails for want of a leader where a majority is gone, and passes when it is back", async () => {
+    const [left, ...others] = cluster.members as [ClusterMember, ClusterMember, ClusterMember];
+    for (const other of others) {
+      other.pause();
+    }
+    expect(await failureOf(left, "leader")).to.match(
+      /^\[-\]leader failed: (no leader is known|.+ was heard \d+ ms ago)/,
+    );
+    for (const other of others) {
+      other.resume();
+    }
+    await cluster.untilReady();
+  });
+
+  it("fails for a member that has no vote, as long as it has none", async () => {
+    await cluster.add("q-3");
+    const learner = cluster.member("q-3");
+    expect(await failureOf(learner, "voter")).to.equal("[-]voter failed: this member has no vote");
+    await cluster.promote("q-3");
+    await learner.untilReady();
+  });
+
+  it("fails for a member whose process waits for a slot", async () => {
+    const empty = await cluster.prepare("q-4");
+    empty.start();
+    await empty.untilState("EMPTY");
+    expect(await failureOf(empty, "voter")).to.equal("[-]voter failed: the member is EMPTY");
+  });
+});

@@ -9,6 +9,8 @@ export { type LoginOutcome, Logins } from "./login.ts";
 export { type Listing, openPageToken, sealPageToken } from "./page-token.ts";
 export { hashPassword, requirePassword } from "./password.ts";
 export type { ReplicatedState } from "./replicated-state.ts";
+export { type LeadingMember, SigningKeyCare } from "./signing-key-care.ts";
 export { generateSigningKey } from "./signing-ring.ts";
 export type { IssuedToken } from "./token-issuer.ts";
+export { type ReadArea, type ReportDone, UseReports } from "./use-reports.ts";
 export { createVerificationToken, openVerification, VERIFICATION_LIFETIME_MS } from "./verification.ts";

@@ -49,6 +49,8 @@ export interface PublicServerOptions {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly logger: ErrorLog;
+  /** Told of every read that was answered, for the usage. */
+  readonly onRead?: ConstructorParameters<typeof Executor>[1];
 }
 
 const SERVICES: readonly ServiceName[] = [
@@ -65,7 +67,7 @@ export class PublicServer {
   readonly #health: HealthService;
   readonly #watches: WatchHub;
 
-  constructor({ member, access, clock, scheduler, logger }: PublicServerOptions) {
+  constructor({ member, access, clock, scheduler, logger, onRead }: PublicServerOptions) {
     const port: PortContext<Caller> = {
       access: new PublicAccess(access, member),
       requestId: "required",
@@ -74,7 +76,7 @@ export class PublicServer {
       leaderEndpoint: () => leaderEndpoint(member),
     };
     this.#server = new GrpcServer(port.leaderEndpoint);
-    const executor = new Executor(member);
+    const executor = new Executor(member, onRead);
     this.#server.addService(serviceDefinitions.KeyValueService, keyValueService(port, new KeyValueMethods(executor)));
     this.#server.addService(serviceDefinitions.LockService, lockService(port, new LockMethods(executor)));
     this.#server.addService(serviceDefinitions.MemoryService, memoryService(port, new MemoryMethods(executor)));

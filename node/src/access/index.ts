@@ -11,6 +11,8 @@ export { hashPassword, requirePassword } from "./password.ts";
 export { RateLimiter, retryAfterMs } from "./rate-limiter.ts";
 export { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./rate-limits.ts";
 export type { ReplicatedState } from "./replicated-state.ts";
+export { type LeadingMember, SigningKeyCare } from "./signing-key-care.ts";
 export { generateSigningKey } from "./signing-ring.ts";
 export type { IssuedToken } from "./token-issuer.ts";
+export { type ReadArea, type ReportDone, UseReports } from "./use-reports.ts";
 export { createVerificationToken, openVerification, VERIFICATION_LIFETIME_MS } from "./verification.ts";

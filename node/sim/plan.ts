@@ -201,6 +201,8 @@ const PRESENCE = 0.6;
 const LOCKS_PRESENCE = 0.5;
 /** And memory regions in this one. */
 const MEMORY_PRESENCE = 0.4;
+/** So many times as fast snapshots with regions are sent. */
+const REGIONS_SENT_FASTER = 10;
 /** And watchers of keys in this one. */
 const WATCHES_PRESENCE = 0.5;
 /** And of locks, where there are locks and watchers of keys, in this one of those. */
@@ -231,7 +233,9 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
   const isSlow = !isSteady && random.chance(0.3);
   const lockPlan = drawLocks(locks);
   const watchPlan = drawWatches(watches, lockPlan === null ? null : streams["lock-watches"]);
-  const limits = withHistory(drawLimits(random, isSmall), watchPlan === null ? null : watches);
+  const memoryPlan = drawMemory(memory);
+  const drawn = withHistory(drawLimits(random, isSmall), watchPlan === null ? null : watches);
+  const limits = memoryPlan === null ? drawn : withRegions(drawn);
   // Where the log is not kept for those who need it, or each message takes an entry, clients that go on are too fast.
   const isKept = limits.compaction.neededBytes === DEFAULT_REPLICA_LIMITS.compaction.neededBytes;
   return {
@@ -261,7 +265,7 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
     ttlShare: random.pick([0, 0.1, 0.5]) ?? 0,
     limits,
     locks: lockPlan,
-    memory: drawMemory(memory),
+    memory: memoryPlan,
     watches: watchPlan,
     logs: drawLogs(logs),
   };
@@ -309,6 +313,13 @@ function withHistory(limits: ReplicaLimits, random: RandomStream | null): Replic
     state: { ...limits.state, history },
     maintenance: { ...limits.maintenance, history, ...trims },
   };
+}
+
+/** Regions make states large: those are sent faster, so that several members, one after the other, catch up in time. */
+function withRegions(limits: ReplicaLimits): ReplicaLimits {
+  const { snapshots } = limits;
+  const bytesPerSecond = snapshots.bytesPerSecond * REGIONS_SENT_FASTER;
+  return { ...limits, snapshots: { ...snapshots, bytesPerSecond } };
 }
 
 function drawMemory(random: RandomStream): MemoryPlan | null {

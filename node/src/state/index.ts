@@ -105,7 +105,7 @@ export { type Progress, readProgress } from "./progress.ts";
 export { decodeText, encodeText } from "./record.ts";
 export { hasEndedReplays, storedOutcome } from "./replays.ts";
 export { isHotRow, PROGRESS_ROW } from "./rows.ts";
-export { type PutSettingsResult, readSettings, settingOf } from "./settings.ts";
+export { type PutSettingsResult, rateLimitOf, readSettings, settingOf } from "./settings.ts";
 export {
   type RotateSigningKeyResult,
   readPageTokenKey,

@@ -4,7 +4,15 @@
 
 import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
-import { Access, ReplicatedRateLimits, VerificationMail } from "./access/index.ts";
+import {
+  Access,
+  type LeadingMember,
+  ReplicatedRateLimits,
+  type ReportDone,
+  SigningKeyCare,
+  UseReports,
+  VerificationMail,
+} from "./access/index.ts";
 import { AdminServer, CallObserver, PublicServer } from "./api/grpc/index.ts";
 import {
   accountRoutes,
@@ -30,7 +38,7 @@ import {
   systemClock,
   systemScheduler,
 } from "./replica/index.ts";
-import { CoordinationError } from "./state/index.ts";
+import { CoordinationError, type ReportedUse } from "./state/index.ts";
 import { measureDisk } from "./storage/index.ts";
 import { BEAT_INTERVAL_MS, createLogger, EventLoopDelay, type Logger, RequestLog } from "./telemetry/index.ts";
 
@@ -40,6 +48,13 @@ const DRAIN_MS = 10_000;
 const HAND_OVER_MS = 5_000;
 /** How often health is looked at for the gRPC health service, in milliseconds. */
 const HEALTH_INTERVAL_MS = 50;
+
+/** How often uses are looked at that may be due to be reported, in milliseconds. */
+const USE_INTERVAL_MS = 1_000;
+/** How often the leader looks at the keys that sign tokens, in milliseconds. */
+const SIGNING_KEYS_INTERVAL_MS = 60_000;
+/** What a member proposes by itself takes at most this long, in milliseconds. */
+const OWN_PROPOSAL_MS = 10_000;
 
 /** What stops, in this order. */
 interface Running {
@@ -54,8 +69,9 @@ async function start(configuration: Configuration, version: string, logger: Logg
   logger.info({ version, node: process.version, pid: process.pid, configuration }, "starting");
   const mailer = memberMailer(configuration.mail, logger);
   const member = await openMember(configuration, version, logger);
+  const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
   const replicated = replicatedState(member);
-  const access = new Access(replicated, systemClock);
+  const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
   const health = memberHealth(member, () => stopping);
   const reportBug = (error: unknown, requestId: string): void => {
     if (error instanceof InvariantViolation) {
@@ -77,6 +93,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const publicServer = new PublicServer({
     ...{ member, access, limits, logger, observer: calls },
     ...{ clock: systemClock, scheduler: systemScheduler },
+    onRead: (principal, area) => uses.read(principal, area),
   });
   const metrics = memberMetrics(
     {
@@ -91,7 +108,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc)));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
   const mail = new VerificationMail({ mailer, clusterName: configuration.clusterName, log: logger });
-  const routes = accountRoutes({ member, replicated, clock: systemClock, limiters, mail });
+  const routes = accountRoutes({ member, replicated, clock: systemClock, limits, limiters, mail });
   const clientApplication = requests.observed(createHttpApplication({ ...edge, routes }));
   const http = await listenHttp(clientApplication, "--http", configuration.http);
   listening.set("http", http.address);
@@ -119,6 +136,12 @@ async function start(configuration: Configuration, version: string, logger: Logg
   setInterval(() => {
     publicServer.setServing(!stopping && health.ready().every(({ ok }) => ok));
   }, HEALTH_INTERVAL_MS).unref();
+  setInterval(() => uses.onSecond(), USE_INTERVAL_MS).unref();
+  const signingKeys = new SigningKeyCare(systemClock, () => leadingMember(member));
+  setInterval(
+    () => void signingKeys.look().catch((error: unknown) => reportBug(error, "")),
+    SIGNING_KEYS_INTERVAL_MS,
+  ).unref();
   logger.info(Object.fromEntries(listening), "listening");
   return { member, publicServer, mail, others };
 }
@@ -195,6 +218,35 @@ function peeringOf({ peering, peer }: Configuration, logger: Logger): MemberPeer
           },
     random: Math.random,
   };
+}
+
+/** Proposes a report of use, if there is a cluster to report it to. */
+function reportUse(member: Member, uses: readonly ReportedUse[], done: ReportDone): boolean {
+  const { replica } = member;
+  if (replica === null) {
+    return false;
+  }
+  replica.proposeClusterOperation({ kind: "report-use", uses }, deadlineOfOwn(), (error) => {
+    done(error !== null && error.outcome === "not-executed");
+  });
+  return true;
+}
+
+/** The member as long as it leads, for what leaders see to. */
+function leadingMember({ replica }: Member): LeadingMember | null {
+  if (replica === null || replica.status().role !== "leader") {
+    return null;
+  }
+  const { state } = replica;
+  return {
+    state,
+    propose: (operation, done) => replica.proposeClusterOperation(operation, deadlineOfOwn(), done),
+  };
+}
+
+/** Until when what a member proposes by itself may take, on the monotonic clock. */
+function deadlineOfOwn(): number {
+  return systemClock.monotonicMs() + OWN_PROPOSAL_MS;
 }
 
 /** The state of whatever replica the member has at the moment. */

@@ -1,5 +1,6 @@
 /** All mutants. */
 
+import { ACCOUNT_MUTANTS } from "./accounts.ts";
 import { LOCK_MUTANTS } from "./locks.ts";
 import { EVENT_LOG_MUTANTS } from "./logs.ts";
 import { MEMORY_MUTANTS } from "./memory.ts";
@@ -25,6 +26,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...EVENT_LOG_MUTANTS,
   ...WATCH_MUTANTS,
   ...PEER_MUTANTS,
+  ...ACCOUNT_MUTANTS,
 ];
 
 /** Raises an error if there is none of the name. */

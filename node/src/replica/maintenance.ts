@@ -16,6 +16,7 @@ import {
   hasEndedReplays,
   hasErasures,
   isHistoryDue,
+  isUsageDue,
   type Progress,
   type StateReader,
 } from "../state/index.ts";
@@ -85,6 +86,9 @@ export function dueMaintenance(
   const slack = { revisions: limits.trimsMax, ageMs: limits.trimDelayMs };
   if (isHistoryDue(state, progress.revision, tickMs, limits.history, slack)) {
     return { kind: "trim-history", countMax: limits.trimsMax };
+  }
+  if (isUsageDue(state, progress.wallMs)) {
+    return { kind: "prune-usage", countMax: limits.prunesMax };
   }
   if (hasErasures(state)) {
     return { kind: "erase-memory", rowsMax: limits.erasuresMax };

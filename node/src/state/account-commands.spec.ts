@@ -61,14 +61,30 @@ const clusterOperation: fc.Arbitrary<AccountClusterOperation> = fc.oneof(
     request,
   }),
   fc.constant({ kind: "drop-signing-keys" as const }),
+  fc.record({
+    kind: fc.constant("report-use" as const),
+    uses: fc.array(
+      fc.record({
+        principal: fc.record({ subject: text, apiKeyId: text }),
+        requests: count,
+        kvOperations: count,
+        lockOperations: count,
+        memoryOperations: count,
+      }),
+      { maxLength: 3 },
+    ),
+  }),
+  fc.record({ kind: fc.constant("prune-usage" as const), countMax: fc.nat() }),
 );
 const command: fc.Arbitrary<Command> = fc.oneof(
   fc.record({ principal: fc.record({ subject: text, apiKeyId: text }), request: fc.constant(null), operation }),
   clusterOperation.map((each) => ({ principal: null, request: null, operation: each })),
 );
 
+const OWNED = { subject: "u", apiKeyId: "k" };
+
 function byUser(each: AccountOperation): Command {
-  return { principal: { subject: "u", apiKeyId: "k" }, request: null, operation: each };
+  return { principal: OWNED, request: null, operation: each };
 }
 
 function byCluster(each: AccountClusterOperation): Command {
@@ -89,7 +105,7 @@ describe("commands about accounts", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).equal(9);
+    expect(kinds.size).equal(11);
   });
 
   // What is in the logs of every member: a change here is a change of the storage format.
@@ -135,6 +151,15 @@ describe("commands about accounts", () => {
       `0144 000000016b ${"01".repeat(32)} ${"02".repeat(32)} 000000016f 0000000173 00`,
     ],
     ["drop-signing-keys", byCluster({ kind: "drop-signing-keys" }), "0145"],
+    [
+      "report-use",
+      byCluster({
+        kind: "report-use",
+        uses: [{ principal: OWNED, requests: 1, kvOperations: 2, lockOperations: 3, memoryOperations: 4 }],
+      }),
+      `0142 00000001 ${ASKED} ${[1, 2, 3, 4].map((value) => value.toString().padStart(16, "0")).join(" ")}`,
+    ],
+    ["prune-usage", byCluster({ kind: "prune-usage", countMax: 512 }), "0146 00000200"],
   ] as const) {
     it(`have these bytes: ${name}`, () => {
       expect(encodeCommand(written).toHex()).equal(golden.replaceAll(" ", ""));

@@ -6,7 +6,7 @@
  */
 
 import { invariant } from "../raft/index.ts";
-import type { RequestIdentity } from "./command.ts";
+import type { Principal, RequestIdentity } from "./command.ts";
 import { ROLES, type Role, SHA256_BYTES, STATUSES, type UserStatus } from "./principals.ts";
 import type { RecordReader, RecordWriter } from "./record.ts";
 import { SIGNING_KEY_BYTES } from "./signing-keys.ts";
@@ -100,10 +100,37 @@ export interface DropSigningKeys {
   readonly kind: "drop-signing-keys";
 }
 
+/** What one principal has asked for that left no entry, since the last report of the same member. */
+export interface ReportedUse {
+  readonly principal: Principal;
+  readonly requests: number;
+  readonly kvOperations: number;
+  readonly lockOperations: number;
+  readonly memoryOperations: number;
+}
+
+/** A member tells what it has answered without an entry, and which API keys were used. Nothing is told twice. */
+export interface ReportUse {
+  readonly kind: "report-use";
+  readonly uses: readonly ReportedUse[];
+}
+
+/** Drops rows of usage that are older than they are kept, at most this many. */
+export interface PruneUsage {
+  readonly kind: "prune-usage";
+  readonly countMax: number;
+}
+
 /** What is asked for by HTTP, by whoever has a token. */
 export type AccountOperation = CreateApiKey | RevokeApiKey | CreateUser | UpdateUser | DeleteUser;
 /** What members propose by themselves, for somebody who has no token, or for an administrator of the cluster. */
-export type AccountClusterOperation = VerifyUser | PutSettings | RotateSigningKey | DropSigningKeys;
+export type AccountClusterOperation =
+  | VerifyUser
+  | PutSettings
+  | RotateSigningKey
+  | DropSigningKeys
+  | ReportUse
+  | PruneUsage;
 
 export const ACCOUNT_KINDS = {
   "create-api-key": 60,
@@ -114,9 +141,11 @@ export const ACCOUNT_KINDS = {
 } as const;
 export const ACCOUNT_CLUSTER_KINDS = {
   "verify-user": 65,
+  "report-use": 66,
   "put-settings": 67,
   "rotate-signing-key": 68,
   "drop-signing-keys": 69,
+  "prune-usage": 70,
 } as const;
 
 const REQUEST_ID_BYTES = 16;
@@ -161,6 +190,16 @@ export function writeAccountOperation(
       writeRequest(writer, operation.request);
       return;
     case "drop-signing-keys":
+      return;
+    case "report-use":
+      writer.uint32(operation.uses.length);
+      for (const { principal, requests, kvOperations, lockOperations, memoryOperations } of operation.uses) {
+        writer.text(principal.subject).text(principal.apiKeyId).uint53(requests);
+        writer.uint53(kvOperations).uint53(lockOperations).uint53(memoryOperations);
+      }
+      return;
+    case "prune-usage":
+      writer.uint32(operation.countMax);
       return;
   }
 }
@@ -234,6 +273,21 @@ export function readAccountClusterOperation(kind: number, reader: RecordReader):
       };
     case ACCOUNT_CLUSTER_KINDS["drop-signing-keys"]:
       return { kind: "drop-signing-keys" };
+    case ACCOUNT_CLUSTER_KINDS["report-use"]: {
+      const uses = [];
+      for (let left = reader.uint32(); left > 0; left--) {
+        uses.push({
+          principal: { subject: reader.text(), apiKeyId: reader.text() },
+          requests: reader.uint53(),
+          kvOperations: reader.uint53(),
+          lockOperations: reader.uint53(),
+          memoryOperations: reader.uint53(),
+        });
+      }
+      return { kind: "report-use", uses };
+    }
+    case ACCOUNT_CLUSTER_KINDS["prune-usage"]:
+      return { kind: "prune-usage", countMax: reader.uint32() };
     default:
       invariant(false, "commands have a known kind", () => String(kind));
   }

@@ -35,6 +35,9 @@ export interface RevokeApiKeyResult {
   readonly revision: number;
 }
 
+/** The last use of a key is written at most that often, in milliseconds of wall clock. */
+const USE_NOTED_MS = 60_000;
+
 /** The key acts as whoever asks, with what they may do at any time. Raises QUOTA, and OVERLOADED if it is to be made anew. */
 export function applyCreateApiKey(
   context: ApplyContext,
@@ -80,6 +83,14 @@ export function applyRevokeApiKey(
     writeApiKey(transaction, { ...apiKey, revokedAtMs });
   }
   return { kind: "revoke-api-key", apiKeyId, revokedAtMs, revision: context.revision };
+}
+
+/** Notes that the API key was used, unless that was noted within the last minute. */
+export function noteApiKeyUse({ transaction, wallMs }: ApplyContext, apiKeyId: string): void {
+  const apiKey = readApiKey(transaction, apiKeyId);
+  if (apiKey !== undefined && wallMs - apiKey.lastUsedAtMs >= USE_NOTED_MS) {
+    writeApiKey(transaction, { ...apiKey, lastUsedAtMs: wallMs });
+  }
 }
 
 /** Of a user who has as many keys as there may be, the oldest one goes that is revoked or expired. */

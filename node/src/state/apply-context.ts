@@ -31,6 +31,8 @@ export class ApplyContext {
   readonly watched: WatchedChange[] = [];
   /** The digest that the cluster has at a checkpoint, if this entry tells it. */
   told: Checkpoint | null = null;
+  /** By how many bytes memory regions have grown, or shrunk. */
+  memoryChange = 0;
   #revision: number;
   #dataBytes: number;
   #expiringKeys: number;
@@ -84,6 +86,11 @@ export class ApplyContext {
         `the cluster holds ${this.#dataBytes} of at most ${this.limits.dataBytesMax} bytes of data; delete keys first`,
       );
     }
+  }
+
+  /** Bytes of keys, values and stored answers. */
+  get dataBytes(): number {
+    return this.#dataBytes;
   }
 
   /** Counts bytes of data that came (positive) or went (negative). */

@@ -19,7 +19,8 @@ import {
   InvariantViolation,
   invariant,
 } from "../raft/index.ts";
-import { applyCreateApiKey, applyRevokeApiKey } from "./api-keys.ts";
+import type { ReportedUse } from "./account-commands.ts";
+import { applyCreateApiKey, applyRevokeApiKey, noteApiKeyUse } from "./api-keys.ts";
 import { ApplyContext, type SettledWait } from "./apply-context.ts";
 import type { WatchedChange } from "./changes.ts";
 import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
@@ -70,6 +71,7 @@ import { applyPutSettings } from "./settings.ts";
 import { applyDropSigningKeys, applyRotateSigningKey } from "./signing-keys.ts";
 import type { StateStore } from "./store.ts";
 import { type Digest, Transaction } from "./transaction.ts";
+import { applyPruneUsage, NO_USAGE, UsageLedger, usageOf } from "./usage.ts";
 import { applyCreateUser, applyDeleteUser, applyUpdateUser, applyVerifyUser } from "./users.ts";
 
 /** Brings the configuration of the entry at the index into force in the consensus core, or says why it is void. */
@@ -91,6 +93,7 @@ export class StateMachine {
   readonly #store: StateStore;
   readonly #limits: StateLimits;
   readonly #transaction: Transaction;
+  readonly #usage: UsageLedger;
   #progress: Progress;
   #committed: Progress;
   #settled: readonly SettledWait[] = [];
@@ -104,6 +107,7 @@ export class StateMachine {
     this.#progress = readProgress(store);
     this.#committed = this.#progress;
     this.#transaction = new Transaction(store, digest, this.#progress.digest);
+    this.#usage = new UsageLedger(store);
   }
 
   /** How far the state has come, as of the last commit. */
@@ -125,7 +129,7 @@ export class StateMachine {
     });
     invariant(term >= before.appliedTerm, "terms never fall along the log", () => `${term} at ${index}`);
     const context = new ApplyContext(this.#transaction, this.#limits, before, { index, ...envelope });
-    const outcome = applyEntry(context, row, reconfigure);
+    const outcome = applyEntry(context, row, reconfigure, this.#usage);
     this.#progress = context.progress(term);
     this.#settled = context.settled;
     this.#watched = context.watched;
@@ -156,6 +160,7 @@ export class StateMachine {
     if (this.#progress === this.#committed) {
       return;
     }
+    this.#usage.flush(this.#transaction);
     const changes = this.#transaction.take();
     changes.push({ key: PROGRESS_ROW, value: encodeProgress(this.#progress) });
     this.#store.write(changes);
@@ -177,7 +182,12 @@ function needOf(operation: ClientOperation): { readonly access: Access; readonly
   return { access, namespace: operation.namespace };
 }
 
-function applyEntry(context: ApplyContext, row: Uint8Array, reconfigure: Reconfigure): Outcome | null {
+function applyEntry(
+  context: ApplyContext,
+  row: Uint8Array,
+  reconfigure: Reconfigure,
+  usage: UsageLedger,
+): Outcome | null {
   const type = entryType(row);
   switch (type) {
     case EntryType.Empty:
@@ -194,12 +204,40 @@ function applyEntry(context: ApplyContext, row: Uint8Array, reconfigure: Reconfi
     case EntryType.Command: {
       const command = decodeCommand(entryPayload(row));
       if (command.principal === null) {
-        return applyClusterOperation(context, command.operation);
+        return applyClusterOperation(context, command.operation, usage);
       }
-      return command.request === null ? applyHttpCommand(context, command) : applyClientCommand(context, command);
+      return applyCounted(context, command, usage);
     }
     default:
       throw new InvariantViolation("entries have a known type", String(type));
+  }
+}
+
+/** Counts what was done, for whoever may do it, and not again when a retry of it is answered. */
+function applyCounted(context: ApplyContext, command: ClientCommand | HttpCommand, usage: UsageLedger): Outcome {
+  const { principal, operation } = command;
+  const outcome = command.request === null ? applyHttpCommand(context, command) : applyClientCommand(context, command);
+  const { answer, replayed } = outcome;
+  usage.changeMemory(context.memoryChange);
+  const isStranger = answer instanceof CoordinationError && STRANGER.has(answer.code);
+  if (replayed === "no" && !isStranger) {
+    const at = { wallMs: context.wallMs, bytesStored: context.dataBytes };
+    usage.count(context.transaction, principal, usageOf(operation, answer), at);
+  }
+  return outcome;
+}
+
+/** Codes of refusals for lack of rights. */
+const STRANGER: ReadonlySet<CoordinationError["code"]> = new Set(["UNAUTHENTICATED", "PERMISSION_DENIED"]);
+
+/** Counts what a member has answered without an entry, and notes which API keys were used. */
+function applyReportUse(context: ApplyContext, uses: readonly ReportedUse[], usage: UsageLedger): void {
+  const at = { wallMs: context.wallMs, bytesStored: context.dataBytes };
+  for (const { principal, ...counts } of uses) {
+    if (counts.requests > 0) {
+      usage.count(context.transaction, principal, { ...NO_USAGE, ...counts }, at);
+    }
+    noteApiKeyUse(context, principal.apiKeyId);
   }
 }
 
@@ -344,7 +382,7 @@ function refusable<Applied>(apply: () => Applied): Applied | CoordinationError {
   }
 }
 
-function applyClusterOperation(context: ApplyContext, operation: ClusterOperation): Outcome | null {
+function applyClusterOperation(context: ApplyContext, operation: ClusterOperation, usage: UsageLedger): Outcome | null {
   switch (operation.kind) {
     case "expire-keys":
       applyExpireKeys(context, operation);
@@ -393,6 +431,13 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
       return answerOnce(context, operation.subject, operation.request, () => applyRotateSigningKey(context, operation));
     case "drop-signing-keys":
       applyDropSigningKeys(context);
+      return null;
+    case "report-use":
+      applyReportUse(context, operation.uses, usage);
+      return null;
+    case "prune-usage":
+      usage.flush(context.transaction);
+      applyPruneUsage(context.transaction, context.wallMs, operation);
       return null;
   }
 }

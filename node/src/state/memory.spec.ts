@@ -343,8 +343,9 @@ describe("freeing memory", () => {
     log.lead({ kind: "erase-memory", rowsMax: 100 });
     log.tickMs += 400_000;
     log.lead({ kind: "prune-replays", countMax: 100 });
-    const withoutProgress = (rows: readonly string[]): string[] => rows.filter((row) => !row.startsWith("a"));
-    expect(withoutProgress(log.dump())).to.deep.equal(withoutProgress(empty));
+    // But how far the log is applied, and what was counted of it.
+    const rest = (rows: readonly string[]): string[] => rows.filter((row) => !row.startsWith("a") && row[0] !== "U");
+    expect(rest(log.dump())).to.deep.equal(rest(empty));
     expect(log.progress.dataBytes).to.equal(0);
   });
 });

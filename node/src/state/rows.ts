@@ -157,6 +157,23 @@ export function verificationRow(userId: string): Uint8Array {
   return row("verification", encodeText(userId));
 }
 
+/** How large all memory regions are together. */
+export const USAGE_MEMORY_ROW = row("usage", Uint8Array.of(0));
+/** Which part of the table of usage holds totals, and which the usage of principals. */
+const USAGE_PARTS = { hour: { total: 1, principal: 2 }, day: { total: 3, principal: 4 } } as const;
+
+/** What rows of usage begin with, of buckets that begin at this wall clock in milliseconds. */
+export function usageTableRow(granularity: "hour" | "day", isTotal: boolean, startMs: number): Uint8Array {
+  const part = USAGE_PARTS[granularity][isTotal ? "total" : "principal"];
+  return row("usage", Uint8Array.of(part), number(startMs));
+}
+
+/** Rows of usage by hour or day: of a principal, as `subject NUL API key id`, or with null of all together. */
+export function usageRow(granularity: "hour" | "day", startMs: number, principal: string | null): Uint8Array {
+  const part = USAGE_PARTS[granularity][principal === null ? "total" : "principal"];
+  return row("usage", Uint8Array.of(part), number(startMs), encodeText(principal ?? ""));
+}
+
 export function signingKeyRow(kid: string): Uint8Array {
   return row("signingKey", encodeText(kid));
 }

@@ -190,6 +190,16 @@ describe("the digest of a transaction", () => {
     });
   }
 
+  it("goes over what is noted and not over what is carried, which is written all the same", () => {
+    const transaction = new Transaction(new MemoryStateStore(), digest, 7);
+    transaction.carry(Buffer.from("a"), Buffer.from("1"));
+    expect(transaction.digest).to.equal(7);
+    expect(transaction.get(Buffer.from("a"))).to.deep.equal(Buffer.from("1"));
+    transaction.note(Buffer.from("b"));
+    expect(transaction.digest).to.equal(crc32(Buffer.from("b"), 7));
+    expect(transaction.take()).to.deep.equal([{ key: Buffer.from("a"), value: Buffer.from("1") }]);
+  });
+
   it("has these values", () => {
     expect(digestOf([["a", "1"]])).to.equal(crc32(Buffer.from("\x01\x00\x00\x00\x01a1"), 7));
     expect(digestOf([["a", null]])).to.equal(crc32(Buffer.from("\x00\x00\x00\x00\x01a"), 7));

@@ -87,6 +87,16 @@ export class Transaction implements StateReader {
     this.#record({ key, value: null });
   }
 
+  /** Puts a row over which the digest does not go: what it holds must follow from what the digest goes over. */
+  carry(key: Uint8Array, value: Uint8Array): void {
+    this.#changes.set(mapKey(key), { key, value });
+  }
+
+  /** Lets the digest go over bytes that are in no row, or not yet. */
+  note(bytes: Uint8Array): void {
+    this.#running = this.#digest(this.#running, bytes);
+  }
+
   /** The batch to write; the transaction is empty afterwards. */
   take(): Change[] {
     const changes = [...this.#changes.values()];

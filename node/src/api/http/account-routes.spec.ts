@@ -53,7 +53,7 @@ describe("routes of accounts", function () {
     const mail = { send: (_userId: string, email: string, token: string) => void mails.set(email, token) };
     const routes = accountRoutes({
       ...{ member: { replica: new SingleReplica(cluster) }, replicated: cluster },
-      ...{ clock, limiters, mail },
+      ...{ clock, limits, limiters, mail },
     });
     const reportBug = (error: unknown) => bugs.push(error);
     const application = createHttpApplication({ access, clock, limiters, health, metrics, reportBug, routes });
@@ -316,6 +316,35 @@ describe("routes of accounts", function () {
       ] as const) {
         expect(await refusal(ask(line, body, token)), `${line} ${JSON.stringify(body)}`).to.equal(expected);
       }
+    });
+  });
+
+  describe("GET /billing/usage", () => {
+    it("tells what was used, to whoever may read", async () => {
+      await createUser("eve@quoin.local", { role: "viewer" });
+      const viewer = await logIn("eve@quoin.local");
+      const { status, body } = await ask("GET /billing/usage?granularity=hour", undefined, viewer);
+      expect(status).to.equal(200);
+      const start = new Date(cluster.clock.wall);
+      start.setUTCMinutes(0, 0, 0);
+      expect(body.buckets.map((bucket: { start: string }) => bucket.start)).to.deep.equal([start.toISOString()]);
+      expect(body.totals.requests, "the user was made by a request").to.be.at.least(1);
+      expect(body.by_key, "of somebody else").to.deep.equal([]);
+      expect(body.limits).to.deep.equal({ requests_per_minute: 6_000 });
+      expect(body.as_of).to.equal(new Date(cluster.clock.wall).toISOString());
+    });
+
+    it("refuses in the order of the contract", async () => {
+      for (const [line, token, expected] of [
+        ["POST /billing/usage", undefined, "405 method_not_allowed"],
+        ["GET /billing/usage?from=x", undefined, "401 unauthorized"],
+        ["GET /billing/usage?from=x", owner, "400 invalid_request"],
+        ["GET /billing/usage?granularity=week", owner, "400 invalid_request"],
+        ["GET /billing/usage?from=2025-01-01&to=2025-04-12", owner, "400 invalid_request"],
+      ] as const) {
+        expect(await refusal(ask(line, undefined, token)), line).to.equal(expected);
+      }
+      expect((await ask("GET /billing/usage?from=2025-01-01&to=2025-04-11", undefined, owner)).status).to.equal(200);
     });
   });
 

@@ -10,6 +10,7 @@ export type { HostMember, HostReplica } from "./host.ts";
 export { KeyValueMethods } from "./key-value-methods.ts";
 export { LockMethods, waitMsOf } from "./lock-methods.ts";
 export { MemoryMethods } from "./memory-methods.ts";
+export { type UsageBody, UsageMethods } from "./usage-methods.ts";
 export { type DeleteUserBody, type ListUsersBody, UserMethods } from "./user-methods.ts";
 export { VerifyMethod } from "./verify-method.ts";
 export { WatchMethods } from "./watch-methods.ts";

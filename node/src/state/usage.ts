@@ -1,0 +1,364 @@
+/**
+ * Usage: what each API key, and each user who logged in, has had done, by hour and by day of the cluster's wall clock.
+ *
+ * Every mutation is counted where it is applied, once: a retry that is answered from its row, and whoever is refused for
+ * lack of rights, do not count. So the numbers are the same on every member, survive every failover, and never say more
+ * than was done. Reads leave no entry; members report how many they have answered, from time to time and at most once:
+ * what a member had not reported when it crashed is missing, and nothing is ever counted twice.
+ *
+ * Counting must cost next to nothing. The rows of the hour and of the day are kept in memory and written once for each
+ * batch of entries; the digest of the state goes over sums instead of over the rows. There is one small row for
+ * each principal in each hour and each day in which they did anything: hours stay for 101 days, days for 400.
+ */
+
+import { writeUint53 } from "../raft/index.ts";
+import type { PruneUsage } from "./account-commands.ts";
+import type { ClientOperation, HttpOperation, Principal } from "./command.ts";
+import { CoordinationError } from "./coordination-error.ts";
+import type { Result } from "./outcome.ts";
+import { decodeText, RecordReader, RecordWriter } from "./record.ts";
+import { USAGE_MEMORY_ROW, usageRow, usageTableRow } from "./rows.ts";
+import type { StateReader } from "./store.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** What is counted. `requests` are those that were answered, with a refusal too; the others count what was done. */
+export interface UsageCounts {
+  readonly requests: number;
+  readonly appendRequests: number;
+  readonly eventsAppended: number;
+  readonly bytesAppended: number;
+  readonly kvOperations: number;
+  readonly lockOperations: number;
+  readonly memoryOperations: number;
+}
+
+/** What there was at the last mutation of a bucket that was counted, in bytes. */
+export interface UsageLevels {
+  readonly bytesStored: number;
+  readonly memoryBytes: number;
+}
+
+export type Granularity = "hour" | "day";
+
+/** What was counted in an hour or a day. */
+export interface UsageBucket extends UsageCounts, UsageLevels {
+  /** Wall clock in milliseconds at which it begins, in UTC. */
+  readonly startMs: number;
+}
+
+/** What one principal has had done in an hour or a day. */
+export interface PrincipalUsage extends UsageCounts {
+  readonly startMs: number;
+  readonly principal: Principal;
+}
+
+export const NO_USAGE: UsageCounts = {
+  requests: 0,
+  appendRequests: 0,
+  eventsAppended: 0,
+  bytesAppended: 0,
+  kvOperations: 0,
+  lockOperations: 0,
+  memoryOperations: 0,
+};
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const LENGTHS_MS: Readonly<Record<Granularity, number>> = { hour: HOUR_MS, day: DAY_MS };
+/** A period of usage has at most 100 days; the one more is the day that is not over. */
+const KEPT_MS: Readonly<Record<Granularity, number>> = { hour: 101 * DAY_MS, day: 400 * DAY_MS };
+const GRANULARITIES: readonly Granularity[] = ["hour", "day"];
+/** Numbers of a row, and of one that holds levels too. */
+const COUNTS = 7;
+const LEVELS = 2;
+const ROW_HEAD_BYTES = 1 + 1 + 8;
+
+/** Counts that grow. */
+type Counting = { -readonly [Field in keyof UsageCounts]: number };
+
+/** A row that is being counted in; of totals with the levels. */
+interface Line {
+  readonly key: Uint8Array;
+  readonly counts: Counting;
+  levels: UsageLevels | null;
+}
+
+interface OpenBucket {
+  readonly startMs: number;
+  readonly total: Line;
+  readonly byPrincipal: Map<string, Line>;
+}
+
+/** What a mutation counts, given its answer. */
+export function usageOf(operation: ClientOperation | HttpOperation, answer: Result | CoordinationError): UsageCounts {
+  if (answer instanceof CoordinationError) {
+    return REFUSED;
+  }
+  switch (operation.kind) {
+    case "put-key":
+    case "delete-key":
+    case "compare-and-swap":
+      return KEY_OPERATION;
+    case "create-lock":
+    case "acquire-lock":
+    case "release-lock":
+    case "force-release-lock":
+      return LOCK_OPERATION;
+    case "allocate-memory":
+    case "resize-memory":
+    case "free-memory":
+    case "write-memory":
+      return MEMORY_OPERATION;
+    default:
+      return REFUSED;
+  }
+}
+
+const REFUSED: UsageCounts = { ...NO_USAGE, requests: 1 };
+const KEY_OPERATION: UsageCounts = { ...REFUSED, kvOperations: 1 };
+const LOCK_OPERATION: UsageCounts = { ...REFUSED, lockOperations: 1 };
+const MEMORY_OPERATION: UsageCounts = { ...REFUSED, memoryOperations: 1 };
+
+/** The usage that a state machine counts, between two batches. */
+export class UsageLedger {
+  readonly #store: StateReader;
+  readonly #open: Record<Granularity, OpenBucket | null> = { hour: null, day: null };
+  readonly #dirty = new Set<Line>();
+  readonly #sum = new Uint8Array(8);
+  #memoryBytes: number | null = null;
+  #isMemoryDirty = false;
+
+  constructor(store: StateReader) {
+    this.#store = store;
+  }
+
+  /** Bytes of all memory regions. */
+  get memoryBytes(): number {
+    if (this.#memoryBytes === null) {
+      this.#memoryBytes = readMemoryBytes(this.#store);
+    }
+    return this.#memoryBytes;
+  }
+
+  /** Memory regions have become larger, or smaller. */
+  changeMemory(bytes: number): void {
+    if (bytes !== 0) {
+      this.#memoryBytes = this.memoryBytes + bytes;
+      this.#isMemoryDirty = true;
+    }
+  }
+
+  /** Adds what was counted at this wall clock; the digest of the transaction goes over the new sum of the hour. */
+  count(
+    transaction: Transaction,
+    { subject, apiKeyId }: Principal,
+    counts: UsageCounts,
+    { wallMs, bytesStored }: { readonly wallMs: number; readonly bytesStored: number },
+  ): void {
+    const who = `${subject}\0${apiKeyId}`;
+    const levels = { bytesStored, memoryBytes: this.memoryBytes };
+    for (const granularity of GRANULARITIES) {
+      const bucket = this.#bucketAt(granularity, wallMs);
+      let line = bucket.byPrincipal.get(who);
+      if (line === undefined) {
+        line = this.#line(usageRow(granularity, bucket.startMs, who), false);
+        bucket.byPrincipal.set(who, line);
+      }
+      add(line.counts, counts);
+      add(bucket.total.counts, counts);
+      bucket.total.levels = levels;
+      this.#dirty.add(line).add(bucket.total);
+    }
+    writeUint53(this.#sum, 0, sumOfAll((this.#open.hour as OpenBucket).total.counts));
+    transaction.note(this.#sum);
+  }
+
+  /** Puts all rows that have changed since the last time into the transaction. */
+  flush(transaction: Transaction): void {
+    for (const line of this.#dirty) {
+      transaction.carry(line.key, encodeLine(line));
+    }
+    this.#dirty.clear();
+    if (this.#isMemoryDirty) {
+      transaction.carry(USAGE_MEMORY_ROW, new RecordWriter().uint53(this.memoryBytes).finish());
+      this.#isMemoryDirty = false;
+    }
+  }
+
+  /** The bucket of this instant. The wall clock of the log never runs back, so an earlier one is over for good. */
+  #bucketAt(granularity: Granularity, wallMs: number): OpenBucket {
+    const startMs = wallMs - (wallMs % LENGTHS_MS[granularity]);
+    const open = this.#open[granularity];
+    if (open?.startMs === startMs) {
+      return open;
+    }
+    const total = this.#line(usageRow(granularity, startMs, null), true);
+    const bucket = { startMs, total, byPrincipal: new Map<string, Line>() };
+    this.#open[granularity] = bucket;
+    return bucket;
+  }
+
+  /** The row as it was written last: this process may have begun within the hour. */
+  #line(key: Uint8Array, isTotal: boolean): Line {
+    const bytes = this.#store.get(key);
+    const counts = { ...NO_USAGE };
+    if (bytes === undefined) {
+      return { key, counts, levels: null };
+    }
+    const reader = new RecordReader(bytes);
+    return { key, counts: readCounts(reader), levels: isTotal ? readLevels(reader) : null };
+  }
+}
+
+/** Whether rows are older than they are kept. */
+export function isUsageDue(reader: StateReader, wallMs: number): boolean {
+  return TABLES.some(([granularity, isTotal]) => {
+    let due = false;
+    reader.scan(...boundsOf(granularity, isTotal, 0, wallMs - KEPT_MS[granularity]), () => {
+      due = true;
+      return false;
+    });
+    return due;
+  });
+}
+
+/** Drops rows that are older than they are kept, so many as the command says; the ledger must be flushed before. */
+export function applyPruneUsage(transaction: Transaction, wallMs: number, { countMax }: PruneUsage): void {
+  const gone: Uint8Array[] = [];
+  for (const [granularity, isTotal] of TABLES) {
+    transaction.scan(...boundsOf(granularity, isTotal, 0, wallMs - KEPT_MS[granularity]), ({ key }) => {
+      if (gone.length < countMax) {
+        gone.push(key);
+      }
+      return gone.length < countMax;
+    });
+  }
+  for (const key of gone) {
+    transaction.delete(key);
+  }
+}
+
+/** Bytes of all memory regions. */
+export function readMemoryBytes(reader: StateReader): number {
+  const row = reader.get(USAGE_MEMORY_ROW);
+  return row === undefined ? 0 : new RecordReader(row).uint53();
+}
+
+/** The buckets that begin within from ≤ start < to and in which something was counted, ascending. */
+export function readUsage(reader: StateReader, granularity: Granularity, from: number, to: number): UsageBucket[] {
+  const buckets: UsageBucket[] = [];
+  reader.scan(...boundsOf(granularity, true, from, to), ({ key, value }) => {
+    const fields = new RecordReader(value);
+    buckets.push({ startMs: startOf(key), ...readCounts(fields), ...readLevels(fields) });
+    fields.end();
+    return true;
+  });
+  return buckets;
+}
+
+/**
+ * Visits what principals have had done in the buckets that begin within from ≤ start < to, ascending by time; at most
+ * `rowsMax` rows, from behind this row of an earlier call. Returns the last row that it has visited if there may be more.
+ */
+export function scanPrincipalUsage(
+  reader: StateReader,
+  granularity: Granularity,
+  { from, to, after }: { readonly from: number; readonly to: number; readonly after: Uint8Array | null },
+  rowsMax: number,
+  visit: (usage: PrincipalUsage) => void,
+): Uint8Array | null {
+  const [first, end] = boundsOf(granularity, false, from, to);
+  let visited = 0;
+  let last: Uint8Array | null = null;
+  reader.scan(after === null ? first : Uint8Array.of(...after, 0), end, ({ key, value }) => {
+    const [subject = "", apiKeyId = ""] = decodeText(key.subarray(ROW_HEAD_BYTES)).split("\0");
+    const fields = new RecordReader(value);
+    visit({ startMs: startOf(key), principal: { subject, apiKeyId }, ...readCounts(fields) });
+    fields.end();
+    last = key;
+    visited++;
+    return visited < rowsMax;
+  });
+  return visited < rowsMax ? null : last;
+}
+
+/** The sums of the counts. */
+export function sumOf(one: UsageCounts, other: UsageCounts): UsageCounts {
+  const sum = pick(one);
+  add(sum, other);
+  return sum;
+}
+
+const TABLES: readonly (readonly [Granularity, boolean])[] = [
+  ["hour", true],
+  ["hour", false],
+  ["day", true],
+  ["day", false],
+];
+
+function boundsOf(granularity: Granularity, isTotal: boolean, from: number, to: number): [Uint8Array, Uint8Array] {
+  const lowest = usageTableRow(granularity, isTotal, Math.max(0, from));
+  return [lowest, usageTableRow(granularity, isTotal, Math.max(0, from, to))];
+}
+
+function startOf(key: Uint8Array): number {
+  return new RecordReader(key.subarray(2, ROW_HEAD_BYTES)).uint53();
+}
+
+// Every mutation comes through here: fields by name are several times as fast as a loop over them.
+function add(sum: Counting, counts: UsageCounts): void {
+  sum.requests += counts.requests;
+  sum.appendRequests += counts.appendRequests;
+  sum.eventsAppended += counts.eventsAppended;
+  sum.bytesAppended += counts.bytesAppended;
+  sum.kvOperations += counts.kvOperations;
+  sum.lockOperations += counts.lockOperations;
+  sum.memoryOperations += counts.memoryOperations;
+}
+
+function sumOfAll(counts: UsageCounts): number {
+  const { requests, appendRequests, eventsAppended, bytesAppended } = counts;
+  const { kvOperations, lockOperations, memoryOperations } = counts;
+  return requests + appendRequests + eventsAppended + bytesAppended + kvOperations + lockOperations + memoryOperations;
+}
+
+function encodeLine({ counts, levels }: Line): Uint8Array {
+  const bytes = new Uint8Array((levels === null ? COUNTS : COUNTS + LEVELS) * 8);
+  writeUint53(bytes, 0, counts.requests);
+  writeUint53(bytes, 8, counts.appendRequests);
+  writeUint53(bytes, 16, counts.eventsAppended);
+  writeUint53(bytes, 24, counts.bytesAppended);
+  writeUint53(bytes, 32, counts.kvOperations);
+  writeUint53(bytes, 40, counts.lockOperations);
+  writeUint53(bytes, 48, counts.memoryOperations);
+  if (levels !== null) {
+    writeUint53(bytes, 56, levels.bytesStored);
+    writeUint53(bytes, 64, levels.memoryBytes);
+  }
+  return bytes;
+}
+
+function pick(counts: UsageCounts): Counting {
+  const { requests, appendRequests, eventsAppended, bytesAppended } = counts;
+  const { kvOperations, lockOperations, memoryOperations } = counts;
+  return {
+    ...{ requests, appendRequests, eventsAppended, bytesAppended },
+    ...{ kvOperations, lockOperations, memoryOperations },
+  };
+}
+
+function readCounts(reader: RecordReader): Counting {
+  return {
+    requests: reader.uint53(),
+    appendRequests: reader.uint53(),
+    eventsAppended: reader.uint53(),
+    bytesAppended: reader.uint53(),
+    kvOperations: reader.uint53(),
+    lockOperations: reader.uint53(),
+    memoryOperations: reader.uint53(),
+  };
+}
+
+function readLevels(reader: RecordReader): UsageLevels {
+  return { bytesStored: reader.uint53(), memoryBytes: reader.uint53() };
+}

@@ -56,7 +56,9 @@ export class LocalConformanceCluster {
     const { exp } = claimsOf(expired);
     await until("the token to expire", () => Date.now() >= exp * 1000);
     const token = await this.#exchange({});
-    return { endpoints: this.#endpoints.grpc, token, otherTokens: [expired, ...otherTokens], mayCompact: true };
+    const { grpc, http } = this.#endpoints;
+    const httpEndpoints = http.map((url) => new URL(url).host);
+    return { endpoints: grpc, httpEndpoints, token, otherTokens: [expired, ...otherTokens], mayCompact: true };
   }
 
   /** Does something while no member runs, and starts all of them again. */

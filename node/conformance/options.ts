@@ -27,6 +27,7 @@ export function parseOptions(
       "Tests the service behind the endpoints of one cluster against the contract, through every one of them",
     )
     .addOption(repeated("--endpoint <host:port>", "where a member serves gRPC; without any, a cluster is started"))
+    .addOption(repeated("--http-endpoint <host:port>", "where they serve HTTP, in the same order, if they do not say"))
     .option("--token-file <file>", `a token with the access admin to all namespaces; or ${TOKEN_VARIABLE}`)
     .addOption(repeated("--other-token-file <file>", "a token of less, of somebody else, or expired"))
     .option("--ca <file>", "certificate authority of the members, in PEM; without it nothing is encrypted")
@@ -46,13 +47,24 @@ export function parseOptions(
     }
     throw new UsageError(error.message.replace(/^error: /, ""), { cause: error });
   }
-  const { endpoint: endpoints, tokenFile, otherTokenFile, ca, compact, grep } = program.opts();
+  const {
+    endpoint: endpoints,
+    httpEndpoint: httpEndpoints,
+    tokenFile,
+    otherTokenFile,
+    ca,
+    compact,
+    grep,
+  } = program.opts();
   const pattern = grep === undefined ? null : readPattern(grep);
   if (endpoints.length === 0) {
-    if (tokenFile !== undefined || otherTokenFile.length > 0 || ca !== undefined) {
-      throw new UsageError("--token-file, --other-token-file and --ca are for --endpoint");
+    if (httpEndpoints.length > 0 || tokenFile !== undefined || otherTokenFile.length > 0 || ca !== undefined) {
+      throw new UsageError("--http-endpoint, --token-file, --other-token-file and --ca are for --endpoint");
     }
     return { target: null, grep: pattern };
+  }
+  if (httpEndpoints.length > 0 && httpEndpoints.length !== endpoints.length) {
+    throw new UsageError("--http-endpoint is for every --endpoint or for none");
   }
   const token = tokenFile === undefined ? environment[TOKEN_VARIABLE] : readToken(tokenFile);
   if (token === undefined || token === "") {
@@ -61,6 +73,7 @@ export function parseOptions(
   return {
     target: {
       endpoints,
+      httpEndpoints,
       token,
       otherTokens: otherTokenFile.map(readToken),
       ...(ca === undefined ? {} : { ca: readGiven(ca) }),

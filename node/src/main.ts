@@ -4,15 +4,30 @@
 
 import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
-import { Access, type LeadingMember, type ReportDone, SigningKeyCare, UseReports } from "./access/index.ts";
+import {
+  Access,
+  type LeadingMember,
+  ReplicatedRateLimits,
+  type ReportDone,
+  SigningKeyCare,
+  UseReports,
+  VerificationMail,
+} from "./access/index.ts";
 import { AdminServer, CallObserver, PublicServer } from "./api/grpc/index.ts";
-import { createHealthApplication, createHttpApplication, httpLimiters, RequestObserver } from "./api/http/index.ts";
+import {
+  accountRoutes,
+  createHealthApplication,
+  createHttpApplication,
+  httpLimiters,
+  RequestObserver,
+} from "./api/http/index.ts";
 import { memberMetrics } from "./api/metrics/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
 import { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts";
 import { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
 import { memberHealth } from "./member-health.ts";
+import { memberMailer } from "./member-mail.ts";
 import { JoinTokenFile } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
 import {
@@ -44,6 +59,7 @@ const OWN_PROPOSAL_MS = 10_000;
 /** What stops, in this order. */
 interface Running {
   readonly publicServer: PublicServer;
+  readonly mail: VerificationMail;
   readonly others: readonly Stoppable[];
   readonly member: Member;
 }
@@ -51,9 +67,11 @@ interface Running {
 async function start(configuration: Configuration, version: string, logger: Logger): Promise<Running> {
   // All of it may be told: secrets come in files, of which it has the names.
   logger.info({ version, node: process.version, pid: process.pid, configuration }, "starting");
+  const mailer = memberMailer(configuration.mail, logger);
   const member = await openMember(configuration, version, logger);
   const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
-  const access = new Access(replicatedState(member), systemClock, (principal) => uses.used(principal));
+  const replicated = replicatedState(member);
+  const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
   const health = memberHealth(member, () => stopping);
   const reportBug = (error: unknown, requestId?: string): void => {
     if (error instanceof InvariantViolation) {
@@ -61,10 +79,10 @@ async function start(configuration: Configuration, version: string, logger: Logg
     }
     logger.error({ err: error, requestId }, "a request failed because of a bug");
   };
-  const { limits } = configuration;
   const tls = await openTls(configuration.tls, logger);
   warnOfPlainText(configuration, logger);
   const { monotonicMs } = systemClock;
+  const limits = new ReplicatedRateLimits(configuration.limits, member, monotonicMs);
   const requestLog = new RequestLog(logger, configuration.slowRequestMs, monotonicMs);
   const calls = new CallObserver(requestLog, monotonicMs);
   const requests = new RequestObserver(requestLog, monotonicMs);
@@ -91,7 +109,10 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const edge = { access, health, metrics, limiters, clock: systemClock, reportBug };
   const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc), tls));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
-  const http = await listenHttp(requests.observed(createHttpApplication(edge)), "--http", configuration.http, tls);
+  const mail = new VerificationMail({ mailer, clusterName: configuration.clusterName, log: logger });
+  const routes = accountRoutes({ member, replicated, clock: systemClock, limits, limiters, mail });
+  const clientApplication = requests.observed(createHttpApplication({ ...edge, routes }));
+  const http = await listenHttp(clientApplication, "--http", configuration.http, tls);
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {
@@ -119,9 +140,12 @@ async function start(configuration: Configuration, version: string, logger: Logg
   }, HEALTH_INTERVAL_MS).unref();
   setInterval(() => uses.onSecond(), USE_INTERVAL_MS).unref();
   const signingKeys = new SigningKeyCare(systemClock, () => leadingMember(member));
-  setInterval(() => void signingKeys.look().catch((error: unknown) => reportBug(error)), SIGNING_KEYS_INTERVAL_MS).unref();
+  setInterval(
+    () => void signingKeys.look().catch((error: unknown) => reportBug(error)),
+    SIGNING_KEYS_INTERVAL_MS,
+  ).unref();
   logger.info(Object.fromEntries(listening), "listening");
-  return { member, publicServer, others };
+  return { member, publicServer, mail, others };
 }
 
 async function openMember(configuration: Configuration, version: string, logger: Logger): Promise<Member> {
@@ -262,8 +286,9 @@ function measuredEventLoop(): EventLoopDelay {
   return eventLoopDelay;
 }
 
-async function stop({ member, publicServer, others }: Running): Promise<void> {
+async function stop({ member, publicServer, mail, others }: Running): Promise<void> {
   publicServer.setServing(false);
+  mail.stop();
   await member.handOver(HAND_OVER_MS);
   await publicServer.stop(DRAIN_MS);
   await Promise.all(others.map((server) => server.stop(DRAIN_MS)));

@@ -14,6 +14,7 @@ export {
   isWithinSeconds,
   succeeded,
 } from "./expectations.ts";
+export { answered, expectHttpRefusal } from "./http-connection.ts";
 export * from "./operations.ts";
 export { Place, type Queued } from "./place.ts";
 export { framed, type Origin, openCall, rawCall } from "./raw-call.ts";

@@ -11,6 +11,7 @@ import type {
 import { expect } from "chai";
 import type { Answer, CallOptions, Connection, Pending } from "./connection.ts";
 import { succeeded } from "./expectations.ts";
+import type { HttpConnection } from "./http-connection.ts";
 import {
   acquireLock,
   acquireRWLock,
@@ -65,6 +66,16 @@ export class Place {
     this.namespace = visit.namespace;
     this.#term = visit.leadership.term;
     this.prefix = `${visit.prefix}/${entry}/${at}/`;
+  }
+
+  /** HTTP at the member that is asked, with the token of the run unless another one, or null for none, is given. */
+  http(token?: string | null): HttpConnection {
+    return this.#httpAt(this.here.endpoint, token);
+  }
+
+  /** HTTP at the other member. */
+  httpElsewhere(token?: string | null): HttpConnection {
+    return this.#httpAt(this.elsewhere.endpoint, token);
   }
 
   /** A name that was not used before, for a key, a lock or an owner. */
@@ -143,6 +154,14 @@ export class Place {
       expect(message, "the limit is named").to.include(String(limit));
     }
     await this.#expectLeader(trailer("leader-endpoint")?.toString() ?? "");
+  }
+
+  #httpAt(endpoint: string, token: string | null | undefined): HttpConnection {
+    const connection = this.visit.httpAt(endpoint, token);
+    if (connection === undefined) {
+      throw new NotApplicable(`it is not known where ${endpoint} serves HTTP: say so by --http-endpoint`);
+    }
+    return connection;
   }
 
   /** The hint must be right; after an election in the meantime it may be what was right before, or missing. */

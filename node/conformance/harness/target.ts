@@ -12,6 +12,8 @@ export interface Claims {
 export interface Target {
   /** host:port of each member that is to be asked, at least one. */
   readonly endpoints: readonly string[];
+  /** host:port where each of them serves HTTP, in the same order; empty = as the members tell. */
+  readonly httpEndpoints: readonly string[];
   /** A token with the access `admin` to all namespaces. */
   readonly token: string;
   /** Tokens of other subjects or fewer rights, or which have expired; checks that need one that is not here are skipped. */

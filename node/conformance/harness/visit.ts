@@ -9,6 +9,7 @@ import { randomBytes } from "node:crypto";
 import { credentials } from "@grpc/grpc-js";
 import { Connection } from "./connection.ts";
 import { succeeded } from "./expectations.ts";
+import { HttpConnection } from "./http-connection.ts";
 import { createNamespace, deleteKey, freeMemory, getCluster, listKeys, listMemoryRegions } from "./operations.ts";
 import type { Origin } from "./raw-call.ts";
 import { type Claims, claimsOf, hasExpired, type Target } from "./target.ts";
@@ -32,6 +33,9 @@ export class Visit {
   readonly namespace = this.prefix;
   readonly claims: Claims;
   readonly #connections = new Map<string, Connection>();
+  readonly #httpConnections = new Map<string, HttpConnection>();
+  /** Where members serve HTTP, by where they serve gRPC. */
+  readonly #httpEndpoints = new Map<string, string>();
   readonly #namespaces: string[] = [];
   #leadership: Leadership = { term: 0n, endpoint: "", endpoints: [] };
 
@@ -47,6 +51,7 @@ export class Visit {
   async begin(): Promise<void> {
     await this.makeNamespace(this.namespace);
     await this.askForLeader(this.first);
+    await this.#learnHttpEndpoints();
   }
 
   get first(): Connection {
@@ -64,6 +69,21 @@ export class Visit {
     const security = ca === undefined ? credentials.createInsecure() : credentials.createSsl(ca);
     const connection = new Connection(endpoint, security, token);
     this.#connections.set(key, connection);
+    return connection;
+  }
+
+  /**
+   * HTTP at the member that serves gRPC at this endpoint, with the token; without one, the token of the run. Undefined if
+   * it is not known where the member serves HTTP.
+   */
+  httpAt(endpoint: string, token: string | null = this.target.token): HttpConnection | undefined {
+    const httpEndpoint = this.#httpEndpoints.get(endpoint);
+    if (httpEndpoint === undefined) {
+      return undefined;
+    }
+    const key = `${httpEndpoint} ${token}`;
+    const connection = this.#httpConnections.get(key) ?? new HttpConnection(this.originOf(httpEndpoint), token);
+    this.#httpConnections.set(key, connection);
     return connection;
   }
 
@@ -106,8 +126,21 @@ export class Visit {
         await this.#removeRegions(namespace);
       }
     } finally {
-      for (const connection of this.#connections.values()) {
+      for (const connection of [...this.#connections.values(), ...this.#httpConnections.values()]) {
         connection.close();
+      }
+    }
+  }
+
+  /** As the run was told them, else as the members themselves tell them. */
+  async #learnHttpEndpoints(): Promise<void> {
+    const { endpoints, httpEndpoints } = this.target;
+    const { members } = succeeded(await this.first.call(getCluster, {}));
+    for (const [at, endpoint] of endpoints.entries()) {
+      const told = members.find(({ grpcEndpoint }) => grpcEndpoint === endpoint)?.httpEndpoint ?? "";
+      const httpEndpoint = httpEndpoints[at] ?? told;
+      if (httpEndpoint !== "") {
+        this.#httpEndpoints.set(endpoint, httpEndpoint);
       }
     }
   }

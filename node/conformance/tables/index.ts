@@ -5,6 +5,7 @@ import { calls } from "./calls.ts";
 import { compaction } from "./compaction.ts";
 import { everyOperation } from "./every-operation.ts";
 import { guards } from "./guards.ts";
+import { http } from "./http.ts";
 import { keyValue } from "./key-value.ts";
 import { locks } from "./locks.ts";
 import { memory } from "./memory.ts";
@@ -29,4 +30,5 @@ export const tables: readonly Table[] = [
   compaction,
   replay,
   ...calls,
+  http,
 ];

@@ -71,7 +71,8 @@ export class PublicServer {
   readonly #health: HealthService;
   readonly #watches: WatchHub;
 
-  constructor({ member, access, limits, clock, scheduler, logger, observer, onRead }: PublicServerOptions) {
+  constructor(options: PublicServerOptions) {
+    const { member, access, limits, clock, scheduler, logger, observer, onRead } = options;
     const port: PortContext<Caller> = {
       access: new PublicAccess(access, member),
       requestId: "required",

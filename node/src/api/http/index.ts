@@ -3,6 +3,7 @@
  * `createHttpApplication` serves them, and does everything that routes have in common.
  */
 
+export { accountRoutes } from "./account-routes.ts";
 export {
   createHealthApplication,
   createHttpApplication,

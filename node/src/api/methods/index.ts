@@ -1,3 +1,5 @@
+export { type CreatedApiKey, type ListedApiKey, loginBody, type UserMessage } from "./account-messages.ts";
+export { ApiKeyMethods, type ListKeysBody, type RevokeKeyBody } from "./api-key-methods.ts";
 export { attempt, toError } from "./attempt.ts";
 export { BootstrapMethod } from "./bootstrap-method.ts";
 export type { Call, CancellableCall, Reply, ResponseStream } from "./call.ts";
@@ -8,4 +10,7 @@ export type { HostMember, HostReplica } from "./host.ts";
 export { KeyValueMethods } from "./key-value-methods.ts";
 export { LockMethods, waitMsOf } from "./lock-methods.ts";
 export { MemoryMethods } from "./memory-methods.ts";
+export { type UsageBody, UsageMethods } from "./usage-methods.ts";
+export { type DeleteUserBody, type ListUsersBody, UserMethods } from "./user-methods.ts";
+export { VerifyMethod } from "./verify-method.ts";
 export { WatchMethods } from "./watch-methods.ts";

@@ -6,7 +6,14 @@ import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Access } from "./access/index.ts";
 import { AdminServer, CallObserver, PublicServer } from "./api/grpc/index.ts";
-import { createHealthApplication, createHttpApplication, httpLimiters, RequestObserver } from "./api/http/index.ts";
+import {
+  createHealthApplication,
+  createHttpApplication,
+  httpLimiters,
+  logRoutes,
+  RequestObserver,
+} from "./api/http/index.ts";
+import { EventLogMethods, Executor } from "./api/methods/index.ts";
 import { memberMetrics } from "./api/metrics/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
@@ -26,6 +33,7 @@ import {
 import { CoordinationError } from "./state/index.ts";
 import { measureDisk } from "./storage/index.ts";
 import { BEAT_INTERVAL_MS, createLogger, EventLoopDelay, type Logger, RequestLog } from "./telemetry/index.ts";
+import { DEFAULT_EVENT_HUB_LIMITS, EventHub } from "./watch/index.ts";
 
 /** Calls that run when the member is told to stop are finished for at most this long, in milliseconds (S47). */
 const DRAIN_MS = 10_000;
@@ -37,6 +45,7 @@ const HEALTH_INTERVAL_MS = 50;
 /** What stops, in this order. */
 interface Running {
   readonly publicServer: PublicServer;
+  readonly eventHub: EventHub;
   readonly others: readonly Stoppable[];
   readonly member: Member;
 }
@@ -80,7 +89,12 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const edge = { access, health, metrics, limiters, clock: systemClock, reportBug };
   const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc)));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
-  const http = await listenHttp(requests.observed(createHttpApplication(edge)), "--http", configuration.http);
+  const timing = { clock: systemClock, scheduler: systemScheduler };
+  const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS });
+  const logs = new EventLogMethods(member, new Executor(member), eventHub, systemClock);
+  const routes = logRoutes(logs, systemScheduler);
+  const clientApplication = requests.observed(createHttpApplication({ ...edge, routes }));
+  const http = await listenHttp(clientApplication, "--http", configuration.http);
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {
@@ -107,7 +121,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
     publicServer.setServing(!stopping && health.ready().every(({ ok }) => ok));
   }, HEALTH_INTERVAL_MS).unref();
   logger.info(Object.fromEntries(listening), "listening");
-  return { member, publicServer, others };
+  return { member, publicServer, eventHub, others };
 }
 
 async function openMember(configuration: Configuration, version: string, logger: Logger): Promise<Member> {
@@ -211,9 +225,10 @@ function measuredEventLoop(): EventLoopDelay {
   return eventLoopDelay;
 }
 
-async function stop({ member, publicServer, others }: Running): Promise<void> {
+async function stop({ member, publicServer, eventHub, others }: Running): Promise<void> {
   publicServer.setServing(false);
   await member.handOver(HAND_OVER_MS);
+  eventHub.drain();
   await publicServer.stop(DRAIN_MS);
   await Promise.all(others.map((server) => server.stop(DRAIN_MS)));
   await member.stop();

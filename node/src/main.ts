@@ -19,8 +19,10 @@ import {
   createHealthApplication,
   createHttpApplication,
   httpLimiters,
+  logRoutes,
   RequestObserver,
 } from "./api/http/index.ts";
+import { EventLogMethods, Executor } from "./api/methods/index.ts";
 import { memberMetrics } from "./api/metrics/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
@@ -41,6 +43,7 @@ import {
 import { CoordinationError, type ReportedUse } from "./state/index.ts";
 import { measureDisk } from "./storage/index.ts";
 import { BEAT_INTERVAL_MS, createLogger, EventLoopDelay, type Logger, RequestLog } from "./telemetry/index.ts";
+import { DEFAULT_EVENT_HUB_LIMITS, EventHub } from "./watch/index.ts";
 
 /** Calls that run when the member is told to stop are finished for at most this long, in milliseconds (S47). */
 const DRAIN_MS = 10_000;
@@ -60,6 +63,7 @@ const OWN_PROPOSAL_MS = 10_000;
 interface Running {
   readonly publicServer: PublicServer;
   readonly mail: VerificationMail;
+  readonly eventHub: EventHub;
   readonly others: readonly Stoppable[];
   readonly member: Member;
 }
@@ -110,7 +114,14 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc), tls));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
   const mail = new VerificationMail({ mailer, clusterName: configuration.clusterName, log: logger });
-  const routes = accountRoutes({ member, replicated, clock: systemClock, limits, limiters, mail });
+  const timing = { clock: systemClock, scheduler: systemScheduler };
+  const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS });
+  const executor = new Executor(member, (principal, area) => uses.read(principal, area));
+  const logs = new EventLogMethods(member, executor, eventHub, systemClock);
+  const routes = [
+    ...accountRoutes({ member, replicated, clock: systemClock, limits, limiters, mail }),
+    ...logRoutes(logs, systemScheduler),
+  ];
   const clientApplication = requests.observed(createHttpApplication({ ...edge, routes }));
   const http = await listenHttp(clientApplication, "--http", configuration.http, tls);
   listening.set("http", http.address);
@@ -145,7 +156,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
     SIGNING_KEYS_INTERVAL_MS,
   ).unref();
   logger.info(Object.fromEntries(listening), "listening");
-  return { member, publicServer, mail, others };
+  return { member, publicServer, mail, eventHub, others };
 }
 
 async function openMember(configuration: Configuration, version: string, logger: Logger): Promise<Member> {
@@ -286,10 +297,11 @@ function measuredEventLoop(): EventLoopDelay {
   return eventLoopDelay;
 }
 
-async function stop({ member, publicServer, mail, others }: Running): Promise<void> {
+async function stop({ member, publicServer, mail, eventHub, others }: Running): Promise<void> {
   publicServer.setServing(false);
   mail.stop();
   await member.handOver(HAND_OVER_MS);
+  eventHub.drain();
   await publicServer.stop(DRAIN_MS);
   await Promise.all(others.map((server) => server.stop(DRAIN_MS)));
   await member.stop();

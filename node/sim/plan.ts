@@ -234,10 +234,10 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
   const lockPlan = drawLocks(locks);
   const watchPlan = drawWatches(watches, lockPlan === null ? null : streams["lock-watches"]);
   const memoryPlan = drawMemory(memory);
-  const drawn = withHistory(drawLimits(random, isSmall), watchPlan === null ? null : watches);
+  const drawn = withHistory(drawLimits(random, isSmall, isSteady), watchPlan === null ? null : watches);
   const limits = memoryPlan === null ? drawn : withRegions(drawn);
   // Where the log is not kept for those who need it, or each message takes an entry, clients that go on are too fast.
-  const isKept = limits.compaction.neededBytes === DEFAULT_REPLICA_LIMITS.compaction.neededBytes;
+  const isKept = isLogKept(limits);
   return {
     isSteady,
     isBeyond: !isSteady && random.below(BEYOND_ONE_IN) === 0,
@@ -269,6 +269,11 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
     watches: watchPlan,
     logs: drawLogs(logs),
   };
+}
+
+/** Whether nobody falls so far behind that only a snapshot helps, which may take long. */
+export function isLogKept({ compaction }: ReplicaLimits): boolean {
+  return compaction.neededBytes === DEFAULT_REPLICA_LIMITS.compaction.neededBytes;
 }
 
 /** `lockWatches` is null where there are no locks. */
@@ -358,7 +363,7 @@ function drawLocks(random: RandomStream): LockPlan | null {
   };
 }
 
-function drawLimits(random: RandomStream, isSmall: boolean): ReplicaLimits {
+function drawLimits(random: RandomStream, isSmall: boolean, isSteady: boolean): ReplicaLimits {
   const isPruning = random.chance(0.3);
   const replayWindowMs = isPruning ? SHORT_WINDOW_MS : DEFAULT_REPLICA_LIMITS.state.replayWindowMs;
   const base: ReplicaLimits = {
@@ -406,7 +411,8 @@ function drawLimits(random: RandomStream, isSmall: boolean): ReplicaLimits {
       bytesPerSecond: random.whole(20_000, 200_000),
     },
     waitersMax: random.whole(4, 40),
-    queuedWaitsMax: 3,
+    // Whoever waits while too many do is refused, which must not happen where nothing goes wrong.
+    queuedWaitsMax: isSteady ? base.queuedWaitsMax : 3,
     proposalsPerTurn: random.whole(1, 4),
     proposalBytesPerTurn: random.whole(1, 2_000),
     sliceEntries: random.whole(1, 4),

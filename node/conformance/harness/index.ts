@@ -2,6 +2,17 @@
 
 export { type Answer, bytesOf, type CallOptions, type Connection } from "./connection.ts";
 export {
+  append,
+  appendBatch,
+  type EventBody,
+  newLog,
+  newLogPath,
+  payloadsOf,
+  readEvents,
+  sequenceOf,
+  sequencesOf,
+} from "./event-logs.ts";
+export {
   areSameBytes,
   expectFields,
   type Fields,
@@ -14,7 +25,8 @@ export {
   isWithinSeconds,
   succeeded,
 } from "./expectations.ts";
-export { answered, expectHttpRefusal } from "./http-connection.ts";
+export { answered, expectHttpRefusal, type HttpAnswer, type HttpCode, type HttpRequest } from "./http-connection.ts";
+export { HttpEvents } from "./http-events.ts";
 export * from "./operations.ts";
 export { Place, type Queued } from "./place.ts";
 export { framed, type Origin, openCall, rawCall } from "./raw-call.ts";

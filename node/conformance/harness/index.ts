@@ -1,5 +1,6 @@
 /** What tables of expectations are made of. Knows the contract and nothing of what serves it. */
 
+export type { Accounts, KeyBody, Role, TestUser, UserBody } from "./accounts.ts";
 export { type Answer, bytesOf, type CallOptions, type Connection } from "./connection.ts";
 export {
   areSameBytes,
@@ -14,7 +15,13 @@ export {
   isWithinSeconds,
   succeeded,
 } from "./expectations.ts";
-export { answered, expectHttpRefusal } from "./http-connection.ts";
+export {
+  answered,
+  expectHttpRefusal,
+  type HttpAnswer,
+  type HttpCode,
+  type HttpConnection,
+} from "./http-connection.ts";
 export * from "./operations.ts";
 export { Place, type Queued } from "./place.ts";
 export { framed, type Origin, openCall, rawCall } from "./raw-call.ts";

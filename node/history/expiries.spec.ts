@@ -95,6 +95,42 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     ],
   ],
   [
+    "a key that was overwritten unseen before its time was up lives on",
+    [
+      [put("a"), 0, 10, created(2)],
+      [shortPut("b"), 20, 30, overwritten(3)],
+      [put("c"), 40, 50, UNKNOWN],
+      [put("d"), 5_000, 5_010, overwritten(5)],
+      [get(), 5_020, 5_030, found("d", [2, 5, 4])],
+    ],
+    [
+      [put("a"), 0, 10, created(2)],
+      [shortPut("b"), 20, 30, overwritten(3)],
+      [put("c"), 40, 50, UNKNOWN],
+      [put("d"), 5_000, 5_010, overwritten(5)],
+      [get(), 5_020, 5_030, found("d", [2, 5, 5])],
+    ],
+  ],
+  [
+    "so does one of which nobody was told when it was created",
+    [
+      [put("a"), 0, 10, UNKNOWN],
+      [shortPut("b"), 20, 30, overwritten(3)],
+      [get(), 32, 34, found("b", [2, 3, 2])],
+      [put("c"), 40, 50, UNKNOWN],
+      [put("d"), 5_000, 5_010, overwritten(5)],
+      [get(), 5_020, 5_030, found("d", [2, 5, 4])],
+    ],
+    [
+      [put("a"), 0, 10, UNKNOWN],
+      [shortPut("b"), 20, 30, overwritten(3)],
+      [get(), 32, 34, found("b", [2, 3, 2])],
+      [put("c"), 40, 50, UNKNOWN],
+      [put("d"), 5_000, 5_010, overwritten(5)],
+      [get(), 5_020, 5_030, found("d", [2, 5, 6])],
+    ],
+  ],
+  [
     "a put without time to live takes an earlier one away",
     [
       [shortPut("a"), 0, 10, created(2)],

@@ -13,6 +13,8 @@ export { judgeHistory } from "./judgement.ts";
 export { lockCheck } from "./lock-check.ts";
 export type { LockAnswer, LockMode, LockOperation, LockRecord, LockView } from "./lock-history.ts";
 export { lockWatchCheck } from "./lock-watch-check.ts";
+export { logCheck } from "./log-check.ts";
+export type { AskedEvent, EventLogAnswer, EventLogOperation, EventLogRecord } from "./log-history.ts";
 export { orderCheck } from "./order-check.ts";
 export { contradictionOfPage, type RecordedPage, withPages } from "./pages.ts";
 export { regionCheck } from "./region-check.ts";

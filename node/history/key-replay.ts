@@ -145,7 +145,9 @@ export class KeyReplay {
     if (answer !== null && why !== null) {
       const content = contentShownBy(answer);
       const explanation = this.#explanationOf(recorded, answer, content);
-      const versionMax = (this.#state?.version ?? 0) + this.#hiddenBefore(recorded, revision).length;
+      const resumed = content === null ? null : this.#resumedLife(content);
+      const version = resumed?.version ?? this.#state?.version ?? 0;
+      const versionMax = version + this.#hiddenBefore(recorded, revision).length;
       const isCounted = content === null || content.version <= versionMax;
       const taken = explanation === null || !isCounted ? null : this.#takeHidden(explanation, recorded, revision);
       if (explanation === null || taken === null) {
@@ -154,14 +156,52 @@ export class KeyReplay {
       if (explanation.by === "a delete" && content !== null) {
         this.#insertAbsenceBefore(content.createRevision, taken.fromMs);
       }
+      if (resumed !== null) {
+        this.#removeAbsencesSince(resumed.since);
+      }
       // It may have been like that since the write before.
       this.#periods.push({ revision: this.#last.revision, state: explanation.state, fromMs: taken.fromMs });
+    }
+    if (why === null && answer?.kind === "found") {
+      this.#nameLife(answer.createRevision);
     }
     if (writes(step)) {
       this.#periods.push({ revision, state: execute(this.#state, recorded.operation, revision), fromMs: ALWAYS });
     }
     this.#done.push(recorded);
     return null;
+  }
+
+  /**
+   * A value whose time must have been up has gone, but it may have been overwritten unseen before that. So what was
+   * taken for a new life of the key, which began with a hidden write, may be the one before; then this is the last
+   * period of that one, and the version that all writes with revisions since then have led to.
+   */
+  #resumedLife({ createRevision }: KeyContent): { readonly since: number; readonly version: number } | null {
+    if (!this.#mayExpire || this.#state === null || this.#state.createRevision >= 0) {
+      return null;
+    }
+    const since = this.#periods.findLastIndex(({ state }) => state?.createRevision === createRevision);
+    const state = this.#periods[since]?.state ?? null;
+    if (state === null) {
+      return null;
+    }
+    const written = new Set(this.#periods.slice(since + 1).map((period) => period.state?.modRevision ?? -1));
+    const known = [...written].filter((modRevision) => modRevision > state.modRevision);
+    return { since, version: state.version + known.length };
+  }
+
+  /** Somebody was told at which revision the key was created, which nobody may have known before. */
+  #nameLife(createRevision: number): void {
+    const { state } = this.#last;
+    if (state !== null && state.createRevision < 0) {
+      this.#periods.push({ ...this.#last, state: { ...state, createRevision } });
+    }
+  }
+
+  #removeAbsencesSince(since: number): void {
+    const kept = this.#periods.filter(({ state }, at) => at <= since || state !== null);
+    this.#periods.splice(0, this.#periods.length, ...kept);
   }
 
   #explanationOf(recorded: RecordedOperation, answer: KeyAnswer, content: KeyContent | null): Explanation | null {

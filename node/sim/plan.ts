@@ -133,6 +133,15 @@ export interface Plan {
   readonly memory: MemoryPlan | null;
   /** Null if nobody watches keys or locks. */
   readonly watches: WatchPlan | null;
+  /** Null if nobody uses event logs. */
+  readonly logs: EventLogPlan | null;
+}
+
+/** Who uses event logs. */
+export interface EventLogPlan {
+  readonly clients: number;
+  /** Mean pause between two operations of a client, in milliseconds. */
+  readonly pauseMs: number;
 }
 
 /** Who watches keys, and locks. */
@@ -192,10 +201,14 @@ const PRESENCE = 0.6;
 const LOCKS_PRESENCE = 0.5;
 /** And memory regions in this one. */
 const MEMORY_PRESENCE = 0.4;
+/** So many times as fast snapshots with regions are sent. */
+const REGIONS_SENT_FASTER = 10;
 /** And watchers of keys in this one. */
 const WATCHES_PRESENCE = 0.5;
 /** And of locks, where there are locks and watchers of keys, in this one of those. */
 const LOCK_WATCHES_PRESENCE = 0.8;
+/** And event logs in this one. */
+const LOGS_PRESENCE = 0.3;
 
 /** What is drawn for some clients only, each from a stream of its own, so that it changes nothing else. */
 export interface ClientStreams {
@@ -203,10 +216,11 @@ export interface ClientStreams {
   readonly memory: RandomStream;
   readonly watches: RandomStream;
   readonly "lock-watches": RandomStream;
+  readonly logs: RandomStream;
 }
 
 export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
-  const { locks, memory, watches } = streams;
+  const { locks, memory, watches, logs } = streams;
   const isSteady = random.below(STEADY_ONE_IN) === 0;
   const isSmall = random.below(3) === 0;
   const rates = <Kind extends string>(kinds: readonly Kind[], fromMs: number, toMs: number): Map<Kind, number> => {
@@ -219,9 +233,11 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
   const isSlow = !isSteady && random.chance(0.3);
   const lockPlan = drawLocks(locks);
   const watchPlan = drawWatches(watches, lockPlan === null ? null : streams["lock-watches"]);
-  const limits = withHistory(drawLimits(random, isSmall), watchPlan === null ? null : watches);
+  const memoryPlan = drawMemory(memory);
+  const drawn = withHistory(drawLimits(random, isSmall, isSteady), watchPlan === null ? null : watches);
+  const limits = memoryPlan === null ? drawn : withRegions(drawn);
   // Where the log is not kept for those who need it, or each message takes an entry, clients that go on are too fast.
-  const isKept = limits.compaction.neededBytes === DEFAULT_REPLICA_LIMITS.compaction.neededBytes;
+  const isKept = isLogKept(limits);
   return {
     isSteady,
     isBeyond: !isSteady && random.below(BEYOND_ONE_IN) === 0,
@@ -249,9 +265,15 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
     ttlShare: random.pick([0, 0.1, 0.5]) ?? 0,
     limits,
     locks: lockPlan,
-    memory: drawMemory(memory),
+    memory: memoryPlan,
     watches: watchPlan,
+    logs: drawLogs(logs),
   };
+}
+
+/** Whether nobody falls so far behind that only a snapshot helps, which may take long. */
+export function isLogKept({ compaction }: ReplicaLimits): boolean {
+  return compaction.neededBytes === DEFAULT_REPLICA_LIMITS.compaction.neededBytes;
 }
 
 /** `lockWatches` is null where there are no locks. */
@@ -298,6 +320,13 @@ function withHistory(limits: ReplicaLimits, random: RandomStream | null): Replic
   };
 }
 
+/** Regions make states large: those are sent faster, so that several members, one after the other, catch up in time. */
+function withRegions(limits: ReplicaLimits): ReplicaLimits {
+  const { snapshots } = limits;
+  const bytesPerSecond = snapshots.bytesPerSecond * REGIONS_SENT_FASTER;
+  return { ...limits, snapshots: { ...snapshots, bytesPerSecond } };
+}
+
 function drawMemory(random: RandomStream): MemoryPlan | null {
   if (!random.chance(MEMORY_PRESENCE)) {
     return null;
@@ -309,6 +338,13 @@ function drawMemory(random: RandomStream): MemoryPlan | null {
     isLarge: random.chance(0.4),
     readShare: random.pick([0.2, 0.5]) ?? 0.2,
   };
+}
+
+function drawLogs(random: RandomStream): EventLogPlan | null {
+  if (!random.chance(LOGS_PRESENCE)) {
+    return null;
+  }
+  return { clients: random.whole(1, 3), pauseMs: random.between(300, 1_000) };
 }
 
 function drawLocks(random: RandomStream): LockPlan | null {
@@ -327,7 +363,7 @@ function drawLocks(random: RandomStream): LockPlan | null {
   };
 }
 
-function drawLimits(random: RandomStream, isSmall: boolean): ReplicaLimits {
+function drawLimits(random: RandomStream, isSmall: boolean, isSteady: boolean): ReplicaLimits {
   const isPruning = random.chance(0.3);
   const replayWindowMs = isPruning ? SHORT_WINDOW_MS : DEFAULT_REPLICA_LIMITS.state.replayWindowMs;
   const base: ReplicaLimits = {
@@ -375,7 +411,8 @@ function drawLimits(random: RandomStream, isSmall: boolean): ReplicaLimits {
       bytesPerSecond: random.whole(20_000, 200_000),
     },
     waitersMax: random.whole(4, 40),
-    queuedWaitsMax: 3,
+    // Whoever waits while too many do is refused, which must not happen where nothing goes wrong.
+    queuedWaitsMax: isSteady ? base.queuedWaitsMax : 3,
     proposalsPerTurn: random.whole(1, 4),
     proposalBytesPerTurn: random.whole(1, 2_000),
     sliceEntries: random.whole(1, 4),

@@ -20,6 +20,7 @@ const CONCERNS = [
   "memory",
   "watches",
   "lock-watches",
+  "logs",
 ] as const;
 const GOLDEN = 0x9e3779b9;
 const TWO_POW_32 = 0x1_0000_0000;

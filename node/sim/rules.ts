@@ -12,6 +12,7 @@ import { clusterOf, configurationOf } from "./cluster-record.ts";
 import { CommitRecord } from "./commit-record.ts";
 import { DepartureRules } from "./departure-rules.ts";
 import type { Disk, LogMeta } from "./disk.ts";
+import { EventLogRules } from "./event-log-rules.ts";
 import { LimitRules } from "./limit-rules.ts";
 import { LiveReplay } from "./live-replay.ts";
 import { LockRules } from "./lock-rules.ts";
@@ -48,6 +49,7 @@ export class Rules {
   readonly room = new RoomRules();
   readonly locks: LockRules;
   readonly memory = new MemoryRules();
+  readonly logs = new EventLogRules();
   readonly watches: WatchRules;
   /** The committed log, executed apart from all members. */
   readonly replay: LiveReplay;
@@ -63,7 +65,7 @@ export class Rules {
     this.timeouts = new TimeoutRules(limits.core);
     this.locks = new LockRules(limits.state.lockReadersMax);
     this.watches = new WatchRules(this.locks);
-    this.replay = new LiveReplay(this.log, limits.state, [this.locks, this.memory, this.watches]);
+    this.replay = new LiveReplay(this.log, limits.state, [this.locks, this.memory, this.logs, this.watches]);
   }
 
   /** The highest term that had a leader. */

@@ -17,6 +17,8 @@ export type ScriptItem = { readonly atMs: number; readonly draw: number } & (
   | { readonly what: "lock"; readonly client: number }
   /** Of a client that uses memory regions. */
   | { readonly what: "memory"; readonly client: number }
+  /** Of a client that uses event logs. */
+  | { readonly what: "log"; readonly client: number }
   /** Of a watcher of keys or, behind those, of locks. */
   | { readonly what: "watch"; readonly client: number }
 );
@@ -54,6 +56,7 @@ export function drawScript(seed: number): Script {
   for (const { what, of, random, before } of [
     { what: "lock", of: plan.locks, random: others.locks, before: 0 },
     { what: "memory", of: plan.memory, random: others.memory, before: 0 },
+    { what: "log", of: plan.logs, random: others.logs, before: 0 },
     { what: "watch", of: watches, random: others.watches, before: 0 },
     { what: "watch", of: lockWatches, random: others["lock-watches"], before: watches?.clients ?? 0 },
   ] as const) {
@@ -92,14 +95,16 @@ export function encodeScript({ rule, mutant, script }: WrittenScript): string {
 }
 
 /** What plans said before they could say anything else. */
-const FORMER_PLAN: Pick<Plan, "isBeyond" | "isContended" | "readShare" | "isBusyAtRest" | "locks" | "memory"> = {
-  isBeyond: false,
-  isContended: false,
-  readShare: 0.35,
-  isBusyAtRest: false,
-  locks: null,
-  memory: null,
-};
+const FORMER_PLAN: Pick<Plan, "isBeyond" | "isContended" | "readShare" | "isBusyAtRest" | "locks" | "memory" | "logs"> =
+  {
+    isBeyond: false,
+    isContended: false,
+    readShare: 0.35,
+    isBusyAtRest: false,
+    locks: null,
+    memory: null,
+    logs: null,
+  };
 
 /** What plans of watches said before they could say anything else. */
 const FORMER_WATCHES: Pick<WatchPlan, "lockClients"> = { lockClients: 0 };

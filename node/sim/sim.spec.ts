@@ -32,6 +32,7 @@ describe("a simulated cluster", function () {
     for (const name of [
       ...["answered", "reads", "faults", "changes", "snapshots", "leaders", "wiped", "expired"],
       ...["grants", "lapsed", "fenced", "regions", "erasures", "streams", "told", "compacted"],
+      ...["appends", "duplicates", "conflicts", "removed"],
     ]) {
       expect(sum(name), name).to.be.above(2);
     }

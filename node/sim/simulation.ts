@@ -25,6 +25,7 @@ import { Clients } from "./clients.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
 import { Disk } from "./disk.ts";
 import { EventHeap } from "./event-heap.ts";
+import { EventLogClients } from "./event-log-clients.ts";
 import { Faults } from "./faults.ts";
 import { type Expiry, KeyHistory } from "./key-history.ts";
 import type { Ending } from "./key-lifetimes.ts";
@@ -33,7 +34,7 @@ import { LockHistory } from "./lock-history.ts";
 import { Member } from "./member.ts";
 import { MemoryClients } from "./memory-clients.ts";
 import { Network } from "./network.ts";
-import { LOCK_MOMENTS, WATCH_MOMENTS } from "./plan.ts";
+import { isLogKept, LOCK_MOMENTS, WATCH_MOMENTS } from "./plan.ts";
 import { DRIFT, type Process, type World } from "./process.ts";
 import { failureOf, passMark } from "./process-loop.ts";
 import { type Concern, type RandomStream, streamsOf } from "./random.ts";
@@ -106,6 +107,8 @@ export class Simulation {
   readonly #lockHistory: LockHistory;
   /** Null if nobody uses memory regions. */
   readonly #memoryClients: MemoryClients | null;
+  /** Null if nobody uses event logs. */
+  readonly #eventLogClients: EventLogClients | null;
   /** Null if nobody watches keys. */
   readonly #watchers: Watchers | null;
   readonly #administrators: readonly Administrator[];
@@ -160,12 +163,25 @@ export class Simulation {
     this.#lockClients =
       plan.locks === null
         ? null
-        : new LockClients({ ...asking, random: others.locks, rules: this.#rules.locks, plan: plan.locks, retryMs });
+        : new LockClients({
+            ...{ ...asking, random: others.locks, rules: this.#rules.locks, plan: plan.locks, retryMs },
+            isPrompt: plan.isSteady && isLogKept(limits),
+          });
     const guardOf = (random: RandomStream) => this.#lockClients?.guardOf(random);
     this.#memoryClients =
       plan.memory === null
         ? null
         : new MemoryClients({ ...asking, random: others.memory, plan: plan.memory, retryMs, guardOf });
+    this.#eventLogClients =
+      plan.logs === null
+        ? null
+        : new EventLogClients({
+            ...shared,
+            isSteady: plan.isSteady,
+            rules: this.#rules.logs,
+            plan: plan.logs,
+            guardOf,
+          });
     this.#watchers =
       plan.watches === null
         ? null
@@ -257,7 +273,7 @@ export class Simulation {
       must(this.#rules.terms === terms, "a cluster that is left in peace elects nobody", () => {
         return `term ${this.#rules.terms} after ${terms}`;
       });
-      const asking = [this.#clients, this.#lockClients, this.#memoryClients];
+      const asking = [this.#clients, this.#lockClients, this.#memoryClients, this.#eventLogClients];
       const failures = asking.reduce((sum, clients) => sum + (clients?.failures ?? 0), 0);
       must(failures === 0, "a cluster that is left in peace answers everybody", () => `${failures} calls have failed`);
     }
@@ -276,6 +292,9 @@ export class Simulation {
         return;
       case "memory":
         this.#memoryClients?.act(item.client, item.draw);
+        return;
+      case "log":
+        this.#eventLogClients?.act(item.client, item.draw);
         return;
       case "watch":
         this.#watchers?.act(item.client, item.draw);
@@ -329,6 +348,7 @@ export class Simulation {
     this.#trace.say(0, "is left in peace");
     this.#lockClients?.stop();
     this.#memoryClients?.stop();
+    this.#eventLogClients?.stop();
     this.#watchers?.calm();
     this.#network.calm();
     for (const member of this.#members.values()) {
@@ -417,6 +437,7 @@ export class Simulation {
     this.#history.check(endings.map((ending) => this.#expiryOf(ending)));
     this.#lockHistory.check(DRIFT);
     this.#memoryClients?.check();
+    this.#eventLogClients?.check();
     this.#watchers?.check(DRIFT);
   }
 
@@ -612,6 +633,10 @@ export class Simulation {
       fenced: this.#rules.locks.fenced,
       regions: this.#rules.memory.changes,
       erasures: this.#rules.memory.erasures,
+      appends: this.#rules.logs.appends,
+      duplicates: this.#rules.logs.duplicates,
+      conflicts: this.#rules.logs.conflicts,
+      removed: this.#rules.logs.removed,
       streams: this.#watchers?.streams ?? 0,
       told: this.#rules.watches.told.key,
       "told of locks": this.#rules.watches.told.lock,

@@ -5,6 +5,7 @@ import {
   type ClusterOperation,
   type Command,
   DEFAULT_STATE_LIMITS,
+  type HttpOperation,
   type Outcome,
   type StateLimits,
 } from "../src/state/index.ts";
@@ -35,6 +36,13 @@ export class WitnessedLog {
     this.log.origin = { memberId: 1, boot: 1, seq };
     const command = { principal: OWNER, request: identity, operation };
     return this.#execute(command, () => this.log.execute(operation, { request: identity }), pretend) as Outcome;
+  }
+
+  /** What a client asks for by HTTP. */
+  askByHttp(operation: HttpOperation, pretend?: Manner["pretend"]): Outcome {
+    this.log.origin = { memberId: 1, boot: 1, seq: this.#requests++ };
+    const command = { principal: OWNER, request: null, operation };
+    return this.#execute(command, () => this.log.executeHttp(operation), pretend) as Outcome;
   }
 
   /** What the cluster proposes by itself. */

@@ -32,6 +32,7 @@ describe("parseConfiguration", () => {
       health: null,
       peer: { host: "127.0.0.1", port: 7402 },
       peering: null,
+      tls: null,
       advertisePeer: null,
       acceptMissingFence: false,
       hasDiskReserve: true,
@@ -41,6 +42,16 @@ describe("parseConfiguration", () => {
       logLevel: "info",
       slowRequestMs: 1_000,
     });
+  });
+
+  it("takes certificate and key together, and authorities of clients with them alone", () => {
+    const both = ["--tls-cert", "a.crt", "--tls-key", "a.key"];
+    expect(parse(...both)?.tls).to.deep.equal({ certificate: "a.crt", key: "a.key", clientAuthorities: null });
+    expect(parse(...both, "--tls-client-ca", "c.crt")?.tls?.clientAuthorities).to.equal("c.crt");
+    expect(problem([...REQUIRED, ...both.slice(0, 2)])).to.equal("--tls-cert needs --tls-key");
+    expect(problem([...REQUIRED, ...both.slice(2)])).to.equal("--tls-key needs --tls-cert");
+    expect(problem([...REQUIRED, "--tls-client-ca", "c.crt"])).to.include("--tls-cert and --tls-key");
+    expect(problem([...REQUIRED, ...both.slice(0, 2), "--tls-client-ca", "c.crt"])).to.include("--tls-key");
   });
 
   it("takes rate limits by name, the last of a name, and what is left out of the default", () => {

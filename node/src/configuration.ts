@@ -7,6 +7,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits, requireEmail } from "./access/index.ts";
 import { parseArguments, UsageError } from "./command-line/index.ts";
+import type { ServerTlsFilePaths } from "./peers/index.ts";
 import { LOG_LEVELS, type LogLevel } from "./telemetry/index.ts";
 
 /** Where to listen: an address of this machine, and a port, 0 = any free one. */
@@ -29,6 +30,8 @@ export interface Configuration {
   readonly peer: Listen;
   /** How this member meets others; null for one that stays alone. */
   readonly peering: PeeringConfiguration | null;
+  /** What clients are shown on the ports for gRPC, HTTP and administration; null = they speak plain text. */
+  readonly tls: ServerTlsFilePaths | null;
   /** What others dial, as host:port; null = what this member listens on. */
   readonly advertiseGrpc: string | null;
   readonly advertiseHttp: string | null;
@@ -82,6 +85,9 @@ interface Flags {
   readonly peer?: Listen;
   readonly seed: readonly string[];
   readonly joinTokenFile?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsClientCa?: string;
   readonly peerCert?: string;
   readonly peerKey?: string;
   readonly peerCa?: string;
@@ -131,6 +137,9 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .option("--http <host:port>", "listen for HTTP clients", parseListen, parseListen("127.0.0.1:7401"))
     .option("--admin <host:port>", "listen for cluster administration", parseListen)
     .option("--health <host:port>", "listen for health checks and metrics, plain HTTP", parseListen)
+    .option("--tls-cert <file>", "certificate towards clients of gRPC, HTTP and administration, PEM")
+    .option("--tls-key <file>", "its key, PEM; without both these ports speak plain text")
+    .option("--tls-client-ca <file>", "authorities of clients, PEM: who has no certificate of theirs is not served")
     .option("--admin-token-file <file>", "file with the admin tokens, one a line; required with --admin")
     .option("--peer <host:port>", `listen for other members (default: ${PEER_DEFAULT})`, parseListen)
     .option("--seed <host:port>", "peer address of a member that may know the cluster; repeatable", collectSeed, [])
@@ -183,6 +192,7 @@ function configurationOf(flags: Flags): Configuration {
     adminTokenFile: flags.adminTokenFile ?? null,
     peer: flags.peer ?? parseListen(PEER_DEFAULT),
     peering: peeringOf(flags),
+    tls: clientTlsOf(flags),
     advertiseGrpc: flags.advertiseGrpc ?? null,
     advertiseHttp: flags.advertiseHttp ?? null,
     advertisePeer: flags.advertisePeer ?? null,
@@ -234,10 +244,28 @@ function peeringOf(flags: Flags): PeeringConfiguration | null {
   if (flags.peer !== undefined && ANY_ADDRESS.has(flags.peer.host) && flags.advertisePeer === undefined) {
     throw new UsageError(`--peer ${formatListen(flags.peer)} needs --advertise-peer: others cannot dial any address`);
   }
-  return { seeds: flags.seed, joinTokenFile, tls: tlsOf(flags) };
+  return { seeds: flags.seed, joinTokenFile, tls: peerTlsOf(flags) };
 }
 
-function tlsOf(flags: Flags): PeerTlsConfiguration | null {
+/** Half of it would be plain text where somebody meant it not to be. */
+function clientTlsOf(flags: Flags): ServerTlsFilePaths | null {
+  const { tlsCert: certificate, tlsKey: key, tlsClientCa: clientAuthorities = null } = flags;
+  if (certificate !== undefined && key !== undefined) {
+    return { certificate, key, clientAuthorities };
+  }
+  if (certificate !== undefined) {
+    throw new UsageError("--tls-cert needs --tls-key");
+  }
+  if (key !== undefined) {
+    throw new UsageError("--tls-key needs --tls-cert");
+  }
+  if (clientAuthorities !== null) {
+    throw new UsageError("--tls-client-ca needs --tls-cert and --tls-key");
+  }
+  return null;
+}
+
+function peerTlsOf(flags: Flags): PeerTlsConfiguration | null {
   const { peerCert: certificate, peerKey: key, peerCa: authorities, peerJoinName: joinName } = flags;
   if (certificate === undefined && key === undefined && authorities === undefined) {
     if (joinName !== undefined) {

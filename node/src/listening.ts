@@ -6,7 +6,9 @@ import type { AddressInfo } from "node:net";
 import { closeHttpServer, createHttpServer } from "./api/http/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { formatListen, type Listen } from "./configuration.ts";
+import { ServerTls, type ServerTlsFilePaths } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
+import type { Logger } from "./telemetry/index.ts";
 
 export interface Stoppable {
   /** Finishes what runs, for at most so many milliseconds. */
@@ -28,13 +30,24 @@ export async function bound<T>(flag: string, at: Listen, listen: () => Promise<T
   }
 }
 
-/** Serves HTTP, and tells where. */
+/** What clients are shown, if they are to be shown anything. Rejects with a UsageError that names the flag and the file. */
+export async function openTls(paths: ServerTlsFilePaths | null, logger: Logger): Promise<ServerTls | null> {
+  try {
+    return paths === null ? null : await ServerTls.open(paths, logger);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new UsageError(`--tls-cert: ${message}`, { cause: error });
+  }
+}
+
+/** Serves HTTP, without `tls` in plain text, and tells where. */
 export async function listenHttp(
   application: RequestListener,
   flag: string,
   at: Listen,
+  tls: ServerTls | null,
 ): Promise<Stoppable & { readonly address: string }> {
-  const server = createHttpServer(application);
+  const server = createHttpServer(application, { tls });
   await bound(flag, at, () => {
     server.listen(at.port, at.host);
     return once(server, "listening");

@@ -19,13 +19,15 @@ import {
   createHealthApplication,
   createHttpApplication,
   httpLimiters,
+  logRoutes,
   RequestObserver,
 } from "./api/http/index.ts";
+import { EventLogMethods, Executor } from "./api/methods/index.ts";
 import { memberMetrics } from "./api/metrics/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
 import { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts";
-import { bound, listenHttp, type Stoppable } from "./listening.ts";
+import { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
 import { memberHealth } from "./member-health.ts";
 import { memberMailer } from "./member-mail.ts";
 import { JoinTokenFile } from "./peers/index.ts";
@@ -41,6 +43,7 @@ import {
 import { CoordinationError, type ReportedUse } from "./state/index.ts";
 import { measureDisk } from "./storage/index.ts";
 import { BEAT_INTERVAL_MS, createLogger, EventLoopDelay, type Logger, RequestLog } from "./telemetry/index.ts";
+import { DEFAULT_EVENT_HUB_LIMITS, EventHub } from "./watch/index.ts";
 
 /** Calls that run when the member is told to stop are finished for at most this long, in milliseconds (S47). */
 const DRAIN_MS = 10_000;
@@ -60,6 +63,7 @@ const OWN_PROPOSAL_MS = 10_000;
 interface Running {
   readonly publicServer: PublicServer;
   readonly mail: VerificationMail;
+  readonly eventHub: EventHub;
   readonly others: readonly Stoppable[];
   readonly member: Member;
 }
@@ -73,12 +77,14 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const replicated = replicatedState(member);
   const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
   const health = memberHealth(member, () => stopping);
-  const reportBug = (error: unknown, requestId: string): void => {
+  const reportBug = (error: unknown, requestId?: string): void => {
     if (error instanceof InvariantViolation) {
       die(logger, error);
     }
     logger.error({ err: error, requestId }, "a request failed because of a bug");
   };
+  const tls = await openTls(configuration.tls, logger);
+  warnOfPlainText(configuration, logger);
   const { monotonicMs } = systemClock;
   const limits = new ReplicatedRateLimits(configuration.limits, member, monotonicMs);
   const requestLog = new RequestLog(logger, configuration.slowRequestMs, monotonicMs);
@@ -105,17 +111,24 @@ async function start(configuration: Configuration, version: string, logger: Logg
   );
   const limiters = httpLimiters(limits, systemClock);
   const edge = { access, health, metrics, limiters, clock: systemClock, reportBug };
-  const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc)));
+  const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc), tls));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
   const mail = new VerificationMail({ mailer, clusterName: configuration.clusterName, log: logger });
-  const routes = accountRoutes({ member, replicated, clock: systemClock, limits, limiters, mail });
+  const timing = { clock: systemClock, scheduler: systemScheduler };
+  const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS });
+  const executor = new Executor(member, (principal, area) => uses.read(principal, area));
+  const logs = new EventLogMethods(member, executor, eventHub, systemClock);
+  const routes = [
+    ...accountRoutes({ member, replicated, clock: systemClock, limits, limiters, mail }),
+    ...logRoutes(logs, systemScheduler),
+  ];
   const clientApplication = requests.observed(createHttpApplication({ ...edge, routes }));
-  const http = await listenHttp(clientApplication, "--http", configuration.http);
+  const http = await listenHttp(clientApplication, "--http", configuration.http, tls);
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {
     const application = requests.observed(createHealthApplication(edge));
-    const server = await listenHttp(application, "--health", configuration.health);
+    const server = await listenHttp(application, "--health", configuration.health, null);
     others.push(server);
     listening.set("health", server.address);
   }
@@ -129,7 +142,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   if (configuration.admin !== null && configuration.adminTokenFile !== null) {
     const { admin, adminTokenFile: tokenFile } = configuration;
     const server = new AdminServer({ member, tokenFile, address, clock: systemClock, logger, observer: calls });
-    const port = await bound("--admin", admin, () => server.listen(formatListen(admin)));
+    const port = await bound("--admin", admin, () => server.listen(formatListen(admin), tls));
     others.push(server);
     listening.set("admin", formatListen({ ...admin, port }));
   }
@@ -139,11 +152,11 @@ async function start(configuration: Configuration, version: string, logger: Logg
   setInterval(() => uses.onSecond(), USE_INTERVAL_MS).unref();
   const signingKeys = new SigningKeyCare(systemClock, () => leadingMember(member));
   setInterval(
-    () => void signingKeys.look().catch((error: unknown) => reportBug(error, "")),
+    () => void signingKeys.look().catch((error: unknown) => reportBug(error)),
     SIGNING_KEYS_INTERVAL_MS,
   ).unref();
   logger.info(Object.fromEntries(listening), "listening");
-  return { member, publicServer, mail, others };
+  return { member, publicServer, mail, eventHub, others };
 }
 
 async function openMember(configuration: Configuration, version: string, logger: Logger): Promise<Member> {
@@ -220,6 +233,14 @@ function peeringOf({ peering, peer }: Configuration, logger: Logger): MemberPeer
   };
 }
 
+function warnOfPlainText({ tls, grpc, http, admin }: Configuration, logger: Logger): void {
+  const open = [grpc, http, ...(admin === null ? [] : [admin])].filter((listen) => !isLoopback(listen));
+  if (tls === null && open.length > 0) {
+    const ports = open.map(formatListen);
+    logger.warn({ ports }, "clients talk in plain text: whoever reads along learns their tokens");
+  }
+}
+
 /** Proposes a report of use, if there is a cluster to report it to. */
 function reportUse(member: Member, uses: readonly ReportedUse[], done: ReportDone): boolean {
   const { replica } = member;
@@ -276,10 +297,11 @@ function measuredEventLoop(): EventLoopDelay {
   return eventLoopDelay;
 }
 
-async function stop({ member, publicServer, mail, others }: Running): Promise<void> {
+async function stop({ member, publicServer, mail, eventHub, others }: Running): Promise<void> {
   publicServer.setServing(false);
   mail.stop();
   await member.handOver(HAND_OVER_MS);
+  eventHub.drain();
   await publicServer.stop(DRAIN_MS);
   await Promise.all(others.map((server) => server.stop(DRAIN_MS)));
   await member.stop();

@@ -43,6 +43,11 @@ export class RawConnection {
     this.#socket.write(text, "latin1");
   }
 
+  /** Reads nothing more: what the server sends stays in the buffers of the connection, until they are full. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
   /** Everything received once it matches. Rejects if the connection is closed before. */
   async until(pattern: RegExp): Promise<string> {
     while (!pattern.test(this.#received)) {

@@ -3,7 +3,13 @@
  * where an entry wants them so, and everything that came back. What every refusal must carry is required here.
  */
 
-import { Agent, type IncomingHttpHeaders, type IncomingMessage, request as requestPlain } from "node:http";
+import {
+  Agent,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as requestPlain,
+} from "node:http";
 import { request as requestEncrypted, Agent as TlsAgent } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
@@ -104,9 +110,34 @@ export class HttpConnection {
     return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
   }
 
+  /** Sends the headers and what there is of the body, and breaks the connection where more was announced. */
+  abandoned(method: HttpMethod, target: string, request: HttpRequest): Promise<void> {
+    const client = this.#begin(method, target, request);
+    const closed = new Promise<void>((resolve) => client.on("close", resolve));
+    client.on("error", () => undefined);
+    for (const chunk of Array.isArray(request.body) ? request.body : []) {
+      client.write(chunk, () => client.destroy());
+    }
+    return closed;
+  }
+
   /** An answer of which the body is still to come, made once. */
-  open(method: HttpMethod, target: string, { headers = {}, json, body }: HttpRequest = {}): Promise<IncomingMessage> {
+  open(method: HttpMethod, target: string, request: HttpRequest = {}): Promise<IncomingMessage> {
+    const { json, body } = request;
     const sent = json === undefined ? body : JSON.stringify(json);
+    const client = this.#begin(method, target, request);
+    return new Promise((resolve, reject) => {
+      client.on("response", resolve);
+      // One that comes behind the answer, because the rest of the body is not wanted, changes nothing.
+      client.on("error", reject);
+      for (const chunk of Array.isArray(sent) ? sent : []) {
+        client.write(chunk);
+      }
+      client.end(Array.isArray(sent) ? undefined : sent);
+    });
+  }
+
+  #begin(method: HttpMethod, target: string, { headers = {}, json }: HttpRequest): ClientRequest {
     const usual: Record<string, string> = {
       ...(this.#token === null ? {} : { Authorization: `Bearer ${this.#token}` }),
       ...(json === undefined ? {} : { "Content-Type": "application/json" }),
@@ -114,21 +145,13 @@ export class HttpConnection {
     const { url, ca } = this.#origin;
     const { hostname, port } = new URL(url);
     const send = ca === undefined ? requestPlain : requestEncrypted;
-    return new Promise((resolve, reject) => {
-      const client = send({ hostname, port, path: target, method, agent: this.#agent, ...(ca && { ca }) });
-      client.on("response", resolve);
-      // One that comes behind the answer, because the rest of the body is not wanted, changes nothing.
-      client.on("error", reject);
-      for (const [name, value] of Object.entries({ ...usual, ...headers })) {
-        if (value !== null) {
-          client.setHeader(name, value);
-        }
+    const client = send({ hostname, port, path: target, method, agent: this.#agent, ...(ca && { ca }) });
+    for (const [name, value] of Object.entries({ ...usual, ...headers })) {
+      if (value !== null) {
+        client.setHeader(name, value);
       }
-      for (const chunk of Array.isArray(sent) ? sent : []) {
-        client.write(chunk);
-      }
-      client.end(Array.isArray(sent) ? undefined : sent);
-    });
+    }
+    return client;
   }
 
   close(): void {

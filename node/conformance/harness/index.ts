@@ -3,6 +3,17 @@
 export type { Accounts, KeyBody, Role, TestUser, UserBody } from "./accounts.ts";
 export { type Answer, bytesOf, type CallOptions, type Connection } from "./connection.ts";
 export {
+  append,
+  appendBatch,
+  type EventBody,
+  newLog,
+  newLogPath,
+  payloadsOf,
+  readEvents,
+  sequenceOf,
+  sequencesOf,
+} from "./event-logs.ts";
+export {
   areSameBytes,
   expectFields,
   type Fields,
@@ -21,7 +32,9 @@ export {
   type HttpAnswer,
   type HttpCode,
   type HttpConnection,
+  type HttpRequest,
 } from "./http-connection.ts";
+export { HttpEvents } from "./http-events.ts";
 export * from "./operations.ts";
 export { Place, type Queued } from "./place.ts";
 export { framed, type Origin, openCall, rawCall } from "./raw-call.ts";

@@ -57,6 +57,7 @@ export class Place {
   /** In which it began. */
   readonly #term: bigint;
   readonly #queued: Pending<unknown>[] = [];
+  readonly #atEnd: (() => Promise<unknown>)[] = [];
   #names = 0;
 
   constructor(visit: Visit, at: number, entry: number) {
@@ -253,8 +254,16 @@ export class Place {
     );
   }
 
+  /** Does this when the entry has ended, however it ended. */
+  atEnd(action: () => Promise<unknown>): void {
+    this.#atEnd.push(action);
+  }
+
   /** Gives up all that still waits, and takes back whatever the entry still holds. */
   async leave(): Promise<void> {
+    for (const action of this.#atEnd) {
+      await action();
+    }
     for (const { answer, cancel } of this.#queued) {
       cancel();
       await answer;

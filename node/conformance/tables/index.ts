@@ -13,6 +13,10 @@ import { guards } from "./guards.ts";
 import { http } from "./http.ts";
 import { keyValue } from "./key-value.ts";
 import { locks } from "./locks.ts";
+import { logs } from "./logs.ts";
+import { logsAppend } from "./logs-append.ts";
+import { logsEvents } from "./logs-events.ts";
+import { logsOrder } from "./logs-order.ts";
 import { memory } from "./memory.ts";
 import { readWriteLocks } from "./read-write-locks.ts";
 import { replay } from "./replay.ts";
@@ -41,4 +45,8 @@ export const tables: readonly Table[] = [
   ...accountsLimits,
   ...calls,
   http,
+  ...logs,
+  logsOrder,
+  ...logsAppend,
+  ...logsEvents,
 ];

@@ -1,6 +1,7 @@
 /** All mutants. */
 
 import { ACCOUNT_MUTANTS } from "./accounts.ts";
+import { EDGE_MUTANTS } from "./edge.ts";
 import { LOCK_MUTANTS } from "./locks.ts";
 import { EVENT_LOG_MUTANTS } from "./logs.ts";
 import { MEMORY_MUTANTS } from "./memory.ts";
@@ -12,6 +13,7 @@ import { LOG_MUTANTS } from "./raft-log.ts";
 import { REPLICA_MUTANTS } from "./replica.ts";
 import { STATE_MUTANTS } from "./state.ts";
 import { STORAGE_MUTANTS } from "./storage.ts";
+import { TELEMETRY_MUTANTS } from "./telemetry.ts";
 import { WATCH_MUTANTS } from "./watches.ts";
 
 export const MUTANTS: readonly Mutant[] = [
@@ -25,8 +27,10 @@ export const MUTANTS: readonly Mutant[] = [
   ...MEMORY_MUTANTS,
   ...EVENT_LOG_MUTANTS,
   ...WATCH_MUTANTS,
+  ...TELEMETRY_MUTANTS,
   ...PEER_MUTANTS,
   ...ACCOUNT_MUTANTS,
+  ...EDGE_MUTANTS,
 ];
 
 /** Raises an error if there is none of the name. */

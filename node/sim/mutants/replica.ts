@@ -7,7 +7,7 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     name: "handed-out-call-said-not-executed",
     pitfall: "P52",
     file: "replica/waiters.ts",
-    find: "        this.refuse(waiter, deadlineError());",
+    find: "        this.refuse(waiter, deadlineError(waiter.proposal.stored !== null));",
     replace: "        this.refuse(waiter, heldReason());",
   },
   {

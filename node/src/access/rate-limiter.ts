@@ -25,6 +25,8 @@ const BUCKETS_MAX = 100_000;
 /** Buckets looked at for each new one; at least two, so that they are found full faster than they come. */
 const LOOKS_PER_BUCKET = 4;
 const MS_PER_SECOND = 1000;
+/** A millionth of a request: sums of fractions are not exact. */
+const ROUNDING = 1e-6;
 /** The name of the bucket of those who have none of their own. It is the name of nobody. */
 const OTHERS = "";
 /** In the detail of RATE_LIMITED: whole milliseconds until the same request is not refused. */
@@ -152,9 +154,6 @@ export class RateLimiter {
 export function retryAfterMs(error: CoordinationError): number {
   return Number(error.details.get(RETRY_AFTER_DETAIL) ?? 0);
 }
-
-/** A millionth of a request: sums of fractions are not exact. */
-const ROUNDING = 1e-6;
 
 /** Milliseconds in which one more is allowed. */
 function intervalMs({ requests, windowSecs }: RateLimit): number {

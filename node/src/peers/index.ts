@@ -45,6 +45,7 @@ export {
   type Question,
   type Reply,
 } from "./question-codec.ts";
+export { ServerTls } from "./server-tls.ts";
 export {
   decodeChunk,
   decodeManifest,
@@ -56,4 +57,10 @@ export {
 } from "./snapshot-codec.ts";
 export type { SnapshotReceiver } from "./snapshot-receiver.ts";
 export type { SnapshotSender } from "./snapshot-sender.ts";
-export { type TlsFilePaths, TlsFilesError } from "./tls-files.ts";
+export {
+  CLIENT_TLS_VERSION,
+  type ServerTlsFilePaths,
+  type TlsFilePaths,
+  TlsFilesError,
+  type TlsSet,
+} from "./tls-files.ts";

@@ -1,8 +1,11 @@
 /**
- * The certificate, key and authorities of this member, read from files and read again while it runs.
+ * The certificate, key and authorities of this member, read from files and read again while it runs: those with which it
+ * meets other members, or those that it shows to clients.
  *
- * A set counts only if it is whole: the key is that of the certificate, the dates are right, and the certificate leads
- * to one of the authorities over those in its own file. Whatever else is found is reported; the last good set stays.
+ * A set counts only if it is whole: the key is that of the certificate, and the dates are right. Towards members the
+ * certificate must lead to one of the authorities over those in its own file, because theirs do; the authorities of
+ * clients have nothing to do with the certificate that clients are shown. Whatever else is found is reported; the last
+ * good set stays.
  */
 
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
@@ -19,11 +22,20 @@ export interface TlsFilePaths {
   readonly authorities: string;
 }
 
+/** Paths of files in PEM. */
+export interface ServerTlsFilePaths {
+  /** The certificate that clients are shown, then those that lead from it to an authority that they know. */
+  readonly certificate: string;
+  readonly key: string;
+  /** The authorities of clients, who must show a certificate of one of them; null = they need none. */
+  readonly clientAuthorities: string | null;
+}
+
 /** A whole set, as Node takes it. */
 export interface TlsSet {
   readonly cert: string;
   readonly key: string;
-  readonly ca: string;
+  readonly ca: string | undefined;
   readonly certificate: X509Certificate;
   readonly context: SecureContext;
 }
@@ -36,28 +48,37 @@ export interface TlsFilesUser {
 }
 
 export const TLS_VERSION = "TLSv1.3";
+/** Clients are not ours to choose. */
+export const CLIENT_TLS_VERSION = "TLSv1.2";
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** The files are not a whole set. */
 export class TlsFilesError extends Error {}
 
 export class TlsFiles {
-  readonly #paths: TlsFilePaths;
+  readonly #read: () => Promise<TlsSet>;
   readonly #clock: PeerClock;
   #set: TlsSet;
   #problem: string | null = null;
   #cancel: () => void = () => {};
   #stopped = false;
 
-  private constructor(paths: TlsFilePaths, clock: PeerClock, set: TlsSet) {
-    this.#paths = paths;
+  private constructor(read: () => Promise<TlsSet>, clock: PeerClock, set: TlsSet) {
+    this.#read = read;
     this.#clock = clock;
     this.#set = set;
   }
 
   /** Reads the files. Rejects with a TlsFilesError unless they are a whole set. */
   static async open(paths: TlsFilePaths, clock: PeerClock): Promise<TlsFiles> {
-    return new TlsFiles(paths, clock, await readSet(paths, clock.wallMs()));
+    const read = () => readSet(paths, clock.wallMs());
+    return new TlsFiles(read, clock, await read());
+  }
+
+  /** The same for what clients are shown. */
+  static async openServer(paths: ServerTlsFilePaths, clock: PeerClock): Promise<TlsFiles> {
+    const read = () => readServerSet(paths, clock.wallMs());
+    return new TlsFiles(read, clock, await read());
   }
 
   /** The last whole set. */
@@ -68,7 +89,7 @@ export class TlsFiles {
   /** Reads the files again and again, each time so many milliseconds after the last. */
   poll(intervalMs: number, user: TlsFilesUser): void {
     this.#cancel = this.#clock.after(intervalMs, () => {
-      readSet(this.#paths, this.#clock.wallMs()).then(
+      this.#read().then(
         (set) => this.#onRead(set, intervalMs, user),
         (error: unknown) => this.#onFailed(error, intervalMs, user),
       );
@@ -117,6 +138,40 @@ async function readSet(paths: TlsFilePaths, nowMs: number): Promise<TlsSet> {
   ]);
   const chain = certificatesOf(cert, paths.certificate);
   const authorities = certificatesOf(ca, paths.authorities);
+  const certificate = checkedCertificate(chain, key, paths, nowMs);
+  if (!leadsTo(authorities, chain)) {
+    throw new TlsFilesError(`the certificate in ${paths.certificate} leads to no authority in ${paths.authorities}`);
+  }
+  return { cert, key, ca, certificate, context: createSecureContext({ cert, key, ca, minVersion: TLS_VERSION }) };
+}
+
+async function readServerSet(paths: ServerTlsFilePaths, nowMs: number): Promise<TlsSet> {
+  const { clientAuthorities } = paths;
+  const [cert, key, ca] = await Promise.all([
+    readFile(paths.certificate, "utf8"),
+    readFile(paths.key, "utf8"),
+    clientAuthorities === null ? undefined : readFile(clientAuthorities, "utf8"),
+  ]);
+  const certificate = checkedCertificate(certificatesOf(cert, paths.certificate), key, paths, nowMs);
+  if (clientAuthorities !== null && ca !== undefined) {
+    certificatesOf(ca, clientAuthorities);
+  }
+  return {
+    cert,
+    key,
+    ca,
+    certificate,
+    context: createSecureContext({ cert, key, ca, minVersion: CLIENT_TLS_VERSION }),
+  };
+}
+
+/** The first certificate, if the key is its own and its dates are right. */
+function checkedCertificate(
+  chain: readonly X509Certificate[],
+  key: string,
+  paths: { readonly certificate: string; readonly key: string },
+  nowMs: number,
+): X509Certificate {
   const certificate = chain[0] as X509Certificate;
   if (!certificate.checkPrivateKey(privateKeyOf(key, paths.key))) {
     throw new TlsFilesError(`the key in ${paths.key} is not that of the certificate in ${paths.certificate}`);
@@ -126,10 +181,7 @@ async function readSet(paths: TlsFilePaths, nowMs: number): Promise<TlsSet> {
       `the certificate in ${paths.certificate} is valid from ${certificate.validFrom} to ${certificate.validTo}`,
     );
   }
-  if (!leadsTo(authorities, chain)) {
-    throw new TlsFilesError(`the certificate in ${paths.certificate} leads to no authority in ${paths.authorities}`);
-  }
-  return { cert, key, ca, certificate, context: createSecureContext({ cert, key, ca, minVersion: TLS_VERSION }) };
+  return certificate;
 }
 
 function certificatesOf(pem: string, path: string): X509Certificate[] {

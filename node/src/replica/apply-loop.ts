@@ -229,7 +229,7 @@ export class ApplyLoop {
       invariant(index === entryIndex(row), "a configuration applies at its own entry");
       return core.applyConfiguration(index, change, expectIndex);
     });
-    statistics.onApplied(this.#machine.watched, this.#machine.settled);
+    statistics.onApplied(outcome, this.#machine.watched, this.#machine.settled);
     const { origin, tickMs } = entryEnvelope(row);
     tick.observe(tickMs);
     const isOwn = origin.memberId === memberId && origin.boot === boot;

@@ -32,8 +32,8 @@ export interface MaintenanceLimits {
   readonly duplicatesMax: number;
   readonly retentionMax: number;
   /**
-   * Answers, keys of events and events are dropped this much after their window ended, in cluster milliseconds: under a steady load they end one
-   * by one, and an entry for each would double the log.
+   * Answers, keys of events and events are dropped this much after their time, in cluster milliseconds: under a steady
+   * load they end one by one, and an entry for each would double the log.
    */
   readonly pruneDelayMs: number;
   /** A leader that logged nothing for this long logs a tick while something runs out, in milliseconds (S21). */

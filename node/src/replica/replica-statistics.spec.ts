@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { AppliedLock, MemoryStateStore, machineOver, soleVoter } from "../../test/index.ts";
+import { AppliedEventLog, AppliedLock, MemoryStateStore, machineOver, soleVoter } from "../../test/index.ts";
 import { CoordinationError, type Outcome } from "../state/index.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
 
@@ -50,8 +50,7 @@ describe("ReplicaStatistics", () => {
     const machine = machineOver(new MemoryStateStore());
     const statistics = new ReplicaStatistics();
     for (const row of locks.log.rows) {
-      machine.apply(row, soleVoter);
-      statistics.onApplied(machine.watched, machine.settled);
+      statistics.onApplied(machine.apply(row, soleVoter), machine.watched, machine.settled);
     }
     expect(Object.fromEntries(statistics.lockGrants)).to.deep.equal({ normal: 3, downgraded: 0, upgraded: 0 });
     expect(Object.fromEntries(statistics.lockReleases)).to.deep.equal({
@@ -59,6 +58,19 @@ describe("ReplicaStatistics", () => {
     });
     expect([statistics.lockWaits.count, statistics.lockWaits.sumSeconds]).to.deep.equal([1, 2]);
     expect(statistics.appliedEntries).to.equal(locks.log.rows.length);
+  });
+
+  it("counts events when they are stored, and not again when they were stored before", () => {
+    const events = new AppliedEventLog();
+    events.append("abc", { idempotencyKey: "once" });
+    events.append("abc", { idempotencyKey: "once" });
+    events.append("de");
+    const machine = machineOver(new MemoryStateStore());
+    const statistics = new ReplicaStatistics();
+    for (const row of events.log.rows) {
+      statistics.onApplied(machine.apply(row, soleVoter), machine.watched, machine.settled);
+    }
+    expect([statistics.appendedEvents, statistics.appendedEventBytes]).to.deep.equal([2, 5]);
   });
 
   it("counts copies that were whole with their time, and the others without", () => {

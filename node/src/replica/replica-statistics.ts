@@ -55,6 +55,9 @@ export class ReplicaStatistics {
   readonly keyChanges = zeros<KeyChange["kind"]>("put", "delete", "expire");
   readonly lockGrants = zeros<HoldReason>("normal", "downgraded", "upgraded");
   readonly lockReleases = zeros<HoldReason>("normal", "expired", "forced", "upgraded");
+  /** Events that were appended to event logs, and bytes of them; those that were there already are not counted again. */
+  appendedEvents = 0;
+  appendedEventBytes = 0;
   /** How long those waited that were granted a lock which they could not have at once, in cluster ticks. */
   readonly lockWaits = new Durations(LONG_BOUNDS);
   #leader = 0;
@@ -80,9 +83,13 @@ export class ReplicaStatistics {
     }
   }
 
-  /** An entry was applied. */
-  onApplied(watched: readonly WatchedChange[], settled: readonly SettledWait[]): void {
+  /** An entry was applied, with what it has come to, changed and ended. */
+  onApplied(outcome: Outcome | null, watched: readonly WatchedChange[], settled: readonly SettledWait[]): void {
     this.appliedEntries++;
+    if (outcome !== null && "kind" in outcome.answer && outcome.answer.kind === "append-events") {
+      this.appendedEvents += outcome.answer.appendedEvents;
+      this.appendedEventBytes += outcome.answer.appendedBytes;
+    }
     for (const change of watched) {
       if (change.about === "key") {
         increment(this.keyChanges, change.kind);
@@ -90,8 +97,8 @@ export class ReplicaStatistics {
         increment(change.kind === "acquired" ? this.lockGrants : this.lockReleases, change.reason);
       }
     }
-    for (const { outcome } of settled) {
-      const waitedMs = grantedAfterMs(outcome);
+    for (const { outcome: told } of settled) {
+      const waitedMs = grantedAfterMs(told);
       if (waitedMs !== null) {
         this.lockWaits.addMs(waitedMs);
       }

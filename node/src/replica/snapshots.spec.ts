@@ -51,7 +51,17 @@ describe("snapshots", () => {
     const cluster = withOneBehind();
     const { lastIndex } = cluster.replica(1).status();
     cluster.network.rejoin(2);
+    const whileReceiving: unknown[] = [];
+    listenToMarks((mark) => {
+      marks.push(mark);
+      if (mark === "replica.install.begun") {
+        const { report } = cluster.replica(2);
+        whileReceiving.push(report.readiness().applied, cluster.replica(2).status().isServing);
+      }
+    });
     cluster.until("it is caught up", () => isCaughtUp(cluster, 2));
+    expect(whileReceiving).to.deep.equal(["this member is being caught up by a snapshot", false]);
+    cluster.until("it serves", () => cluster.replica(2).status().isServing);
     const [snapshot] = cluster.network.snapshots;
     const types = snapshot?.read.map(({ type }) => type) ?? [];
     expect(types.at(0)).to.equal(FrameType.SnapshotManifest);

@@ -39,6 +39,22 @@ export const STATE_METRICS: readonly Metric<Member>[] = [
   }),
   ofProgress("quoin_memory_regions", "Memory regions in all namespaces.", ({ totals }) => totals.memoryRegions),
   ofProgress("quoin_memory_bytes", "Sizes of all memory regions together.", ({ totals }) => totals.memoryBytes),
+  ofProgress("quoin_event_logs", "Event logs.", ({ logs }) => logs),
+  ofProgress(
+    "quoin_event_log_bytes",
+    "Bytes of the events of all event logs, and of what is remembered of their idempotency keys.",
+    ({ eventBytes }) => eventBytes,
+  ),
+  counter({
+    name: "quoin_event_log_appended_events_total",
+    help: "Events that were appended to event logs since the start, without those that were there already.",
+    read: served(({ statistics }) => statistics.appendedEvents),
+  }),
+  counter({
+    name: "quoin_event_log_appended_bytes_total",
+    help: "Bytes of the payloads of these events.",
+    read: served(({ statistics }) => statistics.appendedEventBytes),
+  }),
   gauge({
     name: "quoin_history_bytes",
     help: "Bytes of the changes that are kept for watches.",

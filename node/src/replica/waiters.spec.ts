@@ -2,7 +2,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { EntryType } from "../raft/index.ts";
 import { CoordinationError, type Outcome } from "../state/index.ts";
-import { deadlineError, holdUntil, type Proposal, type Waiter, Waiters } from "./waiters.ts";
+import { deadlineError, holdUntil, type Proposal, proposalOf, type Waiter, Waiters } from "./waiters.ts";
 
 const OUTCOME: Outcome = { answer: { kind: "delete-key", previous: null, revision: 7 }, replayed: "no" };
 const PROPOSAL: Proposal = { type: EntryType.Command, payload: new Uint8Array(0), stored: null };
@@ -220,5 +220,12 @@ describe("waiters", () => {
     const error = deadlineError();
     expect([error.reason, error.outcome]).to.deep.equal(["DEADLINE", "unknown"]);
     expect(error.message).to.include("request-id");
+    expect(deadlineError(false).message).not.to.include("request-id");
+  });
+
+  it("stores no answer for what comes by HTTP, which has no request id to find it by", () => {
+    const operation = { kind: "delete-log", logId: new Uint8Array(16) } as const;
+    const proposal = proposalOf({ principal: { subject: "u", apiKeyId: "" }, request: null, operation });
+    expect([proposal.stored, proposal.acquisition]).to.deep.equal([null, undefined]);
   });
 });

@@ -256,7 +256,7 @@ export class Waiters {
           late.push(waiter);
           continue;
         }
-        this.refuse(waiter, deadlineError());
+        this.refuse(waiter, deadlineError(waiter.proposal.stored !== null));
       } else if (waiter.handedOutMs === null && waiter.holdUntilMs < nextMs) {
         this.refuse(waiter, waiter.resting?.refusal ?? heldReason());
       }
@@ -288,11 +288,10 @@ export class Waiters {
 
 const NOBODY: readonly Waiter[] = [];
 
-/** The deadline ended while the outcome was open (S12). */
-export function deadlineError(): CoordinationError {
-  return new CoordinationError(
-    "DEADLINE",
-    "the deadline ended before the result was known; sending the same request-id again returns it",
-    { outcome: "unknown" },
-  );
+/** The deadline ended while the outcome was open (S12). A request without an id is not known when it comes again. */
+export function deadlineError(hasRequestId = true): CoordinationError {
+  const advice = hasRequestId ? "sending the same request-id again returns it" : "it may have been executed";
+  return new CoordinationError("DEADLINE", `the deadline ended before the result was known; ${advice}`, {
+    outcome: "unknown",
+  });
 }

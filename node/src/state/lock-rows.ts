@@ -179,8 +179,8 @@ export function replaceHold(context: ApplyContext, lock: Lock, before: Hold, aft
 export function removeHold(context: ApplyContext, lock: Lock, hold: Hold): void {
   const key = lockHoldRow(lock.id, hold.token);
   context.transaction.delete(key);
-  context.countData(-key.length - encodeHold(hold).length);
   context.countTotal("lockHolds", -1);
+  context.countData(-key.length - encodeHold(hold).length);
   removeTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });
 }
 

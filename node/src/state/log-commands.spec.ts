@@ -14,19 +14,29 @@ const settings = fc.record({
   retentionMaxBytes: nullable(count),
 });
 const guard = fc.record({ lockName: text, fencingToken: count, rw: fc.boolean(), namespace: text });
+const payload = fc.uint8Array({ maxLength: 20 });
 const append: fc.Arbitrary<AppendEvents> = fc
   .tuple(
+    fc.oneof(
+      fc.record({
+        payloads: payload.map((one) => [one]),
+        isBatch: fc.constant(false),
+        idempotencyKey: nullable(text),
+      }),
+      fc.record({
+        payloads: fc.array(payload, { minLength: 1, maxLength: 5 }),
+        isBatch: fc.constant(true),
+        idempotencyKey: text,
+      }),
+    ),
     fc.record({
       kind: fc.constant("append-events" as const),
       logId,
-      payloads: fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 5 }),
-      isBatch: fc.boolean(),
-      idempotencyKey: nullable(text),
       expectedSequence: fc.option(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n }), { nil: undefined }),
     }),
     fc.option(guard, { nil: undefined }),
   )
-  .map(([bare, under]) => (under === undefined ? bare : { ...bare, guard: under }));
+  .map(([events, rest, under]) => ({ ...rest, ...events, ...(under === undefined ? {} : { guard: under }) }));
 const operation: fc.Arbitrary<LogOperation> = fc.oneof(
   fc.record({ kind: fc.constant("create-log" as const), name: text, namespace: nullable(text), settings }),
   fc.record({
@@ -149,6 +159,22 @@ describe("commands about event logs", () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  it("have one event, or those of a batch with a key, or are refused", () => {
+    const events = (count: number) => Array.from({ length: count }, () => new Uint8Array(0));
+    const batch = { ...APPEND, isBatch: true, idempotencyKey: "b" };
+    for (const wrong of [
+      { ...APPEND, payloads: [] },
+      { ...APPEND, payloads: events(2) },
+      { ...batch, payloads: [] },
+      { ...batch, payloads: events(BATCH_EVENTS_MAX + 1) },
+      { ...batch, idempotencyKey: null },
+    ]) {
+      expect(() => decodeCommand(encodeCommand(asked(wrong)))).to.throw(InvariantViolation, "an append has its events");
+    }
+    const most = asked({ ...batch, payloads: events(BATCH_EVENTS_MAX) });
+    expect(decodeCommand(encodeCommand(most))).to.deep.equal(most);
   });
 
   it("hold the largest batch there may be: 10 MiB with its delimiters, and the longest key", () => {

@@ -196,6 +196,14 @@ function readAppendEvents(reader: RecordReader): AppendEvents {
   for (let left = reader.uint32(); left > 0; left--) {
     payloads.push(reader.bytes());
   }
+  const count = payloads.length;
+  invariant(
+    isBatch ? count >= 1 && count <= BATCH_EVENTS_MAX && hasKey : count === 1,
+    "an append has its events",
+    () => {
+      return `${count}`;
+    },
+  );
   return {
     ...{ kind: "append-events", logId, payloads, isBatch, idempotencyKey: hasKey ? key : null },
     expectedSequence: isExpected ? sequence : undefined,

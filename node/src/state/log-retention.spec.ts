@@ -38,6 +38,17 @@ describe("retention by age", () => {
     expect(events.texts).to.deep.equal(["1 a"]);
   });
 
+  it("S21: is not early either where something else is removed at that very tick", () => {
+    const events = new AppliedEventLog({ retentionMaxAgeSecs: 10, retentionMaxBytes: 3 });
+    events.append("a");
+    events.append("b");
+    events.log.tickMs += 5_000;
+    events.append("cc");
+    events.log.tickMs += 5_000;
+    events.log.lead({ kind: "apply-retention", rowsMax: 100 });
+    expect(events.texts).to.deep.equal(["2 b", "3 cc"]);
+  });
+
   it("begins and ends with the setting", () => {
     const events = new AppliedEventLog();
     events.append("a");

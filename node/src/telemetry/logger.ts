@@ -22,6 +22,6 @@ export function createLogger(level: LogLevel, member: string): Logger {
     base: { member },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label) => ({ level: label }) },
-    redact: { paths: CENSORED.flatMap((name) => [name, `*.${name}`]), censor: "[censored]" },
+    redact: { paths: CENSORED.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: "[censored]" },
   });
 }

@@ -71,6 +71,17 @@ describe("WatchHub", () => {
     }
   });
 
+  it("S37: begins where it was asked to, however much is applied and not published then", () => {
+    const watched = new WatchedLog();
+    watched.watch("");
+    watched.time.settle();
+    watched.put("b");
+    watched.put("a");
+    const reader = watched.watch("a", { startRevision: 2 });
+    watched.time.settle();
+    expect(reader.lines).to.deep.equal(["created 1:", "changes 3: 3"]);
+  });
+
   it("S37: waits for a start that is ahead, and tells neither changes nor progress before it (etcd#20221)", () => {
     const watched = new WatchedLog();
     const reader = watched.watch("", { startRevision: 5, progressIntervalMs: 100 });

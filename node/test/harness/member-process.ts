@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { createAdminClient, createTokenSource } from "@quoin/client";
+import { createAdminClient, createTokenSource, type TlsOptions } from "@quoin/client";
 import { generateApiKey } from "../../src/access/index.ts";
 import { type ProcessOptions, TestProcess } from "./process.ts";
 import { until } from "./until.ts";
@@ -20,16 +20,27 @@ export interface Listening {
   readonly health: string;
 }
 
+export interface MemberUnderTestOptions {
+  /** More flags of the member. */
+  readonly flags?: readonly string[];
+  /** How to speak to the member, if its flags say TLS. */
+  readonly tls?: TlsOptions;
+}
+
 export class MemberUnderTest {
   readonly #directory: string;
+  readonly #flags: readonly string[];
+  readonly #tls: TlsOptions | undefined;
   readonly #adminToken = randomBytes(16).toString("hex");
   readonly #apiKey = generateApiKey();
   readonly #clusterId = randomUUID();
   #process: TestProcess | null = null;
 
   /** The directory holds the member's data directory and what belongs to it. */
-  constructor(directory: string) {
+  constructor(directory: string, { flags = [], tls }: MemberUnderTestOptions = {}) {
     this.#directory = directory;
+    this.#flags = flags;
+    this.#tls = tls;
     mkdirSync(directory, { recursive: true });
     writeFileSync(this.#tokenFile, `${this.#adminToken}\n`, { mode: 0o600 });
   }
@@ -68,6 +79,7 @@ export class MemberUnderTest {
       ...["--grpc", any, "--http", any, "--admin", any, "--health", any],
       // All clients of a test are one user.
       ...["--rate-limit", "grpc=0", "--rate-limit", "http=0"],
+      ...this.#flags,
     ];
     this.#process = new TestProcess(MEMBER_PROGRAM, args, this.#processOptions);
   }
@@ -76,7 +88,11 @@ export class MemberUnderTest {
   async start(): Promise<Listening> {
     this.spawn();
     const listening = await this.untilListening();
-    const admin = createAdminClient({ endpoint: listening.admin, credentials: { token: this.#adminToken } });
+    const admin = createAdminClient({
+      endpoint: listening.admin,
+      credentials: { token: this.#adminToken },
+      tls: this.#tls,
+    });
     try {
       const { status } = await admin.getStatus({ timeoutMs: 30_000 });
       if (status.state === "EMPTY") {
@@ -102,8 +118,9 @@ export class MemberUnderTest {
 
   /** An access token of the owner. */
   async token(listening: Listening): Promise<string> {
-    const credentials = { apiKey: this.#apiKey, httpEndpoints: [`http://${listening.http}`] };
-    return createTokenSource(credentials, undefined).token();
+    const scheme = this.#tls === undefined ? "http" : "https";
+    const credentials = { apiKey: this.#apiKey, httpEndpoints: [`${scheme}://${listening.http}`] };
+    return createTokenSource(credentials, this.#tls).token();
   }
 
   /** Ends the process at once, as a crash would. */

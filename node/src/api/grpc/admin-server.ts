@@ -4,6 +4,7 @@
  */
 
 import { serviceDefinitions } from "@quoin/proto";
+import type { ServerTls } from "../../peers/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import type { MemberAddress } from "../../state/index.ts";
 import { BootstrapMethod, ClusterAdminMethods, Executor, type HostMember } from "../methods/index.ts";
@@ -44,9 +45,9 @@ export class AdminServer {
     this.#server.addService(serviceDefinitions.ClusterAdminService, clusterAdminService(port, methods, bootstrap));
   }
 
-  /** Serves on host:port in plain text and resolves to the port. */
-  listen(address: string): Promise<number> {
-    return this.#server.listen(address);
+  /** Serves on host:port, without `tls` in plain text, and resolves to the port. */
+  listen(address: string, tls: ServerTls | null = null): Promise<number> {
+    return this.#server.listen(address, tls);
   }
 
   /** Finishes what runs, for at most `graceMs` milliseconds. */

@@ -18,6 +18,7 @@ import {
   WatchLocksRequest,
 } from "@quoin/proto";
 import { type Access, type Caller, RateLimiter, type RateLimits } from "../../access/index.ts";
+import type { ServerTls } from "../../peers/index.ts";
 import type { Clock, Scheduler } from "../../replica/index.ts";
 import { DEFAULT_WATCH_LIMITS, WatchHub, type WatchStatistics } from "../../watch/index.ts";
 import {
@@ -105,9 +106,9 @@ export class PublicServer {
     return this.#watches;
   }
 
-  /** Serves on host:port in plain text and resolves to the port. */
-  listen(address: string): Promise<number> {
-    return this.#server.listen(address);
+  /** Serves on host:port, without `tls` in plain text, and resolves to the port. */
+  listen(address: string, tls: ServerTls | null = null): Promise<number> {
+    return this.#server.listen(address, tls);
   }
 
   /** What the health service says; NOT_SERVING until told otherwise. Calls are served either way. */

@@ -7,9 +7,11 @@
 
 import { logVerbosity, Server, ServerCredentials, type ServiceDefinition, setLogVerbosity } from "@grpc/grpc-js";
 import { rawMethods } from "@quoin/proto";
+import type { ServerTls } from "../../peers/index.ts";
 import type { CallObserver } from "./call-observer.ts";
 import { deadlineInterceptor } from "./deadline-interceptor.ts";
 import type { Implementation } from "./implementation.ts";
+import { tlsCredentials } from "./tls-credentials.ts";
 
 /** Bytes of a request message, without the five bytes that gRPC puts before it. */
 const REQUEST_BYTES_MAX = 4 * 1024 * 1024;
@@ -49,14 +51,16 @@ export class GrpcServer {
   }
 
   /**
-   * Begins to serve, in plain text.
+   * Begins to serve.
    *
    * @param address host:port; port 0 = any free one.
+   * @param tls what clients are shown; null = plain text.
    * @returns the port. Rejects if it is not to be had.
    */
-  listen(address: string): Promise<number> {
+  listen(address: string, tls: ServerTls | null): Promise<number> {
     return new Promise((resolve, reject) => {
-      this.server.bindAsync(address, ServerCredentials.createInsecure(), (error, port) => {
+      const credentials = tls === null ? ServerCredentials.createInsecure() : tlsCredentials(tls);
+      this.server.bindAsync(address, credentials, (error, port) => {
         if (error !== null) {
           reject(error);
           return;

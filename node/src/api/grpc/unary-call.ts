@@ -1,8 +1,9 @@
 /**
  * One unary call, from its metadata to its answer.
  *
- * It runs the first checks of the contract in their order (1 token, 2 api-version, 3 request-id, 4 rate limit and decoding) and hands
- * the request to its method, which does the others. It answers exactly once; what comes after the deadline is dropped.
+ * It runs the first checks of the contract in their order (1 token, 2 api-version, 3 request-id, 4 rate limit and
+ * decoding) and hands the request to its method, which does the others. It answers exactly once; what comes after the
+ * deadline is dropped.
  * No exception leaves it into the code that called it: a refusal is answered, a bug is answered as INTERNAL and logged,
  * and a broken invariant ends the process.
  */

@@ -46,6 +46,10 @@ export type HealthApplicationOptions = ApplicationOptions;
 
 /** Bytes of bodies that are held at a time, by all requests together: 25 of the largest. */
 const BODY_BYTES_MAX = 256 * 1024 * 1024;
+/** Far above what clients and whatever stands between send. */
+const HEADERS_MAX = 100;
+/** A year: who has once spoken TLS to this name never speaks plain text to it again. */
+const STRICT_TRANSPORT = "max-age=31536000";
 /** A body that goes on for so long without a byte is given up. */
 const BODY_IDLE_MS = 10_000;
 
@@ -78,6 +82,12 @@ function createApplication(
 /** What every answer says, and what every request must be before its route is looked for. */
 function prepare(request: Request, response: Response, next: NextFunction): void {
   response.set(COMMON_HEADERS);
+  if ("encrypted" in request.socket) {
+    response.set("Strict-Transport-Security", STRICT_TRANSPORT);
+  }
+  if (request.rawHeaders.length > 2 * HEADERS_MAX) {
+    throw new HttpError("invalid_request", `a request must have at most ${HEADERS_MAX} headers`);
+  }
   const hosts = request.headersDistinct.host ?? [];
   if (hosts.length > 1) {
     throw new HttpError("invalid_request", "the Host header is repeated");

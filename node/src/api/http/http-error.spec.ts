@@ -24,6 +24,7 @@ describe("HTTP errors", () => {
     ["STORAGE_FULL", "not-executed", 507, "storage_full"],
     ["NO_LEADER", "not-executed", 503, "unavailable"],
     ["OVERLOADED", "not-executed", 503, "unavailable"],
+    ["TOO_MANY_STREAMS", "not-executed", 503, "unavailable"],
     ["SHUTTING_DOWN", "not-executed", 503, "unavailable"],
     ["LEADER_CHANGED", "not-executed", 503, "unavailable"],
     ["LEADER_CHANGED", "unknown", 504, "timeout"],

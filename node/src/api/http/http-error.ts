@@ -135,7 +135,7 @@ const CODES: Record<Reason, HttpErrorCode | null> = {
   RATE_LIMITED: "rate_limited",
   QUOTA: "storage_full",
   STORAGE_FULL: "storage_full",
-  TOO_MANY_STREAMS: null,
+  TOO_MANY_STREAMS: "unavailable",
   NOT_SERVED: null,
   NO_LEADER: "unavailable",
   LEADER_CHANGED: "unavailable",
@@ -150,7 +150,6 @@ function codeOf(error: CoordinationError): HttpErrorCode | null {
   return code === "unavailable" && error.outcome === "unknown" ? "timeout" : code;
 }
 
-/** What the refusal itself tells in a header. */
 /** What a refusal tells beside its code. */
 function headersOfDetails(error: CoordinationError): (readonly [string, string])[] {
   const lastSequence = error.details.get("last_sequence");

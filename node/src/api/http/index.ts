@@ -12,6 +12,7 @@ export {
   type ReportBug,
 } from "./application.ts";
 export type { Check, Health } from "./health.ts";
+export { logRoutes } from "./log-routes.ts";
 export { httpLimiters } from "./rate-limiting.ts";
 export { REQUEST_METRICS, RequestObserver } from "./request-observer.ts";
 export { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";

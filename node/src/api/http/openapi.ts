@@ -17,6 +17,7 @@ const ErrorBody = z.object({
 const ERROR_HEADERS: ReadonlyMap<number, readonly (readonly [string, JsonSchema])[]> = new Map([
   [401, [["WWW-Authenticate", { type: "string" }]]],
   [405, [["Allow", { type: "string" }]]],
+  [409, [["Last-Sequence", { type: "integer", minimum: 0 }]]],
   [429, [["Retry-After", { type: "integer", minimum: 1 }]]],
   [503, [["Retry-After", { type: "integer", minimum: 1 }]]],
 ]);
@@ -132,8 +133,9 @@ function errors(route: Route): Record<string, JsonSchema> {
 }
 
 /** Those that follow from the declaration, and those that it names. */
-function errorCodes({ method, access, addressLimiter, body, errors = [] }: Route): readonly HttpErrorCode[] {
-  const codes = new Set<HttpErrorCode>(["invalid_request", ...errors]);
+function errorCodes(route: Route): readonly HttpErrorCode[] {
+  const { method, access, addressLimiter, body, errors = [] } = route;
+  const codes = new Set<HttpErrorCode>(["invalid_request", ...parameterCodes(route), ...errors]);
   if (access !== "none") {
     add(codes, ["unauthorized", "token_expired", "token_revoked"]);
   }
@@ -150,6 +152,12 @@ function errorCodes({ method, access, addressLimiter, body, errors = [] }: Route
     add(codes, ["timeout"]);
   }
   return add(codes, ["internal_error", "unavailable"]);
+}
+
+function parameterCodes({ pathParameters = {}, headers = {}, query = {} }: Route): readonly HttpErrorCode[] {
+  const parameters = [pathParameters, headers, query].flatMap((declared) => Object.values(declared));
+  const own = parameters.flatMap(({ badCode = [], missingCode = [] }) => [badCode, missingCode].flat());
+  return Object.values(headers).some(({ badCode }) => badCode === undefined) ? ["invalid_header", ...own] : own;
 }
 
 function add(codes: Set<HttpErrorCode>, more: readonly HttpErrorCode[]): readonly HttpErrorCode[] {

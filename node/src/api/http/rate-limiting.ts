@@ -48,14 +48,10 @@ export function clientOf(address: string): string {
   if (!isIPv6(plain)) {
     return plain;
   }
-  const [head = "", tail] = plain.split("%")[0]?.split("::") ?? [];
-  const groups = head === "" ? [] : head.split(":");
-  if (tail !== undefined) {
-    const after = tail === "" ? 0 : tail.split(":").length;
-    while (groups.length < ADDRESS_GROUPS - after) {
-      groups.push("0");
-    }
-  }
+  const [head = "", tail = ""] = plain.split("%")[0]?.split("::") ?? [];
+  const [before, after] = [head, tail].map((part) => (part === "" ? [] : part.split(":"))) as [string[], string[]];
+  const zeros = new Array<string>(ADDRESS_GROUPS - before.length - after.length).fill("0");
+  const groups = [...before, ...zeros, ...after];
   return groups
     .slice(0, NETWORK_GROUPS)
     .map((group) => Number.parseInt(group, 16).toString(16))

@@ -18,6 +18,7 @@ import { closeHttpServer, createHttpServer } from "./server.ts";
 const THING = "123e4567-e89b-42d3-a456-426614174000";
 const UNKNOWN = "00000000-0000-4000-8000-000000000000";
 const BYTES_MAX = 1000;
+const MORE_THAN_SOCKETS_HOLD = 64 * 1024 * 1024;
 const LIMIT = { requests: 30, windowSecs: 60, burst: 20 };
 const Thing = z.object({ name: z.string().min(1).max(128), size: z.int().min(0).nullish() });
 
@@ -84,7 +85,7 @@ describe("declared routes", () => {
         pathParameters: { thing_id: uuid("The thing") },
         headers: { "Expected-Size": optional(integer("Its size", 0, 100), null) },
         query: { limit: optional(integer("How many", 1, 1000), 100), verbose: flag("Whether to say more") },
-        success: { status: 200, description: "The thing", schema: z.object({}) },
+        success: { status: 200, description: "The thing", schema: z.object({}), types: ["text/event-stream"] },
         deadlineMs: () => deadlineMs,
         handle: (call, input) => {
           took(call, input);
@@ -282,6 +283,7 @@ describe("declared routes", () => {
           path: { thing_id: THING },
           headers: { "Expected-Size": null },
           query: { limit: 100, verbose: false },
+          mediaType: "application/json",
           body: undefined,
         },
       ]);
@@ -295,6 +297,7 @@ describe("declared routes", () => {
           path: { thing_id: THING },
           headers: { "Expected-Size": 7 },
           query: { limit: 1000, verbose: true },
+          mediaType: "application/json",
           body: undefined,
         },
       ]);
@@ -464,7 +467,60 @@ describe("declared routes", () => {
     stream.fail(new CoordinationError("TOKEN_REVOKED", "revoked"));
     expect(await response.text()).to.equal("data: 1\n\n");
     expect(stream.isOver).to.equal(true);
+    const head = await call(`/things/${THING}`, { method: "HEAD" });
+    expect([head.status, head.headers.get("Content-Type")]).to.deep.equal([200, "text/event-stream"]);
+    expect(streams).to.have.length(1);
   });
+
+  it("answer what opening a stream throws as any other error", async () => {
+    handle = () => ({
+      type: "text/event-stream",
+      stream: () => {
+        throw new CoordinationError("TOO_MANY_STREAMS", "no room");
+      },
+    });
+    const response = await call(`/things/${THING}`);
+    expect(response.headers.get("Content-Type")).to.equal("application/json; charset=utf-8");
+    expect([response.status, response.headers.get("Retry-After")]).to.deep.equal([503, "1"]);
+    expect(await response.json()).to.deep.equal({ error: "no room", code: "unavailable" });
+  });
+
+  it("open no stream for who asks for its headers alone", async () => {
+    handle = () => ({ type: "text/event-stream", stream: () => expect.fail("a stream was opened") });
+    const response = await call(`/things/${THING}`, { method: "HEAD" });
+    expect([response.status, response.headers.get("Content-Type")]).to.deep.equal([200, "text/event-stream"]);
+    expect(await response.text()).to.equal("");
+  });
+
+  it("S39: end a stream also for a client that takes nothing of it", async () => {
+    const streams: ResponseStream[] = [];
+    handle = () => ({ type: "text/event-stream", stream: (stream) => streams.push(stream) });
+    const response = await call(`/things/${THING}`);
+    const [stream] = streams as [ResponseStream];
+    stream.send(Buffer.alloc(MORE_THAN_SOCKETS_HOLD), () => expect.fail("it was taken"));
+    const over = new Promise<void>((resolve) => stream.onOver(resolve));
+    stream.fail(new CoordinationError("TOKEN_REVOKED", "revoked"));
+    await over;
+    await response.text().then(
+      () => expect.fail("it was whole"),
+      () => undefined,
+    );
+  });
+
+  for (const [accept, mediaType] of [
+    [undefined, "application/json"],
+    ["*/*", "application/json"],
+    ["text/event-stream", "text/event-stream"],
+    ["text/html, Text/Event-Stream;q=0.5, */*;q=0.1", "text/event-stream"],
+    ["application/json, text/event-stream;q=0.9", "application/json"],
+    ["text/event-stream;q=0", "application/json"],
+    ["image/png", "application/json"],
+  ] as const) {
+    it(`know what a client would rather have: ${accept}`, async () => {
+      await call(`/things/${THING}`, accept === undefined ? {} : { headers: { Accept: accept } });
+      expect(inputs).to.have.nested.property("[0].mediaType", mediaType);
+    });
+  }
 
   it("are described by the OpenAPI document", async () => {
     const response = await call("/openapi.json", { headers: { Authorization: "" } });
@@ -485,6 +541,10 @@ describe("declared routes", () => {
     const create = paths["/things"]?.post;
     expect(Object.keys(create?.responses as object)).to.include.members(["201", "409", "413", "415", "504"]);
     expect(create).to.have.nested.property("requestBody.content.application/json.schema.required[0]", "name");
+    const append = paths["/things/{thing_id}/bytes"]?.post;
+    expect(append)
+      .to.have.nested.property("responses.400.description")
+      .that.includes("missing_header, invalid_delimiter");
     expect(paths["/auth/token"]?.post?.security).to.deep.equal([]);
   });
 });

@@ -1,8 +1,8 @@
 /**
  * Serves declared routes, each request by the same steps in the order of the contract: route (404, 405), token (401),
- * rate limit (429), rights (403), path, headers and query (400), announced size (413), what must be there (404), body (400, 413 while
- * counting), handler. So a client without rights learns nothing of what exists (S43), and nothing of a body is held of
- * which the headers tell already that it is refused.
+ * rate limit (429), rights (403), path, headers and query (400), announced size (413), what must be there (404), body
+ * (400, 413 while counting), handler. So a client without rights learns nothing of what exists (S43), and nothing of a
+ * body is held of which the headers tell already that it is refused.
  *
  * Whatever is thrown on the way is left to the application, which answers it. A request is answered once: at its
  * deadline, if nobody has by then, and what comes later is dropped.
@@ -10,6 +10,7 @@
 
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { Access, RateLimiter } from "../../access/index.ts";
+import { invariant } from "../../raft/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { CoordinationError, type Need } from "../../state/index.ts";
 import { sendAnswer } from "./answer.ts";
@@ -53,6 +54,7 @@ export class RouteServer {
   /** The routes as Express takes them. */
   router(routes: readonly Route[]): Router {
     const router = Router({ caseSensitive: true, strict: true });
+    routes.forEach(requireDeclaredPath);
     for (const [path, ofPath] of Map.groupBy(routes, ({ path }) => path)) {
       const place = router.route(path.replace(PATH_PARAMETER, ":$1"));
       for (const route of ofPath) {
@@ -120,6 +122,13 @@ export class RouteServer {
   #nowMs(): number {
     return this.#options.clock.monotonicMs();
   }
+}
+
+/** A parameter that the path has and nobody declares would be read by nobody. */
+function requireDeclaredPath({ path, pathParameters = {} }: Route): void {
+  const names = [...path.matchAll(PATH_PARAMETER)].map(([, name]) => name);
+  const isDeclared = names.join() === Object.keys(pathParameters).join();
+  invariant(isDeclared, "a route declares the parameters of its path, in their order", () => path);
 }
 
 function isOutcomeUnknown(error: unknown): boolean {

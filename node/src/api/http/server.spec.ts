@@ -9,7 +9,7 @@ const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 /** Short where the spec waits for it to pass, long where it must not. */
 const SHORT_MS = 20;
 const LONG_MS = 600_000;
-const PATIENT: HttpTimeouts = { headersMs: LONG_MS, requestMs: LONG_MS, keepAliveMs: LONG_MS };
+const PATIENT: HttpTimeouts = { headersMs: LONG_MS, requestMs: LONG_MS, keepAliveMs: LONG_MS, answerMs: LONG_MS };
 
 describe("HTTP server", () => {
   let server: Server;
@@ -21,7 +21,7 @@ describe("HTTP server", () => {
   });
 
   async function serve(application: RequestListener, timeouts: HttpTimeouts = PATIENT): Promise<void> {
-    server = createHttpServer(application, timeouts).listen(0, "127.0.0.1");
+    server = createHttpServer(application, { timeouts }).listen(0, "127.0.0.1");
     await once(server, "listening");
     connection = await RawConnection.open((server.address() as AddressInfo).port);
   }
@@ -115,6 +115,38 @@ describe("HTTP server", () => {
     await serve(hello, { ...PATIENT, keepAliveMs: SHORT_MS });
     connection.send(GET);
     expect(await connection.untilClosed()).to.match(/hello$/);
+  });
+
+  it("cuts off a client that does not take its answer", async () => {
+    const taken = Promise.withResolvers<boolean>();
+    await serve(
+      (_request, response) => {
+        // More than the buffers of both ends hold.
+        response.end(Buffer.alloc(64 * 1024 * 1024));
+        response.once("close", () => taken.resolve(response.writableFinished));
+      },
+      { ...PATIENT, answerMs: SHORT_MS },
+    );
+    connection.pause();
+    connection.send(GET);
+    expect(await taken.promise).to.equal(false);
+  });
+
+  it("asks for a body when it is read, and not for one that is refused", async () => {
+    await serve((request, response) => {
+      if (request.url === "/") {
+        response.writeContinue();
+        request.once("data", (body) => response.end(`got ${body}`));
+      } else {
+        response.writeHead(413).end("no");
+      }
+    });
+    connection.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+    await connection.until(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
+    connection.send("hi");
+    const first = await connection.until(/got hi$/);
+    connection.send("POST /no HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+    expect((await connection.untilClosed()).slice(first.length)).to.match(/^HTTP\/1\.1 413 /);
   });
 
   describe("closing", () => {

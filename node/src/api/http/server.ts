@@ -2,11 +2,15 @@
  * The server under an application: how long a connection may take for what, and how it ends.
  *
  * Node answers some requests by itself, before any application sees them: those that are not HTTP, have too large
- * headers or come too slowly. Here these get the same kind of answer as all others.
+ * headers or come too slowly. Here these get the same kind of answer as all others. Whoever does not take an answer is
+ * cut off, so that slow clients cost a bounded time whatever they are slow at.
  */
 
-import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from "node:http";
+import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { Duplex } from "node:stream";
+import { TLSSocket } from "node:tls";
+import { CLIENT_TLS_VERSION, type ServerTls, type TlsSet } from "../../peers/index.ts";
 import { COMMON_HEADERS } from "./common-headers.ts";
 import { HttpError } from "./http-error.ts";
 import { errorBody } from "./send-error.ts";
@@ -18,30 +22,61 @@ export interface HttpTimeouts {
   readonly requestMs: number;
   /** For the next request on a connection. */
   readonly keepAliveMs: number;
+  /** From the end of an answer to the time when the client has taken it. */
+  readonly answerMs: number;
 }
 
-/** A minute of keep-alive is what load balancers expect at least; the others keep slow clients from piling up. */
-const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = { headersMs: 10_000, requestMs: 10_000, keepAliveMs: 65_000 };
-
+/**
+ * A minute of keep-alive is what load balancers expect at least; the others keep slow clients from piling up. A body of
+ * 10 MiB arrives in time at 2 Mbit/s; that it goes on at all is looked after where it is read.
+ */
+const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = {
+  headersMs: 10_000,
+  requestMs: 60_000,
+  keepAliveMs: 65_000,
+  answerMs: 60_000,
+};
 /** Timeouts are looked after this often, so they may be this much late. */
 const TIMEOUT_CHECK_MS_MAX = 1_000;
+/** Bytes of the request line and all headers. */
+const HEAD_BYTES_MAX = 16 * 1024;
+/** Some 20 KB each while they are idle; the next ones are closed as they come. */
+const CONNECTIONS_MAX = 10_000;
+/** Milliseconds that a client may take for the handshake of TLS. */
+const HANDSHAKE_MS = 10_000;
+
+export interface HttpServerOptions {
+  readonly timeouts?: HttpTimeouts;
+  /** What clients are shown; null = plain text. */
+  readonly tls?: ServerTls | null;
+}
 
 /** A server for the application, not listening yet. */
-export function createHttpServer(application: RequestListener, timeouts = DEFAULT_HTTP_TIMEOUTS): Server {
-  const server = createServer({
+export function createHttpServer(
+  application: RequestListener,
+  { timeouts = DEFAULT_HTTP_TIMEOUTS, tls = null }: HttpServerOptions = {},
+): Server | TlsServer {
+  const server = newServer(tls, {
     headersTimeout: timeouts.headersMs,
     requestTimeout: timeouts.requestMs,
     keepAliveTimeout: timeouts.keepAliveMs,
     connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS_MAX, timeouts.headersMs, timeouts.requestMs),
     // The application says so itself, in the form of its other answers.
     requireHostHeader: false,
+    maxHeaderSize: HEAD_BYTES_MAX,
   });
+  server.maxConnections = CONNECTIONS_MAX;
+  // Node drops the headers beyond a count without a word; the application refuses them instead.
+  server.maxHeadersCount = 0;
   const latest = new WeakMap<Duplex, ServerResponse>();
   server.on("request", (request, response) => {
     latest.set(request.socket, response);
     response.once("close", () => closeIfDraining(server));
+    endWithin(response, timeouts.answerMs);
     application(request, response);
   });
+  // Whoever waits to be told to send its body is told when the body is read, not before it is known to be wanted.
+  server.on("checkContinue", (request, response) => server.emit("request", request, response));
   // An expectation that nobody knows is no reason to refuse (RFC 9110 §10.1.1 leaves the choice).
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -54,7 +89,7 @@ export function createHttpServer(application: RequestListener, timeouts = DEFAUL
  * Stops accepting, lets running requests end for at most `graceMs`, then cuts what is left. Resolves once no
  * connection is open.
  */
-export function closeHttpServer(server: Server, graceMs: number): Promise<void> {
+export function closeHttpServer(server: Server | TlsServer, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), graceMs);
     // The only error is that the server does not listen: then there is nothing to close.
@@ -65,8 +100,31 @@ export function closeHttpServer(server: Server, graceMs: number): Promise<void> 
   });
 }
 
+function newServer(tls: ServerTls | null, options: ServerOptions): Server | TlsServer {
+  if (tls === null) {
+    return createServer(options);
+  }
+  const requestCert = tls.needsClientCertificate;
+  const handshake = { requestCert, rejectUnauthorized: requestCert, handshakeTimeout: HANDSHAKE_MS };
+  const server = createTlsServer({ ...options, ...handshake, ...contextOf(tls.set) });
+  tls.onChanged((set) => server.setSecureContext(contextOf(set)));
+  return server;
+}
+
+function contextOf({ cert, key, ca }: TlsSet) {
+  return { cert, key, minVersion: CLIENT_TLS_VERSION, ...(ca === undefined ? {} : { ca }) } as const;
+}
+
+/** Cuts a client off that does not take the whole answer in time. A stream has not ended while it lasts. */
+function endWithin(response: ServerResponse, answerMs: number): void {
+  response.once("prefinish", () => {
+    const timer = setTimeout(() => response.destroy(), answerMs);
+    response.once("close", () => clearTimeout(timer));
+  });
+}
+
 /** A server that was closed lets go of connections that were idle then, not of those that become idle later. */
-function closeIfDraining(server: Server): void {
+function closeIfDraining(server: Server | TlsServer): void {
   if (!server.listening) {
     server.closeIdleConnections();
   }
@@ -74,7 +132,9 @@ function closeIfDraining(server: Server): void {
 
 function refuse(error: NodeJS.ErrnoException, socket: Duplex, response: ServerResponse | undefined): void {
   const begun = response?.headersSent === true && !(response.writableFinished && response.req.complete);
-  if (error.code === "ECONNRESET" || !socket.writable || begun) {
+  // Before the handshake has ended there is nobody who could read an answer.
+  const isUnsecured = socket instanceof TLSSocket && socket.getCipher() === undefined;
+  if (error.code === "ECONNRESET" || !socket.writable || begun || isUnsecured) {
     socket.destroy();
     return;
   }

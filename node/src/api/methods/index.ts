@@ -5,10 +5,23 @@ export { BootstrapMethod } from "./bootstrap-method.ts";
 export type { Call, CancellableCall, Reply, ResponseStream } from "./call.ts";
 export { ClusterAdminMethods } from "./cluster-admin-methods.ts";
 export { ClusterMethods } from "./cluster-methods.ts";
+export {
+  type AppendEventRequest,
+  type AppendedBatchMessage,
+  type AppendedMessage,
+  type AppendRequest,
+  type DeletedLogMessage,
+  EventLogMethods,
+  type EventStream,
+  type EventsMessage,
+  type LogMessage,
+  type LogsMessage,
+} from "./event-log-methods.ts";
 export { Executor, noReplica } from "./executor.ts";
 export type { HostMember, HostReplica } from "./host.ts";
 export { KeyValueMethods } from "./key-value-methods.ts";
 export { LockMethods, waitMsOf } from "./lock-methods.ts";
+export { LOG_NAME_BYTES_MAX, LOG_SETTINGS } from "./log-field-rules.ts";
 export { MemoryMethods } from "./memory-methods.ts";
 export { type UsageBody, UsageMethods } from "./usage-methods.ts";
 export { type DeleteUserBody, type ListUsersBody, UserMethods } from "./user-methods.ts";

@@ -1,11 +1,11 @@
 /** The rules of the fields of requests about event logs; see field-rules for how fields are refused. */
 
-import { encodeText, type LogSettings } from "../../state/index.ts";
+import { BATCH_EVENTS_MAX, CoordinationError, encodeText, type LogSettings } from "../../state/index.ts";
 import { badField, requireSize } from "./field-rules.ts";
 import { regionIdField } from "./memory-field-rules.ts";
 
 /** Bytes of the name of a log, in UTF-8. */
-const NAME_BYTES_MAX = 256;
+export const LOG_NAME_BYTES_MAX = 256;
 /** Entries of a page, and how many there are unless the caller says. */
 const LIMIT_MAX = 1_000;
 const LIMIT_DEFAULT = 100;
@@ -15,11 +15,15 @@ const DUPLICATE_WINDOW_SECS_MAX = 604_800;
 const MAX_AGE_SECS_MAX = 315_360_000;
 
 /** The settings as clients name them, their bounds, and where they are stored. */
-const SETTINGS = [
+export const LOG_SETTINGS = [
   { name: "queue.duplicate_window_secs", field: "duplicateWindowSecs", min: 0, max: DUPLICATE_WINDOW_SECS_MAX },
   { name: "retention.max_age_secs", field: "retentionMaxAgeSecs", min: 1, max: MAX_AGE_SECS_MAX },
   { name: "retention.max_bytes", field: "retentionMaxBytes", min: 1, max: Number.MAX_SAFE_INTEGER },
 ] as const satisfies readonly { field: keyof LogSettings; [rest: string]: unknown }[];
+
+/** Bytes of one event, and of all events of a batch: with their keys they fit into one entry of the log. */
+const EVENT_BYTES_MAX = 1024 * 1024;
+const BATCH_BYTES_MAX = 10 * 1024 * 1024;
 
 const NO_SETTINGS: LogSettings = { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: null };
 
@@ -31,12 +35,11 @@ export function logIdField(logId: string): Uint8Array {
   return regionIdField(logId, "log_id");
 }
 
-/** The name of a log, 1 to NAME_BYTES_MAX bytes in UTF-8. */
+/** The name of a log, 1 to LOG_NAME_BYTES_MAX bytes in UTF-8. */
 export function logNameField(name: string): string {
-  if (name === "" || !name.isWellFormed()) {
-    throw badField("name", `must be text of 1 to ${NAME_BYTES_MAX} bytes in UTF-8`, NAME_BYTES_MAX);
+  if (name === "" || !name.isWellFormed() || encodeText(name).length > LOG_NAME_BYTES_MAX) {
+    throw badField("name", `must be text of 1 to ${LOG_NAME_BYTES_MAX} bytes in UTF-8`, LOG_NAME_BYTES_MAX);
   }
-  requireSize("name", encodeText(name), NAME_BYTES_MAX);
   return name;
 }
 
@@ -48,7 +51,7 @@ export function newSettingsField(fields: SettingsFields | null): LogSettings {
 /** The settings that are to change, null = to be set no more. Fields of other names are ignored. */
 export function settingsField(fields: SettingsFields): Partial<LogSettings> {
   const settings: { -readonly [Name in keyof LogSettings]?: number | null } = {};
-  for (const { name, field, min, max } of SETTINGS) {
+  for (const { name, field, min, max } of LOG_SETTINGS) {
     const value = fields.get(name);
     if (value === undefined) {
       continue;
@@ -63,7 +66,28 @@ export function settingsField(fields: SettingsFields): Partial<LogSettings> {
 
 /** The settings as clients read them. */
 export function settingsMessage(settings: LogSettings): Record<string, number | null> {
-  return Object.fromEntries(SETTINGS.map(({ name, field }) => [name, settings[field]]));
+  return Object.fromEntries(LOG_SETTINGS.map(({ name, field }) => [name, settings[field]]));
+}
+
+/** The events of an append: one, or those of a batch. */
+export function payloadsField(payloads: readonly Uint8Array[], isBatch: boolean): readonly Uint8Array[] {
+  const countMax = isBatch ? BATCH_EVENTS_MAX : 1;
+  if (payloads.length < 1 || payloads.length > countMax) {
+    throw badField("body", `must hold 1 to ${countMax} events`, countMax);
+  }
+  let bytes = 0;
+  for (const payload of payloads) {
+    bytes += requireSize("body", payload, EVENT_BYTES_MAX).length;
+  }
+  if (bytes > BATCH_BYTES_MAX) {
+    throw new CoordinationError("TOO_LARGE", `field body has ${bytes} bytes; at most ${BATCH_BYTES_MAX} are allowed`, {
+      details: new Map([
+        ["field", "body"],
+        ["limit", String(BATCH_BYTES_MAX)],
+      ]),
+    });
+  }
+  return payloads;
 }
 
 /** Entries of a page. */

@@ -1,0 +1,40 @@
+/** What clients did with event logs, and what they were told. */
+
+import type { RecordedOperation } from "./history.ts";
+
+/** What a client asked for. Payloads are distinct over a whole history, so that a payload names its append. */
+export type EventLogOperation = { readonly log: string } & (
+  | {
+      readonly kind: "append";
+      readonly events: readonly AskedEvent[];
+      /** The last sequence that the log must have, in decimal digits: it may be above 2^53. */
+      readonly expectedSequence?: string;
+    }
+  | { readonly kind: "read"; readonly fromSequence: number }
+);
+
+export interface AskedEvent {
+  /** Null = it is no duplicate of any. */
+  readonly key: string | null;
+  readonly payload: string;
+}
+
+export interface ReadEvent extends AskedEvent {
+  readonly sequence: number;
+}
+
+export type EventLogAnswer =
+  /** `replayed`: all of it was stored before. */
+  | { readonly kind: "appended"; readonly sequences: readonly number[]; readonly replayed: boolean }
+  /** Nothing was stored: the log has another last sequence. */
+  | { readonly kind: "conflict"; readonly lastSequence: number }
+  | { readonly kind: "events"; readonly events: readonly ReadEvent[]; readonly lastSequence: number };
+
+export type EventLogRecord = RecordedOperation<EventLogOperation, EventLogAnswer>;
+
+/** The operation in a few words. */
+export function describeEventLogRecord({ id, client, operation }: EventLogRecord): string {
+  return operation.kind === "read"
+    ? `#${id} read from ${operation.fromSequence} of ${client}`
+    : `#${id} append of ${operation.events.length} of ${client}`;
+}

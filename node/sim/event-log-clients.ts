@@ -1,0 +1,362 @@
+/**
+ * Clients of a simulated cluster that append to event logs and read them: single events and batches, with keys that they
+ * send again and that others use too, with expected sequences that are right or not, and some under holds of locks that
+ * are live or not. Now and then a log is deleted, and another one comes in its place.
+ */
+
+import { type EventLogAnswer, type EventLogOperation, History, logCheck } from "../history/index.ts";
+import {
+  type AppendEvents,
+  CoordinationError,
+  describeLog,
+  type Guard,
+  type HttpOperation,
+  type LogSettings,
+  type Outcome,
+  readEvents,
+} from "../src/state/index.ts";
+import { OWNER } from "../test/index.ts";
+import type { Calls } from "./calls.ts";
+import type { EventHeap } from "./event-heap.ts";
+import type { EventLogRules } from "./event-log-rules.ts";
+import type { EventLogPlan } from "./plan.ts";
+import type { Process } from "./process.ts";
+import { type RandomStream, streamOf } from "./random.ts";
+import { must } from "./rule-violation.ts";
+import type { Trace } from "./trace.ts";
+
+export interface EventLogClientsOptions {
+  readonly heap: EventHeap;
+  readonly trace: Trace;
+  readonly calls: Calls;
+  readonly rules: EventLogRules;
+  readonly plan: EventLogPlan;
+  /** Nothing goes wrong: every call has all the time that it may need. */
+  readonly isSteady: boolean;
+  /** Processes that are up. */
+  readonly processes: () => readonly Process[];
+  /** A hold that somebody has or had; undefined if nobody had any. */
+  readonly guardOf: (random: RandomStream) => Guard | undefined;
+}
+
+/** A log that somebody was told of. */
+interface KnownLog {
+  readonly name: string;
+  readonly logId: Uint8Array;
+  /** As it was told last. */
+  lastSequence: number;
+  /** Nothing is forgotten or removed while the run lasts: the history of its clients can be judged. */
+  readonly isWhole: boolean;
+  isDeleted: boolean;
+}
+
+interface EventLogClient {
+  readonly id: number;
+  /** What the present operation decides by. */
+  random: RandomStream;
+  home: Process | null;
+  isBusy: boolean;
+  appends: number;
+}
+
+/** What a command came to after all of its calls; null = nobody knows. */
+type Ended = Outcome | "not-executed" | null;
+
+/** An append that was acknowledged. */
+interface Acknowledged {
+  readonly logId: Uint8Array;
+  readonly sequences: readonly number[];
+}
+
+const CALLS_MAX = 5;
+const CALL_MS = [150, 600, 2_000, 5_000];
+const AMPLE_MS = 20_000;
+const AGAIN_MS = 100;
+const BATCH_MAX = 6;
+/** Keys that all clients use. */
+const SHARED_KEYS = 12;
+const LOGS = 2;
+const READ = { eventsMax: 50, bytesMax: 10_000 };
+
+export class EventLogClients {
+  readonly #options: EventLogClientsOptions;
+  readonly #history: History<EventLogOperation, EventLogAnswer>;
+  readonly #clients = new Map<number, EventLogClient>();
+  #logs: KnownLog[] = [];
+  readonly #acknowledged: Acknowledged[] = [];
+  /** Payloads of appends of which no call can have been executed. */
+  readonly #refused: string[] = [];
+  #creations = 0;
+  #isStopped = false;
+  #failures = 0;
+
+  constructor(options: EventLogClientsOptions) {
+    this.#options = options;
+    this.#history = new History(() => options.heap.nowMs);
+  }
+
+  /** Calls that were not answered with an outcome. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /** The client is to do something now, unless it is still busy. */
+  act(id: number, draw: number): void {
+    const client = this.#clients.get(id) ?? { id, random: streamOf(id), home: null, isBusy: false, appends: 0 };
+    this.#clients.set(id, client);
+    if (this.#isStopped || client.isBusy) {
+      return;
+    }
+    client.random = streamOf(draw);
+    const process = this.#processFor(client);
+    if (process === null) {
+      return;
+    }
+    client.isBusy = true;
+    const { random } = client;
+    const log = random.pick(this.#logs);
+    if (log === undefined || (this.#logs.length < LOGS && random.chance(0.3))) {
+      this.#create(client, process);
+    } else if (random.chance(0.03)) {
+      this.#delete(client, process, log);
+    } else if (random.chance(0.25)) {
+      this.#read(client, process, log);
+    } else {
+      this.#append(client, process, log);
+    }
+  }
+
+  /** No operation begins any more. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** Raises a RuleViolation if the clients were told what no event logs could have told them. */
+  check(): void {
+    const { rules } = this.#options;
+    for (const { logId, sequences } of this.#acknowledged) {
+      for (const sequence of sequences) {
+        must(rules.payloadAt(logId, sequence) !== undefined, "I22 an acknowledged event is in its log", () => {
+          return `${sequence} of ${logId.toHex()}`;
+        });
+      }
+    }
+    for (const payload of this.#refused) {
+      must(!rules.hasStored(payload), "I12 an append that was certainly not executed is in no log", () => payload);
+    }
+    const wrong = logCheck(this.#history.operations);
+    must(wrong.length === 0, "history: event logs could have answered so", () => wrong.join("\n"));
+  }
+
+  #create(client: EventLogClient, process: Process): void {
+    this.#creations++;
+    const isWhole = client.random.chance(0.5);
+    const settings: LogSettings = {
+      duplicateWindowSecs: isWhole ? null : client.random.whole(1, 5),
+      retentionMaxAgeSecs: isWhole ? null : (client.random.pick([null, 3, 10]) ?? null),
+      retentionMaxBytes: isWhole ? null : (client.random.pick([null, 60]) ?? null),
+    };
+    const name = `log-${this.#creations}`;
+    this.#send(client, process, { kind: "create-log", name, namespace: null, settings }, 1, (ended) => {
+      const answer = answerOf(ended);
+      if (answer?.kind === "create-log") {
+        const { logId } = answer.log;
+        this.#logs = [...this.#logs, { name, logId, lastSequence: 0, isWhole, isDeleted: false }].slice(-LOGS);
+      }
+    });
+  }
+
+  /** The last one stays known, and takes nothing any more. */
+  #delete(client: EventLogClient, process: Process, log: KnownLog): void {
+    log.isDeleted = true;
+    this.#send(client, process, { kind: "delete-log", logId: log.logId }, 1, () => {
+      const isKept = client.random.chance(0.3);
+      this.#logs = this.#logs.filter((one) => one !== log || isKept);
+    });
+  }
+
+  #append(client: EventLogClient, process: Process, log: KnownLog): void {
+    const { random, id } = client;
+    client.appends++;
+    const isBatch = random.chance(0.35);
+    const count = isBatch ? random.whole(1, BATCH_MAX) : 1;
+    const name = `${id}-${client.appends}`;
+    const own = isBatch || random.chance(0.6) ? `c${name}` : null;
+    const idempotencyKey = random.chance(0.4) ? `k${random.below(SHARED_KEYS)}` : own;
+    const texts = Array.from({ length: count }, (_, at) => `${name}.${at}`);
+    const last = BigInt(log.lastSequence);
+    const expectedSequence = random.chance(0.35) ? random.pick([last, last, last + 1n, 2n ** 53n + last]) : undefined;
+    const guard = random.chance(0.3) ? this.#options.guardOf(random) : undefined;
+    const operation: AppendEvents = {
+      ...{ kind: "append-events", logId: log.logId, payloads: texts.map((text) => Buffer.from(text)) },
+      ...{ isBatch, idempotencyKey, expectedSequence },
+      ...(guard === undefined ? {} : { guard: { ...guard, namespace: "default" } }),
+    };
+    const open = log.isWhole ? this.#history.begin(`e${id}`, askedOf(log, operation, texts)) : null;
+    // Without a key a call that is sent again could be executed again.
+    const callsMax = idempotencyKey === null ? 1 : CALLS_MAX;
+    this.#send(
+      client,
+      process,
+      operation,
+      1,
+      (ended) => {
+        const answer = answerOf(ended);
+        if (answer?.kind === "append-events") {
+          log.lastSequence = Math.max(log.lastSequence, answer.lastSequence);
+          this.#acknowledged.push({ logId: log.logId, sequences: answer.sequences });
+        }
+        if (ended === "not-executed") {
+          this.#refused.push(...texts);
+        }
+        const told = toldOf(ended);
+        if (told?.kind === "conflict") {
+          log.lastSequence = Math.max(log.lastSequence, told.lastSequence);
+        }
+        if (told !== null) {
+          open?.end({ kind: "ok", answer: told });
+        } else {
+          open?.end({ kind: ended === null ? "unknown" : "not-executed" });
+        }
+      },
+      callsMax,
+    );
+  }
+
+  #read(client: EventLogClient, process: Process, log: KnownLog): void {
+    const { calls } = this.#options;
+    const fromSequence = client.random.chance(0.5) ? 1 : Math.max(1, log.lastSequence - 5);
+    const operation = { kind: "read", log: log.name, fromSequence } as const;
+    const open = log.isWhole ? this.#history.begin(`e${client.id}`, operation) : null;
+    calls.call<CoordinationError | EventLogAnswer>(
+      process,
+      `read from ${fromSequence} of ${log.name}`,
+      this.#limitMs(client.random),
+      (deadlineMs, done) => {
+        process.replica.readBarrier(deadlineMs, (error) => done(error ?? readAnswer(process, log, fromSequence)));
+      },
+      (answer) => {
+        if (answer === null || (answer instanceof CoordinationError && answer.reason !== "LOG_NOT_FOUND")) {
+          this.#failures++;
+          client.home = null;
+        }
+        if (answer === null || answer instanceof CoordinationError) {
+          open?.end({ kind: "not-executed" });
+        } else {
+          open?.end({ kind: "ok", answer });
+        }
+        client.isBusy = false;
+      },
+    );
+  }
+
+  /** Sends the command, again if its outcome is not known; `onEnd` gets what all calls together have come to. */
+  #send(
+    client: EventLogClient,
+    process: Process,
+    operation: HttpOperation,
+    count: number,
+    onEnd: (ended: Ended) => void,
+    callsMax = 1,
+    isUncertain = false,
+  ): void {
+    const { calls, heap, trace } = this.#options;
+    const name = `${operation.kind} of e${client.id}`;
+    const end = (ended: Ended): void => {
+      onEnd(ended);
+      client.isBusy = false;
+    };
+    const limitMs = this.#limitMs(client.random);
+    trace.say(process.memberId, "is asked to", [Math.round(limitMs)], () => `${name} within ${Math.round(limitMs)} ms`);
+    const command = { principal: OWNER, request: null, operation };
+    calls.call<{ readonly error: CoordinationError | null; readonly outcome: Outcome | null }>(
+      process,
+      name,
+      limitMs,
+      (deadlineMs, done) => {
+        process.replica.propose(command, deadlineMs, (error, outcome) => done({ error, outcome }));
+      },
+      (answer) => {
+        const word = answer?.error?.reason ?? (answer === null ? "lost" : "done");
+        trace.say(process.memberId, "has answered", [word.length], () => `${name}: ${word}`);
+        if (answer?.outcome != null) {
+          end(answer.outcome);
+          return;
+        }
+        this.#failures++;
+        client.home = null;
+        const isUnknown = isUncertain || answer?.error?.outcome !== "not-executed";
+        if (count >= callsMax || this.#isStopped) {
+          end(isUnknown ? null : "not-executed");
+          return;
+        }
+        heap.after(client.random.exponential(AGAIN_MS), () => {
+          const next = this.#processFor(client);
+          if (next === null) {
+            end(isUnknown ? null : "not-executed");
+          } else {
+            this.#send(client, next, operation, count + 1, onEnd, callsMax, isUnknown);
+          }
+        });
+      },
+    );
+  }
+
+  /** Most stay with a member as long as it answers. */
+  #processFor(client: EventLogClient): Process | null {
+    const { random } = client;
+    if (client.home === null || client.home.loop.isDead || random.chance(0.15)) {
+      client.home = random.pick(this.#options.processes()) ?? null;
+    }
+    return client.home;
+  }
+
+  #limitMs(random: RandomStream): number {
+    return this.#options.isSteady ? AMPLE_MS : (random.pick(CALL_MS) ?? AMPLE_MS);
+  }
+}
+
+function answerOf(ended: Ended) {
+  return ended === null || ended === "not-executed" || ended.answer instanceof CoordinationError ? null : ended.answer;
+}
+
+function askedOf({ name }: KnownLog, operation: AppendEvents, texts: readonly string[]): EventLogOperation {
+  const { idempotencyKey, isBatch, expectedSequence } = operation;
+  const events = texts.map((payload, at) => ({ key: isBatch ? `${idempotencyKey}:${at}` : idempotencyKey, payload }));
+  const expected = expectedSequence === undefined ? {} : { expectedSequence: String(expectedSequence) };
+  return { kind: "append", log: name, events, ...expected };
+}
+
+/** What the outcome says of the log; null for a refusal that says nothing of it. */
+function toldOf(ended: Ended): EventLogAnswer | null {
+  if (ended === null || ended === "not-executed") {
+    return null;
+  }
+  const { answer, replayed } = ended;
+  if (answer instanceof CoordinationError) {
+    const lastSequence = Number(answer.details.get("last_sequence"));
+    return answer.reason === "SEQUENCE_CONFLICT" ? { kind: "conflict", lastSequence } : null;
+  }
+  return answer.kind === "append-events"
+    ? { kind: "appended", sequences: answer.sequences, replayed: replayed === "yes" }
+    : null;
+}
+
+function readAnswer(
+  { replica: { state } }: Process,
+  { logId }: KnownLog,
+  fromSequence: number,
+): EventLogAnswer | CoordinationError {
+  try {
+    const log = describeLog(state, logId);
+    const events = readEvents(state, log, fromSequence, READ).map(({ sequence, idempotencyKey, payload }) => {
+      return { sequence, key: idempotencyKey, payload: Buffer.from(payload).toString() };
+    });
+    return { kind: "events", events, lastSequence: log.lastSequence };
+  } catch (error) {
+    if (error instanceof CoordinationError) {
+      return error;
+    }
+    throw error;
+  }
+}

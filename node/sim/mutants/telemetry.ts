@@ -1,0 +1,76 @@
+/** Bugs in what a member says of itself: whether it is ready, and what its log and its metrics tell. */
+
+import type { Mutant } from "./mutant.ts";
+
+export const TELEMETRY_MUTANTS: readonly Mutant[] = [
+  {
+    name: "ready-without-a-vote",
+    pitfall: "S35",
+    file: "replica/replica-report.ts",
+    find: '      voter: isVoter ? null : "this member has no vote",',
+    replace: "      voter: null,",
+  },
+  {
+    name: "ready-while-a-snapshot-comes",
+    pitfall: "S35",
+    file: "replica/replica-report.ts",
+    find: 'snapshots.isCatchingUp ? "this member is being caught up by a snapshot" : behind,',
+    replace: "behind,",
+  },
+  {
+    name: "ready-with-an-unfit-disk",
+    pitfall: "P45",
+    file: "replica/replica-report.ts",
+    find: '      disk: fitness.isFit ? null : fitness.alarms.join("; "),',
+    replace: "      disk: null,",
+  },
+  {
+    name: "ready-long-after-the-leader-was-heard",
+    pitfall: "S35",
+    file: "replica/freshness.ts",
+    find: "    if (contactAgeMs > BEHIND_MS_MAX) {",
+    replace: "    if (contactAgeMs > 100 * BEHIND_MS_MAX) {",
+  },
+  {
+    name: "ready-before-the-first-commit-of-the-term",
+    pitfall: "S35",
+    file: "replica/freshness.ts",
+    find: "    return isLeader && !isSettledLeader ?",
+    replace: "    return isLeader && !isSettledLeader && leader === 0 ?",
+  },
+  {
+    name: "ready-before-it-has-caught-up",
+    pitfall: "S35",
+    file: "replica/freshness.ts",
+    find: "(this.#catchUpIndex === null || appliedIndex < this.#catchUpIndex)",
+    replace: "this.#catchUpIndex === null",
+  },
+  {
+    name: "ready-far-behind",
+    pitfall: "S35",
+    file: "replica/freshness.ts",
+    find: "    return lagMs > BEHIND_MS_MAX ?",
+    replace: "    return lagMs > 100 * BEHIND_MS_MAX ?",
+  },
+  {
+    name: "ready-while-it-stops",
+    pitfall: "S47",
+    file: "member-health.ts",
+    find: 'isStopping() ? "the member is stopping" : null',
+    replace: "null",
+  },
+  {
+    name: "ready-only-for-the-first-reason",
+    pitfall: "S47",
+    file: "api/http/health.ts",
+    find: "  const failed = checks.filter((check) => !check.ok);",
+    replace: "  const failed = checks.slice(0, 1).filter((check) => !check.ok);",
+  },
+  {
+    name: "request-id-logged-unseen",
+    pitfall: "S42",
+    file: "api/grpc/metadata-contract.ts",
+    find: 'typeof value === "string" && UUID.test(value) ? value.toLowerCase() : null',
+    replace: 'typeof value === "string" ? value.toLowerCase() : null',
+  },
+];

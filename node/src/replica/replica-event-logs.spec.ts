@@ -1,0 +1,78 @@
+import { expect } from "chai";
+import { ReplicaCluster } from "../../test/harness/index.ts";
+import { appended, NO_SETTINGS, OWNER } from "../../test/index.ts";
+import {
+  type AppendEvents,
+  BATCH_EVENTS_MAX,
+  CoordinationError,
+  describeLog,
+  type HttpOperation,
+  type Outcome,
+  readEvents,
+} from "../state/index.ts";
+
+const DEADLINE_MS = 30_000;
+const BATCH_BYTES = 10 * 1024 * 1024;
+const ALL = { eventsMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER };
+
+/** What the command comes to at this member. */
+function execute(cluster: ReplicaCluster, id: number, operation: HttpOperation): Outcome {
+  let ended: { readonly error: CoordinationError | null; readonly outcome: Outcome | null } | null = null;
+  const deadlineMs = cluster.time.monotonicMs() + DEADLINE_MS;
+  const command = { principal: OWNER, request: null, operation };
+  cluster.replica(id).propose(command, deadlineMs, (error, outcome) => {
+    ended = { error, outcome };
+  });
+  cluster.until("the command is answered", () => ended !== null);
+  const { error, outcome } = ended as unknown as { error: CoordinationError | null; outcome: Outcome | null };
+  if (outcome === null) {
+    throw error;
+  }
+  return outcome;
+}
+
+function createLog(cluster: ReplicaCluster, id: number): Uint8Array {
+  const settings = { ...NO_SETTINGS };
+  const { answer } = execute(cluster, id, { kind: "create-log", name: "l", namespace: null, settings });
+  if (answer instanceof CoordinationError || answer.kind !== "create-log") {
+    throw new Error("no log was created");
+  }
+  return answer.log.logId;
+}
+
+function batch(logId: Uint8Array, idempotencyKey: string, payloads: readonly Uint8Array[]): AppendEvents {
+  return { kind: "append-events", logId, payloads, isBatch: true, idempotencyKey, expectedSequence: undefined };
+}
+
+describe("event logs of three replicas", () => {
+  it("take the largest batch there is from a follower, as one entry, alike at every member", function () {
+    this.timeout(30_000);
+    const cluster = ReplicaCluster.ledBy(1);
+    const logId = createLog(cluster, 2);
+    const { lastIndex } = cluster.replica(1).status();
+    const size = Math.floor(BATCH_BYTES / BATCH_EVENTS_MAX);
+    const payloads = Array.from({ length: BATCH_EVENTS_MAX }, (_, at) => new Uint8Array(size).fill(at % 251));
+    const { answer } = execute(cluster, 2, batch(logId, "k".repeat(240), payloads));
+    expect(answer).to.deep.include({ lastSequence: BATCH_EVENTS_MAX, appendedBytes: size * BATCH_EVENTS_MAX });
+    cluster.advance(500);
+    expect(cluster.replica(1).status().lastIndex - lastIndex).to.equal(1);
+    for (const id of [1, 2, 3]) {
+      const { state } = cluster.replica(id);
+      const events = readEvents(state, describeLog(state, logId), 1, ALL);
+      expect(events.length, `member ${id}`).to.equal(BATCH_EVENTS_MAX);
+      expect(events.every(({ payload }, at) => Buffer.compare(payload, payloads[at] as Uint8Array) === 0)).to.equal(
+        true,
+      );
+    }
+  });
+
+  it("S3: know the keys of what was stored under another leader", () => {
+    const cluster = ReplicaCluster.ledBy(1);
+    const logId = createLog(cluster, 1);
+    const events = batch(logId, "k", [Buffer.from("a"), Buffer.from("b")]);
+    expect(appended(execute(cluster, 2, events))).to.equal("1 2");
+    cluster.kill(1);
+    expect(appended(execute(cluster, 3, events))).to.equal("again 1 2");
+    expect(appended(execute(cluster, 2, batch(logId, "other", [Buffer.from("c")])))).to.equal("3");
+  });
+});

@@ -60,6 +60,18 @@ export type {
   ForceReleaseResult,
   LockClient,
 } from "./locks.ts";
+export type { EventPage, LogEvent, LogInfo, LogSettings } from "./log-messages.ts";
+export type {
+  AppendBatchResult,
+  AppendOptions,
+  AppendResult,
+  CreateLogOptions,
+  ListLogsOptions,
+  LogClient,
+  LogGuard,
+  ReadEventsOptions,
+  TailOptions,
+} from "./logs.ts";
 export type {
   AllocateOptions,
   AllocateResult,

@@ -42,6 +42,15 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     "later: PUT three",
     "later: DELETE three",
   ],
+  "logs.ts": [
+    "stored as 1, then again as 1, replayed: true",
+    "somebody was faster: the last one is 2",
+    "a batch is stored as 3, 4, 5",
+    'read 2 "order 2", 3 "order 3\\nof two lines"',
+    "followed 4, 0 bytes",
+    "followed 5, 2 bytes",
+    "followed 6, 12 bytes",
+  ],
   "election.ts": [
     "the leader is first",
     "the leader is second, under a greater token: true",
@@ -83,6 +92,7 @@ describe("examples on three members", function () {
       ...process.env,
       HOME: directory,
       QUOIN_ENDPOINTS: cluster.endpoints.join(","),
+      QUOIN_HTTP_ENDPOINTS: cluster.httpEndpoints.join(","),
       QUOIN_TOKEN: await cluster.tokens.token(),
     };
     const child = new TestProcess(program, args, { cwd: directory, env, ...(input === undefined ? {} : { input }) });

@@ -123,6 +123,11 @@ export class ClusterUnderTest {
     return this.members.map(({ grpc }) => grpc);
   }
 
+  /** URLs of the HTTP interfaces of all members, for clients. */
+  get httpEndpoints(): string[] {
+    return this.members.map(({ host, ports }) => `http://${host}:${ports.http}`);
+  }
+
   /** A source of access tokens of the owner, to be shared by clients; it outlives all members that are there now. */
   get tokens(): TokenSource {
     return {
@@ -133,7 +138,7 @@ export class ClusterUnderTest {
 
   /** A client of these endpoints, or of all; closed with the cluster. */
   client(endpoints: readonly string[] = this.endpoints): Client {
-    const client = createClient({ endpoints, credentials: this.tokens });
+    const client = createClient({ endpoints, httpEndpoints: this.httpEndpoints, credentials: this.tokens });
     this.#clients.push(client);
     return client;
   }
@@ -317,7 +322,7 @@ export class ClusterUnderTest {
 
   /** Asks members of which most are still there. */
   #tokensOfPresent(): TokenSource {
-    const present = this.members.map(({ host, ports }) => `http://${host}:${ports.http}`);
+    const present = this.httpEndpoints;
     const left = this.#tokens?.httpEndpoints.filter((endpoint) => present.includes(endpoint)) ?? [];
     if (this.#tokens === null || left.length * 2 <= this.#tokens.httpEndpoints.length) {
       const source = createTokenSource({ apiKey: this.#apiKey, httpEndpoints: present }, undefined);

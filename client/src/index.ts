@@ -25,6 +25,7 @@ export { type CampaignOptions, Election, Leadership } from "./election.ts";
 export { EndableIterator } from "./endable-iterator.ts";
 export { conventionalHttpEndpoint, isEndpoint } from "./endpoint.ts";
 export type { Guard, GuardedOptions } from "./guard.ts";
+export { HttpClient, type HttpClientOptions } from "./http-client.ts";
 export type {
   CompareAndSwapOptions,
   CompareAndSwapResult,

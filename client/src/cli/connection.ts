@@ -19,6 +19,8 @@ import { UsageError } from "./usage-error.ts";
 /** All that is needed to make a client. */
 export interface Connection {
   readonly endpoints: readonly string[];
+  /** URLs. */
+  readonly httpEndpoints: readonly string[];
   readonly credentials: Credentials;
   readonly tls: TlsOptions | undefined;
 }
@@ -72,10 +74,10 @@ function assemble(
     );
   }
   const tls = sources.find((source) => source.tls !== undefined)?.tls;
-  if (!("apiKey" in credentials)) return { endpoints, credentials, tls };
   const httpEndpoints =
     httpEndpointsOfEnvironment ??
     place.httpEndpoints ??
     endpoints.map((endpoint) => conventionalHttpEndpoint(endpoint, tls !== undefined));
-  return { endpoints, credentials: { apiKey: credentials.apiKey, httpEndpoints }, tls };
+  if (!("apiKey" in credentials)) return { endpoints, httpEndpoints, credentials, tls };
+  return { endpoints, httpEndpoints, credentials: { apiKey: credentials.apiKey, httpEndpoints }, tls };
 }

@@ -29,7 +29,7 @@ describe("options of npm run conformance", () => {
   it("take tokens from files or the environment, and never as arguments", () => {
     const target = {
       ...{ endpoints: ["a:1", "b:2"], httpEndpoints: [], token: "from the environment" },
-      ...{ otherTokens: [], mayCompact: false },
+      ...{ otherTokens: [], mailLogs: [], mayCompact: false },
     };
     const endpoints = ["--endpoint", "a:1", "--endpoint", "b:2"];
     expect(parseOptions(endpoints, { QUOIN_TOKEN: "from the environment" })?.target).to.deep.equal(target);
@@ -37,6 +37,7 @@ describe("options of npm run conformance", () => {
     const files = [
       "--compact",
       ...http,
+      ...["--mail-log", "q-0.log"],
       ...["--token-file", file("token", "of the file\n"), "--ca", file("ca", "authority")],
       ...["--other-token-file", file("one", "1"), "--other-token-file", file("two", "2\n")],
     ];
@@ -46,6 +47,7 @@ describe("options of npm run conformance", () => {
         httpEndpoints: ["a:3", "b:4"],
         token: "of the file",
         otherTokens: ["1", "2"],
+        mailLogs: ["q-0.log"],
         ca: Buffer.from("authority"),
         mayCompact: true,
       },
@@ -60,6 +62,7 @@ describe("options of npm run conformance", () => {
       [["--token-file", file("token", "t")], /are for --endpoint/],
       [["--ca", file("ca", "c")], /are for --endpoint/],
       [["--http-endpoint", "a:3"], /are for --endpoint/],
+      [["--mail-log", "q-0.log"], /are for --endpoint/],
       [["--endpoint", "a:1", "--endpoint", "b:1", "--http-endpoint", "a:3"], /for every --endpoint or for none/],
       [["--grep", "("], /--grep/],
       [["a:1"], /argument/],

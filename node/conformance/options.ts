@@ -30,6 +30,7 @@ export function parseOptions(
     .addOption(repeated("--http-endpoint <host:port>", "where they serve HTTP, in the same order, if they do not say"))
     .option("--token-file <file>", `a token with the access admin to all namespaces; or ${TOKEN_VARIABLE}`)
     .addOption(repeated("--other-token-file <file>", "a token of less, of somebody else, or expired"))
+    .addOption(repeated("--mail-log <file>", "the log of a member that writes mails there instead of sending them"))
     .option("--ca <file>", "certificate authority of the members, in PEM; without it nothing is encrypted")
     .option("--compact", "also give up the cluster's history of changes, which ends everybody's old watches")
     .option("--grep <pattern>", "only entries whose title matches the regular expression")
@@ -52,14 +53,17 @@ export function parseOptions(
     httpEndpoint: httpEndpoints,
     tokenFile,
     otherTokenFile,
+    mailLog: mailLogs,
     ca,
     compact,
     grep,
   } = program.opts();
   const pattern = grep === undefined ? null : readPattern(grep);
   if (endpoints.length === 0) {
-    if (httpEndpoints.length > 0 || tokenFile !== undefined || otherTokenFile.length > 0 || ca !== undefined) {
-      throw new UsageError("--http-endpoint, --token-file, --other-token-file and --ca are for --endpoint");
+    const repeatable = [...httpEndpoints, ...otherTokenFile, ...mailLogs];
+    if (repeatable.length > 0 || tokenFile !== undefined || ca !== undefined) {
+      const flags = "--http-endpoint, --token-file, --other-token-file, --mail-log and --ca";
+      throw new UsageError(`${flags} are for --endpoint`);
     }
     return { target: null, grep: pattern };
   }
@@ -76,6 +80,7 @@ export function parseOptions(
       httpEndpoints,
       token,
       otherTokens: otherTokenFile.map(readToken),
+      mailLogs,
       ...(ca === undefined ? {} : { ca: readGiven(ca) }),
       mayCompact: compact === true,
     },

@@ -9,6 +9,7 @@ import type {
   AcquireRWLockResponse,
 } from "@quoin/proto";
 import { expect } from "chai";
+import type { Role, TestUser } from "./accounts.ts";
 import type { Answer, CallOptions, Connection, Pending } from "./connection.ts";
 import { succeeded } from "./expectations.ts";
 import type { HttpConnection } from "./http-connection.ts";
@@ -27,7 +28,7 @@ import { CODES, type Reason } from "./reasons.ts";
 import { NotApplicable } from "./table.ts";
 import type { Claims } from "./target.ts";
 import { until } from "./until.ts";
-import type { Visit } from "./visit.ts";
+import type { StockUsers, Visit } from "./visit.ts";
 
 /** What else a refusal must say. */
 export interface RefusalDetails extends CallOptions {
@@ -77,6 +78,20 @@ export class Place {
   /** HTTP at the other member. */
   httpElsewhere(token?: string | null): HttpConnection {
     return this.#httpAt(this.elsewhere.endpoint, token);
+  }
+
+  /** Users whom entries share and leave as they are. The entry is skipped where there are none. */
+  get users(): StockUsers {
+    const users = this.visit.stockUsers;
+    if (users === null) {
+      throw new NotApplicable("no other users can be made: say by --mail-log where the members write mails");
+    }
+    return users;
+  }
+
+  /** A user of the entry's own, who has logged in. */
+  newUser(role: Role, namespaces: readonly string[] = ["*"]): Promise<TestUser> {
+    return this.visit.accounts.logInNew(this.http(), role, namespaces);
   }
 
   /** A name that was not used before, for a key, a lock or an owner. */

@@ -18,6 +18,8 @@ export interface Target {
   readonly token: string;
   /** Tokens of other subjects or fewer rights, or which have expired; checks that need one that is not here are skipped. */
   readonly otherTokens: readonly string[];
+  /** Logs of members that write mails there instead of sending them; without any, no other users can be made. */
+  readonly mailLogs: readonly string[];
   /** The certificate authority of the members, in PEM; undefined = connections are not encrypted. */
   readonly ca?: Buffer;
   /** Whether the cluster's history of changes may be given up, which ends everybody's old watches. */

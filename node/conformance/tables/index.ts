@@ -1,6 +1,11 @@
 /** All that is expected of the service. */
 
 import type { Table } from "../harness/index.ts";
+import { accountsKeys } from "./accounts-keys.ts";
+import { accountsLimits } from "./accounts-limits.ts";
+import { accountsLogin } from "./accounts-login.ts";
+import { accountsUsage } from "./accounts-usage.ts";
+import { accountsUsers } from "./accounts-users.ts";
 import { calls } from "./calls.ts";
 import { compaction } from "./compaction.ts";
 import { everyOperation } from "./every-operation.ts";
@@ -33,6 +38,11 @@ export const tables: readonly Table[] = [
   lockWatches,
   compaction,
   replay,
+  ...accountsLogin,
+  ...accountsKeys,
+  ...accountsUsers,
+  accountsUsage,
+  ...accountsLimits,
   ...calls,
   http,
   ...logs,

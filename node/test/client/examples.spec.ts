@@ -212,7 +212,7 @@ describe("examples on three members", function () {
     const settings = ["--max-age", "168h", "--max-bytes", "none"];
     const changed = JSON.parse(await printed(["log", "settings", "orders", ...settings, "-o", "json"]));
     expect(changed.settings).to.deep.equal({
-      ...{ duplicate_window_seconds: 3_600, retention_max_age_seconds: 604_800, retention_max_bytes: null },
+      ...{ duplicate_window_seconds: null, retention_max_age_seconds: 604_800, retention_max_bytes: null },
     });
     expect(await printed(["log", "list"])).to.match(/orders.* 3 +3 +16 B\n/);
     await printed(["log", "delete", changed.log_id]);

@@ -19,6 +19,8 @@ import { UsageError } from "./usage-error.ts";
 /** All that is needed to make a client. */
 export interface Connection {
   readonly endpoints: readonly string[];
+  /** URLs. */
+  readonly httpEndpoints: readonly string[];
   readonly credentials: Credentials;
   readonly tls: TlsOptions | undefined;
 }
@@ -54,8 +56,8 @@ export async function findConnection(terminal: Surroundings, options: Connection
       "pass --api-key-file or --token-file, or set QUOIN_API_KEY or QUOIN_TOKEN",
     );
   }
-  if (!("apiKey" in credentials)) return { endpoints, credentials, tls };
-  return { endpoints, credentials: { apiKey: credentials.apiKey, httpEndpoints }, tls };
+  if (!("apiKey" in credentials)) return { endpoints, httpEndpoints, credentials, tls };
+  return { endpoints, httpEndpoints, credentials: { apiKey: credentials.apiKey, httpEndpoints }, tls };
 }
 
 /**

@@ -11,6 +11,7 @@ import { addKeyValueCommands } from "./kv-commands.ts";
 import { addLeaderCommands } from "./leader-commands.ts";
 import { parseList } from "./list.ts";
 import { addLockCommands } from "./lock-commands.ts";
+import { addLogCommands } from "./log-commands.ts";
 import { addLoginCommand } from "./login-command.ts";
 import { addMemberCommands } from "./member-commands.ts";
 import { addMemoryCommands } from "./memory-commands.ts";
@@ -95,6 +96,7 @@ function addCommands(program: Command, session: Session): void {
   addLockCommands(program, session);
   addMemoryCommands(program, session);
   addWatchCommands(program, session);
+  addLogCommands(program, session);
   addMemberCommands(program, session);
   addLeaderCommands(program, session);
   addStatusCommand(program, session);

@@ -25,6 +25,7 @@ const elsewhere = {
   "node/sim/mutants/good.spec.ts": good,
   "node/sim/sim.spec.ts": good,
   "node/conformance/good.spec.ts": good,
+  "node/test/fuzz/good.spec.ts": good,
 };
 
 describe("the test runner", function () {

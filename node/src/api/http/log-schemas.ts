@@ -9,7 +9,7 @@ import type {
   LogMessage,
   LogsMessage,
 } from "../methods/index.ts";
-import { LOG_NAME_BYTES_MAX, LOG_SETTINGS } from "../methods/index.ts";
+import { LOG_NAME_BYTES_MAX, LOG_SETTINGS, NAMESPACE_PATTERN } from "../methods/index.ts";
 
 /** An event as it is sent: its payload as text. */
 export type EventBody = Omit<EventsMessage["events"][number], "payload"> & { readonly payload: string };
@@ -30,7 +30,11 @@ const GivenSettings = z.object(
 
 export const CreateLogBody = z.object({
   name: z.string().meta({ minLength: 1, maxLength: LOG_NAME_BYTES_MAX, description: "Unique among live logs" }),
-  namespace: z.string().nullish().describe("Who may not touch it does not see the log; without one everybody sees it"),
+  namespace: z
+    .string()
+    .meta({ pattern: NAMESPACE_PATTERN.source })
+    .nullish()
+    .describe("Who may not touch it does not see the log; without one everybody sees it"),
   settings: GivenSettings.nullish(),
 });
 

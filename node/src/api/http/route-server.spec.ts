@@ -537,6 +537,9 @@ describe("declared routes", () => {
       required: false,
       schema: { type: "integer", minimum: 1, maximum: 1000 },
     });
+    // `?verbose` and `?verbose=1` are as good as `?verbose=true`.
+    const flags = { anyOf: [{ type: "boolean" }, { type: "string", enum: ["", "0", "1"] }], default: false };
+    expect(get).to.have.nested.property("parameters[3].schema").that.deep.equals(flags);
     expect(Object.keys(get?.responses as object)).to.deep.equal(["200", "400", "401", "403", "429", "500", "503"]);
     const create = paths["/things"]?.post;
     expect(Object.keys(create?.responses as object)).to.include.members(["201", "409", "413", "415", "504"]);

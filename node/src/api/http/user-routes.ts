@@ -1,7 +1,13 @@
 /** Users: POST and GET of /users; GET, PATCH and DELETE of /users/{user_id}. */
 
 import { z } from "zod";
-import type { DeleteUserBody, ListUsersBody, UserMessage, UserMethods } from "../methods/index.ts";
+import {
+  type DeleteUserBody,
+  type ListUsersBody,
+  NAMESPACE_PATTERN,
+  type UserMessage,
+  type UserMethods,
+} from "../methods/index.ts";
 import { RoleSchema, UserSchema } from "./account-schemas.ts";
 import type { HttpCall } from "./http-call.ts";
 import { methodAnswer } from "./method-answer.ts";
@@ -14,11 +20,14 @@ const BODY_BYTES_MAX = 128 * 1024;
 const PASSWORD = "A password of 8 to 1,024 bytes";
 
 const NamespacesSchema = z
-  .array(z.string())
+  .array(z.string().meta({ pattern: `^\\*$|${NAMESPACE_PATTERN.source}` }))
   .meta({ uniqueItems: true, description: 'Namespaces, which need not exist; "*" stands for all' });
 
 const CreateUserRequest = z.object({
-  email: z.string().describe("Where the mail is sent that asks for a verification; nobody else has it, in any case"),
+  email: z
+    .string()
+    .meta({ format: "idn-email" })
+    .describe("Where the mail is sent that asks for a verification; nobody else has it, in any case"),
   password: z.string().nullish().describe(`${PASSWORD}; without it the user sets one with the verification`),
   role: RoleSchema,
   namespaces: NamespacesSchema,

@@ -18,6 +18,7 @@ export {
   type LogsMessage,
 } from "./event-log-methods.ts";
 export { Executor, noReplica } from "./executor.ts";
+export { NAMESPACE_PATTERN } from "./field-rules.ts";
 export type { HostMember, HostReplica } from "./host.ts";
 export { KeyValueMethods } from "./key-value-methods.ts";
 export { LockMethods, waitMsOf } from "./lock-methods.ts";

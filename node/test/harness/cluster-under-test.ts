@@ -32,6 +32,7 @@ const PASSING_REASONS: ReadonlySet<string> = new Set([
 ]);
 const INTERRUPTIONS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const CHANGE_TIMEOUT_MS = 10_000;
+const OWNER_EMAIL = "owner@quoin.test";
 
 export interface ClusterOptions {
   /** Where a member of this name is to run; asked for once, before its first start. By default on loopback. */
@@ -116,6 +117,11 @@ export class ClusterUnderTest {
   get secrets() {
     const [apiKey, password] = [this.#apiKey, this.#password];
     return { apiKey, password, adminToken: this.#adminToken, joinToken: this.#joinToken };
+  }
+
+  /** What the owner logs in with. */
+  get owner() {
+    return { email: OWNER_EMAIL, password: this.#password };
   }
 
   /** gRPC endpoints of all members, for clients. */
@@ -315,7 +321,7 @@ export class ClusterUnderTest {
     const founder = await this.#make("q-0");
     founder.start();
     const { incarnation } = await founder.untilState("EMPTY");
-    const owner = { email: "owner@quoin.test", password: this.#password, apiKey: this.#apiKey };
+    const owner = { ...this.owner, apiKey: this.#apiKey };
     await founder.admin.bootstrap({ clusterId: randomUUID(), incarnation, owner, timeoutMs: 30_000 });
     await founder.untilReady();
   }

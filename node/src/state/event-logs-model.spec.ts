@@ -10,7 +10,7 @@ import { eventCountOf } from "./log-rows.ts";
 
 /** Of a cluster that was set to nothing else. */
 const WINDOW_SECS_DEFAULT = 3_600;
-const LIMITS = { ...DEFAULT_STATE_LIMITS, logsMax: 4 };
+const LIMITS = { ...DEFAULT_STATE_LIMITS, logsMax: 3 };
 const NAMES = ["a", "__proto__", "constructor", "b", "c"];
 /** Keys of their own that read like those of batches, and bases that do. */
 const KEYS = ["k", "b", "b:0", "b:1", "b:01", "b:2:0", "__proto__", "__proto__:0"];
@@ -38,7 +38,7 @@ const append = { log, expected, guarded };
 
 const operation = fc.oneof(
   {
-    weight: 1,
+    weight: 4,
     arbitrary: fc.record({
       kind: fc.constant("create" as const),
       name: fc.constantFrom(...NAMES),

@@ -429,18 +429,17 @@ describe("declared routes", () => {
 
     it("and tell the handler when the client has gone", async () => {
       const called = Promise.withResolvers<void>();
-      const gone = new Promise<void>((resolve) => {
-        handle = () => {
-          calls[0]?.onGone(resolve);
-          called.resolve();
-          return new Promise(() => undefined);
-        };
-      });
+      const gone = Promise.withResolvers<void>();
+      handle = () => {
+        calls[0]?.onGone(gone.resolve);
+        called.resolve();
+        return gone.promise.then(() => ({ json: {} }));
+      };
       const abort = new AbortController();
       const answer = call(`/things/${THING}`, { signal: abort.signal }).catch(() => "aborted");
       await called.promise;
       abort.abort();
-      await gone;
+      await gone.promise;
       expect(await answer).to.equal("aborted");
     });
 

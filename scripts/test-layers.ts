@@ -31,8 +31,9 @@ export function findLayers(): TestLayer[] {
   const crash = find(["node/test/crash/**/*.spec.ts", "node/test/storage/**/*.spec.ts"]);
   const cluster = find(["node/test/cluster/**/*.spec.ts", "node/nemesis/nemesis.spec.ts"]);
   const conformance = find(["node/conformance/**/*.spec.ts", "e2e/interop/**/*.spec.ts"]);
+  const fuzz = find(["e2e/schemathesis/**/*.spec.ts", "node/test/fuzz/**/*.spec.ts"]);
   const processes = find(["node/test/**/*.spec.ts", "bench/scenarios/index.spec.ts"]).filter(
-    (file) => ![...cluster, ...crash].includes(file),
+    (file) => ![...cluster, ...crash, ...fuzz].includes(file),
   );
   const mutants = find(["node/sim/mutants/**/*.spec.ts"]);
   const simulator = find(
@@ -61,6 +62,8 @@ export function findLayers(): TestLayer[] {
     { name: "simulator", files: simulator, timeoutMs: 60_000 },
     // The contract at real clusters, by what knows nothing but the contract.
     { name: "conformance", files: conformance, timeoutMs: 120_000 },
+    // The interfaces of real clusters, asked whatever follows from their descriptions.
+    { name: "fuzz", files: fuzz, timeoutMs: 180_000 },
     // Several members as real processes, under load.
     { name: "cluster", files: cluster, timeoutMs: 180_000 },
     // Real processes as a user runs them.

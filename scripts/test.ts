@@ -26,8 +26,6 @@ const BUDGET_MS = 10 * 60_000; // More than this is printed, not failed: it depe
 
 /** Hundreds of processes run the same files: what one of them has compiled, the next ones find in this folder. */
 const COMPILED = "compiled";
-/** What most of them run. Those that are killed keep nothing, so it is compiled before them. */
-const MEMBER_PROGRAM = path.join(repositoryRoot, "node/src/main.ts");
 
 /** What came out of a part of the run. */
 interface Outcome {
@@ -169,13 +167,6 @@ async function main(): Promise<void> {
       }
     }
     removeFolder();
-  });
-  await runCommand({
-    program: process.execPath,
-    args: [MEMBER_PROGRAM, "--version"],
-    env: { NODE_COMPILE_CACHE: path.join(folder, COMPILED) },
-    limitMs: BATCH_LIMIT_MS,
-    onLine: () => undefined,
   });
   const outcome = sum(await mapWithLimit(layers, LAYERS_AT_A_TIME, (layer) => runLayer(layer, folder, grep)));
   removeFolder();

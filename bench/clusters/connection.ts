@@ -8,6 +8,8 @@ export interface Connection {
   readonly locks: Locks;
   /** Null for a system that has none. */
   readonly regions: Regions | null;
+  /** Null for a system that has none. */
+  readonly logs: EventLogs | null;
   close(): void;
 }
 
@@ -65,6 +67,19 @@ export interface RegionPart {
   readonly data: Uint8Array;
   /** 1 at first, one more with each write. */
   readonly version: bigint;
+}
+
+export interface EventLogs {
+  /** Makes an event log of this name and returns its id. */
+  create(name: string): Promise<string>;
+  /** Appends an event and returns its sequence; null = without a key. */
+  append(log: string, payload: Buffer, key: string | null): Promise<number>;
+  /** Appends each line as an event, and returns their sequences. */
+  appendBatch(log: string, lines: Buffer, key: string): Promise<readonly number[]>;
+  /** Of the log; 0 = nothing was ever appended. */
+  lastSequence(log: string): Promise<number>;
+  /** Tells of the events of the log, from a sequence on and as they come. Fulfilled when that has begun. */
+  follow(log: string, fromSequence: number, onEvent: (sequence: number) => void): Promise<void>;
 }
 
 /** A connection that watches share. Each of them is a stream of its own. */

@@ -55,6 +55,7 @@ export class EtcdConnection implements Connection {
   readonly keys: Keys;
   readonly locks: Locks;
   readonly regions = null;
+  readonly logs = null;
   readonly #calls: UnaryCalls;
   readonly #ask: Ask;
 

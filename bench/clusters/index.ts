@@ -2,6 +2,7 @@
 
 export type {
   Connection,
+  EventLogs,
   Found,
   Hold,
   Keys,

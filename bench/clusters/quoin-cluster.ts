@@ -62,7 +62,11 @@ export class QuoinCluster implements MeasuredCluster {
   }
 
   async connect(member: MeasuredMember): Promise<Connection> {
-    return new QuoinConnection(member.endpoint, await this.#tokens.token());
+    const url = this.#cluster.endpoints.http[this.members.indexOf(member)];
+    if (url === undefined) {
+      throw new Error(`${member.endpoint} is no member of this cluster`);
+    }
+    return new QuoinConnection(member.endpoint, url, await this.#tokens.token());
   }
 
   async connectWatches(member: MeasuredMember): Promise<WatchConnection> {

@@ -25,6 +25,7 @@ import {
   type Regions,
   type Swapped,
 } from "./connection.ts";
+import { QuoinEventLogs } from "./quoin-event-logs.ts";
 import { NAMESPACE, quoinHeaders } from "./quoin-headers.ts";
 import { type Method, UnaryCalls } from "./unary-calls.ts";
 
@@ -37,10 +38,13 @@ export class QuoinConnection implements Connection {
   readonly keys: Keys;
   readonly locks: Locks;
   readonly regions: Regions;
+  readonly logs: QuoinEventLogs;
   readonly #calls: UnaryCalls;
 
-  constructor(endpoint: string, token: string) {
+  /** @param url of the HTTP interface of the same member. */
+  constructor(endpoint: string, url: string, token: string) {
     this.#calls = new UnaryCalls(endpoint);
+    this.logs = new QuoinEventLogs(url, token);
     const ask: Ask = (method, request) => {
       const metadata = new Metadata();
       for (const [name, value] of Object.entries(quoinHeaders(token))) {
@@ -55,6 +59,7 @@ export class QuoinConnection implements Connection {
 
   close(): void {
     this.#calls.close();
+    this.logs.close();
   }
 }
 

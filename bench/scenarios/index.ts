@@ -1,6 +1,7 @@
 /** What can be measured: each scenario, and how a run of it is described. */
 
 import { cas } from "./cas.ts";
+import { append, appendBatch, appendKeyed, tail } from "./event-logs.ts";
 import { get } from "./get.ts";
 import { handover } from "./handover.ts";
 import { lock } from "./lock.ts";
@@ -11,4 +12,7 @@ import { watch } from "./watch.ts";
 
 export type { Bounds, LoadResult, Scenario, Workload } from "./scenario.ts";
 
-export const scenarios: readonly Scenario[] = [put, get, lock, handover, cas, memory, watch];
+export const scenarios: readonly Scenario[] = [
+  ...[put, get, lock, handover, cas, memory, watch],
+  ...[append, appendKeyed, appendBatch, tail],
+];

@@ -32,6 +32,8 @@ export interface Faults {
   repeatsTokens: boolean;
   /** Region writes are acknowledged with a new revision, but nothing is written. */
   forgetsWrites: boolean;
+  /** Appends are acknowledged and told, but not kept. */
+  forgetsAppends: boolean;
   /** What watchers are told of a put; by default the put. */
   tell: (put: WatchedPut, watcher: number) => readonly WatchedPut[];
 }
@@ -54,6 +56,8 @@ export class ClusterInMemory implements MeasuredCluster {
   readonly values = new Map<string, { value: Buffer; modRevision: bigint }>();
   readonly regions: { readonly bytes: Buffer; version: bigint }[] = [];
   readonly watches: Watch[] = [];
+  /** Of the one event log: what was acknowledged, what is kept, and who is told. */
+  readonly events = { acknowledged: 0, kept: 0, followers: [] as ((sequence: number) => void)[] };
   /** Requests that each member answered. */
   readonly answeredBy = new Map<string, number>();
   readonly faults: Faults = {
@@ -64,6 +68,7 @@ export class ClusterInMemory implements MeasuredCluster {
     grantsPerRelease: 1,
     repeatsTokens: false,
     forgetsWrites: false,
+    forgetsAppends: false,
     tell: (put) => [put],
   };
   leader = this.members[1] as MeasuredMember;
@@ -100,6 +105,16 @@ export class ClusterInMemory implements MeasuredCluster {
         allocate: async (sizeBytes) => answer(this.#allocate(sizeBytes)),
         write: async (id, offset, data) => answer(this.#write(id, offset, data)),
         read: async (id, offset, length) => answer(this.#read(id, offset, length)),
+      },
+      logs: {
+        create: async () => answer("log"),
+        append: async () => answer(this.#append()),
+        appendBatch: async (_log, lines) =>
+          answer(Array.from({ length: lines.toString().split("\n").length - 1 }, () => this.#append())),
+        lastSequence: async () => answer(this.events.kept),
+        follow: async (_log, _fromSequence, onEvent) => {
+          this.events.followers.push(onEvent);
+        },
       },
       close: () => this.#close(),
     };
@@ -193,6 +208,15 @@ export class ClusterInMemory implements MeasuredCluster {
         return revision;
       },
     };
+  }
+
+  #append(): number {
+    const sequence = ++this.events.acknowledged;
+    this.events.kept += this.faults.forgetsAppends ? 0 : 1;
+    for (const onEvent of this.events.followers) {
+      onEvent(sequence);
+    }
+    return sequence;
   }
 
   #allocate(sizeBytes: number): string {

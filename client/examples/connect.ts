@@ -1,6 +1,6 @@
 /**
- * Connects the examples: to the cluster of QUOIN_ENDPOINTS with the token of QUOIN_TOKEN, or to the one that `npm start` runs,
- * of which `.quoin/endpoints.json` in the working directory tells the addresses and an API key.
+ * Connects the examples: to the cluster of QUOIN_ENDPOINTS and QUOIN_HTTP_ENDPOINTS with the token of QUOIN_TOKEN, or to the
+ * one that `npm start` runs, of which `.quoin/endpoints.json` in the working directory tells the addresses and an API key.
  */
 
 import { readFileSync } from "node:fs";
@@ -8,10 +8,10 @@ import { type Client, createClient } from "@quoin/client";
 
 /** Makes a client. */
 export function connect(): Client {
-  const { QUOIN_ENDPOINTS: endpoints, QUOIN_TOKEN: token } = process.env;
+  const { QUOIN_ENDPOINTS: endpoints, QUOIN_HTTP_ENDPOINTS: http, QUOIN_TOKEN: token } = process.env;
   if (endpoints !== undefined && token !== undefined) {
-    return createClient({ endpoints: endpoints.split(","), credentials: { token } });
+    return createClient({ endpoints: endpoints.split(","), httpEndpoints: http?.split(","), credentials: { token } });
   }
-  const { grpc, http, apiKey } = JSON.parse(readFileSync(".quoin/endpoints.json", "utf8"));
-  return createClient({ endpoints: grpc, credentials: { apiKey, httpEndpoints: http } });
+  const local = JSON.parse(readFileSync(".quoin/endpoints.json", "utf8"));
+  return createClient({ endpoints: local.grpc, credentials: { apiKey: local.apiKey, httpEndpoints: local.http } });
 }

@@ -4,10 +4,12 @@ import { type ChannelOptions, openChannel } from "./channel.ts";
 import { ClusterClient } from "./cluster.ts";
 import { type Credentials, createTokenSource } from "./credentials.ts";
 import { Election } from "./election.ts";
-import { assertEndpoints } from "./endpoint.ts";
+import { assertEndpoints, conventionalHttpEndpoint } from "./endpoint.ts";
 import { EndpointPool } from "./endpoint-pool.ts";
+import { HttpMembers } from "./http-members.ts";
 import { KeyValueClient } from "./key-value.ts";
 import { LockClient } from "./locks.ts";
+import { LogClient } from "./logs.ts";
 import { MemberDiscovery } from "./member-discovery.ts";
 import { MemoryClient } from "./memory.ts";
 import { ReadWriteLockClient } from "./read-write-locks.ts";
@@ -25,6 +27,11 @@ export interface ClientOptions {
   readonly endpoints: readonly string[];
   /** What to authenticate with, or a source of tokens that several clients share. */
   readonly credentials: Credentials | TokenSource;
+  /**
+   * HTTP interfaces of members as URLs, for event logs. Default: those at which the API key is exchanged, else the port after
+   * that of each gRPC endpoint.
+   */
+  readonly httpEndpoints?: readonly string[] | undefined;
   /** How to speak TLS; `{}` = with the system's authorities. Undefined = not encrypted. */
   readonly tls?: TlsOptions | undefined;
   /** Deadline of operations that set none, in milliseconds. Default 5,000. */
@@ -40,6 +47,7 @@ export interface Client {
   readonly readWriteLocks: ReadWriteLockClient;
   readonly memory: MemoryClient;
   readonly watch: WatchClient;
+  readonly logs: LogClient;
   readonly cluster: ClusterClient;
   /** The election of this name: the exclusive lock and the key of that name. Asks nothing of the service by itself. */
   election(namespace: string, name: string): Election;
@@ -71,14 +79,25 @@ export function createClient(options: ClientOptions): Client {
   const keyValue = new KeyValueClient(context);
   const locks = new LockClient(context);
   const watch = new WatchClient(context);
+  const members = new HttpMembers({ endpoints: httpEndpointsOf(options), tls, tokens, runtime, timeoutMs });
   return {
     keyValue,
     locks,
     readWriteLocks: new ReadWriteLockClient(context),
     memory: new MemoryClient(context),
     watch,
+    logs: new LogClient(members),
     cluster: new ClusterClient(context),
     election: (namespace, name) => new Election({ keyValue, locks, watch }, namespace, name),
-    close: () => pool.close(),
+    close: () => {
+      pool.close();
+      members.close();
+    },
   };
+}
+
+function httpEndpointsOf({ httpEndpoints, credentials, endpoints, tls }: ClientOptions): readonly string[] {
+  if (httpEndpoints !== undefined) return httpEndpoints;
+  if ("httpEndpoints" in credentials) return credentials.httpEndpoints;
+  return endpoints.map((endpoint) => conventionalHttpEndpoint(endpoint, tls !== undefined));
 }

@@ -25,6 +25,7 @@ export { type CampaignOptions, Election, Leadership } from "./election.ts";
 export { EndableIterator } from "./endable-iterator.ts";
 export { conventionalHttpEndpoint, isEndpoint } from "./endpoint.ts";
 export type { Guard, GuardedOptions } from "./guard.ts";
+export { HttpClient, type HttpClientOptions } from "./http-client.ts";
 export type {
   CompareAndSwapOptions,
   CompareAndSwapResult,
@@ -60,6 +61,18 @@ export type {
   ForceReleaseResult,
   LockClient,
 } from "./locks.ts";
+export type { EventPage, LogEvent, LogInfo, LogSettings } from "./log-messages.ts";
+export type {
+  AppendBatchResult,
+  AppendOptions,
+  AppendResult,
+  CreateLogOptions,
+  ListLogsOptions,
+  LogClient,
+  LogGuard,
+  ReadEventsOptions,
+  TailOptions,
+} from "./logs.ts";
 export type {
   AllocateOptions,
   AllocateResult,

@@ -42,8 +42,8 @@ export class MemberDiscovery {
     try {
       const { members } = await askForCluster(this.#context, { timeoutMs }, { maxAttempts: 1 });
       const voters = members.filter(({ learner }) => !learner);
-      const leaderFirst = [...voters.filter(({ leader }) => leader), ...voters.filter(({ leader }) => !leader)];
-      this.#context.pool.learn(leaderFirst.map(({ grpcEndpoint }) => grpcEndpoint));
+      voters.sort((one, other) => Number(other.leader) - Number(one.leader));
+      this.#context.pool.learn(voters.map(({ grpcEndpoint }) => grpcEndpoint));
     } catch (thrown) {
       if (!(thrown instanceof QuoinError)) throw thrown;
     } finally {

@@ -10,9 +10,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { LocalConformanceCluster } from "../../node/conformance/index.ts";
-import { PythonMissing, pythonEnvironment } from "./python-environment.ts";
+import { PythonMissing, pythonEnvironment } from "../python/index.ts";
 
 const PROTO = fileURLToPath(new URL("../../proto/", import.meta.url));
+const REQUIREMENTS = new URL("requirements.txt", import.meta.url);
 const CLIENT = fileURLToPath(new URL("interop.py", import.meta.url));
 const FILES = ["types", "key_value", "lock", "memory", "watch", "cluster"].map(
   (name) => `coordination/v1/${name}.proto`,
@@ -34,7 +35,7 @@ describe("a client in Python, at a cluster of three members", function () {
   before(async function () {
     stubs = mkdtempSync(join(tmpdir(), "quoin-test-interop-"));
     try {
-      python = await pythonEnvironment();
+      python = await pythonEnvironment(REQUIREMENTS);
     } catch (error) {
       if (!(error instanceof PythonMissing)) {
         throw error;

@@ -3,21 +3,13 @@
  * at a time; each test waits for the result of its own.
  */
 
-import { join } from "node:path";
-import { lesserTokens } from "../test/index.ts";
 import { NotApplicable } from "./harness/index.ts";
 import { LocalConformanceCluster } from "./local-cluster.ts";
 import { type Result, run, type Trial, trialsOf } from "./run.ts";
 import { tables } from "./tables/index.ts";
 
 const MEMBERS = 3;
-/** What the tokens beside the owner's may be used for. */
-const SCOPES = [
-  { namespaces: ["*"], access: ["read"] },
-  { namespaces: ["*"], access: ["read", "write"] },
-  { namespaces: ["prod-eu"], access: ["read", "write", "admin"] },
-];
-const START_LIMIT_MS = 300_000; // Three processes that start twice, on cores which other tests keep busy.
+const START_LIMIT_MS = 300_000; // Three processes that start on cores which other tests keep busy.
 
 describe("the contract, at a cluster of three members", function () {
   this.timeout(START_LIMIT_MS);
@@ -28,13 +20,7 @@ describe("the contract, at a cluster of three members", function () {
 
   before(async () => {
     cluster = await LocalConformanceCluster.start();
-    const { token } = await cluster.target();
-    const others = await cluster.whileStopped(() => {
-      const member = { directory: join(cluster.directory, "q-0"), name: "q-0", clusterName: "local" };
-      return lesserTokens(member, token, SCOPES);
-    });
-    const target = await cluster.target(others);
-    finished = run(target, trials, (result) => results.get(result.trial)?.resolve(result));
+    finished = run(await cluster.target(), trials, (result) => results.get(result.trial)?.resolve(result));
     finished.catch((error: unknown) => {
       for (const { reject, promise } of results.values()) {
         // Who asks for it is told; nobody need ask.

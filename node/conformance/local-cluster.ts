@@ -7,7 +7,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -50,21 +50,17 @@ export class LocalConformanceCluster {
     }
   }
 
-  /** gRPC endpoints of the members, a new token of the owner, one that has expired, and the given ones. */
-  async target(otherTokens: readonly string[] = []): Promise<Target> {
+  /** Where the members are and what they log, a new token of the owner, and one that has expired. */
+  async target(): Promise<Target> {
     const expired = await this.#exchange({ expires_in_secs: SHORT_LIFE });
     const { exp } = claimsOf(expired);
     await until("the token to expire", () => Date.now() >= exp * 1000);
     const token = await this.#exchange({});
-    return { endpoints: this.#endpoints.grpc, token, otherTokens: [expired, ...otherTokens], mayCompact: true };
-  }
-
-  /** Does something while no member runs, and starts all of them again. */
-  async whileStopped<Result>(action: () => Promise<Result>): Promise<Result> {
-    await this.#stop();
-    const result = await action();
-    await this.#launch();
-    return result;
+    const { grpc, http } = this.#endpoints;
+    const httpEndpoints = http.map((url) => new URL(url).host);
+    const logs = readdirSync(this.directory).filter((name) => name.endsWith(".log"));
+    const mailLogs = logs.map((name) => join(this.directory, name));
+    return { endpoints: grpc, httpEndpoints, token, otherTokens: [expired], mailLogs, mayCompact: true };
   }
 
   async remove(): Promise<void> {

@@ -27,16 +27,30 @@ describe("options of npm run conformance", () => {
   });
 
   it("take tokens from files or the environment, and never as arguments", () => {
-    const target = { endpoints: ["a:1", "b:2"], token: "from the environment", otherTokens: [], mayCompact: false };
+    const target = {
+      ...{ endpoints: ["a:1", "b:2"], httpEndpoints: [], token: "from the environment" },
+      ...{ otherTokens: [], mailLogs: [], mayCompact: false },
+    };
     const endpoints = ["--endpoint", "a:1", "--endpoint", "b:2"];
     expect(parseOptions(endpoints, { QUOIN_TOKEN: "from the environment" })?.target).to.deep.equal(target);
+    const http = ["--http-endpoint", "a:3", "--http-endpoint", "b:4"];
     const files = [
       "--compact",
+      ...http,
+      ...["--mail-log", "q-0.log"],
       ...["--token-file", file("token", "of the file\n"), "--ca", file("ca", "authority")],
       ...["--other-token-file", file("one", "1"), "--other-token-file", file("two", "2\n")],
     ];
     expect(parseOptions([...endpoints, ...files], { QUOIN_TOKEN: "t" })?.target).to.deep.equal({
-      ...{ ...target, token: "of the file", otherTokens: ["1", "2"], ca: Buffer.from("authority"), mayCompact: true },
+      ...{
+        ...target,
+        httpEndpoints: ["a:3", "b:4"],
+        token: "of the file",
+        otherTokens: ["1", "2"],
+        mailLogs: ["q-0.log"],
+        ca: Buffer.from("authority"),
+        mayCompact: true,
+      },
     });
     expect(() => parseOptions(["--token", "t"], {})).to.throw(UsageError, /unknown option '--token'/);
   });
@@ -47,6 +61,9 @@ describe("options of npm run conformance", () => {
       [["--endpoint", "a:1", "--token-file", join(directory, "absent")], /absent cannot be read/],
       [["--token-file", file("token", "t")], /are for --endpoint/],
       [["--ca", file("ca", "c")], /are for --endpoint/],
+      [["--http-endpoint", "a:3"], /are for --endpoint/],
+      [["--mail-log", "q-0.log"], /are for --endpoint/],
+      [["--endpoint", "a:1", "--endpoint", "b:1", "--http-endpoint", "a:3"], /for every --endpoint or for none/],
       [["--grep", "("], /--grep/],
       [["a:1"], /argument/],
     ] as const) {

@@ -27,8 +27,10 @@ export function parseOptions(
       "Tests the service behind the endpoints of one cluster against the contract, through every one of them",
     )
     .addOption(repeated("--endpoint <host:port>", "where a member serves gRPC; without any, a cluster is started"))
+    .addOption(repeated("--http-endpoint <host:port>", "where they serve HTTP, in the same order, if they do not say"))
     .option("--token-file <file>", `a token with the access admin to all namespaces; or ${TOKEN_VARIABLE}`)
     .addOption(repeated("--other-token-file <file>", "a token of less, of somebody else, or expired"))
+    .addOption(repeated("--mail-log <file>", "the log of a member that writes mails there instead of sending them"))
     .option("--ca <file>", "certificate authority of the members, in PEM; without it nothing is encrypted")
     .option("--compact", "also give up the cluster's history of changes, which ends everybody's old watches")
     .option("--grep <pattern>", "only entries whose title matches the regular expression")
@@ -46,13 +48,27 @@ export function parseOptions(
     }
     throw new UsageError(error.message.replace(/^error: /, ""), { cause: error });
   }
-  const { endpoint: endpoints, tokenFile, otherTokenFile, ca, compact, grep } = program.opts();
+  const {
+    endpoint: endpoints,
+    httpEndpoint: httpEndpoints,
+    tokenFile,
+    otherTokenFile,
+    mailLog: mailLogs,
+    ca,
+    compact,
+    grep,
+  } = program.opts();
   const pattern = grep === undefined ? null : readPattern(grep);
   if (endpoints.length === 0) {
-    if (tokenFile !== undefined || otherTokenFile.length > 0 || ca !== undefined) {
-      throw new UsageError("--token-file, --other-token-file and --ca are for --endpoint");
+    const repeatable = [...httpEndpoints, ...otherTokenFile, ...mailLogs];
+    if (repeatable.length > 0 || tokenFile !== undefined || ca !== undefined) {
+      const flags = "--http-endpoint, --token-file, --other-token-file, --mail-log and --ca";
+      throw new UsageError(`${flags} are for --endpoint`);
     }
     return { target: null, grep: pattern };
+  }
+  if (httpEndpoints.length > 0 && httpEndpoints.length !== endpoints.length) {
+    throw new UsageError("--http-endpoint is for every --endpoint or for none");
   }
   const token = tokenFile === undefined ? environment[TOKEN_VARIABLE] : readToken(tokenFile);
   if (token === undefined || token === "") {
@@ -61,8 +77,10 @@ export function parseOptions(
   return {
     target: {
       endpoints,
+      httpEndpoints,
       token,
       otherTokens: otherTokenFile.map(readToken),
+      mailLogs,
       ...(ca === undefined ? {} : { ca: readGiven(ca) }),
       mayCompact: compact === true,
     },

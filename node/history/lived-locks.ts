@@ -110,6 +110,9 @@ class Life {
   #tell(): void {
     const { store, revision } = this.#lock.log;
     const told = this.#told.at(-1)?.revision ?? 0;
+    if (revision === told) {
+      return;
+    }
     const news: WatchedLockChange[] = [];
     scanHistory(store, told + 1, revision, ({ changes, revision: at }) => {
       for (const change of changes) {
@@ -120,10 +123,8 @@ class Life {
       }
       return true;
     });
-    if (revision > told) {
-      const kind = news.length > 0 ? "changes" : "progress";
-      this.#told.push({ kind, revision, changes: news, atMs: this.#nowMs });
-    }
+    const kind = news.length > 0 ? "changes" : "progress";
+    this.#told.push({ kind, revision, changes: news, atMs: this.#nowMs });
   }
 
   /** The earliest that is to happen; null if nobody does anything any more. */

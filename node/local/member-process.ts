@@ -140,6 +140,8 @@ function flagsOf(layout: MemberLayout, others: readonly MemberLayout[], tokens: 
     ...others.filter(({ name }) => name !== layout.name).flatMap((other) => ["--seed", addressOf(other.ports.peer)]),
     // All members share the disk of somebody who tries things out.
     "--no-disk-reserve",
+    // There is no mail server to be expected, and the log is read by nobody else.
+    "--mail-to-log",
     "--until-stdin-ends",
   ];
 }

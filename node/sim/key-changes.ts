@@ -8,6 +8,7 @@ import {
   type StateReader,
   type StoredKey,
 } from "../src/state/index.ts";
+import { textOf } from "./key-history.ts";
 import type { ExecutedCommand } from "./live-replay.ts";
 import type { MadeChange } from "./made-changes.ts";
 
@@ -78,8 +79,4 @@ function keyIn(state: StateReader, key: Uint8Array): StoredKey | undefined {
 
 function contentOf({ key, value, modRevision, createRevision, version, deadlineMs }: StoredKey): string {
   return `${textOf(key)}=${textOf(value)}@${modRevision} of ${createRevision} v${version} until ${deadlineMs}`;
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString();
 }

@@ -109,7 +109,8 @@ function previousOf(previous: StoredKey | null): { readonly previous?: KeyConten
   return previous === null ? {} : { previous: contentOf(previous) };
 }
 
-function contentOf({ value, createRevision, modRevision, version }: StoredKey): KeyContent {
+/** A key as a history has it. */
+export function contentOf({ value, createRevision, modRevision, version }: StoredKey): KeyContent {
   return { value: textOf(value), createRevision, modRevision, version };
 }
 
@@ -152,6 +153,7 @@ function judge(rule: string, verdict: Verdict): void {
   must(verdict.kind === "correct", rule, () => describeVerdict(verdict));
 }
 
-function textOf(bytes: Uint8Array): string {
+/** Keys and values as a history has them. */
+export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString();
 }

@@ -36,6 +36,8 @@ export interface LockClientsOptions extends RequestCallsOptions {
   readonly plan: LockPlan;
   /** Nothing goes wrong: every call has all the time that it may need. */
   readonly isSteady: boolean;
+  /** And no member has to be caught up by a snapshot. */
+  readonly isPrompt: boolean;
   /** A request is sent again for so long, in milliseconds, as its answer is stored. */
   readonly retryMs: number;
   /** Processes that are up. */
@@ -194,17 +196,17 @@ export class LockClients {
   }
 
   /**
-   * Whoever waits is told what its member knows; and where nothing goes wrong, what was left alone is undone soon. To be
-   * called from time to time.
+   * Whoever waits is told what its member knows; and where nothing goes wrong and every member follows, what was left
+   * alone is undone soon. To be called from time to time.
    */
   check(): void {
-    const { heap, isSteady, rules } = this.#options;
+    const { heap, isPrompt, rules } = this.#options;
     for (const { waiting } of this.#clients.values()) {
       for (const call of waiting?.open ?? []) {
         this.#checkCall(waiting as Waiting, call);
       }
     }
-    for (const { request, atMs } of isSteady ? this.#left : []) {
+    for (const { request, atMs } of isPrompt ? this.#left : []) {
       const isUndone = heap.nowMs - atMs < UNDONE_MS || !rules.isLive(OWNER.subject, request.requestId);
       must(isUndone, "S25 what nobody waits for is undone soon", () => {
         return `${request.requestId.toHex().slice(0, 8)}, left alone at ${Math.round(atMs)}`;

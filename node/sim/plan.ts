@@ -201,6 +201,8 @@ const PRESENCE = 0.6;
 const LOCKS_PRESENCE = 0.5;
 /** And memory regions in this one. */
 const MEMORY_PRESENCE = 0.4;
+/** So many times as fast snapshots with regions are sent. */
+const REGIONS_SENT_FASTER = 10;
 /** And watchers of keys in this one. */
 const WATCHES_PRESENCE = 0.5;
 /** And of locks, where there are locks and watchers of keys, in this one of those. */
@@ -231,9 +233,11 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
   const isSlow = !isSteady && random.chance(0.3);
   const lockPlan = drawLocks(locks);
   const watchPlan = drawWatches(watches, lockPlan === null ? null : streams["lock-watches"]);
-  const limits = withHistory(drawLimits(random, isSmall), watchPlan === null ? null : watches);
+  const memoryPlan = drawMemory(memory);
+  const drawn = withHistory(drawLimits(random, isSmall, isSteady), watchPlan === null ? null : watches);
+  const limits = memoryPlan === null ? drawn : withRegions(drawn);
   // Where the log is not kept for those who need it, or each message takes an entry, clients that go on are too fast.
-  const isKept = limits.compaction.neededBytes === DEFAULT_REPLICA_LIMITS.compaction.neededBytes;
+  const isKept = isLogKept(limits);
   return {
     isSteady,
     isBeyond: !isSteady && random.below(BEYOND_ONE_IN) === 0,
@@ -261,10 +265,15 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
     ttlShare: random.pick([0, 0.1, 0.5]) ?? 0,
     limits,
     locks: lockPlan,
-    memory: drawMemory(memory),
+    memory: memoryPlan,
     watches: watchPlan,
     logs: drawLogs(logs),
   };
+}
+
+/** Whether nobody falls so far behind that only a snapshot helps, which may take long. */
+export function isLogKept({ compaction }: ReplicaLimits): boolean {
+  return compaction.neededBytes === DEFAULT_REPLICA_LIMITS.compaction.neededBytes;
 }
 
 /** `lockWatches` is null where there are no locks. */
@@ -311,6 +320,13 @@ function withHistory(limits: ReplicaLimits, random: RandomStream | null): Replic
   };
 }
 
+/** Regions make states large: those are sent faster, so that several members, one after the other, catch up in time. */
+function withRegions(limits: ReplicaLimits): ReplicaLimits {
+  const { snapshots } = limits;
+  const bytesPerSecond = snapshots.bytesPerSecond * REGIONS_SENT_FASTER;
+  return { ...limits, snapshots: { ...snapshots, bytesPerSecond } };
+}
+
 function drawMemory(random: RandomStream): MemoryPlan | null {
   if (!random.chance(MEMORY_PRESENCE)) {
     return null;
@@ -347,7 +363,7 @@ function drawLocks(random: RandomStream): LockPlan | null {
   };
 }
 
-function drawLimits(random: RandomStream, isSmall: boolean): ReplicaLimits {
+function drawLimits(random: RandomStream, isSmall: boolean, isSteady: boolean): ReplicaLimits {
   const isPruning = random.chance(0.3);
   const replayWindowMs = isPruning ? SHORT_WINDOW_MS : DEFAULT_REPLICA_LIMITS.state.replayWindowMs;
   const base: ReplicaLimits = {
@@ -395,7 +411,8 @@ function drawLimits(random: RandomStream, isSmall: boolean): ReplicaLimits {
       bytesPerSecond: random.whole(20_000, 200_000),
     },
     waitersMax: random.whole(4, 40),
-    queuedWaitsMax: 3,
+    // Whoever waits while too many do is refused, which must not happen where nothing goes wrong.
+    queuedWaitsMax: isSteady ? base.queuedWaitsMax : 3,
     proposalsPerTurn: random.whole(1, 4),
     proposalBytesPerTurn: random.whole(1, 2_000),
     sliceEntries: random.whole(1, 4),

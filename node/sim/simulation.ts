@@ -34,7 +34,7 @@ import { LockHistory } from "./lock-history.ts";
 import { Member } from "./member.ts";
 import { MemoryClients } from "./memory-clients.ts";
 import { Network } from "./network.ts";
-import { LOCK_MOMENTS, WATCH_MOMENTS } from "./plan.ts";
+import { isLogKept, LOCK_MOMENTS, WATCH_MOMENTS } from "./plan.ts";
 import { DRIFT, type Process, type World } from "./process.ts";
 import { failureOf, passMark } from "./process-loop.ts";
 import { type Concern, type RandomStream, streamsOf } from "./random.ts";
@@ -163,7 +163,10 @@ export class Simulation {
     this.#lockClients =
       plan.locks === null
         ? null
-        : new LockClients({ ...asking, random: others.locks, rules: this.#rules.locks, plan: plan.locks, retryMs });
+        : new LockClients({
+            ...{ ...asking, random: others.locks, rules: this.#rules.locks, plan: plan.locks, retryMs },
+            isPrompt: plan.isSteady && isLogKept(limits),
+          });
     const guardOf = (random: RandomStream) => this.#lockClients?.guardOf(random);
     this.#memoryClients =
       plan.memory === null

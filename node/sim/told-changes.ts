@@ -1,7 +1,8 @@
 /** What members have told watchers, in the words of the oracles that judge histories. */
 
-import type { KeyContent, WatchedChange, WatchedLockChange } from "../history/index.ts";
-import type { KeyChange, LockChange, StoredKey } from "../src/state/index.ts";
+import type { WatchedChange, WatchedLockChange } from "../history/index.ts";
+import type { KeyChange, LockChange } from "../src/state/index.ts";
+import { contentOf, textOf } from "./key-history.ts";
 import { nameInHistory } from "./lock-history.ts";
 
 export function toldOfKey({ kind, current, previous }: KeyChange): WatchedChange {
@@ -12,12 +13,4 @@ export function toldOfKey({ kind, current, previous }: KeyChange): WatchedChange
 export function toldOfLock(change: LockChange, revision: number): WatchedLockChange {
   const { kind, owner, mode, token, reason } = change;
   return { kind, lock: nameInHistory(change), owner, mode, token, reason, revision };
-}
-
-function contentOf({ value, createRevision, modRevision, version }: StoredKey): KeyContent {
-  return { value: textOf(value), createRevision, modRevision, version };
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString();
 }

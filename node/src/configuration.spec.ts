@@ -37,6 +37,7 @@ describe("parseConfiguration", () => {
       acceptMissingFence: false,
       hasDiskReserve: true,
       limits: DEFAULT_RATE_LIMITS,
+      mail: null,
       untilStdinEnds: false,
       logLevel: "info",
       slowRequestMs: 1_000,
@@ -68,6 +69,16 @@ describe("parseConfiguration", () => {
     for (const text of ["http", "http=", "http=-1", "http=1/0", "http=1/1/0", "ftp=1", "http=1.5", "__proto__=1"]) {
       expect(problem([...REQUIRED, "--rate-limit", text]), text).to.include("token-failures");
     }
+  });
+
+  it("sends mail one way, which must be told whole", () => {
+    const smtp = ["--smtp-url-file", "smtp-url", "--mail-from", "quoin@example.com"];
+    expect(parse(...smtp)?.mail).to.deep.equal({ kind: "smtp", urlFile: "smtp-url", from: "quoin@example.com" });
+    expect(parse("--mail-to-log")?.mail).to.deep.equal({ kind: "log" });
+    expect(problem([...REQUIRED, ...smtp.slice(0, 2)])).to.include("--mail-from");
+    expect(problem([...REQUIRED, ...smtp.slice(2)])).to.include("--smtp-url-file");
+    expect(problem([...REQUIRED, ...smtp, "--mail-to-log"])).to.include("--mail-to-log");
+    expect(problem([...REQUIRED, "--smtp-url-file", "smtp-url", "--mail-from", "nobody"])).to.include("--mail-from");
   });
 
   it("takes addresses of both families, and any free port", () => {

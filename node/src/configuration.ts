@@ -5,7 +5,7 @@
  */
 
 import { Command, InvalidArgumentError, Option } from "commander";
-import { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits } from "./access/index.ts";
+import { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits, requireEmail } from "./access/index.ts";
 import { parseArguments, UsageError } from "./command-line/index.ts";
 import type { ServerTlsFilePaths } from "./peers/index.ts";
 import { LOG_LEVELS, type LogLevel } from "./telemetry/index.ts";
@@ -39,13 +39,22 @@ export interface Configuration {
   readonly acceptMissingFence: boolean;
   /** Whether room on the disk is kept back for when it is full. */
   readonly hasDiskReserve: boolean;
+  /** Where the settings of the cluster say nothing else. */
   readonly limits: RateLimits;
+  /** How mail is sent; null = not at all. */
+  readonly mail: MailConfiguration | null;
   /** Stop when standard input ends, so that the process ends with the one that started it. */
   readonly untilStdinEnds: boolean;
   readonly logLevel: LogLevel;
   /** Requests that take at least so many milliseconds are logged; 0 = none is for that. */
   readonly slowRequestMs: number;
 }
+
+export type MailConfiguration =
+  /** Through the mail server whose URL, with name and password, is in the file; from this address. */
+  | { readonly kind: "smtp"; readonly urlFile: string; readonly from: string }
+  /** Into the log: for development only. */
+  | { readonly kind: "log" };
 
 export interface PeeringConfiguration {
   /** Peer endpoints, as host:port, of members that may know the cluster. */
@@ -89,6 +98,9 @@ interface Flags {
   readonly acceptMissingFence: boolean;
   readonly diskReserve: boolean;
   readonly rateLimit: RateLimits;
+  readonly smtpUrlFile?: string;
+  readonly mailFrom?: string;
+  readonly mailToLog: boolean;
   readonly untilStdinEnds: boolean;
   readonly logLevel: LogLevel;
   readonly slowRequestMs: number;
@@ -151,6 +163,9 @@ export function parseConfiguration(args: readonly string[], version: string): Co
       collectRateLimit,
       DEFAULT_RATE_LIMITS,
     )
+    .option("--smtp-url-file <file>", "file with the URL of the mail server, as smtps://user:password@host")
+    .option("--mail-from <address>", "address that mail comes from; required with --smtp-url-file", parseEmail)
+    .option("--mail-to-log", "for development: write mails, which hold secrets, into the log", false)
     .option("--until-stdin-ends", "stop when standard input ends", false)
     .addOption(new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default("info"))
     .option(
@@ -184,10 +199,27 @@ function configurationOf(flags: Flags): Configuration {
     acceptMissingFence: flags.acceptMissingFence,
     hasDiskReserve: flags.diskReserve,
     limits: flags.rateLimit,
+    mail: mailOf(flags),
     untilStdinEnds: flags.untilStdinEnds,
     logLevel: flags.logLevel,
     slowRequestMs: flags.slowRequestMs,
   };
+}
+
+function mailOf({ smtpUrlFile: urlFile, mailFrom: from, mailToLog }: Flags): MailConfiguration | null {
+  if (mailToLog) {
+    if (urlFile !== undefined || from !== undefined) {
+      throw new UsageError("--mail-to-log excludes --smtp-url-file and --mail-from: a mail goes one way");
+    }
+    return { kind: "log" };
+  }
+  if (urlFile === undefined && from === undefined) {
+    return null;
+  }
+  if (urlFile === undefined || from === undefined) {
+    throw new UsageError("--smtp-url-file and --mail-from belong together");
+  }
+  return { kind: "smtp", urlFile, from };
 }
 
 /** Without join tokens nobody could be told from a stranger, so the port is not opened. */
@@ -273,6 +305,15 @@ function parseAddress(text: string): string {
   const { port } = parseListen(text);
   if (port === 0) {
     throw new InvalidArgumentError("Others cannot dial port 0.");
+  }
+  return text;
+}
+
+function parseEmail(text: string): string {
+  try {
+    requireEmail(text, "It");
+  } catch (error) {
+    throw new InvalidArgumentError(`${(error as Error).message}.`);
   }
   return text;
 }

@@ -4,15 +4,32 @@
 
 import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
-import { Access } from "./access/index.ts";
+import {
+  Access,
+  type LeadingMember,
+  ReplicatedRateLimits,
+  type ReportDone,
+  SigningKeyCare,
+  UseReports,
+  VerificationMail,
+} from "./access/index.ts";
 import { AdminServer, CallObserver, PublicServer } from "./api/grpc/index.ts";
-import { createHealthApplication, createHttpApplication, httpLimiters, RequestObserver } from "./api/http/index.ts";
+import {
+  accountRoutes,
+  createHealthApplication,
+  createHttpApplication,
+  httpLimiters,
+  logRoutes,
+  RequestObserver,
+} from "./api/http/index.ts";
+import { EventLogMethods, Executor } from "./api/methods/index.ts";
 import { memberMetrics } from "./api/metrics/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
 import { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts";
 import { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
 import { memberHealth } from "./member-health.ts";
+import { memberMailer } from "./member-mail.ts";
 import { JoinTokenFile } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
 import {
@@ -23,9 +40,10 @@ import {
   systemClock,
   systemScheduler,
 } from "./replica/index.ts";
-import { CoordinationError } from "./state/index.ts";
+import { CoordinationError, type ReportedUse } from "./state/index.ts";
 import { measureDisk } from "./storage/index.ts";
 import { BEAT_INTERVAL_MS, createLogger, EventLoopDelay, type Logger, RequestLog } from "./telemetry/index.ts";
+import { DEFAULT_EVENT_HUB_LIMITS, EventHub } from "./watch/index.ts";
 
 /** Calls that run when the member is told to stop are finished for at most this long, in milliseconds (S47). */
 const DRAIN_MS = 10_000;
@@ -34,9 +52,18 @@ const HAND_OVER_MS = 5_000;
 /** How often health is looked at for the gRPC health service, in milliseconds. */
 const HEALTH_INTERVAL_MS = 50;
 
+/** How often uses are looked at that may be due to be reported, in milliseconds. */
+const USE_INTERVAL_MS = 1_000;
+/** How often the leader looks at the keys that sign tokens, in milliseconds. */
+const SIGNING_KEYS_INTERVAL_MS = 60_000;
+/** What a member proposes by itself takes at most this long, in milliseconds. */
+const OWN_PROPOSAL_MS = 10_000;
+
 /** What stops, in this order. */
 interface Running {
   readonly publicServer: PublicServer;
+  readonly mail: VerificationMail;
+  readonly eventHub: EventHub;
   readonly others: readonly Stoppable[];
   readonly member: Member;
 }
@@ -44,19 +71,22 @@ interface Running {
 async function start(configuration: Configuration, version: string, logger: Logger): Promise<Running> {
   // All of it may be told: secrets come in files, of which it has the names.
   logger.info({ version, node: process.version, pid: process.pid, configuration }, "starting");
+  const mailer = memberMailer(configuration.mail, logger);
   const member = await openMember(configuration, version, logger);
-  const access = new Access(replicatedState(member), systemClock);
+  const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
+  const replicated = replicatedState(member);
+  const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
   const health = memberHealth(member, () => stopping);
-  const reportBug = (error: unknown, requestId: string): void => {
+  const reportBug = (error: unknown, requestId?: string): void => {
     if (error instanceof InvariantViolation) {
       die(logger, error);
     }
     logger.error({ err: error, requestId }, "a request failed because of a bug");
   };
-  const { limits } = configuration;
   const tls = await openTls(configuration.tls, logger);
   warnOfPlainText(configuration, logger);
   const { monotonicMs } = systemClock;
+  const limits = new ReplicatedRateLimits(configuration.limits, member, monotonicMs);
   const requestLog = new RequestLog(logger, configuration.slowRequestMs, monotonicMs);
   const calls = new CallObserver(requestLog, monotonicMs);
   const requests = new RequestObserver(requestLog, monotonicMs);
@@ -69,6 +99,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const publicServer = new PublicServer({
     ...{ member, access, limits, logger, observer: calls },
     ...{ clock: systemClock, scheduler: systemScheduler },
+    onRead: (principal, area) => uses.read(principal, area),
   });
   const metrics = memberMetrics(
     {
@@ -82,7 +113,17 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const edge = { access, health, metrics, limiters, clock: systemClock, reportBug };
   const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc), tls));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
-  const http = await listenHttp(requests.observed(createHttpApplication(edge)), "--http", configuration.http, tls);
+  const mail = new VerificationMail({ mailer, clusterName: configuration.clusterName, log: logger });
+  const timing = { clock: systemClock, scheduler: systemScheduler };
+  const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS });
+  const executor = new Executor(member, (principal, area) => uses.read(principal, area));
+  const logs = new EventLogMethods(member, executor, eventHub, systemClock);
+  const routes = [
+    ...accountRoutes({ member, replicated, clock: systemClock, limits, limiters, mail }),
+    ...logRoutes(logs, systemScheduler),
+  ];
+  const clientApplication = requests.observed(createHttpApplication({ ...edge, routes }));
+  const http = await listenHttp(clientApplication, "--http", configuration.http, tls);
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {
@@ -108,8 +149,14 @@ async function start(configuration: Configuration, version: string, logger: Logg
   setInterval(() => {
     publicServer.setServing(!stopping && health.ready().every(({ ok }) => ok));
   }, HEALTH_INTERVAL_MS).unref();
+  setInterval(() => uses.onSecond(), USE_INTERVAL_MS).unref();
+  const signingKeys = new SigningKeyCare(systemClock, () => leadingMember(member));
+  setInterval(
+    () => void signingKeys.look().catch((error: unknown) => reportBug(error)),
+    SIGNING_KEYS_INTERVAL_MS,
+  ).unref();
   logger.info(Object.fromEntries(listening), "listening");
-  return { member, publicServer, others };
+  return { member, publicServer, mail, eventHub, others };
 }
 
 async function openMember(configuration: Configuration, version: string, logger: Logger): Promise<Member> {
@@ -194,6 +241,35 @@ function warnOfPlainText({ tls, grpc, http, admin }: Configuration, logger: Logg
   }
 }
 
+/** Proposes a report of use, if there is a cluster to report it to. */
+function reportUse(member: Member, uses: readonly ReportedUse[], done: ReportDone): boolean {
+  const { replica } = member;
+  if (replica === null) {
+    return false;
+  }
+  replica.proposeClusterOperation({ kind: "report-use", uses }, deadlineOfOwn(), (error) => {
+    done(error !== null && error.outcome === "not-executed");
+  });
+  return true;
+}
+
+/** The member as long as it leads, for what leaders see to. */
+function leadingMember({ replica }: Member): LeadingMember | null {
+  if (replica === null || replica.status().role !== "leader") {
+    return null;
+  }
+  const { state } = replica;
+  return {
+    state,
+    propose: (operation, done) => replica.proposeClusterOperation(operation, deadlineOfOwn(), done),
+  };
+}
+
+/** Until when what a member proposes by itself may take, on the monotonic clock. */
+function deadlineOfOwn(): number {
+  return systemClock.monotonicMs() + OWN_PROPOSAL_MS;
+}
+
 /** The state of whatever replica the member has at the moment. */
 function replicatedState(member: Member) {
   const unserved = () => new CoordinationError("NO_LEADER", `this member serves no data (${member.state})`);
@@ -221,9 +297,11 @@ function measuredEventLoop(): EventLoopDelay {
   return eventLoopDelay;
 }
 
-async function stop({ member, publicServer, others }: Running): Promise<void> {
+async function stop({ member, publicServer, mail, eventHub, others }: Running): Promise<void> {
   publicServer.setServing(false);
+  mail.stop();
   await member.handOver(HAND_OVER_MS);
+  eventHub.drain();
   await publicServer.stop(DRAIN_MS);
   await Promise.all(others.map((server) => server.stop(DRAIN_MS)));
   await member.stop();

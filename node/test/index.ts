@@ -4,7 +4,6 @@ export { ANNA, AppliedLock, acquireLock, addUser, BEN, createLock, NAMED, releas
 export { AppliedLog, type Asking, applyRows, dumpOf, FOUNDING, machineOver, OWNER, requestOf } from "./applied-log.ts";
 export { AppliedReplica } from "./applied-replica.ts";
 export { FoundedCluster, type FoundingSecrets, foundingSecrets } from "./founded-cluster.ts";
-export { lesserTokens } from "./lesser-tokens.ts";
 export { LockModel, lockKey, type ModelEvent, type ModelHold, type ModelRequest, Refused } from "./lock-model.ts";
 export { MemoryStateStore } from "./memory-state-store.ts";
 export { RawConnection } from "./raw-connection.ts";

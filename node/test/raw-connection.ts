@@ -43,6 +43,11 @@ export class RawConnection {
     this.#socket.write(text, "latin1");
   }
 
+  /** Sends nothing more, and says so. */
+  end(): void {
+    this.#socket.end();
+  }
+
   /** Reads nothing more: what the server sends stays in the buffers of the connection, until they are full. */
   pause(): void {
     this.#socket.pause();

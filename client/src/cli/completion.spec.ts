@@ -19,7 +19,7 @@ describe("completion", () => {
   }
 
   it("offers commands, and those below them", async () => {
-    expect(await offered("l")).to.deep.equal(["lock", "leader"]);
+    expect(await offered("l")).to.deep.equal(["lock", "log", "leader", "login"]);
     expect(await offered("lock", "r")).to.deep.equal(["release", "run"]);
     expect(await offered("-o", "json", "memory", "")).to.include.members(["allocate", "describe", "read", "write"]);
     expect(await offered("watch", "")).to.include.members(["keys", "locks"]);

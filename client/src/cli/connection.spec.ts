@@ -84,6 +84,7 @@ describe("findConnection", () => {
       for (const below of [".", "a", "a/b"]) {
         expect(await find({}, {}, below)).to.deep.equal({
           endpoints: localEndpoints.grpc,
+          httpEndpoints: localEndpoints.http,
           credentials: { apiKey: "qk_local", httpEndpoints: localEndpoints.http },
           tls: undefined,
         });
@@ -106,10 +107,14 @@ describe("findConnection", () => {
       await write(".config/quoin/config.yaml", context);
       expect(await find()).to.deep.equal({
         endpoints: ["staging:7400"],
+        httpEndpoints: ["https://staging:8443"],
         credentials: { apiKey: "qk_staging", httpEndpoints: ["https://staging:8443"] },
         tls: {},
       });
-      expect((await find({}, { QUOIN_TOKEN: "env-token" })).credentials).to.deep.equal({ token: "env-token" });
+      expect(await find({}, { QUOIN_TOKEN: "env-token" })).to.deep.include({
+        httpEndpoints: ["https://staging:8443"],
+        credentials: { token: "env-token" },
+      });
     }));
 
   it("takes a token of the environment before its API key, and the environment's HTTP endpoints before all", () =>
@@ -147,6 +152,7 @@ describe("findConnection", () => {
       ]) {
         expect(await find({}, environment)).to.deep.equal({
           endpoints: localEndpoints.grpc,
+          httpEndpoints: localEndpoints.http,
           credentials: { apiKey: "qk_local", httpEndpoints: localEndpoints.http },
           tls: undefined,
         });

@@ -19,8 +19,26 @@ import { UsageError } from "./usage-error.ts";
 /** All that is needed to make a client. */
 export interface Connection {
   readonly endpoints: readonly string[];
+  /** URLs. */
+  readonly httpEndpoints: readonly string[];
   readonly credentials: Credentials;
   readonly tls: TlsOptions | undefined;
+}
+
+/** All that is needed to ask the HTTP interface. */
+export interface HttpConnection {
+  /** URLs. */
+  readonly httpEndpoints: readonly string[];
+  readonly tls: TlsOptions | undefined;
+}
+
+type Surroundings = Pick<Terminal, "environment" | "homeDirectory" | "workingDirectory">;
+
+/** What is said of the cluster, and where. */
+interface Found {
+  readonly sources: readonly ConnectionSource[];
+  readonly endpoints: readonly string[];
+  readonly http: HttpConnection;
 }
 
 /**
@@ -28,10 +46,30 @@ export interface Connection {
  *
  * @throws UsageError when no place names one, or credentials are missing, or what is named cannot be used.
  */
-export async function findConnection(
-  terminal: Pick<Terminal, "environment" | "homeDirectory" | "workingDirectory">,
-  options: ConnectionOptions,
-): Promise<Connection> {
+export async function findConnection(terminal: Surroundings, options: ConnectionOptions): Promise<Connection> {
+  const { sources, endpoints, http } = await findPlace(terminal, options);
+  const { tls, httpEndpoints } = http;
+  const credentials = sources.find((source) => source.credentials !== undefined)?.credentials;
+  if (credentials === undefined) {
+    throw new UsageError(
+      `there is no token or API key for ${endpoints.join(", ")}`,
+      "pass --api-key-file or --token-file, or set QUOIN_API_KEY or QUOIN_TOKEN",
+    );
+  }
+  if (!("apiKey" in credentials)) return { endpoints, httpEndpoints, credentials, tls };
+  return { endpoints, httpEndpoints, credentials: { apiKey: credentials.apiKey, httpEndpoints }, tls };
+}
+
+/**
+ * Finds the HTTP interface of the cluster, whatever there is to authenticate with.
+ *
+ * @throws UsageError as findConnection, but for credentials.
+ */
+export async function findHttpConnection(terminal: Surroundings, options: ConnectionOptions): Promise<HttpConnection> {
+  return (await findPlace(terminal, options)).http;
+}
+
+async function findPlace(terminal: Surroundings, options: ConnectionOptions): Promise<Found> {
   const variables = readEnvironmentSource(terminal.environment);
   const sources: ConnectionSource[] = [await readOptionSource(options), variables];
   if (!namesCluster(sources) && options.context === undefined && variables.endpointsFile !== undefined) {
@@ -52,7 +90,7 @@ function namesCluster(sources: readonly ConnectionSource[]): boolean {
 function assemble(
   sources: readonly ConnectionSource[],
   httpEndpointsOfEnvironment: readonly string[] | undefined,
-): Connection {
+): Found {
   const place = sources.find((source) => source.endpoints !== undefined);
   const endpoints = place?.endpoints;
   if (place === undefined || endpoints === undefined) {
@@ -64,18 +102,10 @@ function assemble(
   for (const endpoint of endpoints) {
     if (!isEndpoint(endpoint)) throw new UsageError(`an endpoint must be host:port, not ${JSON.stringify(endpoint)}`);
   }
-  const credentials = sources.find((source) => source.credentials !== undefined)?.credentials;
-  if (credentials === undefined) {
-    throw new UsageError(
-      `there is no token or API key for ${endpoints.join(", ")}`,
-      "pass --api-key-file or --token-file, or set QUOIN_API_KEY or QUOIN_TOKEN",
-    );
-  }
   const tls = sources.find((source) => source.tls !== undefined)?.tls;
-  if (!("apiKey" in credentials)) return { endpoints, credentials, tls };
   const httpEndpoints =
     httpEndpointsOfEnvironment ??
     place.httpEndpoints ??
     endpoints.map((endpoint) => conventionalHttpEndpoint(endpoint, tls !== undefined));
-  return { endpoints, credentials: { apiKey: credentials.apiKey, httpEndpoints }, tls };
+  return { sources, endpoints, http: { httpEndpoints, tls } };
 }

@@ -16,6 +16,7 @@ const expectationReasons: ReadonlySet<string> = new Set([
   "VERSION_MISMATCH",
   "CONFIG_CHANGED",
   "NOT_ACQUIRED",
+  "SEQUENCE_CONFLICT",
 ]);
 
 /** How a command failed. */
@@ -63,6 +64,8 @@ const hints: ReadonlyMap<string, string> = new Map([
   ["FENCED", "the hold is over: the lock has to be acquired again"],
   ["REGION_NOT_FOUND", "list the regions with: quoinctl memory list NAMESPACE"],
   ["VERSION_MISMATCH", "look again with: quoinctl memory describe"],
+  ["LOG_NOT_FOUND", "list the event logs with: quoinctl log list"],
+  ["SEQUENCE_CONFLICT", "look again with: quoinctl log describe"],
   ["COMPACTED", "begin later, or without --from-revision and with a listing of what there is"],
   ["MEMBER_NOT_FOUND", "list the members with: quoinctl member list"],
   ["LEARNER_NOT_READY", "how far it has come is shown by: quoinctl member list"],

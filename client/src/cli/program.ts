@@ -6,10 +6,13 @@ import { addCompletionCommand } from "./completion-command.ts";
 import { parseDurationMs } from "./duration.ts";
 import { exitCodes } from "./exit-code.ts";
 import { describeFailure } from "./failure.ts";
+import { addKeyCommands } from "./key-commands.ts";
 import { addKeyValueCommands } from "./kv-commands.ts";
 import { addLeaderCommands } from "./leader-commands.ts";
 import { parseList } from "./list.ts";
 import { addLockCommands } from "./lock-commands.ts";
+import { addLogCommands } from "./log-commands.ts";
+import { addLoginCommand } from "./login-command.ts";
 import { addMemberCommands } from "./member-commands.ts";
 import { addMemoryCommands } from "./memory-commands.ts";
 import { addNamespaceCommands } from "./namespace-commands.ts";
@@ -18,6 +21,8 @@ import { type GlobalOptions, Session } from "./session.ts";
 import { addStatusCommand } from "./status-command.ts";
 import type { Terminal } from "./terminal.ts";
 import { addTokenCommand } from "./token-command.ts";
+import { addUsageCommand } from "./usage-command.ts";
+import { addUserCommands } from "./user-commands.ts";
 import { addWatchCommands } from "./watch-commands.ts";
 
 const afterHelp = `
@@ -91,9 +96,14 @@ function addCommands(program: Command, session: Session): void {
   addLockCommands(program, session);
   addMemoryCommands(program, session);
   addWatchCommands(program, session);
+  addLogCommands(program, session);
   addMemberCommands(program, session);
   addLeaderCommands(program, session);
   addStatusCommand(program, session);
   addTokenCommand(program, session);
+  addLoginCommand(program, session);
+  addKeyCommands(program, session);
+  addUserCommands(program, session);
+  addUsageCommand(program, session);
   addCompletionCommand(program, session);
 }

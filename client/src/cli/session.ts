@@ -1,7 +1,15 @@
 /** One run of quoinctl: its surroundings, its global options, and what commands need of them. */
 
-import { type AdminClient, type Client, createAdminClient, createClient } from "../index.ts";
-import { type Connection, findConnection } from "./connection.ts";
+import {
+  type AdminClient,
+  type Client,
+  createAdminClient,
+  createClient,
+  createTokenSource,
+  HttpClient,
+  type TokenSource,
+} from "../index.ts";
+import { type Connection, findConnection, findHttpConnection } from "./connection.ts";
 import { exitCodes } from "./exit-code.ts";
 import type { ConnectionOptions } from "./option-source.ts";
 import { type OutputFormat, printResult, type Result } from "./output.ts";
@@ -60,6 +68,22 @@ export class Session {
     } finally {
       admin.close();
     }
+  }
+
+  /** A client of the HTTP interface, with what there is to authenticate with. */
+  async httpClient(): Promise<HttpClient> {
+    const { credentials, tls } = await this.findConnection();
+    return this.#httpClient(createTokenSource(credentials, tls));
+  }
+
+  /** The same for what needs no token. */
+  async httpClientWithoutToken(): Promise<HttpClient> {
+    return this.#httpClient(undefined);
+  }
+
+  async #httpClient(tokens: TokenSource | undefined): Promise<HttpClient> {
+    const connection = await findHttpConnection(this.terminal, this.#readOptions());
+    return new HttpClient({ ...connection, tokens, timeoutMs: this.timeoutMs });
   }
 
   /** Tells a person something besides the result, on the standard error; programs are told nothing. */

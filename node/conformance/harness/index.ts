@@ -1,6 +1,18 @@
 /** What tables of expectations are made of. Knows the contract and nothing of what serves it. */
 
+export type { Accounts, KeyBody, Role, TestUser, UserBody } from "./accounts.ts";
 export { type Answer, bytesOf, type CallOptions, type Connection } from "./connection.ts";
+export {
+  append,
+  appendBatch,
+  type EventBody,
+  newLog,
+  newLogPath,
+  payloadsOf,
+  readEvents,
+  sequenceOf,
+  sequencesOf,
+} from "./event-logs.ts";
 export {
   areSameBytes,
   expectFields,
@@ -14,6 +26,15 @@ export {
   isWithinSeconds,
   succeeded,
 } from "./expectations.ts";
+export {
+  answered,
+  expectHttpRefusal,
+  type HttpAnswer,
+  type HttpCode,
+  type HttpConnection,
+  type HttpRequest,
+} from "./http-connection.ts";
+export { HttpEvents } from "./http-events.ts";
 export * from "./operations.ts";
 export { Place, type Queued } from "./place.ts";
 export { framed, type Origin, openCall, rawCall } from "./raw-call.ts";

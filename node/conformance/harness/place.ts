@@ -9,8 +9,10 @@ import type {
   AcquireRWLockResponse,
 } from "@quoin/proto";
 import { expect } from "chai";
+import type { Role, TestUser } from "./accounts.ts";
 import type { Answer, CallOptions, Connection, Pending } from "./connection.ts";
 import { succeeded } from "./expectations.ts";
+import type { HttpConnection } from "./http-connection.ts";
 import {
   acquireLock,
   acquireRWLock,
@@ -26,7 +28,7 @@ import { CODES, type Reason } from "./reasons.ts";
 import { NotApplicable } from "./table.ts";
 import type { Claims } from "./target.ts";
 import { until } from "./until.ts";
-import type { Visit } from "./visit.ts";
+import type { StockUsers, Visit } from "./visit.ts";
 
 /** What else a refusal must say. */
 export interface RefusalDetails extends CallOptions {
@@ -55,6 +57,7 @@ export class Place {
   /** In which it began. */
   readonly #term: bigint;
   readonly #queued: Pending<unknown>[] = [];
+  readonly #atEnd: (() => Promise<unknown>)[] = [];
   #names = 0;
 
   constructor(visit: Visit, at: number, entry: number) {
@@ -65,6 +68,30 @@ export class Place {
     this.namespace = visit.namespace;
     this.#term = visit.leadership.term;
     this.prefix = `${visit.prefix}/${entry}/${at}/`;
+  }
+
+  /** HTTP at the member that is asked, with the token of the run unless another one, or null for none, is given. */
+  http(token?: string | null): HttpConnection {
+    return this.#httpAt(this.here.endpoint, token);
+  }
+
+  /** HTTP at the other member. */
+  httpElsewhere(token?: string | null): HttpConnection {
+    return this.#httpAt(this.elsewhere.endpoint, token);
+  }
+
+  /** Users whom entries share and leave as they are. The entry is skipped where there are none. */
+  get users(): StockUsers {
+    const users = this.visit.stockUsers;
+    if (users === null) {
+      throw new NotApplicable("no other users can be made: say by --mail-log where the members write mails");
+    }
+    return users;
+  }
+
+  /** A user of the entry's own, who has logged in. */
+  newUser(role: Role, namespaces: readonly string[] = ["*"]): Promise<TestUser> {
+    return this.visit.accounts.logInNew(this.http(), role, namespaces);
   }
 
   /** A name that was not used before, for a key, a lock or an owner. */
@@ -145,6 +172,14 @@ export class Place {
     await this.#expectLeader(trailer("leader-endpoint")?.toString() ?? "");
   }
 
+  #httpAt(endpoint: string, token: string | null | undefined): HttpConnection {
+    const connection = this.visit.httpAt(endpoint, token);
+    if (connection === undefined) {
+      throw new NotApplicable(`it is not known where ${endpoint} serves HTTP: say so by --http-endpoint`);
+    }
+    return connection;
+  }
+
   /** The hint must be right; after an election in the meantime it may be what was right before, or missing. */
   async #expectLeader(hint: string): Promise<void> {
     if (hint === this.visit.leadership.endpoint) {
@@ -219,8 +254,16 @@ export class Place {
     );
   }
 
+  /** Does this when the entry has ended, however it ended. */
+  atEnd(action: () => Promise<unknown>): void {
+    this.#atEnd.push(action);
+  }
+
   /** Gives up all that still waits, and takes back whatever the entry still holds. */
   async leave(): Promise<void> {
+    for (const action of this.#atEnd) {
+      await action();
+    }
     for (const { answer, cancel } of this.#queued) {
       cancel();
       await answer;

@@ -12,10 +12,14 @@ export interface Claims {
 export interface Target {
   /** host:port of each member that is to be asked, at least one. */
   readonly endpoints: readonly string[];
+  /** host:port where each of them serves HTTP, in the same order; empty = as the members tell. */
+  readonly httpEndpoints: readonly string[];
   /** A token with the access `admin` to all namespaces. */
   readonly token: string;
   /** Tokens of other subjects or fewer rights, or which have expired; checks that need one that is not here are skipped. */
   readonly otherTokens: readonly string[];
+  /** Logs of members that write mails there instead of sending them; without any, no other users can be made. */
+  readonly mailLogs: readonly string[];
   /** The certificate authority of the members, in PEM; undefined = connections are not encrypted. */
   readonly ca?: Buffer;
   /** Whether the cluster's history of changes may be given up, which ends everybody's old watches. */

@@ -1,20 +1,33 @@
 /**
  * One run of the suite at a cluster: its connections, and namespaces of its own, whose names nobody else has.
  *
- * What can be removed again is removed at its end: keys and regions. Namespaces and free locks stay, for the service has
+ * What can be removed again is removed at its end: users, keys and regions. Namespaces and free locks stay, for the service has
  * no operation that removes them.
  */
 
 import { randomBytes } from "node:crypto";
 import { credentials } from "@grpc/grpc-js";
+import { Accounts, type TestUser } from "./accounts.ts";
 import { Connection } from "./connection.ts";
 import { succeeded } from "./expectations.ts";
+import { HttpConnection } from "./http-connection.ts";
+import { Mailbox } from "./mailbox.ts";
 import { createNamespace, deleteKey, freeMemory, getCluster, listKeys, listMemoryRegions } from "./operations.ts";
 import type { Origin } from "./raw-call.ts";
 import { type Claims, claimsOf, hasExpired, type Target } from "./target.ts";
 
 const RANDOM_BYTES = 6;
 const PAGE_SIZE = 1_000;
+
+/** Users whom a run has from its beginning; entries leave them as they are. */
+export interface StockUsers {
+  /** These two have all namespaces. */
+  readonly viewer: TestUser;
+  readonly member: TestUser;
+  /** Has one namespace, which need not exist. */
+  readonly admin: TestUser;
+  readonly adminNamespace: string;
+}
 
 /** Who leads in a term. */
 interface Leadership {
@@ -31,14 +44,20 @@ export class Visit {
   /** Where most entries work, each with names of its own. */
   readonly namespace = this.prefix;
   readonly claims: Claims;
+  readonly accounts: Accounts;
   readonly #connections = new Map<string, Connection>();
+  readonly #httpConnections = new Map<string, HttpConnection>();
+  /** Where members serve HTTP, by where they serve gRPC. */
+  readonly #httpEndpoints = new Map<string, string>();
   readonly #namespaces: string[] = [];
+  #stockUsers: StockUsers | null = null;
   #leadership: Leadership = { term: 0n, endpoint: "", endpoints: [] };
 
   /** Raises Error if the token cannot do what the suite needs. */
   constructor(target: Target) {
     this.target = target;
     this.claims = claimsOf(target.token);
+    this.accounts = new Accounts(this.prefix, new Mailbox(target.mailLogs));
     if (!this.claims.access.includes("admin") || !this.claims.namespaces.includes("*")) {
       throw new Error('the token must have the access "admin" and the namespaces ["*"]');
     }
@@ -47,6 +66,13 @@ export class Visit {
   async begin(): Promise<void> {
     await this.makeNamespace(this.namespace);
     await this.askForLeader(this.first);
+    await this.#learnHttpEndpoints();
+    await this.#makeStockUsers();
+  }
+
+  /** Users beside the one of the token; null where none could be made. */
+  get stockUsers(): StockUsers | null {
+    return this.#stockUsers;
   }
 
   get first(): Connection {
@@ -67,6 +93,21 @@ export class Visit {
     return connection;
   }
 
+  /**
+   * HTTP at the member that serves gRPC at this endpoint, with the token; without one, the token of the run. Undefined if
+   * it is not known where the member serves HTTP.
+   */
+  httpAt(endpoint: string, token: string | null = this.target.token): HttpConnection | undefined {
+    const httpEndpoint = this.#httpEndpoints.get(endpoint);
+    if (httpEndpoint === undefined) {
+      return undefined;
+    }
+    const key = `${httpEndpoint} ${token}`;
+    const connection = this.#httpConnections.get(key) ?? new HttpConnection(this.originOf(httpEndpoint), token);
+    this.#httpConnections.set(key, connection);
+    return connection;
+  }
+
   originOf(endpoint: string): Origin {
     const { ca } = this.target;
     return ca === undefined ? { url: `http://${endpoint}` } : { url: `https://${endpoint}`, ca };
@@ -74,7 +115,9 @@ export class Visit {
 
   /** One of the other tokens that has not expired, unless that is asked for; undefined if there is none like that. */
   otherToken(isWanted: (claims: Claims) => boolean, expired = false): string | undefined {
-    return this.target.otherTokens.find((token) => {
+    const { viewer, member, admin } = this.#stockUsers ?? {};
+    const ofStock = [viewer, member, admin].flatMap((user) => user?.token ?? []);
+    return [...this.target.otherTokens, ...ofStock].find((token) => {
       const claims = claimsOf(token);
       return hasExpired(claims) === expired && isWanted(claims);
     });
@@ -98,18 +141,49 @@ export class Visit {
     return this.#leadership;
   }
 
-  /** Removes keys and regions, and closes all connections. */
+  /** Removes users, keys and regions, and closes all connections. */
   async end(): Promise<void> {
     try {
+      const http = this.httpAt(this.target.endpoints[0] as string);
+      if (http !== undefined) {
+        await this.accounts.removeAll(http);
+      }
       for (const namespace of this.#namespaces) {
         await this.#removeKeys(namespace);
         await this.#removeRegions(namespace);
       }
     } finally {
-      for (const connection of this.#connections.values()) {
+      for (const connection of [...this.#connections.values(), ...this.#httpConnections.values()]) {
         connection.close();
       }
     }
+  }
+
+  /** As the run was told them, else as the members themselves tell them. */
+  async #learnHttpEndpoints(): Promise<void> {
+    const { endpoints, httpEndpoints } = this.target;
+    const { members } = succeeded(await this.first.call(getCluster, {}));
+    for (const [at, endpoint] of endpoints.entries()) {
+      const told = members.find(({ grpcEndpoint }) => grpcEndpoint === endpoint)?.httpEndpoint ?? "";
+      const httpEndpoint = httpEndpoints[at] ?? told;
+      if (httpEndpoint !== "") {
+        this.#httpEndpoints.set(endpoint, httpEndpoint);
+      }
+    }
+  }
+
+  async #makeStockUsers(): Promise<void> {
+    const http = this.httpAt(this.target.endpoints[0] as string);
+    if (http === undefined || this.target.mailLogs.length === 0) {
+      return;
+    }
+    const adminNamespace = `${this.prefix}.admin`;
+    const [viewer, member, admin] = await Promise.all([
+      this.accounts.logInNew(http, "viewer", ["*"]),
+      this.accounts.logInNew(http, "member", ["*"]),
+      this.accounts.logInNew(http, "admin", [adminNamespace]),
+    ]);
+    this.#stockUsers = { viewer, member, admin, adminNamespace };
   }
 
   async #removeKeys(namespace: string): Promise<void> {

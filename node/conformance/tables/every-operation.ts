@@ -9,6 +9,7 @@ import {
   acquireRWLock,
   allocateMemory,
   bytesOf,
+  type Connection,
   claimsOf,
   compareAndSwap,
   createLock,
@@ -42,8 +43,8 @@ import {
 
 /** How to break a request of an operation. */
 interface Description<Request> {
-  /** A request that succeeds once. */
-  readonly valid: (place: Place) => Promise<Partial<Request>>;
+  /** A request that succeeds once, for whoever asks by this connection; for the place's own without one. */
+  readonly valid: (place: Place, connection?: Connection) => Promise<Partial<Request>>;
   /** Fields that break a rule, and the field that is to blame. */
   readonly invalid?: { readonly fields: Partial<Request>; readonly field: string };
   /** Fields that name something which does not exist. */
@@ -257,7 +258,8 @@ function accessEntries<Request extends object, Response>(
         `whose highest access is ${access} and for all namespaces`,
         (claims) => highest(claims.access) === access && claims.namespaces.includes("*"),
       );
-      await succeeds(place, operation, await valid(place), { authorization: `Bearer ${token}` });
+      const request = await valid(place, place.visit.at(place.here.endpoint, token));
+      await succeeds(place, operation, request, { authorization: `Bearer ${token}` });
     };
   }
   entries["S40, S43: wants the namespace among those of the token, before it looks at fields or for anything"] = async (
@@ -306,15 +308,15 @@ const LOCK_ABSENT = { fields: { name: "there is no such lock" }, reason: "LOCK_N
 const REGION_INVALID = { fields: { regionId: "no UUID" }, field: "region_id" };
 const REGION_ABSENT = { fields: { regionId: ABSENT_ID }, reason: "REGION_NOT_FOUND" } as const;
 
-async function heldLock(place: Place) {
+async function heldLock(place: Place, connection = place.here) {
   const lock = await place.lock();
-  const { fencingToken } = await place.ask(acquireLock, lock);
+  const { fencingToken } = succeeded(await connection.call(acquireLock, lock));
   return { ...lock, fencingToken };
 }
 
-async function heldReadWriteLock(place: Place) {
+async function heldReadWriteLock(place: Place, connection = place.here) {
   const lock = await place.readWriteLock();
-  const { fencingToken } = await place.ask(acquireRWLock, { ...lock, mode: RWMode.WRITE });
+  const { fencingToken } = succeeded(await connection.call(acquireRWLock, { ...lock, mode: RWMode.WRITE }));
   return { ...lock, fencingToken };
 }
 

@@ -1,12 +1,22 @@
 /** All that is expected of the service. */
 
 import type { Table } from "../harness/index.ts";
+import { accountsKeys } from "./accounts-keys.ts";
+import { accountsLimits } from "./accounts-limits.ts";
+import { accountsLogin } from "./accounts-login.ts";
+import { accountsUsage } from "./accounts-usage.ts";
+import { accountsUsers } from "./accounts-users.ts";
 import { calls } from "./calls.ts";
 import { compaction } from "./compaction.ts";
 import { everyOperation } from "./every-operation.ts";
 import { guards } from "./guards.ts";
+import { http } from "./http.ts";
 import { keyValue } from "./key-value.ts";
 import { locks } from "./locks.ts";
+import { logs } from "./logs.ts";
+import { logsAppend } from "./logs-append.ts";
+import { logsEvents } from "./logs-events.ts";
+import { logsOrder } from "./logs-order.ts";
 import { memory } from "./memory.ts";
 import { readWriteLocks } from "./read-write-locks.ts";
 import { replay } from "./replay.ts";
@@ -28,5 +38,15 @@ export const tables: readonly Table[] = [
   lockWatches,
   compaction,
   replay,
+  ...accountsLogin,
+  ...accountsKeys,
+  ...accountsUsers,
+  accountsUsage,
+  ...accountsLimits,
   ...calls,
+  http,
+  ...logs,
+  logsOrder,
+  ...logsAppend,
+  ...logsEvents,
 ];

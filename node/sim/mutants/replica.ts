@@ -144,6 +144,13 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     replace: "if (batch.index === null) {",
   },
   {
+    name: "read-served-without-asking",
+    pitfall: "P8",
+    file: "replica/replica.ts",
+    find: "this.#reads.add(this.#clock.monotonicMs(), deadlineMs, done);",
+    replace: "done(null);",
+  },
+  {
     name: "lost-read-keeps-its-position",
     pitfall: "P9",
     file: "replica/pending-reads.ts",

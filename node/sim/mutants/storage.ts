@@ -30,8 +30,9 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "storage/log-thread.ts",
     find: "        rocks.write(decodeChanges(request.changes), true);",
     replace: `        const [meta, ...rows] = decodeChanges(request.changes);
-        rocks.write(rows, true);
-        setImmediate(() => rocks.write(meta === undefined ? [] : [meta], true));`,
+        const late = ((globalThis as { late?: typeof rows }).late ??= []);
+        rocks.write([...late.splice(0), ...rows], true);
+        late.push(...(meta === undefined ? [] : [meta]));`,
   },
   {
     name: "failed-write-tried-again",

@@ -78,6 +78,20 @@ describe("Access", () => {
       expect(cluster.barriers).to.deep.equal([]);
     });
 
+    it("tells of everybody who shows a good token or API key, and of nobody else", async () => {
+      const uses: string[] = [];
+      access = new Access(cluster, cluster.clock, ({ apiKeyId }) => uses.push(apiKeyId));
+      const values = await header();
+      await access.authenticate(values, DEADLINE_MS);
+      await access.authenticate(values, DEADLINE_MS);
+      await access.exchangeApiKey(secrets.apiKey, null, DEADLINE_MS);
+      expect(uses).to.deep.equal(Array(3).fill(cluster.apiKeyId));
+      cluster.changeApiKey({ revokedAtMs: 1 });
+      await refused(() => access.authenticate(values, DEADLINE_MS));
+      expect(await access.exchangeApiKey(secrets.apiKey, null, DEADLINE_MS)).to.equal(null);
+      expect(uses).to.have.length(3);
+    });
+
     it("refuses what cannot be a token before anything else", async () => {
       const good = await token();
       for (const values of [[], [`Bearer ${good}`, `Bearer ${good}`], [`Bearer ${good} `], [`Token ${good}`]]) {

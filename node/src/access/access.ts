@@ -18,6 +18,7 @@ import {
   includesAccess,
   includesNamespace,
   type Need,
+  type Principal,
   readApiKeyByPrefix,
   readCluster,
   readSigningKey,
@@ -40,14 +41,17 @@ const NO_SHA256 = new Uint8Array(32);
 export class Access {
   readonly #replicated: ReplicatedState;
   readonly #clock: Clock;
+  readonly #onUse: (principal: Principal) => void;
   readonly #ring = new SigningRing();
   readonly #verified = new TokenCache();
   /** "" until the cluster is founded. */
   #clusterId = "";
 
-  constructor(replicated: ReplicatedState, clock: Clock) {
+  /** @param onUse is told, without delay, of everybody who shows a token or an API key that is good. */
+  constructor(replicated: ReplicatedState, clock: Clock, onUse: (principal: Principal) => void = () => undefined) {
     this.#replicated = replicated;
     this.#clock = clock;
+    this.#onUse = onUse;
   }
 
   /**
@@ -63,7 +67,7 @@ export class Access {
       return this.#authenticateNew(token, deadlineMs);
     }
     const pending = this.#requireRecords(caller, null, deadlineMs);
-    return pending === undefined ? caller : pending.then(() => caller);
+    return pending === undefined ? this.#accepted(caller) : pending.then(() => this.#accepted(caller));
   }
 
   /**
@@ -121,6 +125,7 @@ export class Access {
     if (user === undefined || refusalOf(state, principal, null, wallMs) !== null) {
       return null;
     }
+    this.#onUse(principal);
     const { apiKeyId, expiresAtMs: keyExpiresAtMs } = record;
     return issueToken(state, this.#ring, this.#clock, { user, apiKeyId, keyExpiresAtMs, expiresInSecs });
   }
@@ -131,6 +136,11 @@ export class Access {
     const caller = callerOf(claimsOf(payload, this.#requireClusterId(), this.#clock.wallMs()));
     this.#verified.set(token, caller);
     await this.#requireRecords(caller, null, deadlineMs);
+    return this.#accepted(caller);
+  }
+
+  #accepted(caller: Caller): Caller {
+    this.#onUse(caller.principal);
     return caller;
   }
 

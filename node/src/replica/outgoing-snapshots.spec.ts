@@ -70,7 +70,7 @@ describe("OutgoingSnapshots", () => {
 
   it("§4.7: sends a manifest, chunks in their order, and a trailer by which the receiver knows that it has them all", () => {
     const snapshots = newSnapshots();
-    snapshots.start(2, ABOUT);
+    snapshots.start(2, () => ABOUT);
     const { frames } = reading();
     time.settle();
     const manifest = frames.shift() as Frame;
@@ -94,7 +94,7 @@ describe("OutgoingSnapshots", () => {
   });
 
   it("§4.7: reads one consistent view, whatever is written meanwhile", () => {
-    newSnapshots().start(2, ABOUT);
+    newSnapshots().start(2, () => ABOUT);
     const { frames } = reading();
     time.turn();
     state.write([{ key: Uint8Array.of(1, ROWS - 1), value: Uint8Array.of(99) }]);
@@ -107,7 +107,7 @@ describe("OutgoingSnapshots", () => {
   });
 
   it("S44: takes a turn for each chunk, and waits for the receiver", () => {
-    newSnapshots().start(2, ABOUT);
+    newSnapshots().start(2, () => ABOUT);
     time.settle();
     expect(transport.snapshots[0]?.read).to.deep.equal([]);
     const { frames } = reading();
@@ -121,8 +121,8 @@ describe("OutgoingSnapshots", () => {
   it("§4.7: sends all streams together no faster than it may", () => {
     const bytesPerSecond = 400;
     const snapshots = newSnapshots({ bytesPerSecond });
-    snapshots.start(2, ABOUT);
-    snapshots.start(3, ABOUT);
+    snapshots.start(2, () => ABOUT);
+    snapshots.start(3, () => ABOUT);
     const both = [reading(0), reading(1)];
     const startMs = time.monotonicMs();
     while (both.some(({ end }) => end === null)) {
@@ -146,25 +146,25 @@ describe("OutgoingSnapshots", () => {
   it("§4.7: sends no more than so many at a time, and one to each member", () => {
     const snapshots = newSnapshots();
     for (const peer of [2, 2, 3, 4]) {
-      snapshots.start(peer, ABOUT);
+      snapshots.start(peer, () => ABOUT);
     }
     expect(transport.snapshots.map(({ to }) => to)).to.deep.equal([2, 3]);
     reading(0);
     time.settle();
-    snapshots.start(4, ABOUT);
+    snapshots.start(4, () => ABOUT);
     expect(transport.snapshots.map(({ to }) => to)).to.deep.equal([2, 3, 4]);
   });
 
   it("starts nothing towards a member that is not connected", () => {
     transport.away.add(2);
-    newSnapshots().start(2, ABOUT);
+    newSnapshots().start(2, () => expect.fail("nothing is to be said about a state that is not sent"));
     expect([transport.snapshots.length, state.openViews]).to.deep.equal([0, 0]);
   });
 
   it("P27: names the first entry that the receivers need behind what they are being sent", () => {
     const snapshots = newSnapshots();
     expect(snapshots.neededFrom).to.equal(Number.POSITIVE_INFINITY);
-    snapshots.start(2, ABOUT);
+    snapshots.start(2, () => ABOUT);
     expect(snapshots.neededFrom).to.equal(2);
     snapshots.abort();
     expect(snapshots.neededFrom).to.equal(Number.POSITIVE_INFINITY);
@@ -180,7 +180,7 @@ describe("OutgoingSnapshots", () => {
   for (const [name, happens] of ends) {
     it(`§4.7: one that ${name} ends, and lets go of its view`, () => {
       const snapshots = newSnapshots();
-      snapshots.start(name === "is to somebody who is no member" ? 9 : 2, ABOUT);
+      snapshots.start(name === "is to somebody who is no member" ? 9 : 2, () => ABOUT);
       time.settle();
       snapshots.onTick(time.monotonicMs());
       happens(snapshots);

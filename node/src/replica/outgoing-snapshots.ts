@@ -81,20 +81,18 @@ export class OutgoingSnapshots {
     return Math.min(...[...this.#streams.values()].map(({ index }) => index + 1));
   }
 
-  /** Whether a snapshot can be sent to the peer now, and is not being sent already. */
-  canStart(peer: number): boolean {
-    const { transport, limits } = this.#options;
+  /**
+   * Sends the state as it is now to the peer, unless that happens already, or it cannot be done at the moment. What is
+   * said about the state is asked for only if it is sent: as long as a peer waits, this is called in every turn.
+   */
+  start(peer: number, aboutState: () => Omit<SnapshotManifest, "format">): void {
+    const { core, state, transport, clock, limits } = this.#options;
     // Trying to reach a member that is away would count as a failure, and delay its snapshot once it is back.
     const isReachable = transport.isConnected(peer, "control");
-    return isReachable && !this.#streams.has(peer) && this.#streams.size < limits.streamsMax;
-  }
-
-  /** Sends the state as it is now to the peer, unless that happens already, or it cannot be done at the moment. */
-  start(peer: number, about: Omit<SnapshotManifest, "format">): void {
-    if (!this.canStart(peer)) {
+    if (!isReachable || this.#streams.has(peer) || this.#streams.size >= limits.streamsMax) {
       return;
     }
-    const { core, state, transport, clock, limits } = this.#options;
+    const about = aboutState();
     mark("replica.snapshot.started");
     const begunMs = clock.monotonicMs();
     const stream: Stream = {

@@ -5,6 +5,7 @@
  * What receivers still need is kept in the log for them (P27).
  */
 
+import type { SnapshotManifest } from "../peers/index.ts";
 import { invariant, type RaftCore } from "../raft/index.ts";
 import { readCluster } from "../state/index.ts";
 import type { MemberStateStore } from "../storage/index.ts";
@@ -66,19 +67,22 @@ export class Snapshots {
   /** Sends the state as it is now to the peer. */
   send(peer: number): void {
     // A state that is about to be replaced is not read any more.
-    if (this.#install.isPlaced || !this.#outgoing.canStart(peer)) {
-      return;
+    if (!this.#install.isPlaced) {
+      this.#outgoing.start(peer, () => this.#aboutState());
     }
+  }
+
+  #aboutState(): Omit<SnapshotManifest, "format"> {
     const { appliedIndex, appliedTerm } = this.#applyLoop.progress;
     const cluster = readCluster(this.#state);
     invariant(cluster !== undefined, "a leader knows its cluster");
-    this.#outgoing.start(peer, {
+    return {
       clusterId: cluster.clusterId,
       term: this.#core.term,
       index: appliedIndex,
       entryTerm: appliedTerm,
       clusterVersion: cluster.version,
-    });
+    };
   }
 
   /** A verified peer sends its state. */

@@ -88,9 +88,9 @@ export class ApplyContext {
     }
   }
 
-  /** Bytes of keys, values and stored answers. */
-  get dataBytes(): number {
-    return this.#dataBytes;
+  /** Bytes of keys, values and stored answers, and of events and what is remembered of their keys. */
+  get storedBytes(): number {
+    return this.#dataBytes + this.#eventBytes;
   }
 
   /** Counts bytes of data that came (positive) or went (negative). */

@@ -10,11 +10,11 @@
 
 import { invariant } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import { DUPLICATE_WINDOW_SECS_DEFAULT } from "./limits.ts";
 import { BATCH_EVENTS_MAX, LOG_ID_BYTES } from "./log-commands.ts";
 import { derivedKey, type EventLog, readLog } from "./log-rows.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
 import { duplicateOfTimer, duplicateRange, duplicateRow, duplicateTimerRow, tableRange } from "./rows.ts";
+import { settingOf } from "./settings.ts";
 import type { Row, StateReader } from "./store.ts";
 
 /** The keys of an append: one, or those of a batch. */
@@ -48,8 +48,8 @@ const DIGITS = { first: "0", afterLast: ":" } as const;
 const SCANNED_PER_EVENT = 2;
 
 /** Seconds for which the keys of the log are remembered; 0 = not at all. */
-function duplicateWindowSecs(_reader: StateReader, log: EventLog): number {
-  return log.settings.duplicateWindowSecs ?? DUPLICATE_WINDOW_SECS_DEFAULT;
+function duplicateWindowSecs(reader: StateReader, log: EventLog): number {
+  return log.settings.duplicateWindowSecs ?? settingOf(reader, "queue.duplicate_window_secs");
 }
 
 /** For each of the events the sequence under which it is stored already, or undefined. */

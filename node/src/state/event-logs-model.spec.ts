@@ -4,11 +4,13 @@ import { AppliedLog, applyRows, dumpOf, MemoryStateStore, machineOver, NO_SETTIN
 import type { HttpOperation } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { describeLog, findLog, listLogs, readEvents } from "./event-logs.ts";
-import { DEFAULT_STATE_LIMITS, DUPLICATE_WINDOW_SECS_DEFAULT } from "./limits.ts";
+import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import type { AppendEvents, LogSettings } from "./log-commands.ts";
 import { eventCountOf } from "./log-rows.ts";
 
-const LIMITS = { ...DEFAULT_STATE_LIMITS, logsMax: 4 };
+/** Of a cluster that was set to nothing else. */
+const WINDOW_SECS_DEFAULT = 3_600;
+const LIMITS = { ...DEFAULT_STATE_LIMITS, logsMax: 3 };
 const NAMES = ["a", "__proto__", "constructor", "b", "c"];
 /** Keys of their own that read like those of batches, and bases that do. */
 const KEYS = ["k", "b", "b:0", "b:1", "b:01", "b:2:0", "__proto__", "__proto__:0"];
@@ -36,7 +38,7 @@ const append = { log, expected, guarded };
 
 const operation = fc.oneof(
   {
-    weight: 1,
+    weight: 4,
     arbitrary: fc.record({
       kind: fc.constant("create" as const),
       name: fc.constantFrom(...NAMES),
@@ -132,7 +134,7 @@ class Model {
   }
 
   isRemembered({ settings: { duplicateWindowSecs } }: ModelLog, { tickMs }: Stored): boolean {
-    const windowMs = (duplicateWindowSecs ?? DUPLICATE_WINDOW_SECS_DEFAULT) * 1_000;
+    const windowMs = (duplicateWindowSecs ?? WINDOW_SECS_DEFAULT) * 1_000;
     return windowMs > 0 && this.tickMs <= tickMs + windowMs;
   }
 
@@ -143,7 +145,7 @@ class Model {
   }
 
   remember(found: ModelLog, together: string, keys: ReadonlyMap<string, Stored>): void {
-    const windowMs = (found.settings.duplicateWindowSecs ?? DUPLICATE_WINDOW_SECS_DEFAULT) * 1_000;
+    const windowMs = (found.settings.duplicateWindowSecs ?? WINDOW_SECS_DEFAULT) * 1_000;
     if (windowMs === 0) {
       return;
     }

@@ -1,3 +1,4 @@
+export type { ReportedUse } from "./account-commands.ts";
 export type { RevokeApiKeyResult } from "./api-keys.ts";
 export type { SettledWait } from "./apply-context.ts";
 export type { HoldReason, KeyChange, LockChange, WatchedChange } from "./changes.ts";
@@ -107,6 +108,7 @@ export { hasEndedReplays, storedOutcome } from "./replays.ts";
 export { isHotRow, PROGRESS_ROW } from "./rows.ts";
 export { type PutSettingsResult, rateLimitOf, readSettings, settingOf } from "./settings.ts";
 export {
+  endedSigningKeys,
   type RotateSigningKeyResult,
   readPageTokenKey,
   readSigningKey,

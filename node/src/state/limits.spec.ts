@@ -11,8 +11,8 @@ describe("limits of the state", () => {
       replayAnswerBytesMax: 4_096,
       lockWaitsMax: 1_000,
       lockReadersMax: 1_000,
+      eventBytesMax: 16 * 1024 ** 3,
       logsMax: 100_000,
-      eventBytesMax: 17_179_869_184,
       history: { revisionsMax: 1_000_000, ageMsMax: 3_600_000, bytesMax: 2_147_483_648 },
       checkpointEntries: 1_000,
     });

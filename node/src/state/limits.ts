@@ -54,6 +54,3 @@ export const DEFAULT_STATE_LIMITS: StateLimits = {
   },
   checkpointEntries: 1_000,
 };
-
-/** Seconds for which keys of events are remembered, unless the log or the cluster is set to something else. */
-export const DUPLICATE_WINDOW_SECS_DEFAULT = 3_600;

@@ -221,7 +221,7 @@ function applyCounted(context: ApplyContext, command: ClientCommand | HttpComman
   usage.changeMemory(context.memoryChange);
   const isStranger = answer instanceof CoordinationError && STRANGER.has(answer.code);
   if (replayed === "no" && !isStranger) {
-    const at = { wallMs: context.wallMs, bytesStored: context.dataBytes };
+    const at = { wallMs: context.wallMs, bytesStored: context.storedBytes };
     usage.count(context.transaction, principal, usageOf(operation, answer), at);
   }
   return outcome;
@@ -232,7 +232,7 @@ const STRANGER: ReadonlySet<CoordinationError["code"]> = new Set(["UNAUTHENTICAT
 
 /** Counts what a member has answered without an entry, and notes which API keys were used. */
 function applyReportUse(context: ApplyContext, uses: readonly ReportedUse[], usage: UsageLedger): void {
-  const at = { wallMs: context.wallMs, bytesStored: context.dataBytes };
+  const at = { wallMs: context.wallMs, bytesStored: context.storedBytes };
   for (const { principal, ...counts } of uses) {
     if (counts.requests > 0) {
       usage.count(context.transaction, principal, { ...NO_USAGE, ...counts }, at);

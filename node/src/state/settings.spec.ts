@@ -8,6 +8,8 @@ import { SETTINGS_ROW } from "./rows.ts";
 import { historyLimitsOf, rateLimitOf, readSettings, settingOf } from "./settings.ts";
 
 const SUBJECT = "admin";
+/** As a member is started. */
+const LIMIT = { requests: 6_000, windowSecs: 60, burst: 200 };
 
 describe("settings", () => {
   let log: AppliedLog;
@@ -32,8 +34,8 @@ describe("settings", () => {
     expect(readSettings(log.store)).deep.equal({ revision: 0, values: new Map() });
     expect(settingOf(log.store, "queue.duplicate_window_secs")).equal(3_600);
     expect(settingOf(log.store, "token.lifetime_secs")).equal(3_600);
-    expect(rateLimitOf(log.store, "http")).deep.equal({ requests: 6_000, windowSecs: 60, burst: 200 });
-    expect(rateLimitOf(log.store, "grpc")).deep.equal({ requests: 60_000, windowSecs: 60, burst: 2_000 });
+    expect(rateLimitOf(log.store, "http", LIMIT)).deep.equal(LIMIT);
+    expect(rateLimitOf(log.store, "grpc", LIMIT)).deep.equal(LIMIT);
     expect(historyLimitsOf(log.store, DEFAULT_STATE_LIMITS.history)).equal(DEFAULT_STATE_LIMITS.history);
   });
 
@@ -43,8 +45,8 @@ describe("settings", () => {
     put({ "history.revisions": "1000", "history.age_secs": "60" });
     expect(settingOf(log.store, "queue.duplicate_window_secs")).equal(0);
     expect(settingOf(log.store, "token.lifetime_secs")).equal(60);
-    expect(rateLimitOf(log.store, "grpc")).deep.equal({ requests: 60_000, windowSecs: 60, burst: 7 });
-    expect(rateLimitOf(log.store, "http")).deep.equal({ requests: 0, windowSecs: 10, burst: 200 });
+    expect(rateLimitOf(log.store, "grpc", LIMIT)).deep.equal({ ...LIMIT, burst: 7 });
+    expect(rateLimitOf(log.store, "http", LIMIT)).deep.equal({ ...LIMIT, requests: 0, windowSecs: 10 });
     const expected = { revisionsMax: 1_000, ageMsMax: 60_000, bytesMax: DEFAULT_STATE_LIMITS.history.bytesMax };
     expect(historyLimitsOf(log.store, DEFAULT_STATE_LIMITS.history)).deep.equal(expected);
   });

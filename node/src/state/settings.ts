@@ -39,7 +39,7 @@ export interface PutSettingsResult {
 interface Rule {
   readonly min: number;
   readonly max: number;
-  /** Undefined where the member's release has one of its own. */
+  /** Undefined where each member has one of its own. */
   readonly whenUnset: number | undefined;
 }
 
@@ -52,20 +52,20 @@ const REQUESTS_MAX = 1_000_000_000;
 const RULES = {
   "queue.duplicate_window_secs": { min: 0, max: WEEK_SECS, whenUnset: HOUR_SECS },
   "token.lifetime_secs": { min: 1, max: DAY_SECS, whenUnset: HOUR_SECS },
-  "ratelimit.http.requests": { min: 0, max: REQUESTS_MAX, whenUnset: 6_000 },
-  "ratelimit.http.window_secs": { min: 1, max: HOUR_SECS, whenUnset: 60 },
-  "ratelimit.http.burst": { min: 1, max: REQUESTS_MAX, whenUnset: 200 },
-  "ratelimit.grpc.requests": { min: 0, max: REQUESTS_MAX, whenUnset: 60_000 },
-  "ratelimit.grpc.window_secs": { min: 1, max: HOUR_SECS, whenUnset: 60 },
-  "ratelimit.grpc.burst": { min: 1, max: REQUESTS_MAX, whenUnset: 2_000 },
+  "ratelimit.http.requests": { min: 0, max: REQUESTS_MAX, whenUnset: undefined },
+  "ratelimit.http.window_secs": { min: 1, max: HOUR_SECS, whenUnset: undefined },
+  "ratelimit.http.burst": { min: 1, max: REQUESTS_MAX, whenUnset: undefined },
+  "ratelimit.grpc.requests": { min: 0, max: REQUESTS_MAX, whenUnset: undefined },
+  "ratelimit.grpc.window_secs": { min: 1, max: HOUR_SECS, whenUnset: undefined },
+  "ratelimit.grpc.burst": { min: 1, max: REQUESTS_MAX, whenUnset: undefined },
   "history.revisions": { min: 1_000, max: 100_000_000, whenUnset: undefined },
   "history.age_secs": { min: 60, max: WEEK_SECS, whenUnset: undefined },
   "history.bytes": { min: 1024 * 1024, max: 1024 * 1024 * 1024 * 1024, whenUnset: undefined },
 } as const satisfies Record<string, Rule>;
 
 export type SettingName = keyof typeof RULES;
-/** Those whose default is the same on every release. */
-type DefaultedName = Exclude<SettingName, `history.${string}`>;
+/** Those whose default is the same on every member. */
+type DefaultedName = Exclude<SettingName, `history.${string}` | `ratelimit.${string}`>;
 
 const NOTHING_SET: Settings = { revision: 0, values: new Map() };
 const MS_PER_SECOND = 1000;
@@ -96,14 +96,17 @@ export function settingOf(reader: StateReader, name: DefaultedName): number {
   return readSettings(reader).values.get(name) ?? RULES[name].whenUnset;
 }
 
-/** What a principal may ask for by this transport. */
-export function rateLimitOf(reader: StateReader, transport: "http" | "grpc"): RateLimitSettings {
+/** What a principal may ask for by this transport: what was set, and for the rest what is given. */
+export function rateLimitOf(
+  reader: StateReader,
+  transport: "http" | "grpc",
+  unset: RateLimitSettings,
+): RateLimitSettings {
   const { values } = readSettings(reader);
-  const inForce = (name: DefaultedName) => values.get(name) ?? RULES[name].whenUnset;
   return {
-    requests: inForce(`ratelimit.${transport}.requests`),
-    windowSecs: inForce(`ratelimit.${transport}.window_secs`),
-    burst: inForce(`ratelimit.${transport}.burst`),
+    requests: values.get(`ratelimit.${transport}.requests`) ?? unset.requests,
+    windowSecs: values.get(`ratelimit.${transport}.window_secs`) ?? unset.windowSecs,
+    burst: values.get(`ratelimit.${transport}.burst`) ?? unset.burst,
   };
 }
 

@@ -15,6 +15,7 @@ import { writeUint53 } from "../raft/index.ts";
 import type { PruneUsage } from "./account-commands.ts";
 import type { ClientOperation, HttpOperation, Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import type { AppendEventsResult } from "./event-logs.ts";
 import type { Result } from "./outcome.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
 import { USAGE_MEMORY_ROW, usageRow, usageTableRow } from "./rows.ts";
@@ -109,9 +110,16 @@ export function usageOf(operation: ClientOperation | HttpOperation, answer: Resu
     case "free-memory":
     case "write-memory":
       return MEMORY_OPERATION;
+    case "append-events":
+      return answer.kind === "append-events" ? appendUsage(answer) : REFUSED;
     default:
       return REFUSED;
   }
+}
+
+/** A batch is one request; events that were stored before are not counted again. */
+function appendUsage({ appendedEvents, appendedBytes }: AppendEventsResult): UsageCounts {
+  return { ...REFUSED, appendRequests: 1, eventsAppended: appendedEvents, bytesAppended: appendedBytes };
 }
 
 const REFUSED: UsageCounts = { ...NO_USAGE, requests: 1 };

@@ -71,6 +71,17 @@ describe("WatchHub", () => {
     }
   });
 
+  it("S37: begins where it was asked to, however much is applied and not published then", () => {
+    const watched = new WatchedLog();
+    watched.watch("");
+    watched.time.settle();
+    watched.put("b");
+    watched.put("a");
+    const reader = watched.watch("a", { startRevision: 2 });
+    watched.time.settle();
+    expect(reader.lines).to.deep.equal(["created 1:", "changes 3: 3"]);
+  });
+
   it("S37: waits for a start that is ahead, and tells neither changes nor progress before it (etcd#20221)", () => {
     const watched = new WatchedLog();
     const reader = watched.watch("", { startRevision: 5, progressIntervalMs: 100 });
@@ -230,13 +241,8 @@ describe("WatchHub", () => {
     });
 
     describe("by an administrator", () => {
-      /** Gives up everything below what is applied, in the turn in which that was written. */
-      function compact(watched: WatchedLog): void {
-        watched.log.lead({ kind: "compact-history", revision: 1_000, subject: "admin", request: null });
-        watched.tell();
-      }
-
-      it("refuses to begin below it, and goes on with everybody who watches, also if it came before the changes", () => {
+      /** Two who watch; then everything below what is applied is given up, in the turn in which that was written. */
+      function compacted() {
         const watched = new WatchedLog();
         const quick = watched.watch("a");
         const slow = watched.watch("a", {}, false);
@@ -244,7 +250,13 @@ describe("WatchHub", () => {
         for (let at = 0; at < 5; at++) {
           watched.put("a");
         }
-        compact(watched);
+        watched.log.lead({ kind: "compact-history", revision: 1_000, subject: "admin", request: null });
+        watched.tell();
+        return { watched, quick, slow };
+      }
+
+      it("refuses to begin below it, and goes on with everybody who watches, also if it came before the changes", () => {
+        const { watched, quick, slow } = compacted();
         expect(() => watched.watch("a", { startRevision: 5 })).to.throw(CoordinationError);
         watched.time.settle();
         slow.take();
@@ -255,14 +267,7 @@ describe("WatchHub", () => {
       });
 
       it("ends who has not come so far when the changes go", () => {
-        const watched = new WatchedLog();
-        const quick = watched.watch("a");
-        const slow = watched.watch("a", {}, false);
-        watched.time.settle();
-        for (let at = 0; at < 5; at++) {
-          watched.put("a");
-        }
-        compact(watched);
+        const { watched, quick, slow } = compacted();
         watched.time.settle();
         watched.trim();
         watched.put("a");

@@ -284,7 +284,7 @@ export class WatchHub {
   #serve(source: Source, watcher: Watcher): void {
     if (!watcher.isCreated) {
       watcher.isCreated = true;
-      this.#send(watcher, { kind: "created", changes: [], revision: watcher.next - 1 });
+      this.#send(watcher, { kind: "created", changes: [], revision: watcher.start - 1 });
       return;
     }
     const changes = watcher.isLive ? [] : this.#read(source, watcher);

@@ -5,6 +5,8 @@ import type { Subscriber, WatchRequest } from "./subscriber.ts";
 export class Watcher {
   readonly request: WatchRequest;
   readonly subscriber: Subscriber;
+  /** The first revision that it is told of. */
+  readonly start: number;
   /** Everything it asked for below this revision has been told. */
   #next: number;
   /** Whether nothing that it watches was published since; then everything that was published counts as told. */
@@ -18,6 +20,7 @@ export class Watcher {
   constructor(request: WatchRequest, subscriber: Subscriber, next: number, isLive: boolean, nowMs: number) {
     this.request = request;
     this.subscriber = subscriber;
+    this.start = next;
     this.#next = next;
     this.#isLive = isLive;
     this.toldMs = nowMs;

@@ -42,6 +42,15 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     "later: PUT three",
     "later: DELETE three",
   ],
+  "logs.ts": [
+    "stored as 1, then again as 1, replayed: true",
+    "somebody was faster: the last one is 2",
+    "a batch is stored as 3, 4, 5",
+    'read 2 "order 2", 3 "order 3\\nof two lines"',
+    "followed 4, 0 bytes",
+    "followed 5, 2 bytes",
+    "followed 6, 12 bytes",
+  ],
   "election.ts": [
     "the leader is first",
     "the leader is second, under a greater token: true",
@@ -83,6 +92,7 @@ describe("examples on three members", function () {
       ...process.env,
       HOME: directory,
       QUOIN_ENDPOINTS: cluster.endpoints.join(","),
+      QUOIN_HTTP_ENDPOINTS: cluster.httpEndpoints.join(","),
       QUOIN_TOKEN: await cluster.tokens.token(),
     };
     const child = new TestProcess(program, args, { cwd: directory, env, ...(input === undefined ? {} : { input }) });
@@ -181,5 +191,31 @@ describe("examples on three members", function () {
     expect(locks.stdout).to.match(
       /^[0-9]+ {2}ACQUIRED {2}watched {2}token ([0-9]+) .*\n[0-9]+ {2}RELEASED {2}watched {2}token \1 .*\n$/,
     );
+  });
+
+  it("quoinctl log keeps events, one at a time or a batch of lines, and prints them as they come", async () => {
+    await printed(["log", "create", "orders", "--max-bytes", "1MiB"]);
+    await printed(["log", "append", "orders", "first", "--idempotency-key", "k"]);
+    expect(await printed(["log", "append", "orders", "other", "--idempotency-key", "k"])).to.match(/\n1 +true\n$/);
+    const late = await quoinctl(["log", "append", "orders", "late", "--if-sequence", "0"]);
+    expect([late.code, late.stderr]).to.satisfy(([code, text]: [number, string]) => {
+      return code === 4 && text.includes("(SEQUENCE_CONFLICT)");
+    });
+    const tail = await start(QUOINCTL, ["log", "tail", "orders", "--limit", "2"]);
+    await until("the tail", () => tail.stderr.includes("following from sequence 2"));
+    expect(await printed(["log", "append-batch", "orders"], "second\nthird\n")).to.match(/\n2 +3 +false\n$/);
+    expect((await tail.ended).code).to.equal(0);
+    expect(tail.stdout).to.match(/^2 {2}\S+Z {2}\S+:0 {2}second\n3 {2}\S+Z {2}\S+:1 {2}third\n$/);
+    const read = JSON.parse(await printed(["log", "read", "orders", "--limit", "1", "-o", "json"]));
+    const [event] = read.events;
+    expect([event.sequence, event.key, event.value, read.last_sequence]).to.deep.equal([1, "k", "first", 3]);
+    const settings = ["--max-age", "168h", "--max-bytes", "none"];
+    const changed = JSON.parse(await printed(["log", "settings", "orders", ...settings, "-o", "json"]));
+    expect(changed.settings).to.deep.equal({
+      ...{ duplicate_window_seconds: null, retention_max_age_seconds: 604_800, retention_max_bytes: null },
+    });
+    expect(await printed(["log", "list"])).to.match(/orders.* 3 +3 +16 B\n/);
+    await printed(["log", "delete", changed.log_id]);
+    expect((await quoinctl(["log", "describe", "orders"])).stderr).to.include("(LOG_NOT_FOUND)");
   });
 });

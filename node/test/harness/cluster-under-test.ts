@@ -32,6 +32,7 @@ const PASSING_REASONS: ReadonlySet<string> = new Set([
 ]);
 const INTERRUPTIONS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const CHANGE_TIMEOUT_MS = 10_000;
+const OWNER_EMAIL = "owner@quoin.test";
 
 export interface ClusterOptions {
   /** Where a member of this name is to run; asked for once, before its first start. By default on loopback. */
@@ -118,9 +119,19 @@ export class ClusterUnderTest {
     return { apiKey, password, adminToken: this.#adminToken, joinToken: this.#joinToken };
   }
 
+  /** What the owner logs in with. */
+  get owner() {
+    return { email: OWNER_EMAIL, password: this.#password };
+  }
+
   /** gRPC endpoints of all members, for clients. */
   get endpoints(): string[] {
     return this.members.map(({ grpc }) => grpc);
+  }
+
+  /** URLs of the HTTP interfaces of all members, for clients. */
+  get httpEndpoints(): string[] {
+    return this.members.map(({ host, ports }) => `http://${host}:${ports.http}`);
   }
 
   /** A source of access tokens of the owner, to be shared by clients; it outlives all members that are there now. */
@@ -133,7 +144,7 @@ export class ClusterUnderTest {
 
   /** A client of these endpoints, or of all; closed with the cluster. */
   client(endpoints: readonly string[] = this.endpoints): Client {
-    const client = createClient({ endpoints, credentials: this.tokens });
+    const client = createClient({ endpoints, httpEndpoints: this.httpEndpoints, credentials: this.tokens });
     this.#clients.push(client);
     return client;
   }
@@ -310,14 +321,14 @@ export class ClusterUnderTest {
     const founder = await this.#make("q-0");
     founder.start();
     const { incarnation } = await founder.untilState("EMPTY");
-    const owner = { email: "owner@quoin.test", password: this.#password, apiKey: this.#apiKey };
+    const owner = { ...this.owner, apiKey: this.#apiKey };
     await founder.admin.bootstrap({ clusterId: randomUUID(), incarnation, owner, timeoutMs: 30_000 });
     await founder.untilReady();
   }
 
   /** Asks members of which most are still there. */
   #tokensOfPresent(): TokenSource {
-    const present = this.members.map(({ host, ports }) => `http://${host}:${ports.http}`);
+    const present = this.httpEndpoints;
     const left = this.#tokens?.httpEndpoints.filter((endpoint) => present.includes(endpoint)) ?? [];
     if (this.#tokens === null || left.length * 2 <= this.#tokens.httpEndpoints.length) {
       const source = createTokenSource({ apiKey: this.#apiKey, httpEndpoints: present }, undefined);

@@ -53,6 +53,8 @@ export interface PublicServerOptions {
   readonly scheduler: Scheduler;
   readonly logger: ErrorLog;
   readonly observer: CallObserver;
+  /** Told of every read that was answered, for the usage. */
+  readonly onRead?: ConstructorParameters<typeof Executor>[1];
 }
 
 const SERVICES: readonly ServiceName[] = [
@@ -69,7 +71,8 @@ export class PublicServer {
   readonly #health: HealthService;
   readonly #watches: WatchHub;
 
-  constructor({ member, access, limits, clock, scheduler, logger, observer }: PublicServerOptions) {
+  constructor(options: PublicServerOptions) {
+    const { member, access, limits, clock, scheduler, logger, observer, onRead } = options;
     const port: PortContext<Caller> = {
       access: new PublicAccess(access, member),
       requestId: "required",
@@ -82,7 +85,7 @@ export class PublicServer {
       leaderEndpoint: () => leaderEndpoint(member),
     };
     this.#server = new GrpcServer(port.leaderEndpoint, observer);
-    const executor = new Executor(member);
+    const executor = new Executor(member, onRead);
     this.#server.addService(serviceDefinitions.KeyValueService, keyValueService(port, new KeyValueMethods(executor)));
     this.#server.addService(serviceDefinitions.LockService, lockService(port, new LockMethods(executor)));
     this.#server.addService(serviceDefinitions.MemoryService, memoryService(port, new MemoryMethods(executor)));

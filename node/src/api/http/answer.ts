@@ -6,6 +6,9 @@ import type { ResponseStream } from "../methods/index.ts";
 import { httpErrorOf } from "./http-error.ts";
 import type { Answer } from "./route.ts";
 
+/** What ends for a reason has ended a second after it (S39), and it takes half a second to be noticed. */
+const LINGER_MS = 250;
+
 /** @param status of an answer that does not bring its own. */
 export function sendAnswer(
   response: Response,
@@ -20,14 +23,22 @@ export function sendAnswer(
     response.status(answer.status ?? status).type(answer.type);
     response.send(answer.text);
   } else {
-    // Not by the framework, which would name a charset.
-    response.setHeader("Content-Type", answer.type).setHeader("Cache-Control", "no-store");
-    if (response.req.method === "HEAD") {
-      response.end();
-      return;
-    }
+    sendStream(response, answer, reportBug);
+  }
+}
+
+function sendStream(
+  response: Response,
+  { type, stream }: Extract<Answer<unknown>, { readonly stream: unknown }>,
+  reportBug: (error: unknown) => void,
+): void {
+  // Not by the framework, which would name a charset.
+  response.setHeader("Content-Type", type).setHeader("Cache-Control", "no-store");
+  if (response.req.method === "HEAD") {
+    response.end();
+  } else {
+    stream(new HttpStream(response, reportBug));
     response.flushHeaders();
-    answer.stream(new HttpStream(response, reportBug));
   }
 }
 
@@ -68,13 +79,17 @@ class HttpStream implements ResponseStream {
     });
   }
 
-  /** A stream has no place for an error behind its first byte: the client asks again, and is told then. */
+  /**
+   * A stream has no place for an error behind its first byte: the client asks again, and is told then. One that does not
+   * take what is on its way to it is not waited for.
+   */
   fail(error: CoordinationError | Error): void {
     if (httpErrorOf(error).bug) {
       this.#reportBug(error);
     }
     if (!this.isOver) {
-      this.#response.end();
+      const cut = setTimeout(() => this.#response.destroy(), LINGER_MS);
+      this.#response.once("close", () => clearTimeout(cut)).end();
     }
   }
 }

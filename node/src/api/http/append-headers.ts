@@ -1,83 +1,83 @@
-/**
- * The headers of an append. Each takes all values of its header, as Node gives them apart: one that comes twice is
- * refused, as is one that breaks its rule, with `invalid_header` and its name. No value is repeated in a message.
- */
+/** The headers of an append, each read by its rule. */
 
 import type { LogGuard } from "../../state/index.ts";
-import { HttpError } from "./http-error.ts";
+import { optional, type Parameter, ParameterProblem, required } from "./parameters.ts";
 
-/** All values of a header; undefined or empty if it was not sent. */
-export type HeaderValues = readonly string[] | undefined;
-
-const EXPECTED_SEQUENCE = "Expected-Sequence";
-const IDEMPOTENCY_KEY = "Idempotency-Key";
-const LOCK_GUARD = "Lock-Guard";
-
-const DECIMAL = /^(0|[1-9][0-9]{0,18})$/;
+const DECIMAL = "^(0|[1-9][0-9]{0,18})$";
 const SEQUENCE_MAX = 2n ** 63n - 1n;
-const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
+const VISIBLE_ASCII = "^[\\x21-\\x7e]+$";
 const KEY_BYTES_MAX = 255;
 /** The base of a batch leaves room for what makes a key of it for each event. */
 const BASE_BYTES_MAX = 240;
-const GUARD = /^([a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?)\/([^/;]+);token=([1-9][0-9]{0,15})(;rw)?$/;
+const GUARD = "^([a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?)/([^/;]+);token=([1-9][0-9]{0,15})(;rw)?$";
 const LOCK_NAME_BYTES_MAX = 256;
 
 /** The last sequence that the log must have, exactly (S9); undefined = any. */
-export function expectedSequenceOf(values: HeaderValues): bigint | undefined {
-  const value = onlyValue(EXPECTED_SEQUENCE, values);
-  if (value === undefined) {
-    return undefined;
-  }
-  const sequence = DECIMAL.test(value) ? BigInt(value) : null;
-  if (sequence === null || sequence > SEQUENCE_MAX) {
-    throw invalidHeader(EXPECTED_SEQUENCE, "must be a decimal number from 0 to 2^63 - 1");
-  }
-  return sequence;
+const expectedSequence: Parameter<bigint | undefined> = optional(
+  required(
+    "The last sequence that the log must have; 0 = nothing was ever appended",
+    { type: "string", pattern: DECIMAL },
+    (text) => {
+      const sequence = new RegExp(DECIMAL).test(text) ? BigInt(text) : null;
+      if (sequence === null || sequence > SEQUENCE_MAX) {
+        throw new ParameterProblem("must be a decimal number from 0 to 2^63 - 1");
+      }
+      return sequence;
+    },
+  ),
+  undefined,
+);
+
+/** The hold under which the append is to count; undefined = none. */
+const lockGuard: Parameter<LogGuard | undefined> = optional(
+  required(
+    "A hold without which nothing is appended: <namespace>/<percent-encoded lock name>;token=<fencing token>, then " +
+      ";rw for a read-write lock",
+    { type: "string", pattern: GUARD },
+    guardOf,
+  ),
+  undefined,
+);
+
+/** Of a single event, whose key is null if it has none. */
+export const eventHeaders = {
+  "Expected-Sequence": expectedSequence,
+  "Idempotency-Key": optional(
+    idempotencyKey("The key of the event: what has one that is known is not stored again", KEY_BYTES_MAX),
+    null,
+  ),
+  "Lock-Guard": lockGuard,
+};
+
+/** Of a batch, which has the base of a key for each of its events. */
+export const batchHeaders = {
+  "Expected-Sequence": expectedSequence,
+  "Idempotency-Key": {
+    ...idempotencyKey("The base of the keys: event i, from 0, has the key {base}:{i}", BASE_BYTES_MAX),
+    missingCode: "missing_header",
+  },
+  "Lock-Guard": lockGuard,
+} as const;
+
+function idempotencyKey(description: string, bytesMax: number): Parameter<string> {
+  const schema = { type: "string", pattern: VISIBLE_ASCII, minLength: 1, maxLength: bytesMax };
+  return required(description, schema, (key) => {
+    if (!new RegExp(VISIBLE_ASCII).test(key) || key.length > bytesMax) {
+      throw new ParameterProblem(`must have 1 to ${bytesMax} visible ASCII characters`);
+    }
+    return key;
+  });
 }
 
-/** The key of a single event; null = it has none. */
-export function idempotencyKeyOf(values: HeaderValues): string | null {
-  const key = onlyValue(IDEMPOTENCY_KEY, values);
-  return key === undefined ? null : checkedKey(key, KEY_BYTES_MAX);
-}
-
-/** The base of the keys of a batch. Raises missing_header if there is none. */
-export function batchKeyOf(values: HeaderValues): string {
-  const key = onlyValue(IDEMPOTENCY_KEY, values);
-  if (key === undefined) {
-    throw new HttpError("missing_header", `the header ${IDEMPOTENCY_KEY} is required for a batch`);
-  }
-  return checkedKey(key, BASE_BYTES_MAX);
-}
-
-/** The hold under which the append is to count: `<namespace>/<percent-encoded lock>;token=<number>`, then `;rw` if so. */
-export function lockGuardOf(values: HeaderValues): LogGuard | undefined {
-  const value = onlyValue(LOCK_GUARD, values);
-  if (value === undefined) {
-    return undefined;
-  }
-  const [, namespace, lock, token, rw] = GUARD.exec(value) ?? [];
+function guardOf(text: string): LogGuard {
+  const [, namespace, lock, token, rw] = new RegExp(GUARD).exec(text) ?? [];
   const lockName = lock === undefined ? null : decodedName(lock);
   const fencingToken = Number(token);
   if (namespace === undefined || lockName === null || !Number.isSafeInteger(fencingToken)) {
     const form = "<namespace>/<percent-encoded lock name>;token=<fencing token>, and ;rw for a read-write lock";
-    throw invalidHeader(LOCK_GUARD, `must have the form ${form}`);
+    throw new ParameterProblem(`must have the form ${form}`);
   }
   return { namespace, lockName, fencingToken, rw: rw !== undefined };
-}
-
-function onlyValue(name: string, values: HeaderValues): string | undefined {
-  if (values !== undefined && values.length > 1) {
-    throw invalidHeader(name, "must be given once");
-  }
-  return values?.[0];
-}
-
-function checkedKey(key: string, bytesMax: number): string {
-  if (!VISIBLE_ASCII.test(key) || key.length > bytesMax) {
-    throw invalidHeader(IDEMPOTENCY_KEY, `must have 1 to ${bytesMax} visible ASCII characters`);
-  }
-  return key;
 }
 
 /** The name of a lock; null if it is not percent-encoded UTF-8, or too long. */
@@ -88,8 +88,4 @@ function decodedName(encoded: string): string | null {
   } catch {
     return null;
   }
-}
-
-function invalidHeader(name: string, rule: string): HttpError {
-  return new HttpError("invalid_header", `the header ${name} ${rule}`);
 }

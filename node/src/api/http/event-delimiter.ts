@@ -5,49 +5,36 @@
 
 import { BATCH_EVENTS_MAX } from "../../state/index.ts";
 import { HttpError } from "./http-error.ts";
+import { type Parameter, ParameterProblem } from "./parameters.ts";
 
 /** Bytes of one event. */
 export const EVENT_BYTES_MAX = 1024 * 1024;
 
-const PARAMETER = "delimiter";
 const DELIMITER_BYTES_MAX = 64;
-const PERCENT = 0x25;
-const PLUS = 0x2b;
-const SPACE = 0x20;
-const ESCAPE = /^[0-9A-Fa-f]{2}$/;
 
-/**
- * The delimiter in the query of a URL, the part behind its `?`, as it was sent: 1 to 64 bytes, percent-decoded to bytes; a
- * plus is a space, as in every form. Raises invalid_delimiter for any other, for none, and for two of them.
- */
-export function delimiterOf(query: string): Buffer {
-  const values: Buffer[] = [];
-  for (const parameter of query.split("&")) {
-    const end = parameter.includes("=") ? parameter.indexOf("=") : parameter.length;
-    if (percentDecoded(parameter.slice(0, end))?.toString("latin1") === PARAMETER) {
-      const value = percentDecoded(parameter.slice(end + 1));
-      if (value === null) {
-        throw invalidDelimiter("is not percent-encoded as it must be");
-      }
-      values.push(value);
+/** What separates the events of a batch: 1 to 64 bytes, whatever they are. */
+export const delimiter: Parameter<Buffer> = {
+  description: "What separates the events, 1 to 64 bytes, percent-encoded; a plus is a space",
+  schema: { type: "string", minLength: 1 },
+  isRequired: true,
+  badCode: "invalid_delimiter",
+  read: (bytes) => {
+    if (bytes === undefined) {
+      throw new ParameterProblem("is required");
     }
-  }
-  const [delimiter, ...others] = values;
-  if (delimiter === undefined || others.length > 0) {
-    throw invalidDelimiter("must be given, once");
-  }
-  if (delimiter.length < 1 || delimiter.length > DELIMITER_BYTES_MAX) {
-    throw invalidDelimiter(`must have 1 to ${DELIMITER_BYTES_MAX} bytes`);
-  }
-  return delimiter;
-}
+    if (bytes.length < 1 || bytes.length > DELIMITER_BYTES_MAX) {
+      throw new ParameterProblem(`must have 1 to ${DELIMITER_BYTES_MAX} bytes`);
+    }
+    return bytes;
+  },
+};
 
 /**
  * The events of a body, in their order, as views of it: split from the left, without overlaps. One delimiter at the very
  * end is ignored; whatever else is empty is an empty event. Raises empty_body, too_many_events above 10,000, and
  * payload_too_large for an event above 1 MiB.
  */
-export function splitEvents(body: Uint8Array, delimiter: Uint8Array): Uint8Array[] {
+export function splitEvents(body: Uint8Array, separator: Uint8Array): Uint8Array[] {
   if (body.length === 0) {
     throw new HttpError("empty_body", "the body must hold at least one event");
   }
@@ -58,42 +45,13 @@ export function splitEvents(body: Uint8Array, delimiter: Uint8Array): Uint8Array
     if (events.length === BATCH_EVENTS_MAX) {
       throw new HttpError("too_many_events", `a batch must have at most ${BATCH_EVENTS_MAX} events`);
     }
-    const found = bytes.indexOf(delimiter, from);
+    const found = bytes.indexOf(separator, from);
     const to = found === -1 ? bytes.length : found;
     events.push(bytes.subarray(from, to));
-    from = to + delimiter.length;
+    from = to + separator.length;
   } while (from < bytes.length);
   if (events.some(({ length }) => length > EVENT_BYTES_MAX)) {
     throw new HttpError("payload_too_large", `each event must have at most ${EVENT_BYTES_MAX} bytes`);
   }
   return events;
-}
-
-/** The bytes of a part of a query; null for an escape that is none, or a character that no URL has. */
-function percentDecoded(text: string): Buffer | null {
-  const encoded = Buffer.from(text, "utf8");
-  const bytes = Buffer.alloc(encoded.length);
-  let length = 0;
-  for (let at = 0; at < encoded.length; at++) {
-    let byte = encoded[at] as number;
-    if (byte > 0x7e || byte < 0x21) {
-      return null;
-    }
-    if (byte === PERCENT) {
-      const digits = encoded.toString("latin1", at + 1, at + 3);
-      if (!ESCAPE.test(digits)) {
-        return null;
-      }
-      byte = Number.parseInt(digits, 16);
-      at += 2;
-    } else if (byte === PLUS) {
-      byte = SPACE;
-    }
-    bytes[length++] = byte;
-  }
-  return bytes.subarray(0, length);
-}
-
-function invalidDelimiter(rule: string): HttpError {
-  return new HttpError("invalid_delimiter", `the query parameter ${PARAMETER} ${rule}`);
 }

@@ -150,7 +150,6 @@ function codeOf(error: CoordinationError): HttpErrorCode | null {
   return code === "unavailable" && error.outcome === "unknown" ? "timeout" : code;
 }
 
-/** What the refusal itself tells in a header. */
 /** What a refusal tells beside its code. */
 function headersOfDetails(error: CoordinationError): (readonly [string, string])[] {
   const lastSequence = error.details.get("last_sequence");

@@ -3,6 +3,7 @@
  * `createHttpApplication` serves them, and does everything that routes have in common.
  */
 
+export { accountRoutes } from "./account-routes.ts";
 export {
   createHealthApplication,
   createHttpApplication,
@@ -11,6 +12,7 @@ export {
   type ReportBug,
 } from "./application.ts";
 export type { Check, Health } from "./health.ts";
+export { logRoutes } from "./log-routes.ts";
 export { httpLimiters } from "./rate-limiting.ts";
 export { REQUEST_METRICS, RequestObserver } from "./request-observer.ts";
 export { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";

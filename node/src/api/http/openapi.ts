@@ -17,6 +17,7 @@ const ErrorBody = z.object({
 const ERROR_HEADERS: ReadonlyMap<number, readonly (readonly [string, JsonSchema])[]> = new Map([
   [401, [["WWW-Authenticate", { type: "string" }]]],
   [405, [["Allow", { type: "string" }]]],
+  [409, [["Last-Sequence", { type: "integer", minimum: 0 }]]],
   [429, [["Retry-After", { type: "integer", minimum: 1 }]]],
   [503, [["Retry-After", { type: "integer", minimum: 1 }]]],
 ]);

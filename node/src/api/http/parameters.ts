@@ -36,6 +36,8 @@ export class ParameterProblem extends Error {}
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const INTEGER = /^(0|-?[1-9][0-9]{0,18})$/;
+/** What a flag may be: a boolean as JSON has it, 1 or 0, or, for true, nothing behind its name. */
+const FLAG = { anyOf: [{ type: "boolean" }, { type: "string", enum: ["", "0", "1"] }], default: false };
 const FLAGS: ReadonlyMap<string, boolean> = new Map([
   ["", true],
   ["true", true],
@@ -99,7 +101,7 @@ export function integer(description: string, minimum: number, maximum: number): 
 
 /** A flag of a query: absent = false; empty, "true" or "1" = true. */
 export function flag(description: string): Parameter<boolean> {
-  const given = required(description, { type: "boolean", default: false }, (text) => {
+  const given = required(description, FLAG, (text) => {
     const value = FLAGS.get(text);
     if (value === undefined) {
       throw new ParameterProblem("must be true or false");

@@ -9,6 +9,8 @@ import { type Parameter, ParameterProblem, type Parameters } from "./parameters.
 import type { Route, RouteInput } from "./route.ts";
 import { decodePercent, parseQuery, splitTarget } from "./url-encoding.ts";
 
+const JSON_TYPE = "application/json";
+
 /** All values that a request has for a parameter; null = not to be decoded. */
 type Given = readonly (Buffer | null)[];
 
@@ -18,8 +20,15 @@ export function readInput(route: Route, request: Request): RouteInput<Parameters
     path: readAll(route.pathParameters, "invalid_request", (name) => [decodePercent(String(request.params[name]))]),
     headers: readAll(route.headers, "invalid_header", (name) => headerValues(request, name)),
     query: readQuery(route.query, request),
+    mediaType: mediaTypeOf(route, request),
     body: undefined,
   };
+}
+
+/** Nobody is refused for what they accept: who wants nothing of what there is gets the usual. */
+function mediaTypeOf({ success: { schema, types = [] } }: Route, request: Request): string {
+  const [usual = "", ...others] = [...(schema === undefined ? [] : [JSON_TYPE]), ...types];
+  return request.accepts([usual, ...others]) || usual;
 }
 
 function readQuery(parameters: Parameters | undefined, request: Request): Readonly<Record<string, unknown>> {

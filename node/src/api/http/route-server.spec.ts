@@ -18,6 +18,7 @@ import { closeHttpServer, createHttpServer } from "./server.ts";
 const THING = "123e4567-e89b-42d3-a456-426614174000";
 const UNKNOWN = "00000000-0000-4000-8000-000000000000";
 const BYTES_MAX = 1000;
+const MORE_THAN_SOCKETS_HOLD = 64 * 1024 * 1024;
 const LIMIT = { requests: 30, windowSecs: 60, burst: 20 };
 const Thing = z.object({ name: z.string().min(1).max(128), size: z.int().min(0).nullish() });
 
@@ -84,7 +85,7 @@ describe("declared routes", () => {
         pathParameters: { thing_id: uuid("The thing") },
         headers: { "Expected-Size": optional(integer("Its size", 0, 100), null) },
         query: { limit: optional(integer("How many", 1, 1000), 100), verbose: flag("Whether to say more") },
-        success: { status: 200, description: "The thing", schema: z.object({}) },
+        success: { status: 200, description: "The thing", schema: z.object({}), types: ["text/event-stream"] },
         deadlineMs: () => deadlineMs,
         handle: (call, input) => {
           took(call, input);
@@ -282,6 +283,7 @@ describe("declared routes", () => {
           path: { thing_id: THING },
           headers: { "Expected-Size": null },
           query: { limit: 100, verbose: false },
+          mediaType: "application/json",
           body: undefined,
         },
       ]);
@@ -295,6 +297,7 @@ describe("declared routes", () => {
           path: { thing_id: THING },
           headers: { "Expected-Size": 7 },
           query: { limit: 1000, verbose: true },
+          mediaType: "application/json",
           body: undefined,
         },
       ]);
@@ -426,18 +429,17 @@ describe("declared routes", () => {
 
     it("and tell the handler when the client has gone", async () => {
       const called = Promise.withResolvers<void>();
-      const gone = new Promise<void>((resolve) => {
-        handle = () => {
-          calls[0]?.onGone(resolve);
-          called.resolve();
-          return new Promise(() => undefined);
-        };
-      });
+      const gone = Promise.withResolvers<void>();
+      handle = () => {
+        calls[0]?.onGone(gone.resolve);
+        called.resolve();
+        return gone.promise.then(() => ({ json: {} }));
+      };
       const abort = new AbortController();
       const answer = call(`/things/${THING}`, { signal: abort.signal }).catch(() => "aborted");
       await called.promise;
       abort.abort();
-      await gone;
+      await gone.promise;
       expect(await answer).to.equal("aborted");
     });
 
@@ -469,6 +471,56 @@ describe("declared routes", () => {
     expect(streams).to.have.length(1);
   });
 
+  it("answer what opening a stream throws as any other error", async () => {
+    handle = () => ({
+      type: "text/event-stream",
+      stream: () => {
+        throw new CoordinationError("TOO_MANY_STREAMS", "no room");
+      },
+    });
+    const response = await call(`/things/${THING}`);
+    expect(response.headers.get("Content-Type")).to.equal("application/json; charset=utf-8");
+    expect([response.status, response.headers.get("Retry-After")]).to.deep.equal([503, "1"]);
+    expect(await response.json()).to.deep.equal({ error: "no room", code: "unavailable" });
+  });
+
+  it("open no stream for who asks for its headers alone", async () => {
+    handle = () => ({ type: "text/event-stream", stream: () => expect.fail("a stream was opened") });
+    const response = await call(`/things/${THING}`, { method: "HEAD" });
+    expect([response.status, response.headers.get("Content-Type")]).to.deep.equal([200, "text/event-stream"]);
+    expect(await response.text()).to.equal("");
+  });
+
+  it("S39: end a stream also for a client that takes nothing of it", async () => {
+    const streams: ResponseStream[] = [];
+    handle = () => ({ type: "text/event-stream", stream: (stream) => streams.push(stream) });
+    const response = await call(`/things/${THING}`);
+    const [stream] = streams as [ResponseStream];
+    stream.send(Buffer.alloc(MORE_THAN_SOCKETS_HOLD), () => expect.fail("it was taken"));
+    const over = new Promise<void>((resolve) => stream.onOver(resolve));
+    stream.fail(new CoordinationError("TOKEN_REVOKED", "revoked"));
+    await over;
+    await response.text().then(
+      () => expect.fail("it was whole"),
+      () => undefined,
+    );
+  });
+
+  for (const [accept, mediaType] of [
+    [undefined, "application/json"],
+    ["*/*", "application/json"],
+    ["text/event-stream", "text/event-stream"],
+    ["text/html, Text/Event-Stream;q=0.5, */*;q=0.1", "text/event-stream"],
+    ["application/json, text/event-stream;q=0.9", "application/json"],
+    ["text/event-stream;q=0", "application/json"],
+    ["image/png", "application/json"],
+  ] as const) {
+    it(`know what a client would rather have: ${accept}`, async () => {
+      await call(`/things/${THING}`, accept === undefined ? {} : { headers: { Accept: accept } });
+      expect(inputs).to.have.nested.property("[0].mediaType", mediaType);
+    });
+  }
+
   it("are described by the OpenAPI document", async () => {
     const response = await call("/openapi.json", { headers: { Authorization: "" } });
     const document = (await response.json()) as Record<string, unknown>;
@@ -484,6 +536,9 @@ describe("declared routes", () => {
       required: false,
       schema: { type: "integer", minimum: 1, maximum: 1000 },
     });
+    // `?verbose` and `?verbose=1` are as good as `?verbose=true`.
+    const flags = { anyOf: [{ type: "boolean" }, { type: "string", enum: ["", "0", "1"] }], default: false };
+    expect(get).to.have.nested.property("parameters[3].schema").that.deep.equals(flags);
     expect(Object.keys(get?.responses as object)).to.deep.equal(["200", "400", "401", "403", "429", "500", "503"]);
     const create = paths["/things"]?.post;
     expect(Object.keys(create?.responses as object)).to.include.members(["201", "409", "413", "415", "504"]);

@@ -33,6 +33,8 @@ export interface RouteInput<Path, Headers, Query, Body> {
   readonly path: ParameterValues<Path>;
   readonly headers: ParameterValues<Headers>;
   readonly query: ParameterValues<Query>;
+  /** What the client would rather have of the media types that the route answers with; the first one if it has no say. */
+  readonly mediaType: string;
   readonly body: Body;
 }
 
@@ -40,7 +42,10 @@ export interface RouteInput<Path, Headers, Query, Body> {
 export type Answer<Json> =
   | JsonAnswer<Json>
   | { readonly text: string; readonly type: string; readonly status?: number; readonly headers?: AnswerHeaders }
-  /** A stream, which lasts until the client leaves or `fail` is called, and is no longer bound by the deadline. */
+  /**
+   * A stream, which lasts until the client leaves or `fail` is called, and is no longer bound by the deadline. What
+   * opening it throws is answered as any other error.
+   */
   | { readonly stream: (stream: ResponseStream) => void; readonly type: string; readonly headers?: AnswerHeaders };
 
 export interface JsonAnswer<Json> {
@@ -56,7 +61,7 @@ export interface RouteSuccess<Json> {
   readonly description: string;
   /** Of a JSON answer. */
   readonly schema?: z.ZodType<Json>;
-  /** Other media types that it answers with. */
+  /** Other media types that it answers with, in this order behind JSON unless the client says otherwise. */
   readonly types?: readonly string[];
   readonly headers?: Readonly<Record<string, { readonly description: string; readonly schema: JsonSchema }>>;
 }

@@ -9,7 +9,8 @@ export function sendError(response: Response, error: HttpError): void {
   for (const [name, value] of error.headers) {
     response.set(name, value);
   }
-  response.json(errorBody(error));
+  // Whatever an answer that came to nothing said of itself.
+  response.type("json").json(errorBody(error));
 }
 
 /** The body of an error answer. */

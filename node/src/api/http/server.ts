@@ -117,10 +117,13 @@ function contextOf({ cert, key, ca }: TlsSet) {
 
 /** Cuts a client off that does not take the whole answer in time. A stream has not ended while it lasts. */
 function endWithin(response: ServerResponse, answerMs: number): void {
-  response.once("prefinish", () => {
+  const limit = () => {
     const timer = setTimeout(() => response.destroy(), answerMs);
     response.once("close", () => clearTimeout(timer));
-  });
+  };
+  response.once("prefinish", limit);
+  // An answer to somebody who has gone is complete all the same, and takes no time.
+  response.once("close", () => response.off("prefinish", limit));
 }
 
 /** A server that was closed lets go of connections that were idle then, not of those that become idle later. */

@@ -308,31 +308,36 @@ export class EventLogMethods {
     );
   }
 
-  /** Sends the events of the log from a sequence on, and goes on with those that come, until the stream is over. */
+  /**
+   * Replies with what sends the events of the log from a sequence on to a stream, and goes on with those that come, until
+   * the stream is over. That raises TOO_MANY_STREAMS, SHUTTING_DOWN or NO_LEADER, and nothing is sent before it returns.
+   */
   tailEvents(
     call: Call,
     request: { readonly logId: string; readonly fromSequence: number | null },
-    stream: EventStream,
+    reply: Reply<(stream: EventStream) => void>,
   ): void {
     const query = () => ({ logId: logIdField(request.logId), from: fromSequenceField(request.fromSequence) });
-    const open = (_replica: HostReplica, { logId }: EventLog, { from }: ReturnType<typeof query>): null => {
-      const bounds = { eventsMax: FOLLOWED_EVENTS_MAX, bytesMax: FOLLOWED_BYTES_MAX };
-      const close = this.#hub.open(
-        { logId, fromSequence: from, ...bounds, untilMs: Number.POSITIVE_INFINITY },
-        {
-          send: (message, taken) => stream.send(eventsMessage(message), taken),
-          recheck: (log) => requireVisible(call, log),
-          end: (error) => stream.fail(error ?? new Error("a stream without an end has come to its end")),
-        },
-      );
-      stream.onOver(close);
-      return null;
-    };
-    this.#read(call, query, open, (answer) => {
-      if (answer instanceof Error) {
-        stream.fail(answer);
-      }
-    });
+    this.#read(
+      call,
+      query,
+      (_replica, { logId }, { from }) =>
+        (stream: EventStream): void =>
+          stream.onOver(this.#follow(call, logId, from, stream)),
+      reply,
+    );
+  }
+
+  #follow(call: Call, logId: Uint8Array, fromSequence: number, stream: EventStream): () => void {
+    const bounds = { eventsMax: FOLLOWED_EVENTS_MAX, bytesMax: FOLLOWED_BYTES_MAX };
+    return this.#hub.open(
+      { logId, fromSequence, ...bounds, untilMs: Number.POSITIVE_INFINITY },
+      {
+        send: (message, taken) => stream.send(eventsMessage(message), taken),
+        recheck: (log) => requireVisible(call, log),
+        end: (error) => stream.fail(error ?? new Error("a stream without an end has come to its end")),
+      },
+    );
   }
 
   /** Waits for the first events that come, in place of an answer without any. */

@@ -55,6 +55,19 @@ describe("executor", () => {
     });
   }
 
+  it("tells of every read that was answered, and of what, and of none that was refused", async () => {
+    const told: string[] = [];
+    const executor = new Executor({ replica }, ({ subject }, area) => told.push(`${subject} ${area}`));
+    await read(executor, call(), ReadConsistency.LINEARIZABLE);
+    await read(executor, call(), ReadConsistency.SERIALIZABLE);
+    const query = () => ({ consistency: ReadConsistency.LINEARIZABLE });
+    await new Promise((resolve) => executor.read(call(), NEED, query, () => "read", resolve, "keys"));
+    const refusing = { ...call(), recheck: () => expect.fail("the caller may not") };
+    await read(executor, refusing, ReadConsistency.LINEARIZABLE);
+    await create(executor, call());
+    expect(told).deep.equal([`${cluster.ownerId} other`, `${cluster.ownerId} other`, `${cluster.ownerId} keys`]);
+  });
+
   it("answers at once or later, as the authorisation comes", async () => {
     const executor = new Executor({ replica });
     expect(await create(executor, call())).deep.equal(["created", "no"]);

@@ -7,6 +7,7 @@
  */
 
 import { ReadConsistency } from "@quoin/proto";
+import type { ReadArea } from "../../access/index.ts";
 import { invariant } from "../../raft/index.ts";
 import {
   type AcquireLock,
@@ -16,6 +17,7 @@ import {
   type HttpOperation,
   type Need,
   type Outcome,
+  type Principal,
   type Result,
   type StateReader,
 } from "../../state/index.ts";
@@ -43,9 +45,15 @@ export function noReplica(): CoordinationError {
 
 export class Executor {
   readonly #member: { readonly replica: HostReplica | null };
+  readonly #onRead: (principal: Principal, area: ReadArea) => void;
 
-  constructor(member: { readonly replica: HostReplica | null }) {
+  /** @param onRead is told of every read that was answered. */
+  constructor(
+    member: { readonly replica: HostReplica | null },
+    onRead: (principal: Principal, area: ReadArea) => void = () => undefined,
+  ) {
     this.#member = member;
+    this.#onRead = onRead;
   }
 
   /**
@@ -210,6 +218,7 @@ export class Executor {
    *
    * @param query makes the query of the request, and raises what its fields break.
    * @param response looks it up.
+   * @param area what it is a read of, for the usage.
    */
   read<Asked extends Query, Response>(
     call: Call,
@@ -217,6 +226,7 @@ export class Executor {
     query: (state: StateReader) => Asked,
     response: (replica: HostReplica, query: Asked) => Response,
     reply: Reply<Response>,
+    area: ReadArea = "other",
   ): void {
     const { replica } = this.#member;
     if (replica === null) {
@@ -232,7 +242,7 @@ export class Executor {
       if (asked.consistency === ReadConsistency.SERIALIZABLE) {
         const answer = attempt(() => {
           requireLeader(replica);
-          return response(replica, asked);
+          return this.#answered(call, area, response(replica, asked));
         });
         reply(answer, "no");
         return;
@@ -242,12 +252,17 @@ export class Executor {
           error ??
           attempt(() => {
             call.recheck(need);
-            return response(replica, asked);
+            return this.#answered(call, area, response(replica, asked));
           });
         reply(answer, "no");
       });
     };
     authorized(call, need, look, reply);
+  }
+
+  #answered<Response>(call: Call, area: ReadArea, response: Response): Response {
+    this.#onRead(call.principal, area);
+    return response;
   }
 }
 

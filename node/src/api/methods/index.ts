@@ -1,11 +1,30 @@
+export { type CreatedApiKey, type ListedApiKey, loginBody, type UserMessage } from "./account-messages.ts";
+export { ApiKeyMethods, type ListKeysBody, type RevokeKeyBody } from "./api-key-methods.ts";
 export { attempt, toError } from "./attempt.ts";
 export { BootstrapMethod } from "./bootstrap-method.ts";
 export type { Call, CancellableCall, Reply, ResponseStream } from "./call.ts";
 export { ClusterAdminMethods } from "./cluster-admin-methods.ts";
 export { ClusterMethods } from "./cluster-methods.ts";
+export {
+  type AppendEventRequest,
+  type AppendedBatchMessage,
+  type AppendedMessage,
+  type AppendRequest,
+  type DeletedLogMessage,
+  EventLogMethods,
+  type EventStream,
+  type EventsMessage,
+  type LogMessage,
+  type LogsMessage,
+} from "./event-log-methods.ts";
 export { Executor, noReplica } from "./executor.ts";
+export { NAMESPACE_PATTERN } from "./field-rules.ts";
 export type { HostMember, HostReplica } from "./host.ts";
 export { KeyValueMethods } from "./key-value-methods.ts";
 export { LockMethods, waitMsOf } from "./lock-methods.ts";
+export { LOG_NAME_BYTES_MAX, LOG_SETTINGS } from "./log-field-rules.ts";
 export { MemoryMethods } from "./memory-methods.ts";
+export { type UsageBody, UsageMethods } from "./usage-methods.ts";
+export { type DeleteUserBody, type ListUsersBody, UserMethods } from "./user-methods.ts";
+export { VerifyMethod } from "./verify-method.ts";
 export { WatchMethods } from "./watch-methods.ts";

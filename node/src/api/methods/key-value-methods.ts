@@ -89,6 +89,7 @@ export class KeyValueMethods {
         };
       },
       reply,
+      "keys",
     );
   }
 
@@ -144,6 +145,7 @@ export class KeyValueMethods {
       (state) => listQuery(request, state),
       listPage,
       reply,
+      "keys",
     );
   }
 }

@@ -220,6 +220,7 @@ export class LockMethods {
       (): LockQuery => ({ ...lockName(request, rw), consistency: consistency(request) }),
       (replica, query) => response(describeLock(replica.state, query), replica),
       reply,
+      "locks",
     );
   }
 

@@ -5,7 +5,7 @@ import { badField, requireSize } from "./field-rules.ts";
 import { regionIdField } from "./memory-field-rules.ts";
 
 /** Bytes of the name of a log, in UTF-8. */
-const NAME_BYTES_MAX = 256;
+export const LOG_NAME_BYTES_MAX = 256;
 /** Entries of a page, and how many there are unless the caller says. */
 const LIMIT_MAX = 1_000;
 const LIMIT_DEFAULT = 100;
@@ -15,7 +15,7 @@ const DUPLICATE_WINDOW_SECS_MAX = 604_800;
 const MAX_AGE_SECS_MAX = 315_360_000;
 
 /** The settings as clients name them, their bounds, and where they are stored. */
-const SETTINGS = [
+export const LOG_SETTINGS = [
   { name: "queue.duplicate_window_secs", field: "duplicateWindowSecs", min: 0, max: DUPLICATE_WINDOW_SECS_MAX },
   { name: "retention.max_age_secs", field: "retentionMaxAgeSecs", min: 1, max: MAX_AGE_SECS_MAX },
   { name: "retention.max_bytes", field: "retentionMaxBytes", min: 1, max: Number.MAX_SAFE_INTEGER },
@@ -35,12 +35,11 @@ export function logIdField(logId: string): Uint8Array {
   return regionIdField(logId, "log_id");
 }
 
-/** The name of a log, 1 to NAME_BYTES_MAX bytes in UTF-8. */
+/** The name of a log, 1 to LOG_NAME_BYTES_MAX bytes in UTF-8. */
 export function logNameField(name: string): string {
-  if (name === "" || !name.isWellFormed()) {
-    throw badField("name", `must be text of 1 to ${NAME_BYTES_MAX} bytes in UTF-8`, NAME_BYTES_MAX);
+  if (name === "" || !name.isWellFormed() || encodeText(name).length > LOG_NAME_BYTES_MAX) {
+    throw badField("name", `must be text of 1 to ${LOG_NAME_BYTES_MAX} bytes in UTF-8`, LOG_NAME_BYTES_MAX);
   }
-  requireSize("name", encodeText(name), NAME_BYTES_MAX);
   return name;
 }
 
@@ -52,7 +51,7 @@ export function newSettingsField(fields: SettingsFields | null): LogSettings {
 /** The settings that are to change, null = to be set no more. Fields of other names are ignored. */
 export function settingsField(fields: SettingsFields): Partial<LogSettings> {
   const settings: { -readonly [Name in keyof LogSettings]?: number | null } = {};
-  for (const { name, field, min, max } of SETTINGS) {
+  for (const { name, field, min, max } of LOG_SETTINGS) {
     const value = fields.get(name);
     if (value === undefined) {
       continue;
@@ -67,7 +66,7 @@ export function settingsField(fields: SettingsFields): Partial<LogSettings> {
 
 /** The settings as clients read them. */
 export function settingsMessage(settings: LogSettings): Record<string, number | null> {
-  return Object.fromEntries(SETTINGS.map(({ name, field }) => [name, settings[field]]));
+  return Object.fromEntries(LOG_SETTINGS.map(({ name, field }) => [name, settings[field]]));
 }
 
 /** The events of an append: one, or those of a batch. */

@@ -94,6 +94,7 @@ export class MemoryMethods {
         revision: BigInt(replica.revision),
       }),
       reply,
+      "memory",
     );
   }
 
@@ -156,6 +157,7 @@ export class MemoryMethods {
         };
       },
       reply,
+      "memory",
     );
   }
 
@@ -166,6 +168,7 @@ export class MemoryMethods {
       (state) => listQuery(request, state),
       listPage,
       reply,
+      "memory",
     );
   }
 }

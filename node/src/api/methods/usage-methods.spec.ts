@@ -22,6 +22,8 @@ import { type UsageBody, UsageMethods, type UsageRequest } from "./usage-methods
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const START_MS = Date.UTC(2027, 4, 10);
+/** Of which a minute has room for 90. */
+const LIMIT = { requests: 15, windowSecs: 10, burst: 1 };
 const ZERO = {
   ...{ requests: 0, append_requests: 0, events_appended: 0, bytes_appended: 0, kv_operations: 0 },
   ...{ lock_operations: 0, memory_operations: 0 },
@@ -43,7 +45,7 @@ describe("usage as it is answered", () => {
     cluster = new FoundedCluster(secrets);
     cluster.clock.wall = START_MS;
     replica = new SingleReplica(cluster);
-    methods = new UsageMethods(new Executor({ replica }), cluster.clock);
+    methods = new UsageMethods(new Executor({ replica }), cluster.clock, () => LIMIT);
     owner = { subject: cluster.ownerId, apiKeyId: cluster.apiKeyId };
   });
 
@@ -106,7 +108,7 @@ describe("usage as it is answered", () => {
         { start: "2027-05-11T00:00:00.000Z", ...ZERO, requests: 2, kv_operations: 2, ...levels(bytes) },
       ],
       by_key: [{ api_key_id: owner.apiKeyId, requests: 3, events_appended: 0, bytes_appended: 0 }],
-      limits: { requests_per_minute: 6_000 },
+      limits: { requests_per_minute: 90 },
       as_of: "2027-05-11T00:00:00.005Z",
     });
 

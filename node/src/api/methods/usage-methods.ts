@@ -7,13 +7,13 @@
  */
 
 import { ReadConsistency } from "@quoin/proto";
+import type { RateLimit } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import {
   type Granularity,
   includesAccess,
   type Need,
   NO_USAGE,
-  rateLimitOf,
   readMemoryBytes,
   readProgress,
   readUsage,
@@ -96,10 +96,13 @@ interface Period {
 export class UsageMethods {
   readonly #executor: Executor;
   readonly #clock: Pick<Clock, "wallMs">;
+  readonly #limit: () => RateLimit;
 
-  constructor(executor: Executor, clock: Pick<Clock, "wallMs">) {
+  /** @param limit of requests by HTTP, as it is in force */
+  constructor(executor: Executor, clock: Pick<Clock, "wallMs">, limit: () => RateLimit) {
     this.#executor = executor;
     this.#clock = clock;
+    this.#limit = limit;
   }
 
   getUsage(call: Call, request: UsageRequest, reply: Reply<UsageBody>): void {
@@ -111,7 +114,7 @@ export class UsageMethods {
       query,
       ({ state }, { period: asked }) => {
         const period = asked.isOpen ? { ...asked, to: Math.max(nowMs, readProgress(state).wallMs) + 1 } : asked;
-        return { state, period, body: bodyOf(state, period, nowMs) };
+        return { state, period, body: bodyOf(state, period, nowMs, this.#limit()) };
       },
       (answer, replayed) => {
         if (answer instanceof Error) {
@@ -128,11 +131,15 @@ export class UsageMethods {
 }
 
 /** Everything but the single keys. */
-function bodyOf(state: StateReader, period: Period, nowMs: number): Omit<UsageBody, "by_key"> {
+function bodyOf(
+  state: StateReader,
+  period: Period,
+  nowMs: number,
+  { requests, windowSecs }: RateLimit,
+): Omit<UsageBody, "by_key"> {
   const { granularity, from, to, isOpen } = period;
   const buckets = readUsage(state, granularity, from, to);
   const sum = buckets.reduce<UsageCounts>(sumOf, NO_USAGE);
-  const { requests, windowSecs } = rateLimitOf(state, "http");
   return {
     period: { start: timestamp(from), end: timestamp(isOpen ? nowMs : to) },
     totals: numbersOf(sum, levelsAtEnd(state, period, buckets, nowMs)),
@@ -145,7 +152,8 @@ function bodyOf(state: StateReader, period: Period, nowMs: number): Omit<UsageBo
 /** What is stored now, if the period is not over; else what was at the last request before its end. */
 function levelsAtEnd(state: StateReader, period: Period, buckets: readonly UsageBucket[], nowMs: number): UsageLevels {
   if (period.isOpen || period.to >= nowMs) {
-    return { bytesStored: readProgress(state).dataBytes, memoryBytes: readMemoryBytes(state) };
+    const { dataBytes, eventBytes } = readProgress(state);
+    return { bytesStored: dataBytes + eventBytes, memoryBytes: readMemoryBytes(state) };
   }
   const last = buckets.at(-1) ?? readUsage(state, "day", period.from - EARLIER_MS_MAX, period.from).at(-1);
   return last ?? NOTHING_STORED;

@@ -1,5 +1,5 @@
 /**
- * A virtual environment of Python with what requirements.txt names, installed by pip from whatever index this machine is
+ * A virtual environment of Python with what a requirements file names, installed by pip from whatever index this machine is
  * configured for.
  *
  * It is made once, below node_modules, and used again as long as requirements and Python stay the same: later runs need
@@ -14,7 +14,6 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const REQUIREMENTS = fileURLToPath(new URL("requirements.txt", import.meta.url));
 const CACHE = join(ROOT, "node_modules", ".cache");
 const PYTHON = "python3";
 /** Says what the interpreter is, and fails unless it can make virtual environments. */
@@ -27,14 +26,15 @@ const execute = promisify(execFile);
 export class PythonMissing extends Error {}
 
 /**
- * The interpreter of the environment. Raises PythonMissing; any other error is one of pip, with all that it said.
+ * The interpreter of the environment for this file. Raises PythonMissing; any other error is one of pip, with all that it
+ * said.
  */
-export async function pythonEnvironment(): Promise<string> {
+export async function pythonEnvironment(requirements: URL): Promise<string> {
   const version = await probe();
-  const digest = createHash("sha256").update(version).update(readFileSync(REQUIREMENTS)).digest("hex");
-  const directory = join(CACHE, `interop-${digest.slice(0, DIGEST_CHARACTERS)}`);
+  const digest = createHash("sha256").update(version).update(readFileSync(requirements)).digest("hex");
+  const directory = join(CACHE, `python-${digest.slice(0, DIGEST_CHARACTERS)}`);
   if (!existsSync(directory)) {
-    await make(directory);
+    await make(directory, fileURLToPath(requirements));
   }
   return interpreterOf(directory);
 }
@@ -51,13 +51,13 @@ async function probe(): Promise<string> {
 }
 
 /** Makes it under another name first: what has its name is complete. */
-async function make(directory: string): Promise<void> {
+async function make(directory: string, requirements: string): Promise<void> {
   const draft = `${directory}.${randomUUID()}`;
   mkdirSync(CACHE, { recursive: true });
   try {
     await execute(PYTHON, ["-m", "venv", draft]);
     const install = ["-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--quiet"];
-    await execute(interpreterOf(draft), [...install, "--requirement", REQUIREMENTS]);
+    await execute(interpreterOf(draft), [...install, "--requirement", requirements]);
     if (!existsSync(directory)) {
       renameSync(draft, directory);
     }

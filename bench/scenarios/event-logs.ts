@@ -1,0 +1,156 @@
+/** Appends to an event log: single events with and without a key, batches, and how soon who follows the log has them. */
+
+import type { Connection, EventLogs } from "../clusters/index.ts";
+import { closedLoop, type Operations } from "./closed-loop.ts";
+import { IN_FLIGHT } from "./in-flight.ts";
+import type { Scenario } from "./scenario.ts";
+
+const EVENT_BYTES = 1024;
+const BATCH_EVENTS = 1_000;
+const BATCH_EVENT_BYTES = 100;
+const LINE_BREAK = Buffer.from("\n");
+
+/** What both scenarios of single events have. */
+const single = { concurrency: IN_FLIGHT, valueBytesDefault: EVENT_BYTES, isComparable: false };
+
+export const append: Scenario = {
+  ...single,
+  name: "append",
+  description: "appends of single events without a key",
+  createWorkload: (valueBytes) => closedLoop(new Appends(Buffer.alloc(valueBytes, "v"), false)),
+};
+
+export const appendKeyed: Scenario = {
+  ...single,
+  name: "append-keyed",
+  description: "appends of single events, each with an idempotency key of its own",
+  createWorkload: (valueBytes) => closedLoop(new Appends(Buffer.alloc(valueBytes, "v"), true)),
+};
+
+export const appendBatch: Scenario = {
+  name: "append-batch",
+  description: `appends of batches of ${BATCH_EVENTS} events of ${BATCH_EVENT_BYTES} bytes`,
+  concurrency: IN_FLIGHT,
+  valueBytesDefault: null,
+  isComparable: false,
+  createWorkload: () => closedLoop(new Batches()),
+};
+
+export const tail: Scenario = {
+  ...single,
+  name: "tail",
+  description: "appends of single events, each until who follows the log at the same member has it",
+  createWorkload: (valueBytes) => closedLoop(new Tails(Buffer.alloc(valueBytes, "v"))),
+};
+
+/** Events of one log, of which nothing else is appended. They take no revision. */
+abstract class LogOperations implements Operations {
+  readonly revisionsPerOperation = 0n;
+  readonly revision = 0n;
+  readonly attempts = null;
+  protected log = "";
+  /** Events that were acknowledged. */
+  #stored = 0;
+  #keys = 0;
+
+  async prepare(connection: Connection): Promise<void> {
+    this.log = await logsOf(connection).create(`bench-${process.hrtime.bigint()}`);
+  }
+
+  abstract perform(connection: Connection): Promise<void>;
+
+  /** The log must hold what was acknowledged, and nothing else. */
+  async verify(connection: Connection): Promise<void> {
+    const lastSequence = await logsOf(connection).lastSequence(this.log);
+    if (lastSequence !== this.#stored) {
+      throw new Error(`${this.#stored} events were acknowledged, but the log has ${lastSequence}`);
+    }
+  }
+
+  protected nextKey(): string {
+    return `key-${this.#keys++}`;
+  }
+
+  protected noteStored(count: number): void {
+    this.#stored += count;
+  }
+}
+
+class Appends extends LogOperations {
+  readonly #payload: Buffer;
+  readonly #hasKeys: boolean;
+
+  constructor(payload: Buffer, hasKeys: boolean) {
+    super();
+    this.#payload = payload;
+    this.#hasKeys = hasKeys;
+  }
+
+  async perform(connection: Connection): Promise<void> {
+    await logsOf(connection).append(this.log, this.#payload, this.#hasKeys ? this.nextKey() : null);
+    this.noteStored(1);
+  }
+}
+
+class Batches extends LogOperations {
+  readonly #lines = Buffer.concat(
+    Array.from({ length: BATCH_EVENTS }, () => [Buffer.alloc(BATCH_EVENT_BYTES, "v"), LINE_BREAK]).flat(),
+  );
+
+  async perform(connection: Connection): Promise<void> {
+    const { length } = await logsOf(connection).appendBatch(this.log, this.#lines, this.nextKey());
+    if (length !== BATCH_EVENTS) {
+      throw new Error(`a batch of ${BATCH_EVENTS} events has ${length} sequences`);
+    }
+    this.noteStored(length);
+  }
+}
+
+/** Who follows the log over one connection: what has arrived, and who waits for more. */
+interface Follower {
+  last: number;
+  readonly waiting: Map<number, () => void>;
+}
+
+class Tails extends LogOperations {
+  readonly #payload: Buffer;
+  readonly #followers = new Map<Connection, Promise<Follower>>();
+
+  constructor(payload: Buffer) {
+    super();
+    this.#payload = payload;
+  }
+
+  async perform(connection: Connection): Promise<void> {
+    const following = this.#followers.get(connection) ?? this.#follow(connection);
+    this.#followers.set(connection, following);
+    const follower = await following;
+    const sequence = await logsOf(connection).append(this.log, this.#payload, null);
+    this.noteStored(1);
+    if (follower.last < sequence) {
+      await new Promise<void>((resolve) => follower.waiting.set(sequence, resolve));
+    }
+  }
+
+  /** From what comes next on. Events come in order, each once. */
+  async #follow(connection: Connection): Promise<Follower> {
+    const logs = logsOf(connection);
+    const follower: Follower = { last: await logs.lastSequence(this.log), waiting: new Map() };
+    await logs.follow(this.log, follower.last + 1, (sequence) => {
+      if (sequence !== follower.last + 1) {
+        throw new Error(`event ${sequence} was told behind ${follower.last}`);
+      }
+      follower.last = sequence;
+      follower.waiting.get(sequence)?.();
+      follower.waiting.delete(sequence);
+    });
+    return follower;
+  }
+}
+
+function logsOf({ logs }: Connection): EventLogs {
+  if (logs === null) {
+    throw new Error("this system has no event logs");
+  }
+  return logs;
+}

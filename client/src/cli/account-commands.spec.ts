@@ -1,0 +1,171 @@
+import { readFile, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect } from "chai";
+import {
+  FakeRuntime,
+  type ProgramInput,
+  type ProgramRun,
+  runProgram,
+  ScriptedHttpInterface,
+  withTemporaryDirectory,
+} from "../../test/index.ts";
+import { run } from "./program.ts";
+
+const ID = "11111111-2222-4333-8444-555555555555";
+const key = {
+  api_key_id: ID,
+  name: "ci\u001b[2J",
+  key: "qk_1",
+  created_at: "2030-01-01T00:00:00.000Z",
+  expires_at: null,
+};
+const user = { user_id: ID, email: "ada@example.com", role: "member", namespaces: ["a", "b"], status: "active" };
+
+describe("quoinctl and accounts", () => {
+  let service: ScriptedHttpInterface;
+
+  beforeEach(async () => {
+    service = await ScriptedHttpInterface.start();
+  });
+
+  afterEach(() => service.stop());
+
+  /** Runs a command in this process against the scripted interface. */
+  function quoinctl(parameters: readonly string[], input: ProgramInput = {}): Promise<ProgramRun> {
+    const environment = { QUOIN_ENDPOINTS: "127.0.0.1:1", QUOIN_HTTP_ENDPOINTS: service.url, QUOIN_TOKEN: "t" };
+    return runProgram(run, new FakeRuntime(), parameters, { environment, ...input });
+  }
+
+  async function sent(...parameters: string[]): Promise<unknown[]> {
+    expect(await quoinctl(parameters), parameters.join(" ")).to.include({ code: 0, err: "" });
+    const { line, body } = service.asked.at(-1) ?? expect.fail("nothing was asked");
+    return body === undefined ? [line] : [line, body];
+  }
+
+  it("asks with the token for what each command is about", async () => {
+    for (const [parameters, expected] of [
+      [
+        ["key", "create", "ci"],
+        ["POST /keys", { name: "ci", expires_in_days: null }],
+      ],
+      [
+        ["key", "create", "ci", "--expires-in-days", "7"],
+        ["POST /keys", { name: "ci", expires_in_days: 7 }],
+      ],
+      [["key", "list"], ["GET /keys?limit=1000"]],
+      [["key", "list", "--all", "--revoked"], ["GET /keys?all=true&include_revoked=true&limit=1000"]],
+      [["key", "list", "--user", "a&b"], ["GET /keys?user_id=a%26b&limit=1000"]],
+      [["key", "revoke", "../x"], ["DELETE /keys/..%2Fx"]],
+      [
+        ["user", "create", "a@b", "--namespaces", "x,y"],
+        ["POST /users", { email: "a@b", role: "member", namespaces: ["x", "y"], password: null }],
+      ],
+      [["user", "list"], ["GET /users?limit=1000"]],
+      [["user", "describe", ID], [`GET /users/${ID}`]],
+      [
+        ["user", "update", ID, "--role", "viewer"],
+        [`PATCH /users/${ID}`, { role: "viewer" }],
+      ],
+      [
+        ["user", "update", ID, "--status", "disabled"],
+        [`PATCH /users/${ID}`, { status: "disabled" }],
+      ],
+      [["user", "delete", ID], [`DELETE /users/${ID}`]],
+      [["usage"], ["GET /billing/usage?granularity=day"]],
+      [
+        ["usage", "--from", "2030-01-01", "--to", "2030-01-02", "--by", "hour"],
+        ["GET /billing/usage?granularity=hour&from=2030-01-01&to=2030-01-02"],
+      ],
+    ] as const) {
+      expect(await sent(...parameters), parameters.join(" ")).to.deep.equal(expected);
+    }
+    expect(new Set(service.asked.map(({ authorization }) => authorization))).to.deep.equal(new Set(["Bearer t"]));
+  });
+
+  it("prints what it was answered, as a table without what a terminal obeys, or whole", async () => {
+    service.answers = [[201, key]];
+    expect((await quoinctl(["key", "create", "ci"])).out).to.equal(
+      `API KEY ID                            NAME         KEY   EXPIRES AT\n${ID}  ci\\u{1b}[2J  qk_1  -\n`,
+    );
+    expect(JSON.parse((await quoinctl(["key", "create", "ci", "-o", "json"])).out)).to.deep.equal(key);
+    service.answers = [[200, user]];
+    expect((await quoinctl(["user", "describe", ID])).out)
+      .to.include("ada@example.com")
+      .and.include("a,b");
+  });
+
+  it("reads listings to their end", async () => {
+    service.answers = [
+      [200, { users: [user], next_cursor: "more=" }],
+      [200, { users: [{ ...user, email: "eve@example.com" }], next_cursor: null }],
+    ];
+    const { out } = await quoinctl(["user", "list", "-o", "json"]);
+    expect(JSON.parse(out).users.map(({ email }: typeof user) => email)).to.deep.equal([
+      ...["ada@example.com", "eve@example.com"],
+    ]);
+    expect(service.asked.map(({ line }) => line)).to.deep.equal([
+      ...["GET /users?limit=1000", "GET /users?limit=1000&cursor=more%3D"],
+    ]);
+  });
+
+  it("tells why it was refused, with the exit code", async () => {
+    for (const [status, code, exitCode] of [
+      [403, "insufficient_role", 1],
+      [404, "user_not_found", 1],
+      [409, "last_owner", 1],
+      [503, "unavailable", 3],
+      [504, "timeout", 3],
+    ] as const) {
+      service.answers = [[status, { error: "because", code }]];
+      const { code: ended, err, out } = await quoinctl(["user", "delete", ID]);
+      expect([ended, out]).to.deep.equal([exitCode, ""]);
+      expect(err).to.include(`because (${code.toUpperCase()})`);
+    }
+    expect((await quoinctl(["user", "create", "a@b"])).code, "without --namespaces").to.equal(2);
+    expect((await quoinctl(["user", "create", "a@b", "--namespaces", "*", "--role", "root"])).code).to.equal(2);
+  });
+
+  describe("login", () => {
+    const answer = { access_token: "secret-token", expires_in: 3_600, token_type: "Bearer", user };
+
+    beforeEach(() => {
+      service.answers = [[200, answer]];
+    });
+
+    it("takes the password from the standard input, and prints the token alone", async () => {
+      const ran = await quoinctl(["login", "ada@example.com"], { input: "correct horse\nmore\n" });
+      expect(ran).to.include({ code: 0, out: "secret-token\n", err: "" });
+      expect(service.asked).to.deep.equal([
+        {
+          line: "POST /auth/login",
+          authorization: undefined,
+          body: { email: "ada@example.com", password: "correct horse" },
+        },
+      ]);
+    });
+
+    it("takes the password from a file, and saves the token where nobody else reads it", () =>
+      withTemporaryDirectory(async (directory) => {
+        const [passwordFile, file] = [path.join(directory, "password"), path.join(directory, "token")];
+        await writeFile(passwordFile, "correct horse\n");
+        await writeFile(file, "of before", { mode: 0o644 });
+        const parameters = ["login", "ada@example.com", "--password-file", passwordFile, "--save", file];
+        const { code, out } = await quoinctl(parameters);
+        expect([code, out.includes("secret-token")]).to.deep.equal([0, false]);
+        expect(service.asked.at(-1)?.body).to.deep.include({ password: "correct horse" });
+        expect(await readFile(file, "utf8")).to.equal("secret-token\n");
+        expect((await stat(file)).mode & 0o777).to.equal(0o600);
+      }));
+
+    it("tells when there is no password, and when it is not right", async () => {
+      service.answers = [[401, { error: "not right", code: "invalid_credentials" }]];
+      const refused = await quoinctl(["login", "ada@example.com"], { input: "wrong\n" });
+      expect([refused.code, refused.out]).to.deep.equal([1, ""]);
+      expect(refused.err).to.include("not right (INVALID_CREDENTIALS)").and.not.include("wrong\n");
+      const empty = await withTemporaryDirectory(async (directory) =>
+        quoinctl(["login", "ada@example.com", "--password-file", path.join(directory, "absent")]),
+      );
+      expect(empty.code).to.equal(2);
+    });
+  });
+});

@@ -1,0 +1,110 @@
+/** `quoinctl log append` and `log append-batch` */
+
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Client } from "../index.ts";
+import { parseCount } from "./count.ts";
+import { type LogGuardOptions, logGuardOf, logGuardOptions } from "./log-guard-option.ts";
+import type { Session } from "./session.ts";
+import { readValue } from "./value-argument.ts";
+
+/** The id of a log that was given by its id or its name. */
+type FindLogId = (client: Client, text: string) => Promise<string>;
+
+const maxBatchBytes = 10 * 1_024 * 1_024;
+const newline = "\n";
+
+interface AppendCommandOptions extends LogGuardOptions {
+  readonly idempotencyKey?: string;
+  readonly ifSequence?: number;
+  readonly file?: string;
+}
+
+/** Adds the commands to `quoinctl log`. */
+export function addAppendCommands(log: Command, session: Session, findLogId: FindLogId): void {
+  addAppend(log, session, findLogId);
+  addAppendBatch(log, session, findLogId);
+}
+
+function addAppend(log: Command, session: Session, findLogId: FindLogId): void {
+  const command = log
+    .command("append <LOG> [DATA]")
+    .description("append an event; without DATA, or with -, the standard input")
+    .option("--file <FILE>", "the event is in this file");
+  addConditions(command, "key of the event: with one that is remembered nothing is stored").action(
+    async (text: string, argument: string | undefined, options: AppendCommandOptions) => {
+      const payload = await readValue(session.terminal, { argument, file: options.file });
+      const { sequence, replayed } = await session.withClient(async (client) =>
+        client.logs.append(await findLogId(client, text), payload, conditionsOf(options)),
+      );
+      session.print({
+        document: { sequence, replayed },
+        shown: { columns: ["SEQUENCE", "REPLAYED"], rows: [[String(sequence), String(replayed)]] },
+      });
+    },
+  );
+}
+
+function addAppendBatch(log: Command, session: Session, findLogId: FindLogId): void {
+  const command = log
+    .command("append-batch <LOG> [DATA]")
+    .description("append events, all or none of them; without DATA, or with -, the standard input")
+    .option("--file <FILE>", "the events are in this file")
+    .addOption(
+      new Option("--delimiter <TEXT>", "what separates the events (default: a line break)").argParser(parseDelimiter),
+    );
+  addConditions(command, "base of the keys: event i, from 0, has the key KEY:i").action(
+    async (
+      text: string,
+      argument: string | undefined,
+      options: AppendCommandOptions & { readonly delimiter?: string },
+    ) => {
+      const { file, delimiter = newline } = options;
+      const payloads = split(await readValue(session.terminal, { argument, file }, maxBatchBytes), delimiter);
+      const { sequences, lastSequence, replayed } = await session.withClient(async (client) =>
+        client.logs.appendBatch(await findLogId(client, text), payloads, conditionsOf(options)),
+      );
+      session.print({
+        document: { sequences, last_sequence: lastSequence, replayed },
+        shown: {
+          columns: ["EVENTS", "LAST", "REPLAYED"],
+          rows: [[String(sequences.length), String(lastSequence), String(replayed)]],
+        },
+      });
+    },
+  );
+}
+
+function addConditions(command: Command, keyText: string): Command {
+  command
+    .option("--idempotency-key <KEY>", `${keyText} (default: a random one)`)
+    .addOption(
+      new Option("--if-sequence <N>", "append only if N is the last sequence of the log, 0 = it is new").argParser(
+        parseCount,
+      ),
+    );
+  for (const option of logGuardOptions()) command.addOption(option);
+  return command;
+}
+
+function conditionsOf(options: AppendCommandOptions) {
+  return { key: options.idempotencyKey, expectedSequence: options.ifSequence, guard: logGuardOf(options) };
+}
+
+/** As the service splits: one delimiter at the very end is ignored. */
+function split(value: Uint8Array, delimiter: string): readonly Uint8Array[] {
+  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  const separator = Buffer.from(delimiter);
+  const events: Uint8Array[] = [];
+  for (let from = 0; from < bytes.length; ) {
+    const found = bytes.indexOf(separator, from);
+    const to = found === -1 ? bytes.length : found;
+    events.push(bytes.subarray(from, to));
+    from = to + separator.length;
+  }
+  return events;
+}
+
+function parseDelimiter(text: string): string {
+  if (text === "") throw new InvalidArgumentError("Give at least one character.");
+  return text;
+}

@@ -1,0 +1,182 @@
+/** `quoinctl log …` */
+
+import { type Command, Option } from "commander";
+import { type Client, type LogInfo, type LogSettings, QuoinError } from "../index.ts";
+import { formatSize, parseSize } from "./byte-size.ts";
+import { parseCount, parsePositiveCount } from "./count.ts";
+import { escapeControls } from "./displayed-text.ts";
+import { parseDurationSeconds } from "./duration.ts";
+import { addAppendCommands } from "./log-append-commands.ts";
+import { addReadCommands } from "./log-read-commands.ts";
+import type { Session } from "./session.ts";
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** Says that a setting is to be set no more. */
+const notSet = "none";
+
+/** Adds the commands to the program. */
+export function addLogCommands(program: Command, session: Session): void {
+  const log = program.command("log").description("create, append to, read and follow event logs");
+  addCreate(log, session);
+  addList(log, session);
+  addDescribe(log, session);
+  addSettings(log, session);
+  addDelete(log, session);
+  addAppendCommands(log, session, findLogId);
+  addReadCommands(log, session, findLogId);
+}
+
+/**
+ * The id of a log that was given by its id or its name.
+ *
+ * @throws QuoinError NOT_FOUND / LOG_NOT_FOUND when there is none of that name.
+ */
+async function findLogId(client: Client, text: string): Promise<string> {
+  if (uuidPattern.test(text)) return text;
+  const found = await client.logs.find(text);
+  if (found !== undefined) return found.logId;
+  const message = `there is no event log named ${JSON.stringify(text)}`;
+  throw new QuoinError({ code: "NOT_FOUND", reason: "LOG_NOT_FOUND", message });
+}
+
+type Setting = number | typeof notSet;
+
+interface SettingOptions {
+  readonly duplicateWindow?: Setting;
+  readonly maxAge?: Setting;
+  readonly maxBytes?: Setting;
+}
+
+function addCreate(log: Command, session: Session): void {
+  const command = log
+    .command("create <NAME>")
+    .description("create an event log, and print its id")
+    .option("--namespace <NAMESPACE>", "whoever may not touch it does not see the log (default: everybody sees it)");
+  for (const option of settingOptions()) command.addOption(option);
+  command.action(async (name: string, options: SettingOptions & { readonly namespace?: string }) => {
+    const { namespace } = options;
+    print(
+      session,
+      await session.withClient((client) => client.logs.create(name, { namespace, settings: settingsOf(options) })),
+    );
+  });
+}
+
+function addList(log: Command, session: Session): void {
+  log
+    .command("list")
+    .description("list event logs by name")
+    .addOption(new Option("--limit <N>", "stop after this many").argParser(parsePositiveCount))
+    .action(async ({ limit = Number.POSITIVE_INFINITY }: { readonly limit?: number }) => {
+      const logs = await session.withClient(async (client) => {
+        const found: LogInfo[] = [];
+        for await (const page of client.logs.pages()) {
+          found.push(...page);
+          if (found.length >= limit) break;
+        }
+        return found.slice(0, limit);
+      });
+      session.print({ document: { logs: logs.map(logDocument) }, shown: logTable(logs) });
+    });
+}
+
+function addDescribe(log: Command, session: Session): void {
+  log
+    .command("describe <LOG>")
+    .description("show an event log, given by its name or its id")
+    .action(async (text: string) => {
+      print(session, await session.withClient(async (client) => client.logs.describe(await findLogId(client, text))));
+    });
+}
+
+function addSettings(log: Command, session: Session): void {
+  const command = log.command("settings <LOG>").description("change settings of an event log (needs admin)");
+  for (const option of settingOptions()) command.addOption(option);
+  command.action(async (text: string, options: SettingOptions) => {
+    print(
+      session,
+      await session.withClient(async (client) =>
+        client.logs.updateSettings(await findLogId(client, text), settingsOf(options)),
+      ),
+    );
+  });
+}
+
+function addDelete(log: Command, session: Session): void {
+  log
+    .command("delete <LOG>")
+    .description("delete an event log and its events, at once and for ever (needs admin)")
+    .action(async (text: string) => {
+      const logId = await session.withClient(async (client) => {
+        const id = await findLogId(client, text);
+        await client.logs.delete(id);
+        return id;
+      });
+      session.print({ document: { log_id: logId, deleted: true }, shown: { columns: ["DELETED"], rows: [[logId]] } });
+    });
+}
+
+function settingOptions(): readonly Option[] {
+  const orNone =
+    (parse: (text: string) => number) =>
+    (text: string): Setting =>
+      text === notSet ? notSet : parse(text);
+  return [
+    new Option(
+      "--duplicate-window <DURATION>",
+      "how long keys are remembered, 0 = not at all, none = as the cluster says",
+    ).argParser(orNone((text) => (text === "0" ? parseCount(text) : parseDurationSeconds(text)))),
+    new Option("--max-age <DURATION>", "remove events that are older; none = never").argParser(
+      orNone(parseDurationSeconds),
+    ),
+    new Option("--max-bytes <SIZE>", "remove the oldest events beyond this size; none = never").argParser(
+      orNone(parseSize),
+    ),
+  ];
+}
+
+function settingsOf({ duplicateWindow, maxAge, maxBytes }: SettingOptions): LogSettings {
+  const given = (setting: Setting | undefined) => (setting === notSet ? null : setting);
+  return {
+    duplicateWindowSeconds: given(duplicateWindow),
+    retentionMaxAgeSeconds: given(maxAge),
+    retentionMaxBytes: given(maxBytes),
+  };
+}
+
+function print(session: Session, log: LogInfo): void {
+  session.print({ document: logDocument(log), shown: logTable([log]) });
+}
+
+function logDocument({ settings, ...log }: LogInfo): object {
+  return {
+    log_id: log.logId,
+    name: log.name,
+    namespace: log.namespace ?? null,
+    first_sequence: log.firstSequence,
+    last_sequence: log.lastSequence,
+    event_count: log.eventCount,
+    size_bytes: log.sizeBytes,
+    created_at_ms: log.createdAtMs,
+    created_by: log.createdBy,
+    settings: {
+      duplicate_window_seconds: settings.duplicateWindowSeconds,
+      retention_max_age_seconds: settings.retentionMaxAgeSeconds,
+      retention_max_bytes: settings.retentionMaxBytes,
+    },
+  };
+}
+
+function logTable(logs: readonly LogInfo[]) {
+  return {
+    columns: ["LOG", "NAME", "NAMESPACE", "EVENTS", "LAST", "SIZE"],
+    rows: logs.map(({ logId, name, namespace, eventCount, lastSequence, sizeBytes }) => [
+      logId,
+      escapeControls(name),
+      namespace ?? "",
+      String(eventCount),
+      String(lastSequence),
+      formatSize(sizeBytes),
+    ]),
+  };
+}

@@ -1,0 +1,102 @@
+/** `quoinctl log read` and `log tail` */
+
+import { once } from "node:events";
+import { type Command, Option } from "commander";
+import { stringify } from "yaml";
+import type { Client, LogEvent } from "../index.ts";
+import { parsePositiveCount } from "./count.ts";
+import { displayValue, escapeControls } from "./displayed-text.ts";
+import { parseWaitMs } from "./duration.ts";
+import { valueDocument } from "./key-document.ts";
+import type { OutputFormat } from "./output.ts";
+import type { Session } from "./session.ts";
+
+/** The id of a log that was given by its id or its name. */
+type FindLogId = (client: Client, text: string) => Promise<string>;
+
+/** Characters of a payload that a line shows. */
+const shownCharacters = 60;
+const msPerSecond = 1_000;
+
+/** Adds the commands to `quoinctl log`. */
+export function addReadCommands(log: Command, session: Session, findLogId: FindLogId): void {
+  addRead(log, session, findLogId);
+  addTail(log, session, findLogId);
+}
+
+function addRead(log: Command, session: Session, findLogId: FindLogId): void {
+  log
+    .command("read <LOG>")
+    .description("print a page of events")
+    .addOption(fromOption("(default: 1)"))
+    .addOption(new Option("--limit <N>", "events at most, up to 1,000 (default: 100)").argParser(parsePositiveCount))
+    .addOption(new Option("--wait <DURATION>", "wait so long if there are none, up to 60s").argParser(parseWaitMs))
+    .action(
+      async (
+        text: string,
+        {
+          from: fromSequence,
+          limit,
+          wait,
+        }: { readonly from?: number; readonly limit?: number; readonly wait?: number },
+      ) => {
+        const waitSeconds = wait === undefined ? undefined : Math.ceil(wait / msPerSecond);
+        const { timeoutMs } = session;
+        const { events, lastSequence } = await session.withClient(async (client) =>
+          client.logs.read(await findLogId(client, text), { fromSequence, limit, waitSeconds, timeoutMs }),
+        );
+        session.print({
+          document: { events: events.map(eventDocument), last_sequence: lastSequence },
+          shown: { columns: ["SEQUENCE", "TIME", "KEY", "PAYLOAD"], rows: events.map(cellsOf) },
+        });
+      },
+    );
+}
+
+function addTail(log: Command, session: Session, findLogId: FindLogId): void {
+  log
+    .command("tail <LOG>")
+    .description("print events as they come, one a line, until it is interrupted")
+    .addOption(fromOption("(default: the next one)"))
+    .addOption(new Option("--limit <N>", "stop after this many").argParser(parsePositiveCount))
+    .action(
+      async (
+        text: string,
+        { from, limit = Number.POSITIVE_INFINITY }: { readonly from?: number; readonly limit?: number },
+      ) => {
+        const { stdout } = session.terminal;
+        await session.withClient(async (client) => {
+          const logId = await findLogId(client, text);
+          const fromSequence = from ?? (await client.logs.describe(logId)).lastSequence + 1;
+          session.note(`following from sequence ${fromSequence} on`);
+          let printed = 0;
+          for await (const event of client.logs.tail(logId, { fromSequence })) {
+            // Whoever reads slowly is waited for, and so is the member then.
+            if (!stdout.write(textOf(event, session.outputFormat))) await once(stdout, "drain");
+            printed += 1;
+            if (printed === limit) return;
+          }
+        });
+      },
+    );
+}
+
+function fromOption(fallback: string): Option {
+  return new Option("--from <N>", `the first sequence ${fallback}`).argParser(parsePositiveCount);
+}
+
+/** JSON is one line for each event, YAML one document. */
+function textOf(event: LogEvent, output: OutputFormat): string {
+  if (output === "json") return `${JSON.stringify(eventDocument(event))}\n`;
+  if (output === "yaml") return `---\n${stringify(eventDocument(event))}`;
+  return `${cellsOf(event).join("  ").trimEnd()}\n`;
+}
+
+function cellsOf({ sequence, timestampMs, key, payload }: LogEvent): readonly string[] {
+  const time = new Date(timestampMs).toISOString();
+  return [String(sequence), time, escapeControls(key ?? ""), displayValue(payload, shownCharacters)];
+}
+
+function eventDocument({ sequence, timestampMs, key, payload }: LogEvent): object {
+  return { sequence, timestamp_ms: timestampMs, key: key ?? null, ...valueDocument(payload) };
+}

@@ -1,0 +1,51 @@
+/** `quoinctl login`: an access token for an e-mail address and a password. */
+
+import { chmod, writeFile } from "node:fs/promises";
+import type { Command } from "commander";
+import { askPassword, readPasswordFile } from "./password.ts";
+import type { Session } from "./session.ts";
+import { UsageError } from "./usage-error.ts";
+
+interface LoginOptions {
+  readonly passwordFile?: string;
+  readonly save?: string;
+}
+
+const privateMode = 0o600;
+
+/** Adds the command to the program. */
+export function addLoginCommand(program: Command, session: Session): void {
+  program
+    .command("login <EMAIL>")
+    .description("print an access token for a user; the password is asked for")
+    .option("--password-file <FILE>", "file with the password")
+    .option(
+      "--save <FILE>",
+      "write the token into a file for --token-file, which only you can read, and do not print it",
+    )
+    .action(async (email: string, { passwordFile, save }: LoginOptions) => {
+      const client = await session.httpClientWithoutToken();
+      const password =
+        passwordFile === undefined ? await askPassword(session.terminal) : await readPasswordFile(passwordFile);
+      const answer = await client.ask("POST", "/auth/login", { email, password });
+      if (save === undefined) {
+        session.print({ document: answer, shown: Buffer.from(`${answer.access_token}\n`) });
+      } else {
+        const { access_token: token, ...rest } = answer;
+        await saveToken(save, String(token));
+        session.print({ document: rest, shown: Buffer.from(`logged in; the token is in ${save}\n`) });
+      }
+    });
+}
+
+/** @throws UsageError when the file cannot be written. */
+async function saveToken(file: string, token: string): Promise<void> {
+  try {
+    await writeFile(file, "", { mode: privateMode });
+    // One that was there before keeps its mode.
+    await chmod(file, privateMode);
+    await writeFile(file, `${token}\n`);
+  } catch (error) {
+    throw new UsageError(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

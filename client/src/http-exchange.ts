@@ -1,0 +1,90 @@
+/**
+ * One HTTP request to one member. It uses Node's own HTTP client, because `fetch` cannot be told which authorities to
+ * trust. Redirects are not followed: a token is sent to no address but the given ones.
+ */
+
+import { type IncomingMessage, Agent as PlainAgent, request as requestHttp } from "node:http";
+import { request as requestHttps, Agent as TlsAgent } from "node:https";
+import type { HttpAnswer } from "./http-failure.ts";
+import { QuoinError } from "./quoin-error.ts";
+import { type TlsOptions, toNodeTls } from "./tls.ts";
+
+/** What is sent. */
+export interface HttpRequest {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Path and query, percent-encoded. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | undefined;
+}
+
+/** More than any answer has: a page of 1 MiB of events, as text. It bounds what a wrong address makes this side read. */
+const maxAnswerBytes = 8 * 1_024 * 1_024;
+
+/** Keeps connections to members, and sends requests over them. */
+export class HttpExchange {
+  readonly #tls: TlsOptions;
+  readonly #plain = new PlainAgent({ keepAlive: true });
+  readonly #encrypted: TlsAgent;
+
+  constructor(tls: TlsOptions | undefined) {
+    this.#tls = tls ?? {};
+    this.#encrypted = new TlsAgent({ keepAlive: true });
+  }
+
+  /**
+   * The answer, whatever its status is.
+   *
+   * @throws QuoinError UNAVAILABLE without one; not executed if the request was certainly not sent.
+   */
+  async answer(origin: string, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    const response = await this.open(origin, request, signal);
+    try {
+      return await wholeAnswer(response);
+    } catch (error) {
+      throw failed(origin, error, true);
+    }
+  }
+
+  /** The answer, of which the body is still to come, until the signal aborts. */
+  open(origin: string, { method, path, headers, body }: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const url = new URL(path, origin);
+    const options = { method, headers, signal };
+    return new Promise((resolve, reject) => {
+      const request =
+        url.protocol === "https:"
+          ? requestHttps(url, { ...options, ...toNodeTls(this.#tls), agent: this.#encrypted })
+          : requestHttp(url, { ...options, agent: this.#plain });
+      let isConnected = false;
+      request.once("socket", (socket) => {
+        if (socket.connecting) socket.once("connect", () => (isConnected = true));
+        else isConnected = true;
+      });
+      request.once("response", resolve);
+      request.on("error", (error) => reject(failed(origin, error, isConnected)));
+      request.end(body);
+    });
+  }
+
+  close(): void {
+    this.#plain.destroy();
+    this.#encrypted.destroy();
+  }
+}
+
+async function wholeAnswer(response: IncomingMessage): Promise<HttpAnswer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxAnswerBytes) throw new Error("the answer is too large");
+    chunks.push(chunk);
+  }
+  return { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) };
+}
+
+function failed(origin: string, thrown: unknown, wasSent: boolean): QuoinError {
+  const message = `no answer from ${origin}: ${thrown instanceof Error ? thrown.message : String(thrown)}`;
+  const outcome = wasSent ? "unknown" : "not-executed";
+  return new QuoinError({ code: "UNAVAILABLE", outcome, message, cause: thrown });
+}

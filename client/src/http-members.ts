@@ -1,0 +1,203 @@
+/**
+ * Requests to the HTTP interface of a cluster: up to four attempts within one deadline, at one member after the other.
+ *
+ * What certainly was not executed is sent again: to the next member, or after the time that a limit asks for. What may
+ * have been executed is sent again only where that does no harm, because it only reads or carries an idempotency key.
+ * A token that is refused is replaced once.
+ */
+
+import type { IncomingMessage } from "node:http";
+import { backoffMs, maxAttempts } from "./backoff.ts";
+import { HttpExchange, type HttpRequest } from "./http-exchange.ts";
+import { failureOf, type HttpAnswer } from "./http-failure.ts";
+import { assertTimeout, type CallOptions } from "./operation.ts";
+import { type Outcome, QuoinError } from "./quoin-error.ts";
+import { badField } from "./request-field.ts";
+import type { Runtime } from "./runtime.ts";
+import type { TlsOptions } from "./tls.ts";
+import type { TokenSource } from "./token-source.ts";
+
+/** What requests of one client share. */
+export interface HttpContext {
+  /** URLs such as `http://127.0.0.1:7401`, at least one. */
+  readonly endpoints: readonly string[];
+  readonly tls: TlsOptions | undefined;
+  readonly tokens: TokenSource;
+  readonly runtime: Runtime;
+  /** Deadline of requests that set none, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Options of every request. */
+export type HttpCallOptions = Omit<CallOptions, "requestId">;
+
+/** What is sent, and whether it may be sent again when nobody knows whether it was executed. */
+export interface MemberRequest extends HttpRequest {
+  readonly isRepeatable: boolean;
+}
+
+const statusOk = 200;
+const firstStatusOfFailure = 300;
+
+/** The members of a cluster, by HTTP. */
+export class HttpMembers {
+  readonly runtime: Runtime;
+  readonly #context: HttpContext;
+  readonly #exchange: HttpExchange;
+  readonly #closing = new AbortController();
+  #current: number;
+
+  /** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for endpoints that are none. */
+  constructor(context: HttpContext) {
+    for (const endpoint of context.endpoints) {
+      const protocol = URL.parse(endpoint)?.protocol;
+      if (protocol !== "http:" && protocol !== "https:") {
+        throw badField("httpEndpoints", "must be URLs that begin with http:// or https://");
+      }
+    }
+    if (context.endpoints.length === 0) throw badField("httpEndpoints", "must name at least one URL");
+    this.#context = context;
+    this.runtime = context.runtime;
+    this.#exchange = new HttpExchange(context.tls);
+    this.#current = Math.floor(context.runtime.random() * context.endpoints.length);
+  }
+
+  /** Aborts when the client is closed. */
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /**
+   * Sends a request until it is decided.
+   *
+   * @throws QuoinError with the outcome over all attempts.
+   */
+  async request(request: MemberRequest, options: HttpCallOptions = {}): Promise<HttpAnswer> {
+    const { timeoutMs = this.#context.timeoutMs, signal } = options;
+    assertTimeout(timeoutMs);
+    const deadlineMs = this.runtime.monotonicMs() + timeoutMs;
+    let outcome: Outcome = "not-executed";
+    let refused = "";
+    for (let attempt = 1; ; attempt += 1) {
+      const endpoint = this.#endpoint();
+      let token = "";
+      try {
+        token = await this.#context.tokens.token();
+        return await this.#attempt(endpoint, token, request, deadlineMs, signal);
+      } catch (thrown) {
+        const failure = QuoinError.from(thrown);
+        if (failure.outcome === "unknown") outcome = "unknown";
+        const error = failure.with({ outcome: isDecided(failure) ? failure.outcome : outcome });
+        if (attempt >= maxAttempts || signal?.aborted === true || this.closing.aborted) throw error;
+        if (error.code === "UNAUTHENTICATED" && refused === "" && token !== "") {
+          refused = token;
+          if ((await this.#context.tokens.refresh(token)) === undefined) throw error;
+          continue;
+        }
+        if (!isPassing(failure) || (failure.outcome === "unknown" && !request.isRepeatable)) throw error;
+        await this.#pause(attempt, endpoint, error, deadlineMs, signal);
+      }
+    }
+  }
+
+  /**
+   * Opens a stream at the member in use, once.
+   *
+   * @throws QuoinError when it is refused, or the member does not answer within the deadline of requests.
+   */
+  async stream(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<IncomingMessage> {
+    const endpoint = this.#endpoint();
+    const token = await this.#context.tokens.token();
+    const opening = new AbortController();
+    const stopTimer = this.runtime.after(this.#context.timeoutMs, () => opening.abort());
+    try {
+      const request = { method: "GET", path, headers: { ...headers, authorization: `Bearer ${token}` } } as const;
+      const response = await this.#exchange.open(endpoint, request, AbortSignal.any([signal, opening.signal]));
+      if (response.statusCode === statusOk) return response;
+      const chunks = await Array.fromAsync(response as AsyncIterable<Buffer>);
+      throw failureOf(
+        { status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(chunks) },
+        endpoint,
+      );
+    } catch (thrown) {
+      const error = QuoinError.from(thrown);
+      if (error.code === "UNAUTHENTICATED") await this.#context.tokens.refresh(token);
+      throw error;
+    } finally {
+      stopTimer();
+    }
+  }
+
+  /** Goes to the next member. */
+  leaveMember(): void {
+    this.#current = (this.#current + 1) % this.#context.endpoints.length;
+  }
+
+  close(): void {
+    this.#closing.abort();
+    this.#exchange.close();
+  }
+
+  async #attempt(
+    endpoint: string,
+    token: string,
+    { isRepeatable: _, headers, ...request }: MemberRequest,
+    deadlineMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<HttpAnswer> {
+    const remainingMs = deadlineMs - this.runtime.monotonicMs();
+    if (remainingMs <= 0) throw tooLate("not-executed");
+    const timeout = AbortSignal.timeout(Math.ceil(remainingMs));
+    const ending = AbortSignal.any([timeout, this.closing, ...(signal === undefined ? [] : [signal])]);
+    try {
+      const sent = { ...request, headers: { ...headers, authorization: `Bearer ${token}` } };
+      const answer = await this.#exchange.answer(endpoint, sent, ending);
+      if (answer.status < firstStatusOfFailure) return answer;
+      throw failureOf(answer, endpoint);
+    } catch (thrown) {
+      const error = QuoinError.from(thrown);
+      if (timeout.aborted && error.code === "UNAVAILABLE") throw tooLate(error.outcome);
+      if (!ending.aborted || error.code !== "UNAVAILABLE") throw error;
+      throw error.with({ code: "CANCELLED", message: "the operation was cancelled", cause: ending.reason });
+    }
+  }
+
+  async #pause(
+    attempt: number,
+    endpoint: string,
+    error: QuoinError,
+    deadlineMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    if (this.#endpoint() === endpoint) this.leaveMember();
+    const asked = error.code === "RESOURCE_EXHAUSTED" ? (error.retryDelayMs ?? 0) : 0;
+    const pauseMs = Math.max(asked, backoffMs(attempt, this.runtime.random()));
+    if (this.runtime.monotonicMs() + pauseMs >= deadlineMs) throw error;
+    try {
+      await this.runtime.sleep(pauseMs, signal);
+    } catch (thrown) {
+      if (signal?.aborted !== true) throw thrown;
+      throw error.with({ code: "CANCELLED", message: "the operation was cancelled", cause: signal.reason });
+    }
+  }
+
+  #endpoint(): string {
+    // The index is kept within the list, of which the constructor requires one at least.
+    return this.#context.endpoints[this.#current]!;
+  }
+}
+
+/** Whether another attempt may have another answer. */
+function isPassing({ code, reason }: QuoinError): boolean {
+  return code === "UNAVAILABLE" || reason === "RATE_LIMITED" || reason === "TIMEOUT";
+}
+
+/** Whether it was decided where the request is executed, so that it tells of earlier attempts too. */
+function isDecided({ code }: QuoinError): boolean {
+  return code === "FAILED_PRECONDITION" || code === "ABORTED" || code === "ALREADY_EXISTS" || code === "NOT_FOUND";
+}
+
+function tooLate(outcome: Outcome): QuoinError {
+  const message = "the request was not answered in time";
+  return new QuoinError({ code: "DEADLINE_EXCEEDED", reason: "DEADLINE", outcome, message });
+}

@@ -1,0 +1,144 @@
+/** Event logs and their events: as the wire has them, and as the SDK does. */
+
+import type { HttpAnswer } from "./http-failure.ts";
+import { QuoinError } from "./quoin-error.ts";
+
+/** An event log. */
+export interface LogInfo {
+  readonly logId: string;
+  readonly name: string;
+  /** Who may not touch it does not see the log; undefined = everybody sees it. */
+  readonly namespace: string | undefined;
+  /** Of the oldest event that is kept, or of the next one if there is none. */
+  readonly firstSequence: number;
+  /** 0 = nothing was ever appended. */
+  readonly lastSequence: number;
+  readonly eventCount: number;
+  readonly sizeBytes: number;
+  /** Unix time. */
+  readonly createdAtMs: number;
+  /** Id of a user. */
+  readonly createdBy: string;
+  readonly settings: LogSettings;
+}
+
+/** Settings of a log. In requests undefined is left as it is, and null is set no more. */
+export interface LogSettings {
+  /** For how long keys of events are remembered, in seconds; 0 = not at all; null = as the cluster says. */
+  readonly duplicateWindowSeconds?: number | null | undefined;
+  /** Events that are older are removed, in seconds; null = none are. */
+  readonly retentionMaxAgeSeconds?: number | null | undefined;
+  /** The oldest events beyond so many bytes are removed; null = none are. */
+  readonly retentionMaxBytes?: number | null | undefined;
+}
+
+/** An event. */
+export interface LogEvent {
+  readonly sequence: number;
+  /** Unix time. */
+  readonly timestampMs: number;
+  readonly payload: Uint8Array;
+  /** Undefined = it has none. */
+  readonly key: string | undefined;
+}
+
+/** Events that follow each other. */
+export interface EventPage {
+  readonly events: readonly LogEvent[];
+  /** Of the log. */
+  readonly lastSequence: number;
+}
+
+const settingNames = [
+  ["duplicateWindowSeconds", "queue.duplicate_window_secs"],
+  ["retentionMaxAgeSeconds", "retention.max_age_secs"],
+  ["retentionMaxBytes", "retention.max_bytes"],
+] as const;
+
+interface WireLog {
+  readonly log_id: string;
+  readonly name: string;
+  readonly namespace: string | null;
+  readonly first_sequence: number;
+  readonly last_sequence: number;
+  readonly event_count: number;
+  readonly size_bytes: number;
+  readonly created_at: string;
+  readonly created_by: string;
+  readonly settings: Readonly<Record<string, number | null>>;
+}
+
+interface WireEvent {
+  readonly sequence: number;
+  readonly timestamp: string;
+  readonly payload: string;
+  readonly idempotency_key: string | null;
+}
+
+/** A page of logs, on the wire. */
+export interface WireLogs {
+  readonly logs: readonly WireLog[];
+  readonly next_cursor: string | null;
+}
+
+/** A page of events, on the wire. */
+export interface WireEvents {
+  readonly events: readonly WireEvent[];
+  readonly last_sequence: number;
+}
+
+/** The JSON of an answer. The caller knows its form, because it knows what it has asked for. */
+export function jsonOf<Message>({ body }: HttpAnswer): Message {
+  return parseJson(body.toString("utf8"));
+}
+
+function parseJson<Message>(text: string): Message {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new QuoinError({ code: "INTERNAL", message: "the answer is no JSON", cause });
+  }
+}
+
+/** A log, as the SDK has it. */
+export function logOf(log: WireLog): LogInfo {
+  return {
+    logId: log.log_id,
+    name: log.name,
+    namespace: log.namespace ?? undefined,
+    firstSequence: log.first_sequence,
+    lastSequence: log.last_sequence,
+    eventCount: log.event_count,
+    sizeBytes: log.size_bytes,
+    createdAtMs: Date.parse(log.created_at),
+    createdBy: log.created_by,
+    settings: Object.fromEntries(settingNames.map(([name, wireName]) => [name, log.settings[wireName] ?? null])),
+  };
+}
+
+/** Settings, as the wire has them. */
+export function wireSettings(settings: LogSettings): Record<string, number | null> {
+  const entries = settingNames.map(([name, wireName]) => [wireName, settings[name]] as const);
+  return Object.fromEntries(
+    entries.filter((entry): entry is [(typeof entry)[0], number | null] => entry[1] !== undefined),
+  );
+}
+
+/** A page of events, as the SDK has it. */
+export function pageOf({ events, last_sequence: lastSequence }: WireEvents): EventPage {
+  return { events: events.map(eventOf), lastSequence };
+}
+
+/** An event as a stream tells it. */
+export function eventOfText(text: string): LogEvent {
+  return eventOf(parseJson(text));
+}
+
+function eventOf({ sequence, timestamp, payload, idempotency_key: key }: WireEvent): LogEvent {
+  return {
+    sequence,
+    timestampMs: Date.parse(timestamp),
+    payload: new Uint8Array(Buffer.from(payload, "base64")),
+    key: key ?? undefined,
+  };
+}

@@ -1,0 +1,328 @@
+/**
+ * Event logs: appending, once for each key, reading, and following. They are served over HTTP, by every member.
+ *
+ * An append has an idempotency key of its own unless it is given one, so that it can be sent again, to another member, when
+ * nobody knows what became of it: the log remembers the key for as long as its window says, and stores the event once.
+ */
+
+import { randomUUID } from "node:crypto";
+import { backoffMs } from "./backoff.ts";
+import { EndableIterator } from "./endable-iterator.ts";
+import type { Guard } from "./guard.ts";
+import type { HttpAnswer } from "./http-failure.ts";
+import type { HttpCallOptions, HttpMembers } from "./http-members.ts";
+import { joinPayloads, percentEncoded } from "./log-batch.ts";
+import {
+  type EventPage,
+  eventOfText,
+  jsonOf,
+  type LogEvent,
+  type LogInfo,
+  type LogSettings,
+  logOf,
+  pageOf,
+  type WireEvents,
+  type WireLogs,
+  wireSettings,
+} from "./log-messages.ts";
+import { QuoinError } from "./quoin-error.ts";
+import { badField, bytesField, int64Field, textField } from "./request-field.ts";
+import { type SentEvent, sentEvents } from "./sent-events.ts";
+
+/** Options of create. */
+export interface CreateLogOptions extends HttpCallOptions {
+  /** Who may not touch it does not see the log. Undefined = everybody sees it. */
+  readonly namespace?: string | undefined;
+  readonly settings?: LogSettings | undefined;
+}
+
+/** Options of pages. */
+export interface ListLogsOptions extends HttpCallOptions {
+  /** Logs of a page, at most 1,000. Default 100. */
+  readonly pageSize?: number | undefined;
+}
+
+/** A hold of a lock without which nothing is appended, and the namespace of the lock: `{ namespace, ...hold.guard }`. */
+export interface LogGuard extends Guard {
+  readonly namespace: string;
+}
+
+/** Options of appends. */
+export interface AppendOptions extends HttpCallOptions {
+  /**
+   * Idempotency key: while the log remembers it, an append with the same key stores nothing and is answered as the first one.
+   * 1 to 255 visible ASCII characters, for a batch 240. Random by default.
+   */
+  readonly key?: string | undefined;
+  /** The last sequence that the log must have, else FAILED_PRECONDITION / SEQUENCE_CONFLICT; 0 = none was appended. */
+  readonly expectedSequence?: number | undefined;
+  /** The hold that must be live, else ABORTED / FENCED. */
+  readonly guard?: LogGuard | undefined;
+}
+
+/** What an append is answered. */
+export interface AppendResult {
+  readonly sequence: number;
+  /** Whether it was stored before, perhaps by an earlier attempt. */
+  readonly replayed: boolean;
+}
+
+/** What the append of a batch is answered. */
+export interface AppendBatchResult {
+  /** In the order of the payloads. */
+  readonly sequences: readonly number[];
+  /** The greatest of them. */
+  readonly lastSequence: number;
+  /** Whether all were stored before, perhaps by an earlier attempt. */
+  readonly replayed: boolean;
+}
+
+/** Options of read. */
+export interface ReadEventsOptions extends HttpCallOptions {
+  /** The first sequence that is wanted. Default 1. */
+  readonly fromSequence?: number | undefined;
+  /** Events at most, up to 1,000. Default 100. */
+  readonly limit?: number | undefined;
+  /** Seconds to wait for events if there are none, up to 60; they count beside `timeoutMs`. Default 0. */
+  readonly waitSeconds?: number | undefined;
+}
+
+/** Options of tail. */
+export interface TailOptions {
+  /** The first sequence that is wanted. Default 1. */
+  readonly fromSequence?: number | undefined;
+  /** Makes it fail with CANCELLED. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Members send something every ten seconds; one that is silent for so long, in milliseconds, is left. */
+const silenceMs = 30_000;
+const defaultTimeoutMs = 5_000;
+const msPerSecond = 1_000;
+/** Attempts to open a tail that are counted for the pause between them. */
+const pausedAttemptsMax = 10;
+
+/** Event logs. */
+export class LogClient {
+  readonly #members: HttpMembers;
+
+  constructor(members: HttpMembers) {
+    this.#members = members;
+  }
+
+  /**
+   * Creates a log.
+   *
+   * @throws QuoinError ALREADY_EXISTS / ALREADY_EXISTS when a live log has the name.
+   */
+  async create(name: string, { namespace, settings = {}, ...options }: CreateLogOptions = {}): Promise<LogInfo> {
+    const body = { name: textField("name", name), namespace, settings: wireSettings(settings) };
+    return logOf(jsonOf(await this.#json("POST", "/logs", body, options)));
+  }
+
+  /** @throws QuoinError NOT_FOUND / LOG_NOT_FOUND, also for a log that one may not see. */
+  async describe(logId: string, options: HttpCallOptions = {}): Promise<LogInfo> {
+    return logOf(jsonOf(await this.#get(pathOf(logId), options)));
+  }
+
+  /** The live log of this name; undefined = there is none that one may see. */
+  async find(name: string, options: HttpCallOptions = {}): Promise<LogInfo | undefined> {
+    const path = `/logs?name=${encodeURIComponent(textField("name", name))}`;
+    const [log] = jsonOf<WireLogs>(await this.#get(path, options)).logs;
+    return log === undefined ? undefined : logOf(log);
+  }
+
+  /** All logs that one may see, by name, page by page. */
+  async *pages({
+    pageSize = 100,
+    ...options
+  }: ListLogsOptions = {}): AsyncGenerator<readonly LogInfo[], void, undefined> {
+    let cursor = "";
+    do {
+      const path = `/logs?limit=${pageSize}&cursor=${encodeURIComponent(cursor)}`;
+      const page = jsonOf<WireLogs>(await this.#get(path, options));
+      yield page.logs.map(logOf);
+      cursor = page.next_cursor ?? "";
+    } while (cursor !== "");
+  }
+
+  /** Changes the settings that are given; needs the role of an administrator. */
+  async updateSettings(logId: string, settings: LogSettings, options: HttpCallOptions = {}): Promise<LogInfo> {
+    return logOf(jsonOf(await this.#json("PATCH", pathOf(logId), { settings: wireSettings(settings) }, options)));
+  }
+
+  /** Deletes a log and its events, at once and for ever; needs the role of an administrator. */
+  async delete(logId: string, options: HttpCallOptions = {}): Promise<void> {
+    await this.#members.request({ method: "DELETE", path: pathOf(logId), headers: {}, isRepeatable: false }, options);
+  }
+
+  /** Appends an event, of at most 1 MiB. Text is stored as UTF-8. */
+  async append(logId: string, payload: string | Uint8Array, options: AppendOptions = {}): Promise<AppendResult> {
+    const body = bytesField("payload", payload);
+    const answer = await this.#append(`${pathOf(logId)}/append`, body, options);
+    const { sequence } = jsonOf<{ readonly sequence: number }>(answer);
+    return { sequence, replayed: isReplayed(answer) };
+  }
+
+  /** Appends events, all or none of them: at most 10,000, of at most 10 MiB together. */
+  async appendBatch(
+    logId: string,
+    payloads: readonly (string | Uint8Array)[],
+    options: AppendOptions = {},
+  ): Promise<AppendBatchResult> {
+    if (payloads.length === 0) throw badField("payloads", "must hold at least one event");
+    const { body, delimiter } = joinPayloads(payloads.map((payload) => bytesField("payloads", payload)));
+    const path = `${pathOf(logId)}/append_batch?delimiter=${percentEncoded(delimiter)}`;
+    const answer = await this.#append(path, body, options);
+    const { sequences, last_sequence: lastSequence } = jsonOf<{
+      readonly sequences: readonly number[];
+      readonly last_sequence: number;
+    }>(answer);
+    return { sequences, lastSequence, replayed: isReplayed(answer) };
+  }
+
+  /** Reads a page of events, of at most 1 MiB. */
+  async read(
+    logId: string,
+    { fromSequence = 1, limit = 100, waitSeconds = 0, ...options }: ReadEventsOptions = {},
+  ): Promise<EventPage> {
+    const from = int64Field("fromSequence", fromSequence);
+    const path = `${pathOf(logId)}/events?from_sequence=${from}&limit=${limit}&wait_secs=${waitSeconds}`;
+    const timeoutMs = (options.timeoutMs ?? defaultTimeoutMs) + waitSeconds * msPerSecond;
+    return pageOf(jsonOf<WireEvents>(await this.#get(path, waitSeconds === 0 ? options : { ...options, timeoutMs })));
+  }
+
+  /**
+   * Follows a log: its events from a sequence on, each once and in order, and those that come, until the loop ends. Goes on
+   * at another member, behind the last event, when a member is gone or silent. What retention removed is left out.
+   *
+   * It fails with the QuoinError of a refusal, such as NOT_FOUND when the log is deleted.
+   */
+  tail(logId: string, { fromSequence = 1, signal }: TailOptions = {}): EndableIterator<LogEvent> {
+    const ending = new AbortController();
+    int64Field("fromSequence", fromSequence);
+    return new EndableIterator(this.#follow(pathOf(logId), fromSequence - 1, ending.signal, signal), ending);
+  }
+
+  async *#follow(
+    path: string,
+    after: number,
+    ending: AbortSignal,
+    cancelling: AbortSignal | undefined,
+  ): AsyncGenerator<LogEvent, undefined, undefined> {
+    const members = this.#members;
+    const signals = [ending, members.closing, ...(cancelling === undefined ? [] : [cancelling])];
+    let last = after;
+    let failures = 0;
+    let wasRefused = false;
+    for (;;) {
+      const silence = new AbortController();
+      const stopped = AbortSignal.any([...signals, silence.signal]);
+      try {
+        const headers = { accept: "text/event-stream", "last-event-id": String(last) };
+        const response = await members.stream(`${path}/events`, headers, stopped);
+        response.setEncoding("utf8");
+        wasRefused = false;
+        for await (const sent of this.#heard(sentEvents(response as AsyncIterable<string>), silence)) {
+          failures = 0;
+          if (sent === undefined) continue;
+          const event = eventOfText(sent.data);
+          last = event.sequence;
+          yield event;
+        }
+      } catch (thrown) {
+        if (ending.aborted) return undefined;
+        if (members.closing.aborted || cancelling?.aborted === true) throw cancelled(cancelling ?? members.closing);
+        const isRefused = thrown instanceof QuoinError && thrown.code === "UNAUTHENTICATED";
+        if (isRefused ? wasRefused : !isPassing(thrown)) throw thrown;
+        wasRefused = isRefused;
+      }
+      failures = Math.min(failures + 1, pausedAttemptsMax);
+      members.leaveMember();
+      try {
+        await members.runtime.sleep(backoffMs(failures, members.runtime.random()), AbortSignal.any(signals));
+      } catch (thrown) {
+        if (ending.aborted) return undefined;
+        if (members.closing.aborted || cancelling?.aborted === true) throw cancelled(cancelling ?? members.closing);
+        throw thrown;
+      }
+    }
+  }
+
+  /** Aborts a stream that says nothing for too long. */
+  async *#heard(
+    events: AsyncIterable<SentEvent | undefined>,
+    silence: AbortController,
+  ): AsyncGenerator<SentEvent | undefined> {
+    const start = (): (() => void) => this.#members.runtime.after(silenceMs, () => silence.abort());
+    let stop = start();
+    try {
+      for await (const event of events) {
+        stop();
+        yield event;
+        stop = start();
+      }
+    } finally {
+      stop();
+      silence.abort();
+    }
+  }
+
+  #append(path: string, body: Uint8Array, options: AppendOptions): Promise<HttpAnswer> {
+    const { key = randomUUID(), expectedSequence, guard, ...callOptions } = options;
+    const headers = {
+      "content-type": "application/octet-stream",
+      "idempotency-key": keyField(key),
+      ...(expectedSequence !== undefined && {
+        "expected-sequence": String(int64Field("expectedSequence", expectedSequence)),
+      }),
+      ...(guard !== undefined && { "lock-guard": guardHeader(guard) }),
+    };
+    return this.#members.request({ method: "POST", path, headers, body, isRepeatable: true }, callOptions);
+  }
+
+  #get(path: string, options: HttpCallOptions): Promise<HttpAnswer> {
+    return this.#members.request({ method: "GET", path, headers: {}, isRepeatable: true }, options);
+  }
+
+  #json(method: "POST" | "PATCH", path: string, value: object, options: HttpCallOptions): Promise<HttpAnswer> {
+    const headers = { "content-type": "application/json" };
+    const body = Buffer.from(JSON.stringify(value));
+    // Settings are the same however often they are set; a log that is made twice exists already the second time.
+    return this.#members.request({ method, path, headers, body, isRepeatable: method === "PATCH" }, options);
+  }
+}
+
+function pathOf(logId: string): string {
+  return `/logs/${encodeURIComponent(textField("logId", logId))}`;
+}
+
+/** Checked here, because Node would quote it in its error. */
+function keyField(key: string): string {
+  if (!/^[\x21-\x7e]{1,255}$/.test(key)) throw badField("key", "must have 1 to 255 visible ASCII characters");
+  return key;
+}
+
+function guardHeader({ namespace, lockName, fencingToken, rw = false }: LogGuard): string {
+  const token = int64Field("guard.fencingToken", fencingToken);
+  const lock = encodeURIComponent(textField("guard.lockName", lockName));
+  return `${encodeURIComponent(namespace)}/${lock};token=${token}${rw ? ";rw" : ""}`;
+}
+
+function isReplayed({ headers }: HttpAnswer): boolean {
+  return headers["idempotent-replayed"] === "true";
+}
+
+/** Whether a stream that failed for another reason than its token is to be opened again. */
+function isPassing(thrown: unknown): boolean {
+  return !(thrown instanceof QuoinError) || thrown.code === "UNAVAILABLE" || thrown.reason === "RATE_LIMITED";
+}
+
+function cancelled(signal: AbortSignal): QuoinError {
+  return new QuoinError({
+    code: "CANCELLED",
+    outcome: "not-executed",
+    message: "the tail was cancelled",
+    cause: signal.reason,
+  });
+}

@@ -1,0 +1,29 @@
+/** Reading server-sent events (HTML Living Standard, section 9.2) from the chunks of an answer. */
+
+/** An event: its fields that are told here. */
+export interface SentEvent {
+  readonly id: string;
+  readonly data: string;
+}
+
+/** The events of a stream; undefined for a comment, which only says that the stream lives. */
+export async function* sentEvents(chunks: AsyncIterable<string>): AsyncGenerator<SentEvent | undefined> {
+  let pending = "";
+  for await (const chunk of chunks) {
+    pending += chunk;
+    const blocks = pending.split("\n\n");
+    pending = blocks.pop() ?? "";
+    for (const block of blocks) yield eventOf(block);
+  }
+}
+
+function eventOf(block: string): SentEvent | undefined {
+  const fields = new Map<string, string>();
+  for (const line of block.split("\n")) {
+    const colon = line.indexOf(":");
+    if (colon > 0) fields.set(line.slice(0, colon), line.slice(colon + 1).replace(/^ /, ""));
+  }
+  const id = fields.get("id");
+  const data = fields.get("data");
+  return id === undefined || data === undefined ? undefined : { id, data };
+}

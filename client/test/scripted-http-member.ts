@@ -1,0 +1,59 @@
+/** An HTTP server that answers by script and remembers what it was asked. */
+
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A request, whole. */
+export interface ReceivedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Buffer;
+}
+
+type HttpScript = (response: ServerResponse, request: ReceivedRequest, count: number) => void;
+
+/** A member that speaks HTTP by script. */
+export class ScriptedHttpMember {
+  readonly requests: ReceivedRequest[] = [];
+  readonly #script: HttpScript;
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+
+  private constructor(script: HttpScript) {
+    this.#script = script;
+  }
+
+  static async start(script: HttpScript): Promise<ScriptedHttpMember> {
+    const member = new ScriptedHttpMember(script);
+    await new Promise<void>((resolve) => member.#server.listen(0, "127.0.0.1", resolve));
+    return member;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Stops at once, and breaks all connections. */
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>));
+    const received = { method: request.method ?? "", path: request.url ?? "", headers: request.headers, body };
+    this.requests.push(received);
+    this.#script(response, received, this.requests.length);
+  }
+}
+
+/** Sends an answer of JSON. */
+export function answerJson(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(JSON.stringify(body));
+}

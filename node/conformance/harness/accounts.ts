@@ -1,0 +1,96 @@
+/** Users of a run: made with its token, verified with what was mailed to them, and deleted at its end. */
+
+import { expect } from "chai";
+import { answered, type HttpConnection } from "./http-connection.ts";
+import type { Mailbox } from "./mailbox.ts";
+import { NotApplicable } from "./table.ts";
+
+export type Role = "viewer" | "member" | "admin" | "owner";
+
+export interface TestUser {
+  readonly userId: string;
+  readonly email: string;
+  readonly password: string;
+  /** Of a login. */
+  readonly token: string;
+}
+
+/** A user as answers show one. */
+export interface UserBody {
+  readonly user_id: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly namespaces: readonly string[];
+  readonly status: string;
+  readonly created_at: string;
+}
+
+/** A new API key as its only answer shows it. */
+export interface KeyBody {
+  readonly api_key_id: string;
+  readonly name: string;
+  readonly key: string;
+  readonly created_at: string;
+  readonly expires_at: string | null;
+}
+
+const PASSWORD = "correct horse battery";
+
+export class Accounts {
+  readonly #prefix: string;
+  readonly #mailbox: Mailbox;
+  readonly #userIds = new Set<string>();
+  #count = 0;
+
+  /** @param prefix begins all addresses */
+  constructor(prefix: string, mailbox: Mailbox) {
+    this.#prefix = prefix;
+    this.#mailbox = mailbox;
+  }
+
+  /** An address that nobody has. */
+  newEmail(): string {
+    this.#count++;
+    return `${this.#prefix}-${this.#count}@example.com`;
+  }
+
+  /** Makes a user, whose address is not verified, with the connection's token. */
+  async make(connection: HttpConnection, fields: object = {}): Promise<UserBody> {
+    const user = { email: this.newEmail(), password: PASSWORD, role: "member", namespaces: ["*"], ...fields };
+    const body = answered(await connection.call("POST", "/users", { json: user }), 201);
+    this.#userIds.add(String(body.user_id));
+    return body as unknown as UserBody;
+  }
+
+  /** The token that was mailed to the address. Raises NotApplicable where mail cannot be read. */
+  mailedToken(email: string): Promise<string> {
+    if (!this.#mailbox.isThere) {
+      throw new NotApplicable("mail of the cluster cannot be read: say by --mail-log where its members write it");
+    }
+    return this.#mailbox.tokenFor(email);
+  }
+
+  /** A user who has verified the address and logged in. The connection's token makes the user. */
+  async logInNew(connection: HttpConnection, role: Role, namespaces: readonly string[]): Promise<TestUser> {
+    const { user_id: userId, email } = await this.make(connection, { password: null, role, namespaces });
+    const verification = { token: await this.mailedToken(email), password: PASSWORD };
+    expect(answered(await connection.call("POST", "/auth/verify", { json: verification }))).to.deep.equal({
+      verified: true,
+    });
+    const user = { userId, email, password: PASSWORD };
+    return { ...user, token: await this.logIn(connection, user) };
+  }
+
+  async logIn(connection: HttpConnection, user: Omit<TestUser, "token">): Promise<string> {
+    const { email, password } = user;
+    return String(answered(await connection.call("POST", "/auth/login", { json: { email, password } })).access_token);
+  }
+
+  /** Deletes all users. */
+  async removeAll(connection: HttpConnection): Promise<void> {
+    for (const userId of this.#userIds) {
+      // An entry may have deleted it already.
+      await connection.call("DELETE", `/users/${userId}`);
+    }
+  }
+}

@@ -1,0 +1,93 @@
+/** Event logs as the entries of the tables use them: a log of one's own, its events, what is told of it. */
+
+import { expect } from "chai";
+import { answered, type HttpAnswer, type HttpConnection, type HttpRequest } from "./http-connection.ts";
+import type { Place } from "./place.ts";
+
+type Headers = NonNullable<HttpRequest["headers"]>;
+type Body = NonNullable<HttpRequest["body"]>;
+
+/** An event as it is answered. */
+export interface EventBody {
+  readonly sequence: number;
+  readonly timestamp: string;
+  readonly payload: string;
+  readonly idempotency_key: string | null;
+}
+
+export interface EventsBody {
+  readonly events: readonly EventBody[];
+  readonly last_sequence: number;
+}
+
+/** A log of the entry's own: the answer that made it. It is gone when the entry has ended. */
+export async function newLog(place: Place, fields: object = {}): Promise<Record<string, unknown>> {
+  const answer = await place.http().call("POST", "/logs", { json: { name: place.name(), ...fields } });
+  const log = answered(answer, 201);
+  place.atEnd(() => place.http().call("DELETE", `/logs/${log.log_id}`));
+  return log;
+}
+
+/** The path of a log of the entry's own. */
+export async function newLogPath(place: Place, fields: object = {}): Promise<string> {
+  return `/logs/${(await newLog(place, fields)).log_id}`;
+}
+
+/** Appends an event; the answer, whatever it is. */
+export function append(
+  http: HttpConnection,
+  path: string,
+  body: Body = "",
+  headers: Headers = {},
+): Promise<HttpAnswer> {
+  return http.call("POST", `${path}/append`, { body, headers });
+}
+
+/** Appends a batch with newlines between its events. */
+export function appendBatch(
+  http: HttpConnection,
+  path: string,
+  body: Body,
+  headers: Headers,
+  delimiter = "%0A",
+): Promise<HttpAnswer> {
+  return http.call("POST", `${path}/append_batch?delimiter=${delimiter}`, { body, headers });
+}
+
+/** The sequence of an event that must have been stored, now or before. */
+export function sequenceOf(answer: HttpAnswer): number {
+  const body = answered(answer);
+  expect(body).to.have.all.keys("success", "sequence");
+  expect(body.success).to.equal(true);
+  return body.sequence as number;
+}
+
+/** The sequences of a batch that must have been stored. */
+export function sequencesOf(answer: HttpAnswer): readonly number[] {
+  const body = answered(answer);
+  expect(body).to.have.all.keys("success", "sequences", "last_sequence");
+  const sequences = body.sequences as number[];
+  expect([body.success, body.last_sequence]).to.deep.equal([true, Math.max(...sequences)]);
+  return sequences;
+}
+
+/** A page of events. */
+export async function readEvents(http: HttpConnection, path: string, query = ""): Promise<EventsBody> {
+  const body = answered(await http.call("GET", `${path}/events${query}`));
+  expect(body).to.have.all.keys("events", "last_sequence");
+  return body as unknown as EventsBody;
+}
+
+/** The payloads of all events that are kept, as text of one byte for each character. */
+export async function payloadsOf(http: HttpConnection, path: string): Promise<readonly string[]> {
+  const payloads: string[] = [];
+  for (let from = 1; ; ) {
+    const { events } = await readEvents(http, path, `?limit=1000&from_sequence=${from}`);
+    const last = events.at(-1);
+    if (last === undefined) {
+      return payloads;
+    }
+    payloads.push(...events.map(({ payload }) => Buffer.from(payload, "base64").toString("latin1")));
+    from = last.sequence + 1;
+  }
+}

@@ -1,0 +1,296 @@
+/** API keys: made, listed, revoked, and what they may do. */
+
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import {
+  answered,
+  claimsOf,
+  expectHttpRefusal,
+  getCluster,
+  getKey,
+  type HttpConnection,
+  isUuid,
+  type KeyBody,
+  type Place,
+  putKey,
+  type Table,
+  type TestUser,
+} from "../harness/index.ts";
+import { refusesBadBodies } from "./accounts-login.ts";
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const API_KEY = /^qk_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}$/;
+const MS_PER_DAY = 86_400_000;
+const NAME_CHARACTERS_MAX = 128;
+const HOSTILE_NAMES = [`<script>alert("1")</script>`, `'; DROP TABLE keys; --`, "__proto__", "\u0000\r\n\u2028", " "];
+
+interface ListedKey {
+  readonly api_key_id: string;
+  readonly name: string;
+  readonly key_prefix: string;
+  readonly created_at: string;
+  readonly expires_at: string | null;
+  readonly last_used_at: string | null;
+  readonly revoked_at: string | null;
+}
+
+interface KeyPage {
+  readonly keys: readonly ListedKey[];
+  readonly next_cursor: string | null;
+}
+
+async function make(connection: HttpConnection, fields: object = {}): Promise<KeyBody> {
+  return answered(
+    await connection.call("POST", "/keys", { json: { name: "key", ...fields } }),
+    201,
+  ) as unknown as KeyBody;
+}
+
+async function list(connection: HttpConnection, query = ""): Promise<KeyPage> {
+  return answered(await connection.call("GET", `/keys${query}`)) as unknown as KeyPage;
+}
+
+/** A token for the API key, from the member that is asked. */
+async function tokenOf(place: Place, key: string): Promise<string> {
+  const answer = await place.http(null).call("POST", "/auth/token", { json: { api_key: key } });
+  return String(answered(answer).access_token);
+}
+
+const creation: Table = {
+  name: "POST /keys",
+  entries: {
+    "makes a key that acts as its maker, and shows it once": async (place) => {
+      const { member } = place.users;
+      const answer = await place.http(member.token).call("POST", "/keys", { json: { name: "ci", unknown: {} } });
+      expect(answer.headers["cache-control"]).to.equal("no-store");
+      const body = answered(answer, 201) as unknown as KeyBody;
+      expect(Object.keys(body).sort()).to.deep.equal(["api_key_id", "created_at", "expires_at", "key", "name"]);
+      expect([isUuid(body.api_key_id), body.name, body.expires_at]).to.deep.equal([true, "ci", null]);
+      expect(body.key).to.match(API_KEY);
+      expect(body.created_at).to.match(INSTANT);
+      const { sub, access, namespaces } = claimsOf(await tokenOf(place, body.key));
+      expect([sub, access, namespaces]).to.deep.equal([member.userId, ["read", "write"], ["*"]]);
+      const { keys } = await list(place.httpElsewhere(member.token), "?limit=1000");
+      expect(JSON.stringify(keys)).not.to.include(body.key);
+    },
+    "keeps names as they are, of 1 to 128 characters": async (place) => {
+      const connection = place.http();
+      for (const name of [...HOSTILE_NAMES, "x", "\u{1F600}".repeat(NAME_CHARACTERS_MAX)]) {
+        expect((await make(connection, { name })).name).to.equal(name);
+      }
+      for (const name of ["", "x".repeat(NAME_CHARACTERS_MAX + 1), "\ud800", null, 1, ["x"], undefined]) {
+        const answer = await connection.call("POST", "/keys", { json: { name } });
+        expect(expectHttpRefusal(answer, "invalid_request")).to.include("name");
+      }
+    },
+    "makes keys that end after 1 to 3,650 days": async (place) => {
+      const connection = place.http();
+      for (const days of [1, 3_650]) {
+        const { created_at: createdAt, expires_at: expiresAt } = await make(connection, { expires_in_days: days });
+        expect(expiresAt).to.match(INSTANT);
+        expect(Date.parse(expiresAt ?? "") - Date.parse(createdAt)).to.equal(days * MS_PER_DAY);
+      }
+      expect((await make(connection, { expires_in_days: null })).expires_at).to.equal(null);
+      for (const expires_in_days of [0, -1, 3_651, 1.5, "1", false]) {
+        const answer = await connection.call("POST", "/keys", { json: { name: "x", expires_in_days } });
+        expect(expectHttpRefusal(answer, "invalid_request")).to.include("expires_in_days");
+      }
+    },
+    "is not for viewers, whatever they send": async (place) => {
+      const { viewer } = place.users;
+      expectHttpRefusal(await place.http(viewer.token).call("POST", "/keys", { body: "{" }), "insufficient_role");
+    },
+    "refuses bodies that are no JSON object, or too large": (place) => refusesBadBodies(place.http(), "POST", "/keys"),
+  },
+};
+
+const listing: Table = {
+  name: "GET /keys",
+  entries: {
+    "lists one's own keys page by page, and revoked ones only when asked": async (place) => {
+      const user = await place.newUser("member");
+      const connection = place.http(user.token);
+      expect(await list(connection)).to.deep.equal({ keys: [], next_cursor: null });
+      const made: KeyBody[] = [];
+      for (const name of HOSTILE_NAMES) {
+        made.push(await make(connection, { name, expires_in_days: 1 }));
+      }
+      const [first] = made as [KeyBody];
+      const { revoked_at: revokedAt } = answered(await connection.call("DELETE", `/keys/${first.api_key_id}`));
+      const expected = made.map(({ key, ...shown }) => ({
+        ...{ ...shown, key_prefix: key.slice(0, 11), last_used_at: null },
+        revoked_at: shown.api_key_id === first.api_key_id ? revokedAt : null,
+      }));
+      const elsewhere = place.httpElsewhere(user.token);
+      expect(await pagesOf(elsewhere, "include_revoked=true")).to.have.deep.members(expected);
+      expect(await pagesOf(elsewhere, "include_revoked=false")).to.have.deep.members(expected.slice(1));
+      expect(await pagesOf(elsewhere, `user_id=${user.userId.toUpperCase()}`)).to.have.deep.members(expected.slice(1));
+    },
+    "shows others' keys to administrators alone": async (place) => {
+      const { admin, member } = place.users;
+      const { api_key_id: id } = await make(place.http(member.token));
+      for (const query of ["?all=true", `?user_id=${admin.userId}`]) {
+        const answer = await place.http(member.token).call("GET", `/keys${query}`);
+        expectHttpRefusal(answer, "insufficient_role");
+      }
+      for (const query of ["all=true", `user_id=${member.userId}`]) {
+        const keys = await pagesOf(place.http(admin.token), query, 1_000);
+        expect(
+          keys.map(({ api_key_id }) => api_key_id),
+          query,
+        ).to.include(id);
+      }
+      expect((await list(place.http(admin.token))).keys.map(({ api_key_id }) => api_key_id)).not.to.include(id);
+    },
+    "refuses what is no query, by its name": async (place) => {
+      const connection = place.http();
+      const { next_cursor: cursor } = await list(connection, "?limit=1&all=true");
+      for (const [query, name] of [
+        ["limit=0", "limit"],
+        ["limit=1001", "limit"],
+        ["limit=1e2", "limit"],
+        ["limit=", "limit"],
+        ["limit=1&limit=1", "limit"],
+        ["cursor=x", "cursor"],
+        ["cursor=%FF", "cursor"],
+        [`cursor=${encodeURIComponent(cursor ?? "")}`, "cursor"],
+        ["include_revoked=maybe", "include_revoked"],
+        ["user_id=1", "user_id"],
+        ["all=2", "all"],
+      ]) {
+        const answer = await connection.call("GET", `/keys?${query}`);
+        expect(expectHttpRefusal(answer, "invalid_request"), query).to.include(name);
+      }
+      answered(await connection.call("GET", "/keys?limit=1&unknown=%FF&unknown=2"));
+      answered(await connection.call("GET", "/keys?limit=1000"));
+    },
+    "is not for viewers": async (place) => {
+      const answer = await place.http(place.users.viewer.token).call("GET", "/keys?limit=0");
+      expectHttpRefusal(answer, "insufficient_role");
+    },
+  },
+};
+
+/** All pages, of two entries each unless said otherwise. */
+async function pagesOf(connection: HttpConnection, query: string, limit = 2): Promise<ListedKey[]> {
+  const keys: ListedKey[] = [];
+  let cursor = "";
+  do {
+    const page = await list(connection, `?${query}&limit=${limit}${cursor}`);
+    expect(page.keys.length).to.be.at.most(limit);
+    keys.push(...page.keys);
+    cursor = page.next_cursor === null ? "" : `&cursor=${encodeURIComponent(page.next_cursor)}`;
+  } while (cursor !== "");
+  return keys;
+}
+
+const revocation: Table = {
+  name: "DELETE /keys/{api_key_id}",
+  entries: {
+    "ends the key and its tokens at every member, on both interfaces, at once": async (place) => {
+      const { key, api_key_id: id } = await make(place.http());
+      const token = await tokenOf(place, key);
+      const named = { namespace: place.namespace, key: place.name() };
+      const here = place.visit.at(place.here.endpoint, token);
+      const elsewhere = place.visit.at(place.elsewhere.endpoint, token);
+      for (const connection of [here, elsewhere]) {
+        expect((await connection.call(putKey, named)).code).to.equal("OK");
+      }
+      const answer = await place.http(token).call("DELETE", `/keys/${id.toUpperCase()}`);
+      const body = answered(answer);
+      expect({ ...body, revoked_at: "" }).to.deep.equal({ api_key_id: id, revoked: true, revoked_at: "" });
+      expect(body.revoked_at).to.match(INSTANT);
+      for (const connection of [elsewhere, here]) {
+        await place.refuses(putKey, named, "TOKEN_REVOKED", { connection });
+        await place.refuses(getKey, named, "TOKEN_REVOKED", { connection });
+        await place.refuses(getCluster, {}, "TOKEN_REVOKED", { connection });
+      }
+      for (const http of [place.httpElsewhere, place.http].map((at) => at.bind(place))) {
+        expectHttpRefusal(await http(token).call("GET", "/keys"), "token_revoked");
+        expectHttpRefusal(await http(token).call("POST", "/keys", { json: { name: "x" } }), "token_revoked");
+        const exchanged = await http(null).call("POST", "/auth/token", { json: { api_key: key } });
+        expectHttpRefusal(exchanged, "invalid_api_key");
+        expect(answered(await http().call("DELETE", `/keys/${id}`)), "again").to.deep.equal(body);
+      }
+    },
+    "leaves other keys of the same user alone": async (place) => {
+      const [gone, stays] = [await make(place.http()), await make(place.http())];
+      const token = await tokenOf(place, stays.key);
+      answered(await place.http().call("DELETE", `/keys/${gone.api_key_id}`));
+      answered(await place.httpElsewhere(token).call("GET", "/keys"));
+    },
+    "is for one's own keys, and for administrators": async (place) => {
+      const { admin, member, viewer } = place.users;
+      const { api_key_id: id } = await make(place.http());
+      expectHttpRefusal(await place.http(viewer.token).call("DELETE", "/keys/1"), "insufficient_role");
+      expectHttpRefusal(await place.http(member.token).call("DELETE", "/keys/1"), "invalid_request");
+      expectHttpRefusal(await place.http(member.token).call("DELETE", `/keys/${id}`), "key_not_found");
+      expectHttpRefusal(await place.http(member.token).call("DELETE", `/keys/${randomUUID()}`), "key_not_found");
+      expectHttpRefusal(await place.http().call("DELETE", `/keys/${randomUUID()}`), "key_not_found");
+      const { api_key_id: ofMember } = await make(place.http(member.token));
+      answered(await place.http(admin.token).call("DELETE", `/keys/${ofMember}`));
+    },
+  },
+};
+
+const standing: Table = {
+  name: "User of a token",
+  entries: {
+    "S39: loses at once, everywhere, what the user loses": async (place) => {
+      const user = await place.newUser("member", [place.namespace]);
+      const { key } = await make(place.http(user.token));
+      const token = await tokenOf(place, key);
+      const named = { namespace: place.namespace, key: place.name() };
+      const connection = place.visit.at(place.elsewhere.endpoint, token);
+      expect((await connection.call(putKey, named)).code).to.equal("OK");
+      await change(place, user, { role: "viewer" });
+      await place.refuses(putKey, named, "ACCESS_DENIED", { connection });
+      expectHttpRefusal(await place.httpElsewhere(token).call("GET", "/keys"), "insufficient_role");
+      expect((await connection.call(getKey, named)).code).to.equal("OK");
+      await change(place, user, { namespaces: [] });
+      await place.refuses(getKey, named, "NAMESPACE_DENIED", { connection });
+      await change(place, user, { role: "member", namespaces: ["*"] });
+      expect((await connection.call(putKey, named)).code, "what the token claims comes back").to.equal("OK");
+      const other = { ...named, namespace: await place.newNamespace() };
+      await place.refuses(putKey, other, "NAMESPACE_DENIED", { connection });
+    },
+    "has no key and no token that works while the user is disabled": async (place) => {
+      const user = await place.newUser("member");
+      const { key } = await make(place.http(user.token));
+      const token = await tokenOf(place, key);
+      await change(place, user, { status: "disabled" });
+      for (const each of [token, user.token]) {
+        expectHttpRefusal(await place.httpElsewhere(each).call("GET", "/keys"), "token_revoked");
+        const connection = place.visit.at(place.elsewhere.endpoint, each);
+        await place.refuses(getCluster, {}, "TOKEN_REVOKED", { connection });
+      }
+      await expectOutside(place, user, key);
+      await change(place, user, { status: "active" });
+      answered(await place.httpElsewhere(token).call("GET", "/keys"));
+      answered(await place.http(null).call("POST", "/auth/token", { json: { api_key: key } }));
+    },
+    "has no key and no token that works once the user is deleted": async (place) => {
+      const user = await place.newUser("member");
+      const { key } = await make(place.http(user.token));
+      const token = await tokenOf(place, key);
+      answered(await place.http().call("DELETE", `/users/${user.userId}`));
+      for (const each of [token, user.token]) {
+        expectHttpRefusal(await place.httpElsewhere(each).call("GET", "/keys"), "token_revoked");
+      }
+      await expectOutside(place, user, key);
+    },
+  },
+};
+
+async function change(place: Place, { userId }: TestUser, json: object): Promise<void> {
+  answered(await place.http().call("PATCH", `/users/${userId}`, { json }));
+}
+
+/** Neither the key nor the password gives a token. */
+async function expectOutside(place: Place, { email, password }: TestUser, key: string): Promise<void> {
+  const elsewhere = place.httpElsewhere(null);
+  expectHttpRefusal(await elsewhere.call("POST", "/auth/token", { json: { api_key: key } }), "invalid_api_key");
+  expectHttpRefusal(await elsewhere.call("POST", "/auth/login", { json: { email, password } }), "invalid_credentials");
+}
+
+export const accountsKeys: readonly Table[] = [creation, listing, revocation, standing];

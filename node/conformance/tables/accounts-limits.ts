@@ -1,0 +1,153 @@
+/**
+ * What accounts ask of every request, and how often anybody may try: tokens and limits.
+ *
+ * Entries about limits use them up, of the address that all entries come from: each runs by itself, and what comes
+ * later waits as long as it is told to.
+ */
+
+import { expect } from "chai";
+import { answered, expectHttpRefusal, type HttpAnswer, type Place, type Table } from "../harness/index.ts";
+
+/** The limits of the contract, which an unchanged configuration has. */
+const LOGIN_FAILURES = 10;
+const LOGIN_REQUESTS = 300;
+const TOKEN_FAILURES = 60;
+const TOKEN_REQUESTS = 1_200;
+const WINDOW_SECS = 60;
+
+const ROUTES = [
+  ["POST", "/keys"],
+  ["GET", "/keys?limit=0"],
+  ["DELETE", "/keys/1"],
+  ["POST", "/users"],
+  ["GET", "/users?limit=0"],
+  ["GET", "/users/1"],
+  ["PATCH", "/users/1"],
+  ["DELETE", "/users/1"],
+  ["GET", "/billing/usage?from=x"],
+] as const;
+
+const tokens: Table = {
+  name: "Routes of accounts",
+  entries: {
+    "want a token in the form of the specification, before they look at anything": async (place) => {
+      const { token } = place.visit.target;
+      const [header, payload, signature = ""] = token.split(".");
+      const forged = `${signature.startsWith("A") ? "B" : "A"}${signature.slice(1)}`;
+      const unsigned = Buffer.from(JSON.stringify({ alg: "none" })).toString("base64url");
+      for (const [method, target] of ROUTES) {
+        for (const authorization of [
+          null,
+          "",
+          "Bearer",
+          token,
+          `Basic ${token}`,
+          `Bearer ${token} x`,
+          "Bearer x.y.z",
+          `Bearer ${header}.${payload}.${forged}`,
+          `Bearer ${unsigned}.${payload}.`,
+          [`Bearer ${token}`, `Bearer ${token}`],
+        ]) {
+          const body = method === "POST" || method === "PATCH" ? { body: "{" } : {};
+          const request = { headers: { Authorization: authorization }, ...body };
+          expectHttpRefusal(await place.http(null).call(method, target, request), "unauthorized");
+        }
+      }
+    },
+    "refuse a token that has expired": async (place) => {
+      const token = place.otherToken("that has expired", () => true, true);
+      for (const [method, target] of ROUTES) {
+        expectHttpRefusal(await place.http(token).call(method, target), "token_expired");
+      }
+    },
+    "have no other methods": async (place) => {
+      for (const [target, allowed] of [
+        ["/keys", "POST, GET, HEAD"],
+        ["/keys/1", "DELETE"],
+        ["/users", "POST, GET, HEAD"],
+        ["/users/1", "GET, PATCH, DELETE, HEAD"],
+        ["/auth/login", "POST"],
+        ["/auth/verify", "POST"],
+        ["/billing/usage", "GET, HEAD"],
+        ["/.well-known/jwks.json", "GET, HEAD"],
+      ]) {
+        const answer = await place.http(null).call("PUT", String(target));
+        expectHttpRefusal(answer, "method_not_allowed");
+        expect(answer.headers.allow).to.equal(allowed);
+      }
+    },
+    "say what is left to a user": async (place) => {
+      const answer = await place.http().call("GET", "/keys?limit=1");
+      expect(answer.headers["ratelimit-policy"]).to.match(/^"default";q=[1-9][0-9]*;w=[1-9][0-9]*$/);
+      expect(answer.headers.ratelimit).to.match(/^"default";r=[0-9]+;t=[0-9]+$/);
+    },
+  },
+};
+
+const limits: Table = {
+  name: "Limits of logins and tokens",
+  alone: true,
+  entries: {
+    "let 10 logins with one address fail, and then none succeed": async (place) => {
+      const { email, password } = await place.newUser("viewer");
+      const attempt = (given: string, address = email) =>
+        place.http(null).once("POST", "/auth/login", { json: { email: address, password: given } });
+      const failures = await untilLimited(LOGIN_FAILURES, () => attempt("wrong password"), "invalid_credentials");
+      expect(failures).to.be.at.least(LOGIN_FAILURES);
+      expectLimited(await attempt(password, email.toUpperCase()));
+      const other = place.visit.accounts.newEmail();
+      expectHttpRefusal(await attempt("wrong password", other), "invalid_credentials");
+    },
+    "let 60 API keys of one address be wrong, and then none be right": async (place) => {
+      const attempt = (json: object) => place.http(null).once("POST", "/auth/token", { json });
+      const wrong = () => attempt({ api_key: "wrong" });
+      expect(await untilLimited(TOKEN_FAILURES, wrong, "invalid_api_key")).to.be.at.least(TOKEN_FAILURES);
+      await recovered(place, () => attempt({ api_key: "wrong" }));
+    },
+    "take 300 logins of one address a minute": async (place) => {
+      const attempt = () => place.http(null).once("POST", "/auth/login", { json: {} });
+      expect(await untilLimited(LOGIN_REQUESTS, attempt, "invalid_request")).to.be.at.least(LOGIN_REQUESTS);
+    },
+    "take 1,200 API keys of one address a minute": async (place) => {
+      const attempt = () => place.http(null).once("POST", "/auth/token", { json: {} });
+      expect(await untilLimited(TOKEN_REQUESTS, attempt, "invalid_request")).to.be.at.least(TOKEN_REQUESTS);
+    },
+  },
+};
+
+/**
+ * How many are refused with the code before the first that is refused for its number. What comes back while they are
+ * made is at most as much as the limit once more for each window that it takes.
+ */
+async function untilLimited(
+  limit: number,
+  attempt: () => Promise<HttpAnswer>,
+  code: Parameters<typeof expectHttpRefusal>[1],
+): Promise<number> {
+  const begunMs = performance.now();
+  for (let count = 0; ; count++) {
+    const answer = await attempt();
+    if (answer.status === 429) {
+      expectLimited(answer);
+      return count;
+    }
+    expectHttpRefusal(answer, code);
+    const windows = (performance.now() - begunMs) / 1000 / WINDOW_SECS;
+    expect(count, "attempts without a limit").to.be.at.most(limit * (1 + windows) + 1);
+  }
+}
+
+function expectLimited(answer: HttpAnswer): void {
+  expectHttpRefusal(answer, "rate_limited");
+  expect(Number(answer.headers["retry-after"])).to.be.within(1, WINDOW_SECS);
+}
+
+/** Waits as long as it was told to, after which one more is let through. */
+async function recovered(place: Place, attempt: () => Promise<HttpAnswer>): Promise<void> {
+  expectLimited(await attempt());
+  const answer = await place.http(null).call("POST", "/auth/token", { json: { api_key: "wrong" } });
+  expectHttpRefusal(answer, "invalid_api_key");
+  answered(await place.http().call("GET", "/keys?limit=1"));
+}
+
+export const accountsLimits: readonly Table[] = [tokens, limits];

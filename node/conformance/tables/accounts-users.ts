@@ -1,0 +1,242 @@
+/** Users: who may make, see, change and delete whom. */
+
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import {
+  answered,
+  expectHttpRefusal,
+  type HttpCode,
+  type HttpConnection,
+  isUuid,
+  NotApplicable,
+  type Table,
+  type UserBody,
+} from "../harness/index.ts";
+import { refusesBadBodies } from "./accounts-login.ts";
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const PASSWORD = "correct horse battery";
+
+interface UserPage {
+  readonly users: readonly UserBody[];
+  readonly next_cursor: string | null;
+}
+
+async function everybody(connection: HttpConnection, limit: number): Promise<UserBody[]> {
+  const users: UserBody[] = [];
+  let cursor = "";
+  do {
+    const page = answered(await connection.call("GET", `/users?limit=${limit}${cursor}`)) as unknown as UserPage;
+    expect(page.users.length).to.be.at.most(limit);
+    users.push(...page.users);
+    cursor = page.next_cursor === null ? "" : `&cursor=${encodeURIComponent(page.next_cursor)}`;
+  } while (cursor !== "");
+  return users;
+}
+
+const creation: Table = {
+  name: "POST /users",
+  entries: {
+    "makes a user, whom every member knows": async (place) => {
+      const email = place.visit.accounts.newEmail();
+      const fields = { email, password: null, role: "viewer", namespaces: ["a", "*"], unknown: 1 };
+      const user = await place.visit.accounts.make(place.http(), fields);
+      expect({ ...user, user_id: "", created_at: "" }).to.deep.equal({
+        ...{ user_id: "", email, role: "viewer", namespaces: ["a", "*"], status: "unverified", created_at: "" },
+      });
+      expect([isUuid(user.user_id), INSTANT.test(user.created_at)]).to.deep.equal([true, true]);
+      expect(answered(await place.httpElsewhere().call("GET", `/users/${user.user_id}`))).to.deep.equal(user);
+      expect(await everybody(place.httpElsewhere(), 2)).to.deep.include(user);
+      const again = { ...fields, email: email.toUpperCase() };
+      expectHttpRefusal(await place.httpElsewhere().call("POST", "/users", { json: again }), "already_exists");
+    },
+    "keeps addresses as they are": async (place) => {
+      const { accounts } = place.visit;
+      const email = `'or''='&#${accounts.newEmail()}`;
+      const { user_id: userId } = await accounts.make(place.http(), { email, password: null });
+      expect(answered(await place.httpElsewhere().call("GET", `/users/${userId}`)).email).to.equal(email);
+    },
+    "refuses what is no user, by the field": async (place) => {
+      const right = { email: place.visit.accounts.newEmail(), password: PASSWORD, role: "member", namespaces: ["*"] };
+      for (const [field, value] of [
+        ["email", undefined],
+        ["email", null],
+        ["email", ""],
+        ["email", "nobody"],
+        ["email", "<b>@example.com"],
+        ["email", "a@b\r\nBcc: c@d"],
+        ["email", `${"x".repeat(65)}@example.com`],
+        ["password", "x".repeat(7)],
+        ["password", "x".repeat(1_025)],
+        ["password", "é".repeat(513)],
+        ["password", 1],
+        ["role", undefined],
+        ["role", "root"],
+        ["role", "constructor"],
+        ["namespaces", undefined],
+        ["namespaces", "prod-eu"],
+        ["namespaces", [1]],
+        ["namespaces", ["A"]],
+        ["namespaces", ["a", "a"]],
+        ["namespaces", ["a*"]],
+        ["namespaces", ["x".repeat(64)]],
+        ["namespaces", Array.from({ length: 1_001 }, (_, at) => `n${at}`)],
+      ] as const) {
+        const answer = await place.http().call("POST", "/users", { json: { ...right, [field]: value } });
+        expect(expectHttpRefusal(answer, "invalid_request"), `${field} ${value}`).to.include(field);
+      }
+    },
+    "gives nobody what the maker does not hold": async (place) => {
+      const { admin, adminNamespace } = place.users;
+      const connection = place.http(admin.token);
+      const email = place.visit.accounts.newEmail();
+      const attempt = (role: string, namespaces: readonly string[]) =>
+        connection.call("POST", "/users", { json: { email, role, namespaces } });
+      expectHttpRefusal(await attempt("owner", ["*"]), "insufficient_role");
+      expectHttpRefusal(await attempt("member", ["*"]), "namespace_denied");
+      expectHttpRefusal(await attempt("viewer", [adminNamespace, `${adminNamespace}x`]), "namespace_denied");
+      await place.visit.accounts.make(connection, { role: "admin", namespaces: [adminNamespace], password: null });
+    },
+    "refuses bodies that are no JSON object, or too large": (place) => refusesBadBodies(place.http(), "POST", "/users"),
+  },
+};
+
+const others: Table = {
+  name: "/users",
+  entries: {
+    "is for administrators alone, who learn nothing before that is known": async (place) => {
+      const { viewer, member } = place.users;
+      for (const { token } of [viewer, member]) {
+        for (const [method, target] of [
+          ["POST", "/users"],
+          ["GET", "/users?limit=0"],
+          ["GET", `/users/${place.visit.claims.sub}`],
+          ["GET", `/users/${randomUUID()}`],
+          ["PATCH", "/users/1"],
+          ["DELETE", "/users/1"],
+        ] as const) {
+          const request = method === "POST" || method === "PATCH" ? { body: "{" } : {};
+          expectHttpRefusal(await place.http(token).call(method, target, request), "insufficient_role");
+        }
+      }
+    },
+    "says of a path that is no id, and of an id that is nobody's, what it is": async (place) => {
+      const connection = place.http();
+      for (const [method, json] of [
+        ["GET", undefined],
+        ["PATCH", {}],
+        ["DELETE", undefined],
+      ] as const) {
+        for (const id of ["1", "%00", "%FF", `${randomUUID()}0`]) {
+          expectHttpRefusal(await connection.call(method, `/users/${id}`, { json }), "invalid_request");
+        }
+        const id = randomUUID();
+        expectHttpRefusal(await connection.call(method, `/users/${id}`, { json }), "user_not_found");
+      }
+      const bad = await connection.call("PATCH", `/users/${randomUUID()}`, { json: { role: "root" } });
+      expectHttpRefusal(bad, "user_not_found");
+    },
+    "changes what is named, and leaves the rest": async (place) => {
+      const { accounts } = place.visit;
+      const user = await place.newUser("member");
+      const target = `/users/${user.userId}`;
+      const before = answered(await place.http().call("GET", target));
+      for (const [json, expected] of [
+        [{}, {}],
+        [{ role: null, namespaces: null, password: null, status: null, email: null }, {}],
+        [{ role: "admin" }, { role: "admin" }],
+        [{ namespaces: ["a", "b"] }, { namespaces: ["a", "b"] }],
+        [{ status: "disabled" }, { status: "disabled" }],
+        [{ status: "active", password: `${PASSWORD}2` }, { status: "active" }],
+      ] as const) {
+        Object.assign(before, expected);
+        expect(answered(await place.http().call("PATCH", target, { json }))).to.deep.equal(before);
+        expect(answered(await place.httpElsewhere().call("GET", target))).to.deep.equal(before);
+      }
+      const old = await place.http(null).call("POST", "/auth/login", { json: user });
+      expectHttpRefusal(old, "invalid_credentials");
+      await accounts.logIn(place.httpElsewhere(null), { ...user, password: `${PASSWORD}2` });
+      for (const [field, value] of [
+        ["role", "root"],
+        ["namespaces", ["A"]],
+        ["status", "unverified"],
+        ["password", "short"],
+        ["email", accounts.newEmail()],
+      ]) {
+        const answer = await place.http().call("PATCH", target, { json: { [String(field)]: value } });
+        expect(expectHttpRefusal(answer, "invalid_request")).to.include(field);
+      }
+      await refusesBadBodies(place.http(), "PATCH", target);
+    },
+    "activates nobody who did not verify the address": async (place) => {
+      const { user_id: id } = await place.visit.accounts.make(place.http(), { password: null });
+      for (const status of ["active", "disabled"]) {
+        const answer = await place.http().call("PATCH", `/users/${id}`, { json: { status } });
+        expect(expectHttpRefusal(answer, "invalid_request")).to.include("status");
+      }
+    },
+    "lets nobody change or delete who holds more": async (place) => {
+      const { admin, adminNamespace, member } = place.users;
+      const { visit } = place;
+      const connection = place.http(admin.token);
+      const own = { role: "member", namespaces: [adminNamespace], password: null };
+      const { user_id: weaker } = await visit.accounts.make(connection, own);
+      const owner = visit.claims.sub;
+      const refusals: readonly (readonly ["PATCH" | "DELETE", string, object | undefined, HttpCode])[] = [
+        ["PATCH", owner, { role: "viewer" }, "insufficient_role"],
+        ["PATCH", owner, { namespaces: [] }, "insufficient_role"],
+        ["PATCH", owner, { password: PASSWORD }, "insufficient_role"],
+        ["DELETE", owner, undefined, "insufficient_role"],
+        ["PATCH", member.userId, { status: "disabled" }, "insufficient_role"],
+        ["PATCH", member.userId, { namespaces: [] }, "namespace_denied"],
+        ["DELETE", member.userId, undefined, "insufficient_role"],
+        ["PATCH", weaker, { role: "owner" }, "insufficient_role"],
+        ["PATCH", weaker, { namespaces: [adminNamespace, "*"] }, "namespace_denied"],
+      ];
+      for (const [method, id, json, code] of refusals) {
+        const answer = await connection.call(method, `/users/${id}`, { json });
+        expect(expectHttpRefusal(answer, code), `${method} ${JSON.stringify(json)}`).to.not.equal("");
+      }
+      answered(await connection.call("PATCH", `/users/${weaker}`, { json: { role: "admin", namespaces: [] } }));
+      expect(answered(await connection.call("DELETE", `/users/${weaker}`))).to.deep.equal({
+        ...{ user_id: weaker, deleted: true },
+      });
+      expectHttpRefusal(await place.httpElsewhere().call("DELETE", `/users/${weaker}`), "user_not_found");
+    },
+    "refuses what is no page, by its name": async (place) => {
+      for (const [query, name] of [
+        ["limit=0", "limit"],
+        ["limit=1001", "limit"],
+        ["cursor=x", "cursor"],
+      ]) {
+        const answer = await place.http().call("GET", `/users?${query}`);
+        expect(expectHttpRefusal(answer, "invalid_request")).to.include(name);
+      }
+      answered(await place.http().call("GET", "/users?limit=1000"));
+    },
+  },
+};
+
+const lastOwner: Table = {
+  name: "The last owner",
+  alone: true,
+  entries: {
+    "can be neither demoted, disabled nor deleted": async (place) => {
+      const { sub } = place.visit.claims;
+      const owners = (await everybody(place.http(), 1_000)).filter(
+        ({ role, status }) => role === "owner" && status === "active",
+      );
+      if (owners.length !== 1 || owners[0]?.user_id !== sub) {
+        throw new NotApplicable("the user of the token is not the only owner");
+      }
+      const target = `/users/${sub}`;
+      for (const json of [{ role: "admin" }, { role: "admin", namespaces: ["*"] }, { status: "disabled" }]) {
+        expectHttpRefusal(await place.http().call("PATCH", target, { json }), "last_owner");
+      }
+      expectHttpRefusal(await place.http().call("DELETE", target), "last_owner");
+      expect(answered(await place.httpElsewhere().call("GET", target))).to.deep.equal(owners[0]);
+    },
+  },
+};
+
+export const accountsUsers: readonly Table[] = [creation, others, lastOwner];

@@ -1,0 +1,67 @@
+/**
+ * The rate limits in force: those of users can be changed for the whole cluster while it runs, by its settings; what is
+ * not set is as the member was started.
+ *
+ * The settings are looked up at most once a second, because the limits are asked for with every request.
+ */
+
+import { rateLimitOf, type StateReader } from "../state/index.ts";
+import type { RateLimit, RateLimits } from "./rate-limits.ts";
+
+/** Whatever serves the state at the moment, if anything does. */
+interface StateHolder {
+  readonly replica: { readonly state: StateReader } | null;
+}
+
+/** A changed setting counts after at most this long, in milliseconds. */
+const LOOK_INTERVAL_MS = 1_000;
+
+export class ReplicatedRateLimits implements RateLimits {
+  readonly tokenRequests: RateLimit;
+  readonly tokenFailures: RateLimit;
+  readonly loginRequests: RateLimit;
+  readonly loginFailures: RateLimit;
+  readonly #unset: RateLimits;
+  readonly #holder: StateHolder;
+  readonly #nowMs: () => number;
+  #http: RateLimit;
+  #grpc: RateLimit;
+  #nextLookMs = -Infinity;
+
+  /**
+   * @param unset the limits as the member was started
+   * @param nowMs a clock that never goes back, in milliseconds
+   */
+  constructor(unset: RateLimits, holder: StateHolder, nowMs: () => number) {
+    this.tokenRequests = unset.tokenRequests;
+    this.tokenFailures = unset.tokenFailures;
+    this.loginRequests = unset.loginRequests;
+    this.loginFailures = unset.loginFailures;
+    this.#unset = unset;
+    this.#holder = holder;
+    this.#nowMs = nowMs;
+    this.#http = unset.http;
+    this.#grpc = unset.grpc;
+  }
+
+  get http(): RateLimit {
+    this.#look();
+    return this.#http;
+  }
+
+  get grpc(): RateLimit {
+    this.#look();
+    return this.#grpc;
+  }
+
+  #look(): void {
+    const nowMs = this.#nowMs();
+    const { replica } = this.#holder;
+    if (nowMs < this.#nextLookMs || replica === null) {
+      return;
+    }
+    this.#nextLookMs = nowMs + LOOK_INTERVAL_MS;
+    this.#http = rateLimitOf(replica.state, "http", this.#unset.http);
+    this.#grpc = rateLimitOf(replica.state, "grpc", this.#unset.grpc);
+  }
+}

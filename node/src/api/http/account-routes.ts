@@ -1,0 +1,37 @@
+/** All routes about accounts: logins, API keys, users, usage, and the keys that verify tokens. */
+
+import { Logins, type RateLimits, type ReplicatedState } from "../../access/index.ts";
+import type { Clock } from "../../replica/index.ts";
+import { ApiKeyMethods, Executor, type HostMember, UsageMethods, UserMethods, VerifyMethod } from "../methods/index.ts";
+import { authRoutes } from "./auth-routes.ts";
+import { jwksRoute } from "./jwks-route.ts";
+import { keyRoutes } from "./key-routes.ts";
+import type { HttpLimiters } from "./rate-limiting.ts";
+import type { Route } from "./route.ts";
+import { usageRoute } from "./usage-routes.ts";
+import { userRoutes } from "./user-routes.ts";
+
+export interface AccountRoutesOptions {
+  readonly member: Pick<HostMember, "replica">;
+  readonly replicated: ReplicatedState;
+  readonly clock: Clock;
+  /** In force at the moment. */
+  readonly limits: Pick<RateLimits, "http">;
+  readonly limiters: HttpLimiters;
+  /** Sends the mails that ask for a verification. */
+  readonly mail: ConstructorParameters<typeof UserMethods>[1];
+}
+
+export function accountRoutes(options: AccountRoutesOptions): readonly Route[] {
+  const { member, replicated, clock, limits, limiters, mail } = options;
+  const executor = new Executor(member);
+  const logins = new Logins(replicated, clock);
+  const verification = new VerifyMethod(member, clock);
+  return [
+    ...authRoutes({ logins, verification, limiters }),
+    ...keyRoutes(new ApiKeyMethods(executor)),
+    ...userRoutes(new UserMethods(executor, mail)),
+    usageRoute(new UsageMethods(executor, clock, () => limits.http)),
+    jwksRoute(replicated),
+  ];
+}

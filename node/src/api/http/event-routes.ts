@@ -1,0 +1,200 @@
+/** The events of a log: POST append and append_batch, GET events as pages, as a long poll, and as a stream. */
+
+import type { Scheduler } from "../../replica/index.ts";
+import type {
+  AppendedBatchMessage,
+  AppendedMessage,
+  AppendRequest,
+  EventLogMethods,
+  EventStream,
+  EventsMessage,
+  Reply,
+  ResponseStream,
+} from "../methods/index.ts";
+import { batchHeaders, eventHeaders } from "./append-headers.ts";
+import { delimiter, EVENT_BYTES_MAX, splitEvents } from "./event-delimiter.ts";
+import type { HttpCall } from "./http-call.ts";
+import { AppendedBatchSchema, AppendedSchema, EventsSchema, eventBody, eventsBody } from "./log-schemas.ts";
+import { methodAnswer } from "./method-answer.ts";
+import { limit } from "./page-parameters.ts";
+import { integer, optional, uuid } from "./parameters.ts";
+import { type Answer, bytesBody, type JsonAnswer, type Route, type RouteInput, route } from "./route.ts";
+import { EVENT_STREAM_TYPE, ServerSentEvents } from "./server-sent-events.ts";
+
+const BATCH_BYTES_MAX = 10 * 1024 * 1024;
+const BATCH_DEADLINE_MS = 30_000;
+const WAIT_SECS_MAX = 60;
+const MS_PER_SECOND = 1_000;
+/** From the end of a wait to the answer, as for every other request. */
+const WAITED_DEADLINE_MS = 10_000;
+const APPEND_ERRORS = ["invalid_header", "namespace_denied", "log_not_found", "sequence_conflict", "fenced"] as const;
+const REPLAYED = {
+  "Idempotent-Replayed": {
+    description: "true, if nothing was stored because everything had been before",
+    schema: { type: "string", const: "true" },
+  },
+};
+const LAST_EVENT_ID = "Last-Event-ID";
+
+const path = { log_id: uuid("The id of the log") };
+
+/** What both kinds of append have in their paths and headers. */
+type AppendInput = RouteInput<
+  typeof path,
+  Pick<typeof eventHeaders, "Expected-Sequence" | "Lock-Guard">,
+  Record<never, never>,
+  unknown
+>;
+
+export function eventRoutes(methods: EventLogMethods, scheduler: Pick<Scheduler, "every">): readonly Route[] {
+  return [appendRoute(methods), appendBatchRoute(methods), eventsRoute(methods, scheduler)];
+}
+
+function appendRoute(methods: EventLogMethods): Route {
+  return route({
+    method: "POST",
+    path: "/logs/{log_id}/append",
+    operationId: "appendEvent",
+    summary: "Append an event, once for its Idempotency-Key",
+    access: "write",
+    pathParameters: path,
+    headers: eventHeaders,
+    body: bytesBody("The event, as it is; it may be empty", EVENT_BYTES_MAX),
+    success: { status: 200, description: "The event is stored", schema: AppendedSchema, headers: REPLAYED },
+    errors: [...APPEND_ERRORS, "storage_full"],
+    find: (call, input) => requireAppendable(methods, call, input),
+    handle: (call, input) => {
+      const request = { ...appendRequest(input), idempotencyKey: input.headers["Idempotency-Key"] };
+      return appendAnswer<AppendedMessage>((reply) =>
+        methods.appendEvent(call, { ...request, payload: input.body }, reply),
+      );
+    },
+  });
+}
+
+function appendBatchRoute(methods: EventLogMethods): Route {
+  return route({
+    method: "POST",
+    path: "/logs/{log_id}/append_batch",
+    operationId: "appendBatch",
+    summary: "Append events, all or none, each once for its key",
+    access: "write",
+    pathParameters: path,
+    headers: batchHeaders,
+    query: { delimiter },
+    body: bytesBody("The events, with the delimiter between them", BATCH_BYTES_MAX),
+    success: { status: 200, description: "The events are stored", schema: AppendedBatchSchema, headers: REPLAYED },
+    errors: [
+      ...APPEND_ERRORS,
+      ...["missing_header", "invalid_delimiter", "empty_body", "too_many_events", "storage_full"],
+    ] as const,
+    deadlineMs: () => BATCH_DEADLINE_MS,
+    find: (call, input) => requireAppendable(methods, call, input),
+    handle: (call, input) => {
+      const payloads = splitEvents(input.body, input.query.delimiter);
+      const request = { ...appendRequest(input), idempotencyKey: input.headers["Idempotency-Key"], payloads };
+      return appendAnswer<AppendedBatchMessage>((reply) => methods.appendBatch(call, request, reply));
+    },
+  });
+}
+
+function eventsRoute(methods: EventLogMethods, scheduler: Pick<Scheduler, "every">): Route {
+  const firstSequence = integer("The first sequence that is wanted; 1 by default", 0, Number.MAX_SAFE_INTEGER);
+  const waitSecs = integer("Seconds to wait for events if there are none", 0, WAIT_SECS_MAX);
+  const lastEventId = integer(
+    "Sequence of the last event that was seen: a stream goes on behind it, whatever from_sequence says",
+    0,
+    Number.MAX_SAFE_INTEGER - 1,
+  );
+  return route({
+    method: "GET",
+    path: "/logs/{log_id}/events",
+    operationId: "readEvents",
+    summary: "Read events, wait for them, or follow them as server-sent events",
+    access: "read",
+    pathParameters: path,
+    headers: { [LAST_EVENT_ID]: optional(lastEventId, null) },
+    query: { from_sequence: optional(firstSequence, null), limit, wait_secs: optional(waitSecs, null) },
+    success: {
+      status: 200,
+      description: "Events in their order: a page, or a stream that does not end",
+      schema: EventsSchema,
+      types: [EVENT_STREAM_TYPE],
+    },
+    errors: ["invalid_header", "log_not_found"],
+    deadlineMs: ({ query }) => (query.wait_secs ?? 0) * MS_PER_SECOND + WAITED_DEADLINE_MS,
+    handle: (call, { path, headers, query, mediaType }) => {
+      const logId = path.log_id;
+      const fromSequence = query.from_sequence;
+      if (mediaType === EVENT_STREAM_TYPE) {
+        const lastSeen = headers[LAST_EVENT_ID];
+        const request = { logId, fromSequence: lastSeen === null ? fromSequence : lastSeen + 1 };
+        return tailAnswer(methods, call, request, scheduler);
+      }
+      return pageAnswer(methods, call, { logId, fromSequence, limit: query.limit, waitSecs: query.wait_secs });
+    },
+  });
+}
+
+async function pageAnswer(
+  methods: EventLogMethods,
+  call: HttpCall,
+  request: Parameters<EventLogMethods["readEvents"]>[1],
+) {
+  const page = await methodAnswer<EventsMessage>((reply) => methods.readEvents(call, request, reply));
+  return { json: eventsBody(page) };
+}
+
+async function tailAnswer(
+  methods: EventLogMethods,
+  call: HttpCall,
+  request: Parameters<EventLogMethods["tailEvents"]>[1],
+  scheduler: Pick<Scheduler, "every">,
+): Promise<Answer<never>> {
+  const open = await methodAnswer<(stream: EventStream) => void>((reply) => methods.tailEvents(call, request, reply));
+  const stream = (response: ResponseStream): void => {
+    const sent = new ServerSentEvents(response);
+    open({
+      send: ({ events }, taken) => {
+        const told = events.map((event) => ({ id: String(event.sequence), data: JSON.stringify(eventBody(event)) }));
+        sent.send(told, taken);
+      },
+      fail: (error) => response.fail(error),
+      onOver: (callback) => response.onOver(callback),
+    });
+    sent.begin(scheduler);
+  };
+  return { type: EVENT_STREAM_TYPE, stream };
+}
+
+/** Before more of the request is read: the namespace that it names by itself, and the log. */
+async function requireAppendable(
+  methods: EventLogMethods,
+  call: HttpCall,
+  { path, headers }: Pick<AppendInput, "path" | "headers">,
+): Promise<void> {
+  const guard = headers["Lock-Guard"];
+  if (guard !== undefined) {
+    await call.authorize({ access: "write", namespace: guard.namespace });
+  }
+  await new Promise<void>((resolve, reject) => {
+    methods.requireLog(call, path.log_id, "write", (answer) => (answer === null ? resolve() : reject(answer)));
+  });
+}
+
+function appendRequest({ path, headers }: Pick<AppendInput, "path" | "headers">): AppendRequest {
+  const { "Expected-Sequence": expectedSequence, "Lock-Guard": guard } = headers;
+  return { logId: path.log_id, expectedSequence, guard };
+}
+
+function appendAnswer<Message extends object>(ask: (reply: Reply<Message>) => void): Promise<JsonAnswer<Message>> {
+  return new Promise((resolve, reject) => {
+    ask((answer, replayed) => {
+      if (answer instanceof Error) {
+        reject(answer);
+      } else {
+        resolve({ json: answer, headers: replayed === "no" ? {} : { "Idempotent-Replayed": "true" } });
+      }
+    });
+  });
+}

@@ -1,0 +1,119 @@
+/** Event logs: GET and POST /logs, GET, PATCH and DELETE of one of them, and what is done with its events. */
+
+import type { Scheduler } from "../../replica/index.ts";
+import type { DeletedLogMessage, EventLogMethods, LogMessage, LogsMessage } from "../methods/index.ts";
+import { eventRoutes } from "./event-routes.ts";
+import type { HttpCall } from "./http-call.ts";
+import { CreateLogBody, DeletedLogSchema, LogSchema, LogsSchema, UpdateLogBody } from "./log-schemas.ts";
+import { methodAnswer } from "./method-answer.ts";
+import { cursor, limit } from "./page-parameters.ts";
+import { optional, required, uuid } from "./parameters.ts";
+import { jsonBody, type Route, route } from "./route.ts";
+
+const LOGS = "/logs";
+const LOG = "/logs/{log_id}";
+const path = { log_id: uuid("The id of the log") };
+
+/** The routes of event logs. */
+export function logRoutes(methods: EventLogMethods, scheduler: Pick<Scheduler, "every">): readonly Route[] {
+  return [
+    listLogsRoute(methods),
+    createLogRoute(methods),
+    describeLogRoute(methods),
+    updateLogRoute(methods),
+    deleteLogRoute(methods),
+    ...eventRoutes(methods, scheduler),
+  ];
+}
+
+function listLogsRoute(methods: EventLogMethods): Route {
+  const name = required("Only the log of this name", { type: "string" }, (text) => text);
+  return route({
+    method: "GET",
+    path: LOGS,
+    operationId: "listLogs",
+    summary: "List the event logs that you may see, by name",
+    access: "read",
+    query: { limit, cursor, name: optional(name, null) },
+    success: { status: 200, description: "A page of event logs", schema: LogsSchema },
+    handle: async (call, { query }) => {
+      const request = { ...query, cursor: query.cursor === "" ? null : query.cursor };
+      return { json: await methodAnswer<LogsMessage>((reply) => methods.listLogs(call, request, reply)) };
+    },
+  });
+}
+
+function createLogRoute(methods: EventLogMethods): Route {
+  return route({
+    method: "POST",
+    path: LOGS,
+    operationId: "createLog",
+    summary: "Create an event log",
+    access: "write",
+    body: jsonBody(CreateLogBody),
+    success: { status: 201, description: "The event log", schema: LogSchema },
+    errors: ["namespace_denied", "not_found", "already_exists", "storage_full"],
+    handle: async (call, { body: { name, namespace, settings } }) => {
+      const given = settings === null || settings === undefined ? null : new Map(Object.entries(settings));
+      const request = { name, namespace: namespace ?? null, settings: given };
+      return { json: await methodAnswer<LogMessage>((reply) => methods.createLog(call, request, reply)) };
+    },
+  });
+}
+
+function describeLogRoute(methods: EventLogMethods): Route {
+  return route({
+    method: "GET",
+    path: LOG,
+    operationId: "describeLog",
+    summary: "Describe an event log",
+    access: "read",
+    pathParameters: path,
+    success: { status: 200, description: "The event log", schema: LogSchema },
+    errors: ["log_not_found"],
+    handle: async (call, { path: { log_id } }) => ({
+      json: await methodAnswer<LogMessage>((reply) => methods.describeLog(call, log_id, reply)),
+    }),
+  });
+}
+
+function updateLogRoute(methods: EventLogMethods): Route {
+  return route({
+    method: "PATCH",
+    path: LOG,
+    operationId: "updateLogSettings",
+    summary: "Change settings of an event log",
+    access: "admin",
+    pathParameters: path,
+    body: jsonBody(UpdateLogBody),
+    success: { status: 200, description: "The event log as it is now", schema: LogSchema },
+    errors: ["log_not_found"],
+    find: (call, { path: { log_id } }) => requireChangeable(methods, call, log_id),
+    handle: async (call, { path: { log_id }, body }) => {
+      const request = { logId: log_id, settings: new Map(Object.entries(body.settings)) };
+      return { json: await methodAnswer<LogMessage>((reply) => methods.updateLogSettings(call, request, reply)) };
+    },
+  });
+}
+
+function deleteLogRoute(methods: EventLogMethods): Route {
+  return route({
+    method: "DELETE",
+    path: LOG,
+    operationId: "deleteLog",
+    summary: "Delete an event log and its events, at once and for ever",
+    access: "admin",
+    pathParameters: path,
+    success: { status: 200, description: "The event log is deleted", schema: DeletedLogSchema },
+    errors: ["log_not_found"],
+    handle: async (call, { path: { log_id } }) => ({
+      json: await methodAnswer<DeletedLogMessage>((reply) => methods.deleteLog(call, log_id, reply)),
+    }),
+  });
+}
+
+function requireChangeable(methods: EventLogMethods, call: HttpCall, logId: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    methods.requireLog(call, logId, "admin", (answer) => (answer === null ? resolve() : reject(answer)));
+  });
+}

@@ -1,0 +1,98 @@
+/** Event logs and their events as requests and answers have them, for the document of the interface and for what reads it. */
+
+import { z } from "zod";
+import type {
+  AppendedBatchMessage,
+  AppendedMessage,
+  DeletedLogMessage,
+  EventsMessage,
+  LogMessage,
+  LogsMessage,
+} from "../methods/index.ts";
+import { LOG_NAME_BYTES_MAX, LOG_SETTINGS, NAMESPACE_PATTERN } from "../methods/index.ts";
+
+/** An event as it is sent: its payload as text. */
+export type EventBody = Omit<EventsMessage["events"][number], "payload"> & { readonly payload: string };
+
+/** Events as they are sent. */
+export type EventsBody = Omit<EventsMessage, "events"> & { readonly events: readonly EventBody[] };
+
+const Uuid = z.string().meta({ format: "uuid" });
+/** A time of the wall clock in UTC, with milliseconds. */
+const Timestamp = z.string().meta({ format: "date-time" });
+const Sequence = z.int().min(1);
+const LastSequence = z.int().min(0).describe("Of the log; 0 = nothing was ever appended");
+
+/** Settings that are given: what is absent is left as it is, null is as if it had never been set. */
+const GivenSettings = z.object(
+  Object.fromEntries(LOG_SETTINGS.map(({ name, min, max }) => [name, z.int().min(min).max(max).nullish()])),
+);
+
+export const CreateLogBody = z.object({
+  name: z.string().meta({ minLength: 1, maxLength: LOG_NAME_BYTES_MAX, description: "Unique among live logs" }),
+  namespace: z
+    .string()
+    .meta({ pattern: NAMESPACE_PATTERN.source })
+    .nullish()
+    .describe("Who may not touch it does not see the log; without one everybody sees it"),
+  settings: GivenSettings.nullish(),
+});
+
+export const UpdateLogBody = z.object({ settings: GivenSettings });
+
+export const LogSchema = z.object({
+  log_id: Uuid,
+  name: z.string(),
+  namespace: z.string().nullable(),
+  first_sequence: z.int().min(1).describe("Of the oldest event that is kept, or of the next one if there is none"),
+  last_sequence: LastSequence,
+  event_count: z.int().min(0),
+  size_bytes: z.int().min(0).describe("Of all payloads that are kept"),
+  created_at: Timestamp,
+  created_by: z.string().describe("The id of a user"),
+  settings: z.record(z.string(), z.int().nullable()).describe("Null = not set"),
+}) satisfies z.ZodType<LogMessage>;
+
+export const LogsSchema = z.object({
+  logs: z.array(LogSchema),
+  next_cursor: z.string().nullable().describe("Where the next page begins; null if this is the last one"),
+}) satisfies z.ZodType<LogsMessage>;
+
+export const DeletedLogSchema = z.object({
+  log_id: Uuid,
+  deleted: z.literal(true),
+}) satisfies z.ZodType<DeletedLogMessage>;
+
+export const AppendedSchema = z.object({
+  success: z.literal(true),
+  sequence: Sequence,
+}) satisfies z.ZodType<AppendedMessage>;
+
+export const AppendedBatchSchema = z.object({
+  success: z.literal(true),
+  sequences: z.array(Sequence).describe("In the order of the events"),
+  last_sequence: Sequence.describe("The greatest of them"),
+}) satisfies z.ZodType<AppendedBatchMessage>;
+
+export const EventsSchema = z.object({
+  events: z.array(
+    z.object({
+      sequence: Sequence,
+      timestamp: Timestamp,
+      payload: z.string().meta({ contentEncoding: "base64" }),
+      idempotency_key: z.string().nullable(),
+    }),
+  ),
+  last_sequence: LastSequence,
+}) satisfies z.ZodType<EventsBody>;
+
+/** The events as they are sent. */
+export function eventsBody({ events, last_sequence }: EventsMessage): EventsBody {
+  return { events: events.map(eventBody), last_sequence };
+}
+
+/** The event as it is sent. */
+export function eventBody({ payload, ...event }: EventsMessage["events"][number]): EventBody {
+  const { buffer, byteOffset, byteLength } = payload;
+  return { ...event, payload: Buffer.from(buffer, byteOffset, byteLength).toString("base64") };
+}

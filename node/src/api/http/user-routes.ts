@@ -1,0 +1,164 @@
+/** Users: POST and GET of /users; GET, PATCH and DELETE of /users/{user_id}. */
+
+import { z } from "zod";
+import {
+  type DeleteUserBody,
+  type ListUsersBody,
+  NAMESPACE_PATTERN,
+  type UserMessage,
+  type UserMethods,
+} from "../methods/index.ts";
+import { RoleSchema, UserSchema } from "./account-schemas.ts";
+import type { HttpCall } from "./http-call.ts";
+import { methodAnswer } from "./method-answer.ts";
+import { cursor, limit } from "./page-parameters.ts";
+import { uuid } from "./parameters.ts";
+import { jsonBody, type Route, route } from "./route.ts";
+
+/** Enough for as many namespaces as a user holds at most, with names as long as they may be. */
+const BODY_BYTES_MAX = 128 * 1024;
+const PASSWORD = "A password of 8 to 1,024 bytes";
+
+const NamespacesSchema = z
+  .array(z.string().meta({ pattern: `^\\*$|${NAMESPACE_PATTERN.source}` }))
+  .meta({ uniqueItems: true, description: 'Namespaces, which need not exist; "*" stands for all' });
+
+const CreateUserRequest = z.object({
+  email: z
+    .string()
+    .meta({ format: "idn-email" })
+    .describe("Where the mail is sent that asks for a verification; nobody else has it, in any case"),
+  password: z.string().nullish().describe(`${PASSWORD}; without it the user sets one with the verification`),
+  role: RoleSchema,
+  namespaces: NamespacesSchema,
+});
+
+const UpdateUserRequest = z.object({
+  email: z.null().optional().describe("It cannot be changed"),
+  password: z.string().nullish().describe(PASSWORD),
+  role: RoleSchema.nullish(),
+  namespaces: NamespacesSchema.nullish(),
+  status: z.enum(["active", "disabled"]).nullish().describe("Of a user whose e-mail address was verified"),
+});
+
+const ListUsersResponse: z.ZodType<ListUsersBody> = z.object({
+  users: z.array(UserSchema),
+  next_cursor: z.string().nullable().describe("Where the next page begins; null if this is the last one"),
+});
+
+const DeletedUserResponse: z.ZodType<DeleteUserBody> = z.object({
+  user_id: z.string().meta({ format: "uuid" }),
+  deleted: z.literal(true),
+});
+
+const userIdPath = { user_id: uuid("The id of the user") };
+
+/** The routes of users, for administrators. */
+export function userRoutes(methods: UserMethods): readonly Route[] {
+  return [
+    createUserRoute(methods),
+    listUsersRoute(methods),
+    getUserRoute(methods),
+    updateUserRoute(methods),
+    deleteUserRoute(methods),
+  ];
+}
+
+function createUserRoute(methods: UserMethods): Route {
+  return route({
+    method: "POST",
+    path: "/users",
+    operationId: "createUser",
+    summary: "Make a user, who is asked by mail to verify the e-mail address",
+    access: "admin",
+    body: jsonBody(CreateUserRequest, BODY_BYTES_MAX),
+    success: { status: 201, description: "The user", schema: UserSchema },
+    errors: ["namespace_denied", "already_exists", "storage_full"],
+    isSecret: true,
+    handle: async (call, { body }) => {
+      const request = { ...body, password: body.password ?? null };
+      return { json: await methodAnswer<UserMessage>((reply) => methods.createUser(call, request, reply)) };
+    },
+  });
+}
+
+function listUsersRoute(methods: UserMethods): Route {
+  return route({
+    method: "GET",
+    path: "/users",
+    operationId: "listUsers",
+    summary: "List users",
+    access: "admin",
+    query: { limit, cursor },
+    success: { status: 200, description: "A page of users", schema: ListUsersResponse },
+    isSecret: true,
+    handle: async (call, { query }) => ({
+      json: await methodAnswer<ListUsersBody>((reply) => methods.listUsers(call, query, reply)),
+    }),
+  });
+}
+
+function getUserRoute(methods: UserMethods): Route {
+  return route({
+    method: "GET",
+    path: "/users/{user_id}",
+    operationId: "getUser",
+    summary: "Describe a user",
+    access: "admin",
+    pathParameters: userIdPath,
+    success: { status: 200, description: "The user", schema: UserSchema },
+    errors: ["user_not_found"],
+    isSecret: true,
+    handle: async (call, { path }) => ({ json: await readUser(methods, call, path.user_id) }),
+  });
+}
+
+function updateUserRoute(methods: UserMethods): Route {
+  return route({
+    method: "PATCH",
+    path: "/users/{user_id}",
+    operationId: "updateUser",
+    summary: "Change the role, the namespaces, the password or the status of a user; what is left out stays",
+    access: "admin",
+    pathParameters: userIdPath,
+    body: jsonBody(UpdateUserRequest, BODY_BYTES_MAX),
+    success: { status: 200, description: "The user, as changed", schema: UserSchema },
+    errors: ["namespace_denied", "user_not_found", "last_owner"],
+    isSecret: true,
+    find: async (call, { path }) => {
+      await readUser(methods, call, path.user_id);
+    },
+    handle: async (call, { path, body }) => {
+      const request = {
+        email: body.email ?? null,
+        password: body.password ?? null,
+        role: body.role ?? null,
+        namespaces: body.namespaces ?? null,
+        status: body.status ?? null,
+      };
+      const userId = path.user_id;
+      return { json: await methodAnswer<UserMessage>((reply) => methods.updateUser(call, userId, request, reply)) };
+    },
+  });
+}
+
+function deleteUserRoute(methods: UserMethods): Route {
+  return route({
+    method: "DELETE",
+    path: "/users/{user_id}",
+    operationId: "deleteUser",
+    summary: "Delete a user, all API keys and tokens of the user included",
+    access: "admin",
+    pathParameters: userIdPath,
+    success: { status: 200, description: "The user is gone", schema: DeletedUserResponse },
+    errors: ["user_not_found", "last_owner"],
+    isSecret: true,
+    handle: async (call, { path }) => ({
+      json: await methodAnswer<DeleteUserBody>((reply) => methods.deleteUser(call, path.user_id, reply)),
+    }),
+  });
+}
+
+function readUser(methods: UserMethods, call: HttpCall, userId: string): Promise<UserMessage> {
+  return methodAnswer<UserMessage>((reply) => methods.getUser(call, userId, reply));
+}

@@ -1,0 +1,55 @@
+import { randomInt } from "node:crypto";
+import { expect } from "chai";
+import { logCheck } from "../../history/index.ts";
+import { AppendLoad, ClusterUnderTest } from "../harness/index.ts";
+
+const SEED_MAX = 0x1_0000_0000;
+const CLIENTS = 50;
+/** How long leaders are killed, one after the other. */
+const KILLING_MS = 30_000;
+const APPENDS = 100;
+/** Shorter than some elections: outcomes stay unknown, and keys are sent again. */
+const IMPATIENT_MS = 1_500;
+/** Between two appends of a client: what it takes to judge a history grows with the square of its length. */
+const REST_MS = 300;
+
+describe("event logs under leader kills", () => {
+  it(`hold each acknowledged event of ${CLIENTS} clients once, dense and in order (S1, S2, S3, S5, S6)`, async () => {
+    await ClusterUnderTest.with(3, async (cluster) => {
+      const seed = randomInt(SEED_MAX);
+      console.log(`      seed ${seed}`);
+      const { tokens, endpoints, httpEndpoints } = cluster;
+      const load = new AppendLoad({
+        ...{ tokens, endpoints, httpEndpoints, seed },
+        ...{ clients: CLIENTS, logs: 2, name: "kills", timeoutMs: IMPATIENT_MS, restMs: REST_MS },
+      });
+      try {
+        await load.start();
+        let kills = 0;
+        const startMs = performance.now();
+        while (performance.now() < startMs + KILLING_MS) {
+          await cluster.untilReady();
+          await load.untilAcknowledged(APPENDS);
+          const leader = await cluster.leader();
+          await leader.kill();
+          await load.untilAcknowledged(APPENDS);
+          leader.start();
+          kills++;
+        }
+        await cluster.untilReady();
+        await load.stop();
+        await load.readAll();
+        const { stored, conflicts, notExecuted, unknown } = load.counts;
+        console.log(
+          `      ${kills} kills: ${stored} stored, ${conflicts} conflicts, ${notExecuted} not executed, ${unknown} unknown`,
+        );
+        expect(kills).to.be.above(1);
+        expect(conflicts, "races for one sequence").to.be.above(0);
+        expect(logCheck(load.history.operations)).to.deep.equal([]);
+      } finally {
+        load.abandon();
+        await load.ended;
+      }
+    });
+  });
+});

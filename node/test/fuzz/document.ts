@@ -1,0 +1,62 @@
+/** What /openapi.json says, as far as requests are made of it and answers are judged by it. */
+
+export interface JsonSchema {
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly JsonSchema[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly format?: string;
+  readonly items?: JsonSchema;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+}
+
+export interface DocumentedParameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly required: boolean;
+  readonly schema: JsonSchema;
+}
+
+interface DocumentedOperation {
+  readonly operationId: string;
+  readonly security: readonly unknown[];
+  readonly parameters?: readonly DocumentedParameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
+  readonly responses: Readonly<Record<string, { readonly description: string }>>;
+}
+
+/** One operation, with the method and the path under which the document has it. */
+export interface Operation extends DocumentedOperation {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** Status and code of a refusal, as `400 invalid_request`. */
+export type Refusal = string;
+
+const FIRST_ERROR_STATUS = 400;
+
+/** The operations of the document. */
+export async function fetchOperations(url: string): Promise<readonly Operation[]> {
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+  };
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
+  );
+}
+
+/** The status of an operation that does what it was asked for. */
+export function successOf({ responses }: Operation): number {
+  return Number(Object.keys(responses).find((status) => Number(status) < FIRST_ERROR_STATUS));
+}
+
+/** How the operation may refuse: the document lists the codes of each status. */
+export function refusalsOf({ responses }: Operation): readonly Refusal[] {
+  return Object.entries(responses)
+    .filter(([status]) => Number(status) >= FIRST_ERROR_STATUS)
+    .flatMap(([status, { description }]) => description.split(", ").map((code) => `${status} ${code}`));
+}

@@ -1,0 +1,158 @@
+/**
+ * The HTTP port of a member, written to byte by byte: valid requests of every operation that /openapi.json has, each
+ * changed in one way, and what came of it compared with what the document allows.
+ *
+ * Nothing hangs, nothing is an internal error, every refusal has the form and one of the codes that the operation has,
+ * and what was refused has changed nothing. The seed follows from the commit and is printed.
+ */
+
+import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { commitText, firstSeedOf, streamOf } from "../../sim/index.ts";
+import { ClusterUnderTest } from "../harness/index.ts";
+import { abandon, ask, type RawAnswer } from "./answer.ts";
+import { fetchOperations, type Operation, refusalsOf, successOf } from "./document.ts";
+import { Fixtures } from "./fixtures.ts";
+import { asItIs, BODY_MUTATIONS, MUTATIONS, type Mutated } from "./mutations.ts";
+import { type RightValues, validRequest } from "./valid-request.ts";
+
+/** Nobody has the token of a mail that was never sent. */
+const NEVER_ACCEPTED = "verifyEmail";
+/** What any path and method may be refused with before an operation is known. */
+const NO_OPERATION = ["400 invalid_request", "404 not_found", "405 method_not_allowed"];
+/** A request that has not ended when the connection is, or a bad head, is refused before its operation is known. */
+const NO_REQUEST = ["400 invalid_request"];
+/** An election is no failure, as long as there are not many of them. */
+const PASSING = ["503 unavailable", "504 timeout"];
+const PASSING_MAX = 20;
+/** Far above the ten seconds that a member gives to a request that goes on nowhere. */
+const HANG_MS = 30_000;
+const MIB = 1024 * 1024;
+/** What a member may grow by while it is sent far more; garbage that nobody has collected yet is in it. */
+const GROWTH_BYTES_MAX = 128 * MIB;
+const FIRST_ERROR_STATUS = 400;
+const INTERNAL_ERROR = "500 internal_error";
+/** Of a request in a message. */
+const TOLD_CHARACTERS = 400;
+const LIMITS = ["token-requests", "token-failures", "login-requests", "login-failures"];
+const UNLIMITED = LIMITS.flatMap((name) => ["--rate-limit", `${name}=0`]);
+
+describe("the HTTP port of a member, with requests changed on the wire", function () {
+  this.timeout(180_000);
+  const seed = Number(process.env.QUOIN_FUZZ_SEED ?? firstSeedOf(commitText(), "requests on the wire", 1));
+  let cluster: ClusterUnderTest;
+  let fixtures: Fixtures;
+  let port: number;
+  let operations: readonly Operation[];
+  let allRefusals: readonly string[];
+  let memoryBefore: ReadonlyMap<number, number>;
+  let passing = 0;
+
+  before(async () => {
+    console.log(`    seed ${seed}; again with QUOIN_FUZZ_SEED=${seed} npm test -- node/test/fuzz/http-fuzz.spec.ts`);
+    cluster = await ClusterUnderTest.start(3, { placeOf: async () => ({ flags: UNLIMITED }) });
+    const member = await cluster.follower();
+    port = member.ports.http;
+    const url = `http://${member.host}:${port}`;
+    fixtures = new Fixtures(url, await cluster.tokens.token());
+    operations = await fetchOperations(url);
+    memoryBefore = new Map(cluster.members.map(({ pid }) => [pid, memoryBytes(pid)]));
+    allRefusals = [...new Set([...NO_OPERATION, ...operations.flatMap(refusalsOf)])];
+  });
+
+  after(() => cluster?.dispose());
+
+  for (const [name, mutation] of Object.entries({ ...MUTATIONS, ...BODY_MUTATIONS })) {
+    it(`does as documented: ${name}`, async () => {
+      const random = streamOf(firstSeedOf(String(seed), name, 1));
+      for (const operation of operations.filter(({ requestBody }) => !(name in BODY_MUTATIONS) || requestBody)) {
+        const request = await validRequest(operation, random, fixtures, rightValues());
+        const mutated = mutation(request, random);
+        const mayChange = request.method !== "GET" || mutated.isElsewhere === true;
+        const before = mayChange ? await fixtures.state() : "";
+        const isDone = await judge(operation, mutated);
+        if (isDone && mutated.isElsewhere === true) {
+          fixtures.forget();
+        }
+        if (!isDone && mayChange) {
+          expect(await fixtures.state(), `${told(operation, mutated)} changed something`).to.equal(before);
+        }
+      }
+    });
+  }
+
+  it("serves as before, and is not much larger", async () => {
+    for (const operation of operations) {
+      const request = await validRequest(operation, streamOf(seed), fixtures, rightValues());
+      await judge(operation, asItIs(request));
+    }
+    expect(cluster.members.map(({ pid }) => pid)).to.deep.equal([...memoryBefore.keys()]);
+    for (const [pid, bytes] of memoryBefore) {
+      expect(memoryBytes(pid) - bytes, `growth of process ${pid}`).to.be.below(GROWTH_BYTES_MAX);
+    }
+    expect(passing, "requests refused during elections").to.be.at.most(PASSING_MAX);
+  });
+
+  function rightValues(): RightValues {
+    const { email, password } = cluster.owner;
+    const isNew = { email: `${randomUUID()}@quoin.test`, password: randomUUID() };
+    const [namespace, namespaces] = ["default", ["default"]];
+    const common = { api_key: cluster.secrets.apiKey, name: randomUUID(), role: "member", namespace, namespaces };
+    return { logIn: { email, password }, other: { ...common, ...isNew } };
+  }
+
+  /** Whether it was done, or may have been. Fails unless it was answered as it must be. */
+  async function judge(operation: Operation, mutated: Mutated): Promise<boolean> {
+    const { fate, pieces, isElsewhere = false } = mutated;
+    const about = told(operation, mutated);
+    const startMs = performance.now();
+    const answer = fate === "broken" ? await abandon(port, pieces) : await ask(port, pieces);
+    expect(performance.now() - startMs, `milliseconds that ${about} took`).to.be.below(HANG_MS);
+    if (answer === null) {
+      expect(fate, `${about} is not answered`).to.equal("broken");
+      return false;
+    }
+    const { status, headers, body } = answer;
+    expect(headers.get("api-version"), about).to.equal("v1");
+    if (status < FIRST_ERROR_STATUS) {
+      expect(fate, `${about} is answered with ${status}`).to.be.oneOf(["accepted", "any"]);
+      expect(status, about).to.be.oneOf(isElsewhere ? [200, 201] : [successOf(operation)]);
+      return true;
+    }
+    // An answer to HEAD has no body that could say more.
+    const code = pieces[0]?.startsWith("HEAD ") ? null : codeOf(answer, about);
+    const refusal = code === null ? String(status) : `${status} ${code}`;
+    const documented = isElsewhere ? allRefusals : [...refusalsOf(operation), ...NO_REQUEST];
+    const allowed = documented.filter((one) => one !== INTERNAL_ERROR);
+    expect(code === null ? allowed.map((one) => one.split(" ")[0]) : allowed, `${about}: ${body}`).to.include(refusal);
+    if (PASSING.includes(refusal)) {
+      passing++;
+      return true;
+    }
+    const isRight = fate !== "accepted" || operation.operationId === NEVER_ACCEPTED;
+    expect(isRight, `${about} is valid and refused with ${refusal}: ${body}`).to.equal(true);
+    return false;
+  }
+});
+
+/** The code of a refusal that has the form of all refusals. */
+function codeOf({ headers, body }: RawAnswer, about: string): string {
+  expect(headers.get("content-type"), about).to.equal("application/json; charset=utf-8");
+  expect(headers.get("content-length"), about).to.equal(String(body.length));
+  const refusal = JSON.parse(Buffer.from(body, "latin1").toString("utf8"));
+  expect(Object.keys(refusal).sort(), about).to.deep.equal(["code", "error"]);
+  expect(refusal.error, about).to.be.a("string").that.is.not.equal("");
+  return refusal.code;
+}
+
+/** The request, as people find it again; without what is secret of it. */
+function told({ operationId }: Operation, { pieces }: Mutated): string {
+  const start = pieces.join("").slice(0, TOLD_CHARACTERS);
+  return `${operationId} as ${JSON.stringify(start.replace(/Bearer [^\r\n]*/gi, "Bearer ..."))}`;
+}
+
+/** Bytes of memory that the process has. */
+function memoryBytes(pid: number): number {
+  return Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" })) * 1024;
+}

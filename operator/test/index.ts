@@ -1,2 +1,3 @@
 /** What the specs of the operator share. */
 export { CLUSTER_ID, CONFIG_INDEX, clusterOf, idOf, NEW_REVISION, NOW, Scene, specOf } from "./scene.ts";
+export { ManualTiming, settled, until } from "./timing.ts";

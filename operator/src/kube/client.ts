@@ -1,0 +1,244 @@
+/**
+ * Requests to the API server: JSON as it comes and goes, each within a deadline, each refusal a KubeError.
+ *
+ * Nothing is repeated here. A write that was not answered may have been done: whoever asked must look again.
+ */
+import type { Dispatcher } from "undici";
+import { request } from "undici";
+import type { Connection } from "./connection.ts";
+import { isKubeError, KubeError } from "./kube-error.ts";
+import { apiVersionOf, collectionPath, type Kind, objectPath, type Reference } from "./resources.ts";
+import type { KubeList, KubeObject, WatchEvent } from "./wire.ts";
+
+/** The name by which the API server knows what the operator has applied. */
+const MANAGER = "quoin-operator";
+/** What the operator notes on objects: with a name of its own, so that applying an object does not take it away. */
+const NOTES_MANAGER = "quoin-operator-notes";
+const DEADLINE_MS = 15_000;
+const PAGE_ITEMS = 500;
+/** A bookmark comes each minute: a watch that is silent for longer is dead, whatever its connection says. */
+const WATCH_SILENCE_MS = 90_000;
+
+/** What an object must still be. */
+export interface Precondition {
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+export interface RequestObserver {
+  /** @param status of HTTP, 0 without an answer */
+  onRequest(method: string, status: number, durationMs: number): void;
+}
+
+interface Asked {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly query?: Record<string, string>;
+  readonly body?: object;
+  readonly contentType?: string;
+}
+
+export class KubeClient {
+  readonly #connection: Connection;
+  readonly #observer: RequestObserver | null;
+
+  constructor(connection: Connection, observer: RequestObserver | null = null) {
+    this.#connection = connection;
+    this.#observer = observer;
+  }
+
+  /** @returns null if it is not there */
+  async get<Item extends KubeObject>(reference: Reference): Promise<Item | null> {
+    try {
+      return await this.#ask<Item>({ method: "GET", path: objectPath(reference) });
+    } catch (error) {
+      if (isKubeError(error, "missing")) {
+        return null;
+      }
+      throw error;
+    }
+  }
+
+  /** All objects with these labels, and the version of the list, from which a watch can go on. */
+  async list<Item extends KubeObject>(kind: Kind, namespace: string, labelSelector: string): Promise<KubeList<Item>> {
+    const items: Item[] = [];
+    let next = "";
+    for (;;) {
+      const query = {
+        limit: String(PAGE_ITEMS),
+        ...(labelSelector && { labelSelector }),
+        ...(next && { continue: next }),
+      };
+      const page = await this.#ask<KubeList<Item>>({ method: "GET", path: collectionPath(kind, namespace), query });
+      items.push(...page.items);
+      next = page.metadata?.continue ?? "";
+      if (next === "") {
+        return { ...page, items };
+      }
+    }
+  }
+
+  /** Raises `exists` if it is there already. */
+  create<Item extends KubeObject>(namespace: string, object: Item & { readonly kind: Kind }): Promise<Item> {
+    const path = collectionPath(object.kind, namespace);
+    return this.#ask({ method: "POST", path, query: { fieldManager: MANAGER }, body: object });
+  }
+
+  /** Server-side apply, with force. With `metadata.resourceVersion` it raises `conflict` if that has changed. */
+  apply<Item extends KubeObject>(
+    reference: Reference,
+    object: Item,
+    options: { dryRun?: boolean } = {},
+  ): Promise<Item> {
+    return this.#apply(objectPath(reference), object, options.dryRun === true ? { dryRun: "All" } : {});
+  }
+
+  /** The whole status. Raises `conflict` if the object is not the one of this version any more. */
+  patchStatus(reference: Reference, { uid, resourceVersion }: Precondition, status: object): Promise<KubeObject> {
+    const { kind, namespace, name } = reference;
+    const metadata = { name, namespace, uid, resourceVersion };
+    return this.#apply(
+      `${objectPath(reference)}/status`,
+      { apiVersion: apiVersionOf(kind), kind, metadata, status },
+      {},
+    );
+  }
+
+  /** Merges into the object. Raises `conflict` if it is not the one of this version any more. */
+  patch<Item extends KubeObject>(
+    reference: Reference,
+    precondition: Precondition,
+    change: { readonly metadata?: object; readonly spec?: object },
+  ): Promise<Item> {
+    return this.#ask({
+      method: "PATCH",
+      path: objectPath(reference),
+      query: { fieldManager: NOTES_MANAGER },
+      contentType: "application/merge-patch+json",
+      body: { ...change, metadata: { ...change.metadata, ...precondition } },
+    });
+  }
+
+  async remove(reference: Reference, preconditions: Precondition): Promise<void> {
+    await this.#ask({
+      method: "DELETE",
+      path: objectPath(reference),
+      body: { apiVersion: "v1", kind: "DeleteOptions", preconditions },
+    });
+  }
+
+  /** As a drain does it. Raises `throttled` while a disruption budget does not allow it. */
+  async evict(reference: Reference, preconditions: Precondition): Promise<void> {
+    const { namespace, name } = reference;
+    await this.#ask({
+      method: "POST",
+      path: `${objectPath(reference)}/eviction`,
+      body: {
+        apiVersion: "policy/v1",
+        kind: "Eviction",
+        metadata: { name, namespace },
+        deleteOptions: { preconditions },
+      },
+    });
+  }
+
+  /**
+   * What changes after a version, until the API server ends it, or the signal. Raises `unavailable` after a long silence.
+   *
+   * @param durationSeconds how long the API server is to keep it up
+   */
+  async *watch(
+    kind: Kind,
+    namespace: string,
+    selection: { readonly labelSelector: string; readonly resourceVersion: string; readonly durationSeconds: number },
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchEvent> {
+    const { labelSelector, resourceVersion, durationSeconds } = selection;
+    const path = collectionPath(kind, namespace);
+    const asked = `GET ${path}?watch`;
+    const query = {
+      watch: "1",
+      allowWatchBookmarks: "true",
+      timeoutSeconds: String(durationSeconds),
+      resourceVersion,
+      ...(labelSelector && { labelSelector }),
+    };
+    const answer = await this.#send({ method: "GET", path, query }, signal, WATCH_SILENCE_MS);
+    if (answer.statusCode !== 200) {
+      throw await refusal(asked, answer);
+    }
+    try {
+      for await (const line of linesOf(answer.body)) {
+        yield JSON.parse(line) as WatchEvent;
+      }
+    } catch (error) {
+      throw error instanceof KubeError ? error : KubeError.unanswered(asked, error);
+    }
+  }
+
+  #apply<Item extends object>(path: string, body: object, query: Record<string, string>): Promise<Item> {
+    return this.#ask({
+      method: "PATCH",
+      path,
+      query: { fieldManager: MANAGER, force: "true", fieldValidation: "Strict", ...query },
+      // YAML holds JSON.
+      contentType: "application/apply-patch+yaml",
+      body,
+    });
+  }
+
+  async #ask<Answer>(asked: Asked): Promise<Answer> {
+    const text = `${asked.method} ${asked.path}`;
+    const signal = AbortSignal.timeout(DEADLINE_MS);
+    const answer = await this.#send(asked, signal, DEADLINE_MS);
+    if (answer.statusCode < 200 || answer.statusCode > 299) {
+      throw await refusal(text, answer);
+    }
+    try {
+      return (await answer.body.json()) as Answer;
+    } catch (error) {
+      throw KubeError.unanswered(text, error);
+    }
+  }
+
+  async #send(asked: Asked, signal: AbortSignal, silenceMs: number): Promise<Dispatcher.ResponseData> {
+    const { method, path, query, body, contentType = "application/json" } = asked;
+    const url = new URL(this.#connection.url + path);
+    url.search = new URLSearchParams(query).toString();
+    const startMs = performance.now();
+    let status = 0;
+    try {
+      const headers = { ...(await this.#connection.headers()), accept: "application/json", "user-agent": MANAGER };
+      const answer = await request(url, {
+        method,
+        dispatcher: this.#connection.dispatcher,
+        headers: body === undefined ? headers : { ...headers, "content-type": contentType },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal,
+        headersTimeout: DEADLINE_MS,
+        bodyTimeout: silenceMs,
+      });
+      status = answer.statusCode;
+      return answer;
+    } catch (error) {
+      throw KubeError.unanswered(`${method} ${path}`, error);
+    } finally {
+      this.#observer?.onRequest(method, status, performance.now() - startMs);
+    }
+  }
+}
+
+async function refusal(asked: string, { statusCode, headers, body }: Dispatcher.ResponseData): Promise<KubeError> {
+  const retryAfter = headers["retry-after"];
+  return KubeError.fromAnswer(asked, statusCode, await body.text(), Array.isArray(retryAfter) ? undefined : retryAfter);
+}
+
+async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of body) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines.filter((line) => line !== "");
+  }
+}

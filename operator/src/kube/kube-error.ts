@@ -1,0 +1,100 @@
+/** What the API server refused, or why nobody knows what it did: the one error of everything that is asked of it. */
+
+/**
+ * - `missing`: there is no such object. `unknown-kind`: the API server does not serve such objects.
+ * - `exists`, `conflict`: it is there already; it is not what the request came from.
+ * - `gone`: so old a version is not kept any more.
+ * - `invalid`: the API server does not take such an object. `forbidden`: nor from this operator.
+ * - `throttled`: later; for an eviction, that a disruption budget does not allow it now.
+ * - `unavailable`: no answer, or an error of the server: what was asked may have been done.
+ */
+export type KubeErrorKind =
+  | "missing"
+  | "unknown-kind"
+  | "exists"
+  | "conflict"
+  | "gone"
+  | "invalid"
+  | "forbidden"
+  | "throttled"
+  | "unavailable";
+
+interface KubeErrorFields {
+  readonly kind: KubeErrorKind;
+  /** Of HTTP; 0 without an answer. */
+  readonly status: number;
+  readonly message: string;
+  readonly retryAfterMs?: number;
+  readonly cause?: unknown;
+}
+
+export class KubeError extends Error {
+  override readonly name = "KubeError";
+  readonly kind: KubeErrorKind;
+  readonly status: number;
+  /** How long the API server asks to wait; undefined if it does not say. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor({ kind, status, message, retryAfterMs, cause }: KubeErrorFields) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  /** Of an answer other than 2xx. */
+  static fromAnswer(asked: string, status: number, body: string, retryAfter: string | undefined): KubeError {
+    const { reason, message } = parseStatus(body);
+    const seconds = Number(retryAfter);
+    return new KubeError({
+      kind: kindOf(status, reason),
+      status,
+      message: `${asked}: ${status} ${message}`,
+      ...(retryAfter === undefined || Number.isNaN(seconds) ? {} : { retryAfterMs: seconds * 1000 }),
+    });
+  }
+
+  /** Of a request that was not answered. */
+  static unanswered(asked: string, cause: unknown): KubeError {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return new KubeError({ kind: "unavailable", status: 0, message: `${asked}: ${why}`, cause });
+  }
+}
+
+/** @returns whether this is an error of the API server of one of these kinds */
+export function isKubeError(error: unknown, ...kinds: readonly KubeErrorKind[]): error is KubeError {
+  return error instanceof KubeError && kinds.includes(error.kind);
+}
+
+function kindOf(status: number, reason: string | undefined): KubeErrorKind {
+  switch (status) {
+    case 401:
+    case 403:
+      return "forbidden";
+    case 404:
+      // Of a path that it does not serve, the API server says so in plain text.
+      return reason === undefined ? "unknown-kind" : "missing";
+    case 409:
+      return reason === "AlreadyExists" ? "exists" : "conflict";
+    case 410:
+      return "gone";
+    case 429:
+      return "throttled";
+    default:
+      return status >= 400 && status < 500 ? "invalid" : "unavailable";
+  }
+}
+
+/** @returns reason and message of a Status; of anything else, its beginning as the message */
+function parseStatus(body: string): { reason?: string; message: string } {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    if (typeof parsed === "object" && parsed !== null) {
+      const { reason, message } = parsed as { reason?: unknown; message?: unknown };
+      return { reason: typeof reason === "string" ? reason : "", message: typeof message === "string" ? message : "" };
+    }
+  } catch {
+    // Plain text: from the API server itself for paths that it does not know, or from something before it.
+  }
+  return { message: body.slice(0, 200).trim() };
+}

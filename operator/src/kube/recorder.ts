@@ -1,0 +1,96 @@
+/**
+ * Events: what happened to a cluster, for people who describe it. One for each object and reason in ten seconds; the next
+ * one says how often it happened meanwhile. An event that cannot be written is told to the log, and nothing waits for it.
+ */
+import { randomBytes } from "node:crypto";
+import type { KubeClient } from "./client.ts";
+import type { Timing } from "./timing.ts";
+
+const QUIET_MS = 10_000;
+/** Of reasons that were told long ago nothing needs to be remembered. */
+const FORGET_MS = 600_000;
+/** The API server takes no more. */
+const NOTE_LENGTH_MAX = 1_024;
+
+export interface EventSubject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+}
+
+export interface EventContent {
+  readonly type: "Normal" | "Warning";
+  /** In CamelCase. */
+  readonly reason: string;
+  /** What was done, in CamelCase. */
+  readonly action: string;
+  readonly note: string;
+}
+
+interface RecorderOptions {
+  readonly client: KubeClient;
+  /** Name of this process's pod. */
+  readonly instance: string;
+  readonly onError: (error: unknown) => void;
+  readonly timing: Timing;
+}
+
+export class Recorder {
+  readonly #options: RecorderOptions;
+  readonly #told = new Map<string, { atMs: number; since: number }>();
+  readonly #writes = new Set<Promise<void>>();
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  record(regarding: EventSubject, content: EventContent): void {
+    const nowMs = this.#options.timing.monotonicMs();
+    for (const [key, { atMs }] of this.#told) {
+      if (nowMs - atMs > FORGET_MS) {
+        this.#told.delete(key);
+      }
+    }
+    const key = `${regarding.uid} ${content.reason}`;
+    const before = this.#told.get(key);
+    if (before !== undefined && nowMs - before.atMs < QUIET_MS) {
+      before.since += 1;
+      return;
+    }
+    this.#told.set(key, { atMs: nowMs, since: 0 });
+    const write = this.#write(regarding, content, 1 + (before?.since ?? 0)).finally(() => this.#writes.delete(write));
+    this.#writes.add(write);
+  }
+
+  /** Resolves when what was recorded is written, or could not be. */
+  async flush(): Promise<void> {
+    await Promise.all(this.#writes);
+  }
+
+  async #write(regarding: EventSubject, { type, reason, action, note }: EventContent, count: number): Promise<void> {
+    const { client, instance, onError } = this.#options;
+    const now = new Date().toISOString().replace("Z", "000Z");
+    const { namespace } = regarding;
+    try {
+      await client.create(namespace, {
+        apiVersion: "events.k8s.io/v1",
+        kind: "Event" as const,
+        metadata: { name: `${regarding.name}.${randomBytes(8).toString("hex")}`, namespace },
+        eventTime: now,
+        reportingController: "quoin.dev/operator",
+        reportingInstance: instance,
+        regarding,
+        type,
+        reason,
+        action,
+        note: note.slice(0, NOTE_LENGTH_MAX),
+        // The API server takes a series of two and more only.
+        ...(count < 2 ? {} : { series: { count, lastObservedTime: now } }),
+      });
+    } catch (error) {
+      onError(error);
+    }
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * Tells of every change of the objects of one kind, for as long as the process lives: a list, then a watch from there, and
+ * again after whatever ends it.
+ *
+ * What changed is told, not what it is now: who acts reads it again. Objects that vanished while nobody watched are told,
+ * too. Nothing that happens here ends it but `stop`.
+ */
+import type { KubeClient } from "./client.ts";
+import { isKubeError, KubeError } from "./kube-error.ts";
+import type { Kind } from "./resources.ts";
+import { backoffMs, type Timing } from "./timing.ts";
+import type { KubeObject } from "./wire.ts";
+
+const BACKOFF_FIRST_MS = 1_000;
+const BACKOFF_LAST_MS = 30_000;
+/** A watch that lived as long was a good one. */
+const GOOD_LIFE_MS = 60_000;
+/** Jittered, so that not all watches of an operator end at once. */
+const WATCH_SECONDS_MIN = 240;
+const WATCH_SECONDS_SPREAD = 60;
+/** How often all objects are told of anew. */
+const RESYNC_MS = 600_000;
+
+type Metadata = NonNullable<KubeObject["metadata"]>;
+
+export interface ReflectorOptions {
+  readonly client: KubeClient;
+  readonly kind: Kind;
+  /** Empty = all. */
+  readonly namespace: string;
+  /** Empty = all. */
+  readonly labelSelector: string;
+  /** An object is new, different or gone, or it is time to look at it again. Must not throw. */
+  readonly onChange: (metadata: Metadata) => void;
+  readonly onError: (error: unknown) => void;
+  readonly timing: Timing;
+}
+
+export class Reflector {
+  readonly kind: Kind;
+  readonly #options: ReflectorOptions;
+  readonly #stopping = new AbortController();
+  /** Of what the last list and the events since then told, by namespace and name. */
+  readonly #known = new Map<string, Metadata>();
+  #resourceVersion = "";
+  #running: Promise<void> | null = null;
+  #synced = false;
+  #lastSignMs: number;
+  #lastTellMs: number;
+
+  constructor(options: ReflectorOptions) {
+    this.#options = options;
+    this.kind = options.kind;
+    this.#lastSignMs = options.timing.monotonicMs();
+    this.#lastTellMs = this.#lastSignMs;
+  }
+
+  /** Whether everything has been listed once. */
+  get synced(): boolean {
+    return this.#synced;
+  }
+
+  /** How long ago the API server said anything, in milliseconds. */
+  get ageMs(): number {
+    return this.#options.timing.monotonicMs() - this.#lastSignMs;
+  }
+
+  start(): void {
+    this.#running ??= this.#run();
+  }
+
+  /** Resolves when nothing is told any more. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { timing, onError } = this.#options;
+    const { signal } = this.#stopping;
+    let failures = 0;
+    while (!signal.aborted) {
+      const startMs = timing.monotonicMs();
+      try {
+        await this.#listAndWatch();
+      } catch (error) {
+        if (signal.aborted) {
+          return;
+        }
+        if (isKubeError(error, "gone")) {
+          this.#resourceVersion = "";
+        }
+        onError(error);
+      }
+      failures = timing.monotonicMs() - startMs >= GOOD_LIFE_MS ? 1 : failures + 1;
+      await timing.sleep(backoffMs(failures, BACKOFF_FIRST_MS, BACKOFF_LAST_MS, timing.random()), signal);
+    }
+  }
+
+  async #listAndWatch(): Promise<void> {
+    const { client, kind, namespace, labelSelector, timing } = this.#options;
+    if (this.#resourceVersion === "") {
+      await this.#list();
+    }
+    const durationSeconds = WATCH_SECONDS_MIN + Math.floor(timing.random() * WATCH_SECONDS_SPREAD);
+    const selection = { labelSelector, resourceVersion: this.#resourceVersion, durationSeconds };
+    for await (const { type, object } of client.watch(kind, namespace, selection, this.#stopping.signal)) {
+      this.#lastSignMs = timing.monotonicMs();
+      if (type === "ERROR") {
+        // From here on nobody knows what was missed, whatever the error is.
+        this.#resourceVersion = "";
+        const { code = 0, message = "" } = object;
+        throw new KubeError({
+          kind: code === 410 ? "gone" : "unavailable",
+          status: code,
+          message: `watch: ${message}`,
+        });
+      }
+      const { metadata = {} } = object;
+      this.#resourceVersion = metadata.resourceVersion ?? this.#resourceVersion;
+      if (type !== "BOOKMARK") {
+        this.#remember(metadata, type !== "DELETED");
+        this.#options.onChange(metadata);
+      }
+      this.#resync();
+    }
+  }
+
+  async #list(): Promise<void> {
+    const { client, kind, namespace, labelSelector, onChange, timing } = this.#options;
+    const { items, metadata } = await client.list(kind, namespace, labelSelector);
+    this.#lastSignMs = timing.monotonicMs();
+    this.#lastTellMs = this.#lastSignMs;
+    const before = new Map(this.#known);
+    this.#known.clear();
+    for (const item of items) {
+      this.#remember(item.metadata ?? {}, true);
+      before.delete(keyOf(item.metadata ?? {}));
+    }
+    this.#resourceVersion = metadata?.resourceVersion ?? "";
+    this.#synced = true;
+    for (const told of [...this.#known.values(), ...before.values()]) {
+      onChange(told);
+    }
+  }
+
+  #remember(metadata: Metadata, isThere: boolean): void {
+    if (isThere) {
+      const { name, namespace, labels } = metadata;
+      this.#known.set(keyOf(metadata), {
+        ...(name === undefined ? {} : { name }),
+        ...(namespace === undefined ? {} : { namespace }),
+        ...(labels === undefined ? {} : { labels }),
+      });
+    } else {
+      this.#known.delete(keyOf(metadata));
+    }
+  }
+
+  /** Bookmarks come each minute, and with them the occasion. */
+  #resync(): void {
+    const nowMs = this.#options.timing.monotonicMs();
+    if (nowMs - this.#lastTellMs >= RESYNC_MS) {
+      this.#lastTellMs = nowMs;
+      for (const metadata of this.#known.values()) {
+        this.#options.onChange(metadata);
+      }
+    }
+  }
+}
+
+function keyOf({ namespace = "", name = "" }: Metadata): string {
+  return `${namespace}/${name}`;
+}

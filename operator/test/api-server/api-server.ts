@@ -1,0 +1,262 @@
+/**
+ * An API server on a port of its own on loopback: the paths, verbs and refusals that the operator meets, on objects in
+ * memory. A spec decides what goes wrong.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type Any, type Change, matches, Refused, Store, type Stored } from "./store.ts";
+
+const ALWAYS_SERVED = [
+  "configmaps",
+  "persistentvolumeclaims",
+  "pods",
+  "secrets",
+  "services",
+  "serviceaccounts",
+  "statefulsets",
+  "poddisruptionbudgets",
+  "networkpolicies",
+  "roles",
+  "rolebindings",
+  "storageclasses",
+  "leases",
+  "events",
+  "customresourcedefinitions",
+  "coordinationclusters",
+];
+
+/** Of one request. */
+export interface Call {
+  readonly method: string;
+  readonly plural: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly subresource: string;
+  readonly query: URLSearchParams;
+  readonly body: Any;
+}
+
+/** What a spec does to a request: an answer of its own, or none at all. */
+export type Fault =
+  | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> }
+  | "cut";
+
+interface Watcher {
+  readonly call: Call;
+  readonly response: ServerResponse;
+}
+
+export class ApiServer {
+  readonly store: Store;
+  readonly served = new Set(ALWAYS_SERVED);
+  readonly calls: Call[] = [];
+  /** Asked before a request is done. */
+  before: (call: Call) => Fault | null = () => null;
+  /** Asked when a write is done and not yet answered. */
+  after: (call: Call) => Fault | null = () => null;
+  /** Called when a request has changed something. */
+  settle: () => void = () => {};
+  /** Called with the client's port. */
+  onConnection: (port: number) => void = () => {};
+  readonly #server: Server;
+  readonly #watchers = new Set<Watcher>();
+  url = "";
+
+  constructor(now: () => number = Date.now) {
+    this.store = new Store(now);
+    this.store.onChange = (change) => this.#publish(change);
+    this.#server = createServer((request, response) => {
+      this.onConnection(request.socket.remotePort ?? 0);
+      void this.#serve(request, response);
+    });
+  }
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#server.listen(0, "127.0.0.1", resolve);
+    });
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.cutWatches();
+    await new Promise((resolve) => {
+      this.#server.close(resolve);
+      this.#server.closeAllConnections();
+    });
+  }
+
+  get watches(): number {
+    return this.#watchers.size;
+  }
+
+  /** Ends all watches as a network does. */
+  cutWatches(): void {
+    for (const { response } of this.#watchers) {
+      response.destroy();
+    }
+    this.#watchers.clear();
+  }
+
+  /** Tells all watches something that is no change of an object. */
+  tell(type: "BOOKMARK" | "ERROR", object: Any): void {
+    for (const { response } of this.#watchers) {
+      response.write(`${JSON.stringify({ type, object })}\n`);
+    }
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const call = await parse(request);
+    this.calls.push(call);
+    const fault = this.before(call);
+    if (fault !== null) {
+      answerFault(response, fault);
+      return;
+    }
+    try {
+      this.#do(call, response);
+    } catch (error) {
+      if (!(error instanceof Refused)) {
+        throw error;
+      }
+      const { status, reason, message, headers } = error;
+      answer(response, status, { kind: "Status", code: status, reason, message }, headers);
+    }
+  }
+
+  #do(call: Call, response: ServerResponse): void {
+    if (!this.served.has(call.plural)) {
+      response.writeHead(404, { "content-type": "text/plain" }).end("404 page not found\n");
+    } else if (call.method === "GET" && call.query.get("watch") === "1") {
+      this.#watch(call, response);
+    } else if (call.method === "GET") {
+      answer(response, 200, this.#read(call));
+    } else {
+      const result = this.#write(call);
+      const fault = call.query.get("dryRun") === null ? this.after(call) : null;
+      this.settle();
+      if (fault === null) {
+        answer(response, call.method === "POST" ? 201 : 200, result);
+      } else {
+        answerFault(response, fault);
+      }
+    }
+  }
+
+  #read({ plural, namespace, name, query }: Call): Any {
+    if (name !== "") {
+      return this.store.get(plural, namespace, name);
+    }
+    const all = this.store.list(plural, namespace, labelsOf(query));
+    const from = Number(query.get("continue") ?? 0);
+    const end = from + Number(query.get("limit") ?? all.length);
+    const metadata = {
+      resourceVersion: String(this.store.version),
+      ...(end < all.length ? { continue: String(end) } : {}),
+    };
+    return { kind: "List", metadata, items: all.slice(from, end) };
+  }
+
+  #write(call: Call): Any {
+    const { method, plural, namespace, name, subresource, query, body } = call;
+    if (method === "POST" && subresource === "eviction") {
+      return this.#evict(this.store.get(plural, namespace, name), body.deleteOptions?.preconditions);
+    }
+    if (method === "POST") {
+      return this.store.create(plural, namespace, body);
+    }
+    if (method === "DELETE") {
+      this.store.remove(plural, this.store.get(plural, namespace, name), body?.preconditions);
+      return { kind: "Status", status: "Success" };
+    }
+    if (query.get("force") !== null) {
+      const part = subresource === "status" ? "status" : "";
+      const manager = query.get("fieldManager") ?? "";
+      return this.store.apply(plural, namespace, body, { manager, part, dryRun: query.get("dryRun") !== null });
+    }
+    return this.store.merge(plural, this.store.get(plural, namespace, name), body);
+  }
+
+  /** As the disruption controller counts: ready pods, and for pods that are not ready whether enough others are. */
+  #evict(pod: Stored, preconditions: Any): Any {
+    for (const budget of this.store.list("poddisruptionbudgets", pod.metadata.namespace)) {
+      if (matches(pod, budget.spec.selector.matchLabels)) {
+        const covered = this.store.list("pods", pod.metadata.namespace, budget.spec.selector.matchLabels);
+        const ready = covered.filter((each) => isReady(each) && each.metadata.deletionTimestamp === undefined).length;
+        if (ready - (isReady(pod) ? 1 : 0) < budget.spec.minAvailable) {
+          throw new Refused(
+            429,
+            "TooManyRequests",
+            "Cannot evict pod as it would violate the pod's disruption budget.",
+          );
+        }
+      }
+    }
+    this.store.remove("pods", pod, preconditions);
+    return { kind: "Status", status: "Success" };
+  }
+
+  #watch(call: Call, response: ServerResponse): void {
+    const since = Number(call.query.get("resourceVersion") ?? 0);
+    if (since < this.store.oldest) {
+      throw new Refused(410, "Expired", "too old resource version");
+    }
+    response.writeHead(200, { "content-type": "application/json" });
+    response.flushHeaders();
+    const watcher = { call, response };
+    this.#watchers.add(watcher);
+    response.on("close", () => this.#watchers.delete(watcher));
+    for (const change of this.store.history.filter(({ version }) => version > since)) {
+      this.#send(watcher, change);
+    }
+  }
+
+  #publish(change: Change): void {
+    for (const watcher of this.#watchers) {
+      this.#send(watcher, change);
+    }
+  }
+
+  #send({ call, response }: Watcher, { type, plural, object }: Change): void {
+    const isHere = call.namespace === "" || object.metadata.namespace === call.namespace;
+    if (plural === call.plural && isHere && matches(object, labelsOf(call.query))) {
+      response.write(`${JSON.stringify({ type, object })}\n`);
+    }
+  }
+}
+
+export function isReady(pod: Stored): boolean {
+  return (pod.status?.conditions ?? []).some((each: Any) => each.type === "Ready" && each.status === "True");
+}
+
+function labelsOf(query: URLSearchParams): Record<string, string> {
+  const pairs = (query.get("labelSelector") ?? "").split(",").filter((pair) => pair !== "");
+  return Object.fromEntries(pairs.map((pair) => pair.split("=") as [string, string]));
+}
+
+async function parse(request: IncomingMessage): Promise<Call> {
+  const url = new URL(request.url ?? "/", "http://localhost");
+  const parts = url.pathname.split("/").filter((part) => part !== "");
+  const rest = parts.slice(parts[0] === "api" ? 2 : 3);
+  const namespace = rest[0] === "namespaces" ? (rest[1] ?? "") : "";
+  const [plural = "", name = "", subresource = ""] = rest[0] === "namespaces" ? rest.slice(2) : rest;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of request) {
+    chunks.push(chunk as Uint8Array);
+  }
+  const text = Buffer.concat(chunks).toString("utf8");
+  const body: Any = text === "" ? null : JSON.parse(text);
+  return { method: request.method ?? "GET", plural, namespace, name, subresource, query: url.searchParams, body };
+}
+
+function answer(response: ServerResponse, status: number, body: Any, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+}
+
+function answerFault(response: ServerResponse, fault: Fault): void {
+  if (fault === "cut") {
+    response.destroy();
+  } else {
+    response.writeHead(fault.status, fault.headers).end(fault.body ?? "{}");
+  }
+}

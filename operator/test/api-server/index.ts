@@ -1,0 +1,4 @@
+/** An API server in memory, for specs. */
+export { ApiServer, type Call, type Fault, isReady } from "./api-server.ts";
+export { configOf } from "./config.ts";
+export { type Any, matches, Refused, revisionOf, type Stored } from "./store.ts";

@@ -1,0 +1,267 @@
+/**
+ * The objects of an API server in memory: versions, preconditions, patches and server-side apply in the simple form that
+ * the operator needs (lists are replaced whole), deletion with its two stages, and the history that watches read.
+ */
+import { createHash, randomUUID } from "node:crypto";
+
+/** What an object is here: whatever was written. */
+// biome-ignore lint/suspicious/noExplicitAny: objects of all kinds, read and changed by path
+export type Any = any;
+
+export interface Stored {
+  readonly [field: string]: Any;
+  metadata: Any;
+}
+
+export interface Change {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly version: number;
+  readonly plural: string;
+  readonly object: Stored;
+}
+
+export class Refused extends Error {
+  readonly status: number;
+  readonly reason: string;
+  readonly headers: Record<string, string>;
+
+  constructor(status: number, reason: string, message: string, headers: Record<string, string> = {}) {
+    super(message);
+    this.status = status;
+    this.reason = reason;
+    this.headers = headers;
+  }
+}
+
+/** Kinds whose deletion somebody has to finish: pods by the kubelet, claims when no pod uses them. */
+const LINGERING: ReadonlySet<string> = new Set(["pods", "persistentvolumeclaims"]);
+
+export class Store {
+  readonly #now: () => number;
+  readonly #objects = new Map<string, Stored>();
+  /** What each manager applied last, by object and manager. */
+  readonly #applied = new Map<string, Any>();
+  readonly history: Change[] = [];
+  /** Watches cannot start before this. */
+  oldest = 0;
+  version = 100;
+  onChange: (change: Change) => void = () => {};
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  get time(): string {
+    return new Date(this.#now()).toISOString().replace(/\.\d+Z$/, "Z");
+  }
+
+  find(plural: string, namespace: string, name: string): Stored | undefined {
+    return this.#objects.get(keyOf(plural, namespace, name));
+  }
+
+  get(plural: string, namespace: string, name: string): Stored {
+    const found = this.find(plural, namespace, name);
+    if (found === undefined) {
+      throw new Refused(404, "NotFound", `${plural} "${name}" not found`);
+    }
+    return found;
+  }
+
+  list(plural: string, namespace = "", labels: Record<string, string> = {}): Stored[] {
+    return [...this.#objects]
+      .filter(([key]) => key.startsWith(`${plural}/${namespace}${namespace === "" ? "" : "/"}`))
+      .map(([, object]) => object)
+      .filter((object) => matches(object, labels));
+  }
+
+  create(plural: string, namespace: string, body: Any, field = ""): Stored {
+    const name = String(body.metadata?.name ?? "");
+    if (this.find(plural, namespace, name) !== undefined) {
+      throw new Refused(409, "AlreadyExists", `${plural} "${name}" already exists`);
+    }
+    if (body.metadata?.uid !== undefined) {
+      throw new Refused(409, "Conflict", "uid mismatch: the object must exist");
+    }
+    const object: Stored = structuredClone(body);
+    delete object.metadata.resourceVersion;
+    object.metadata = {
+      ...object.metadata,
+      ...(namespace === "" ? {} : { namespace }),
+      uid: randomUUID(),
+      creationTimestamp: this.time,
+      generation: 1,
+    };
+    if (field !== "") {
+      this.#applied.set(`${keyOf(plural, namespace, name)} ${field}`, structuredClone(body));
+    }
+    return this.#write(plural, object, "ADDED");
+  }
+
+  /** @param change what becomes of a copy of the object */
+  update(plural: string, object: Stored, change: (copy: Any) => void): Stored {
+    const copy = structuredClone(object);
+    change(copy);
+    if (JSON.stringify(copy) === JSON.stringify(object)) {
+      return object;
+    }
+    if (JSON.stringify(copy.spec) !== JSON.stringify(object.spec)) {
+      copy.metadata.generation += 1;
+    }
+    return this.#write(plural, copy, "MODIFIED");
+  }
+
+  merge(plural: string, object: Stored, patch: Any): Stored {
+    requireSame(object, patch.metadata);
+    return this.update(plural, object, (copy) => {
+      mergeInto(copy, withoutPreconditions(patch));
+    });
+  }
+
+  /** @param part empty, or `status` */
+  apply(plural: string, namespace: string, body: Any, { manager, part, dryRun }: ApplyOptions): Stored {
+    const name = String(body.metadata?.name);
+    const present = this.find(plural, namespace, name);
+    const field = `${manager}${part === "" ? "" : `/${part}`}`;
+    if (dryRun) {
+      return present ?? body;
+    }
+    if (present === undefined) {
+      if (body.metadata?.resourceVersion !== undefined) {
+        throw new Refused(409, "Conflict", "the object is not there");
+      }
+      return this.create(plural, namespace, body, field);
+    }
+    requireSame(present, body.metadata);
+    const key = `${keyOf(plural, namespace, name)} ${field}`;
+    const wanted = part === "" ? withoutPreconditions(body) : { [part]: body[part] };
+    const before = this.#applied.get(key) ?? {};
+    this.#applied.set(key, structuredClone(wanted));
+    return this.update(plural, present, (copy) => {
+      removeGone(copy, before, wanted);
+      mergeApplied(copy, wanted);
+    });
+  }
+
+  /** The first stage of deletion; the second, too, for objects that nobody holds. */
+  remove(plural: string, object: Stored, preconditions: Any = {}): void {
+    requireSame(object, preconditions);
+    if (LINGERING.has(plural)) {
+      this.update(plural, object, (copy) => {
+        copy.metadata.deletionTimestamp ??= this.time;
+      });
+    } else {
+      this.drop(plural, object);
+    }
+  }
+
+  drop(plural: string, object: Stored): void {
+    const { namespace = "", name } = object.metadata;
+    const key = keyOf(plural, namespace, name);
+    this.#objects.delete(key);
+    for (const applied of [...this.#applied.keys()].filter((each) => each.startsWith(`${key} `))) {
+      this.#applied.delete(applied);
+    }
+    this.#tell(
+      plural,
+      { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.version) } },
+      "DELETED",
+    );
+  }
+
+  /** Objects of all kinds that have owners, with their plurals. */
+  owned(): [plural: string, object: Stored][] {
+    return [...this.#objects]
+      .filter(([, { metadata }]) => (metadata.ownerReferences ?? []).length > 0)
+      .map(([key, object]) => [key.slice(0, key.indexOf("/")), object]);
+  }
+
+  has(uid: string): boolean {
+    return [...this.#objects.values()].some(({ metadata }) => metadata.uid === uid);
+  }
+
+  #write(plural: string, object: Stored, type: "ADDED" | "MODIFIED"): Stored {
+    object.metadata.resourceVersion = String(++this.version);
+    const { namespace = "", name } = object.metadata;
+    this.#objects.set(keyOf(plural, namespace, name), object);
+    this.#tell(plural, object, type);
+    return object;
+  }
+
+  #tell(plural: string, object: Stored, type: Change["type"]): void {
+    const change = { type, version: this.version, plural, object };
+    this.history.push(change);
+    this.onChange(change);
+  }
+}
+
+interface ApplyOptions {
+  readonly manager: string;
+  readonly part: "" | "status";
+  readonly dryRun: boolean;
+}
+
+export function revisionOf(template: Any): string {
+  return createHash("sha256").update(JSON.stringify(template)).digest("hex").slice(0, 10);
+}
+
+export function matches({ metadata }: Stored, labels: Record<string, string>): boolean {
+  return Object.entries(labels).every(([name, value]) => metadata.labels?.[name] === value);
+}
+
+function keyOf(plural: string, namespace: string, name: string): string {
+  return `${plural}/${namespace}/${name}`;
+}
+
+/** As the API server does: what a write names must be what is there. */
+function requireSame({ metadata }: Stored, named: Any): void {
+  for (const field of ["uid", "resourceVersion"]) {
+    if (named?.[field] !== undefined && named[field] !== metadata[field]) {
+      throw new Refused(409, "Conflict", `${field} is ${metadata[field]}, not ${named[field]}`);
+    }
+  }
+}
+
+function withoutPreconditions(body: Any): Any {
+  const { uid: _uid, resourceVersion: _resourceVersion, ...metadata } = body.metadata ?? {};
+  const { status: _status, ...rest } = body;
+  return { ...rest, metadata };
+}
+
+/** RFC 7396. */
+function mergeInto(target: Any, patch: Any): void {
+  for (const [name, value] of Object.entries<Any>(patch)) {
+    if (value === null) {
+      delete target[name];
+    } else if (isTree(value)) {
+      target[name] = isTree(target[name]) ? target[name] : {};
+      mergeInto(target[name], value);
+    } else {
+      target[name] = value;
+    }
+  }
+}
+
+function mergeApplied(target: Any, wanted: Any): void {
+  for (const [name, value] of Object.entries<Any>(wanted)) {
+    if (isTree(value) && isTree(target[name])) {
+      mergeApplied(target[name], value);
+    } else {
+      target[name] = structuredClone(value);
+    }
+  }
+}
+
+/** What the manager applied before and does not any more goes. */
+function removeGone(target: Any, before: Any, wanted: Any): void {
+  for (const [name, value] of Object.entries<Any>(before)) {
+    if (wanted[name] === undefined) {
+      delete target[name];
+    } else if (isTree(value) && isTree(wanted[name]) && isTree(target[name])) {
+      removeGone(target[name], value, wanted[name]);
+    }
+  }
+}
+
+function isTree(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -117,6 +117,13 @@ async function start(configuration: Configuration, version: string, logger: Logg
     {
       process: { version, eventLoopDelay: measuredEventLoop() },
       ...{ health, raft: member, storage: member, state: member },
+      certificates: {
+        wallMs: systemClock.wallMs,
+        expiresMs: {
+          members: () => member.certificate?.expiresMs ?? null,
+          clients: () => tls?.set.certificate.validToDate.getTime() ?? null,
+        },
+      },
       ...{ watch: publicServer.watches, grpc: calls, http: requests },
     },
     monotonicMs,

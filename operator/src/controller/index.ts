@@ -1,2 +1,3 @@
-/** What the operator does with one cluster, again and again. */
-export { type Audience, type Defaults, Reconciler } from "./reconciler.ts";
+/** What the operator does with clusters, again and again. */
+export { Operator } from "./operator.ts";
+export { Reconciler } from "./reconciler.ts";

@@ -171,7 +171,7 @@ export class SimTransport implements Transport {
   hello(kind: Hello["kind"], target: { readonly memberId: number; readonly incarnation: string }): Hello {
     const { clusterId, self } = this.#user.view();
     invariant(clusterId !== null, "only members of a cluster have peers");
-    return { protocol: VERSIONS, kind, clusterId, source: self, target, joinToken: "" };
+    return { protocol: VERSIONS, kind, clusterId, source: self, target, joinToken: "", dialHint: null };
   }
 
   /** A handshake has arrived: why it is refused, or null. */

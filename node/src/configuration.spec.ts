@@ -35,6 +35,8 @@ describe("parseConfiguration", () => {
       tls: null,
       advertisePeer: null,
       acceptMissingFence: false,
+      foundingRecord: null,
+      labelPodIn: null,
       hasDiskReserve: true,
       limits: DEFAULT_RATE_LIMITS,
       mail: null,
@@ -42,6 +44,18 @@ describe("parseConfiguration", () => {
       logLevel: "info",
       slowRequestMs: 1_000,
     });
+  });
+
+  it("takes what it is told of where it runs", () => {
+    const configuration = parse(
+      ...["--founding-record", "identity", "--label-pod-in", "team-a"],
+      ...["--join-token-file", "tokens", "--dial-hint", "fd00::7"],
+    );
+    expect(configuration).to.deep.include({ foundingRecord: "identity", labelPodIn: "team-a" });
+    expect(configuration?.peering?.dialHint).to.equal("fd00::7");
+    expect(problem([...REQUIRED, "--join-token-file", "tokens", "--dial-hint", "q-0.peers"])).to.include("IP address");
+    expect(problem([...REQUIRED, "--dial-hint", "10.0.0.7"])).to.equal("--dial-hint needs --join-token-file");
+    expect(problem([...REQUIRED, "--label-pod-in", "Team A"])).to.include("--label-pod-in");
   });
 
   it("takes certificate and key together, and authorities of clients with them alone", () => {
@@ -94,7 +108,12 @@ describe("parseConfiguration", () => {
       ...["--seed", "q-1:7402", "--seed", "[::1]:7402"],
     ) as Configuration;
     expect(peer).to.deep.equal({ host: "0.0.0.0", port: 7500 });
-    expect(peering).to.deep.equal({ seeds: ["q-1:7402", "[::1]:7402"], joinTokenFile: "tokens", tls: null });
+    expect(peering).to.deep.equal({
+      seeds: ["q-1:7402", "[::1]:7402"],
+      joinTokenFile: "tokens",
+      dialHint: null,
+      tls: null,
+    });
     expect(parse("--join-token-file", "tokens")?.peering?.seeds).to.deep.equal([]);
   });
 

@@ -4,6 +4,7 @@
  * Secrets come in files, never in arguments.
  */
 
+import { isIP } from "node:net";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits, requireEmail } from "./access/index.ts";
 import { parseArguments, UsageError } from "./command-line/index.ts";
@@ -37,6 +38,10 @@ export interface Configuration {
   readonly advertiseHttp: string | null;
   readonly advertisePeer: string | null;
   readonly acceptMissingFence: boolean;
+  /** Directory in which is written down which cluster this is, and who may found it; null = nowhere. */
+  readonly foundingRecord: string | null;
+  /** Namespace of the pod of this member's name, which is labelled with what the member is; null = none is. */
+  readonly labelPodIn: string | null;
   /** Whether room on the disk is kept back for when it is full. */
   readonly hasDiskReserve: boolean;
   /** Where the settings of the cluster say nothing else. */
@@ -60,6 +65,8 @@ export interface PeeringConfiguration {
   /** Peer endpoints, as host:port, of members that may know the cluster. */
   readonly seeds: readonly string[];
   readonly joinTokenFile: string;
+  /** An IP address at which others reach this member while its name is not known everywhere. */
+  readonly dialHint: string | null;
   /** Null for plain TCP. */
   readonly tls: PeerTlsConfiguration | null;
 }
@@ -95,6 +102,9 @@ interface Flags {
   readonly advertiseGrpc?: string;
   readonly advertiseHttp?: string;
   readonly advertisePeer?: string;
+  readonly dialHint?: string;
+  readonly foundingRecord?: string;
+  readonly labelPodIn?: string;
   readonly acceptMissingFence: boolean;
   readonly diskReserve: boolean;
   readonly rateLimit: RateLimits;
@@ -155,6 +165,9 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .option("--advertise-grpc <host:port>", "address that clients dial", parseAddress)
     .option("--advertise-http <host:port>", "address that HTTP clients dial", parseAddress)
     .option("--advertise-peer <host:port>", "address that other members dial", parseAddress)
+    .option("--dial-hint <ip>", "IP address of this member, for others who do not know its name yet", parseIpAddress)
+    .option("--founding-record <directory>", "where it is written down which cluster this is and who may found it")
+    .option("--label-pod-in <namespace>", "Kubernetes: label the pod of this name with what the member is", parseName)
     .option("--accept-missing-fence", "start the only member of a cluster although its fence file is lost", false)
     .option("--no-disk-reserve", "keep no room back on the disk for when it is full")
     .option(
@@ -197,6 +210,8 @@ function configurationOf(flags: Flags): Configuration {
     advertiseHttp: flags.advertiseHttp ?? null,
     advertisePeer: flags.advertisePeer ?? null,
     acceptMissingFence: flags.acceptMissingFence,
+    foundingRecord: flags.foundingRecord ?? null,
+    labelPodIn: flags.labelPodIn ?? null,
     hasDiskReserve: flags.diskReserve,
     limits: flags.rateLimit,
     mail: mailOf(flags),
@@ -233,6 +248,7 @@ function peeringOf(flags: Flags): PeeringConfiguration | null {
       ["--peer-key", flags.peerKey],
       ["--peer-ca", flags.peerCa],
       ["--peer-join-name", flags.peerJoinName],
+      ["--dial-hint", flags.dialHint],
     ]);
     for (const [flag, value] of useless) {
       if (value !== undefined) {
@@ -244,7 +260,7 @@ function peeringOf(flags: Flags): PeeringConfiguration | null {
   if (flags.peer !== undefined && ANY_ADDRESS.has(flags.peer.host) && flags.advertisePeer === undefined) {
     throw new UsageError(`--peer ${formatListen(flags.peer)} needs --advertise-peer: others cannot dial any address`);
   }
-  return { seeds: flags.seed, joinTokenFile, tls: peerTlsOf(flags) };
+  return { seeds: flags.seed, joinTokenFile, dialHint: flags.dialHint ?? null, tls: peerTlsOf(flags) };
 }
 
 /** Half of it would be plain text where somebody meant it not to be. */
@@ -305,6 +321,13 @@ function parseAddress(text: string): string {
   const { port } = parseListen(text);
   if (port === 0) {
     throw new InvalidArgumentError("Others cannot dial port 0.");
+  }
+  return text;
+}
+
+function parseIpAddress(text: string): string {
+  if (isIP(text) === 0) {
+    throw new InvalidArgumentError("It must be an IP address.");
   }
   return text;
 }

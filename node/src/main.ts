@@ -30,6 +30,7 @@ import { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts
 import { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
 import { memberHealth } from "./member-health.ts";
 import { memberMailer } from "./member-mail.ts";
+import { memberPodLabel, roleReportOf } from "./member-pod.ts";
 import { JoinTokenFile } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
 import {
@@ -41,15 +42,22 @@ import {
   systemScheduler,
 } from "./replica/index.ts";
 import { CoordinationError, type ReportedUse } from "./state/index.ts";
-import { measureDisk } from "./storage/index.ts";
-import { BEAT_INTERVAL_MS, createLogger, EventLoopDelay, type Logger, RequestLog } from "./telemetry/index.ts";
+import { FoundingRecord, measureDisk } from "./storage/index.ts";
+import {
+  BEAT_INTERVAL_MS,
+  createLogger,
+  EventLoopDelay,
+  type Logger,
+  type PodLabel,
+  RequestLog,
+} from "./telemetry/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub } from "./watch/index.ts";
 
 /** Calls that run when the member is told to stop are finished for at most this long, in milliseconds (S47). */
 const DRAIN_MS = 10_000;
 /** A leader that stops gives the leadership away first, for which it has at most this long, in milliseconds. */
 const HAND_OVER_MS = 5_000;
-/** How often health is looked at for the gRPC health service, in milliseconds. */
+/** How often health is looked at for the gRPC health service, and the role for the pod's label, in milliseconds. */
 const HEALTH_INTERVAL_MS = 50;
 
 /** How often uses are looked at that may be due to be reported, in milliseconds. */
@@ -64,6 +72,7 @@ interface Running {
   readonly publicServer: PublicServer;
   readonly mail: VerificationMail;
   readonly eventHub: EventHub;
+  readonly podLabel: PodLabel | null;
   readonly others: readonly Stoppable[];
   readonly member: Member;
 }
@@ -72,11 +81,13 @@ async function start(configuration: Configuration, version: string, logger: Logg
   // All of it may be told: secrets come in files, of which it has the names.
   logger.info({ version, node: process.version, pid: process.pid, configuration }, "starting");
   const mailer = memberMailer(configuration.mail, logger);
+  const podLabel = memberPodLabel(configuration, process.env, logger);
+  let isListening = false;
   const member = await openMember(configuration, version, logger);
   const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
   const replicated = replicatedState(member);
   const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
-  const health = memberHealth(member, () => stopping);
+  const health = memberHealth(member, { isListening: () => isListening, isStopping: () => stopping });
   const reportBug = (error: unknown, requestId?: string): void => {
     if (error instanceof InvariantViolation) {
       die(logger, error);
@@ -148,6 +159,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   }
   setInterval(() => {
     publicServer.setServing(!stopping && health.ready().every(({ ok }) => ok));
+    podLabel?.update(roleReportOf(member));
   }, HEALTH_INTERVAL_MS).unref();
   setInterval(() => uses.onSecond(), USE_INTERVAL_MS).unref();
   const signingKeys = new SigningKeyCare(systemClock, () => leadingMember(member));
@@ -155,12 +167,13 @@ async function start(configuration: Configuration, version: string, logger: Logg
     () => void signingKeys.look().catch((error: unknown) => reportBug(error)),
     SIGNING_KEYS_INTERVAL_MS,
   ).unref();
+  isListening = true;
   logger.info(Object.fromEntries(listening), "listening");
-  return { member, publicServer, mail, eventHub, others };
+  return { member, publicServer, mail, eventHub, podLabel, others };
 }
 
 async function openMember(configuration: Configuration, version: string, logger: Logger): Promise<Member> {
-  const { name, clusterName, dataDirectory: directory, admin } = configuration;
+  const { name, clusterName, dataDirectory: directory, admin, foundingRecord } = configuration;
   const member = await Member.open({
     directory,
     clusterName,
@@ -171,6 +184,7 @@ async function openMember(configuration: Configuration, version: string, logger:
     scheduler: systemScheduler,
     limits: DEFAULT_REPLICA_LIMITS,
     peering: peeringOf(configuration, logger),
+    record: foundingRecord === null ? null : new FoundingRecord(foundingRecord),
     log: logger,
     measureDisk,
     hasReserve: configuration.hasDiskReserve,
@@ -193,6 +207,7 @@ async function openMember(configuration: Configuration, version: string, logger:
   if (
     state === "MEMBER_REFUSED" ||
     state === "MEMBER_REMOVED" ||
+    state === "WRONG_CLUSTER" ||
     (state === "MEMBER_DAMAGED" && member.replica === null)
   ) {
     logger.error({ state, reason }, "the data of this member is not served");
@@ -214,7 +229,7 @@ function peeringOf({ peering, peer }: Configuration, logger: Logger): MemberPeer
   if (peering === null) {
     return null;
   }
-  const { seeds, joinTokenFile, tls } = peering;
+  const { seeds, joinTokenFile, dialHint, tls } = peering;
   if (tls === null && !isLoopback(peer)) {
     logger.warn({ peer: formatListen(peer) }, "members talk in plain text: whoever reads along learns the join token");
   }
@@ -230,6 +245,7 @@ function peeringOf({ peering, peer }: Configuration, logger: Logger): MemberPeer
             joinNamePattern: tls.joinName,
           },
     random: Math.random,
+    dialHint,
   };
 }
 
@@ -297,13 +313,15 @@ function measuredEventLoop(): EventLoopDelay {
   return eventLoopDelay;
 }
 
-async function stop({ member, publicServer, mail, eventHub, others }: Running): Promise<void> {
+async function stop({ member, publicServer, mail, eventHub, podLabel, others }: Running): Promise<void> {
   publicServer.setServing(false);
   mail.stop();
   await member.handOver(HAND_OVER_MS);
   eventHub.drain();
   await publicServer.stop(DRAIN_MS);
   await Promise.all(others.map((server) => server.stop(DRAIN_MS)));
+  // Until here it has told that another member leads.
+  podLabel?.stop();
   await member.stop();
 }
 

@@ -9,6 +9,7 @@ describe("the health of a member", () => {
   let loopLagMs: number;
   let isStopping: boolean;
   let isServed: boolean;
+  let isListening: boolean;
 
   const replica = { status: () => ({ loopLagMs }), report: { readiness: () => readiness } };
   const member = {
@@ -17,13 +18,14 @@ describe("the health of a member", () => {
       return isServed ? replica : null;
     },
   };
-  const health = memberHealth(member, () => isStopping);
+  const health = memberHealth(member, { isListening: () => isListening, isStopping: () => isStopping });
 
   beforeEach(() => {
     readiness = FINE;
     loopLagMs = 100;
     isStopping = false;
     isServed = true;
+    isListening = true;
   });
 
   function failing(): Record<string, string> {
@@ -57,6 +59,16 @@ describe("the health of a member", () => {
     isServed = false;
     const why = "the member is MEMBER_REMOVED";
     expect(failing()).to.deep.equal({ voter: why, leader: why, applied: why, disk: why });
+  });
+
+  it("has started once it listens on all its ports, whether or not there is data to serve", () => {
+    isServed = false;
+    isStopping = true;
+    expect(health.started()).to.deep.equal([{ name: "listening", ok: true, reason: "" }]);
+    isListening = false;
+    expect(health.started()).to.deep.equal([
+      { name: "listening", ok: false, reason: "the member does not listen on all its ports yet" },
+    ]);
   });
 
   it("is live in all of these cases: a restart would make none of them better", () => {

@@ -1,9 +1,11 @@
 /**
- * Whether a member can be sent requests, and if not why: the checks behind /readyz, by name.
+ * Whether a member can be sent requests, and if not why: the checks behind /readyz, by name, and those behind
+ * /startupz and /livez.
  *
  * Ready is a voter that can serve linearizable reads: it hears a leader, or leads with a majority, has applied what it
  * must have applied, its disk is fit, its event loop turns in time, and it is not about to stop. Live is a process whose
- * event loop turns at all, which whoever is answered knows.
+ * event loop turns at all, which whoever is answered knows. Started is one that tells its state on the admin port, whatever
+ * that is: to restart a member because its data is lost, or its cluster has no leader, would help nobody.
  */
 
 import type { Readiness } from "./replica/index.ts";
@@ -21,7 +23,14 @@ interface CheckedMember {
   } | null;
 }
 
-export function memberHealth(member: CheckedMember, isStopping: () => boolean): Health {
+/** What the process around the member is up to. */
+interface CheckedProcess {
+  /** Whether it has opened its data directory and listens on all its ports. */
+  readonly isListening: () => boolean;
+  readonly isStopping: () => boolean;
+}
+
+export function memberHealth(member: CheckedMember, { isListening, isStopping }: CheckedProcess): Health {
   const ofReplica = (problem: (readiness: Readiness) => string | null): Test => {
     return () =>
       member.replica === null ? `the member is ${member.state}` : problem(member.replica.report.readiness());
@@ -30,9 +39,10 @@ export function memberHealth(member: CheckedMember, isStopping: () => boolean): 
     const lagMs = member.replica?.status().loopLagMs ?? 0;
     return lagMs > LOOP_LAG_MS_MAX ? `the event loop was ${Math.round(lagMs)} ms late` : null;
   };
-  return new Health(
-    new Map([["event-loop", () => null]]),
-    new Map([
+  return new Health({
+    started: new Map([["listening", () => (isListening() ? null : "the member does not listen on all its ports yet")]]),
+    live: new Map([["event-loop", () => null]]),
+    ready: new Map([
       ["voter", ofReplica(({ voter }) => voter)],
       ["leader", ofReplica(({ leader }) => leader)],
       ["applied", ofReplica(({ applied }) => applied)],
@@ -40,5 +50,5 @@ export function memberHealth(member: CheckedMember, isStopping: () => boolean): 
       ["event-loop", loop],
       ["draining", () => (isStopping() ? "the member is stopping" : null)],
     ]),
-  );
+  });
 }

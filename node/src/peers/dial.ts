@@ -1,7 +1,9 @@
 /**
  * One attempt to reach a member: connect, verify its certificate, send the first frame, wait for the answer.
  *
- * The name is resolved for this attempt alone (P49). What follows on the connection is the caller's.
+ * The name is resolved for this attempt alone (P49), or not at all where the member itself has said at which IP address
+ * it is reached: names of what has just started are unknown for a while, and those of what has moved lead astray. The
+ * certificate is verified for the name in either case. What follows on the connection is the caller's.
  */
 
 import { X509Certificate } from "node:crypto";
@@ -17,6 +19,8 @@ import { TLS_VERSION } from "./tls-files.ts";
 export interface DialPlan {
   /** host:port of the member. */
   readonly address: string;
+  /** Where its name leads, by its own word; null to resolve the name. */
+  readonly dialHint: string | null;
   readonly first: Frame;
   readonly answerType: number;
   readonly answerBytesMax: number;
@@ -52,7 +56,7 @@ export class Dial {
       return;
     }
     const first = { types: [plan.answerType], bodyBytesMax: plan.answerBytesMax };
-    const socket = open(environment, target);
+    const socket = open(environment, target, plan.dialHint);
     socket.once("error", (error: NodeJS.ErrnoException) => {
       this.#isRefused = error.code === "ECONNREFUSED";
     });
@@ -114,13 +118,15 @@ export class Dial {
   }
 }
 
-function open(environment: PeerEnvironment, { host, port }: HostPort): Socket {
+function open(environment: PeerEnvironment, { host, port }: HostPort, dialHint: string | null): Socket {
   const { lookup, tls } = environment;
+  // Whoever is known by an address has said so too.
+  const target = isIP(host) === 0 ? (dialHint ?? host) : host;
   if (tls === null) {
-    return connectTcp({ host, port, lookup });
+    return connectTcp({ host: target, port, lookup });
   }
   return connectTls({
-    host,
+    host: target,
     port,
     lookup,
     // An address is no server name (RFC 6066, section 3).

@@ -102,6 +102,15 @@ describe("Hello codec", () => {
     );
   });
 
+  it("returns where the dialer says that it is, and refuses what is no IP address", () => {
+    for (const dialHint of ["10.244.1.7", "fd00::7", null]) {
+      expect(decodeHello(encodeHello({ ...right, dialHint })).dialHint).to.equal(dialHint);
+    }
+    for (const dialHint of ["q-0.example", "10.244.1", "10.244.1.7:7402", "[fd00::7]"]) {
+      expect(() => decodeHello(encodeHello({ ...right, dialHint })), dialHint).to.throw(FrameError);
+    }
+  });
+
   it("refuses each truncation", () => {
     const body = encodeHello(right);
     for (let length = 0; length < body.length; length++) {
@@ -116,7 +125,8 @@ describe("Hello codec", () => {
         const value = part[name];
         for (const wrong of [undefined, null, [], {}, "", -1, 1.5, 2 ** 53, "x".repeat(2_000)]) {
           part[name] = wrong;
-          const isRight = typeof value === "string" && wrong === "" && /^(clusterId|joinToken)$/.test(name);
+          const isRight =
+            (wrong === "" && /^(clusterId|joinToken)$/.test(name)) || (wrong === null && name === "dialHint");
           const text = JSON.stringify(body);
           const decoding = () => decodeHello(Buffer.from(text));
           if (isRight) {
@@ -153,7 +163,7 @@ describe("Hello codec", () => {
         '"clusterId":"6f0c9f6e-8a57-4d0e-9d0f-2f6f3c1f7a11",' +
         '"source":{"memberId":2,"incarnation":"00000000000000000000000000000002","boot":1,"damaged":false,' +
         '"versions":{"min":1,"max":1}},' +
-        '"target":{"memberId":1,"incarnation":"00000000000000000000000000000001"},"joinToken":"the token of the specs"}',
+        '"target":{"memberId":1,"incarnation":"00000000000000000000000000000001"},"joinToken":"the token of the specs","dialHint":null}',
     );
   });
 });

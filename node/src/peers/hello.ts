@@ -43,6 +43,8 @@ export interface Hello {
   readonly source: SelfDescription;
   readonly target: PeerIdentity;
   readonly joinToken: string;
+  /** An IP address at which the dialer is reached as well as by its name, which may not be known yet; null = none. */
+  readonly dialHint: string | null;
 }
 
 /** Why a handshake was refused; BUSY is for snapshots alone and says nothing about who asked. */
@@ -150,6 +152,7 @@ export function decodeHello(body: Uint8Array): Hello {
     },
     target: { memberId: target.memberId("memberId"), incarnation: target.incarnation("incarnation") },
     joinToken: fields.text("joinToken"),
+    dialHint: fields.isNull("dialHint") ? null : fields.ipAddress("dialHint"),
   };
 }
 

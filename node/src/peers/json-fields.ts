@@ -6,6 +6,7 @@
  * later releases can add some.
  */
 
+import { isIP } from "node:net";
 import { FrameError } from "./frame.ts";
 
 /** Longer than any name, address or token that is configured. */
@@ -86,6 +87,14 @@ export class JsonFields {
     const value = this.#fields.get(name);
     if (typeof value !== "string" || value.length > TEXT_LENGTH_MAX) {
       throw new FrameError(`the field ${name} of a handshake is no text`);
+    }
+    return value;
+  }
+
+  ipAddress(name: string): string {
+    const value = this.text(name);
+    if (isIP(value) === 0) {
+      throw new FrameError(`the field ${name} of a handshake is no IP address`);
     }
     return value;
   }

@@ -13,6 +13,8 @@ export interface PeerEnvironment {
   readonly log: PeerLog;
   /** Resolves names, at each dial (P49). */
   readonly lookup: LookupFunction;
+  /** An IP address at which others reach this member while its name is not known everywhere; null = none. */
+  readonly dialHint: string | null;
   /** Accepted join tokens, asked for at each use; the first is presented. */
   readonly joinTokens: () => readonly string[];
   /** Null for plain TCP. */

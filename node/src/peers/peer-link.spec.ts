@@ -114,6 +114,7 @@ describe("PeerLink", () => {
       random: () => 0.5,
       log: { info: () => {}, warn: () => {} },
       lookup: systemLookup,
+      dialHint: null,
       joinTokens: () => [],
       tls: null,
       limits: DEFAULT_PEER_LIMITS,
@@ -122,6 +123,7 @@ describe("PeerLink", () => {
     const member = { memberId: 2, incarnation: incarnationOf(2), address: acceptor.address };
     const link = new PeerLink(environment, member, "log", {
       hello: () => Buffer.from("hello"),
+      dialHint: () => null,
       onAccepted: () => ({
         incarnation: member.incarnation,
         boot: 1,

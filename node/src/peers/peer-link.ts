@@ -23,6 +23,8 @@ export type Accepted = Answer & { readonly ok: true };
 export interface LinkUser {
   /** The first frame of the next connection. */
   hello(link: PeerLink): Uint8Array;
+  /** At which IP address the member says that it is reached; null if it has said nothing. */
+  dialHint(link: PeerLink): string | null;
   /** The peer has accepted: what is known of it now, or null if the connection must not be used. */
   onAccepted(link: PeerLink, accepted: Accepted): ConnectedPeer | null;
   /** The link takes frames. */
@@ -49,6 +51,8 @@ export class PeerLink {
   /** The boot at the other end of the connection. */
   #boot = 0;
   #dial: Dial | null = null;
+  /** Whether the next dial goes where the member has said that it is; those by its hint and by its name take turns. */
+  #byHint = true;
   #cancelRetry: (() => void) | null = null;
   /** Lets the next connection introduce itself, once this one is over. */
   #letNextGo: (() => void) | null = null;
@@ -78,10 +82,8 @@ export class PeerLink {
   moveTo(member: PeerMember): void {
     const isMoved = member.address !== this.#member.address;
     this.#member = member;
-    if (isMoved && this.#connection === null) {
-      this.#dial?.cancel();
-      this.#dial = null;
-      this.dialNow();
+    if (isMoved) {
+      this.dialAnew();
     }
   }
 
@@ -100,7 +102,17 @@ export class PeerLink {
       this.#cancelRetry?.();
       this.#cancelRetry = null;
       this.#backoff.reset();
+      this.#byHint = true;
       this.#startDial();
+    }
+  }
+
+  /** The member has said where it is now: a dial that goes elsewhere is given up. */
+  dialAnew(): void {
+    if (this.#connection === null) {
+      this.#dial?.cancel();
+      this.#dial = null;
+      this.dialNow();
     }
   }
 
@@ -127,8 +139,11 @@ export class PeerLink {
 
   #startDial(): void {
     const { limits } = this.#environment;
+    const dialHint = this.#byHint ? this.#user.dialHint(this) : null;
+    this.#byHint = !this.#byHint;
     const plan = {
       address: this.#member.address,
+      dialHint,
       first: { type: FrameType.Hello, body: this.#user.hello(this) },
       answerType: FrameType.Answer,
       answerBytesMax: ANSWER_BYTES,

@@ -232,6 +232,46 @@ describe("PeerTransport", () => {
       expect(new Set(asked)).to.deep.equal(new Set(["two.example"]));
     });
 
+    it("go where the member says that it is while its name is unknown or leads elsewhere, and by its name else", async () => {
+      for (const [name, address] of Object.entries({ unknown: null, stale: "127.0.0.9" })) {
+        const asked: string[] = [];
+        const one = await start(1, {
+          lookup: (host, _options, callback) => {
+            asked.push(host);
+            const error = address === null ? new Error("no such name") : null;
+            callback(error, [{ address: address ?? "", family: 4 }]);
+          },
+        });
+        const two = await start(2, { dialHint: "127.0.0.1" });
+        one.knows({ ...two.listed, address: `two.example:${two.port}` });
+        await until("a failed dial", () => one.clock.delaysMs.includes(50));
+        expect(asked, name).to.not.deep.equal([]);
+        // The clock of the first stands still: it dials for no other reason than what it is told.
+        two.knows(one.listed);
+        await one.reaches(2);
+        const sender = one.transport.openSnapshot(2);
+        await Promise.all([
+          until("the snapshot", () => two.snapshots[0]),
+          sender.write(FrameType.SnapshotChunk, Buffer.alloc(1)),
+        ]);
+        sender.abort();
+      }
+    });
+
+    it("go by the name again when nobody is where the member said that it is", async () => {
+      const one = await start(1, {
+        lookup: (_host, _options, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }]),
+      });
+      const two = await start(2, { dialHint: "127.0.0.9" });
+      two.knows(one.listed);
+      one.directory.set(2, two.incarnation);
+      await two.reaches(1);
+      one.knows({ ...two.listed, address: `two.example:${two.port}` });
+      await until("a failed dial", () => one.clock.delaysMs.includes(50));
+      one.clock.advance(50);
+      await one.reaches(2);
+    });
+
     it("go to the new address of a member that has moved", async () => {
       const one = await start(1);
       const two = await start(2);

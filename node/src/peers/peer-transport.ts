@@ -35,7 +35,7 @@ import type { ConnectedPeer, PeerHandler, PeerLog } from "./peer-handler.ts";
 import { type Accepted, type LinkUser, PeerLink } from "./peer-link.ts";
 import { SnapshotReceiver } from "./snapshot-receiver.ts";
 import { SnapshotSender } from "./snapshot-sender.ts";
-import { type TlsFilePaths, TlsFiles } from "./tls-files.ts";
+import { type TlsFilePaths, TlsFiles, type TlsSet } from "./tls-files.ts";
 
 export interface PeerTransportOptions {
   readonly handler: PeerHandler;
@@ -53,6 +53,8 @@ export interface PeerTransportOptions {
   /** Uniform in [0, 1). */
   readonly random?: () => number;
   readonly lookup?: LookupFunction;
+  /** An IP address at which others reach this member while its name is not known everywhere. */
+  readonly dialHint?: string | null;
 }
 
 export class PeerTransport {
@@ -60,6 +62,8 @@ export class PeerTransport {
   readonly #acceptor: Acceptor;
   readonly #boots = new Boots();
   readonly #incoming = new IncomingConnections();
+  /** By incarnation: the IP address at which a member is reached, by its own word. */
+  readonly #dialHints = new Map<string, string>();
   /** By member id, then by kind. */
   readonly #links = new Map<number, Map<LinkKind, PeerLink>>();
   /** Links that have taken frames since the last flush. */
@@ -95,11 +99,17 @@ export class PeerTransport {
       random: options.random ?? Math.random,
       log: options.log,
       lookup: options.lookup ?? systemLookup,
+      dialHint: options.dialHint ?? null,
       joinTokens: options.joinTokens,
       tls: tls === null ? null : { files: await TlsFiles.open(tls.files, clock), joinNamePattern: tls.joinNamePattern },
       limits: { ...DEFAULT_PEER_LIMITS, ...options.limits },
       handler: options.handler,
     });
+  }
+
+  /** What this member shows to others, and whom it trusts, as of now; null without TLS. */
+  get tlsSet(): TlsSet | null {
+    return this.#environment.tls?.files.set ?? null;
   }
 
   /** Accepts connections; resolves with the port, which matters if 0 was asked for. */
@@ -128,7 +138,13 @@ export class PeerTransport {
     }
     this.#judgeAgain();
     const listed = [...others.values()].map(({ incarnation }) => incarnation);
-    this.#boots.keepOnly(new Set([...listed, ...this.#incoming.incarnations()]));
+    const known = new Set([...listed, ...this.#incoming.incarnations()]);
+    this.#boots.keepOnly(known);
+    for (const incarnation of this.#dialHints.keys()) {
+      if (!known.has(incarnation)) {
+        this.#dialHints.delete(incarnation);
+      }
+    }
   }
 
   /** Whether `send` would take a frame, but for a full queue. */
@@ -170,7 +186,8 @@ export class PeerTransport {
       throw new ConnectionError(`member ${peer} is not listed`);
     }
     const hello = this.#hello("snapshot", member);
-    const sender = new SnapshotSender(this.#environment, member.address, hello, () => this.#snapshots.delete(sender));
+    const target = { address: member.address, dialHint: this.#dialHintOf(member) };
+    const sender = new SnapshotSender(this.#environment, target, hello, () => this.#snapshots.delete(sender));
     this.#snapshots.add(sender);
     return sender;
   }
@@ -184,6 +201,7 @@ export class PeerTransport {
     return new Promise((resolve, reject) => {
       const plan = {
         address,
+        dialHint: null,
         first: { type: FrameType.Join, body: encodeJoin(request, this.#joinToken()) },
         answerType: FrameType.JoinAnswer,
         answerBytesMax: limits.joinAnswerBytesMax,
@@ -245,6 +263,7 @@ export class PeerTransport {
     const fields = (link: PeerLink) => ({ peer: link.member.memberId, kind: link.kind, address: link.member.address });
     return {
       hello: (link) => this.#hello(link.kind, link.member),
+      dialHint: ({ member }) => this.#dialHintOf(member),
       onAccepted: (link, accepted) => this.#onAccepted(link, accepted),
       onUsable: (link, connected) => {
         log.info({ ...fields(link), boot: connected.boot }, "connected to a member");
@@ -295,13 +314,18 @@ export class PeerTransport {
     const incoming = { connection, hello };
     // First what is older goes, then the handler hears of the new connection, then of its first frame (P34).
     this.#incoming.add(incoming);
+    const isMoved = this.#noteDialHint(source, hello.dialHint);
     const restarted = this.#meet(source.incarnation, source.boot);
     const { self } = handler.view();
     const answer = { ok: true, protocol: PROTOCOL_VERSION, boot: self.boot, damaged: self.damaged } as const;
     connection.write(FrameType.Answer, encodeAnswer(answer));
     log.info({ peer: source.memberId, kind, boot: source.boot }, "a member has connected");
     for (const link of this.#links.get(source.memberId)?.values() ?? []) {
-      link.dialNow();
+      if (isMoved) {
+        link.dialAnew();
+      } else {
+        link.dialNow();
+      }
     }
     const { incarnation, boot, damaged, versions } = source;
     const connected = { incarnation, boot, restarted, damaged, versions };
@@ -380,7 +404,23 @@ export class PeerTransport {
       source: { memberId, incarnation, boot, damaged, versions },
       target: { memberId: target.memberId, incarnation: target.incarnation },
       joinToken: this.#joinToken(),
+      dialHint: this.#environment.dialHint,
     });
+  }
+
+  /** Returns whether the member says something else than before about where it is reached. */
+  #noteDialHint({ incarnation }: PeerIdentity, dialHint: string | null): boolean {
+    if (dialHint === null) {
+      this.#dialHints.delete(incarnation);
+      return false;
+    }
+    const isNew = this.#dialHints.get(incarnation) !== dialHint;
+    this.#dialHints.set(incarnation, dialHint);
+    return isNew;
+  }
+
+  #dialHintOf({ incarnation }: PeerIdentity): string | null {
+    return this.#dialHints.get(incarnation) ?? null;
   }
 
   #joinToken(): string {

@@ -7,7 +7,7 @@
 
 import { invariant } from "../raft/index.ts";
 import { ConnectionError } from "./connection-error.ts";
-import { Dial } from "./dial.ts";
+import { Dial, type DialPlan } from "./dial.ts";
 import type { Frame } from "./frame.ts";
 import type { FrameConnection } from "./frame-connection.ts";
 import { carries, FrameType } from "./frame-type.ts";
@@ -20,6 +20,8 @@ interface Waiting {
   reject(error: ConnectionError): void;
 }
 
+export type SnapshotTarget = Pick<DialPlan, "address" | "dialHint">;
+
 export class SnapshotSender {
   readonly #dial: Dial;
   readonly #onOver: () => void;
@@ -30,10 +32,10 @@ export class SnapshotSender {
   #brokenBy: ConnectionError | null = null;
 
   /** Dials at once. `onOver` is called once, when the connection has ended or could not be made. */
-  constructor(environment: PeerEnvironment, address: string, hello: Uint8Array, onOver: () => void) {
+  constructor(environment: PeerEnvironment, target: SnapshotTarget, hello: Uint8Array, onOver: () => void) {
     this.#onOver = onOver;
     const plan = {
-      address,
+      ...target,
       first: { type: FrameType.Hello, body: hello },
       answerType: FrameType.Answer,
       answerBytesMax: ANSWER_BYTES,

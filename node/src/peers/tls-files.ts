@@ -37,6 +37,8 @@ export interface TlsSet {
   readonly key: string;
   readonly ca: string | undefined;
   readonly certificate: X509Certificate;
+  /** Of the authorities in `ca`; none where no certificates are asked for. */
+  readonly authorities: readonly X509Certificate[];
   readonly context: SecureContext;
 }
 
@@ -142,7 +144,8 @@ async function readSet(paths: TlsFilePaths, nowMs: number): Promise<TlsSet> {
   if (!leadsTo(authorities, chain)) {
     throw new TlsFilesError(`the certificate in ${paths.certificate} leads to no authority in ${paths.authorities}`);
   }
-  return { cert, key, ca, certificate, context: createSecureContext({ cert, key, ca, minVersion: TLS_VERSION }) };
+  const context = createSecureContext({ cert, key, ca, minVersion: TLS_VERSION });
+  return { cert, key, ca, certificate, authorities, context };
 }
 
 async function readServerSet(paths: ServerTlsFilePaths, nowMs: number): Promise<TlsSet> {
@@ -153,14 +156,13 @@ async function readServerSet(paths: ServerTlsFilePaths, nowMs: number): Promise<
     clientAuthorities === null ? undefined : readFile(clientAuthorities, "utf8"),
   ]);
   const certificate = checkedCertificate(certificatesOf(cert, paths.certificate), key, paths, nowMs);
-  if (clientAuthorities !== null && ca !== undefined) {
-    certificatesOf(ca, clientAuthorities);
-  }
+  const authorities = clientAuthorities === null || ca === undefined ? [] : certificatesOf(ca, clientAuthorities);
   return {
     cert,
     key,
     ca,
     certificate,
+    authorities,
     context: createSecureContext({ cert, key, ca, minVersion: CLIENT_TLS_VERSION }),
   };
 }

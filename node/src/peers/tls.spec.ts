@@ -102,6 +102,22 @@ describe("TLS between members", function () {
     await until("a large frame", () => two.heard(1, "log")[0] === large);
   });
 
+  it("verifies the certificate for the name, also of a member that says where it is reached", async () => {
+    const [first, second, other] = ["q-1", "q-2", "q-9"].map((name) =>
+      authority.issue(name, [`DNS:${name}.peers.example`]),
+    );
+    const one = await start(1, first as TlsFilePaths);
+    const two = await start(2, second as TlsFilePaths, { dialHint: "127.0.0.1" });
+    one.knows(two.listed);
+    two.knows(one.listed);
+    await one.reaches(2);
+    await two.transport.stop();
+    // Whoever listens there now shows a certificate for another name.
+    await start(2, other as TlsFilePaths, { port: two.port });
+    one.clock.advance(4_000);
+    await until("a refusal", () => one.logLines.join().includes("the certificate is not for q-2.peers.example"));
+  });
+
   it("carries snapshots and questions for slots", async () => {
     const [one, two] = await pair();
     const sender = one.transport.openSnapshot(2);

@@ -17,6 +17,7 @@ describe("Joining", () => {
   let answers: Map<string, JoinAnswer>;
   let waiting: { readonly state: string; readonly reason: string }[];
   let accepted: number[];
+  let objection: string | null;
   let joining: Joining;
 
   beforeEach(() => {
@@ -25,6 +26,7 @@ describe("Joining", () => {
     answers = new Map();
     waiting = [];
     accepted = [];
+    objection = null;
     joining = new Joining({
       name: "q-2",
       clusterName: "demo",
@@ -40,6 +42,7 @@ describe("Joining", () => {
       scheduler: time,
       random: () => 0.5,
       log: { info: () => undefined, warn: () => undefined },
+      objectionTo: () => objection,
       onWaiting: (state, reason) => waiting.push({ state, reason }),
       onAccepted: ({ memberId }) => accepted.push(memberId),
     });
@@ -98,6 +101,21 @@ describe("Joining", () => {
     await nextRound();
     expect(states()).to.deep.equal(["EMPTY", "EMPTY"]);
     expect(waiting[0]?.reason).to.include("waiting to be added");
+  });
+
+  it("enters no cluster that it is told to stay out of, and asks on", async () => {
+    answers.set("a:1", ACCEPTED);
+    objection = "the record names another cluster";
+    joining.start();
+    await nextRound();
+    expect(accepted).to.deep.equal([]);
+    expect(waiting.at(-1)).to.deep.equal({ state: "WRONG_CLUSTER", reason: objection });
+    expect(await joining.objection())
+      .to.include("a:1")
+      .and.include("ACCEPTED");
+    objection = null;
+    joining.start();
+    await until("the slot", () => accepted.length === 1);
   });
 
   it("stays as it is while nobody knows anything", async () => {

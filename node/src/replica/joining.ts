@@ -26,6 +26,8 @@ export interface JoiningOptions {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly log: PeerLog;
+  /** Why this process must not enter the cluster of this id, in which it was given a slot; null if it may. */
+  readonly objectionTo: (clusterId: string) => string | null;
   /** Called when the seeds have said something else than before. */
   readonly onWaiting: (state: WaitingState, reason: string) => void;
   /** Called once: the slot is given. Nobody is asked any more. */
@@ -79,14 +81,10 @@ export class Joining {
   }
 
   #onAnswer(seed: string, answer: JoinAnswer): Worth {
-    const { name, clusterName, onAccepted } = this.#options;
+    const { name, clusterName } = this.#options;
     switch (answer.result) {
       case "ACCEPTED":
-        if (!this.#accepted) {
-          this.#accepted = true;
-          onAccepted(answer);
-        }
-        return "enough";
+        return this.#accept(seed, answer);
       case "NO_SLOT":
         this.#tell(seed, "EMPTY", `waiting to be added: cluster "${clusterName}" has no slot named "${name}"`);
         return "ask-later";
@@ -94,7 +92,10 @@ export class Joining {
         this.#tell(seed, "MEMBER_DATA_LOST", lossOf(name, answer.memberId));
         return "ask-later";
       case "WRONG_CLUSTER":
-        this.#tellUnlessInformed("WRONG_CLUSTER", `the seed ${seed} belongs to another cluster than "${clusterName}"`);
+        this.#tellUnlessInformed(
+          "WRONG_CLUSTER",
+          `the seed ${seed} belongs to another cluster than "${clusterName}", or to another one of that name`,
+        );
         return "ask-next";
       case "VERSION":
         this.#tellUnlessInformed("EMPTY", `the seed ${seed} runs a version that does not work with this one`);
@@ -104,6 +105,21 @@ export class Joining {
       case "TRY_LATER":
         return "ask-next";
     }
+  }
+
+  #accept(seed: string, answer: Accepted): Worth {
+    const { objectionTo, onAccepted } = this.#options;
+    if (this.#accepted) {
+      return "enough";
+    }
+    const objection = objectionTo(answer.clusterId);
+    if (objection !== null) {
+      this.#tell(seed, "WRONG_CLUSTER", objection);
+      return "ask-later";
+    }
+    this.#accepted = true;
+    onAccepted(answer);
+    return "enough";
   }
 
   #tell(seed: string, state: WaitingState, reason: string): void {

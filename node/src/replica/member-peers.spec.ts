@@ -1,12 +1,13 @@
 /** Members that meet: real connections, stores and drivers, in one process. */
 
-import { cpSync, rmSync } from "node:fs";
+import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { MemberSite, SITE_TOKEN, TemporaryDirectories, until } from "../../test/harness/index.ts";
 import { FOUNDING, OWNER, refused, requestOf } from "../../test/index.ts";
 import { PeerMemberDouble } from "../../test/peers/index.ts";
 import { CoordinationError, getKey, readCluster } from "../state/index.ts";
+import { FoundingRecord } from "../storage/index.ts";
 import { systemScheduler } from "./system-clock.ts";
 
 const DEADLINE_MS = 30_000;
@@ -55,6 +56,25 @@ describe("members that meet", function () {
       }
     });
   }
+
+  it("names the cluster that is recorded when it asks for a slot, and stays out of any other", async () => {
+    const founder = await founded();
+    const record = directories.make();
+    const write = (clusterId: string): void => {
+      for (const [name, text] of Object.entries({ clusterId, founder: "q-0", founderIncarnation: "-" })) {
+        writeFileSync(join(record, name), text);
+      }
+    };
+    write(crypto.randomUUID());
+    await founder.change({ kind: "add-slot", name: "q-1" });
+    const joiner = site("q-1");
+    await joiner.start([founder], { record: new FoundingRecord(record) });
+    await joiner.untilState("WRONG_CLUSTER");
+    const slot = readCluster(founder.replica.state)?.members.find(({ name }) => name === "q-1");
+    expect(slot?.incarnation.toHex()).to.equal("");
+    write(FOUNDING.clusterId);
+    await joiner.untilState("RUNNING");
+  });
 
   async function put({ replica }: MemberSite, key: string): Promise<void> {
     const operation = {

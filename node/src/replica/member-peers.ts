@@ -51,6 +51,16 @@ export interface MemberSelf {
   readonly damaged: boolean;
 }
 
+/** What a member shows to others, and whom it trusts. */
+export interface PeerCertificate {
+  /** Lower-case hexadecimal digits. */
+  readonly serial: string;
+  /** When it is over, on the wall clock. */
+  readonly expiresMs: number;
+  /** SHA-256 fingerprints of authorities, in lower-case hexadecimal digits. */
+  readonly trustedCas: readonly string[];
+}
+
 /** What a process says of itself when it asks to join. */
 export interface Asker {
   readonly clusterName: string;
@@ -107,6 +117,18 @@ export class MemberPeers implements PeerHandler {
   get alarms(): string[] {
     const alarms = [...this.#refusals].map(([peer, refusal]) => `member ${peer} refuses this one: ${refusal}`);
     return this.#tlsProblem === null ? alarms : [...alarms, `the certificates cannot be used: ${this.#tlsProblem}`];
+  }
+
+  /** The certificate that is shown to others now; null without TLS. */
+  get certificate(): PeerCertificate | null {
+    const set = this.#opened.tlsSet;
+    return set === null
+      ? null
+      : {
+          serial: set.certificate.serialNumber.toLowerCase(),
+          expiresMs: set.certificate.validToDate.getTime(),
+          trustedCas: set.authorities.map(({ fingerprint256 }) => fingerprint256.replaceAll(":", "").toLowerCase()),
+        };
   }
 
   /** Where the members are, to ask them: host:port of all but this one. */

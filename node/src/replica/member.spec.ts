@@ -1,15 +1,16 @@
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { FakeTime, TemporaryDirectories, until } from "../../test/harness/index.ts";
 import { FOUNDING, OWNER, refused, requestOf } from "../../test/index.ts";
 import { CoordinationError, type Founding, getKey } from "../state/index.ts";
-import { measureDisk, StoreError } from "../storage/index.ts";
+import { FoundingRecord, measureDisk, StoreError } from "../storage/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 import { Member, type MemberOptions } from "./member.ts";
 import { systemClock, systemScheduler } from "./system-clock.ts";
 
 const DEADLINE_MS = 30_000;
+const OTHER_CLUSTER = "11111111-2222-4333-8444-555555555555";
 
 describe("Member", () => {
   const directories = new TemporaryDirectories();
@@ -40,6 +41,7 @@ describe("Member", () => {
       version: "1.2.3",
       peering: null,
       log: { info: () => undefined, warn: () => undefined },
+      record: null,
       measureDisk,
       hasReserve: false,
       onRole: () => undefined,
@@ -125,7 +127,7 @@ describe("Member", () => {
 
   it("refuses a second cluster, during the founding of the first and after it", async () => {
     const member = await open();
-    const other = foundingOf(member, { clusterId: "11111111-2222-4333-8444-555555555555" });
+    const other = foundingOf(member, { clusterId: OTHER_CLUSTER });
     const founding = member.bootstrap(foundingOf(member));
     expect((await refused(() => member.bootstrap(other))).reason).to.equal("NOT_EMPTY");
     await founding;
@@ -133,6 +135,88 @@ describe("Member", () => {
     expect(error.reason).to.equal("NOT_EMPTY");
     expect(error.message).to.include(FOUNDING.clusterId);
     expect(member.clusterId).to.equal(FOUNDING.clusterId);
+  });
+
+  describe("with a record of the cluster outside of its data", () => {
+    let record: string;
+
+    beforeEach(() => {
+      record = join(directories.make(), "identity");
+    });
+
+    function write(clusterId: string, founderIncarnation: string): void {
+      mkdirSync(record, { recursive: true });
+      for (const [name, text] of Object.entries({ clusterId, founder: "q-0", founderIncarnation })) {
+        writeFileSync(join(record, name), text);
+      }
+    }
+
+    it("founds what is recorded, and nothing else once something is", async () => {
+      const member = await open({ record: new FoundingRecord(record) });
+      for (const [clusterId, incarnation] of [
+        [OTHER_CLUSTER, member.incarnation],
+        [FOUNDING.clusterId, "ab".repeat(16)],
+        [FOUNDING.clusterId, "-"],
+        ["no id", member.incarnation],
+      ] as const) {
+        write(clusterId, incarnation);
+        const error = await refused(() => member.bootstrap(foundingOf(member)));
+        expect([error.reason, member.state]).to.deep.equal(["NOT_EMPTY", "EMPTY"]);
+        expect(error.message).to.include("no cluster is founded").and.include(record);
+      }
+      expect(member.alarms.join()).to.include("cannot be used");
+      write(FOUNDING.clusterId, member.incarnation);
+      expect([await member.bootstrap(foundingOf(member)), member.alarms]).to.deep.equal([1, []]);
+    });
+
+    it("founds without one: it may come later than the member", async () => {
+      const member = await open({ record: new FoundingRecord(record) });
+      expect(await member.bootstrap(foundingOf(member))).to.equal(1);
+    });
+
+    it("is WRONG_CLUSTER with data of another cluster than is recorded, until that is mended", async () => {
+      const first = await founded();
+      expect(await put(first, 1)).to.equal("no");
+      await first.stop();
+      write(OTHER_CLUSTER, "-");
+      const time = new FakeTime();
+      const every = (intervalMs: number, callback: () => void): (() => void) => {
+        return intervalMs === 2_000 ? time.every(intervalMs, callback) : systemScheduler.every(intervalMs, callback);
+      };
+      const member = await open({ record: new FoundingRecord(record), scheduler: { ...systemScheduler, every } });
+      expect([member.state, member.replica, member.clusterId, member.memberId]).to.deep.equal([
+        ...["WRONG_CLUSTER", null, FOUNDING.clusterId, 1],
+      ]);
+      expect(member.reason).to.include(OTHER_CLUSTER).and.include(FOUNDING.clusterId);
+      expect((await refused(() => member.bootstrap(foundingOf(member)))).reason).to.equal("NOT_EMPTY");
+      time.advance(2_000);
+      expect(member.state).to.equal("WRONG_CLUSTER");
+      write(FOUNDING.clusterId, "-");
+      time.advance(2_000);
+      expect([member.state, member.reason]).to.deep.equal(["RUNNING", ""]);
+      expect(await put(member, 1)).to.equal("yes");
+      expect(time.timerCount).to.equal(0);
+    });
+
+    it("may be stopped while it is WRONG_CLUSTER, and lets go of the directory", async () => {
+      await (await founded()).stop();
+      write(OTHER_CLUSTER, "-");
+      const member = await open({ record: new FoundingRecord(record) });
+      expect(member.state).to.equal("WRONG_CLUSTER");
+      await member.stop();
+      expect((await open()).state).to.equal("RUNNING");
+    });
+
+    it("goes on when the record changes while it runs, with an alarm", async () => {
+      const member = await open({ record: new FoundingRecord(record) });
+      await member.bootstrap(foundingOf(member));
+      write(OTHER_CLUSTER, member.incarnation);
+      expect(await put(member, 1)).to.equal("no");
+      expect([member.state, member.alarms.join()]).to.deep.equal([
+        "RUNNING",
+        `${record} names cluster ${OTHER_CLUSTER}, not ${FOUNDING.clusterId}`,
+      ]);
+    });
   });
 
   it("goes on with its data after a stop: nothing that was answered is lost", async () => {

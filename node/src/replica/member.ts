@@ -12,6 +12,7 @@ import {
   type DataDirectory,
   type DataDirectoryOptions,
   type DiskRoom,
+  type FoundingRecord,
   type MemberData,
   openDataDirectory,
   StoreError,
@@ -23,7 +24,7 @@ import type { DiskSpace } from "./fitness.ts";
 import { CLUSTER_VERSIONS } from "./join-answer.ts";
 import { type Accepted, Joining } from "./joining.ts";
 import { MemberDisk } from "./member-disk.ts";
-import { type Asker, MemberPeers } from "./member-peers.ts";
+import { type Asker, MemberPeers, type PeerCertificate } from "./member-peers.ts";
 import { LONE_TRANSPORT } from "./member-transport.ts";
 import { OwnAddress } from "./own-address.ts";
 import type { Told } from "./peer-directory.ts";
@@ -52,6 +53,8 @@ export interface MemberPeering {
   readonly tls: PeerTransportOptions["tls"];
   /** Uniform in [0, 1). */
   readonly random: () => number;
+  /** An IP address at which others reach this member while its name is not known everywhere; null = none. */
+  readonly dialHint: string | null;
 }
 
 export interface MemberOptions extends DataDirectoryOptions {
@@ -62,6 +65,8 @@ export interface MemberOptions extends DataDirectoryOptions {
   readonly version: string;
   /** Null for a member that has no connections to others, and stays alone. */
   readonly peering: MemberPeering | null;
+  /** What was written down about the cluster outside of its data; null if nothing ever is. */
+  readonly record: FoundingRecord | null;
   readonly log: PeerLog;
   /** The room on the file system of a directory; rejects when it cannot be told. */
   readonly measureDisk: (directory: string) => Promise<DiskRoom>;
@@ -76,6 +81,9 @@ export interface MemberOptions extends DataDirectoryOptions {
 
 /** The founding entry is the first of the log, and its index the id of the first member. */
 const FOUNDER_ID = 1;
+
+/** How often a member waits before it looks again at a record that denies its data, in milliseconds. */
+const RECORD_INTERVAL_MS = 2_000;
 
 const WHAT_TO_DO = {
   removed: "to use its name again, add it to the cluster and start it with an empty data directory",
@@ -103,6 +111,8 @@ export class Member {
   #founding: { readonly clusterId: string; readonly result: Promise<number> } | null = null;
   #entering: Promise<void> | null = null;
   #isTooOld = false;
+  /** Ends the wait of a member whose data the record denies. */
+  #cancelDenied: () => void = () => {};
   /** The end of the stores of a member that serves no more. */
   #retired: Promise<void> | null = null;
 
@@ -129,6 +139,7 @@ export class Member {
             joinTokens: peering.joinTokens,
             tls: peering.tls,
             random: peering.random,
+            dialHint: peering.dialHint,
           });
     let member: Member | null = null;
     const disk = new MemberDisk({ ...options, onChange: (space) => member?.replica?.setDiskSpace(space) });
@@ -160,7 +171,7 @@ export class Member {
 
   /** What is wrong with its disk and between this member and others, beside what `replica` says; for people. */
   get alarms(): readonly string[] {
-    return [...this.#disk.alarms, ...(this.#peers?.alarms ?? [])];
+    return [...this.#disk.alarms, ...(this.#peers?.alarms ?? []), ...this.#recordAlarms];
   }
 
   /** The room on the disk as it was measured last, at most a second ago unless the disk hangs; null before that. */
@@ -216,6 +227,11 @@ export class Member {
     return this.#replica;
   }
 
+  /** What it shows to other members; null without TLS, and while it meets no others. */
+  get certificate(): PeerCertificate | null {
+    return this.#retired === null ? (this.#peers?.certificate ?? null) : null;
+  }
+
   /** Version of the program. */
   get version(): string {
     return this.#options.version;
@@ -233,8 +249,8 @@ export class Member {
 
   /**
    * Founds a cluster with this member as its first, and returns its member id. A repeat for the same cluster returns
-   * the same. Raises NOT_EMPTY if the directory belongs to another cluster or is not served, BAD_FIELD if the call was
-   * meant for another data directory.
+   * the same. Raises NOT_EMPTY if the directory belongs to another cluster, is not served, or is not the one that the
+   * record names; BAD_FIELD if the call was meant for another data directory.
    */
   async bootstrap(founding: Founding): Promise<number> {
     const incarnation = Buffer.from(founding.incarnation).toString("hex");
@@ -255,6 +271,10 @@ export class Member {
       throw new CoordinationError("SHUTTING_DOWN", "this member is shutting down");
     }
     this.#requireEmpty();
+    const objection = this.#options.record?.objectionToFounding(founding.clusterId, incarnation) ?? null;
+    if (objection !== null) {
+      throw new CoordinationError("NOT_EMPTY", `no cluster is founded: ${objection}`);
+    }
     const result = this.#found(founding);
     this.#founding = { clusterId: founding.clusterId, result };
     return result;
@@ -294,6 +314,7 @@ export class Member {
   }
 
   async #stop(): Promise<void> {
+    this.#cancelDenied();
     await this.#disk.stop();
     const joining = this.#joining?.stop();
     // Questions that wait for an answer end with the connections.
@@ -331,9 +352,33 @@ export class Member {
         this.#reason = directory.reason;
         return;
       case "member":
-        this.#run(directory.data);
+        this.#runUnlessDenied(directory.data);
         return;
     }
+  }
+
+  /** A record that comes, or changes, while a member serves is told as an alarm, and decides at its next start. */
+  get #recordAlarms(): string[] {
+    const { record } = this.#options;
+    const objection = this.#replica === null ? null : record?.objectionTo(this.clusterId);
+    return [record?.problem, objection].filter((alarm) => typeof alarm === "string");
+  }
+
+  /** Serves the data as soon as the record does not name another cluster. */
+  #runUnlessDenied(data: MemberData): void {
+    const { record, scheduler } = this.#options;
+    const objection = record?.objectionTo(data.identity.clusterId) ?? null;
+    if (objection === null) {
+      this.#enter(data, null);
+      return;
+    }
+    this.#data = data;
+    this.#become("WRONG_CLUSTER", objection);
+    const cancel = scheduler.every(RECORD_INTERVAL_MS, () => {
+      cancel();
+      this.#runUnlessDenied(data);
+    });
+    this.#cancelDenied = cancel;
   }
 
   /** Stops what runs beside the stores. */
@@ -381,7 +426,7 @@ export class Member {
   }
 
   #startJoining(incarnation: string, endpoints: MemberAddress): void {
-    const { name, clusterName, peering, scheduler, log } = this.#options;
+    const { name, clusterName, peering, record, scheduler, log } = this.#options;
     const seeds = peering?.seeds.filter((seed) => seed !== endpoints.peerEndpoint) ?? [];
     const peers = this.#peers;
     if (peers === null || peering === null || seeds.length === 0) {
@@ -390,7 +435,8 @@ export class Member {
     const asker: Asker = { clusterName, clusterId: "", memberId: 0, name, incarnation, endpoints };
     this.#joining = new Joining({
       ...{ name, clusterName, seeds, scheduler, log, random: peering.random },
-      ask: (seed) => peers.ask(seed, asker),
+      ask: (seed) => peers.ask(seed, { ...asker, clusterId: record?.clusterId ?? "" }),
+      objectionTo: (clusterId) => record?.problem ?? record?.objectionTo(clusterId) ?? null,
       onWaiting: (state, reason) => this.#become(state, reason),
       onAccepted: (answer) => {
         this.#entering = this.#join(answer);
@@ -418,7 +464,7 @@ export class Member {
     }
   }
 
-  /** The directory was empty, and is a member's now. `told` are the other members, if somebody has named them. */
+  /** The directory is a member's, which it may have become only now. `told` are the other members, if somebody has named them. */
   #enter(data: MemberData, told: Told | null): void {
     this.#directory = { phase: "member", data };
     const replica = this.#run(data);

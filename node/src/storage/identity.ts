@@ -37,7 +37,7 @@ const DRAFT_PATTERN = /^identity\.[0-9]+\.new$/;
 const PHASES = new Set<unknown>(["empty", "member", "removed", "refused"] satisfies Phase[]);
 const INCARNATION_BYTES = 16;
 const INCARNATION_PATTERN = /^[0-9a-f]{32}$/;
-const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+export const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** An identity for a new directory, with an incarnation of its own. */
 export function mintIdentity(clusterName: string, name: string): Identity {

@@ -2,6 +2,7 @@ export { CRASH_POINTS, type CrashPoint, DAMAGE_CRASH_POINTS, INSTALL_CRASH_POINT
 export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from "./data-directory.ts";
 export { type DiskRoom, DiskSpace, measureDisk } from "./disk-space.ts";
 export { replaceFile } from "./durable-file.ts";
+export { FoundingRecord } from "./founding-record.ts";
 export type { Identity } from "./identity.ts";
 export { LOCAL_ROWS_FROM } from "./local-rows.ts";
 export type { LogStore } from "./log-store.ts";

@@ -1,5 +1,5 @@
 /**
- * What `/livez` and `/readyz` answer: named checks, each passing or failing with a reason.
+ * What `/startupz`, `/livez` and `/readyz` answer: named checks, each passing or failing with a reason.
  */
 
 import { gauge, type Metric } from "./metric.ts";
@@ -14,23 +14,33 @@ export interface Check {
 /** Looks at one thing now; null if it is fine, else why not. */
 export type Test = () => string | null;
 
-export class Health {
-  readonly #live: ReadonlyMap<string, Test>;
-  readonly #ready: ReadonlyMap<string, Test>;
+/** What each answer rests on, by name. */
+export interface Tests {
+  readonly started: ReadonlyMap<string, Test>;
+  readonly live: ReadonlyMap<string, Test>;
+  readonly ready: ReadonlyMap<string, Test>;
+}
 
-  constructor(live: ReadonlyMap<string, Test>, ready: ReadonlyMap<string, Test>) {
-    this.#live = live;
-    this.#ready = ready;
+export class Health {
+  readonly #tests: Tests;
+
+  constructor(tests: Tests) {
+    this.#tests = tests;
+  }
+
+  /** Whether the process has begun to work, in whatever state it is. */
+  started(): Check[] {
+    return run(this.#tests.started);
   }
 
   /** Whether the process works at all; never depends on other members. */
   live(): Check[] {
-    return run(this.#live);
+    return run(this.#tests.live);
   }
 
   /** Whether this member can serve clients now. */
   ready(): Check[] {
-    return run(this.#ready);
+    return run(this.#tests.ready);
   }
 }
 

@@ -1,4 +1,5 @@
 export { freeBasePort } from "../../local/index.ts";
+export { ApiServer } from "./api-server.ts";
 export { AppendLoad } from "./append-load.ts";
 export { ClusterMember, type MemberPlace, type PeerTlsPlace, type ProcessEnd } from "./cluster-member.ts";
 export { ClusterUnderTest } from "./cluster-under-test.ts";

@@ -18,6 +18,7 @@ export class SingleMember implements HostMember {
   readonly uptimeMs = 3_000;
   readonly dbSizeBytes = 4_000;
   readonly diskFreeBytes = 5_000;
+  readonly certificate: HostMember["certificate"] = null;
   readonly incarnation: string;
   state: HostMember["state"] = "EMPTY";
   clusterId = "";

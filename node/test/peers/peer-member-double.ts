@@ -40,6 +40,7 @@ export interface DoubleOptions {
   readonly limits?: Partial<PeerLimits>;
   readonly tls?: PeerTransportOptions["tls"];
   readonly lookup?: LookupFunction;
+  readonly dialHint?: string;
   readonly host?: string;
   readonly port?: number;
 }
@@ -99,6 +100,7 @@ export class PeerMemberDouble implements PeerHandler {
       limits: options.limits ?? {},
       clock: member.clock,
       random: () => 0.5,
+      dialHint: options.dialHint ?? null,
       ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
     });
     member.port = await member.transport.listen("127.0.0.1", options.port ?? 0);

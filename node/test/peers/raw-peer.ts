@@ -81,6 +81,7 @@ export function helloTo(target: number, changes: Partial<Hello> = {}): Hello {
     source: { memberId: 2, incarnation: incarnationOf(2), boot: 1, damaged: false, versions: { min: 1, max: 1 } },
     target: { memberId: target, incarnation: incarnationOf(target) },
     joinToken: TOKEN,
+    dialHint: null,
     ...changes,
   };
 }

@@ -1,20 +1,24 @@
 /** The program of a member that joins a cluster: what it says, and how it ends when it does not belong there any more. */
 
-import { writeFileSync } from "node:fs";
+import { X509Certificate } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { createAdminClient } from "@quoin/client";
 import { expect } from "chai";
 import { MemberSite, SITE_TOKEN, TemporaryDirectories, TestProcess, until } from "../harness/index.ts";
 import { TestAuthority, whyNoCertificates } from "../peers/index.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const ANY = "127.0.0.1:0";
+const ADMIN_TOKEN = "an-admin-token";
 
 describe("the program of a member that joins", function () {
   this.timeout(120_000);
   const directories = new TemporaryDirectories();
   let directory: string;
   let tokens: string;
+  let adminTokens: string;
   let founder: MemberSite;
   let running: TestProcess[];
 
@@ -23,6 +27,8 @@ describe("the program of a member that joins", function () {
     directory = directories.make();
     tokens = join(directory, "tokens");
     writeFileSync(tokens, `${SITE_TOKEN}\n`, { mode: 0o600 });
+    adminTokens = join(directory, "admin-tokens");
+    writeFileSync(adminTokens, `${ADMIN_TOKEN}\n`, { mode: 0o600 });
     founder = new MemberSite("q-0", join(directory, "founder"));
     await founder.start([]);
     await founder.found();
@@ -69,6 +75,7 @@ describe("the program of a member that joins", function () {
     const line = wiped.stdout.split("\n").find((text) => text.includes('"msg":"listening"')) ?? "";
     const ready = await fetch(`http://${JSON.parse(line).health}/readyz?verbose`);
     expect([ready.status, await ready.text()].join(" ")).to.match(/^503 .*MEMBER_DATA_LOST/s);
+    expect((await fetch(`http://${JSON.parse(line).health}/startupz`)).status).to.equal(200);
     await founder.change({ kind: "reconfigure", promote: [], demote: [], remove: [id] });
     await founder.change({ kind: "add-slot", name: "q-1" });
     await wiped.untilPrinted('"state":"RUNNING"');
@@ -76,15 +83,48 @@ describe("the program of a member that joins", function () {
 
   it("stays up with an admin port when it is removed, and reports it", async () => {
     const id = await founder.change({ kind: "add-slot", name: "q-1" });
-    const child = run("data", "--admin", ANY, "--admin-token-file", tokens, "--health", ANY);
+    const child = run("data", "--admin", ANY, "--admin-token-file", adminTokens, "--health", ANY);
     await child.untilPrinted('"state":"RUNNING"');
     await founder.change({ kind: "reconfigure", promote: [], demote: [], remove: [id] });
     await child.untilPrinted("MEMBER_REMOVED");
     const line = child.stdout.split("\n").find((text) => text.includes('"msg":"listening"')) ?? "";
     const ready = await until("its health", () => fetch(`http://${JSON.parse(line).health}/readyz?verbose`));
     expect([ready.status, await ready.text()].join(" ")).to.match(/^503 .*MEMBER_REMOVED/s);
+    expect((await fetch(`http://${JSON.parse(line).health}/startupz`)).status).to.equal(200);
     child.signal("SIGTERM");
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
+  });
+
+  it("ends with exit code 73 where its data is of another cluster than is recorded, or stays up with an admin port", async () => {
+    await founder.change({ kind: "add-slot", name: "q-1" });
+    const record = join(directory, "identity");
+    mkdirSync(record);
+    const first = run("data", "--founding-record", record);
+    await first.untilPrinted('"state":"RUNNING"');
+    first.signal("SIGTERM");
+    expect(await first.ended).to.deep.equal({ code: 0, signal: null });
+    const facts = { clusterId: crypto.randomUUID(), founder: "q-0", founderIncarnation: "-" };
+    for (const [name, text] of Object.entries(facts)) {
+      writeFileSync(join(record, name), text);
+    }
+    const second = run("data", "--founding-record", record);
+    expect(await second.ended).to.deep.equal({ code: 73, signal: null });
+    expect(second.stdout).to.include("WRONG_CLUSTER").and.include(facts.clusterId);
+    const flags = ["--founding-record", record, "--admin", ANY, "--admin-token-file", adminTokens, "--health", ANY];
+    const third = run("data", ...flags);
+    await third.untilPrinted('"msg":"listening"');
+    const line = third.stdout.split("\n").find((text) => text.includes('"msg":"listening"')) ?? "";
+    const { admin, health } = JSON.parse(line);
+    expect((await fetch(`http://${health}/startupz`)).status).to.equal(200);
+    expect((await fetch(`http://${health}/readyz`)).status).to.equal(503);
+    const client = createAdminClient({ endpoint: admin, credentials: { token: ADMIN_TOKEN } });
+    try {
+      expect((await client.getStatus()).status.state).to.equal("WRONG_CLUSTER");
+    } finally {
+      client.close();
+    }
+    writeFileSync(join(record, "clusterId"), founder.member.clusterId);
+    await third.untilPrinted('"state":"RUNNING"');
   });
 
   it("joins with certificates, and without one is not let in", async function () {
@@ -96,7 +136,9 @@ describe("the program of a member that joins", function () {
     const certificate = (name: string) => authority.issue(name, ["IP:127.0.0.1"]);
     await founder.stop();
     const tls = { files: certificate("q-0"), joinNamePattern: "127.0.0.1" };
-    await founder.start([], { peering: { seeds: [], joinTokens: () => [SITE_TOKEN], tls, random: Math.random } });
+    await founder.start([], {
+      peering: { seeds: [], joinTokens: () => [SITE_TOKEN], tls, random: Math.random, dialHint: null },
+    });
     await until("the founder to lead again", () => founder.replica.status().isServing);
     await founder.change({ kind: "add-slot", name: "q-1" });
     const plain = run("plain");
@@ -105,8 +147,21 @@ describe("the program of a member that joins", function () {
     const { certificate: cert, key, authorities } = certificate("q-1");
     const secure = run(
       ...(["data", "--peer-cert", cert, "--peer-key", key, "--peer-ca", authorities] as const),
-      ...["--peer-join-name", "127.0.0.1"],
+      ...["--peer-join-name", "127.0.0.1", "--admin", ANY, "--admin-token-file", adminTokens],
     );
     await secure.untilPrinted('"state":"RUNNING"');
+    const line = secure.stdout.split("\n").find((text) => text.includes('"msg":"listening"')) ?? "";
+    const client = createAdminClient({ endpoint: JSON.parse(line).admin, credentials: { token: ADMIN_TOKEN } });
+    try {
+      const { status } = await client.getStatus();
+      const shown = new X509Certificate(readFileSync(cert));
+      const trusted = new X509Certificate(readFileSync(authorities));
+      expect([status.certificateSerial, status.trustedCas]).to.deep.equal([
+        shown.serialNumber.toLowerCase(),
+        [trusted.fingerprint256.replaceAll(":", "").toLowerCase()],
+      ]);
+    } finally {
+      client.close();
+    }
   });
 });

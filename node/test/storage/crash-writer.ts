@@ -120,6 +120,7 @@ const member = await Member.open({
   version: "0.0.0",
   peering: null,
   log: { info: () => undefined, warn: () => undefined },
+  record: null,
   measureDisk,
   hasReserve: false,
   onRole: () => undefined,

@@ -65,6 +65,7 @@ for (const directory of process.argv.slice(2)) {
     version: "0.0.0",
     peering: null,
     log: { info: () => undefined, warn: () => undefined },
+    record: null,
     measureDisk,
     hasReserve: false,
     onRole: () => undefined,

@@ -1,7 +1,3 @@
-/** Certificates of clusters: what each pass asks, and what it is answered. */
-export type {
-  CertificateOutcome,
-  CertificatePass,
-  CertificateWrite,
-  TendCertificates,
-} from "./contract.ts";
+/** Certificates of members: an authority of the cluster's own, or what comes from elsewhere. */
+export type * from "./contract.ts";
+export { tendCertificates } from "./tend.ts";

@@ -171,6 +171,9 @@ function renderArguments(cluster: CoordinationCluster): string[] {
     ...memberNames(cluster).map((name) => `--seed=${name}.$(QUOIN_PEER_DOMAIN):${PORTS.peer}`),
     `--join-token-file=${TOKENS}/join`,
     `--admin-token-file=${TOKENS}/admin`,
+    `--founding-record=${IDENTITY}`,
+    "--dial-hint=$(QUOIN_POD_IP)",
+    ...(cluster.spec.services.leader.enabled ? ["--label-pod-in=$(QUOIN_NAMESPACE)"] : []),
     ...(cluster.spec.tls.mode === "Off" ? [] : tls),
   ];
 }

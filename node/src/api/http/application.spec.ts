@@ -377,14 +377,18 @@ describe("HTTP interface", () => {
       await expectError(posted, 405, "method_not_allowed");
     }
 
-    it("has a port of its own, with metrics and nothing else on it", async () => {
+    it("has a port of its own, with startup, metrics and nothing else on it", async () => {
       await closeHttpServer(server, 0);
-      const health = { live: () => live, ready: () => ready };
+      let started: readonly Check[] = [{ name: "listening", ok: false, reason: "not yet" }];
+      const health = { started: () => started, live: () => live, ready: () => ready };
       const reportBug = (error: unknown) => bugs.push(error);
       const options = { access, clock: cluster.clock, limiters, health, metrics, reportBug };
       await serve(createHttpServer(createHealthApplication(options)));
       await expectMetrics();
       ready = [NO_CONTACT];
+      await expectError(await call("/startupz"), 503, "unavailable");
+      started = [];
+      expect((await call("/startupz")).status).to.equal(200);
       expect((await call("/livez")).status).to.equal(200);
       await expectError(await call("/readyz"), 503, "unavailable");
       await expectError(await exchange({ api_key: secrets.apiKey }), 404, "not_found");

@@ -10,7 +10,7 @@ import type { Access } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { BodyBudget, type BodyLimits } from "./body.ts";
 import { COMMON_HEADERS } from "./common-headers.ts";
-import { type Health, healthRoutes } from "./health.ts";
+import { type Health, healthRoutes, type ProcessHealth, startupRoute } from "./health.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
 import { type Metrics, metricsRoute } from "./metrics.ts";
 import { openApiRoute } from "./openapi.ts";
@@ -42,7 +42,9 @@ export interface HttpApplicationOptions extends ApplicationOptions {
   readonly routes?: readonly Route[];
 }
 
-export type HealthApplicationOptions = ApplicationOptions;
+export interface HealthApplicationOptions extends ApplicationOptions {
+  readonly health: ProcessHealth;
+}
 
 /** Bytes of bodies that are held at a time, by all requests together: 25 of the largest. */
 const BODY_BYTES_MAX = 256 * 1024 * 1024;
@@ -62,7 +64,8 @@ export function createHttpApplication({ routes = [], ...options }: HttpApplicati
 
 /** What the health port serves: the health checks, and metrics. */
 export function createHealthApplication(options: HealthApplicationOptions): Express {
-  return createApplication(options, [...healthRoutes(options.health), metricsRoute(options.metrics)]);
+  const { health, metrics } = options;
+  return createApplication(options, [startupRoute(health), ...healthRoutes(health), metricsRoute(metrics)]);
 }
 
 function createApplication(

@@ -1,7 +1,7 @@
 /**
  * Health: /livez says whether the process should be left running, /readyz (also /healthz) whether it should be sent
  * requests. Neither needs a token, and /livez never depends on a quorum: to restart a member that merely lacks one
- * makes things worse.
+ * makes things worse. The health port has /startupz as well: whether the process has begun to work, in whatever state.
  */
 
 import { HttpError } from "./http-error.ts";
@@ -17,11 +17,18 @@ export interface Check {
   readonly reason: string;
 }
 
+/** What the HTTP port tells. */
 export interface Health {
   /** What must hold for the process to be worth keeping. */
   live(): readonly Check[];
   /** What must hold for this member to serve linearizable reads now. */
   ready(): readonly Check[];
+}
+
+/** What the health port tells. */
+export interface ProcessHealth extends Health {
+  /** What must hold for the process to have started: until then nothing else is asked of it. */
+  started(): readonly Check[];
 }
 
 /**
@@ -36,6 +43,11 @@ export function healthRoutes(health: Health): readonly Route[] {
     healthRoute("/readyz", "getReadiness", "Whether this member serves requests", ready),
     healthRoute("/healthz", "getHealth", "The same as /readyz", ready),
   ];
+}
+
+/** Whoever has started the process asks for this, and nobody else. */
+export function startupRoute(health: ProcessHealth): Route {
+  return healthRoute("/startupz", "getStartup", "Whether the process has started", () => health.started());
 }
 
 function healthRoute(path: string, operationId: string, summary: string, look: () => readonly Check[]): Route {

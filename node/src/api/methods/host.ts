@@ -31,6 +31,7 @@ export interface HostMember
     | "clusterId"
     | "memberId"
     | "version"
+    | "certificate"
     | "dbSizeBytes"
     | "diskFreeBytes"
     | "bootstrap"

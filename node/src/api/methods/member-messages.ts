@@ -59,8 +59,8 @@ export function memberStatus(
     alarms: [...(consensus?.alarms ?? []), ...member.alarms, ...reasons],
     stateHash: consensus === undefined ? "" : consensus.digest.toString(16).padStart(8, "0"),
     stateHashIndex: BigInt(consensus?.appliedIndex ?? 0),
-    certificateSerial: "",
-    trustedCas: [],
+    certificateSerial: member.certificate?.serial ?? "",
+    trustedCas: [...(member.certificate?.trustedCas ?? [])],
     settingsRevision: BigInt(settingsRevision),
   };
 }

@@ -161,9 +161,9 @@ export interface MemberStatus {
   stateHash: string;
   /** Log index at which state_hash was computed. */
   stateHashIndex: bigint;
-  /** Serial number of the certificate that it shows to peers; empty = none. */
+  /** Serial number of the certificate that it shows to peers, in lower-case hexadecimal; empty = none. */
   certificateSerial: string;
-  /** Fingerprints of the authorities whose certificates it accepts from peers. */
+  /** SHA-256 fingerprints of the authorities whose certificates it accepts from peers, in lower-case hexadecimal. */
   trustedCas: string[];
   /** Revision of the replicated settings that it has applied. */
   settingsRevision: bigint;

@@ -1,0 +1,71 @@
+/** What is wrong with certificates that come from elsewhere: from cert-manager, or from the user. */
+import { type CertificateFacts, factsOf, isIssuedBy, type Keyed, readKeyed } from "./certificate-facts.ts";
+
+/** A whole set, with the authorities that its Secret names. */
+export interface Given extends Keyed {
+  readonly authorities: readonly CertificateFacts[];
+}
+
+/** What extended key usage is called: members serve with it, and dial with it. */
+const USAGES = new Map([
+  ["1.3.6.1.5.5.7.3.1", "server authentication"],
+  ["1.3.6.1.5.5.7.3.2", "client authentication"],
+]);
+
+/**
+ * @param data text by key: `tls.crt`, `tls.key`, `ca.crt`
+ * @param dnsNames what it must be for, or wider
+ * @returns the set, or what is wrong with it, for people
+ */
+export function readGiven(data: ReadonlyMap<string, string>, dnsNames: readonly string[], now: number): Given | string {
+  const keyed = readKeyed(data.get("tls.crt"), data.get("tls.key"));
+  if (typeof keyed === "string") {
+    return keyed;
+  }
+  let authorities: CertificateFacts[];
+  try {
+    authorities = factsOf(data.get("ca.crt") ?? "");
+  } catch {
+    return "an authority in its ca.crt cannot be read";
+  }
+  if (authorities.length === 0) {
+    return "its ca.crt names no authority, and members must know whom to trust";
+  }
+  return problemOf(keyed, authorities, dnsNames, now) ?? { ...keyed, authorities };
+}
+
+function problemOf(
+  { facts, chain }: Keyed,
+  authorities: readonly CertificateFacts[],
+  dnsNames: readonly string[],
+  now: number,
+): string | null {
+  if (facts.notBefore > now || facts.notAfter <= now) {
+    const { validFrom, validTo } = facts.certificate;
+    return `its certificate is valid from ${validFrom} to ${validTo}`;
+  }
+  if (!leadsTo(authorities, chain)) {
+    return "its certificate leads to no authority in its ca.crt";
+  }
+  const missing = dnsNames.filter((name) => !facts.dnsNames.includes(name));
+  if (missing.length > 0) {
+    return `its certificate is not for ${missing.join(", ")}`;
+  }
+  const usages = facts.certificate.keyUsage as string[] | undefined;
+  const unfit = [...USAGES].filter(([usage]) => usages !== undefined && !usages.includes(usage));
+  return unfit.length > 0 ? `its certificate is not for ${unfit.map(([, name]) => name).join(" and ")}` : null;
+}
+
+/** Whether each certificate is signed by the next, up to one that an authority has signed or is. */
+function leadsTo(authorities: readonly CertificateFacts[], chain: readonly CertificateFacts[]): boolean {
+  for (const [position, certificate] of chain.entries()) {
+    if (authorities.some((authority) => isIssuedBy(certificate, authority))) {
+      return true;
+    }
+    const next = chain[position + 1];
+    if (next === undefined || !isIssuedBy(certificate, next)) {
+      return false;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,213 @@
+/** What is to be written so that certificates, and what is trusted, become as the specification asks. */
+import { dnsNamesOf, namesOf } from "../render/index.ts";
+import { type CertificateFacts, factsOf, isIssuedBy, type Keyed, readKeyed } from "./certificate-facts.ts";
+import type {
+  CertificateOutcome,
+  CertificatePass,
+  CertificateWrite,
+  StoredConfigMap,
+  StoredSecret,
+  TendCertificates,
+} from "./contract.ts";
+import { readGiven } from "./given.ts";
+import { type Issued, issue, makeAuthority } from "./issuing.ts";
+import { AUTHORITY_DAYS, decideRotation, isSettled, type Rotation } from "./rotation.ts";
+
+/** Both are in the Secret of the authority, so that what was decided about them is written at once. */
+interface Authorities {
+  readonly current: Keyed | null;
+  readonly next: Keyed | null;
+}
+
+const NOTHING: CertificateOutcome = { writes: [], problem: null, tls: null, renewed: false };
+
+export const tendCertificates: TendCertificates = async (pass) => {
+  switch (pass.cluster.spec.tls.mode) {
+    case "Off":
+      return NOTHING;
+    case "Auto":
+      return tendOwn(pass);
+    case "CertManager":
+    case "Secret":
+      return tendGiven(pass);
+  }
+};
+
+async function tendOwn(pass: CertificatePass): Promise<CertificateOutcome> {
+  const { now, cluster, clusterDomain, server: secret } = pass;
+  const names = namesOf(cluster);
+  const authorities = readAuthorities(pass.authority);
+  if (typeof authorities === "string") {
+    const message = `Secret ${names.authorities} cannot be used: ${authorities}. Delete it, and another authority is made`;
+    return { ...NOTHING, problem: { reason: "AuthorityUnusable", message } };
+  }
+  const { certificateDays, renewBeforeDays } = cluster.spec.tls;
+  const server = readServer(secret);
+  const trusted = readTrusted(pass.trust);
+  const dnsNames = dnsNamesOf(cluster, clusterDomain);
+  const { current, next } = authorities;
+  const rotation = decideRotation({
+    ...{ now, trusted, members: cluster.spec.replicas, reports: [...pass.reports.values()] },
+    ...{ current: current?.facts ?? null, next: next?.facts ?? null, server: server?.facts ?? null },
+    isOfCurrent: current !== null && server !== null && isIssuedBy(server.facts, current.facts),
+    wanted: { dnsNames, certificateDays, renewBeforeDays },
+  });
+  const afterwards = await rotate(authorities, rotation, cluster.metadata.name, now);
+  const needed = [afterwards.current, afterwards.next].flatMap((keyed) => (keyed === null ? [] : [keyed.facts]));
+  const writes: CertificateWrite[] = [];
+  if (rotation.authority !== "keep") {
+    writes.push(authorityWrite(names.authorities, afterwards, pass.authority));
+  }
+  writes.push(...trustWrites(names.authorities, trusted, needed, rotation.dropsOld, pass.trust));
+  let shown = server?.facts ?? null;
+  if (rotation.issue && afterwards.current !== null) {
+    const lifetime = { now, days: certificateDays };
+    const issued = await issue(issuedOf(afterwards.current), cluster.metadata.name, dnsNames, lifetime);
+    shown = factsOf(issued.certificate)[0] ?? null;
+    writes.push(serverWrite(names.serverTls, issued, afterwards.current.facts.pem, secret));
+  }
+  const issuer = afterwards.current?.facts ?? null;
+  const tls = shown === null || issuer === null ? null : endsOf(shown, issuer);
+  return { writes, problem: null, tls, renewed: rotation.issue && server !== null };
+}
+
+/** Members are to trust what comes with the certificate, and for a week what they have trusted before. */
+async function tendGiven(pass: CertificatePass): Promise<CertificateOutcome> {
+  const { now, cluster, clusterDomain, server, trust, reports } = pass;
+  const { mode, secretName } = cluster.spec.tls;
+  const names = namesOf(cluster);
+  const name = secretName ?? names.serverTls;
+  if (server === null) {
+    const hint = mode === "CertManager" ? `; see kubectl describe certificate ${names.certificate}` : "";
+    return { ...NOTHING, problem: { reason: "CertificateMissing", message: `there is no Secret ${name}${hint}` } };
+  }
+  const given = readGiven(textsOf(server), dnsNamesOf(cluster, clusterDomain), now);
+  if (typeof given === "string") {
+    const message = `Secret ${name} cannot be used: ${given}`;
+    return { ...NOTHING, problem: { reason: "CertificateUnusable", message } };
+  }
+  const dropsOld = isSettled(given.facts, [...reports.values()], now);
+  const writes = trustWrites(names.authorities, readTrusted(trust), given.authorities, dropsOld, trust);
+  const [issuer] = given.authorities;
+  return { writes, problem: null, tls: issuer === undefined ? null : endsOf(given.facts, issuer), renewed: false };
+}
+
+async function rotate(
+  { current, next }: Authorities,
+  { authority }: Rotation,
+  name: string,
+  now: number,
+): Promise<Authorities> {
+  switch (authority) {
+    case "keep":
+      return { current, next };
+    case "promote-next":
+      return { current: next, next: null };
+    case "make-current":
+      return { current: await newAuthority(name, now), next };
+    case "make-next":
+      return { current, next: await newAuthority(name, now) };
+  }
+}
+
+async function newAuthority(name: string, now: number): Promise<Keyed> {
+  const { certificate, key } = await makeAuthority(name, { now, days: AUTHORITY_DAYS });
+  const keyed = readKeyed(certificate, key);
+  if (typeof keyed === "string") {
+    throw new Error(`the authority that was made is not whole: ${keyed}`);
+  }
+  return keyed;
+}
+
+/** @returns what is wrong with the Secret if it is there and not whole */
+function readAuthorities(secret: StoredSecret | null): Authorities | string {
+  const texts = textsOf(secret);
+  const current =
+    texts.has("tls.crt") || texts.has("tls.key") ? readKeyed(texts.get("tls.crt"), texts.get("tls.key")) : null;
+  const next =
+    texts.has("next.crt") || texts.has("next.key") ? readKeyed(texts.get("next.crt"), texts.get("next.key")) : null;
+  if (typeof current === "string") {
+    return current;
+  }
+  return typeof next === "string" ? next : { current, next };
+}
+
+/** What cannot be read is made again: it is the operator's own. */
+function readServer(secret: StoredSecret | null): Keyed | null {
+  const texts = textsOf(secret);
+  const server = readKeyed(texts.get("tls.crt"), texts.get("tls.key"));
+  return typeof server === "string" ? null : server;
+}
+
+function readTrusted(trust: StoredConfigMap | null): CertificateFacts[] {
+  try {
+    return factsOf(trust?.data?.["ca.crt"] ?? "");
+  } catch {
+    return [];
+  }
+}
+
+function textsOf(secret: StoredSecret | null): ReadonlyMap<string, string> {
+  const entries = Object.entries(secret?.data ?? {});
+  return new Map(entries.map(([key, value]) => [key, Buffer.from(value, "base64").toString("utf8")]));
+}
+
+function authorityWrite(name: string, { current, next }: Authorities, replaced: StoredSecret | null): CertificateWrite {
+  return {
+    kind: "Secret",
+    name,
+    data: {
+      ...(current === null ? {} : { "tls.crt": pemOf([current.facts]), "tls.key": current.key }),
+      ...(next === null ? {} : { "next.crt": pemOf([next.facts]), "next.key": next.key }),
+    },
+    replaces: versionOf(replaced),
+    durable: true,
+  };
+}
+
+/** Nothing where the bundle is right. New authorities come behind those that are there. */
+function trustWrites(
+  name: string,
+  trusted: readonly CertificateFacts[],
+  needed: readonly CertificateFacts[],
+  dropsOld: boolean,
+  replaced: StoredConfigMap | null,
+): CertificateWrite[] {
+  const isNeeded = ({ fingerprint }: CertificateFacts) => needed.some((one) => one.fingerprint === fingerprint);
+  const kept = dropsOld ? trusted.filter(isNeeded) : trusted;
+  const missing = needed.filter(({ fingerprint }) => !kept.some((one) => one.fingerprint === fingerprint));
+  if (missing.length === 0 && kept.length === trusted.length) {
+    return [];
+  }
+  const data = { "ca.crt": pemOf([...kept, ...missing]) };
+  return [{ kind: "ConfigMap", name, data, replaces: versionOf(replaced), durable: false }];
+}
+
+function serverWrite(
+  name: string,
+  { certificate, key }: Issued,
+  ca: string,
+  replaced: StoredSecret | null,
+): CertificateWrite {
+  const data = { "tls.crt": `${certificate}\n`, "tls.key": `${key}\n`, "ca.crt": `${ca}\n` };
+  return { kind: "Secret", name, data, replaces: versionOf(replaced), durable: false };
+}
+
+function issuedOf({ facts, key }: Keyed): Issued {
+  return { certificate: facts.pem, key };
+}
+
+function pemOf(certificates: readonly CertificateFacts[]): string {
+  return certificates.map(({ pem }) => `${pem}\n`).join("");
+}
+
+function versionOf(stored: StoredSecret | StoredConfigMap | null): string | null {
+  return stored?.metadata?.resourceVersion ?? null;
+}
+
+function endsOf(certificate: CertificateFacts, authority: CertificateFacts) {
+  return {
+    notAfter: new Date(certificate.notAfter).toISOString(),
+    caNotAfter: new Date(authority.notAfter).toISOString(),
+  };
+}

@@ -22,17 +22,18 @@ const operator = new Operator({
   timing: systemTiming,
 });
 
+let stopped = Promise.resolve();
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   process.once(signal, () => {
     logger.info({ signal }, "stopping");
-    void operator.stop();
+    stopped = operator.stop();
   });
 }
 await operator.listen(health.host, health.port);
-const end = await operator.run();
-if (end === "lost") {
+if ((await operator.run()) === "lost") {
   logger.error("the Lease is lost: another operator may work now");
   process.exit(1);
 }
+await stopped;
 await connection.close();
 logger.info("stopped");

@@ -6,6 +6,7 @@
  */
 
 import type { TendCertificates } from "../certificates/index.ts";
+import { isStale } from "../execute/index.ts";
 import {
   type Connection,
   Elector,
@@ -64,6 +65,7 @@ export class Operator {
   readonly #health: HealthServer;
   readonly #stopping = new AbortController();
   readonly #releasing = new AbortController();
+  #running: Promise<"stopped" | "lost"> | null = null;
   #definitionProblem: string | null = "the definition has not been looked at yet";
 
   constructor(options: OperatorOptions) {
@@ -95,37 +97,44 @@ export class Operator {
     return this.#health.listen(host, port);
   }
 
-  /** Resolves when it has stopped: because it was told to, or because it lost the Lease and must not go on. */
-  async run(): Promise<"stopped" | "lost"> {
-    const { logger } = this.#options;
+  /**
+   * Watches and waits for the Lease, and works while it holds it. Resolves when it does not any more: because it was told to
+   * stop, or because it lost the Lease. Then nothing may be written, and the process is to end at once.
+   */
+  run(): Promise<"stopped" | "lost"> {
+    this.#running ??= this.#run();
+    return this.#running;
+  }
+
+  /** Ends what runs, gives the Lease up, and then everything else. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#queue.stop();
+    this.#releasing.abort();
+    await this.#running;
+    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
+    await this.#recorder.flush();
+    this.#members.close();
+    await this.#health.close();
+  }
+
+  async #run(): Promise<"stopped" | "lost"> {
     for (const reflector of this.#reflectors) {
       reflector.start();
     }
     const checks = this.#checkDefinition();
     await this.#until(() => this.#unready().length === 0);
     await this.#elector.acquire(this.#stopping.signal);
-    let end: "released" | "lost" = "released";
     if (!this.#stopping.signal.aborted) {
-      logger.info("this operator works now");
+      this.#options.logger.info("this operator works now");
       this.#queue.start();
-      end = await this.#elector.hold(this.#releasing.signal);
     }
+    const end = await this.#elector.hold(this.#releasing.signal);
     if (end === "lost") {
-      // Whatever runs now must not write any more: the process is to end at once.
       return "lost";
     }
-    await Promise.all([checks, ...this.#reflectors.map((reflector) => reflector.stop())]);
-    await this.#recorder.flush();
-    this.#members.close();
-    await this.#health.close();
+    await checks;
     return "stopped";
-  }
-
-  /** Ends what runs, and then gives the Lease up. */
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#queue.stop();
-    this.#releasing.abort();
   }
 
   #makeReconciler(): Reconciler {
@@ -154,7 +163,10 @@ export class Operator {
         },
         onAction: (action) => this.#metrics.countAction(action),
         onFailure: ({ metadata }, what, error) =>
-          logger.warn({ cluster: `${metadata.namespace}/${metadata.name}`, what, err: error }, "not done"),
+          logger[isStale(error) ? "debug" : "warn"](
+            { cluster: `${metadata.namespace}/${metadata.name}`, what, err: error },
+            "not done",
+          ),
         onPass: (cluster, plan, quorumLost) => this.#tell(cluster, plan, quorumLost),
         onGone: (namespace, name) => this.#metrics.forgetCluster(`${namespace}/${name}`),
       },

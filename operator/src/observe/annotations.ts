@@ -6,6 +6,5 @@ export const MEMBER_ID = "quoin.dev/member-id";
 export const TERM = "quoin.dev/term";
 export const VERSION = "quoin.dev/version";
 export const REPOSITORY = "quoin.dev/repository";
-export const TEMPLATE_HASH = "quoin.dev/template-hash";
 /** Digest of what was applied: it tells when less is wanted than is there. */
 export const APPLIED = "quoin.dev/applied";

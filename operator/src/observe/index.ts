@@ -1,12 +1,10 @@
 /** From the API server and the members to what the planner looks at. */
 export {
-  APPLIED,
   CLUSTER_ID,
   CONFIG_INDEX,
   MEMBER_ID,
   REPOSITORY,
   SETTINGS,
-  TEMPLATE_HASH,
   TERM,
   VERSION,
 } from "./annotations.ts";

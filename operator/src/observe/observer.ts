@@ -8,6 +8,7 @@ import type { MemberAddress, MemberClient } from "../members/index.ts";
 import type { CoordinationCluster, Identity, Observed, Refusal } from "../plan/index.ts";
 import { type Manifest, metadataOf, namesOf, namespaceOf, renderBudget, type Settings } from "../render/index.ts";
 import type { Surroundings } from "../status/index.ts";
+import { APPLIED } from "./annotations.ts";
 import { claimViewOf } from "./claim-view.ts";
 import type { Memory } from "./memory.ts";
 import { podViewOf, timeOf } from "./pod-view.ts";
@@ -159,7 +160,7 @@ export class Observer {
     if (set === null || (live !== null && isSetAsWished(live, set))) {
       return null;
     }
-    const hash = set.metadata?.annotations?.["quoin.dev/applied"] ?? "";
+    const hash = set.metadata?.annotations?.[APPLIED] ?? "";
     if (memory.trial?.hash !== hash) {
       memory.trial = { hash, refusal: await this.#dryRun(cluster, set) };
     }
@@ -233,6 +234,7 @@ function ownershipWishes(cluster: CoordinationCluster, reading: Reading, views: 
   return [
     wish("ConfigMap", names.identity, reading.identity),
     wish("Secret", ownerSecretName(cluster), reading.owner),
+    wish("Secret", names.authorities, reading.authority),
     ...views.claims
       .filter(({ ours }) => ours)
       .map(({ ordinal }) =>

@@ -135,7 +135,7 @@ function optionalObjects(cluster: CoordinationCluster): Reference[] {
   return named.map(([kind, name]) => ({ kind, namespace, name }));
 }
 
-export function referenceOf(cluster: CoordinationCluster, { kind = "", metadata }: Manifest): Reference {
+function referenceOf(cluster: CoordinationCluster, { kind = "", metadata }: Manifest): Reference {
   if (!isKind(kind)) {
     throw new Error(`objects of kind ${kind} are rendered, and nobody knows where they are`);
   }

@@ -30,6 +30,8 @@ export class OperatorMetrics {
   readonly #requests: Counter<"method" | "code">;
   readonly #blocked: Gauge<"cluster" | "gate">;
   readonly #quorumLost: Gauge<"cluster">;
+  /** What each cluster waits for, as far as it is shown. */
+  readonly #gates = new Map<string, string>();
 
   constructor(state: OperatorState) {
     const registers = [this.#registry];
@@ -84,16 +86,25 @@ export class OperatorMetrics {
   }
 
   setCluster({ cluster, blocked, quorumLost }: ClusterState): void {
-    this.#blocked.remove({ cluster });
+    this.#clearGate(cluster);
     if (blocked !== null) {
+      this.#gates.set(cluster, blocked.gate);
       this.#blocked.set({ cluster, gate: blocked.gate }, blocked.seconds);
     }
     this.#quorumLost.set({ cluster }, quorumLost ? 1 : 0);
   }
 
   forgetCluster(cluster: string): void {
-    this.#blocked.remove({ cluster });
+    this.#clearGate(cluster);
     this.#quorumLost.remove({ cluster });
+  }
+
+  #clearGate(cluster: string): void {
+    const gate = this.#gates.get(cluster);
+    if (gate !== undefined) {
+      this.#blocked.remove({ cluster, gate });
+      this.#gates.delete(cluster);
+    }
   }
 
   #addState(state: OperatorState, registers: Registry[]): void {

@@ -14,8 +14,13 @@ export class WorldOperator {
   readonly #connection: Connection;
   readonly #members = new MemberClient();
   readonly #reconciler: Reconciler;
+  #lateMs = 0;
   readonly events: EventContent[] = [];
   readonly failures: string[] = [];
+  /** Whether it holds the Lease. */
+  mayWrite = true;
+  /** How long its writes come after its look. */
+  passMs = 0;
   /** Of the last pass. */
   plan: Plan | null = null;
 
@@ -37,7 +42,7 @@ export class WorldOperator {
         },
         onSilent: () => {},
       }),
-      writing: { client, members, monotonicMs: () => world.now, mayWrite: () => true },
+      writing: { client, members, monotonicMs: () => this.#monotonicMs(world.now), mayWrite: () => this.mayWrite },
       defaults: { version: "1.4.0", repository: "quoin" },
       audience: {
         event: (_cluster, content) => this.events.push(content),
@@ -49,6 +54,12 @@ export class WorldOperator {
         onGone: () => {},
       },
     });
+  }
+
+  /** The later, the more often it is asked. */
+  #monotonicMs(nowMs: number): number {
+    this.#lateMs += this.passMs;
+    return nowMs + this.#lateMs;
   }
 
   static async start(world: World): Promise<WorldOperator> {

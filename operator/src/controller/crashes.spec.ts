@@ -65,6 +65,50 @@ describe("operator that crashes", () => {
     expect(crashes.down).to.be.greaterThan(8);
   }).timeout(180_000);
 
+  it("gets there although one of 29 requests, and then of 13, is cut off or refused", async () => {
+    drive.create({ replicas: 1 });
+    await drive.converge("founding");
+    const faults = ["cut", { status: 500 }, { status: 429, headers: { "retry-after": "1" } }, { status: 503 }] as const;
+    let faulty = 0;
+    for (const [every, replicas] of [
+      [29, 3],
+      [13, 1],
+      [13, 3],
+    ] as const) {
+      // A pass needs about a dozen: another one of them fails each time.
+      const until = drive.world.api.calls.length;
+      drive.world.api.before = () =>
+        (drive.world.api.calls.length - until) % every === 0 ? (faults[faulty++ % 4] ?? null) : null;
+      drive.edit({ spec: { replicas } });
+      await drive.converge(`to ${replicas} with faults`);
+    }
+    expect(faulty).to.be.greaterThan(20);
+    expect(drive.world.quorum.voterCounts).to.not.include(2);
+  }).timeout(120_000);
+
+  it("does no harm beside another one, while the number of members is changed again and again", async () => {
+    drive.create({ replicas: 1 });
+    await drive.converge("founding");
+    const other = await drive.another();
+    try {
+      for (let at = 0; at < 12; at++) {
+        drive.edit({ spec: { replicas: at % 2 === 0 ? 3 : 1 } });
+        for (let passes = 0; passes <= at; passes++) {
+          const both = [drive.operator, other].map((each) => each.pass(drive.namespace, drive.name).catch(() => null));
+          await Promise.all(both);
+          drive.world.advance(500);
+        }
+      }
+      drive.edit({ spec: { replicas: 3 } });
+      await drive.converge("at last");
+    } finally {
+      await other.stop();
+    }
+    expect(drive.world.quorum.voterCounts).to.not.include(2);
+    const claims = drive.world.api.store.list("persistentvolumeclaims").map(({ metadata }) => metadata.name);
+    expect(claims).to.have.members(["data-demo-0", "data-demo-1", "data-demo-2"]);
+  }).timeout(120_000);
+
   it("replaces every pod for a new version, one at a time and the leader last, whenever it crashes", async () => {
     drive.create({ replicas: 3 });
     await drive.converge("founding of three");

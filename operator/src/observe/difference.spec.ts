@@ -11,6 +11,7 @@ describe("difference of what is there from what is wanted", () => {
     ["false, which is not empty", {}, { a: false }, false],
     ["zero, which is not empty", {}, { a: 0 }, false],
     ["amounts in another notation", { a: "1Gi", b: "500m" }, { a: "1024Mi", b: "0.5" }, true],
+    ["an amount that was written as a number", { a: "2" }, { a: 2 }, true],
     ["other amounts", { a: "1G" }, { a: "1Gi" }, false],
     ["a longer list", { a: [1, 2] }, { a: [1] }, false],
     ["a list in another order", { a: [1, 2] }, { a: [2, 1] }, false],

@@ -41,9 +41,8 @@ function isEmpty(wanted: unknown): boolean {
 }
 
 function isSameAmount(live: unknown, wanted: unknown): boolean {
-  if (typeof live !== "string" || typeof wanted !== "string") {
-    return false;
-  }
-  const [a, b] = [parseQuantity(live), parseQuantity(wanted)];
+  const [a, b] = [live, wanted].map((value) =>
+    typeof value === "string" || typeof value === "number" ? parseQuantity(String(value)) : undefined,
+  );
   return a !== undefined && a === b;
 }

@@ -8,6 +8,8 @@ import { TERM, VERSION } from "./annotations.ts";
 export type Pod = Wire<V1Pod>;
 
 const MEMBER = "quoin";
+/** Times are whole seconds: two of the same moment may be one apart. */
+const MOMENT_MS = 1_000;
 const ROLES: readonly string[] = ["leader", "follower", "learner", "none"] satisfies readonly MemberRole[];
 
 /**
@@ -65,9 +67,9 @@ function endOf(container: Wire<V1ContainerStatus> | undefined, created: number):
   return timeOf(ended?.finishedAt) ?? created;
 }
 
-/** Readiness that changed after the pod was set up changed from true: it begins as false together with the rest. */
+/** Readiness that changed after the pod was set up changed from true: it begins as false, a moment after the rest at most. */
 function wasReady(pod: Pod): boolean {
   const [ready, initialized] = [conditionOf(pod, "Ready"), conditionOf(pod, "Initialized")];
   const [changed, begun] = [timeOf(ready?.lastTransitionTime), timeOf(initialized?.lastTransitionTime)];
-  return ready?.status === "True" || (changed !== undefined && begun !== undefined && changed > begun);
+  return ready?.status === "True" || (changed !== undefined && begun !== undefined && changed - begun > MOMENT_MS);
 }

@@ -36,6 +36,11 @@ export class Drive {
     return this.#operator;
   }
 
+  /** A second operator, that nobody has told of the first. Whoever asks for it stops it. */
+  another(): Promise<WorldOperator> {
+    return WorldOperator.start(this.world);
+  }
+
   get cluster(): CoordinationCluster {
     return this.world.api.store.get(PLURAL, this.namespace, this.name) as unknown as CoordinationCluster;
   }

@@ -45,7 +45,7 @@ describe("client of the API server", () => {
 
   it("reads what is there, and nothing where nothing is", async () => {
     expect(await client.get(POD)).to.equal(null);
-    await client.create("default", pod({ spec: { fieldOfTomorrow: { deep: [1] } } }));
+    await client.create(POD, pod({ spec: { fieldOfTomorrow: { deep: [1] } } }));
     const found = await client.get<Any>(POD);
     expect(found.spec.fieldOfTomorrow).to.deep.equal({ deep: [1] });
   });
@@ -84,12 +84,12 @@ describe("client of the API server", () => {
 
   it("says that it does not know when no answer comes", async () => {
     server.before = () => "cut";
-    const error = await errorOf(client.create("default", pod()));
+    const error = await errorOf(client.create(POD, pod()));
     expect([error.kind, error.status]).to.deep.equal(["unavailable", 0]);
   });
 
   it("patches, removes and evicts only what it was told of", async () => {
-    const { metadata } = await client.create<Any>("default", pod());
+    const { metadata } = await client.create<Any>(POD, pod());
     const { uid, resourceVersion } = metadata;
     const changed = await client.patch<Any>(POD, { uid, resourceVersion }, { metadata: { labels: { a: "b" } } });
     expect(changed.metadata.labels).to.deep.equal({ a: "b" });
@@ -191,7 +191,7 @@ describe("client of the API server", () => {
         }
       }
     })();
-    const { metadata } = await client.create<Any>("default", pod({ spec: { text: "é".repeat(100_000) } }));
+    const { metadata } = await client.create<Any>(POD, pod({ spec: { text: "é".repeat(100_000) } }));
     server.store.create("pods", "other", pod());
     await client.remove(POD, metadata);
     server.store.drop("pods", server.store.get("pods", "default", "demo-0"));

@@ -79,17 +79,13 @@ export class KubeClient {
   }
 
   /** Raises `exists` if it is there already. */
-  create<Item extends KubeObject>(namespace: string, object: Item & { readonly kind: Kind }): Promise<Item> {
-    const path = collectionPath(object.kind, namespace);
+  create<Item = KubeObject>({ kind, namespace }: Omit<Reference, "name">, object: object): Promise<Item> {
+    const path = collectionPath(kind, namespace);
     return this.#ask({ method: "POST", path, query: { fieldManager: MANAGER }, body: object });
   }
 
   /** Server-side apply, with force. With `metadata.resourceVersion` it raises `conflict` if that has changed. */
-  apply<Item extends KubeObject>(
-    reference: Reference,
-    object: Item,
-    options: { dryRun?: boolean } = {},
-  ): Promise<Item> {
+  apply<Item = KubeObject>(reference: Reference, object: object, options: { dryRun?: boolean } = {}): Promise<Item> {
     return this.#apply(objectPath(reference), object, options.dryRun === true ? { dryRun: "All" } : {});
   }
 
@@ -105,7 +101,7 @@ export class KubeClient {
   }
 
   /** Merges into the object. Raises `conflict` if it is not the one of this version any more. */
-  patch<Item extends KubeObject>(
+  patch<Item = KubeObject>(
     reference: Reference,
     precondition: Precondition,
     change: { readonly metadata?: object; readonly spec?: object },
@@ -176,7 +172,7 @@ export class KubeClient {
     }
   }
 
-  #apply<Item extends object>(path: string, body: object, query: Record<string, string>): Promise<Item> {
+  #apply<Item>(path: string, body: object, query: Record<string, string>): Promise<Item> {
     return this.#ask({
       method: "PATCH",
       path,

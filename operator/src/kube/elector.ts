@@ -82,12 +82,15 @@ export class Elector {
       const lease = await client.get<Lease>(this.#reference);
       if (lease === null) {
         const spec = this.#record(null);
-        await client.create(namespace, {
-          apiVersion: "coordination.k8s.io/v1",
-          kind: "Lease",
-          metadata: { name },
-          spec,
-        });
+        await client.create(
+          { kind: "Lease", namespace },
+          {
+            apiVersion: "coordination.k8s.io/v1",
+            kind: "Lease",
+            metadata: { name },
+            spec,
+          },
+        );
         this.#renewedMs = startMs;
       } else if (this.#mayTake(lease)) {
         await this.#write(lease, this.#record(lease));

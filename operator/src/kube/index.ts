@@ -5,7 +5,7 @@ export { Elector } from "./elector.ts";
 export { isKubeError, KubeError } from "./kube-error.ts";
 export { type EventContent, type EventSubject, Recorder } from "./recorder.ts";
 export { Reflector } from "./reflector.ts";
-export { apiVersionOf, isKind, type Kind, type Reference } from "./resources.ts";
+export { isKind, type Kind, type Reference } from "./resources.ts";
 export { systemTiming, type Timing } from "./timing.ts";
 export type { KubeObject, Wire } from "./wire.ts";
 export { WorkQueue } from "./work-queue.ts";

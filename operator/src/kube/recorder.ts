@@ -74,21 +74,24 @@ export class Recorder {
     const now = new Date().toISOString().replace("Z", "000Z");
     const { namespace } = regarding;
     try {
-      await client.create(namespace, {
-        apiVersion: "events.k8s.io/v1",
-        kind: "Event" as const,
-        metadata: { name: `${regarding.name}.${randomBytes(8).toString("hex")}`, namespace },
-        eventTime: now,
-        reportingController: "quoin.dev/operator",
-        reportingInstance: instance,
-        regarding,
-        type,
-        reason,
-        action,
-        note: note.slice(0, NOTE_LENGTH_MAX),
-        // The API server takes a series of two and more only.
-        ...(count < 2 ? {} : { series: { count, lastObservedTime: now } }),
-      });
+      await client.create(
+        { kind: "Event", namespace },
+        {
+          apiVersion: "events.k8s.io/v1",
+          kind: "Event",
+          metadata: { name: `${regarding.name}.${randomBytes(8).toString("hex")}`, namespace },
+          eventTime: now,
+          reportingController: "quoin.dev/operator",
+          reportingInstance: instance,
+          regarding,
+          type,
+          reason,
+          action,
+          note: note.slice(0, NOTE_LENGTH_MAX),
+          // The API server takes a series of two and more only.
+          ...(count < 2 ? {} : { series: { count, lastObservedTime: now } }),
+        },
+      );
     } catch (error) {
       onError(error);
     }

@@ -1,6 +1,7 @@
 /** From a CoordinationCluster to the objects that make it. */
 export { dnsNamesOf } from "./certificate.ts";
-export { namesOf } from "./names.ts";
+export { labelsOf, metadataOf, namesOf, namespaceOf, PORTS, peerDomainOf, ROLE_LABEL, selectorOf } from "./names.ts";
 export { OverlayError } from "./overlay.ts";
 export { renderPodTemplate, templateHashOf } from "./pod-template.ts";
 export { type Manifest, type Placement, render, type Settings } from "./render.ts";
+export { renderBudget } from "./support-objects.ts";

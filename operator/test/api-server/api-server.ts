@@ -229,9 +229,15 @@ export function isReady(pod: Stored): boolean {
   return (pod.status?.conditions ?? []).some((each: Any) => each.type === "Ready" && each.status === "True");
 }
 
-function labelsOf(query: URLSearchParams): Record<string, string> {
-  const pairs = (query.get("labelSelector") ?? "").split(",").filter((pair) => pair !== "");
-  return Object.fromEntries(pairs.map((pair) => pair.split("=") as [string, string]));
+/** Equality, and a label's mere existence. */
+function labelsOf(query: URLSearchParams): Record<string, string | undefined> {
+  const terms = (query.get("labelSelector") ?? "").split(",").filter((term) => term !== "");
+  return Object.fromEntries(
+    terms.map((term) => {
+      const [name = "", value] = term.split("=");
+      return [name, value];
+    }),
+  );
 }
 
 async function parse(request: IncomingMessage): Promise<Call> {

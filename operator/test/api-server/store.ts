@@ -67,7 +67,7 @@ export class Store {
     return found;
   }
 
-  list(plural: string, namespace = "", labels: Record<string, string> = {}): Stored[] {
+  list(plural: string, namespace = "", labels: Record<string, string | undefined> = {}): Stored[] {
     return [...this.#objects]
       .filter(([key]) => key.startsWith(`${plural}/${namespace}${namespace === "" ? "" : "/"}`))
       .map(([, object]) => object)
@@ -204,8 +204,11 @@ export function revisionOf(template: Any): string {
   return createHash("sha256").update(JSON.stringify(template)).digest("hex").slice(0, 10);
 }
 
-export function matches({ metadata }: Stored, labels: Record<string, string>): boolean {
-  return Object.entries(labels).every(([name, value]) => metadata.labels?.[name] === value);
+/** @param labels with undefined for those that may have any value */
+export function matches({ metadata }: Stored, labels: Record<string, string | undefined>): boolean {
+  return Object.entries(labels).every(
+    ([name, value]) => name in (metadata.labels ?? {}) && (value === undefined || metadata.labels[name] === value),
+  );
 }
 
 function keyOf(plural: string, namespace: string, name: string): string {

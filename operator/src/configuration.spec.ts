@@ -1,0 +1,33 @@
+import { expect } from "chai";
+import { parseConfiguration } from "./configuration.ts";
+
+const NEEDED = ["--name", "quoin-operator-1", "--namespace", "quoin-system"];
+
+describe("configuration of the operator", () => {
+  it("needs a name and a namespace, and has a default for everything else", () => {
+    expect(parseConfiguration(NEEDED, "1.4.0")).to.deep.equal({
+      instance: "quoin-operator-1",
+      namespace: "quoin-system",
+      watchNamespaces: [],
+      clusterDomain: "cluster.local",
+      leaseName: "quoin-operator",
+      memberVersion: "1.4.0",
+      memberRepository: "quoin",
+      health: { host: "0.0.0.0", port: 8080 },
+      logLevel: "info",
+    });
+  });
+
+  it("takes what it is told", () => {
+    const told = [
+      ...["--watch-namespace", "a", "--watch-namespace", "b", "--cluster-domain", "example"],
+      ...["--lease-name", "l", "--member-version", "1.3.0", "--member-image", "r.example/quoin"],
+      ...["--health", "[::1]:0", "--log-level", "debug"],
+    ];
+    expect(parseConfiguration([...NEEDED, ...told], "1.4.0")).to.deep.equal({
+      ...{ instance: "quoin-operator-1", namespace: "quoin-system", watchNamespaces: ["a", "b"] },
+      ...{ clusterDomain: "example", leaseName: "l", memberVersion: "1.3.0", memberRepository: "r.example/quoin" },
+      ...{ health: { host: "::1", port: 0 }, logLevel: "debug" },
+    });
+  });
+});

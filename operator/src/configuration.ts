@@ -1,0 +1,70 @@
+/** What an operator is told when it starts: flags, checked before anything else happens. It holds no secrets. */
+import { Command, InvalidArgumentError, Option } from "commander";
+import { LOG_LEVELS, type LogLevel } from "./telemetry/index.ts";
+
+export interface Configuration {
+  readonly instance: string;
+  readonly namespace: string;
+  /** Empty = all. */
+  readonly watchNamespaces: readonly string[];
+  readonly clusterDomain: string;
+  readonly leaseName: string;
+  readonly memberVersion: string;
+  readonly memberRepository: string;
+  readonly health: { readonly host: string; readonly port: number };
+  readonly logLevel: LogLevel;
+}
+
+interface Flags {
+  readonly name: string;
+  readonly namespace: string;
+  readonly watchNamespace: readonly string[];
+  readonly clusterDomain: string;
+  readonly leaseName: string;
+  readonly memberVersion: string;
+  readonly memberImage: string;
+  readonly health: Configuration["health"];
+  readonly logLevel: LogLevel;
+}
+
+/** Prints what is wrong, or the help, and ends the process with what was asked for. */
+export function parseConfiguration(argv: readonly string[], version: string): Configuration {
+  const program = new Command("quoin-operator")
+    .description("Runs clusters of Quoin on Kubernetes, as CoordinationClusters ask for them")
+    .version(version)
+    .allowExcessArguments(false)
+    .requiredOption("--name <name>", "name of this operator's pod, unlike any other")
+    .requiredOption("--namespace <namespace>", "namespace of this operator, and of its Lease")
+    .option("--watch-namespace <namespace>", "a namespace to look after; repeat it for more [all]", collect, [])
+    .option("--cluster-domain <domain>", "domain of the Kubernetes cluster", "cluster.local")
+    .option("--lease-name <name>", "name of the Lease that operators of the same clusters share", "quoin-operator")
+    .option("--member-version <version>", "version of members whose cluster names none", version)
+    .option("--member-image <repository>", "image of members whose cluster names none, without a tag", "quoin")
+    .option("--health <host:port>", "where probes and metrics are served", parseListen, { host: "0.0.0.0", port: 8080 })
+    .addOption(new Option("--log-level <level>", "what is logged").choices(LOG_LEVELS).default("info"));
+  const flags = program.parse(argv, { from: "user" }).opts<Flags>();
+  return {
+    instance: flags.name,
+    namespace: flags.namespace,
+    watchNamespaces: flags.watchNamespace,
+    clusterDomain: flags.clusterDomain,
+    leaseName: flags.leaseName,
+    memberVersion: flags.memberVersion,
+    memberRepository: flags.memberImage,
+    health: flags.health,
+    logLevel: flags.logLevel,
+  };
+}
+
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
+function parseListen(text: string): Configuration["health"] {
+  const match = /^(.+):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[2]);
+  if (match?.[1] === undefined || port > 65_535) {
+    throw new InvalidArgumentError("must be host:port.");
+  }
+  return { host: match[1].replace(/^\[(.*)\]$/, "$1"), port };
+}

@@ -1,0 +1,264 @@
+/**
+ * The operator as it runs: it watches, and while it holds the Lease it makes passes over the clusters that changed, or
+ * whose time has come.
+ *
+ * An operator that waits for the Lease watches, too, so that it is ready at once.
+ */
+
+import type { TendCertificates } from "../certificates/index.ts";
+import { isStale } from "../execute/index.ts";
+import {
+  type Connection,
+  Elector,
+  type Kind,
+  KubeClient,
+  Recorder,
+  Reflector,
+  type Timing,
+  WorkQueue,
+} from "../kube/index.ts";
+import { MemberClient } from "../members/index.ts";
+import { type EndpointOf, Observer } from "../observe/index.ts";
+import type { CoordinationCluster, Plan } from "../plan/index.ts";
+import type { Settings } from "../render/index.ts";
+import { HealthServer, type Logger, OperatorMetrics } from "../telemetry/index.ts";
+import { definitionProblem } from "./definition-check.ts";
+import { type Defaults, Reconciler } from "./reconciler.ts";
+
+const CLUSTER_LABEL = "quoin.dev/cluster";
+/** Changes come in swarms: one pass sees them all. */
+const SWARM_MS = 100;
+/** A write needs so much left of the Lease: it may take as long as its deadline, less what nobody waits for. */
+const LEASE_LEFT_MS = 5_000;
+/** After so long without a word a restart is worth a try. */
+const STALE_MS = 600_000;
+const DEFINITION_CHECK_MS = 30_000;
+/** Those around the pods, of which a change calls for a look. */
+const AROUND: readonly Kind[] = ["Service", "ConfigMap", "PodDisruptionBudget"];
+const OF_CLUSTERS: readonly Kind[] = ["StatefulSet", "Pod", "PersistentVolumeClaim", ...AROUND];
+
+export interface OperatorOptions {
+  readonly connection: Connection;
+  /** Of its pod: unlike that of any other operator. */
+  readonly instance: string;
+  readonly leaseName: string;
+  /** Empty = all. */
+  readonly watchNamespaces: readonly string[];
+  readonly settings: Settings;
+  readonly defaults: Defaults;
+  readonly tendCertificates: TendCertificates;
+  readonly endpointOf: EndpointOf;
+  readonly logger: Logger;
+  readonly timing: Timing;
+}
+
+export class Operator {
+  readonly #options: OperatorOptions;
+  readonly #client: KubeClient;
+  readonly #members = new MemberClient();
+  readonly #metrics: OperatorMetrics;
+  readonly #recorder: Recorder;
+  readonly #reconciler: Reconciler;
+  readonly #queue: WorkQueue;
+  readonly #elector: Elector;
+  readonly #reflectors: readonly Reflector[];
+  readonly #health: HealthServer;
+  readonly #stopping = new AbortController();
+  readonly #releasing = new AbortController();
+  #running: Promise<"stopped" | "lost"> | null = null;
+  #definitionProblem: string | null = "the definition has not been looked at yet";
+
+  constructor(options: OperatorOptions) {
+    this.#options = options;
+    const { connection, instance, logger, timing } = options;
+    this.#metrics = new OperatorMetrics({
+      queueDepth: () => this.#queue.depth,
+      isLeader: () => this.#elector.remainingMs > 0,
+      watchAges: () => this.#watchAges(),
+    });
+    this.#client = new KubeClient(connection, {
+      onRequest: (method, code) => this.#metrics.countRequest(method, code),
+    });
+    const client = this.#client;
+    const failed = (what: string) => (error: unknown) => logger.warn({ err: error }, what);
+    this.#recorder = new Recorder({ client, instance, timing, onError: failed("an event could not be written") });
+    this.#elector = new Elector({
+      ...{ client, timing, namespace: options.settings.operatorNamespace, name: options.leaseName, identity: instance },
+      onError: failed("the Lease could not be read or written"),
+    });
+    this.#reconciler = this.#makeReconciler();
+    this.#queue = new WorkQueue((key) => this.#pass(key), timing);
+    this.#reflectors = this.#makeReflectors();
+    this.#health = new HealthServer({ unready: () => this.#unready(), dead: () => this.#dead() }, this.#metrics);
+  }
+
+  /** Serves probes and metrics. Rejects if the port is not to be had. */
+  listen(host: string, port: number): Promise<number> {
+    return this.#health.listen(host, port);
+  }
+
+  /**
+   * Watches and waits for the Lease, and works while it holds it. Resolves when it does not any more: because it was told to
+   * stop, or because it lost the Lease. Then nothing may be written, and the process is to end at once.
+   */
+  run(): Promise<"stopped" | "lost"> {
+    this.#running ??= this.#run();
+    return this.#running;
+  }
+
+  /** Ends what runs, gives the Lease up, and then everything else. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#queue.stop();
+    this.#releasing.abort();
+    await this.#running;
+    await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
+    await this.#recorder.flush();
+    this.#members.close();
+    await this.#health.close();
+  }
+
+  async #run(): Promise<"stopped" | "lost"> {
+    for (const reflector of this.#reflectors) {
+      reflector.start();
+    }
+    const checks = this.#checkDefinition();
+    await this.#until(() => this.#unready().length === 0);
+    await this.#elector.acquire(this.#stopping.signal);
+    if (!this.#stopping.signal.aborted) {
+      this.#options.logger.info("this operator works now");
+      this.#queue.start();
+    }
+    const end = await this.#elector.hold(this.#releasing.signal);
+    if (end === "lost") {
+      return "lost";
+    }
+    await checks;
+    return "stopped";
+  }
+
+  #makeReconciler(): Reconciler {
+    const { settings, defaults, tendCertificates, endpointOf, logger, timing } = this.#options;
+    const client = this.#client;
+    const members = this.#members;
+    return new Reconciler({
+      client,
+      defaults,
+      observer: new Observer({
+        ...{ client, members, settings, tendCertificates, endpointOf },
+        now: Date.now,
+        onSilent: (error) => logger.debug({ err: error }, "a member did not answer"),
+      }),
+      writing: {
+        ...{ client, members },
+        monotonicMs: () => timing.monotonicMs(),
+        mayWrite: () => this.#elector.remainingMs >= LEASE_LEFT_MS,
+      },
+      audience: {
+        event: (cluster, content) => {
+          const { name, namespace = "", uid = "" } = cluster.metadata;
+          const { apiVersion, kind } = cluster;
+          logger.info({ cluster: `${namespace}/${name}`, ...content }, "event");
+          this.#recorder.record({ apiVersion, kind, name, namespace, uid }, content);
+        },
+        onAction: (action) => this.#metrics.countAction(action),
+        onFailure: ({ metadata }, what, error) =>
+          logger[isStale(error) ? "debug" : "warn"](
+            { cluster: `${metadata.namespace}/${metadata.name}`, what, err: error },
+            "not done",
+          ),
+        onPass: (cluster, plan, quorumLost) => this.#tell(cluster, plan, quorumLost),
+        onGone: (namespace, name) => this.#metrics.forgetCluster(`${namespace}/${name}`),
+      },
+    });
+  }
+
+  #makeReflectors(): Reflector[] {
+    const { watchNamespaces, logger, timing } = this.#options;
+    const namespaces = watchNamespaces.length === 0 ? [""] : watchNamespaces;
+    const kinds: readonly Kind[] = ["CoordinationCluster", ...OF_CLUSTERS];
+    return namespaces.flatMap((namespace) =>
+      kinds.map((kind) => {
+        const isCluster = kind === "CoordinationCluster";
+        return new Reflector({
+          ...{ client: this.#client, kind, namespace, timing },
+          labelSelector: isCluster ? "" : CLUSTER_LABEL,
+          onChange: ({ name = "", namespace: of = "", labels }) => {
+            const cluster = isCluster ? name : (labels?.[CLUSTER_LABEL] ?? "");
+            if (AROUND.includes(kind)) {
+              this.#reconciler.forgetLook(of, cluster);
+            }
+            this.#queue.add(`${of}/${cluster}`, SWARM_MS);
+          },
+          onError: (error) => logger.warn({ kind, err: error }, "a watch ended"),
+        });
+      }),
+    );
+  }
+
+  async #pass(key: string): Promise<number | null> {
+    const { logger, timing } = this.#options;
+    const [namespace = "", name = ""] = key.split("/");
+    const startMs = timing.monotonicMs();
+    const count = (result: "done" | "gone" | "failed"): void =>
+      this.#metrics.countPass(result, (timing.monotonicMs() - startMs) / 1000);
+    try {
+      const nextMs = await this.#reconciler.pass(namespace, name);
+      count(nextMs === null ? "gone" : "done");
+      return nextMs;
+    } catch (error) {
+      count("failed");
+      logger.error({ cluster: key, err: error }, "a pass failed");
+      throw error;
+    }
+  }
+
+  #tell({ metadata, status }: CoordinationCluster, { hold }: Plan, quorumLost: boolean): void {
+    const since = Date.parse(status?.blocked?.since ?? "");
+    const seconds = Number.isNaN(since) ? 0 : Math.max(0, (Date.now() - since) / 1000);
+    this.#metrics.setCluster({
+      cluster: `${metadata.namespace}/${metadata.name}`,
+      blocked: hold === null ? null : { gate: hold.gate, seconds },
+      quorumLost,
+    });
+  }
+
+  #unready(): string[] {
+    const behind = this.#reflectors
+      .filter(({ synced }) => !synced)
+      .map(({ kind }) => `${kind} has not been listed yet`);
+    return this.#definitionProblem === null ? behind : [this.#definitionProblem, ...behind];
+  }
+
+  #dead(): string[] {
+    const stale = this.#reflectors.filter(({ ageMs }) => ageMs > STALE_MS);
+    return stale.map(({ kind, ageMs }) => `nothing was heard of ${kind} for ${Math.round(ageMs / 1000)} s`);
+  }
+
+  #watchAges(): ReadonlyMap<string, number> {
+    const ages = new Map<string, number>();
+    for (const { kind, ageMs } of this.#reflectors) {
+      ages.set(kind, Math.max(ages.get(kind) ?? 0, ageMs / 1000));
+    }
+    return ages;
+  }
+
+  /** Again and again: a definition may be installed later, or an older one be put back. */
+  async #checkDefinition(): Promise<void> {
+    const { logger, timing } = this.#options;
+    while (!this.#stopping.signal.aborted) {
+      try {
+        this.#definitionProblem = await definitionProblem(this.#client);
+      } catch (error) {
+        logger.warn({ err: error }, "the definition could not be read");
+      }
+      await timing.sleep(this.#definitionProblem === null ? DEFINITION_CHECK_MS : 1_000, this.#stopping.signal);
+    }
+  }
+
+  async #until(condition: () => boolean): Promise<void> {
+    while (!condition() && !this.#stopping.signal.aborted) {
+      await this.#options.timing.sleep(50, this.#stopping.signal);
+    }
+  }
+}

@@ -1,0 +1,120 @@
+/** Steps of the membership lane, as writes: exactly one for each, but for the look before a set is made. */
+import { randomUUID } from "node:crypto";
+import { isKubeError, type KubeError } from "../kube/index.ts";
+import type { Owner } from "../members/index.ts";
+import { durableMetadata, ownerSecretName, setReference, textsOf } from "../observe/index.ts";
+import type { Action } from "../plan/index.ts";
+import { namesOf } from "../render/index.ts";
+import { PlanExpired, type Writing } from "./writing.ts";
+
+/**
+ * Raises KubeError, MemberError and PlanExpired. An eviction that a disruption budget refuses, and a transfer that does not
+ * come about, are remembered.
+ */
+export async function doStep(writing: Writing, action: Action): Promise<void> {
+  switch (action.kind) {
+    case "create-set":
+      return await createSet(writing, action.replicas);
+    case "scale-set": {
+      const { replicas, resourceVersion } = action;
+      const uid = writing.observation.observed.set?.uid ?? "";
+      await writing.client.patch(setReference(writing.cluster), { uid, resourceVersion }, { spec: { replicas } });
+      return;
+    }
+    case "create-identity":
+      return await createIdentity(writing, action);
+    case "bootstrap":
+      return await bootstrap(writing, action);
+    case "add-slot":
+      return await writing.members.addSlot(writing.leader, action.name, action.ifConfigIndex);
+    case "promote":
+      return await writing.members.promote(writing.leader, action.ids, action.ifConfigIndex);
+    case "remove":
+      return await writing.members.remove(writing.leader, action.ids, action.ifConfigIndex);
+    case "transfer":
+      return await transfer(writing, action);
+    case "evict":
+      return await evict(writing, action);
+    case "delete-pod":
+      return await writing.client.remove(writing.pod(action), versionOf(action));
+    case "delete-claim":
+      return await writing.client.remove(writing.claim(action), versionOf(action));
+  }
+}
+
+type ActionOf<Kind extends Action["kind"]> = Extract<Action, { kind: Kind }>;
+
+/** An apply makes a set or changes one: that there is none is seen just before, and the plan is young. */
+async function createSet(writing: Writing, replicas: number): Promise<void> {
+  const reference = setReference(writing.cluster);
+  const { set } = writing.observation;
+  if (set === null || (await writing.client.get(reference)) !== null) {
+    throw new PlanExpired("the set is there already");
+  }
+  await writing.client.apply(reference, { ...set, spec: { ...set.spec, replicas } });
+}
+
+/** The create is the moment at which it is decided who founds the cluster: of two, one is told that it exists. */
+async function createIdentity(writing: Writing, action: ActionOf<"create-identity">): Promise<void> {
+  const { cluster, client } = writing;
+  const metadata = durableMetadata(cluster, namesOf(cluster).identity);
+  const { clusterId = randomUUID(), founder, founderIncarnation } = action;
+  const data = { clusterId, founder, founderIncarnation };
+  const reference = writing.reference("ConfigMap", metadata.name ?? "");
+  await client.create(reference, { apiVersion: "v1", kind: "ConfigMap", metadata, data });
+}
+
+async function bootstrap(writing: Writing, action: ActionOf<"bootstrap">): Promise<void> {
+  const { addresses, reading } = writing.observation;
+  const member = addresses.get(action.ordinal);
+  const { email, password, "api-key": apiKey } = textsOf(reading.owner?.data);
+  if (email === undefined || password === undefined || apiKey === undefined) {
+    const name = ownerSecretName(writing.cluster);
+    const source = writing.cluster.spec.access.ownerSecretRef?.name;
+    const why = source === undefined ? "" : `: is there a Secret ${source}?`;
+    throw new Error(`Secret ${name} does not hold email, password and api-key yet${why}`);
+  }
+  if (member === undefined) {
+    throw new PlanExpired("the founder cannot be asked any more");
+  }
+  const owner: Owner = { email, password, apiKey };
+  const { clusterId, incarnation } = action;
+  await writing.members.bootstrap(member, { clusterId, incarnation, owner });
+}
+
+async function transfer(writing: Writing, { targetId, ifTerm }: ActionOf<"transfer">): Promise<void> {
+  const { memory } = writing;
+  try {
+    await writing.members.transfer(writing.leader, targetId, ifTerm);
+    memory.attempts = { ...memory.attempts, failedTransfers: 0 };
+  } catch (error) {
+    memory.attempts = { ...memory.attempts, failedTransfers: memory.attempts.failedTransfers + 1 };
+    throw error;
+  }
+}
+
+async function evict(writing: Writing, action: ActionOf<"evict">): Promise<void> {
+  const { memory } = writing;
+  try {
+    await writing.client.evict(writing.pod(action), versionOf(action));
+    memory.attempts = { failedTransfers: 0, refusedEviction: null };
+  } catch (error) {
+    if (isKubeError(error, "throttled")) {
+      memory.attempts = {
+        ...memory.attempts,
+        refusedEviction: { podUid: action.uid, at: writing.observation.observed.now },
+      };
+    }
+    throw error;
+  }
+}
+
+/** @returns whether this is a disruption budget that says no: the plan waits, and nothing is wrong */
+export function isRefusedEviction(action: Action, error: unknown): error is KubeError {
+  return action.kind === "evict" && isKubeError(error, "throttled");
+}
+
+/** The object that the plan has seen, and no other. */
+function versionOf({ uid, resourceVersion }: { readonly uid: string; readonly resourceVersion: string }) {
+  return { uid, resourceVersion };
+}

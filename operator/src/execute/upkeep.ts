@@ -1,0 +1,91 @@
+/** Upkeep, as writes. */
+import {
+  CLUSTER_ID,
+  CONFIG_INDEX,
+  MEMBER_ID,
+  preconditionOf,
+  SETTINGS,
+  setReference,
+  settingsNote,
+  signed,
+  TERM,
+  type Wish,
+  wishKey,
+} from "../observe/index.ts";
+import type { Upkeep } from "../plan/index.ts";
+import { ROLE_LABEL, renderBudget } from "../render/index.ts";
+import type { Writing } from "./writing.ts";
+
+/** Raises KubeError, MemberError and PlanExpired. */
+export async function doUpkeep(writing: Writing, action: Upkeep): Promise<void> {
+  switch (action.kind) {
+    case "apply": {
+      const wish = writing.observation.wishes.get(wishKey(action.object));
+      return wish === undefined ? undefined : await fulfil(writing, wish);
+    }
+    case "budget":
+      return await setBudget(writing, action.minAvailable);
+    case "label-pod": {
+      const labels = { [ROLE_LABEL]: action.role };
+      const annotations = { [TERM]: String(action.term) };
+      await writing.client.patch(writing.pod(action), versionOf(action), { metadata: { labels, annotations } });
+      return;
+    }
+    case "stamp-config-index":
+      return await noteOnSet(writing, action.resourceVersion, CONFIG_INDEX, String(action.index));
+    case "annotate-claim": {
+      const annotations = { [CLUSTER_ID]: action.clusterId, [MEMBER_ID]: String(action.memberId) };
+      await writing.client.patch(writing.claim(action), versionOf(action), { metadata: { annotations } });
+      return;
+    }
+    case "grow-claim": {
+      const spec = { resources: { requests: { storage: action.size } } };
+      await writing.client.patch(writing.claim(action), versionOf(action), { spec });
+      return;
+    }
+    case "put-settings": {
+      const { values, ifSettingsRevision } = action;
+      const revision = await writing.members.putSettings(writing.leader, values, ifSettingsRevision);
+      const version = writing.observation.observed.set?.resourceVersion ?? "";
+      return await noteOnSet(writing, version, SETTINGS, settingsNote({ values, revision }));
+    }
+  }
+}
+
+async function fulfil(writing: Writing, wish: Wish): Promise<void> {
+  const { reference } = wish;
+  switch (wish.how) {
+    case "apply":
+      await writing.client.apply(reference, wish.manifest);
+      return;
+    case "create":
+      await writing.client.create(reference, wish.manifest());
+      return;
+    case "own":
+      await writing.client.patch(reference, wish.precondition, { metadata: { ownerReferences: wish.owners } });
+      return;
+    case "remove":
+      await writing.client.remove(reference, wish.precondition);
+  }
+}
+
+async function setBudget(writing: Writing, minAvailable: number | null): Promise<void> {
+  const reference = { ...setReference(writing.cluster), kind: "PodDisruptionBudget" } as const;
+  const { budget } = writing.observation.reading;
+  if (minAvailable !== null) {
+    await writing.client.apply(reference, signed(renderBudget(writing.cluster, minAvailable)));
+  } else if (budget !== null) {
+    await writing.client.remove(reference, preconditionOf(budget));
+  }
+}
+
+async function noteOnSet(writing: Writing, resourceVersion: string, name: string, value: string): Promise<void> {
+  const uid = writing.observation.observed.set?.uid ?? "";
+  const metadata = { annotations: { [name]: value } };
+  await writing.client.patch(setReference(writing.cluster), { uid, resourceVersion }, { metadata });
+}
+
+/** The object that the plan has seen, and no other. */
+function versionOf({ uid, resourceVersion }: { readonly uid: string; readonly resourceVersion: string }) {
+  return { uid, resourceVersion };
+}

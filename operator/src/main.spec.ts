@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { configOf } from "../test/api-server/index.ts";
+import { until } from "../test/index.ts";
+import { World } from "../test/world/index.ts";
+
+const MAIN = path.join(import.meta.dirname, "main.ts");
+
+describe("operator as a process", () => {
+  let world: World;
+  let folder: string;
+  let child: ChildProcess | null;
+  let output: string;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), "quoin-test-"));
+    child = null;
+    output = "";
+    world = new World();
+    await world.open();
+    world.api.store.create("customresourcedefinitions", "", {
+      metadata: { name: "coordinationclusters.quoin.dev", annotations: { "quoin.dev/schema-version": "1" } },
+    });
+  });
+
+  afterEach(async () => {
+    if (child !== null && child.exitCode === null && child.signalCode === null) {
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }
+    await world.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  function start(...args: string[]): ChildProcess {
+    const configuration = path.join(folder, "config");
+    writeFileSync(configuration, configOf(world.api.url).exportConfig());
+    child = spawn(process.execPath, [MAIN, ...args], {
+      env: { ...process.env, KUBECONFIG: configuration },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on("data", (bytes: Buffer) => {
+        output += bytes.toString("utf8");
+      });
+    }
+    return child;
+  }
+
+  function holder(): string | undefined {
+    return world.api.store.find("leases", "quoin-system", "quoin-operator")?.spec.holderIdentity;
+  }
+
+  const FLAGS = ["--name", "operator-1", "--namespace", "quoin-system", "--health", "127.0.0.1:0"];
+
+  it("works until it is told to stop, and then gives the Lease up and ends with 0", async () => {
+    const operator = start(...FLAGS);
+    await until(() => holder() === "operator-1" || operator.exitCode !== null);
+    expect(operator.exitCode, output).to.equal(null);
+    operator.kill("SIGTERM");
+    const [code] = await once(operator, "exit");
+    expect(code, output).to.equal(0);
+    expect(holder()).to.equal("");
+    const lines = output
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).msg);
+    expect(lines).to.include.members(["starting", "this operator works now", "stopping", "stopped"]);
+  }).timeout(30_000);
+
+  it("ends with 0, too, while it waits for another one", async () => {
+    world.api.store.create("leases", "quoin-system", {
+      metadata: { name: "quoin-operator" },
+      spec: { holderIdentity: "operator-2", leaseDurationSeconds: 3_600 },
+    });
+    const operator = start(...FLAGS);
+    await until(() => world.api.calls.some(({ plural }) => plural === "leases") || operator.exitCode !== null);
+    operator.kill("SIGTERM");
+    const [code] = await once(operator, "exit");
+    expect([code, holder()], output).to.deep.equal([0, "operator-2"]);
+  }).timeout(30_000);
+
+  it("ends with 1 when another one holds the Lease", async () => {
+    const operator = start(...FLAGS);
+    await until(() => holder() === "operator-1" || operator.exitCode !== null);
+    const { store } = world.api;
+    store.merge("leases", store.get("leases", "quoin-system", "quoin-operator"), { spec: { holderIdentity: "other" } });
+    const [code] = await once(operator, "exit");
+    expect(code, output).to.equal(1);
+  }).timeout(30_000);
+
+  it("says which flag it misses", async () => {
+    const operator = start("--name", "operator-1");
+    const [code] = await once(operator, "exit");
+    expect(code).to.equal(1);
+    await until(() => output.includes("--namespace"));
+  }).timeout(30_000);
+});

@@ -1,0 +1,39 @@
+/** Starts the operator: reads the configuration, wires the parts, and ends them in order. Nothing else happens here. */
+import { createRequire } from "node:module";
+import { tendCertificates } from "./certificates/index.ts";
+import { parseConfiguration } from "./configuration.ts";
+import { Operator } from "./controller/index.ts";
+import { defaultConnection, systemTiming } from "./kube/index.ts";
+import { adminEndpointOf } from "./observe/index.ts";
+import { createLogger } from "./telemetry/index.ts";
+
+const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
+const configuration = parseConfiguration(process.argv.slice(2), version);
+const logger = createLogger(configuration.logLevel, configuration.instance);
+logger.info({ version, node: process.version, configuration }, "starting");
+
+const connection = await defaultConnection();
+const { instance, leaseName, watchNamespaces, namespace, clusterDomain, health } = configuration;
+const operator = new Operator({
+  ...{ connection, instance, leaseName, watchNamespaces, tendCertificates, logger },
+  settings: { operatorNamespace: namespace, clusterDomain },
+  defaults: { version: configuration.memberVersion, repository: configuration.memberRepository },
+  endpointOf: adminEndpointOf,
+  timing: systemTiming,
+});
+
+let stopped = Promise.resolve();
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  process.once(signal, () => {
+    logger.info({ signal }, "stopping");
+    stopped = operator.stop();
+  });
+}
+await operator.listen(health.host, health.port);
+if ((await operator.run()) === "lost") {
+  logger.error("the Lease is lost: another operator may work now");
+  process.exit(1);
+}
+await stopped;
+await connection.close();
+logger.info("stopped");

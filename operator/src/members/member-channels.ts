@@ -1,0 +1,72 @@
+/** Connections to members' ports for administration, kept from pass to pass, and given up when nobody uses them. */
+import { createHash } from "node:crypto";
+import { Client, credentials } from "@grpc/grpc-js";
+
+const IDLE_MS = 60_000;
+/** A pod that starts is not answered for at first: the next pass is seconds away. */
+const RECONNECT_MS_MAX = 1_000;
+
+/** A member as it is dialled. */
+export interface MemberAddress {
+  /** host:port; the address of the pod, for names of new pods are not known everywhere yet. */
+  readonly endpoint: string;
+  /** The name that its certificate must have. */
+  readonly serverName: string;
+  /** Whom to trust, in PEM; null = plain text. */
+  readonly authorities: string | null;
+  /** What to show. */
+  readonly token: string;
+}
+
+interface Channel {
+  readonly client: Client;
+  usedMs: number;
+}
+
+export class MemberChannels {
+  readonly #channels = new Map<string, Channel>();
+
+  /** @returns the client to call with, which stays open for a while */
+  open({ endpoint, serverName, authorities }: MemberAddress): Client {
+    this.#sweep();
+    const key = `${endpoint} ${serverName} ${createHash("sha256")
+      .update(authorities ?? "")
+      .digest("hex")}`;
+    const channel = this.#channels.get(key) ?? { client: connect(endpoint, serverName, authorities), usedMs: 0 };
+    channel.usedMs = performance.now();
+    this.#channels.set(key, channel);
+    return channel.client;
+  }
+
+  close(): void {
+    for (const { client } of this.#channels.values()) {
+      client.close();
+    }
+    this.#channels.clear();
+  }
+
+  #sweep(): void {
+    const oldest = performance.now() - IDLE_MS;
+    for (const [key, { client, usedMs }] of this.#channels) {
+      if (usedMs < oldest) {
+        client.close();
+        this.#channels.delete(key);
+      }
+    }
+  }
+}
+
+function connect(endpoint: string, serverName: string, authorities: string | null): Client {
+  const security =
+    authorities === null ? credentials.createInsecure() : credentials.createSsl(Buffer.from(authorities), null, null);
+  return new Client(endpoint, security, {
+    // What is dialled is an address; what is verified is the member's name.
+    ...(authorities === null ? {} : { "grpc.ssl_target_name_override": serverName }),
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": RECONNECT_MS_MAX,
+    "grpc.enable_retries": 0,
+    "grpc.service_config_disable_resolution": 1,
+    "grpc.enable_http_proxy": 0,
+    "grpc.use_local_subchannel_pool": 1,
+  });
+}

@@ -1,0 +1,125 @@
+/**
+ * Calls of ClusterAdminService on one member's port for administration. Nothing is repeated: every change names what it
+ * came from, and whoever asked looks again.
+ */
+import { randomUUID } from "node:crypto";
+import { Metadata } from "@grpc/grpc-js";
+import {
+  AddMemberResponse,
+  BootstrapResponse,
+  decodeRequest,
+  GetStatusResponse,
+  ListMembersResponse,
+  type MessageCodec,
+  PromoteMembersResponse,
+  PutSettingsResponse,
+  RemoveMembersResponse,
+  serviceDefinitions,
+  TransferLeadershipResponse,
+} from "@quoin/proto";
+import type { Configuration } from "../plan/index.ts";
+import { type MemberAddress, MemberChannels } from "./member-channels.ts";
+import { MemberError } from "./member-error.ts";
+import { configurationOf, type MemberAnswer, memberAnswerOf } from "./messages.ts";
+
+const SERVICE = serviceDefinitions.ClusterAdminService;
+const STATUS_MS = 2_000;
+const LIST_MS = 1_500;
+/** A change of the membership is one entry, or two; founding hashes a password. */
+const CHANGE_MS = 5_000;
+
+/** Who owns a new cluster. */
+export interface Owner {
+  readonly email: string;
+  readonly password: string;
+  readonly apiKey: string;
+}
+
+interface Method<Request> {
+  readonly path: string;
+  readonly requestSerialize: (request: Request) => Buffer;
+}
+
+/** All methods raise MemberError. */
+export class MemberClient {
+  readonly #channels = new MemberChannels();
+
+  /** How the member is, by its own account: answered in every state. */
+  async status(member: MemberAddress): Promise<MemberAnswer> {
+    const answer = await this.#call(member, SERVICE.getStatus, {}, GetStatusResponse, STATUS_MS);
+    return memberAnswerOf(answer);
+  }
+
+  /** The members as the leader knows them after a round to a majority. */
+  async configuration(member: MemberAddress): Promise<Configuration> {
+    return configurationOf(await this.#call(member, SERVICE.listMembers, {}, ListMembersResponse, LIST_MS));
+  }
+
+  async bootstrap(
+    member: MemberAddress,
+    founding: { clusterId: string; incarnation: string; owner: Owner },
+  ): Promise<void> {
+    await this.#call(member, SERVICE.bootstrap, founding, BootstrapResponse, CHANGE_MS);
+  }
+
+  async addSlot(member: MemberAddress, name: string, ifConfigIndex: number): Promise<void> {
+    const request = { name, ifConfigIndex: BigInt(ifConfigIndex) };
+    await this.#call(member, SERVICE.addMember, request, AddMemberResponse, CHANGE_MS);
+  }
+
+  async promote(member: MemberAddress, ids: readonly number[], ifConfigIndex: number): Promise<void> {
+    const request = { ids: ids.map(String), ifConfigIndex: BigInt(ifConfigIndex) };
+    await this.#call(member, SERVICE.promoteMembers, request, PromoteMembersResponse, CHANGE_MS);
+  }
+
+  async remove(member: MemberAddress, ids: readonly number[], ifConfigIndex: number): Promise<void> {
+    const request = { ids: ids.map(String), ifConfigIndex: BigInt(ifConfigIndex) };
+    await this.#call(member, SERVICE.removeMembers, request, RemoveMembersResponse, CHANGE_MS);
+  }
+
+  async transfer(member: MemberAddress, targetId: number, ifTerm: number): Promise<void> {
+    const request = { targetId: String(targetId), ifTerm: BigInt(ifTerm) };
+    await this.#call(member, SERVICE.transferLeadership, request, TransferLeadershipResponse, CHANGE_MS);
+  }
+
+  /** @returns the revision that the settings have now */
+  async putSettings(member: MemberAddress, values: ReadonlyMap<string, string>, ifRevision: number): Promise<number> {
+    const request = { values: new Map(values), ifSettingsRevision: BigInt(ifRevision) };
+    return Number(
+      (await this.#call(member, SERVICE.putSettings, request, PutSettingsResponse, CHANGE_MS)).settingsRevision,
+    );
+  }
+
+  close(): void {
+    this.#channels.close();
+  }
+
+  #call<Request, Response>(
+    member: MemberAddress,
+    { path, requestSerialize }: Method<Request>,
+    request: Request,
+    codec: MessageCodec<Response>,
+    timeoutMs: number,
+  ): Promise<Response> {
+    const metadata = new Metadata();
+    metadata.set("authorization", `Bearer ${member.token}`);
+    metadata.set("api-version", "v1");
+    // A change that is conditional on nothing, such as the first settings, needs one.
+    metadata.set("request-id", randomUUID());
+    const asked = `${path.slice(path.lastIndexOf("/") + 1)} of ${member.serverName}`;
+    const deserialize = (bytes: Buffer): Response => decodeRequest(codec, bytes);
+    return new Promise((resolve, reject) => {
+      const deadline = Date.now() + timeoutMs;
+      const client = this.#channels.open(member);
+      client.makeUnaryRequest(path, requestSerialize, deserialize, request, metadata, { deadline }, (error, answer) => {
+        if (error !== null) {
+          reject(MemberError.from(asked, error));
+        } else if (answer === undefined) {
+          reject(new MemberError("INTERNAL", "", `${asked}: an empty answer`));
+        } else {
+          resolve(answer);
+        }
+      });
+    });
+  }
+}

@@ -1,0 +1,10 @@
+/** What the operator notes on objects, and where. */
+export const CONFIG_INDEX = "quoin.dev/config-index";
+export const SETTINGS = "quoin.dev/settings";
+export const CLUSTER_ID = "quoin.dev/cluster-id";
+export const MEMBER_ID = "quoin.dev/member-id";
+export const TERM = "quoin.dev/term";
+export const VERSION = "quoin.dev/version";
+export const REPOSITORY = "quoin.dev/repository";
+/** Digest of what was applied: it tells when less is wanted than is there. */
+export const APPLIED = "quoin.dev/applied";

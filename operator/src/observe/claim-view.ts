@@ -1,0 +1,47 @@
+/** A claim as the planner sees it. */
+import type { V1PersistentVolumeClaim } from "@kubernetes/client-node";
+import type { Wire } from "../kube/index.ts";
+import { type ClaimView, type CoordinationCluster, type Identity, parseQuantity } from "../plan/index.ts";
+import { CLUSTER_ID, MEMBER_ID } from "./annotations.ts";
+import { numberOf, timeOf } from "./pod-view.ts";
+
+export type Claim = Wire<V1PersistentVolumeClaim>;
+
+export interface ClaimSurroundings {
+  readonly cluster: CoordinationCluster;
+  readonly identity: Identity | null;
+  /** When the set was made that there is now; null without one. */
+  readonly setCreated: number | null;
+  /** Whether the storage class lets volumes grow; null where that cannot be read. */
+  readonly expandable: boolean | null;
+}
+
+export function claimViewOf(claim: Claim, ordinal: number, surroundings: ClaimSurroundings): ClaimView {
+  const { metadata = {}, spec, status } = claim;
+  const { cluster, identity, setCreated, expandable } = surroundings;
+  const clusterId = metadata.annotations?.[CLUSTER_ID] ?? null;
+  const memberId = metadata.annotations?.[MEMBER_ID];
+  const owners = (metadata.ownerReferences ?? []).filter(({ kind }) => kind === cluster.kind);
+  const foreign = owners.some(({ uid }) => uid !== cluster.metadata.uid);
+  const resize = status?.conditions?.find(({ type }) => type === "FileSystemResizePending");
+  const capacity = status?.capacity?.storage;
+  return {
+    ordinal,
+    uid: metadata.uid ?? "",
+    resourceVersion: metadata.resourceVersion ?? "",
+    clusterId,
+    memberId: memberId === "none" ? "none" : numberOf(memberId),
+    // Without a note, only what is younger than the set was made by it.
+    ours:
+      !foreign &&
+      (clusterId === null
+        ? setCreated !== null && (timeOf(metadata.creationTimestamp) ?? 0) >= setCreated
+        : clusterId === identity?.clusterId),
+    foreign,
+    requested: parseQuantity(spec?.resources?.requests?.storage ?? "") ?? 0,
+    capacity: capacity === undefined ? null : (parseQuantity(capacity) ?? null),
+    expandable,
+    resizePendingSince: resize?.status === "True" ? (timeOf(resize.lastTransitionTime) ?? null) : null,
+    terminating: metadata.deletionTimestamp !== undefined,
+  };
+}

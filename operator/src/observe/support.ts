@@ -1,0 +1,143 @@
+/**
+ * The objects around the pods: which are not as they are wanted, which belong to somebody else, and which are wanted no
+ * more. Their number makes it a look for now and then, and for when something has changed.
+ */
+import { isKind, isKubeError, type Kind, type KubeClient, type KubeObject, type Reference } from "../kube/index.ts";
+import type { CoordinationCluster, Refusal } from "../plan/index.ts";
+import { type Manifest, namesOf, namespaceOf, selectorOf } from "../render/index.ts";
+import type { Problem } from "../status/index.ts";
+import { digestOf } from "./difference.ts";
+import type { Memory } from "./memory.ts";
+import { isAsWished, preconditionOf, signed, type Wish, wishKey } from "./wish.ts";
+
+/** How often the look is taken when nothing calls for it. */
+const LOOK_MS = 60_000;
+
+export interface SupportFindings {
+  readonly wishes: ReadonlyMap<string, Wish>;
+  readonly refusal: Refusal | null;
+  readonly monitoringProblem: Problem | null;
+}
+
+interface Look {
+  readonly client: KubeClient;
+  readonly cluster: CoordinationCluster;
+  /** Without the set and the disruption budget, which are read in every pass. */
+  readonly manifests: readonly Manifest[];
+  readonly memory: Memory;
+  readonly now: number;
+}
+
+/** Raises KubeError. */
+export async function lookAround({ client, cluster, manifests, memory, now }: Look): Promise<SupportFindings> {
+  const digest = digestOf(manifests);
+  const { support } = memory;
+  if (support !== null && support.digest === digest && now - support.at < LOOK_MS) {
+    return { wishes: new Map(), refusal: support.refusal, monitoringProblem: support.monitoringProblem };
+  }
+  const wanted = manifests.map((manifest) => ({
+    manifest: signed(manifest),
+    reference: referenceOf(cluster, manifest),
+  }));
+  const surplus = optionalObjects(cluster).filter(
+    (reference) => !wanted.some((each) => wishKey(each.reference) === wishKey(reference)),
+  );
+  const found = await Promise.all([
+    ...wanted.map(({ reference, manifest }) => lookAt(client, cluster, reference, manifest)),
+    ...surplus.map((reference) => lookAt(client, cluster, reference, null)),
+  ]);
+  const wishes = new Map(
+    found.flatMap(({ wish }) => (wish === null ? [] : [[wishKey(wish.reference), wish] as const])),
+  );
+  const refusal = found.find((each) => each.refusal !== null)?.refusal ?? null;
+  const monitoringProblem = found.find((each) => each.problem !== null)?.problem ?? null;
+  // What is mended now is looked at again in the next pass.
+  memory.support = wishes.size > 0 ? null : { digest, at: now, refusal, monitoringProblem };
+  return { wishes, refusal, monitoringProblem };
+}
+
+/** @returns why the object is not the cluster's to write; null if it is */
+export function conflictOf(
+  cluster: CoordinationCluster,
+  { kind, name }: Reference,
+  live: KubeObject | null,
+): Refusal | null {
+  if (live === null) {
+    return null;
+  }
+  const { ownerReferences = [], labels = {} } = live.metadata ?? {};
+  const controller = ownerReferences.find((owner) => owner.controller === true);
+  const isOurs =
+    controller === undefined
+      ? Object.entries(selectorOf(cluster)).every(([label, value]) => labels[label] === value)
+      : controller.uid === cluster.metadata.uid;
+  return isOurs
+    ? null
+    : {
+        reason: "NameConflict",
+        message:
+          `${kind} ${name} is there, and belongs to ${controller?.kind ?? "nobody"} ${controller?.name ?? ""}`.trim(),
+      };
+}
+
+interface Finding {
+  readonly wish: Wish | null;
+  readonly refusal: Refusal | null;
+  readonly problem: Problem | null;
+}
+
+const NOTHING: Finding = { wish: null, refusal: null, problem: null };
+
+async function lookAt(
+  client: KubeClient,
+  cluster: CoordinationCluster,
+  reference: Reference,
+  manifest: Manifest | null,
+): Promise<Finding> {
+  let live: KubeObject | null;
+  try {
+    live = await client.get(reference);
+  } catch (error) {
+    if (!isKubeError(error, "unknown-kind", "forbidden")) {
+      throw error;
+    }
+    // Of what nobody wants nothing needs to be known.
+    return manifest === null ? NOTHING : { ...NOTHING, problem: unserved(reference, error.kind) };
+  }
+  const refusal = conflictOf(cluster, reference, live);
+  if (refusal !== null) {
+    return manifest === null ? NOTHING : { ...NOTHING, refusal };
+  }
+  if (manifest === null) {
+    const wish = live === null ? null : ({ how: "remove", reference, precondition: preconditionOf(live) } as const);
+    return { ...NOTHING, wish };
+  }
+  return isAsWished(live, manifest) ? NOTHING : { ...NOTHING, wish: { how: "apply", reference, manifest } };
+}
+
+function unserved({ kind }: Reference, why: string): Problem {
+  return why === "forbidden"
+    ? { reason: `${kind}Forbidden`, message: `the operator may not read objects of kind ${kind}` }
+    : { reason: `${kind}NotServed`, message: `the API server knows no kind ${kind}: install its definition` };
+}
+
+/** Those that the specification may switch off again. */
+function optionalObjects(cluster: CoordinationCluster): Reference[] {
+  const names = namesOf(cluster);
+  const namespace = namespaceOf(cluster);
+  const named: [Kind, string][] = [
+    ["Service", names.leader],
+    ["NetworkPolicy", names.set],
+    ["Certificate", names.certificate],
+    ["PodMonitor", names.set],
+    ["PrometheusRule", names.set],
+  ];
+  return named.map(([kind, name]) => ({ kind, namespace, name }));
+}
+
+function referenceOf(cluster: CoordinationCluster, { kind = "", metadata }: Manifest): Reference {
+  if (!isKind(kind)) {
+    throw new Error(`objects of kind ${kind} are rendered, and nobody knows where they are`);
+  }
+  return { kind, namespace: namespaceOf(cluster), name: metadata?.name ?? "" };
+}

@@ -1,0 +1,57 @@
+/** The operator's port for probes and metrics, in plain HTTP. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { OperatorMetrics } from "./metrics.ts";
+
+export interface Checks {
+  /** What is not ready, in words; empty if all is. */
+  readonly unready: () => readonly string[];
+  /** What a restart would mend; empty if nothing. */
+  readonly dead: () => readonly string[];
+}
+
+export class HealthServer {
+  readonly #server: Server;
+
+  constructor({ unready, dead }: Checks, metrics: OperatorMetrics) {
+    this.#server = createServer((request, response) => {
+      const verdict = (problems: readonly string[]): void => {
+        const status = problems.length === 0 ? 200 : 503;
+        response
+          .writeHead(status, { "content-type": "text/plain" })
+          .end(`${["ok", ...problems].slice(status === 200 ? 0 : 1).join("\n")}\n`);
+      };
+      switch (request.url) {
+        case "/readyz":
+          verdict(unready());
+          break;
+        case "/livez":
+          verdict(dead());
+          break;
+        case "/metrics":
+          metrics.text().then(
+            (text) => response.writeHead(200, { "content-type": metrics.contentType }).end(text),
+            () => response.writeHead(500).end(),
+          );
+          break;
+        default:
+          response.writeHead(404).end();
+      }
+    });
+  }
+
+  /** @returns the port. Rejects if it is not to be had. */
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(port, host, () => resolve((this.#server.address() as AddressInfo).port));
+    });
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
+  }
+}

@@ -1,0 +1,76 @@
+import { expect } from "chai";
+import { HealthServer } from "./health-server.ts";
+import { OperatorMetrics } from "./metrics.ts";
+
+describe("port for probes and metrics", () => {
+  let unready: string[];
+  let dead: string[];
+  let metrics: OperatorMetrics;
+  let server: HealthServer;
+  let url: string;
+
+  beforeEach(async () => {
+    [unready, dead] = [[], []];
+    metrics = new OperatorMetrics({
+      queueDepth: () => 3,
+      isLeader: () => true,
+      watchAges: () => new Map([["Pod", 12.5]]),
+    });
+    server = new HealthServer({ unready: () => unready, dead: () => dead }, metrics);
+    url = `http://127.0.0.1:${await server.listen("127.0.0.1", 0)}`;
+  });
+
+  afterEach(() => server.close());
+
+  async function get(path: string): Promise<[number, string]> {
+    const answer = await fetch(`${url}${path}`);
+    return [answer.status, await answer.text()];
+  }
+
+  it("answers probes, and says what is wrong", async () => {
+    expect(await get("/readyz")).to.deep.equal([200, "ok\n"]);
+    expect(await get("/livez")).to.deep.equal([200, "ok\n"]);
+    unready = ["Pod has not been listed yet", "no definition"];
+    expect(await get("/readyz")).to.deep.equal([503, "Pod has not been listed yet\nno definition\n"]);
+    expect(await get("/livez")).to.deep.equal([200, "ok\n"]);
+    dead = ["nothing was heard of Pod"];
+    expect(await get("/livez")).to.deep.equal([503, "nothing was heard of Pod\n"]);
+    expect((await get("/else"))[0]).to.equal(404);
+  });
+
+  it("tells Prometheus what is done, and how clusters stand", async () => {
+    metrics.countPass("done", 0.3);
+    metrics.countPass("failed", 30);
+    metrics.countAction("promote");
+    metrics.countRequest("GET", 200);
+    metrics.setCluster({ cluster: "a/b", blocked: { gate: "Roll", seconds: 7 }, quorumLost: true });
+    metrics.setCluster({ cluster: "a/c", blocked: null, quorumLost: false });
+    metrics.setCluster({ cluster: "a/gone", blocked: { gate: "Roll", seconds: 7 }, quorumLost: true });
+    metrics.forgetCluster("a/gone");
+    const [, text] = await get("/metrics");
+    const own = text.split("\n").filter((line) => line.startsWith("quoin_operator_") && !line.includes("_bucket"));
+    expect(own).to.have.members([
+      'quoin_operator_reconcile_total{result="done"} 1',
+      'quoin_operator_reconcile_total{result="failed"} 1',
+      "quoin_operator_reconcile_seconds_sum 30.3",
+      "quoin_operator_reconcile_seconds_count 2",
+      'quoin_operator_action_total{action="promote"} 1',
+      'quoin_operator_api_requests_total{method="GET",code="200"} 1',
+      'quoin_operator_cluster_blocked_seconds{cluster="a/b",gate="Roll"} 7',
+      'quoin_operator_cluster_quorum_lost{cluster="a/b"} 1',
+      'quoin_operator_cluster_quorum_lost{cluster="a/c"} 0',
+      "quoin_operator_queue_depth 3",
+      "quoin_operator_is_leader 1",
+      'quoin_operator_watch_age_seconds{kind="Pod"} 12.5',
+    ]);
+    expect(text).to.include("process_cpu_seconds_total");
+  });
+
+  it("shows a gate no more that does not hold any longer", async () => {
+    metrics.setCluster({ cluster: "a/b", blocked: { gate: "Roll", seconds: 7 }, quorumLost: false });
+    metrics.setCluster({ cluster: "a/b", blocked: { gate: "Freeze", seconds: 1 }, quorumLost: false });
+    const [, text] = await get("/metrics");
+    expect(text).to.include('{cluster="a/b",gate="Freeze"} 1');
+    expect(text).to.not.include('gate="Roll"');
+  });
+});

@@ -1,0 +1,105 @@
+/** Drives a world with one cluster through what a user asks, with an operator that may crash on the way. */
+import type { ClusterSpec, ClusterStatus, CoordinationCluster } from "../../src/plan/index.ts";
+import { clusterOf } from "../index.ts";
+import { WorldOperator } from "./operator.ts";
+import { World } from "./world.ts";
+
+const PLURAL = "coordinationclusters";
+/** Passes in which anything ends: of ten seconds at most each. */
+const PASSES_MAX = 150;
+/** How long a pass that could not be made is waited for. */
+const REPEAT_MS = 200;
+
+/** Members in memory speak plain text. */
+const PLAIN_TEXT = { tls: { mode: "Off", certificateDays: 90, renewBeforeDays: 30 } } as const;
+
+export class Drive {
+  readonly name = "demo";
+  readonly namespace = "default";
+  readonly world = new World();
+  #operator: WorldOperator | null = null;
+
+  async begin(): Promise<void> {
+    await this.world.open();
+    this.#operator = await WorldOperator.start(this.world);
+  }
+
+  async end(): Promise<void> {
+    await this.#operator?.stop();
+    await this.world.close();
+  }
+
+  get operator(): WorldOperator {
+    if (this.#operator === null) {
+      throw new Error("the world has not begun");
+    }
+    return this.#operator;
+  }
+
+  /** A second operator, that nobody has told of the first. Whoever asks for it stops it. */
+  another(): Promise<WorldOperator> {
+    return WorldOperator.start(this.world);
+  }
+
+  get cluster(): CoordinationCluster {
+    return this.world.api.store.get(PLURAL, this.namespace, this.name) as unknown as CoordinationCluster;
+  }
+
+  get status(): ClusterStatus {
+    return this.cluster.status ?? {};
+  }
+
+  create(spec: Partial<ClusterSpec>): void {
+    const { metadata, ...cluster } = clusterOf({ ...PLAIN_TEXT, ...spec });
+    this.world.api.store.create(PLURAL, this.namespace, { ...cluster, metadata: { name: metadata.name } });
+  }
+
+  /** Merges into the object, as `kubectl patch` does. */
+  edit(change: { readonly spec?: object; readonly metadata?: object }): void {
+    const { store } = this.world.api;
+    store.merge(PLURAL, store.get(PLURAL, this.namespace, this.name), change);
+  }
+
+  delete(): void {
+    const { store } = this.world.api;
+    store.remove(PLURAL, store.get(PLURAL, this.namespace, this.name));
+    this.world.settle();
+  }
+
+  condition(type: string): string {
+    const found = this.status.conditions?.find((condition) => condition.type === type);
+    return `${found?.status} ${found?.reason}`;
+  }
+
+  /** Whether all is as it is asked for, and nothing is left over. */
+  get isAsAsked(): boolean {
+    const { metadata, spec } = this.cluster;
+    const claims = this.world.api.store.list("persistentvolumeclaims").length;
+    const isReady = this.condition("Ready") === "True AsAsked" && claims === spec.replicas;
+    return this.status.observedGeneration === metadata.generation && isReady && this.#operator?.plan?.step === null;
+  }
+
+  /** Makes passes until the condition holds; resolves to whether the operator crashed on the way. */
+  async until(what: string, condition: () => boolean): Promise<boolean> {
+    let crashed = false;
+    for (let passes = 0; passes < PASSES_MAX; passes++) {
+      const pauseMs = await this.operator.pass(this.namespace, this.name).catch(() => REPEAT_MS);
+      if (this.world.isDown) {
+        crashed = true;
+        await this.operator.stop();
+        this.world.revive();
+        this.#operator = await WorldOperator.start(this.world);
+      } else if (condition()) {
+        return crashed;
+      }
+      this.world.advance(Math.max(REPEAT_MS, pauseMs ?? 0));
+    }
+    const { step, hold } = this.operator.plan ?? {};
+    const last = [...this.world.writes.slice(-10), JSON.stringify({ step, hold }), ...this.operator.failures.slice(-3)];
+    throw new Error(`${what}: not there after ${PASSES_MAX} passes, ${this.condition("Ready")}\n${last.join("\n")}`);
+  }
+
+  converge(what: string): Promise<boolean> {
+    return this.until(what, () => this.isAsAsked);
+  }
+}

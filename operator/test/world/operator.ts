@@ -1,0 +1,77 @@
+/** An operator of a world: it runs when it is told to, one pass at a time, and forgets everything when it crashes. */
+import type { CertificateOutcome } from "../../src/certificates/index.ts";
+import { Reconciler } from "../../src/controller/index.ts";
+import { type Connection, connect, type EventContent, KubeClient } from "../../src/kube/index.ts";
+import { MemberClient } from "../../src/members/index.ts";
+import { Observer } from "../../src/observe/index.ts";
+import type { Plan } from "../../src/plan/index.ts";
+import { configOf } from "../api-server/index.ts";
+import type { World } from "./world.ts";
+
+const NO_CERTIFICATES: CertificateOutcome = { writes: [], problem: null, tls: null, renewed: false };
+
+export class WorldOperator {
+  readonly #connection: Connection;
+  readonly #members = new MemberClient();
+  readonly #reconciler: Reconciler;
+  #lateMs = 0;
+  readonly events: EventContent[] = [];
+  readonly failures: string[] = [];
+  /** Whether it holds the Lease. */
+  mayWrite = true;
+  /** How long its writes come after its look. */
+  passMs = 0;
+  /** Of the last pass. */
+  plan: Plan | null = null;
+
+  private constructor(world: World, connection: Connection) {
+    this.#connection = connection;
+    const client = new KubeClient(connection);
+    const members = this.#members;
+    this.#reconciler = new Reconciler({
+      client,
+      observer: new Observer({
+        client,
+        members,
+        settings: { operatorNamespace: "quoin-system", clusterDomain: "cluster.local" },
+        tendCertificates: async () => NO_CERTIFICATES,
+        now: () => world.now,
+        endpointOf: ({ metadata }) => {
+          const port = world.portOf(metadata?.uid ?? "");
+          return port === null ? null : `127.0.0.1:${port}`;
+        },
+        onSilent: () => {},
+      }),
+      writing: { client, members, monotonicMs: () => this.#monotonicMs(world.now), mayWrite: () => this.mayWrite },
+      defaults: { version: "1.4.0", repository: "quoin" },
+      audience: {
+        event: (_cluster, content) => this.events.push(content),
+        onAction: () => {},
+        onFailure: (_cluster, what, error) => this.failures.push(`${what}: ${(error as Error).message}`),
+        onPass: (_cluster, plan) => {
+          this.plan = plan;
+        },
+        onGone: () => {},
+      },
+    });
+  }
+
+  /** The later, the more often it is asked. */
+  #monotonicMs(nowMs: number): number {
+    this.#lateMs += this.passMs;
+    return nowMs + this.#lateMs;
+  }
+
+  static async start(world: World): Promise<WorldOperator> {
+    return new WorldOperator(world, await connect(configOf(world.api.url)));
+  }
+
+  pass(namespace: string, name: string): Promise<number | null> {
+    return this.#reconciler.pass(namespace, name);
+  }
+
+  async stop(): Promise<void> {
+    this.#members.close();
+    await this.#connection.close();
+  }
+}

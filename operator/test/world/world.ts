@@ -1,0 +1,263 @@
+/**
+ * A small world for the operator: an API server with the controllers that matter here, members in memory behind real gRPC,
+ * and time that only moves when it is told to. After each write from outside the operator may be made to crash: nothing is
+ * answered any more until the next one starts.
+ */
+import { MemberRole, MemberState } from "@quoin/proto";
+import { type Any, ApiServer, type Call, type Stored } from "../api-server/index.ts";
+import { type AdminMethods, AdminPorts } from "./admin-ports.ts";
+import { Controllers, type Kubelet } from "./controllers.ts";
+import { type Directory, MemberRefusal, Quorum, type QuorumSlot } from "./quorum.ts";
+
+const PORTS = 6;
+/** How long a member that is away has not been heard of, as far as anybody asks. */
+const AWAY_MS = 60_000;
+
+interface Process {
+  readonly pod: Stored;
+  readonly directory: Directory;
+  readonly methods: AdminMethods;
+  readonly startedAt: number;
+  readonly port: number;
+}
+
+export class World implements Kubelet {
+  now = Date.UTC(2026, 0, 1);
+  readonly api = new ApiServer(() => this.now);
+  readonly quorum = new Quorum(
+    (name) => this.#processOf(name)?.directory ?? null,
+    () => this.now,
+  );
+  /** All writes from outside, in order. */
+  readonly writes: string[] = [];
+  /** Called after each settled change, to look at what must always hold. */
+  check: () => void = () => {};
+  #crashAfter = Number.POSITIVE_INFINITY;
+  #isDown = false;
+  #incarnations = 0;
+  readonly #ports = new AdminPorts();
+  readonly #controllers = new Controllers(this.api, this);
+  /** By uid of the pod. */
+  readonly #processes = new Map<string, Process>();
+  /** By uid of the claim. */
+  readonly #directories = new Map<string, Directory>();
+
+  async open(): Promise<void> {
+    this.api.before = () => (this.#isDown ? "cut" : null);
+    this.api.after = (call) => (this.#noteWrite(nameOf(call)) ? "cut" : null);
+    this.api.settle = () => this.settle();
+    await Promise.all([this.api.listen(), this.#ports.open(PORTS)]);
+  }
+
+  async close(): Promise<void> {
+    this.#ports.close();
+    await this.api.close();
+  }
+
+  get isDown(): boolean {
+    return this.#isDown;
+  }
+
+  /** Lets the operator crash right after it has written so often from now on. */
+  crashAfter(writes: number): void {
+    this.#crashAfter = this.writes.length + writes;
+  }
+
+  /** Another operator starts. */
+  revive(): void {
+    this.#isDown = false;
+    this.#crashAfter = Number.POSITIVE_INFINITY;
+  }
+
+  advance(durationMs: number): void {
+    this.now += durationMs;
+    this.settle();
+  }
+
+  settle(): void {
+    this.#controllers.settle();
+    this.quorum.tick(this.#names());
+    this.#controllers.settle();
+    this.check();
+  }
+
+  portOf(uid: string): number | null {
+    return this.#processes.get(uid)?.port ?? null;
+  }
+
+  /** Of the process of a pod's volume. */
+  directoryOf(name: string): Directory | null {
+    return this.#processOf(name)?.directory ?? null;
+  }
+
+  start(pod: Stored, claim: Stored): string {
+    const directory = this.#directories.get(claim.metadata.uid) ?? {
+      incarnation: (++this.#incarnations).toString(16).padStart(32, "0"),
+      clusterId: null,
+      memberId: null,
+    };
+    this.#directories.set(claim.metadata.uid, directory);
+    const methods = this.#methodsOf(pod.metadata.uid);
+    const port = this.#ports.occupy(methods);
+    this.#processes.set(pod.metadata.uid, { pod, directory, methods, startedAt: this.now, port });
+    return "127.0.0.1";
+  }
+
+  stop({ metadata }: Stored): void {
+    const process = this.#processes.get(metadata.uid);
+    if (process !== undefined) {
+      this.#ports.leave(process.methods);
+      this.#processes.delete(metadata.uid);
+    }
+  }
+
+  isRunning({ metadata }: Stored): boolean {
+    return this.#processes.has(metadata.uid);
+  }
+
+  /** A voter in contact with a leader. */
+  isReady({ metadata }: Stored): boolean {
+    const slot = this.quorum.slots.find(({ name }) => name === metadata.name);
+    return this.isRunning({ metadata }) && slot?.voter === true && this.quorum.isAlive(slot) && this.quorum.hasQuorum;
+  }
+
+  wipe({ metadata }: Stored): void {
+    this.#directories.delete(metadata.uid);
+  }
+
+  canStart({ spec }: Stored): boolean {
+    return !spec.containers[0].image.endsWith(":0.0.0-missing");
+  }
+
+  #processOf(name: string): Process | undefined {
+    return [...this.#processes.values()].find(({ pod }) => pod.metadata.name === name);
+  }
+
+  #names(): string[] {
+    return [...this.#processes.values()].map(({ pod }) => pod.metadata.name);
+  }
+
+  /** @returns whether the operator crashes now */
+  #noteWrite(what: string): boolean {
+    this.writes.push(what);
+    this.#isDown ||= this.writes.length === this.#crashAfter;
+    return this.#isDown;
+  }
+
+  /** What a process answers on its port for administration. */
+  #methodsOf(podUid: string): AdminMethods {
+    const self = (): Process => {
+      const process = this.#processes.get(podUid);
+      if (process === undefined || this.#isDown) {
+        throw new MemberRefusal("UNAVAILABLE", "");
+      }
+      return process;
+    };
+    const change = (what: string, work: (request: Any) => object) => (request: Any) => {
+      self();
+      const answer = work(request);
+      this.settle();
+      if (this.#noteWrite(what)) {
+        throw new MemberRefusal("UNAVAILABLE", "");
+      }
+      return answer;
+    };
+    const { quorum } = this;
+    const ids = (request: Any): number[] => request.ids.map(Number);
+    return {
+      getStatus: () => this.#statusOf(self()),
+      listMembers: () => {
+        self();
+        if (!quorum.hasQuorum) {
+          throw new MemberRefusal("UNAVAILABLE", "NO_LEADER");
+        }
+        return this.#membership();
+      },
+      bootstrap: change("Bootstrap", ({ clusterId, incarnation, owner }) => {
+        if (owner?.apiKey === undefined || owner.password.length < 8) {
+          throw new MemberRefusal("FAILED_PRECONDITION", "BAD_FIELD");
+        }
+        quorum.bootstrap(self().pod.metadata.name, clusterId, incarnation);
+        return { memberId: String(quorum.leaderId) };
+      }),
+      addMember: change("AddMember", ({ name, ifConfigIndex }) => {
+        quorum.addSlot(name, Number(ifConfigIndex));
+        return { member: undefined, configIndex: BigInt(quorum.index) };
+      }),
+      promoteMembers: change("PromoteMembers", (request) => {
+        quorum.promote(ids(request), Number(request.ifConfigIndex));
+        return { configIndex: BigInt(quorum.index) };
+      }),
+      removeMembers: change("RemoveMembers", (request) => {
+        quorum.remove(ids(request), Number(request.ifConfigIndex));
+        return { configIndex: BigInt(quorum.index) };
+      }),
+      transferLeadership: change("TransferLeadership", ({ targetId, ifTerm }) => {
+        quorum.transfer(Number(targetId), Number(ifTerm));
+        return { leaderId: String(quorum.leaderId), term: BigInt(quorum.term) };
+      }),
+      putSettings: change("PutSettings", ({ values, ifSettingsRevision }) => ({
+        settingsRevision: BigInt(quorum.putSettings(values, Number(ifSettingsRevision))),
+      })),
+    };
+  }
+
+  #statusOf({ pod, directory, startedAt }: Process): object {
+    const { quorum } = this;
+    const slot = quorum.slots.find(({ id }) => id === directory.memberId);
+    const hasData = directory.memberId !== null;
+    const isMember = slot !== undefined && quorum.isAlive(slot);
+    const status = {
+      id: hasData ? String(directory.memberId) : "",
+      name: pod.metadata.name,
+      state: this.#stateOf(pod.metadata.name, directory, slot),
+      stateForMs: BigInt(this.now - startedAt),
+      role: isMember && slot.id === quorum.leaderId && quorum.hasQuorum ? MemberRole.LEADER : MemberRole.FOLLOWER,
+      term: BigInt(quorum.term),
+      leaderId: String(quorum.leaderId),
+      ...{ commitIndex: 0n, appliedIndex: 0n, firstIndex: 0n, lastIndex: 0n, revision: 0n },
+      ...{ dbSizeBytes: 0n, diskFreeBytes: 0n, uptimeMs: BigInt(this.now - startedAt), stateHashIndex: 0n },
+      version: pod.metadata.annotations["quoin.dev/version"],
+      downgradeFloor: "1.0.0",
+      incarnation: directory.incarnation,
+      clusterId: directory.clusterId ?? "",
+      ...{ alarms: [], stateHash: "", certificateSerial: "", trustedCas: [] },
+      settingsRevision: BigInt(quorum.settingsRevision),
+    };
+    return { status, known: hasData ? this.#membership() : undefined };
+  }
+
+  #stateOf(name: string, { memberId }: Directory, slot: QuorumSlot | undefined): MemberState {
+    if (memberId !== null) {
+      return slot === undefined ? MemberState.MEMBER_REMOVED : MemberState.RUNNING;
+    }
+    const taken = this.quorum.slots.find((each) => each.name === name && each.incarnation !== null);
+    return taken === undefined ? MemberState.EMPTY : MemberState.MEMBER_DATA_LOST;
+  }
+
+  #membership(): object {
+    const { quorum } = this;
+    return {
+      clusterId: quorum.clusterId ?? "",
+      term: BigInt(quorum.term),
+      configIndex: BigInt(quorum.index),
+      commitIndex: BigInt(quorum.index),
+      changing: false,
+      leaderId: String(quorum.leaderId),
+      members: quorum.slots.map((slot) => ({
+        id: String(slot.id),
+        name: slot.name,
+        ...{ peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "" },
+        voter: slot.voter,
+        incarnation: slot.incarnation ?? "",
+        lagMs: 0n,
+        contactAgeMs: quorum.isAlive(slot) ? 0n : BigInt(AWAY_MS),
+        promotable: quorum.isPromotable(slot),
+      })),
+    };
+  }
+}
+
+function nameOf({ method, plural, name, subresource, body }: Call): string {
+  return `${method} ${plural}/${name || body?.metadata?.name}${subresource === "" ? "" : `/${subresource}`}`;
+}

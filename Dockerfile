@@ -44,7 +44,7 @@ COPY image/bin /usr/local/bin
 ENV NODE_ENV=production HOME=/tmp NODE_COMPILE_CACHE=/quoin/compiled
 RUN mkdir compiled && chown 10001:10001 compiled
 USER 10001:10001
-RUN quoin-node --version && quoinctl --version
+RUN quoin-node --version && quoin-operator --version && quoinctl --version
 
 EXPOSE 7400 7401 7402 7403 7404
 ENTRYPOINT []

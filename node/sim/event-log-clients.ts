@@ -251,8 +251,8 @@ export class EventLogClients {
   }
 
   /**
-   * Sends the command, again if its outcome is not known; `onEnd` gets what all calls together have come to. That of a
-   * log that is not there any more is not known if a call before it may have been executed while it was.
+   * Sends the command, again if its outcome is not known; `onEnd` gets what all calls together have come to. An earlier call
+   * may have been executed, or may be on its way still and be executed yet: most refusals say nothing of it.
    */
   #send(
     client: EventLogClient,
@@ -283,7 +283,7 @@ export class EventLogClients {
         const word = answer?.error?.reason ?? (answer === null ? "lost" : "done");
         trace.say(process.memberId, "has answered", [word.length], () => `${name}: ${word}`);
         if (answer?.outcome != null) {
-          end(isUncertain && isOfNoLog(answer.outcome) ? null : answer.outcome);
+          end(isUncertain && !isFinal(operation, answer.outcome) ? null : answer.outcome);
           return;
         }
         this.#failures++;
@@ -323,8 +323,17 @@ function answerOf(ended: Ended) {
   return ended === null || ended === "not-executed" || ended.answer instanceof CoordinationError ? null : ended.answer;
 }
 
-function isOfNoLog({ answer }: Outcome): boolean {
-  return answer instanceof CoordinationError && answer.reason === "LOG_NOT_FOUND";
+/**
+ * Whether no other call with the same key can come to something else, earlier or later: a hold that is over stays so, and
+ * so does a sequence that was passed.
+ */
+function isFinal(operation: HttpOperation, { answer }: Outcome): boolean {
+  if (!(answer instanceof CoordinationError)) {
+    return true;
+  }
+  const expected = operation.kind === "append-events" ? operation.expectedSequence : undefined;
+  const isPassed = expected !== undefined && BigInt(answer.details.get("last_sequence") ?? 0) > expected;
+  return answer.reason === "FENCED" || (answer.reason === "SEQUENCE_CONFLICT" && isPassed);
 }
 
 function askedOf({ name }: KnownLog, operation: AppendEvents, texts: readonly string[]): EventLogOperation {

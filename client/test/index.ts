@@ -8,5 +8,6 @@ export { answerJson, type ReceivedRequest, ScriptedHttpMember } from "./scripted
 export { type ReceivedCall, type Refusal, refuse, ScriptedMember, type ScriptedStream } from "./scripted-member.ts";
 export { ScriptedTokenEndpoint } from "./scripted-token-endpoint.ts";
 export { withTemporaryDirectory } from "./temporary-directory.ts";
+export { canMakeTerminals, TerminalRun } from "./terminal-run.ts";
 export { strangerCertificate, strangerKey, testCertificate, testKey } from "./test-certificate.ts";
 export { failure, until } from "./until.ts";

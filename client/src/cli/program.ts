@@ -6,6 +6,7 @@ import { addCompletionCommand } from "./completion-command.ts";
 import { parseDurationMs } from "./duration.ts";
 import { exitCodes } from "./exit-code.ts";
 import { describeFailure } from "./failure.ts";
+import { InterruptedError } from "./interrupted-error.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { addKeyValueCommands } from "./kv-commands.ts";
 import { addLeaderCommands } from "./leader-commands.ts";
@@ -49,6 +50,8 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
   } catch (error) {
     // Commander has printed its message, or the help, by itself.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    // Whoever has interrupted a command knows it.
+    if (error instanceof InterruptedError) return exitCodes.interrupted;
     const { message, hint, exitCode } = describeFailure(error);
     terminal.stderr.write(`quoinctl: ${message}\n`);
     if (hint !== undefined) terminal.stderr.write(`hint: ${hint}\n`);

@@ -1,5 +1,5 @@
 /**
- * Requests to the HTTP interface of a member.
+ * Requests for tokens to the HTTP interface of a member: they carry none themselves, and are sent once.
  *
  * It uses Node's own HTTP client, because `fetch` cannot be told which authorities to trust. Redirects are not followed:
  * secrets are sent to no address but the given ones.
@@ -11,14 +11,10 @@ import { QuoinError, type QuoinErrorCode } from "./quoin-error.ts";
 import { type TlsOptions, toNodeTls } from "./tls.ts";
 
 /** What to ask. */
-export interface HttpRequest {
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  /** With its query, such as `/keys?limit=10`. */
+export interface HttpQuestion {
   readonly path: string;
   /** Sent as JSON. */
-  readonly body?: object | undefined;
-  /** Sent as bearer token. */
-  readonly token?: string | undefined;
+  readonly body: object;
   readonly tls?: TlsOptions | undefined;
   readonly timeoutMs: number;
 }
@@ -51,18 +47,12 @@ const codes: ReadonlyMap<number, QuoinErrorCode> = new Map([
  *
  * @throws QuoinError UNAVAILABLE when there is no answer; its outcome says whether the request may have been executed.
  */
-export function askHttp(
-  endpoint: string,
-  { method, path, body, token, tls, timeoutMs }: HttpRequest,
-): Promise<HttpAnswer> {
+export function askHttp(endpoint: string, { path, body, tls, timeoutMs }: HttpQuestion): Promise<HttpAnswer> {
   const url = new URL(path, endpoint);
-  const text = body === undefined ? undefined : JSON.stringify(body);
+  const text = JSON.stringify(body);
   const options = {
-    method,
-    headers: {
-      ...(text === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(text) }),
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-    },
+    method: "POST",
+    headers: { "content-type": "application/json", "content-length": Buffer.byteLength(text) },
     agent: false,
     signal: AbortSignal.timeout(timeoutMs),
   } as const;
@@ -88,21 +78,16 @@ export function askHttp(
 }
 
 /** The refusal that an answer is, for what was asked. */
-export function httpRefusal(
-  endpoint: string,
-  { method, path }: Pick<HttpRequest, "method" | "path">,
-  { status, body }: HttpAnswer,
-): QuoinError {
+export function httpRefusal(endpoint: string, path: string, { status, body }: HttpAnswer): QuoinError {
   const answer = parseObject(body);
   const message = answer.get("error");
   const reason = answer.get("code");
-  const asked = `${method} ${path.split("?")[0]}`;
   return new QuoinError({
     // This reason is that of a path which the service does not have.
     code: reason === "not_found" ? "UNIMPLEMENTED" : (codes.get(status) ?? (status >= 500 ? "UNAVAILABLE" : "UNKNOWN")),
     reason: typeof reason === "string" ? reason.toUpperCase() : undefined,
     outcome: status >= 500 && status !== 503 && status !== 507 ? "unknown" : "not-executed",
-    message: typeof message === "string" ? message : `${endpoint} answered ${asked} with HTTP status ${status}`,
+    message: typeof message === "string" ? message : `${endpoint} answered POST ${path} with HTTP status ${status}`,
   });
 }
 

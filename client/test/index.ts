@@ -3,8 +3,13 @@
 export { type ChildResult, type RunningChild, runQuoinctl, startQuoinctl } from "./child.ts";
 export { FakeRuntime } from "./fake-runtime.ts";
 export { type ProgramInput, type ProgramRun, runProgram } from "./program-run.ts";
-export { ScriptedHttpInterface } from "./scripted-http-interface.ts";
-export { answerJson, type ReceivedRequest, ScriptedHttpMember } from "./scripted-http-member.ts";
+export {
+  answerInTurn,
+  answerJson,
+  type ReceivedRequest,
+  ScriptedHttpMember,
+  type StatusAndBody,
+} from "./scripted-http-member.ts";
 export { type ReceivedCall, type Refusal, refuse, ScriptedMember, type ScriptedStream } from "./scripted-member.ts";
 export { ScriptedTokenEndpoint } from "./scripted-token-endpoint.ts";
 export { withTemporaryDirectory } from "./temporary-directory.ts";

@@ -13,6 +13,11 @@ import {
 import { askPassword } from "./password.ts";
 import { UsageError } from "./usage-error.ts";
 
+const ANSWER = {
+  access_token: "secret-token",
+  expires_in: 3_600,
+  user: { user_id: "u", email: "ada@example.com", role: "member", namespaces: [] },
+};
 const LAUNCHER = fileURLToPath(new URL("../../bin/quoinctl.js", import.meta.url));
 const PASSWORD = "correct horse";
 const ENTER = "\r";
@@ -62,9 +67,7 @@ describe("a password that is asked for", () => {
     });
 
     beforeEach(async () => {
-      member = await ScriptedHttpMember.start((response) =>
-        answerJson(response, 200, { access_token: "secret-token" }),
-      );
+      member = await ScriptedHttpMember.start((response) => answerJson(response, 200, ANSWER));
     });
 
     afterEach(async () => {

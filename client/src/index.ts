@@ -11,6 +11,7 @@ export {
   type MemberSlot,
   type MemberStatus,
   type Membership,
+  type PutSettingsOptions,
   type StatusResult,
   type TransferOptions,
   type TransferResult,

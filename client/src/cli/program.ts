@@ -19,6 +19,7 @@ import { addMemoryCommands } from "./memory-commands.ts";
 import { addNamespaceCommands } from "./namespace-commands.ts";
 import { outputFormats } from "./output.ts";
 import { type GlobalOptions, Session } from "./session.ts";
+import { addSettingsCommands } from "./settings-commands.ts";
 import { addStatusCommand } from "./status-command.ts";
 import type { Terminal } from "./terminal.ts";
 import { addTokenCommand } from "./token-command.ts";
@@ -102,6 +103,7 @@ function addCommands(program: Command, session: Session): void {
   addLogCommands(program, session);
   addMemberCommands(program, session);
   addLeaderCommands(program, session);
+  addSettingsCommands(program, session);
   addStatusCommand(program, session);
   addTokenCommand(program, session);
   addLoginCommand(program, session);

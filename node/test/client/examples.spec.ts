@@ -227,7 +227,7 @@ describe("examples on three members", function () {
     expect((await quoinctl(["log", "describe", "orders"])).stderr).to.include("(LOG_NOT_FOUND)");
   });
 
-  it("quoinctl manages API keys and users, logs a user in, and tells what was used", async () => {
+  it("quoinctl manages API keys, users and settings, logs a user in, and tells what was used", async () => {
     const json = async (...args: string[]) => JSON.parse(await printed([...args, "-o", "json"]));
     const { api_key_id: keyId, key } = await json("key", "create", "ci");
     expect(await printed(["key", "list"]))
@@ -250,6 +250,13 @@ describe("examples on three members", function () {
     expect(token.split(".")).to.have.length(3);
     const refused = await quoinctl(["login", email], "another password\n");
     expect([refused.code, refused.stderr.includes("(INVALID_CREDENTIALS)")]).to.deep.equal([1, true]);
+
+    const put = await json("settings", "put", "token.lifetime_secs=600");
+    expect(JSON.parse(await printed(["login", email, "-o", "json"], `${password}\n`)).expires_in).to.equal(600);
+    const late = await quoinctl(["settings", "put", "token.lifetime_secs=default", "--if-settings-revision", "999"]);
+    expect([late.code, late.stderr.includes("(SETTINGS_CHANGED)")]).to.deep.equal([4, true]);
+    const back = await json("settings", "put", "token.lifetime_secs=default");
+    expect(back.settings_revision).to.equal(put.settings_revision + 1);
 
     expect((await json("usage")).totals.requests).to.be.greaterThan(0);
     expect(await printed(["usage", "--by", "hour"])).to.match(/^START .*\n\d{4}-\d\d-\d\dT\d\d:00:00.000Z /);

@@ -1,7 +1,8 @@
 /** What is exchanged for access tokens at the HTTP interface of any member: API keys, and passwords of users. */
 
 import { isToken } from "./bearer-token.ts";
-import { askHttp, type HttpAnswer, httpRefusal, parseObject } from "./http-request.ts";
+import { HttpExchange } from "./http-exchange.ts";
+import { failureOf, type HttpAnswer, parseObject } from "./http-failure.ts";
 import { QuoinError } from "./quoin-error.ts";
 import type { TlsOptions } from "./tls.ts";
 
@@ -49,6 +50,9 @@ interface Exchange {
   readonly body: object;
 }
 
+const statusOk = 200;
+/** Members that answer so could not decide, or have a bug: the next one is asked. */
+const firstStatusOfServerErrors = 500;
 const defaultTimeoutMs = 2_000;
 /** A password is hashed before the answer, by design slowly: as long as the service takes at most. */
 const defaultLoginTimeoutMs = 10_000;
@@ -84,36 +88,49 @@ export async function logIn({ email, password, ...place }: LoginRequest): Promis
 
 /** @param read what is made of an answer; undefined = it is none. */
 async function exchange<Result>(
-  { httpEndpoints, tls, timeoutMs = defaultTimeoutMs }: ExchangePlace,
+  place: ExchangePlace,
   asked: Exchange,
   read: (answer: ReadonlyMap<string, unknown>) => Result | undefined,
 ): Promise<Result> {
-  let failure: QuoinError | undefined;
-  for (const endpoint of httpEndpoints) {
-    try {
-      const answer = await askHttp(endpoint, { ...asked, tls, timeoutMs });
-      return resultOf(endpoint, asked, answer, read);
-    } catch (error) {
-      failure = QuoinError.from(error);
-      if (failure.code !== "UNAVAILABLE" && failure.code !== "DEADLINE_EXCEEDED") throw failure;
-      failure = unavailable(failure.message, failure.reason, failure.cause);
-    }
+  const { endpoint, answer } = await firstDecision(place, asked);
+  if (answer.status !== statusOk) {
+    const refusal = notExecuted(failureOf(answer, endpoint));
+    // Nothing is looked up here: what is not there is the path, at a server that is no member.
+    throw refusal.code === "NOT_FOUND" ? refusal.with({ code: "UNIMPLEMENTED" }) : refusal;
   }
-  throw failure ?? unavailable("there is no HTTP endpoint to ask for a token");
+  const result = read(parseObject(answer.body));
+  if (result !== undefined) return result;
+  throw new QuoinError({ code: "INTERNAL", message: `${endpoint} answered POST ${asked.path} without a token` });
 }
 
-function resultOf<Result>(
-  endpoint: string,
-  { path }: Exchange,
-  answer: HttpAnswer,
-  read: (answer: ReadonlyMap<string, unknown>) => Result | undefined,
-): Result {
-  if (answer.status !== 200) throw httpRefusal(endpoint, path, answer);
-  const result = read(parseObject(answer.body));
-  if (result === undefined) {
-    throw new QuoinError({ code: "INTERNAL", message: `${endpoint} answered POST ${path} without a token` });
+/** The answer of the first endpoint that does not fail. */
+async function firstDecision(
+  { httpEndpoints, tls, timeoutMs = defaultTimeoutMs }: ExchangePlace,
+  { path, body }: Exchange,
+): Promise<{ readonly endpoint: string; readonly answer: HttpAnswer }> {
+  const headers = { "content-type": "application/json" };
+  const request = { method: "POST", path, headers, body: Buffer.from(JSON.stringify(body)) } as const;
+  const http = new HttpExchange(tls);
+  let failure = new QuoinError({ code: "UNAVAILABLE", message: "there is no HTTP endpoint to ask for a token" });
+  try {
+    for (const endpoint of httpEndpoints) {
+      try {
+        const answer = await http.answer(endpoint, request, AbortSignal.timeout(timeoutMs));
+        if (answer.status < firstStatusOfServerErrors) return { endpoint, answer };
+        failure = failureOf(answer, endpoint);
+      } catch (error) {
+        failure = QuoinError.from(error);
+      }
+    }
+  } finally {
+    http.close();
   }
-  return result;
+  throw notExecuted(failure.with({ code: "UNAVAILABLE" }));
+}
+
+/** A token that was not received is one that nobody has: nothing happened at the service that matters. */
+function notExecuted(error: QuoinError): QuoinError {
+  return error.with({ outcome: "not-executed" });
 }
 
 function tokenOf(answer: ReadonlyMap<string, unknown>): AccessToken | undefined {
@@ -137,9 +154,4 @@ function isUser(value: unknown): value is WireUser {
 
 function isLife(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value) && value > 0;
-}
-
-/** Nothing happened at the service that matters: a token that was not received is one that nobody has. */
-function unavailable(message: string, reason?: string, cause?: unknown): QuoinError {
-  return new QuoinError({ code: "UNAVAILABLE", reason, outcome: "not-executed", message, cause });
 }

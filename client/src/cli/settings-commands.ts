@@ -18,7 +18,9 @@ export function addSettingsCommands(program: Command, session: Session): void {
     .description("change settings of the cluster (needs admin)")
     .command("put")
     .argument("<NAME=VALUE...>", "such as token.lifetime_secs=600, or token.lifetime_secs=default", collectSetting)
-    .description("change settings, all that are named or none; when a name is unknown, the refusal lists those that there are")
+    .description(
+      "change settings, all that are named or none; when a name is unknown, the refusal lists those that there are",
+    )
     .addOption(
       new Option("--if-settings-revision <N>", "only if the settings still have this revision").argParser(parseCount),
     )

@@ -70,6 +70,12 @@ describe("logs of the SDK", () => {
     expect([new Set(keys).size, keys[2]]).to.deep.equal([3, "mine"]);
   });
 
+  it("miss the namespace of a new log as any other thing that is not there", async () => {
+    const client = await connect([refuse(404, "not_found")]);
+    const missing = await failure(client.logs.create("a", { namespace: "absent" }));
+    expect(missing).to.include({ code: "NOT_FOUND", reason: "NOT_FOUND", outcome: "not-executed" });
+  });
+
   it("send nothing again that has no key, unless it was certainly not executed", async () => {
     const client = await connect([hangUp, store]);
     expect(await failure(client.logs.create("a"))).to.include({ code: "UNAVAILABLE", outcome: "unknown" });

@@ -122,7 +122,6 @@ export {
   type Granularity,
   isUsageDue,
   NO_USAGE,
-  readMemoryBytes,
   readUsage,
   scanPrincipalUsage,
   sumOf,

@@ -218,11 +218,10 @@ function applyCounted(context: ApplyContext, command: ClientCommand | HttpComman
   const { principal, operation } = command;
   const outcome = command.request === null ? applyHttpCommand(context, command) : applyClientCommand(context, command);
   const { answer, replayed } = outcome;
-  usage.changeMemory(context.memoryChange);
   const isStranger = answer instanceof CoordinationError && STRANGER.has(answer.code);
   if (replayed === "no" && !isStranger) {
-    const at = { wallMs: context.wallMs, bytesStored: context.storedBytes };
-    usage.count(context.transaction, principal, usageOf(operation, answer), at);
+    const { wallMs, usageLevels: levels } = context;
+    usage.count(context.transaction, principal, usageOf(operation, answer), { wallMs, levels });
   }
   return outcome;
 }
@@ -232,10 +231,10 @@ const STRANGER: ReadonlySet<CoordinationError["code"]> = new Set(["UNAUTHENTICAT
 
 /** Counts what a member has answered without an entry, and notes which API keys were used. */
 function applyReportUse(context: ApplyContext, uses: readonly ReportedUse[], usage: UsageLedger): void {
-  const at = { wallMs: context.wallMs, bytesStored: context.storedBytes };
+  const { wallMs, usageLevels: levels } = context;
   for (const { principal, ...counts } of uses) {
     if (counts.requests > 0) {
-      usage.count(context.transaction, principal, { ...NO_USAGE, ...counts }, at);
+      usage.count(context.transaction, principal, { ...NO_USAGE, ...counts }, { wallMs, levels });
     }
     noteApiKeyUse(context, principal.apiKeyId);
   }

@@ -157,8 +157,6 @@ export function verificationRow(userId: string): Uint8Array {
   return row("verification", encodeText(userId));
 }
 
-/** How large all memory regions are together. */
-export const USAGE_MEMORY_ROW = row("usage", Uint8Array.of(0));
 /** Which part of the table of usage holds totals, and which the usage of principals. */
 const USAGE_PARTS = { hour: { total: 1, principal: 2 }, day: { total: 3, principal: 4 } } as const;
 

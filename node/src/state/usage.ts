@@ -17,8 +17,8 @@ import type { ClientOperation, HttpOperation, Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { AppendEventsResult } from "./event-logs.ts";
 import type { Result } from "./outcome.ts";
-import { decodeText, RecordReader, RecordWriter } from "./record.ts";
-import { USAGE_MEMORY_ROW, usageRow, usageTableRow } from "./rows.ts";
+import { decodeText, RecordReader } from "./record.ts";
+import { usageRow, usageTableRow } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -133,27 +133,9 @@ export class UsageLedger {
   readonly #open: Record<Granularity, OpenBucket | null> = { hour: null, day: null };
   readonly #dirty = new Set<Line>();
   readonly #sum = new Uint8Array(8);
-  #memoryBytes: number | null = null;
-  #isMemoryDirty = false;
 
   constructor(store: StateReader) {
     this.#store = store;
-  }
-
-  /** Bytes of all memory regions. */
-  get memoryBytes(): number {
-    if (this.#memoryBytes === null) {
-      this.#memoryBytes = readMemoryBytes(this.#store);
-    }
-    return this.#memoryBytes;
-  }
-
-  /** Memory regions have become larger, or smaller. */
-  changeMemory(bytes: number): void {
-    if (bytes !== 0) {
-      this.#memoryBytes = this.memoryBytes + bytes;
-      this.#isMemoryDirty = true;
-    }
   }
 
   /** Adds what was counted at this wall clock; the digest of the transaction goes over the new sum of the hour. */
@@ -161,10 +143,9 @@ export class UsageLedger {
     transaction: Transaction,
     { subject, apiKeyId }: Principal,
     counts: UsageCounts,
-    { wallMs, bytesStored }: { readonly wallMs: number; readonly bytesStored: number },
+    { wallMs, levels }: { readonly wallMs: number; readonly levels: UsageLevels },
   ): void {
     const who = `${subject}\0${apiKeyId}`;
-    const levels = { bytesStored, memoryBytes: this.memoryBytes };
     for (const granularity of GRANULARITIES) {
       const bucket = this.#bucketAt(granularity, wallMs);
       let line = bucket.byPrincipal.get(who);
@@ -187,10 +168,6 @@ export class UsageLedger {
       transaction.carry(line.key, encodeLine(line));
     }
     this.#dirty.clear();
-    if (this.#isMemoryDirty) {
-      transaction.carry(USAGE_MEMORY_ROW, new RecordWriter().uint53(this.memoryBytes).finish());
-      this.#isMemoryDirty = false;
-    }
   }
 
   /** The bucket of this instant. The wall clock of the log never runs back, so an earlier one is over for good. */
@@ -244,12 +221,6 @@ export function applyPruneUsage(transaction: Transaction, wallMs: number, { coun
   for (const key of gone) {
     transaction.delete(key);
   }
-}
-
-/** Bytes of all memory regions. */
-export function readMemoryBytes(reader: StateReader): number {
-  const row = reader.get(USAGE_MEMORY_ROW);
-  return row === undefined ? 0 : new RecordReader(row).uint53();
 }
 
 /** The buckets that begin within from ≤ start < to and in which something was counted, ascending. */

@@ -280,6 +280,17 @@ describe("routes of accounts", function () {
       expect(await refusal(ask(`GET ${path}`, undefined, owner))).to.equal("404 user_not_found");
     });
 
+    it("makes a user again whose mail was lost, and takes only the newer token then", async () => {
+      const email = "ada@quoin.local";
+      const first = await ask("POST /users", userOf(email), owner);
+      const lost = mails.get(email);
+      expect((await ask(`DELETE /users/${first.body.user_id}`, undefined, owner)).status).to.equal(200);
+      expect((await ask("POST /users", userOf(email), owner)).status).to.equal(201);
+      expect(await refusal(ask("POST /auth/verify", { token: lost }))).to.equal("400 invalid_request");
+      expect((await ask("POST /auth/verify", { token: mails.get(email) })).body).to.deep.equal({ verified: true });
+      await logIn(email);
+    });
+
     it("takes as many namespaces as a user may hold", async () => {
       const namespaces = Array.from({ length: 1_000 }, (_, at) => `${"x".repeat(59)}${String(at).padStart(4, "0")}`);
       const created = await ask("POST /users", userOf("ada@quoin.local", { namespaces }), owner);

@@ -14,7 +14,6 @@ import {
   includesAccess,
   type Need,
   NO_USAGE,
-  readMemoryBytes,
   readProgress,
   readUsage,
   readUser,
@@ -152,8 +151,8 @@ function bodyOf(
 /** What is stored now, if the period is not over; else what was at the last request before its end. */
 function levelsAtEnd(state: StateReader, period: Period, buckets: readonly UsageBucket[], nowMs: number): UsageLevels {
   if (period.isOpen || period.to >= nowMs) {
-    const { dataBytes, eventBytes } = readProgress(state);
-    return { bytesStored: dataBytes + eventBytes, memoryBytes: readMemoryBytes(state) };
+    const { dataBytes, eventBytes, totals } = readProgress(state);
+    return { bytesStored: dataBytes + eventBytes, memoryBytes: totals.memoryBytes };
   }
   const last = buckets.at(-1) ?? readUsage(state, "day", period.from - EARLIER_MS_MAX, period.from).at(-1);
   return last ?? NOTHING_STORED;

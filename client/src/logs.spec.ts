@@ -82,6 +82,19 @@ describe("logs of the SDK", () => {
     expect(members[1]?.requests).to.have.length(0);
   });
 
+  it("do not take what a second attempt is refused for for the outcome of the first", async () => {
+    for (const refusal of [refuse(409, "sequence_conflict", { "last-sequence": "7" }), refuse(404, "log_not_found")]) {
+      const client = await connect([hangUp, refusal]);
+      // The first attempt may have stored the event, or may be on its way still.
+      const error = await failure(client.logs.append(LOG, "a", { expectedSequence: 6 }));
+      expect(error).to.include({ outcome: "unknown" });
+      expect(error.reason).to.be.oneOf(["SEQUENCE_CONFLICT", "LOG_NOT_FOUND"]);
+      for (const member of members.splice(0)) await member.stop();
+    }
+    const client = await connect([refuse(503, "unavailable"), refuse(404, "log_not_found")]);
+    expect(await failure(client.logs.append(LOG, "a"))).to.include({ outcome: "not-executed" });
+  });
+
   it("wait as long as a limit asks", async () => {
     const client = await connect([
       (...call) => (call[2] === 1 ? refuse(429, "rate_limited", { "retry-after": "2" }) : store)(...call),

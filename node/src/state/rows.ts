@@ -279,7 +279,7 @@ export function retentionRow(dueMs: number, logNumber: number): Uint8Array {
   return row("retention", number(dueMs), number(logNumber));
 }
 
-/** Rows of deleted logs that have left rows behind, by their numbers. */
+/** Rows of deleted logs that have left rows behind, by their numbers; they tell from where on. */
 export function logErasureRow(logNumber: number): Uint8Array {
   return row("logErasure", number(logNumber));
 }

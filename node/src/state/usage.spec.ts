@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import {
+  AppliedLock,
   AppliedLog,
   applyRows,
   createApiKey,
@@ -99,6 +100,17 @@ describe("usage", () => {
     const expected = { ...NO_USAGE, requests: 4, kvOperations: 1 };
     expect(hours()).deep.equal([[1, expected]]);
     expect(byPrincipal()).deep.equal(new Map([[`${OWNER.subject} `, expected]]));
+  });
+
+  it("counts one acquisition of a lock, however often it is sent again while it waits", () => {
+    const locks = new AppliedLock();
+    ({ log } = locks);
+    locks.ask();
+    for (let count = 0; count < 3; count++) {
+      expect(locks.ask({ waitMs: 10_000 }, { request: requestOf(1) })).equal("queued-lock");
+    }
+    const [, counts] = hours()[0] as [number, UsageCounts];
+    expect(counts, "with the creation of the lock").deep.equal({ ...NO_USAGE, requests: 3, lockOperations: 3 });
   });
 
   it("tells API keys and logins apart", () => {

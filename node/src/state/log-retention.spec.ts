@@ -145,6 +145,22 @@ describe("retention by size", () => {
     expect(events.log.progress.logTimers).to.equal(0);
   });
 
+  it("S44: counts what it reads, also of logs of which the event after the removed ones is large and stays", () => {
+    const log = new AppliedLog();
+    const logs = Array.from({ length: 12 }, (_, at) => {
+      const events = new AppliedEventLog({ retentionMaxBytes: 1024 * 1024 }, { log, name: `log-${at}` });
+      events.append("a");
+      events.append("b".repeat(1024 * 1024));
+      return events;
+    });
+    log.tickMs++;
+    log.lead({ kind: "apply-retention", rowsMax: 256 });
+    const trimmed = () => logs.filter(({ stored }) => stored.firstSequence === 2).length;
+    expect(trimmed(), "8 MiB of large events").to.equal(8);
+    log.lead({ kind: "apply-retention", rowsMax: 256 });
+    expect(trimmed()).to.equal(12);
+  });
+
   it("takes the log that is due first, and others too", () => {
     const log = new AppliedLog();
     const logs = ["a", "b", "c"].map((name) => new AppliedEventLog({ retentionMaxBytes: 1 }, { log, name }));

@@ -154,6 +154,7 @@ function trimmed(context: ApplyContext, log: EventLog, left: Left): EventLog {
     if (left.rows <= 0 || left.bytes <= 0) {
       return false;
     }
+    left.bytes -= rowBytes;
     const isTooOld = tickMs > chunk.tickMs + ageMs;
     let removed = 0;
     while (removed < chunk.payloads.length && (isTooOld || sizeBytes > sizeMax)) {
@@ -166,7 +167,6 @@ function trimmed(context: ApplyContext, log: EventLog, left: Left): EventLog {
     gone.push({ key, rowBytes });
     firstSequence += removed;
     left.rows--;
-    left.bytes -= rowBytes;
     if (removed < chunk.payloads.length) {
       rest.push(withoutFirst(chunk, removed));
       return false;

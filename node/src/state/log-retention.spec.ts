@@ -1,8 +1,14 @@
 import { expect } from "chai";
-import { AppliedEventLog, AppliedLog, applyRows, dumpOf, MemoryStateStore, machineOver } from "../../test/index.ts";
+import {
+  AppliedEventLog,
+  AppliedLog,
+  applyRows,
+  dumpOf,
+  MemoryStateStore,
+  machineOver,
+  StoreWithGraves,
+} from "../../test/index.ts";
 import { eventCountOf } from "./log-rows.ts";
-import type { Change, Row } from "./store.ts";
-import { compareBytes } from "./transaction.ts";
 
 /** Rows of events, keys, timers and erasures of logs. */
 function rowsOf(log: AppliedLog): string[] {
@@ -12,37 +18,6 @@ function rowsOf(log: AppliedLog): string[] {
 function bounds(events: AppliedEventLog) {
   const { stored } = events;
   return [stored.firstSequence, stored.lastSequence, eventCountOf(stored), stored.sizeBytes];
-}
-
-/** Counts the deleted rows of events and keys that scans step over, as a store on disk has to. */
-class StoreWithGraves extends MemoryStateStore {
-  steppedOver = 0;
-  readonly #graves = new Map<string, Uint8Array>();
-
-  override scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
-    let end = to;
-    super.scan(from, to, (row) => {
-      const goesOn = visit(row);
-      end = goesOn ? to : row.key;
-      return goesOn;
-    });
-    for (const key of this.#graves.values()) {
-      if (compareBytes(key, from) >= 0 && compareBytes(key, end) < 0) {
-        this.steppedOver++;
-      }
-    }
-  }
-
-  override write(changes: readonly Change[]): void {
-    super.write(changes);
-    for (const { key, value } of changes.filter((change) => /^[DE]$/.test(String.fromCharCode(change.key[0] ?? 0)))) {
-      if (value === null) {
-        this.#graves.set(key.toHex(), key);
-      } else {
-        this.#graves.delete(key.toHex());
-      }
-    }
-  }
 }
 
 describe("retention by age", () => {
@@ -262,7 +237,7 @@ describe("a deleted event log", () => {
     while (events.log.progress.logErasures > 0) {
       events.log.lead({ kind: "erase-logs", rowsMax: 4 });
     }
-    const store = new StoreWithGraves();
+    const store = new StoreWithGraves("DE");
     const machine = machineOver(store);
     const ends = new Set(events.log.rows.map((_, at) => at + 1));
     applyRows(machine, events.log.rows.slice(0, before), ends);

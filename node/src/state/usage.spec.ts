@@ -11,6 +11,7 @@ import {
   machineOver,
   OWNER,
   requestOf,
+  StoreWithGraves,
   TOKEN_SHA256,
 } from "../../test/index.ts";
 import type { PutKey } from "./command.ts";
@@ -222,6 +223,23 @@ describe("usage", () => {
     log.wallMs = DAY_START_MS + 400 * DAY_MS + 1;
     log.lead({ kind: "prune-usage", countMax: 100 });
     expect(counts()).deep.equal([0, 0, 0]);
+  });
+
+  it("S44: is not looked for again where it was dropped before", () => {
+    for (let count = 0; count < 30; count++) {
+      log.execute(put(String(count)));
+      log.wallMs += HOUR_MS;
+    }
+    log.wallMs += 500 * DAY_MS;
+    log.lead({ kind: "tick" });
+    while (isUsageDue(log.store, log.wallMs)) {
+      log.lead({ kind: "prune-usage", countMax: 3 });
+    }
+    const store = new StoreWithGraves("U");
+    applyRows(machineOver(store), log.rows, new Set(log.rows.map((_, at) => at + 1)));
+    expect(store.steppedOver, "while it was dropped").equal(0);
+    expect(isUsageDue(store, log.wallMs)).equal(false);
+    expect(store.steppedOver, "since then").equal(0);
   });
 
   it("is dropped alike by members that have written it and by those that have not", () => {

@@ -218,6 +218,18 @@ describe("the oracle of event logs", () => {
     expect(judged(made, [read(3), 20, 30, shown("y=b", 3)])).to.include("an answer names its events");
   });
 
+  it("takes what nobody has read for stored by whom that suits, and what somebody has for what it is", () => {
+    const line = (expected: string): Line => [append("x=b y=c", expected), 20, 30, told(2, 3)];
+    const rest: Line = [read(3), 40, 50, shown("y=c", 3)];
+    for (const expected of ["1", "2"]) {
+      expect(judged(MADE, line(expected), rest)).to.equal("");
+    }
+    for (const expected of ["0", "3"]) {
+      expect(judged(MADE, line(expected), rest)).to.include("an expected sequence is exact");
+    }
+    expect(judged(MADE, line("2"), [read(), 40, 50, shown("k=a x=b y=c")])).to.include("an expected sequence is exact");
+  });
+
   it("judges each log apart", () => {
     const other = { ...append("k=b"), log: "m" };
     expect(judged(MADE, [other, 20, 30, told(1)])).to.equal("");

@@ -250,7 +250,10 @@ export class EventLogClients {
     );
   }
 
-  /** Sends the command, again if its outcome is not known; `onEnd` gets what all calls together have come to. */
+  /**
+   * Sends the command, again if its outcome is not known; `onEnd` gets what all calls together have come to. That of a
+   * log that is not there any more is not known if a call before it may have been executed while it was.
+   */
   #send(
     client: EventLogClient,
     process: Process,
@@ -280,7 +283,7 @@ export class EventLogClients {
         const word = answer?.error?.reason ?? (answer === null ? "lost" : "done");
         trace.say(process.memberId, "has answered", [word.length], () => `${name}: ${word}`);
         if (answer?.outcome != null) {
-          end(answer.outcome);
+          end(isUncertain && isOfNoLog(answer.outcome) ? null : answer.outcome);
           return;
         }
         this.#failures++;
@@ -318,6 +321,10 @@ export class EventLogClients {
 
 function answerOf(ended: Ended) {
   return ended === null || ended === "not-executed" || ended.answer instanceof CoordinationError ? null : ended.answer;
+}
+
+function isOfNoLog({ answer }: Outcome): boolean {
+  return answer instanceof CoordinationError && answer.reason === "LOG_NOT_FOUND";
 }
 
 function askedOf({ name }: KnownLog, operation: AppendEvents, texts: readonly string[]): EventLogOperation {

@@ -3,6 +3,7 @@ export { AppliedEventLog, appended, NO_SETTINGS } from "./applied-event-log.ts";
 export { ANNA, AppliedLock, acquireLock, addUser, BEN, createLock, NAMED, releaseLock, said } from "./applied-lock.ts";
 export { AppliedLog, type Asking, applyRows, dumpOf, FOUNDING, machineOver, OWNER, requestOf } from "./applied-log.ts";
 export { AppliedReplica } from "./applied-replica.ts";
+export { itNoticesDamage } from "./damaged-commands.ts";
 export { FoundedCluster, type FoundingSecrets, foundingSecrets } from "./founded-cluster.ts";
 export { LockModel, lockKey, type ModelEvent, type ModelHold, type ModelRequest, Refused } from "./lock-model.ts";
 export { MemoryStateStore } from "./memory-state-store.ts";

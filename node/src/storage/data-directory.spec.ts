@@ -432,21 +432,6 @@ describe("data directory", () => {
       expect(readdirSync(directory)).to.deep.equal(["holiday.jpg"]);
     });
 
-    it("is refused and not touched when a release wrote it whose data is of another form", async () => {
-      await makeMember();
-      const file = join(directory, "identity");
-      const written = JSON.parse(readFileSync(file, "utf8"));
-      for (const format of [1, 3]) {
-        writeFileSync(file, JSON.stringify({ ...written, format }));
-        const before = contentOf(directory);
-        const refused = await openRefused();
-        expect(refused.state).to.equal("MEMBER_REFUSED");
-        expect(refused.reason).to.include(`data of format ${format}, and this release reads format 2 alone`);
-        expect(refused.identity).to.equal(null);
-        expect(contentOf(directory)).to.deep.equal(before);
-      }
-    });
-
     it("is refused when identity, log and fence are of different members", async () => {
       await makeMember();
       const identity = readIdentity(directory);

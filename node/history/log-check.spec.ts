@@ -5,6 +5,10 @@ import type { AskedEvent, EventLogAnswer, EventLogOperation, EventLogRecord, Rea
 type Line = readonly [EventLogOperation, number, number, EventLogAnswer | "unknown" | "not-executed"];
 
 function judged(...lines: readonly Line[]): string {
+  return judgedAll(lines);
+}
+
+function judgedAll(lines: readonly Line[]): string {
   const records = lines.map(([operation, startMs, endMs, result], id): EventLogRecord => {
     const shared = { id, client: `client-${id}`, operation, startMs };
     return typeof result === "string"
@@ -228,6 +232,15 @@ describe("the oracle of event logs", () => {
       expect(judged(MADE, line(expected), rest)).to.include("an expected sequence is exact");
     }
     expect(judged(MADE, line("2"), [read(), 40, 50, shown("k=a x=b y=c")])).to.include("an expected sequence is exact");
+  });
+
+  it("judges the history of a long run", function () {
+    this.timeout(60_000);
+    const count = 150_000;
+    const texts = Array.from({ length: count }, (_, at) => `k${at}=p${at}`);
+    const appends = texts.map((text, at): Line => [append(text), 2 * at, 2 * at + 100, told(at + 1)]);
+    const end = 3 * count;
+    expect(judgedAll([...appends, [read(), end, end, shown(texts.join(" "))]])).to.equal("");
   });
 
   it("judges each log apart", () => {

@@ -36,6 +36,13 @@ interface Judged {
   /** The greatest sequence that was seen, and whether all before it were. */
   readonly lastSeen: number;
   readonly isComplete: boolean;
+  /** The greatest sequence that anybody had been told, after each answer that told of a greater one, by its end. */
+  readonly told: readonly Told[];
+}
+
+interface Told {
+  readonly endMs: number;
+  readonly sequence: number;
 }
 
 /** What contradicts the history of event logs, in words; empty if nothing does. */
@@ -45,8 +52,8 @@ export function logCheck(records: readonly EventLogRecord[]): readonly string[] 
     const appends = ofLog.filter((record): record is Append => record.operation.kind === "append");
     const reads = ofLog.filter((record): record is Read => record.operation.kind === "read");
     const seen = new Map(reads.flatMap((read) => eventsOf(read).map((event) => [event.sequence, event])));
-    const lastSeen = Math.max(0, ...seen.keys());
-    const judged = { appends, reads, seen, lastSeen, isComplete: seen.size === lastSeen };
+    const lastSeen = greatestOf(seen.keys());
+    const judged = { appends, reads, seen, lastSeen, isComplete: seen.size === lastSeen, told: toldIn(ofLog) };
     const found = [
       ...contradictionsOfReads(judged),
       ...contradictionsOfContent(judged),
@@ -68,18 +75,42 @@ function eventsOf(read: Read): readonly ReadEvent[] {
   return answerOf(read, "events")?.events ?? [];
 }
 
-/** The greatest sequence that anybody had been told before the time. */
-function toldBefore({ appends, reads }: Judged, timeMs: number): number {
-  const ofAppends = appends
-    .filter(({ endMs }) => endMs < timeMs)
-    .flatMap((record) => [
+function toldIn(ofLog: readonly EventLogRecord[]): readonly Told[] {
+  const told: Told[] = [];
+  for (const record of ofLog.toSorted((one, other) => one.endMs - other.endMs)) {
+    const sequence = greatestOf([
       ...(answerOf(record, "appended")?.sequences ?? []),
       answerOf(record, "conflict")?.lastSequence ?? 0,
+      answerOf(record, "events")?.lastSequence ?? 0,
     ]);
-  const ofReads = reads
-    .filter(({ endMs }) => endMs < timeMs)
-    .map((read) => answerOf(read, "events")?.lastSequence ?? 0);
-  return Math.max(0, ...ofAppends, ...ofReads);
+    if (sequence > (told.at(-1)?.sequence ?? 0)) {
+      told.push({ endMs: record.endMs, sequence });
+    }
+  }
+  return told;
+}
+
+/** The greatest sequence that anybody had been told before the time. */
+function toldBefore({ told }: Judged, timeMs: number): number {
+  let [low, high] = [0, told.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((told[middle] as Told).endMs < timeMs) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return told[low - 1]?.sequence ?? 0;
+}
+
+/** 0 if there is none. There may be more of them than a call can have arguments. */
+function greatestOf(sequences: Iterable<number>): number {
+  let greatest = 0;
+  for (const sequence of sequences) {
+    greatest = Math.max(greatest, sequence);
+  }
+  return greatest;
 }
 
 function contradictionsOfReads(judged: Judged): readonly string[] {

@@ -14,7 +14,7 @@ import {
 } from "../src/peers/index.ts";
 import { entryTerm, type Message, NO_CONFIGURATION, type Role } from "../src/raft/index.ts";
 import { claimedMembers, PeerDirectory, Replica, type ReplicaLimits, type Told } from "../src/replica/index.ts";
-import { readProgress } from "../src/state/index.ts";
+import { CLUSTER_VERSION, readProgress } from "../src/state/index.ts";
 import { DEFAULT_WATCH_LIMITS, WatchHub } from "../src/watch/index.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
 import type { Disk } from "./disk.ts";
@@ -65,7 +65,7 @@ export interface ProcessUser {
   readonly onHealed: () => void;
 }
 
-const VERSIONS = { min: 1, max: 1 };
+const VERSIONS = { min: CLUSTER_VERSION, max: CLUSTER_VERSION };
 /** Monotonic clocks run wrong by up to this share. */
 export const DRIFT = 0.05;
 const WALL_START_MS = 1_750_000_000_000;

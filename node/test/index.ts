@@ -10,4 +10,5 @@ export { MemoryStateStore } from "./memory-state-store.ts";
 export { RawConnection } from "./raw-connection.ts";
 export { refused } from "./refused.ts";
 export { soleVoter } from "./sole-voter.ts";
+export { StoreWithGraves } from "./store-with-graves.ts";
 export { StoredLog } from "./stored-log.ts";

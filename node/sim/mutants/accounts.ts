@@ -138,6 +138,20 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: "  if (replayed !== null && !isStranger) {",
   },
   {
+    name: "usage-of-a-wait-counted-with-each-retry",
+    pitfall: "S13",
+    file: "state/locks.ts",
+    find: '      return { ...queued(context), replayed: "yes" };',
+    replace: "      return queued(context);",
+  },
+  {
+    name: "dropped-usage-looked-for-again",
+    pitfall: "S44",
+    file: "state/usage.ts",
+    find: "    let begin = Math.max(from, to);",
+    replace: "    let begin = from;",
+  },
+  {
     name: "usage-of-before-a-start-forgotten",
     pitfall: "S11",
     file: "state/usage.ts",

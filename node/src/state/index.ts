@@ -4,6 +4,7 @@ export type { SettledWait } from "./apply-context.ts";
 export type { HoldReason, KeyChange, LockChange, WatchedChange } from "./changes.ts";
 export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 export {
+  CLUSTER_VERSION,
   type Cluster,
   type ClusterMember,
   clusterRow,

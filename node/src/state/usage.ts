@@ -17,8 +17,8 @@ import type { ClientOperation, HttpOperation, Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { AppendEventsResult } from "./event-logs.ts";
 import type { Result } from "./outcome.ts";
-import { decodeText, RecordReader } from "./record.ts";
-import { usageRow, usageTableRow } from "./rows.ts";
+import { decodeText, RecordReader, RecordWriter } from "./record.ts";
+import { USAGE_DROPPED_ROW, usageRow, usageTableRow } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -197,9 +197,10 @@ export class UsageLedger {
 
 /** Whether rows are older than they are kept. */
 export function isUsageDue(reader: StateReader, wallMs: number): boolean {
-  return TABLES.some(([granularity, isTotal]) => {
+  const begins = droppedBefore(reader);
+  return TABLES.some(([granularity, isTotal], at) => {
     let due = false;
-    reader.scan(...boundsOf(granularity, isTotal, 0, wallMs - KEPT_MS[granularity]), () => {
+    reader.scan(...boundsOf(granularity, isTotal, begins[at] as number, wallMs - KEPT_MS[granularity]), () => {
       due = true;
       return false;
     });
@@ -210,17 +211,44 @@ export function isUsageDue(reader: StateReader, wallMs: number): boolean {
 /** Drops rows that are older than they are kept, so many as the command says; the ledger must be flushed before. */
 export function applyPruneUsage(transaction: Transaction, wallMs: number, { countMax }: PruneUsage): void {
   const gone: Uint8Array[] = [];
-  for (const [granularity, isTotal] of TABLES) {
-    transaction.scan(...boundsOf(granularity, isTotal, 0, wallMs - KEPT_MS[granularity]), ({ key }) => {
-      if (gone.length < countMax) {
-        gone.push(key);
+  const before = droppedBefore(transaction);
+  const begins = TABLES.map(([granularity, isTotal], at) => {
+    const from = before[at] as number;
+    const to = wallMs - KEPT_MS[granularity];
+    let begin = Math.max(from, to);
+    transaction.scan(...boundsOf(granularity, isTotal, from, to), ({ key }) => {
+      if (gone.length === countMax) {
+        begin = startOf(key);
+        return false;
       }
-      return gone.length < countMax;
+      gone.push(key);
+      return true;
     });
-  }
+    return begin;
+  });
   for (const key of gone) {
     transaction.delete(key);
   }
+  const writer = new RecordWriter();
+  for (const begin of begins) {
+    writer.uint53(begin);
+  }
+  transaction.put(USAGE_DROPPED_ROW, writer.finish());
+}
+
+/**
+ * For each table the time before which none of its rows is left. It is looked for rows from there on, and not over what
+ * was dropped since the cluster began: a store on disk keeps a mark of each row for a while.
+ */
+function droppedBefore(reader: StateReader): readonly number[] {
+  const row = reader.get(USAGE_DROPPED_ROW);
+  if (row === undefined) {
+    return TABLES.map(() => 0);
+  }
+  const fields = new RecordReader(row);
+  const begins = TABLES.map(() => fields.uint53());
+  fields.end();
+  return begins;
 }
 
 /** The buckets that begin within from ≤ start < to and in which something was counted, ascending. */

@@ -33,6 +33,9 @@ type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 /** What a caller asks of the replica, of one kind. */
 type CommandOf<Kind> = Parameters<HostReplica["propose"]>[0] & { readonly operation: { readonly kind: Kind } };
 
+/** Milliseconds by which a serializable read may be behind: as long as it may take until what was revoked ends. */
+const STALE_MS_MAX = 1_000;
+
 /** What a read asks for, once its fields are checked. */
 export interface Query {
   readonly consistency: ReadConsistency;
@@ -214,7 +217,7 @@ export class Executor {
 
   /**
    * Answers a read: a linearizable one after a read barrier and a second look at what the caller may do, a serializable
-   * one from what this member has applied, if it hears a leader.
+   * one from what this member has applied, if it hears a leader and keeps up with it.
    *
    * @param query makes the query of the request, and raises what its fields break.
    * @param response looks it up.
@@ -241,7 +244,7 @@ export class Executor {
       }
       if (asked.consistency === ReadConsistency.SERIALIZABLE) {
         const answer = attempt(() => {
-          requireLeader(replica);
+          requireFresh(replica);
           return this.#answered(call, area, response(replica, asked));
         });
         reply(answer, "no");
@@ -303,9 +306,16 @@ export function authorized<Response>(call: Call, need: Need | null, proceed: () 
   }
 }
 
-/** Without a leader to be heard, what is applied here may be of any age. */
-function requireLeader(replica: HostReplica): void {
-  if (replica.status().leaderId === 0) {
+/**
+ * Without a leader to be heard, or far behind in applying, what is applied here may be of any age, and with it what the
+ * caller may do (S39).
+ */
+function requireFresh(replica: HostReplica): void {
+  const { leaderId, lagMs } = replica.status();
+  if (leaderId === 0) {
     throw new CoordinationError("NO_LEADER", "this member hears no leader, so what it has applied may be old");
+  }
+  if (lagMs > STALE_MS_MAX) {
+    throw new CoordinationError("NO_LEADER", `what this member has applied is ${lagMs} ms old; ask another one`);
   }
 }

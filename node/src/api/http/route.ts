@@ -123,9 +123,9 @@ export function changesNothing({ method, isSafe = false }: Route): boolean {
   return method === "GET" || isSafe;
 }
 
-/** A body of JSON, an object of this schema, of at most so many bytes. */
-export function jsonBody<Value>(schema: z.ZodType<Value>, bytesMax = JSON_BYTES_MAX): RouteBody<Value> {
-  return { mode: "json", bytesMax, schema };
+/** A body of JSON, an object of this schema. */
+export function jsonBody<Value>(schema: z.ZodType<Value>): RouteBody<Value> {
+  return { mode: "json", bytesMax: JSON_BYTES_MAX, schema };
 }
 
 /** A body of any bytes, at most so many. */

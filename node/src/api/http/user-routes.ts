@@ -15,8 +15,6 @@ import { cursor, limit } from "./page-parameters.ts";
 import { uuid } from "./parameters.ts";
 import { jsonBody, type Route, route } from "./route.ts";
 
-/** Enough for as many namespaces as a user holds at most, with names as long as they may be. */
-const BODY_BYTES_MAX = 128 * 1024;
 const PASSWORD = "A password of 8 to 1,024 bytes";
 
 const NamespacesSchema = z
@@ -71,7 +69,7 @@ function createUserRoute(methods: UserMethods): Route {
     operationId: "createUser",
     summary: "Make a user, who is asked by mail to verify the e-mail address",
     access: "admin",
-    body: jsonBody(CreateUserRequest, BODY_BYTES_MAX),
+    body: jsonBody(CreateUserRequest),
     success: { status: 201, description: "The user", schema: UserSchema },
     errors: ["namespace_denied", "already_exists", "storage_full"],
     isSecret: true,
@@ -121,7 +119,7 @@ function updateUserRoute(methods: UserMethods): Route {
     summary: "Change the role, the namespaces, the password or the status of a user; what is left out stays",
     access: "admin",
     pathParameters: userIdPath,
-    body: jsonBody(UpdateUserRequest, BODY_BYTES_MAX),
+    body: jsonBody(UpdateUserRequest),
     success: { status: 200, description: "The user, as changed", schema: UserSchema },
     errors: ["namespace_denied", "user_not_found", "last_owner"],
     isSecret: true,

@@ -35,6 +35,8 @@ describe("routes of accounts", function () {
   /** Tokens by the addresses that they were sent to. */
   let mails: Map<string, string>;
   let owner: string;
+  /** Reads that were told for the usage, by who has asked. */
+  let reads: string[];
 
   before(async () => {
     secrets = await foundingSecrets();
@@ -47,13 +49,14 @@ describe("routes of accounts", function () {
     const health = { live: () => [], ready: () => [] };
     const metrics = { contentType: "text/plain", metrics: () => Promise.resolve("") };
     mails = new Map();
-    bugs = [];
+    [bugs, reads] = [[], []];
     limits = { ...DEFAULT_RATE_LIMITS };
     const limiters = httpLimiters(limits, clock);
     const mail = { send: (_userId: string, email: string, token: string) => void mails.set(email, token) };
     const routes = accountRoutes({
       ...{ member: { replica: new SingleReplica(cluster) }, replicated: cluster },
       ...{ clock, limits, limiters, mail },
+      onRead: ({ subject }, area) => void reads.push(`${area} of ${subject}`),
     });
     const reportBug = (error: unknown) => bugs.push(error);
     const application = createHttpApplication({ access, clock, limiters, health, metrics, reportBug, routes });
@@ -354,6 +357,16 @@ describe("routes of accounts", function () {
       }
       expect((await ask("GET /billing/usage?from=2025-01-01&to=2025-04-11", undefined, owner)).status).to.equal(200);
     });
+  });
+
+  it("tell of each request that only reads, once, and of no part of one that does not", async () => {
+    for (const path of ["/keys", "/users", `/users/${cluster.ownerId}`, "/billing/usage"]) {
+      expect((await ask(`GET ${path}`, undefined, owner)).status).to.equal(200);
+    }
+    expect(reads.splice(0)).to.deep.equal(new Array(4).fill(`other of ${cluster.ownerId}`));
+    expect((await ask(`PATCH /users/${cluster.ownerId}`, {}, owner)).status).to.equal(200);
+    expect((await ask("POST /keys", { name: "ci" }, owner)).status).to.equal(201);
+    expect(reads).to.deep.equal([]);
   });
 
   describe("GET /.well-known/jwks.json", () => {

@@ -9,7 +9,6 @@ import {
   type UserMethods,
 } from "../methods/index.ts";
 import { RoleSchema, UserSchema } from "./account-schemas.ts";
-import type { HttpCall } from "./http-call.ts";
 import { methodAnswer } from "./method-answer.ts";
 import { cursor, limit } from "./page-parameters.ts";
 import { uuid } from "./parameters.ts";
@@ -107,7 +106,9 @@ function getUserRoute(methods: UserMethods): Route {
     success: { status: 200, description: "The user", schema: UserSchema },
     errors: ["user_not_found"],
     isSecret: true,
-    handle: async (call, { path }) => ({ json: await readUser(methods, call, path.user_id) }),
+    handle: async (call, { path }) => ({
+      json: await methodAnswer<UserMessage>((reply) => methods.getUser(call, path.user_id, reply)),
+    }),
   });
 }
 
@@ -123,9 +124,10 @@ function updateUserRoute(methods: UserMethods): Route {
     success: { status: 200, description: "The user, as changed", schema: UserSchema },
     errors: ["namespace_denied", "user_not_found", "last_owner"],
     isSecret: true,
-    find: async (call, { path }) => {
-      await readUser(methods, call, path.user_id);
-    },
+    find: (call, { path }) =>
+      new Promise((resolve, reject) => {
+        methods.requireUser(call, path.user_id, (answer) => (answer === null ? resolve() : reject(answer)));
+      }),
     handle: async (call, { path, body }) => {
       const request = {
         email: body.email ?? null,
@@ -155,8 +157,4 @@ function deleteUserRoute(methods: UserMethods): Route {
       json: await methodAnswer<DeleteUserBody>((reply) => methods.deleteUser(call, path.user_id, reply)),
     }),
   });
-}
-
-function readUser(methods: UserMethods, call: HttpCall, userId: string): Promise<UserMessage> {
-  return methodAnswer<UserMessage>((reply) => methods.getUser(call, userId, reply));
 }

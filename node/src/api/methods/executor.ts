@@ -221,7 +221,7 @@ export class Executor {
    *
    * @param query makes the query of the request, and raises what its fields break.
    * @param response looks it up.
-   * @param area what it is a read of, for the usage.
+   * @param area what it is a read of, for the usage; null = it is a part of a request that is counted by itself.
    */
   read<Asked extends Query, Response>(
     call: Call,
@@ -229,7 +229,7 @@ export class Executor {
     query: (state: StateReader) => Asked,
     response: (replica: HostReplica, query: Asked) => Response,
     reply: Reply<Response>,
-    area: ReadArea = "other",
+    area: ReadArea | null = "other",
   ): void {
     const { replica } = this.#member;
     if (replica === null) {
@@ -263,8 +263,10 @@ export class Executor {
     authorized(call, need, look, reply);
   }
 
-  #answered<Response>(call: Call, area: ReadArea, response: Response): Response {
-    this.#onRead(call.principal, area);
+  #answered<Response>(call: Call, area: ReadArea | null, response: Response): Response {
+    if (area !== null) {
+      this.#onRead(call.principal, area);
+    }
     return response;
   }
 }

@@ -177,7 +177,7 @@ export class EventLogMethods {
 
   createLog(call: Call, request: CreateLogRequest, reply: Reply<LogMessage>): void {
     const { namespace } = request;
-    this.#executor.mutateByHttp<"create-log", LogMessage>(
+    this.#executor.submit<"create-log", LogMessage>(
       call,
       { access: "write", namespace },
       () => ({
@@ -238,7 +238,7 @@ export class EventLogMethods {
     reply: Reply<LogMessage>,
   ): void {
     const change = (_replica: HostReplica, { logId }: EventLog): void => {
-      this.#executor.mutateByHttp<"update-log-settings", LogMessage>(
+      this.#executor.submit<"update-log-settings", LogMessage>(
         call,
         ADMIN,
         () => ({ kind: "update-log-settings", logId, changes: settingsField(request.settings) }),
@@ -251,7 +251,7 @@ export class EventLogMethods {
 
   deleteLog(call: Call, logId: string, reply: Reply<DeletedLogMessage>): void {
     const remove = (_replica: HostReplica, log: EventLog): void => {
-      this.#executor.mutateByHttp<"delete-log", DeletedLogMessage>(
+      this.#executor.submit<"delete-log", DeletedLogMessage>(
         call,
         ADMIN,
         () => ({ kind: "delete-log", logId: log.logId }),
@@ -398,7 +398,7 @@ export class EventLogMethods {
   ): void {
     const { guard, payloads, isBatch, idempotencyKey, expectedSequence } = request;
     const append = (_replica: HostReplica, { logId }: EventLog): void => {
-      this.#executor.mutateByHttp<"append-events", Response>(
+      this.#executor.submit<"append-events", Response>(
         call,
         guard === undefined ? WRITE : { access: "write", namespace: guard.namespace },
         () => ({

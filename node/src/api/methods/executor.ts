@@ -76,57 +76,12 @@ export class Executor {
   ): void {
     const command = () => ({ principal: call.principal, operation: operation(), request: call.identity() });
     // Sound because the operation, and nothing else of a command, is of this kind.
-    this.execute(call, need, command as () => CommandOf<Kind>, response, reply, onProposed);
-  }
-
-  /** Executes a mutation that came by HTTP: whether a retry is recognised is a matter of the operation. */
-  mutateByHttp<Kind extends HttpOperation["kind"], Response>(
-    call: Call,
-    need: Need,
-    operation: () => HttpOperationOf<Kind>,
-    response: (result: ResultOf<Kind>) => Response,
-    reply: Reply<Response>,
-  ): void {
-    const command = () => ({ principal: call.principal, operation: operation(), request: null });
-    this.execute(call, need, command as () => CommandOf<Kind>, response, reply);
+    this.#execute(call, need, command as () => CommandOf<Kind>, response, reply, onProposed);
   }
 
   /**
-   * Executes a command, which brings its own means of recognising a retry, or none.
-   *
-   * @param command makes the command of the request, and raises what its fields break.
-   * @param response as for `mutate`, and `onProposed` as well.
-   */
-  execute<Kind extends Result["kind"], Response>(
-    call: Call,
-    need: Need | null,
-    command: () => CommandOf<Kind>,
-    response: (result: ResultOf<Kind>, tickMs: number) => Response,
-    reply: Reply<Response>,
-    onProposed?: (abandon: () => void) => void,
-  ): void {
-    const { replica } = this.#member;
-    if (replica === null) {
-      reply(noReplica(), "no");
-      return;
-    }
-    const propose = (): void => {
-      const made = attempt(command);
-      if (made instanceof Error) {
-        reply(made, "no");
-        return;
-      }
-      const kind: Kind = made.operation.kind;
-      const abandon = replica.propose(made, call.deadlineMs, (error, outcome) => {
-        replyOutcome(error, outcome, kind, (result) => response(result, replica.tickMs), reply);
-      });
-      onProposed?.(abandon);
-    };
-    authorized(call, need, propose, reply);
-  }
-
-  /**
-   * Executes a mutation that has no request id: if its outcome is not known, it may or may not have been executed.
+   * Executes a mutation that came by HTTP and has no request id: whether a retry is recognised is a matter of the
+   * operation, and else one of unknown outcome may or may not have been executed.
    *
    * @param operation makes the operation of the request, at once or after a while, and raises what its fields break.
    */
@@ -137,19 +92,36 @@ export class Executor {
     response: (result: ResultOf<Kind>) => Response,
     reply: Reply<Response>,
   ): void {
+    const commandOf = (made: HttpOperationOf<Kind>) => ({ principal: call.principal, operation: made, request: null });
+    const command = () => {
+      const made = operation();
+      return made instanceof Promise ? made.then(commandOf) : commandOf(made);
+    };
+    this.#execute(call, need, command as () => CommandOf<Kind> | Promise<CommandOf<Kind>>, response, reply);
+  }
+
+  #execute<Kind extends Result["kind"], Response>(
+    call: Call,
+    need: Need,
+    command: () => CommandOf<Kind> | Promise<CommandOf<Kind>>,
+    response: (result: ResultOf<Kind>, tickMs: number) => Response,
+    reply: Reply<Response>,
+    onProposed?: (abandon: () => void) => void,
+  ): void {
     const { replica } = this.#member;
     if (replica === null) {
       reply(noReplica(), "no");
       return;
     }
-    const propose = (made: HttpOperationOf<Kind>): void => {
-      const command = { principal: call.principal, request: null, operation: made };
-      replica.propose(command, call.deadlineMs, (error, outcome) => {
-        replyOutcome(error, outcome, made.kind, response, reply);
+    const propose = (made: CommandOf<Kind>): void => {
+      const kind: Kind = made.operation.kind;
+      const abandon = replica.propose(made, call.deadlineMs, (error, outcome) => {
+        replyOutcome(error, outcome, kind, (result) => response(result, replica.tickMs), reply);
       });
+      onProposed?.(abandon);
     };
     const make = (): void => {
-      const made = attempt(operation);
+      const made = attempt(command);
       if (made instanceof Promise) {
         made.then(propose).catch((error: unknown) => reply(toError(error), "no"));
       } else if (made instanceof Error) {

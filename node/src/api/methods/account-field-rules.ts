@@ -15,9 +15,6 @@ const NAMESPACES_MAX = 1_000;
 const NAMESPACES_BYTES_MAX = 8 * 1024;
 /** Quotes and a comma. */
 const BYTES_AROUND_NAME = 3;
-/** Entries in a page of a listing, and how many there are unless the caller says. */
-const LIMIT_MAX = 1_000;
-const LIMIT_DEFAULT = 100;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const ROLES: ReadonlySet<string> = new Set<Role>(["viewer", "member", "admin", "owner"]);
 const ALL_NAMESPACES = "*";
@@ -81,15 +78,4 @@ export function namespacesField(namespaces: readonly string[]): readonly string[
     );
   }
   return namespaces;
-}
-
-/** Entries of a page. */
-export function limitField(limit: number | null): number {
-  if (limit === null) {
-    return LIMIT_DEFAULT;
-  }
-  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw badField("limit", `must be a whole number from 1 to ${LIMIT_MAX}`, LIMIT_MAX);
-  }
-  return limit;
 }

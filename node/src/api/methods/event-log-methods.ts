@@ -29,11 +29,10 @@ import type { EventHub, EventMessage } from "../../watch/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, CancellableCall, Reply } from "./call.ts";
 import { authorized, type Executor } from "./executor.ts";
-import { namespaceField, PAGE_BYTES_MAX } from "./field-rules.ts";
+import { limitField, namespaceField, PAGE_BYTES_MAX } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
 import {
   fromSequenceField,
-  limitField,
   logIdField,
   logNameField,
   newSettingsField,
@@ -43,6 +42,7 @@ import {
   settingsMessage,
   waitSecsField,
 } from "./log-field-rules.ts";
+import { timestamp } from "./timestamp.ts";
 
 export interface LogMessage {
   readonly log_id: string;
@@ -532,8 +532,4 @@ function eventsMessage({ events, log }: EventMessage): EventsMessage {
     })),
     last_sequence: log.lastSequence,
   };
-}
-
-function timestamp(unixMs: number): string {
-  return new Date(unixMs).toISOString();
 }

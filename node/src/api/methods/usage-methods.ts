@@ -24,11 +24,11 @@ import {
   type UsageCounts,
   type UsageLevels,
 } from "../../state/index.ts";
-import { timestamp } from "./account-messages.ts";
 import { attempt, toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor } from "./executor.ts";
 import { badField } from "./field-rules.ts";
+import { timestamp } from "./timestamp.ts";
 
 const NEED: Need = { access: "read", namespace: null };
 const ADMIN: Need = { access: "admin", namespace: null };

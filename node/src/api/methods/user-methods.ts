@@ -24,11 +24,11 @@ import {
   readUser,
   type User,
 } from "../../state/index.ts";
-import { accountIdField, limitField, namespacesField, roleField, statusField } from "./account-field-rules.ts";
+import { accountIdField, namespacesField, roleField, statusField } from "./account-field-rules.ts";
 import { type UserMessage, userMessage } from "./account-messages.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor } from "./executor.ts";
-import { badField } from "./field-rules.ts";
+import { badField, limitField } from "./field-rules.ts";
 
 /** In which namespaces, the rule decides that nobody gives what they do not hold. */
 const NEED: Need = { access: "admin", namespace: null };

@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import {
   Access,
   type LeadingMember,
+  type ReadArea,
   ReplicatedRateLimits,
   type ReportDone,
   SigningKeyCare,
@@ -40,7 +41,7 @@ import {
   systemClock,
   systemScheduler,
 } from "./replica/index.ts";
-import { CoordinationError, type ReportedUse } from "./state/index.ts";
+import { CoordinationError, type Principal, type ReportedUse } from "./state/index.ts";
 import { measureDisk } from "./storage/index.ts";
 import { BEAT_INTERVAL_MS, createLogger, EventLoopDelay, type Logger, RequestLog } from "./telemetry/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub } from "./watch/index.ts";
@@ -76,6 +77,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
   const replicated = replicatedState(member);
   const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
+  const onRead = (principal: Principal, area: ReadArea): void => uses.read(principal, area);
   const health = memberHealth(member, () => stopping);
   const reportBug = (error: unknown, requestId?: string): void => {
     if (error instanceof InvariantViolation) {
@@ -99,7 +101,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const publicServer = new PublicServer({
     ...{ member, access, limits, logger, observer: calls },
     ...{ clock: systemClock, scheduler: systemScheduler },
-    onRead: (principal, area) => uses.read(principal, area),
+    onRead,
   });
   const metrics = memberMetrics(
     {
@@ -116,10 +118,10 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const mail = new VerificationMail({ mailer, clusterName: configuration.clusterName, log: logger });
   const timing = { clock: systemClock, scheduler: systemScheduler };
   const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS });
-  const executor = new Executor(member, (principal, area) => uses.read(principal, area));
+  const executor = new Executor(member, onRead);
   const logs = new EventLogMethods(member, executor, eventHub, systemClock);
   const routes = [
-    ...accountRoutes({ member, replicated, clock: systemClock, limits, limiters, mail }),
+    ...accountRoutes({ member, replicated, clock: systemClock, limits, limiters, mail, onRead }),
     ...logRoutes(logs, systemScheduler),
   ];
   const clientApplication = requests.observed(createHttpApplication({ ...edge, routes }));

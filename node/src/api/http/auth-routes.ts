@@ -53,6 +53,7 @@ function loginRoute({ logins, limiters: { loginRequests, loginFailures } }: Auth
     success: { status: 200, description: "An access token, and whose it is", schema: LoginResponse },
     errors: ["invalid_credentials", "email_not_verified"],
     isSecret: true,
+    isSafe: true,
     addressLimiter: loginRequests,
     handle: async ({ deadlineMs }, { body: { email, password } }) => {
       const name = limitedName(email);

@@ -9,7 +9,7 @@
  *   all, and what is new of it stands together.
  * - Order is that of time: what was new when it was acknowledged stands behind all that was acknowledged before it began.
  * - An expected sequence is exact: what was new was stored right behind it; a conflict names another last sequence, which
- *   the log had while the append went on.
+ *   the log had while the append went on. What was acknowledged before is answered again, whatever sequence is expected.
  *
  * What a log lacks can be told only if all of it was read: what was not is judged no further.
  */
@@ -241,6 +241,9 @@ function contradictionsOfExpectations(judged: Judged): readonly string[] {
           `a conflict tells the truth: ${name} was told ${conflict.lastSequence}, after ${told} had been told`,
         );
       }
+      if (isStoredBefore(append, judged)) {
+        wrong.push(`duplicates come before the sequence: ${name} met a conflict, and was stored before it began`);
+      }
       continue;
     }
     const [first] = freshOf(append, judged);
@@ -249,6 +252,16 @@ function contradictionsOfExpectations(judged: Judged): readonly string[] {
     }
   }
   return wrong;
+}
+
+/** Whether each event of the append has a key, and somebody had been told its sequence before the append began. */
+function isStoredBefore({ operation, startMs }: Append, { appends }: Judged): boolean {
+  const stored = new Set(
+    appends
+      .filter((other) => other.endMs < startMs && answerOf(other, "appended") !== null)
+      .flatMap(({ operation: { events } }) => events.map(({ key }) => key)),
+  );
+  return operation.events.every(({ key }) => key !== null && stored.has(key));
 }
 
 /** Sequences of those events of an acknowledged append that it has stored itself, ascending. */

@@ -195,6 +195,33 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     "an expected sequence is exact",
   ],
   [
+    "what was stored before is answered again, whatever sequence is expected",
+    [
+      [append("x=a"), 0, 10, told(1)],
+      [append("x=b y=c", "0"), 20, 30, conflict(1)],
+      [append("x=d", "0"), 40, 50, again(1)],
+    ],
+    [
+      [append("x=a"), 0, 10, told(1)],
+      [append("x=d", "0"), 40, 50, conflict(1)],
+    ],
+    "duplicates come before the sequence",
+  ],
+  [
+    "what is being stored may meet a conflict",
+    [
+      [append("x=a"), 0, 30, told(2)],
+      [append("b"), 0, 10, told(1)],
+      [append("x=c", "0"), 20, 25, conflict(1)],
+    ],
+    [
+      [append("x=a"), 0, 15, told(2)],
+      [append("b"), 0, 10, told(1)],
+      [append("x=c", "0"), 20, 25, conflict(2)],
+    ],
+    "duplicates come before the sequence",
+  ],
+  [
     "a conflict is one",
     [MADE, [append("b", "9007199254740993"), 20, 30, conflict(1)]],
     [MADE, [append("b", "1"), 20, 30, conflict(1)]],

@@ -9,7 +9,7 @@
  *   all, and what is new of it stands together.
  * - Order is that of time: what was new when it was acknowledged stands behind all that was acknowledged before it began.
  * - An expected sequence is exact: what was new was stored right behind it; a conflict names another last sequence, which
- *   the log had while the append went on.
+ *   the log had while the append went on. What was acknowledged before is answered again, whatever sequence is expected.
  *
  * What a log lacks can be told only if all of it was read: what was not is judged no further.
  */
@@ -258,6 +258,7 @@ function contradictionsOfTime(judged: Judged): readonly string[] {
 
 function contradictionsOfExpectations(judged: Judged): readonly string[] {
   const wrong: string[] = [];
+  const stored = toldKeys(judged);
   for (const append of judged.appends) {
     const { expectedSequence } = append.operation;
     const name = describeEventLogRecord(append);
@@ -271,6 +272,10 @@ function contradictionsOfExpectations(judged: Judged): readonly string[] {
         wrong.push(
           `a conflict tells the truth: ${name} was told ${conflict.lastSequence}, after ${told} had been told`,
         );
+      }
+      const { events } = append.operation;
+      if (events.every(({ key }) => key !== null && (stored.get(key) ?? append.startMs) < append.startMs)) {
+        wrong.push(`duplicates come before the sequence: ${name} met a conflict, and was stored before it began`);
       }
       continue;
     }
@@ -288,6 +293,19 @@ function mayHaveStoredAt(append: Append, { seen }: Judged, first: number): boole
   const { sequences } = answerOf(append, "appended") ?? { sequences: [] };
   const possible = sequences.filter((sequence) => sequence === first || (sequence < first && !seen.has(sequence)));
   return possible.some((sequence) => BigInt(sequence) === expected);
+}
+
+/** When it was first told to somebody that an event with this key is stored, by key. */
+function toldKeys({ appends }: Judged): ReadonlyMap<string, number> {
+  const told = new Map<string, number>();
+  for (const append of appends) {
+    for (const { key } of answerOf(append, "appended") === null ? [] : append.operation.events) {
+      if (key !== null) {
+        told.set(key, Math.min(append.endMs, told.get(key) ?? Number.POSITIVE_INFINITY));
+      }
+    }
+  }
+  return told;
 }
 
 /** Sequences of those events of an acknowledged append that it is known to have stored itself, ascending. */

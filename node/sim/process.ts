@@ -1,5 +1,6 @@
 /** One start of a simulated member: the real driver over a simulated disk and network, until it dies. */
 
+import { Access } from "../src/access/index.ts";
 import {
   type AcceptorView,
   decodeManifest,
@@ -83,6 +84,7 @@ export class Process {
   readonly boot: number;
   readonly replica: Replica;
   readonly watchHub: WatchHub;
+  readonly access: Access;
   readonly observed: Observed;
   readonly #world: World;
   readonly #user: ProcessUser;
@@ -210,6 +212,7 @@ export class Process {
       ...{ member: { replica: this.replica }, clock: this.loop, scheduler: this.loop },
       limits: plan.watches?.limits ?? DEFAULT_WATCH_LIMITS,
     });
+    this.access = new Access(this.replica, this.loop);
     this.#directory = new PeerDirectory(this.replica);
     if (told !== null) {
       this.#directory.learn(told);

@@ -64,7 +64,7 @@ export {
 } from "./log-commands.ts";
 export { hasDueRetention } from "./log-retention.ts";
 export { type EventLog, eventCountOf, type LogEvent } from "./log-rows.ts";
-export { type Divergence, type Reconfigure, StateMachine } from "./machine.ts";
+export { type Divergence, needOf, type Reconfigure, StateMachine } from "./machine.ts";
 export {
   type ClaimSlot,
   type ClaimSlotResult,

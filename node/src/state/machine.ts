@@ -63,7 +63,7 @@ import { applyAllocateMemory, applyFreeMemory, applyResizeMemory, applyWriteMemo
 import { applyEraseMemory } from "./memory-pages.ts";
 import { readNamespace, writeNamespace } from "./namespaces.ts";
 import type { HttpResult, Outcome, StoredResult } from "./outcome.ts";
-import { type Access, type Need, refusalOf } from "./principals.ts";
+import { type Need, refusalOf } from "./principals.ts";
 import { encodeProgress, type Progress, readProgress } from "./progress.ts";
 import { applyPruneReplays, replayOf, storeAnswer } from "./replays.ts";
 import { PROGRESS_ROW } from "./rows.ts";
@@ -176,7 +176,7 @@ export class StateMachine {
 }
 
 /** The access level and namespace that an operation needs. */
-function needOf(operation: ClientOperation): { readonly access: Access; readonly namespace: string } {
+export function needOf(operation: ClientOperation): Need {
   const isForAdmins = operation.kind === "create-namespace" || operation.kind === "force-release-lock";
   const access = isForAdmins ? "admin" : "write";
   return { access, namespace: operation.namespace };

@@ -171,6 +171,8 @@ describe("usage as it is answered", () => {
       ["granularity", { granularity: "week" }],
       ["from", { from: "yesterday" }],
       ["from", { from: "2027-13-01" }],
+      ["from", { from: "2027-02-29", to: "2027-03-05" }],
+      ["to", { to: "2027-04-31T00:00:00Z" }],
       ["to", { to: "1e3" }],
       ["to", { to: "" }],
       ["to", { to: "1969-12-31" }],
@@ -186,5 +188,6 @@ describe("usage as it is answered", () => {
       expect((thrown as CoordinationError).details.get("field"), JSON.stringify(request)).equal(field);
     }
     await usage({ from: "2027-01-01", to: "2027-04-11" });
+    await usage({ from: "2028-02-29", to: "2028-02-29T23:59:59+14:00" });
   });
 });

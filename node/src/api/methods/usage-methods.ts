@@ -222,11 +222,21 @@ function periodField(request: UsageRequest, nowMs: number): Period {
 }
 
 function instantField(field: string, text: string): number {
-  const instant = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
+  const instant = INSTANT.test(text) && isDay(text) ? Date.parse(text) : Number.NaN;
   if (!(instant >= 0)) {
     throw badField(field, "must be a date or an instant as of ISO 8601, such as 2030-01-31T12:00:00Z");
   }
   return instant;
+}
+
+/** Whether the month has such a day: to the parser the 30th of February is the 2nd of March. */
+function isDay(text: string): boolean {
+  const [year, month, day] = [text.slice(0, 4), text.slice(5, 7), text.slice(8, 10)].map(Number) as [
+    number,
+    number,
+    number,
+  ];
+  return new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
 }
 
 /** The beginning of the month in UTC. */

@@ -54,15 +54,22 @@ export async function run(
     }
   };
   try {
-    await Promise.race([runAll(visit, trials, tell), lost]);
-  } catch (error) {
-    visit.close();
-    throw error;
+    await Promise.race([runAll(visit, trials, tell, () => isLost), lost]);
+  } finally {
+    if (isLost) {
+      visit.close();
+    } else {
+      await Promise.race([visit.end(), lost]);
+    }
   }
-  await Promise.race([visit.end(), lost]);
 }
 
-async function runAll(visit: Visit, trials: readonly Trial[], onResult: (result: Result) => void): Promise<void> {
+async function runAll(
+  visit: Visit,
+  trials: readonly Trial[],
+  onResult: (result: Result) => void,
+  isOver: () => boolean,
+): Promise<void> {
   await visit.begin();
   const numbered = [...trials.entries()];
   const alone = numbered.filter(([, { table }]) => table.alone);
@@ -74,6 +81,9 @@ async function runAll(visit: Visit, trials: readonly Trial[], onResult: (result:
     const queue = some.values();
     const work = async (): Promise<void> => {
       for (const [number, trial] of queue) {
+        if (isOver()) {
+          return;
+        }
         onResult(await attempt(visit, trial, number));
       }
     };

@@ -86,6 +86,7 @@ export {
   type Access,
   type AccountPage,
   type ApiKey,
+  addressInAnyCase,
   includesAccess,
   includesNamespace,
   listApiKeys,

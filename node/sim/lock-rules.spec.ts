@@ -187,6 +187,16 @@ describe("the rules of locks", () => {
       expect(rules.grants).to.equal(2);
     });
 
+    it("hold where these get nothing as the hold before them is undone", () => {
+      disable();
+      cancel(1, 1);
+      expect(log.log.settled.map(({ outcome }) => said(outcome))).to.deep.equal([
+        "TOKEN_REVOKED",
+        `token ${log.log.revision}`,
+      ]);
+      expect(rules.grants).to.equal(2);
+    });
+
     it("hold where somebody waits, or writes under a hold, as a guest who was revoked", () => {
       disable();
       wait(2, {}, { principal: ANNA });

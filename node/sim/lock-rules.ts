@@ -337,15 +337,15 @@ export class LockRules implements Witness {
         continue;
       }
       const isGranted = granted.some(({ requestId }) => isEqual(requestId, wait.requestId));
-      if (!isGranted && operation.kind === "cancel-acquisition") {
+      const told = settled.find(({ attempt }) => acquisition !== undefined && isSame(attempt, acquisition.attempt));
+      const isRefused = isRevocation(told?.outcome.answer) && this.#access.revokedAt(wait.principal) !== null;
+      if (!isGranted && !isRefused && operation.kind === "cancel-acquisition") {
         this.#checkCancelled(change, wait.requestId);
         continue;
       }
       const isNamed =
         operation.kind === "expire-locks" &&
         operation.timers.some(({ about, number }) => about === "wait" && number === wait.position);
-      const told = settled.find(({ attempt }) => acquisition !== undefined && isSame(attempt, acquisition.attempt));
-      const isRefused = isRevocation(told?.outcome.answer) && this.#access.revokedAt(wait.principal) !== null;
       const isOver = isNamed && wait.deadlineMs < tickMs;
       must(isGranted || isRefused || isOver, "S24 no waiter is lost", what);
       must(told !== undefined, "S24 whoever waits is told what came of it", what);

@@ -49,6 +49,8 @@ export interface LockClientsOptions extends RequestCallsOptions {
 interface Held {
   readonly lock: LockName;
   readonly mode: LockMode;
+  /** No change to another mode has ended without an answer. */
+  readonly isModeKnown: boolean;
   readonly token: number;
   readonly ttlSeconds: number;
   readonly owner: string;
@@ -333,7 +335,9 @@ export class LockClients {
           // It was upgraded: the former token is worth nothing any more.
           this.#lose(client, held);
         }
-        client.held.push({ ...held, mode, token: hold.token });
+        client.held.push({ ...held, mode, isModeKnown: held.isModeKnown || hold.token !== token, token: hold.token });
+      } else if (result === undefined) {
+        this.#doubtMode(client, token);
       } else if (result instanceof CoordinationError && result.reason !== "UPGRADE_WOULD_DEADLOCK") {
         this.#drop(client, token);
       }
@@ -341,8 +345,8 @@ export class LockClients {
   }
 
   #release(client: LockClient, held: Held, fencingToken: number): void {
-    const { lock, mode, owner, token } = held;
-    const isModeNamed = lock.rw && client.random.chance(0.5);
+    const { lock, mode, isModeKnown, owner, token } = held;
+    const isModeNamed = lock.rw && client.random.chance(0.5) && isModeKnown;
     const isOwnerNamed = fencingToken === 0 || client.random.chance(0.5);
     const operation: ClientOperation = {
       ...{ kind: "release-lock", ...lock, mode: isModeNamed ? mode : null, owner: isOwnerNamed ? owner : "" },
@@ -385,6 +389,13 @@ export class LockClients {
     client.held = client.held.filter((one) => one.token !== token);
   }
 
+  /** It may have another mode than its holder believes: who names the wrong one is refused, though the hold goes on. */
+  #doubtMode(client: LockClient, token: number): void {
+    const doubted = (held: Held): Held => (held.token === token ? { ...held, isModeKnown: false } : held);
+    client.held = client.held.map(doubted);
+    client.former = client.former.map(doubted);
+  }
+
   #lose(client: LockClient, held: Held): void {
     this.#drop(client, held.token);
     client.former = [...client.former, held].slice(-FORMER_MAX);
@@ -424,7 +435,7 @@ export class LockClients {
       this.#end(client, waiting, answer);
       if (hold !== null) {
         const { mode, token, owner } = hold;
-        client.held.push({ lock, mode, token, ttlSeconds: operation.ttlSeconds, owner });
+        client.held.push({ lock, mode, isModeKnown: true, token, ttlSeconds: operation.ttlSeconds, owner });
       }
     } else if (waiting.open.size === 0) {
       client.home = null;

@@ -117,6 +117,26 @@ describe("AdminClient", () => {
     ]);
   });
 
+  it("puts settings, and takes them back to their defaults", async () => {
+    member.scripts.putSettings = ({ ifSettingsRevision = 0n }) => ({ settingsRevision: ifSettingsRevision + 1n });
+    const values = new Map([
+      ["token.lifetime_secs", 600],
+      ["ratelimit.http.burst", null],
+    ]);
+    expect(await admin.putSettings(values, { ifSettingsRevision: 4 })).to.equal(5);
+    expect(member.calls[0]?.request).to.deep.equal({
+      values: new Map([
+        ["token.lifetime_secs", "600"],
+        ["ratelimit.http.burst", ""],
+      ]),
+      ifSettingsRevision: 4n,
+    });
+    expect(await admin.putSettings(new Map())).to.equal(1);
+    const wrong = await admin.putSettings(new Map([["a", 0.5]])).catch((error: unknown) => error);
+    expect(wrong).to.be.instanceOf(QuoinError).and.to.include({ reason: "BAD_FIELD" });
+    expect(member.calls).to.have.length(2);
+  });
+
   it("transfers the leadership, to a certain member in a certain term or to any", async () => {
     member.scripts.transferLeadership = ({ targetId }) => ({ leaderId: targetId || "9", term: 4n });
     expect(await admin.transferLeadership({ targetId: "7", ifTerm: 3 })).to.deep.equal({ leaderId: "7", term: 4 });

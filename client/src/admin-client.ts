@@ -18,6 +18,7 @@ import {
   MemberState,
   type MemberStatus as MemberStatusMessage,
   PromoteMembersResponse,
+  PutSettingsResponse,
   RemoveMembersResponse,
   serviceDefinitions,
   TransferLeadershipResponse,
@@ -43,6 +44,7 @@ const bootstrapMethod = unaryMethod(service.bootstrap, BootstrapResponse);
 const addMemberMethod = unaryMethod(service.addMember, AddMemberResponse);
 const promoteMembersMethod = unaryMethod(service.promoteMembers, PromoteMembersResponse);
 const removeMembersMethod = unaryMethod(service.removeMembers, RemoveMembersResponse);
+const putSettingsMethod = unaryMethod(service.putSettings, PutSettingsResponse);
 const compactMethod = unaryMethod(service.compact, CompactResponse);
 const transferLeadershipMethod = unaryMethod(service.transferLeadership, TransferLeadershipResponse);
 
@@ -108,6 +110,12 @@ export interface AddMemberResult {
 export interface ChangeResult {
   /** Log index of the membership as it is now. */
   readonly configIndex: number;
+}
+
+/** Options of putSettings. */
+export interface PutSettingsOptions extends CallOptions {
+  /** The revision that the settings must still have, else FAILED_PRECONDITION / SETTINGS_CHANGED. Default 0 = any. */
+  readonly ifSettingsRevision?: number | undefined;
 }
 
 /** Options of transferLeadership. */
@@ -251,6 +259,29 @@ export class AdminClient {
   async compact(revision: number, options: CallOptions = {}): Promise<number> {
     const request = { revision: int64Field("revision", revision) };
     return Number((await execute(this.#context, compactMethod, request, options)).message.compactRevision);
+  }
+
+  /**
+   * Changes settings of the cluster, all of those that are given or none; the others stay.
+   *
+   * @param values by name, such as `token.lifetime_secs`; null takes a setting back to its default.
+   * @returns the revision of the settings as they are now; getStatus tells it too, as `settingsRevision`.
+   * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a name that is unknown or a value out of bounds; FAILED_PRECONDITION /
+   *   SETTINGS_CHANGED.
+   */
+  async putSettings(
+    values: ReadonlyMap<string, number | null>,
+    { ifSettingsRevision = 0, ...options }: PutSettingsOptions = {},
+  ): Promise<number> {
+    const entries = [...values].map(([name, value]): [string, string] => [
+      textField("values", name),
+      value === null ? "" : String(int64Field(`values[${name}]`, value)),
+    ]);
+    const request = {
+      values: new Map(entries),
+      ifSettingsRevision: int64Field("if_settings_revision", ifSettingsRevision),
+    };
+    return Number((await execute(this.#context, putSettingsMethod, request, options)).message.settingsRevision);
   }
 
   /** Closes the connections. */

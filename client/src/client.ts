@@ -1,5 +1,6 @@
 /** The client of a cluster: what an application creates once and shares. */
 
+import { ApiKeyClient } from "./api-keys.ts";
 import { type ChannelOptions, openChannel } from "./channel.ts";
 import { ClusterClient } from "./cluster.ts";
 import { type Credentials, createTokenSource } from "./credentials.ts";
@@ -16,6 +17,8 @@ import { ReadWriteLockClient } from "./read-write-locks.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
 import { assertTls, type TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
+import { UsageClient } from "./usage.ts";
+import { UserClient } from "./users.ts";
 import { WatchClient } from "./watch-client.ts";
 
 /** How to reach a cluster. */
@@ -28,7 +31,7 @@ export interface ClientOptions {
   /** What to authenticate with, or a source of tokens that several clients share. */
   readonly credentials: Credentials | TokenSource;
   /**
-   * HTTP interfaces of members as URLs, for event logs. Default: those at which the API key is exchanged, else the port after
+   * HTTP interfaces of members as URLs, for event logs, API keys, users and usage. Default: those at which the API key is exchanged, else the port after
    * that of each gRPC endpoint.
    */
   readonly httpEndpoints?: readonly string[] | undefined;
@@ -48,6 +51,9 @@ export interface Client {
   readonly memory: MemoryClient;
   readonly watch: WatchClient;
   readonly logs: LogClient;
+  readonly keys: ApiKeyClient;
+  readonly users: UserClient;
+  readonly usage: UsageClient;
   readonly cluster: ClusterClient;
   /** The election of this name: the exclusive lock and the key of that name. Asks nothing of the service by itself. */
   election(namespace: string, name: string): Election;
@@ -87,6 +93,9 @@ export function createClient(options: ClientOptions): Client {
     memory: new MemoryClient(context),
     watch,
     logs: new LogClient(members),
+    keys: new ApiKeyClient(members),
+    users: new UserClient(members),
+    usage: new UsageClient(members),
     cluster: new ClusterClient(context),
     election: (namespace, name) => new Election({ keyValue, locks, watch }, namespace, name),
     close: () => {

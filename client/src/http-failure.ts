@@ -36,7 +36,9 @@ const msPerSecond = 1_000;
 
 /** The error of an answer that is no success: its outcome is certain unless the status says that it is not. */
 export function failureOf({ status, headers, body }: HttpAnswer, endpoint: string): QuoinError {
-  const { error, code } = parsed(body);
+  const fields = parseObject(body);
+  const error = fields.get("error");
+  const code = fields.get("code");
   const reason = typeof code === "string" ? code.toUpperCase() : "";
   const lastSequence = headers["last-sequence"];
   const retryAfterSeconds = Number(headers["retry-after"]);
@@ -50,13 +52,13 @@ export function failureOf({ status, headers, body }: HttpAnswer, endpoint: strin
   });
 }
 
-function parsed(body: Buffer): { readonly error?: unknown; readonly code?: unknown } {
+/** The fields of a JSON object; none when it is something else, as from a server that is not a member. */
+export function parseObject(body: Buffer): ReadonlyMap<string, unknown> {
   try {
     const value: unknown = JSON.parse(body.toString("utf8"));
-    return typeof value === "object" && value !== null ? value : {};
+    return new Map(typeof value === "object" && value !== null ? Object.entries(value) : []);
   } catch (error) {
-    // From a server that is not a member, or from something between.
-    if (error instanceof SyntaxError) return {};
+    if (error instanceof SyntaxError) return new Map();
     throw error;
   }
 }

@@ -87,7 +87,8 @@ export class HttpMembers {
       } catch (thrown) {
         const failure = QuoinError.from(thrown);
         if (failure.outcome === "unknown") outcome = "unknown";
-        const error = failure.with({ outcome: isDecided(failure) ? failure.outcome : outcome });
+        // Whatever an attempt is refused for: an earlier one may have been executed, or be on its way still.
+        const error = failure.with({ outcome });
         if (attempt >= maxAttempts || signal?.aborted === true || this.closing.aborted) throw error;
         if (error.code === "UNAUTHENTICATED" && refused === "" && token !== "") {
           refused = token;
@@ -190,11 +191,6 @@ export class HttpMembers {
 /** Whether another attempt may have another answer. */
 function isPassing({ code, reason }: QuoinError): boolean {
   return code === "UNAVAILABLE" || reason === "RATE_LIMITED" || reason === "TIMEOUT";
-}
-
-/** Whether it was decided where the request is executed, so that it tells of earlier attempts too. */
-function isDecided({ code }: QuoinError): boolean {
-  return code === "FAILED_PRECONDITION" || code === "ABORTED" || code === "ALREADY_EXISTS" || code === "NOT_FOUND";
 }
 
 function tooLate(outcome: Outcome): QuoinError {

@@ -11,10 +11,19 @@ export {
   type MemberSlot,
   type MemberStatus,
   type Membership,
+  type PutSettingsOptions,
   type StatusResult,
   type TransferOptions,
   type TransferResult,
 } from "./admin-client.ts";
+export type {
+  ApiKeyClient,
+  ApiKeyInfo,
+  CreateApiKeyOptions,
+  CreatedApiKey,
+  ListApiKeysOptions,
+  RevokedApiKey,
+} from "./api-keys.ts";
 export type { ChannelOptions } from "./channel.ts";
 export { type Client, type ClientOptions, createClient } from "./client.ts";
 export type { Cluster, ClusterClient } from "./cluster.ts";
@@ -25,7 +34,6 @@ export { type CampaignOptions, Election, Leadership } from "./election.ts";
 export { EndableIterator } from "./endable-iterator.ts";
 export { conventionalHttpEndpoint, isEndpoint } from "./endpoint.ts";
 export type { Guard, GuardedOptions } from "./guard.ts";
-export { HttpClient, type HttpClientOptions } from "./http-client.ts";
 export type {
   CompareAndSwapOptions,
   CompareAndSwapResult,
@@ -101,7 +109,16 @@ export type {
 } from "./read-write-locks.ts";
 export { type Runtime, systemRuntime } from "./runtime.ts";
 export type { TlsOptions } from "./tls.ts";
-export { type AccessToken, type ExchangeRequest, exchangeApiKey } from "./token-exchange.ts";
+export {
+  type AccessToken,
+  type ExchangeRequest,
+  exchangeApiKey,
+  type Login,
+  type LoginRequest,
+  logIn,
+} from "./token-exchange.ts";
 export type { TokenSource } from "./token-source.ts";
+export type { ApiKeyUsage, Usage, UsageClient, UsageNumbers, UsageOptions } from "./usage.ts";
+export type { ListUsersOptions, NewUser, UserChanges, UserClient, UserInfo, UserRole } from "./users.ts";
 export { Watch, type WatchBatch, type WatchOptions } from "./watch.ts";
 export type { KeyEvent, LockEvent, WatchClient, WatchKeysOptions, WatchLocksOptions } from "./watch-client.ts";

@@ -1,7 +1,6 @@
 /** Event logs and their events: as the wire has them, and as the SDK does. */
 
-import type { HttpAnswer } from "./http-failure.ts";
-import { QuoinError } from "./quoin-error.ts";
+import { parseJson } from "./http-json.ts";
 
 /** An event log. */
 export interface LogInfo {
@@ -55,7 +54,8 @@ const settingNames = [
   ["retentionMaxBytes", "retention.max_bytes"],
 ] as const;
 
-interface WireLog {
+/** A log, on the wire. */
+export interface WireLog {
   readonly log_id: string;
   readonly name: string;
   readonly namespace: string | null;
@@ -85,19 +85,6 @@ export interface WireLogs {
 export interface WireEvents {
   readonly events: readonly WireEvent[];
   readonly last_sequence: number;
-}
-
-/** The JSON of an answer. The caller knows its form, because it knows what it has asked for. */
-export function jsonOf<Message>({ body }: HttpAnswer): Message {
-  return parseJson(body.toString("utf8"));
-}
-
-function parseJson<Message>(text: string): Message {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new QuoinError({ code: "INTERNAL", message: "the answer is no JSON", cause });
-  }
 }
 
 /** A log, as the SDK has it. */

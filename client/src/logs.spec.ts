@@ -70,10 +70,29 @@ describe("logs of the SDK", () => {
     expect([new Set(keys).size, keys[2]]).to.deep.equal([3, "mine"]);
   });
 
+  it("miss the namespace of a new log as any other thing that is not there", async () => {
+    const client = await connect([refuse(404, "not_found")]);
+    const missing = await failure(client.logs.create("a", { namespace: "absent" }));
+    expect(missing).to.include({ code: "NOT_FOUND", reason: "NOT_FOUND", outcome: "not-executed" });
+  });
+
   it("send nothing again that has no key, unless it was certainly not executed", async () => {
     const client = await connect([hangUp, store]);
     expect(await failure(client.logs.create("a"))).to.include({ code: "UNAVAILABLE", outcome: "unknown" });
     expect(members[1]?.requests).to.have.length(0);
+  });
+
+  it("do not take what a second attempt is refused for for the outcome of the first", async () => {
+    for (const refusal of [refuse(409, "sequence_conflict", { "last-sequence": "7" }), refuse(404, "log_not_found")]) {
+      const client = await connect([hangUp, refusal]);
+      // The first attempt may have stored the event, or may be on its way still.
+      const error = await failure(client.logs.append(LOG, "a", { expectedSequence: 6 }));
+      expect(error).to.include({ outcome: "unknown" });
+      expect(error.reason).to.be.oneOf(["SEQUENCE_CONFLICT", "LOG_NOT_FOUND"]);
+      for (const member of members.splice(0)) await member.stop();
+    }
+    const client = await connect([refuse(503, "unavailable"), refuse(404, "log_not_found")]);
+    expect(await failure(client.logs.append(LOG, "a"))).to.include({ outcome: "not-executed" });
   });
 
   it("wait as long as a limit asks", async () => {

@@ -10,18 +10,19 @@ import { backoffMs } from "./backoff.ts";
 import { EndableIterator } from "./endable-iterator.ts";
 import type { Guard } from "./guard.ts";
 import type { HttpAnswer } from "./http-failure.ts";
+import { getJson, parseJson, sendJson } from "./http-json.ts";
 import type { HttpCallOptions, HttpMembers } from "./http-members.ts";
 import { joinPayloads, percentEncoded } from "./log-batch.ts";
 import {
   type EventPage,
   eventOfText,
-  jsonOf,
   type LogEvent,
   type LogInfo,
   type LogSettings,
   logOf,
   pageOf,
   type WireEvents,
+  type WireLog,
   type WireLogs,
   wireSettings,
 } from "./log-messages.ts";
@@ -117,18 +118,20 @@ export class LogClient {
    */
   async create(name: string, { namespace, settings = {}, ...options }: CreateLogOptions = {}): Promise<LogInfo> {
     const body = { name: textField("name", name), namespace, settings: wireSettings(settings) };
-    return logOf(jsonOf(await this.#json("POST", "/logs", body, options)));
+    // Made twice, it exists already the second time.
+    const request = { method: "POST", path: "/logs", value: body, isRepeatable: false } as const;
+    return logOf(await sendJson<WireLog>(this.#members, request, options));
   }
 
   /** @throws QuoinError NOT_FOUND / LOG_NOT_FOUND, also for a log that one may not see. */
   async describe(logId: string, options: HttpCallOptions = {}): Promise<LogInfo> {
-    return logOf(jsonOf(await this.#get(pathOf(logId), options)));
+    return logOf(await getJson<WireLog>(this.#members, pathOf(logId), options));
   }
 
   /** The live log of this name; undefined = there is none that one may see. */
   async find(name: string, options: HttpCallOptions = {}): Promise<LogInfo | undefined> {
     const path = `/logs?name=${encodeURIComponent(textField("name", name))}`;
-    const [log] = jsonOf<WireLogs>(await this.#get(path, options)).logs;
+    const [log] = (await getJson<WireLogs>(this.#members, path, options)).logs;
     return log === undefined ? undefined : logOf(log);
   }
 
@@ -140,7 +143,7 @@ export class LogClient {
     let cursor = "";
     do {
       const path = `/logs?limit=${pageSize}&cursor=${encodeURIComponent(cursor)}`;
-      const page = jsonOf<WireLogs>(await this.#get(path, options));
+      const page = await getJson<WireLogs>(this.#members, path, options);
       yield page.logs.map(logOf);
       cursor = page.next_cursor ?? "";
     } while (cursor !== "");
@@ -148,19 +151,22 @@ export class LogClient {
 
   /** Changes the settings that are given; needs the role of an administrator. */
   async updateSettings(logId: string, settings: LogSettings, options: HttpCallOptions = {}): Promise<LogInfo> {
-    return logOf(jsonOf(await this.#json("PATCH", pathOf(logId), { settings: wireSettings(settings) }, options)));
+    const value = { settings: wireSettings(settings) };
+    // Settings are the same however often they are set.
+    const request = { method: "PATCH", path: pathOf(logId), value, isRepeatable: true } as const;
+    return logOf(await sendJson<WireLog>(this.#members, request, options));
   }
 
   /** Deletes a log and its events, at once and for ever; needs the role of an administrator. */
   async delete(logId: string, options: HttpCallOptions = {}): Promise<void> {
-    await this.#members.request({ method: "DELETE", path: pathOf(logId), headers: {}, isRepeatable: false }, options);
+    await sendJson(this.#members, { method: "DELETE", path: pathOf(logId), isRepeatable: false }, options);
   }
 
   /** Appends an event, of at most 1 MiB. Text is stored as UTF-8. */
   async append(logId: string, payload: string | Uint8Array, options: AppendOptions = {}): Promise<AppendResult> {
     const body = bytesField("payload", payload);
     const answer = await this.#append(`${pathOf(logId)}/append`, body, options);
-    const { sequence } = jsonOf<{ readonly sequence: number }>(answer);
+    const { sequence } = parseJson<{ readonly sequence: number }>(answer.body.toString("utf8"));
     return { sequence, replayed: isReplayed(answer) };
   }
 
@@ -174,10 +180,10 @@ export class LogClient {
     const { body, delimiter } = joinPayloads(payloads.map((payload) => bytesField("payloads", payload)));
     const path = `${pathOf(logId)}/append_batch?delimiter=${percentEncoded(delimiter)}`;
     const answer = await this.#append(path, body, options);
-    const { sequences, last_sequence: lastSequence } = jsonOf<{
+    const { sequences, last_sequence: lastSequence } = parseJson<{
       readonly sequences: readonly number[];
       readonly last_sequence: number;
-    }>(answer);
+    }>(answer.body.toString("utf8"));
     return { sequences, lastSequence, replayed: isReplayed(answer) };
   }
 
@@ -189,7 +195,12 @@ export class LogClient {
     const from = int64Field("fromSequence", fromSequence);
     const path = `${pathOf(logId)}/events?from_sequence=${from}&limit=${limit}&wait_secs=${waitSeconds}`;
     const timeoutMs = (options.timeoutMs ?? defaultTimeoutMs) + waitSeconds * msPerSecond;
-    return pageOf(jsonOf<WireEvents>(await this.#get(path, waitSeconds === 0 ? options : { ...options, timeoutMs })));
+    const page = await getJson<WireEvents>(
+      this.#members,
+      path,
+      waitSeconds === 0 ? options : { ...options, timeoutMs },
+    );
+    return pageOf(page);
   }
 
   /**
@@ -279,17 +290,6 @@ export class LogClient {
       ...(guard !== undefined && { "lock-guard": guardHeader(guard) }),
     };
     return this.#members.request({ method: "POST", path, headers, body, isRepeatable: true }, callOptions);
-  }
-
-  #get(path: string, options: HttpCallOptions): Promise<HttpAnswer> {
-    return this.#members.request({ method: "GET", path, headers: {}, isRepeatable: true }, options);
-  }
-
-  #json(method: "POST" | "PATCH", path: string, value: object, options: HttpCallOptions): Promise<HttpAnswer> {
-    const headers = { "content-type": "application/json" };
-    const body = Buffer.from(JSON.stringify(value));
-    // Settings are the same however often they are set; a log that is made twice exists already the second time.
-    return this.#members.request({ method, path, headers, body, isRepeatable: method === "PATCH" }, options);
   }
 }
 

@@ -1,8 +1,15 @@
 import { inspect } from "node:util";
 import { expect } from "chai";
-import { ScriptedTokenEndpoint, testCertificate, testKey } from "../test/index.ts";
+import {
+  answerInTurn,
+  failure,
+  ScriptedHttpMember,
+  ScriptedTokenEndpoint,
+  testCertificate,
+  testKey,
+} from "../test/index.ts";
 import type { QuoinError } from "./quoin-error.ts";
-import { type AccessToken, type ExchangeRequest, exchangeApiKey } from "./token-exchange.ts";
+import { type AccessToken, type ExchangeRequest, exchangeApiKey, logIn } from "./token-exchange.ts";
 
 const apiKey = "qk_verysecret";
 
@@ -23,7 +30,7 @@ describe("exchangeApiKey", () => {
     return exchangeApiKey({ apiKey, httpEndpoints: urls, ...options });
   }
 
-  async function failure(work: Promise<unknown>): Promise<QuoinError> {
+  async function secretFailure(work: Promise<unknown>): Promise<QuoinError> {
     const result = await work.then(
       () => undefined,
       (error: QuoinError) => error,
@@ -51,7 +58,7 @@ describe("exchangeApiKey", () => {
     it(`takes HTTP status ${status} as ${expected}, and asks no other member`, async () => {
       const first = await start(() => ({ status, body: { error: `because ${code}`, code } }));
       const second = await start();
-      const error = await failure(exchange([first.url, second.url]));
+      const error = await secretFailure(exchange([first.url, second.url]));
       expect(error).to.include({
         code: expected,
         reason: code.toUpperCase(),
@@ -71,15 +78,15 @@ describe("exchangeApiKey", () => {
   });
 
   it("is UNAVAILABLE when no member decides", async () => {
-    const error = await failure(exchange(["http://127.0.0.1:1"]));
+    const error = await secretFailure(exchange(["http://127.0.0.1:1"]));
     expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
     expect(error.message).to.match(/^no answer from http:\/\/127.0.0.1:1: .*ECONNREFUSED/);
-    expect((await failure(exchange([]))).code).to.equal("UNAVAILABLE");
+    expect((await secretFailure(exchange([]))).code).to.equal("UNAVAILABLE");
   });
 
   it("waits for an answer no longer than it may", async () => {
     const silent = await start(() => new Promise(() => undefined));
-    const error = await failure(exchange([silent.url], { timeoutMs: 100 }));
+    const error = await secretFailure(exchange([silent.url], { timeoutMs: 100 }));
     expect(error.code).to.equal("UNAVAILABLE");
   });
 
@@ -97,23 +104,57 @@ describe("exchangeApiKey", () => {
     ];
     for (const body of bodies) {
       const endpoint = await start(() => ({ status: 200, body }));
-      expect((await failure(exchange([endpoint.url]))).code, JSON.stringify(body)).to.equal("INTERNAL");
+      expect((await secretFailure(exchange([endpoint.url]))).code, JSON.stringify(body)).to.equal("INTERNAL");
     }
   });
 
   it("reads no endless answer", async () => {
     const endpoint = await start(() => ({ status: 200, body: "x".repeat(10 * 1_024 * 1_024) }));
-    expect((await failure(exchange([endpoint.url]))).message).to.include("the answer is too large");
+    expect((await secretFailure(exchange([endpoint.url]))).message).to.include("the answer is too large");
   });
 
   it("speaks TLS with the given authority and certificate, and only with them", async () => {
     const endpoint = await start(undefined, { certificate: testCertificate, key: testKey });
     const tls = { ca: testCertificate, certificate: testCertificate, key: testKey };
     expect((await exchange([endpoint.url], { tls })).accessToken).to.equal("token-1");
-    expect((await failure(exchange([endpoint.url], { tls: { ...tls, ca: undefined } }))).message).to.include(
+    expect((await secretFailure(exchange([endpoint.url], { tls: { ...tls, ca: undefined } }))).message).to.include(
       "self-signed",
     );
-    expect((await failure(exchange([endpoint.url], { tls: { ca: testCertificate } }))).code).to.equal("UNAVAILABLE");
+    expect((await secretFailure(exchange([endpoint.url], { tls: { ca: testCertificate } }))).code).to.equal(
+      "UNAVAILABLE",
+    );
     expect(endpoint.bodies).to.have.length(1);
+  });
+});
+
+describe("logIn", () => {
+  const user = { user_id: "u", email: "ada@example.com", role: "member", namespaces: ["a"] };
+  const token = { access_token: "token", expires_in: 60 };
+
+  it("posts the e-mail address and the password, and says who that is", async () => {
+    const member = await ScriptedHttpMember.start(
+      answerInTurn([
+        [200, { ...token, user }],
+        [200, token],
+        [403, { error: "not yet", code: "email_not_verified" }],
+      ]),
+    );
+    const request = { email: "ada@example.com", password: "correct horse", httpEndpoints: [member.url] };
+    try {
+      expect(await logIn({ ...request, httpEndpoints: ["http://127.0.0.1:1", member.url] })).to.deep.equal({
+        ...{ accessToken: "token", expiresInSeconds: 60 },
+        user: { userId: "u", email: "ada@example.com", role: "member", namespaces: ["a"] },
+      });
+      expect(await failure(logIn(request))).to.include({ code: "INTERNAL" });
+      const refused = await failure(logIn(request));
+      expect(refused).to.include({ code: "PERMISSION_DENIED", reason: "EMAIL_NOT_VERIFIED" });
+      expect(inspect(refused, { depth: 10 }), "the password is never repeated").to.not.include(request.password);
+      expect(member.requests.map(({ method, path }) => `${method} ${path}`)[0]).to.equal("POST /auth/login");
+      expect(JSON.parse(String(member.requests[0]?.body))).to.deep.equal({
+        ...{ email: request.email, password: request.password },
+      });
+    } finally {
+      await member.stop();
+    }
   });
 });

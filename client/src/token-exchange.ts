@@ -1,20 +1,31 @@
-/** The exchange of an API key for an access token: POST /auth/token at the HTTP interface of any member. */
+/** What is exchanged for access tokens at the HTTP interface of any member: API keys, and passwords of users. */
 
 import { isToken } from "./bearer-token.ts";
-import { askHttp, type HttpAnswer, type HttpRequest, httpRefusal, parseObject } from "./http-request.ts";
+import { HttpExchange } from "./http-exchange.ts";
+import { failureOf, type HttpAnswer, parseObject } from "./http-failure.ts";
 import { QuoinError } from "./quoin-error.ts";
 import type { TlsOptions } from "./tls.ts";
 
-/** What to exchange, and where. */
-export interface ExchangeRequest {
-  readonly apiKey: string;
+/** Where to exchange. */
+interface ExchangePlace {
   /** URLs of HTTP interfaces, such as `http://127.0.0.1:7401`; tried in turn until one decides. */
   readonly httpEndpoints: readonly string[];
   readonly tls?: TlsOptions | undefined;
-  /** Wanted life of the token in seconds, at least 1; the service shortens it to what it allows. Default 3,600. */
-  readonly expiresInSeconds?: number | undefined;
   /** How long each endpoint may take, in milliseconds. Default 2,000: two fit into the default deadline of a call. */
   readonly timeoutMs?: number | undefined;
+}
+
+/** An API key, and where to exchange it. */
+export interface ExchangeRequest extends ExchangePlace {
+  readonly apiKey: string;
+  /** Wanted life of the token in seconds, at least 1; the service shortens it to what it allows. Default 3,600. */
+  readonly expiresInSeconds?: number | undefined;
+}
+
+/** Who logs in, and where. */
+export interface LoginRequest extends ExchangePlace {
+  readonly email: string;
+  readonly password: string;
 }
 
 /** A fresh token. */
@@ -24,8 +35,27 @@ export interface AccessToken {
   readonly expiresInSeconds: number;
 }
 
+/** A fresh token of a user. */
+export interface Login extends AccessToken {
+  readonly user: {
+    readonly userId: string;
+    readonly email: string;
+    readonly role: string;
+    readonly namespaces: readonly string[];
+  };
+}
+
+interface Exchange {
+  readonly path: string;
+  readonly body: object;
+}
+
+const statusOk = 200;
+/** Members that answer so could not decide, or have a bug: the next one is asked. */
+const firstStatusOfServerErrors = 500;
 const defaultTimeoutMs = 2_000;
-const asked = { method: "POST", path: "/auth/token" } as const;
+/** A password is hashed before the answer, by design slowly: as long as the service takes at most. */
+const defaultLoginTimeoutMs = 10_000;
 
 /**
  * Exchanges an API key for a token.
@@ -33,40 +63,95 @@ const asked = { method: "POST", path: "/auth/token" } as const;
  * @throws QuoinError UNAUTHENTICATED / INVALID_API_KEY for a key that is unknown, revoked or expired; UNAVAILABLE when no
  *   endpoint could decide. The message contains neither the key nor a token.
  */
-export async function exchangeApiKey(request: ExchangeRequest): Promise<AccessToken> {
-  let failure: QuoinError | undefined;
-  for (const endpoint of request.httpEndpoints) {
-    try {
-      return readToken(endpoint, await askHttp(endpoint, toHttp(request)));
-    } catch (error) {
-      failure = QuoinError.from(error);
-      if (failure.code !== "UNAVAILABLE" && failure.code !== "DEADLINE_EXCEEDED") throw failure;
-      failure = unavailable(failure.message, failure.reason, failure.cause);
-    }
+export async function exchangeApiKey({ apiKey, expiresInSeconds, ...place }: ExchangeRequest): Promise<AccessToken> {
+  const asked = { path: "/auth/token", body: { api_key: apiKey, expires_in_secs: expiresInSeconds } };
+  return exchange(place, asked, (answer) => tokenOf(answer));
+}
+
+/**
+ * Exchanges the e-mail address and the password of a user for a token.
+ *
+ * @throws QuoinError UNAUTHENTICATED / INVALID_CREDENTIALS when one of both is not right; PERMISSION_DENIED /
+ *   EMAIL_NOT_VERIFIED; UNAVAILABLE when no endpoint could decide. The message contains neither the password nor a token.
+ */
+export async function logIn({ email, password, ...place }: LoginRequest): Promise<Login> {
+  const { timeoutMs = defaultLoginTimeoutMs } = place;
+  const asked = { path: "/auth/login", body: { email, password } };
+  return exchange({ ...place, timeoutMs }, asked, (answer) => {
+    const token = tokenOf(answer);
+    const user = answer.get("user");
+    return token !== undefined && isUser(user)
+      ? { ...token, user: { userId: user.user_id, email: user.email, role: user.role, namespaces: user.namespaces } }
+      : undefined;
+  });
+}
+
+/** @param read what is made of an answer; undefined = it is none. */
+async function exchange<Result>(
+  place: ExchangePlace,
+  asked: Exchange,
+  read: (answer: ReadonlyMap<string, unknown>) => Result | undefined,
+): Promise<Result> {
+  const { endpoint, answer } = await firstDecision(place, asked);
+  if (answer.status !== statusOk) {
+    const refusal = notExecuted(failureOf(answer, endpoint));
+    // Nothing is looked up here: what is not there is the path, at a server that is no member.
+    throw refusal.code === "NOT_FOUND" ? refusal.with({ code: "UNIMPLEMENTED" }) : refusal;
   }
-  throw failure ?? unavailable("there is no HTTP endpoint to exchange the API key at");
+  const result = read(parseObject(answer.body));
+  if (result !== undefined) return result;
+  throw new QuoinError({ code: "INTERNAL", message: `${endpoint} answered POST ${asked.path} without a token` });
 }
 
-function toHttp({ apiKey, tls, expiresInSeconds, timeoutMs = defaultTimeoutMs }: ExchangeRequest): HttpRequest {
-  return { ...asked, body: { api_key: apiKey, expires_in_secs: expiresInSeconds }, tls, timeoutMs };
+/** The answer of the first endpoint that does not fail. */
+async function firstDecision(
+  { httpEndpoints, tls, timeoutMs = defaultTimeoutMs }: ExchangePlace,
+  { path, body }: Exchange,
+): Promise<{ readonly endpoint: string; readonly answer: HttpAnswer }> {
+  const headers = { "content-type": "application/json" };
+  const request = { method: "POST", path, headers, body: Buffer.from(JSON.stringify(body)) } as const;
+  const http = new HttpExchange(tls);
+  let failure = new QuoinError({ code: "UNAVAILABLE", message: "there is no HTTP endpoint to ask for a token" });
+  try {
+    for (const endpoint of httpEndpoints) {
+      try {
+        const answer = await http.answer(endpoint, request, AbortSignal.timeout(timeoutMs));
+        if (answer.status < firstStatusOfServerErrors) return { endpoint, answer };
+        failure = failureOf(answer, endpoint);
+      } catch (error) {
+        failure = QuoinError.from(error);
+      }
+    }
+  } finally {
+    http.close();
+  }
+  throw notExecuted(failure.with({ code: "UNAVAILABLE" }));
 }
 
-function readToken(endpoint: string, given: HttpAnswer): AccessToken {
-  if (given.status !== 200) throw httpRefusal(endpoint, asked, given);
-  const answer = parseObject(given.body);
+/** A token that was not received is one that nobody has: nothing happened at the service that matters. */
+function notExecuted(error: QuoinError): QuoinError {
+  return error.with({ outcome: "not-executed" });
+}
+
+function tokenOf(answer: ReadonlyMap<string, unknown>): AccessToken | undefined {
   const accessToken = answer.get("access_token");
   const expiresInSeconds = answer.get("expires_in");
-  if (typeof accessToken !== "string" || !isToken(accessToken) || !isLife(expiresInSeconds)) {
-    throw new QuoinError({ code: "INTERNAL", message: `${endpoint} answered POST /auth/token without a token` });
-  }
+  if (typeof accessToken !== "string" || !isToken(accessToken) || !isLife(expiresInSeconds)) return undefined;
   return { accessToken, expiresInSeconds };
+}
+
+interface WireUser {
+  readonly user_id: string;
+  readonly email: string;
+  readonly role: string;
+  readonly namespaces: readonly string[];
+}
+
+function isUser(value: unknown): value is WireUser {
+  const names = ["user_id", "email", "role", "namespaces"];
+  return typeof value === "object" && value !== null && names.every((name) => Object.hasOwn(value, name));
 }
 
 function isLife(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value) && value > 0;
-}
-
-/** Nothing happened at the service that matters: a token that was not received is one that nobody has. */
-function unavailable(message: string, reason?: string, cause?: unknown): QuoinError {
-  return new QuoinError({ code: "UNAVAILABLE", reason, outcome: "not-executed", message, cause });
 }

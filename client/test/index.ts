@@ -3,10 +3,16 @@
 export { type ChildResult, type RunningChild, runQuoinctl, startQuoinctl } from "./child.ts";
 export { FakeRuntime } from "./fake-runtime.ts";
 export { type ProgramInput, type ProgramRun, runProgram } from "./program-run.ts";
-export { ScriptedHttpInterface } from "./scripted-http-interface.ts";
-export { answerJson, type ReceivedRequest, ScriptedHttpMember } from "./scripted-http-member.ts";
+export {
+  answerInTurn,
+  answerJson,
+  type ReceivedRequest,
+  ScriptedHttpMember,
+  type StatusAndBody,
+} from "./scripted-http-member.ts";
 export { type ReceivedCall, type Refusal, refuse, ScriptedMember, type ScriptedStream } from "./scripted-member.ts";
 export { ScriptedTokenEndpoint } from "./scripted-token-endpoint.ts";
 export { withTemporaryDirectory } from "./temporary-directory.ts";
+export { canMakeTerminals, TerminalRun } from "./terminal-run.ts";
 export { strangerCertificate, strangerKey, testCertificate, testKey } from "./test-certificate.ts";
 export { failure, until } from "./until.ts";

@@ -11,6 +11,9 @@ export interface ReceivedRequest {
   readonly body: Buffer;
 }
 
+/** An answer of JSON. */
+export type StatusAndBody = readonly [status: number, body: object];
+
 type HttpScript = (response: ServerResponse, request: ReceivedRequest, count: number) => void;
 
 /** A member that speaks HTTP by script. */
@@ -45,6 +48,14 @@ export class ScriptedHttpMember {
     this.requests.push(received);
     this.#script(response, received, this.requests.length);
   }
+}
+
+/** Answers requests with these, in turn; with the last one again and again. The list may change meanwhile. */
+export function answerInTurn(answers: StatusAndBody[]): HttpScript {
+  return (response) => {
+    const [status, body] = (answers.length > 1 ? answers.shift() : answers[0]) ?? [500, {}];
+    answerJson(response, status, body);
+  };
 }
 
 /** Sends an answer of JSON. */

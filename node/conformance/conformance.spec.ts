@@ -4,7 +4,7 @@
  */
 
 import { NotApplicable } from "./harness/index.ts";
-import { LocalConformanceCluster } from "./local-cluster.ts";
+import { ClusterLostError, LocalConformanceCluster } from "./local-cluster.ts";
 import { type Result, run, type Trial, trialsOf } from "./run.ts";
 import { tables } from "./tables/index.ts";
 
@@ -20,8 +20,12 @@ describe("the contract, at a cluster of three members", function () {
 
   before(async () => {
     cluster = await LocalConformanceCluster.start();
-    finished = run(await cluster.target(), trials, (result) => results.get(result.trial)?.resolve(result));
+    const take = (result: Result): void => results.get(result.trial)?.resolve(result);
+    finished = run(await cluster.target(), trials, take, cluster.lost);
     finished.catch((error: unknown) => {
+      if (error instanceof ClusterLostError) {
+        console.error(`${error.message}\n${error.evidence}`);
+      }
       for (const { reject, promise } of results.values()) {
         // Who asks for it is told; nobody need ask.
         promise.catch(() => undefined);

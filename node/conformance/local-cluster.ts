@@ -2,7 +2,8 @@
  * A cluster of three members on this machine, started as a user starts it: by the program behind `npm start`, which
  * writes its addresses and the owner's API key into a file. It is gone, with its data, when it was removed.
  *
- * This is the one file here that knows where that program is. It knows nothing else of what it starts.
+ * This is the one file here that knows where that program is. It knows nothing else of what it starts, but what the
+ * program tells people: that it is ready, and which member has ended.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -16,8 +17,15 @@ import { claimsOf, type Target, until } from "./harness/index.ts";
 
 const LAUNCHER = fileURLToPath(new URL("../local/main.ts", import.meta.url));
 const READY = "Quoin is ready\n";
+/** A row of the table of members: name and process id. */
+const MEMBER = /^ {2}(\S+) +([0-9]+) +[0-9.]+:[0-9]+ /gm;
+const MEMBER_ENDED = /^(\S+ ended \(.+?\))/m;
 /** The launcher gives up after two minutes, and says why. */
 const READY_LIMIT_MS = 180_000;
+/** What is told of the end of each log. */
+const LOG_TAIL_LINES = 15;
+/** Mails go to the logs too. Nobody else is to read what they say. */
+const MAIL = '"mail":';
 /** In seconds; the shortest that there is, for a token that is to expire soon. */
 const SHORT_LIFE = 1;
 
@@ -28,14 +36,34 @@ interface Endpoints {
   readonly apiKey: string;
 }
 
+/** A process of the cluster has ended, which nothing here has asked it to. */
+export class ClusterLostError extends Error {
+  /** What was printed and logged last, in many lines. */
+  readonly evidence: string;
+
+  constructor(what: string, evidence: string) {
+    super(`the cluster was lost: ${what}`);
+    this.evidence = evidence;
+  }
+}
+
 export class LocalConformanceCluster {
   /** Where the launcher keeps everything. */
   readonly directory = mkdtempSync(join(tmpdir(), "quoin-conformance-"));
+  /** Rejects with a ClusterLostError when a process of the cluster ends before `remove`. */
+  readonly lost: Promise<never>;
+  readonly #lose: (error: ClusterLostError) => void;
   readonly #basePort: number;
   #launcher: ChildProcess | null = null;
+  #printed = "";
 
   private constructor(basePort: number) {
     this.#basePort = basePort;
+    const { promise, reject } = Promise.withResolvers<never>();
+    // Who waits for it is told; nobody need wait.
+    promise.catch(() => undefined);
+    this.lost = promise;
+    this.#lose = reject;
   }
 
   /** A cluster that is ready. Rejects with what the launcher printed if it ends before. */
@@ -58,14 +86,45 @@ export class LocalConformanceCluster {
     const token = await this.#exchange({});
     const { grpc, http } = this.#endpoints;
     const httpEndpoints = http.map((url) => new URL(url).host);
-    const logs = readdirSync(this.directory).filter((name) => name.endsWith(".log"));
-    const mailLogs = logs.map((name) => join(this.directory, name));
-    return { endpoints: grpc, httpEndpoints, token, otherTokens: [expired], mailLogs, mayCompact: true };
+    return { endpoints: grpc, httpEndpoints, token, otherTokens: [expired], mailLogs: this.#logs, mayCompact: true };
+  }
+
+  /** Process id of the launcher. */
+  get launcherPid(): number {
+    return this.#launcher?.pid ?? 0;
+  }
+
+  /** Process ids of the members, by name. */
+  get memberPids(): ReadonlyMap<string, number> {
+    return new Map([...this.#printed.matchAll(MEMBER)].map(([, name = "", pid]) => [name, Number(pid)]));
   }
 
   async remove(): Promise<void> {
     await this.#stop();
+    // Those that have lost their launcher end by themselves.
+    await until("the end of the members", () => [...this.memberPids.values()].every((pid) => !exists(pid)));
     rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  /** What the launcher printed, and the ends of the members' logs. */
+  get #evidence(): string {
+    const tailOf = (text: string): string => {
+      const lines = text.trimEnd().split("\n");
+      return lines
+        .filter((line) => !line.includes(MAIL))
+        .slice(-LOG_TAIL_LINES)
+        .join("\n");
+    };
+    const sources = [
+      ["the launcher", this.#printed.slice(this.#printed.indexOf(READY) + READY.length)],
+      ...this.#logs.map((file) => [file, readFileSync(file, "utf8")]),
+    ] as const;
+    return sources.map(([name, text]) => `--- ${name}\n${tailOf(text)}`).join("\n");
+  }
+
+  get #logs(): readonly string[] {
+    const names = readdirSync(this.directory).filter((name) => name.endsWith(".log"));
+    return names.sort().map((name) => join(this.directory, name));
   }
 
   get #endpoints(): Endpoints {
@@ -78,28 +137,43 @@ export class LocalConformanceCluster {
     this.#launcher = launcher;
     // However this process ends.
     process.once("exit", () => launcher.kill("SIGTERM"));
-    let printed = "";
     for (const output of [launcher.stdout, launcher.stderr]) {
-      output.setEncoding("utf8").on("data", (text: string) => {
-        printed += text;
-      });
+      output.setEncoding("utf8").on("data", (text: string) => this.#take(text));
     }
     const isReady = (): boolean => {
       if (hasEnded(launcher)) {
-        throw new Error(`the cluster did not start:\n${printed}`);
+        throw new Error(`the cluster did not start:\n${this.#printed}`);
       }
-      return printed.includes(READY);
+      return this.#printed.includes(READY);
     };
     await until("the cluster to be ready", isReady, READY_LIMIT_MS);
+    // After all that it printed.
+    launcher.once("close", (code, signal) => {
+      if (this.#launcher !== null) {
+        this.#loseBecause(`the launcher ended (${signal ?? `exit code ${code}`})`);
+      }
+    });
+  }
+
+  #take(text: string): void {
+    this.#printed += text;
+    const ended = MEMBER_ENDED.exec(this.#printed)?.[1];
+    if (ended !== undefined && this.#launcher !== null) {
+      this.#loseBecause(ended);
+    }
+  }
+
+  #loseBecause(what: string): void {
+    this.#lose(new ClusterLostError(what, this.#evidence));
   }
 
   async #stop(): Promise<void> {
     const launcher = this.#launcher;
+    this.#launcher = null;
     if (launcher !== null && !hasEnded(launcher)) {
       launcher.kill("SIGTERM");
       await once(launcher, "exit");
     }
-    this.#launcher = null;
   }
 
   async #exchange(wishes: object): Promise<string> {
@@ -116,4 +190,16 @@ export class LocalConformanceCluster {
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ESRCH") {
+      return false;
+    }
+    throw error;
+  }
 }

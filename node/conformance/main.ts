@@ -1,7 +1,7 @@
 /** `npm run conformance`: tests a cluster against the contract and ends with the line `N passed, N failed`. */
 
 import type { Target } from "./harness/index.ts";
-import { LocalConformanceCluster } from "./local-cluster.ts";
+import { ClusterLostError, LocalConformanceCluster } from "./local-cluster.ts";
 import { parseOptions, UsageError } from "./options.ts";
 import { Report } from "./report.ts";
 import { run, trialsOf } from "./run.ts";
@@ -10,13 +10,13 @@ import { tables } from "./tables/index.ts";
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
-/** @returns whether something passed and nothing failed */
-async function test(target: Target, grep: RegExp | null): Promise<boolean> {
+/** @returns whether something passed and nothing failed. Rejects if the cluster is lost. */
+async function test(target: Target, grep: RegExp | null, lost?: Promise<never>): Promise<boolean> {
   const trials = trialsOf(tables, target.endpoints.length).filter(
     ({ table, title }) => grep?.test(`${table.name}: ${title}`) ?? true,
   );
   const report = new Report(trials, target.endpoints, (line) => console.log(line));
-  await run(target, trials, (result) => report.take(result));
+  await run(target, trials, (result) => report.take(result), lost);
   return report.finish();
 }
 
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
     if (target === undefined) {
       throw new Error("there is nothing to test");
     }
-    process.exitCode = (await test(target, options.grep)) ? 0 : EXIT_FAILED;
+    process.exitCode = (await test(target, options.grep, cluster?.lost)) ? 0 : EXIT_FAILED;
   } finally {
     await cluster?.remove();
   }
@@ -42,4 +42,9 @@ try {
 } catch (error) {
   console.error(`npm run conformance: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
+  if (error instanceof ClusterLostError) {
+    console.error(error.evidence);
+    // Entries that were under way wait in vain, some of them for long.
+    process.exit();
+  }
 }

@@ -31,40 +31,89 @@ export function trialsOf(tables: readonly Table[], members: number): readonly Tr
   );
 }
 
-/** Runs the trials and tells each result as it comes. Rejects only if the run itself cannot begin or end. */
-export async function run(target: Target, trials: readonly Trial[], onResult: (result: Result) => void): Promise<void> {
+/**
+ * Runs the trials and tells each result as it comes. Rejects only if the run itself cannot begin or end, or the cluster
+ * is lost: nothing is told of trials that went on then.
+ *
+ * @param lost rejects if the cluster is lost.
+ */
+export async function run(
+  target: Target,
+  trials: readonly Trial[],
+  onResult: (result: Result) => void,
+  lost: Promise<never> = new Promise(() => undefined),
+): Promise<void> {
   const visit = new Visit(target);
-  try {
-    await visit.begin();
-    const numbered = [...trials.entries()];
-    const alone = numbered.filter(([, { table }]) => table.alone);
-    const together = numbered.filter(([, { table }]) => !table.alone);
-    for (const [some, atATime] of [
-      [together, ENTRIES_AT_A_TIME],
-      [alone, 1],
-    ] as const) {
-      const queue = some.values();
-      const work = async (): Promise<void> => {
-        for (const [number, trial] of queue) {
-          onResult(await attempt(visit, trial, number));
-        }
-      };
-      await Promise.all(Array.from({ length: atATime }, work));
+  let isLost = false;
+  lost.catch(() => {
+    isLost = true;
+  });
+  const tell = (result: Result): void => {
+    if (!isLost) {
+      onResult(result);
     }
+  };
+  try {
+    await Promise.race([runAll(visit, trials, tell, () => isLost), lost]);
   } finally {
-    await visit.end();
+    if (isLost) {
+      visit.close();
+    } else {
+      await Promise.race([visit.end(), lost]);
+    }
   }
 }
 
+async function runAll(
+  visit: Visit,
+  trials: readonly Trial[],
+  onResult: (result: Result) => void,
+  isOver: () => boolean,
+): Promise<void> {
+  await visit.begin();
+  const numbered = [...trials.entries()];
+  const alone = numbered.filter(([, { table }]) => table.alone);
+  const together = numbered.filter(([, { table }]) => !table.alone);
+  for (const [some, atATime] of [
+    [together, ENTRIES_AT_A_TIME],
+    [alone, 1],
+  ] as const) {
+    const queue = some.values();
+    const work = async (): Promise<void> => {
+      for (const [number, trial] of queue) {
+        if (isOver()) {
+          return;
+        }
+        onResult(await attempt(visit, trial, number));
+      }
+    };
+    await Promise.all(Array.from({ length: atATime }, work));
+  }
+}
+
+/** Never rejects: who cannot clear up has failed, and the others go on. */
 async function attempt(visit: Visit, trial: Trial, number: number): Promise<Result> {
   const place = new Place(visit, trial.member, number);
-  try {
-    await trial.table.entries[trial.title]?.(place);
+  const error = await errorOf(() => trial.table.entries[trial.title]?.(place));
+  const errorAtEnd = await errorOf(() => place.leave());
+  if (errorAtEnd !== null && (error === null || error instanceof NotApplicable)) {
+    const failed = new Error(`what the entry had made could not be removed: ${errorAtEnd.message}`, {
+      cause: errorAtEnd,
+    });
+    return { trial, outcome: "failed", error: failed };
+  }
+  if (error === null) {
     return { trial, outcome: "passed", error: null };
+  }
+  return { trial, outcome: error instanceof NotApplicable ? "skipped" : "failed", error };
+}
+
+/** What it throws; null if it does not. */
+async function errorOf(action: () => Promise<void> | undefined): Promise<Error | null> {
+  try {
+    await action();
+    return null;
   } catch (thrown) {
-    const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-    return { trial, outcome: error instanceof NotApplicable ? "skipped" : "failed", error };
-  } finally {
-    await place.leave();
+    return thrown instanceof Error ? thrown : new Error(String(thrown));
   }
 }

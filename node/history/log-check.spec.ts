@@ -5,6 +5,10 @@ import type { AskedEvent, EventLogAnswer, EventLogOperation, EventLogRecord, Rea
 type Line = readonly [EventLogOperation, number, number, EventLogAnswer | "unknown" | "not-executed"];
 
 function judged(...lines: readonly Line[]): string {
+  return judgedAll(lines);
+}
+
+function judgedAll(lines: readonly Line[]): string {
   const records = lines.map(([operation, startMs, endMs, result], id): EventLogRecord => {
     const shared = { id, client: `client-${id}`, operation, startMs };
     return typeof result === "string"
@@ -191,6 +195,33 @@ const HISTORIES: readonly (readonly [rule: string, good: readonly Line[], bad: r
     "an expected sequence is exact",
   ],
   [
+    "what was stored before is answered again, whatever sequence is expected",
+    [
+      [append("x=a"), 0, 10, told(1)],
+      [append("x=b y=c", "0"), 20, 30, conflict(1)],
+      [append("x=d", "0"), 40, 50, again(1)],
+    ],
+    [
+      [append("x=a"), 0, 10, told(1)],
+      [append("x=d", "0"), 40, 50, conflict(1)],
+    ],
+    "duplicates come before the sequence",
+  ],
+  [
+    "what is being stored may meet a conflict",
+    [
+      [append("x=a"), 0, 30, told(2)],
+      [append("b"), 0, 10, told(1)],
+      [append("x=c", "0"), 20, 25, conflict(1)],
+    ],
+    [
+      [append("x=a"), 0, 15, told(2)],
+      [append("b"), 0, 10, told(1)],
+      [append("x=c", "0"), 20, 25, conflict(2)],
+    ],
+    "duplicates come before the sequence",
+  ],
+  [
     "a conflict is one",
     [MADE, [append("b", "9007199254740993"), 20, 30, conflict(1)]],
     [MADE, [append("b", "1"), 20, 30, conflict(1)]],
@@ -216,6 +247,27 @@ describe("the oracle of event logs", () => {
     const made: Line = [append("x=a y=b z=c"), 0, 10, told(1, 2, 3)];
     expect(judged(made, [read(3), 20, 30, shown("z=c", 3)])).to.equal("");
     expect(judged(made, [read(3), 20, 30, shown("y=b", 3)])).to.include("an answer names its events");
+  });
+
+  it("takes what nobody has read for stored by whom that suits, and what somebody has for what it is", () => {
+    const line = (expected: string): Line => [append("x=b y=c", expected), 20, 30, told(2, 3)];
+    const rest: Line = [read(3), 40, 50, shown("y=c", 3)];
+    for (const expected of ["1", "2"]) {
+      expect(judged(MADE, line(expected), rest)).to.equal("");
+    }
+    for (const expected of ["0", "3"]) {
+      expect(judged(MADE, line(expected), rest)).to.include("an expected sequence is exact");
+    }
+    expect(judged(MADE, line("2"), [read(), 40, 50, shown("k=a x=b y=c")])).to.include("an expected sequence is exact");
+  });
+
+  it("judges the history of a long run", function () {
+    this.timeout(60_000);
+    const count = 150_000;
+    const texts = Array.from({ length: count }, (_, at) => `k${at}=p${at}`);
+    const appends = texts.map((text, at): Line => [append(text), 2 * at, 2 * at + 100, told(at + 1)]);
+    const end = 3 * count;
+    expect(judgedAll([...appends, [read(), end, end, shown(texts.join(" "))]])).to.equal("");
   });
 
   it("judges each log apart", () => {

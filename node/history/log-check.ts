@@ -9,7 +9,7 @@
  *   all, and what is new of it stands together.
  * - Order is that of time: what was new when it was acknowledged stands behind all that was acknowledged before it began.
  * - An expected sequence is exact: what was new was stored right behind it; a conflict names another last sequence, which
- *   the log had while the append went on.
+ *   the log had while the append went on. What was acknowledged before is answered again, whatever sequence is expected.
  *
  * What a log lacks can be told only if all of it was read: what was not is judged no further.
  */
@@ -36,6 +36,13 @@ interface Judged {
   /** The greatest sequence that was seen, and whether all before it were. */
   readonly lastSeen: number;
   readonly isComplete: boolean;
+  /** The greatest sequence that anybody had been told, after each answer that told of a greater one, by its end. */
+  readonly told: readonly Told[];
+}
+
+interface Told {
+  readonly endMs: number;
+  readonly sequence: number;
 }
 
 /** What contradicts the history of event logs, in words; empty if nothing does. */
@@ -45,8 +52,8 @@ export function logCheck(records: readonly EventLogRecord[]): readonly string[] 
     const appends = ofLog.filter((record): record is Append => record.operation.kind === "append");
     const reads = ofLog.filter((record): record is Read => record.operation.kind === "read");
     const seen = new Map(reads.flatMap((read) => eventsOf(read).map((event) => [event.sequence, event])));
-    const lastSeen = Math.max(0, ...seen.keys());
-    const judged = { appends, reads, seen, lastSeen, isComplete: seen.size === lastSeen };
+    const lastSeen = greatestOf(seen.keys());
+    const judged = { appends, reads, seen, lastSeen, isComplete: seen.size === lastSeen, told: toldIn(ofLog) };
     const found = [
       ...contradictionsOfReads(judged),
       ...contradictionsOfContent(judged),
@@ -68,18 +75,42 @@ function eventsOf(read: Read): readonly ReadEvent[] {
   return answerOf(read, "events")?.events ?? [];
 }
 
-/** The greatest sequence that anybody had been told before the time. */
-function toldBefore({ appends, reads }: Judged, timeMs: number): number {
-  const ofAppends = appends
-    .filter(({ endMs }) => endMs < timeMs)
-    .flatMap((record) => [
+function toldIn(ofLog: readonly EventLogRecord[]): readonly Told[] {
+  const told: Told[] = [];
+  for (const record of ofLog.toSorted((one, other) => one.endMs - other.endMs)) {
+    const sequence = greatestOf([
       ...(answerOf(record, "appended")?.sequences ?? []),
       answerOf(record, "conflict")?.lastSequence ?? 0,
+      answerOf(record, "events")?.lastSequence ?? 0,
     ]);
-  const ofReads = reads
-    .filter(({ endMs }) => endMs < timeMs)
-    .map((read) => answerOf(read, "events")?.lastSequence ?? 0);
-  return Math.max(0, ...ofAppends, ...ofReads);
+    if (sequence > (told.at(-1)?.sequence ?? 0)) {
+      told.push({ endMs: record.endMs, sequence });
+    }
+  }
+  return told;
+}
+
+/** The greatest sequence that anybody had been told before the time. */
+function toldBefore({ told }: Judged, timeMs: number): number {
+  let [low, high] = [0, told.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((told[middle] as Told).endMs < timeMs) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return told[low - 1]?.sequence ?? 0;
+}
+
+/** 0 if there is none. There may be more of them than a call can have arguments. */
+function greatestOf(sequences: Iterable<number>): number {
+  let greatest = 0;
+  for (const sequence of sequences) {
+    greatest = Math.max(greatest, sequence);
+  }
+  return greatest;
 }
 
 function contradictionsOfReads(judged: Judged): readonly string[] {
@@ -227,6 +258,7 @@ function contradictionsOfTime(judged: Judged): readonly string[] {
 
 function contradictionsOfExpectations(judged: Judged): readonly string[] {
   const wrong: string[] = [];
+  const stored = toldKeys(judged);
   for (const append of judged.appends) {
     const { expectedSequence } = append.operation;
     const name = describeEventLogRecord(append);
@@ -241,17 +273,42 @@ function contradictionsOfExpectations(judged: Judged): readonly string[] {
           `a conflict tells the truth: ${name} was told ${conflict.lastSequence}, after ${told} had been told`,
         );
       }
+      const { events } = append.operation;
+      if (events.every(({ key }) => key !== null && (stored.get(key) ?? append.startMs) < append.startMs)) {
+        wrong.push(`duplicates come before the sequence: ${name} met a conflict, and was stored before it began`);
+      }
       continue;
     }
     const [first] = freshOf(append, judged);
-    if (first !== undefined && expectedSequence !== undefined && BigInt(expectedSequence) !== BigInt(first - 1)) {
+    if (first !== undefined && expectedSequence !== undefined && !mayHaveStoredAt(append, judged, first)) {
       wrong.push(`an expected sequence is exact: ${name} expected ${expectedSequence}, and was stored at ${first}`);
     }
   }
   return wrong;
 }
 
-/** Sequences of those events of an acknowledged append that it has stored itself, ascending. */
+/** Whether the append may have stored its first new event where it expected to: before `first` only what nobody has read. */
+function mayHaveStoredAt(append: Append, { seen }: Judged, first: number): boolean {
+  const expected = BigInt(append.operation.expectedSequence ?? 0) + 1n;
+  const { sequences } = answerOf(append, "appended") ?? { sequences: [] };
+  const possible = sequences.filter((sequence) => sequence === first || (sequence < first && !seen.has(sequence)));
+  return possible.some((sequence) => BigInt(sequence) === expected);
+}
+
+/** When it was first told to somebody that an event with this key is stored, by key. */
+function toldKeys({ appends }: Judged): ReadonlyMap<string, number> {
+  const told = new Map<string, number>();
+  for (const append of appends) {
+    for (const { key } of answerOf(append, "appended") === null ? [] : append.operation.events) {
+      if (key !== null) {
+        told.set(key, Math.min(append.endMs, told.get(key) ?? Number.POSITIVE_INFINITY));
+      }
+    }
+  }
+  return told;
+}
+
+/** Sequences of those events of an acknowledged append that it is known to have stored itself, ascending. */
 function freshOf(append: Append, { seen }: Judged): readonly number[] {
   const answer = answerOf(append, "appended");
   if (answer === null || answer.replayed) {

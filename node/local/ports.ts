@@ -1,6 +1,7 @@
 /** The ports of the members on this machine, and whether they are free. */
 
-import { type AddressInfo, createServer } from "node:net";
+import { randomInt } from "node:crypto";
+import { createServer } from "node:net";
 
 export interface MemberPorts {
   readonly grpc: number;
@@ -17,6 +18,11 @@ export const MEMBERS_MAX = 5;
 /** From the first port of one member to the first of the next. */
 const PORTS_PER_MEMBER = 10;
 const PORT_MAX = 65_535;
+/** Where nobody else is by default. */
+export const STABLE_PORT_MIN = 12_000;
+/** Linux takes ports for outgoing connections from 32768 on, others from higher ones. */
+export const STABLE_PORT_MAX = 32_000;
+const TRIES_MAX = 200;
 /** The first port of the first member, at most: all others are above it. */
 export const BASE_PORT_MAX = PORT_MAX - MEMBERS_MAX * PORTS_PER_MEMBER;
 
@@ -47,29 +53,22 @@ export async function requireFree(ports: MemberPorts, advice: string): Promise<v
   }
 }
 
-/** A base port with which all ports of as many members as there may be were free a moment ago. */
+/**
+ * A base port with which all ports of as many members as there may be were free a moment ago.
+ *
+ * They lie below the range from which systems take ports for outgoing connections and for whoever listens on any port: one
+ * of that range could belong to somebody's connection when the member comes for it, or, while it is away, to that of
+ * another member that looks for it there and meets itself.
+ */
 export async function freeBasePort(): Promise<number> {
-  for (;;) {
-    const base = await anyFreePort();
-    if (base > BASE_PORT_MAX) {
-      continue;
-    }
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
+    const base = randomInt(STABLE_PORT_MIN, STABLE_PORT_MAX - MEMBERS_MAX * PORTS_PER_MEMBER);
     const ports = Array.from({ length: MEMBERS_MAX }, (_, at) => Object.values(portsOf(base, at))).flat();
     if ((await Promise.all(ports.map(isFree))).every((free) => free)) {
       return base;
     }
   }
-}
-
-function anyFreePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, LOCAL_HOST, () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
+  throw new Error(`no free ports for ${MEMBERS_MAX} members after ${TRIES_MAX} tries`);
 }
 
 /** Whether nothing listens on the port of this machine now. */

@@ -9,14 +9,14 @@ const CALL_TIMEOUT_MS = 30_000;
 
 /**
  * Waits until every member serves, ends the loads, and looks at all of it: keys with a time to live are gone, locks are
- * free, every other key and region can be read, watchers are told everything, each member takes a write and reads it
+ * free, every other key, region and event log can be read, watchers are told everything, each member takes a write and reads it
  * back, one leads, all have the same state, and nobody raises an alarm.
  *
  * @returns what is not true, in words.
  */
 export async function converge(
   cluster: ClusterUnderTest,
-  { keys, lifetimes, counters, locks, regions, watches, lockWatches }: Loads,
+  { keys, lifetimes, counters, locks, regions, appends, watches, lockWatches }: Loads,
 ): Promise<readonly string[]> {
   const steps: readonly (() => Promise<readonly string[]>)[] = [
     async () => {
@@ -36,11 +36,11 @@ export async function converge(
       await locks.untilAllFree();
       return [];
     },
-    ...[keys, counters, regions].map((load) => async () => {
+    ...[keys, counters, regions, appends].map((load) => async () => {
       await load.stop();
       return [];
     }),
-    ...[keys, counters, regions].map((load) => async () => {
+    ...[keys, counters, regions, appends].map((load) => async () => {
       await load.readAll();
       return [];
     }),

@@ -5,6 +5,7 @@ import {
   contradictionOfPage,
   judgeHistory,
   lockWatchCheck,
+  logCheck,
   orderCheck,
   type RecordedPage,
   SEARCH_LIMIT_MS,
@@ -13,7 +14,7 @@ import {
   watchCheck,
   withPages,
 } from "../history/index.ts";
-import type { ConcurrentLoad } from "../test/harness/index.ts";
+import type { AppendLoad, ConcurrentLoad } from "../test/harness/index.ts";
 import type { CounterLoad } from "./counter-load.ts";
 import { leaderlessSpans } from "./leaderless.ts";
 import type { LifetimeLoad } from "./lifetime-load.ts";
@@ -29,6 +30,7 @@ export interface Loads {
   readonly counters: CounterLoad;
   readonly locks: LockLoad;
   readonly regions: RegionLoad;
+  readonly appends: AppendLoad;
   /** They watch what is done to the first two, and to locks. */
   readonly watches: WatchLoad<WatchedChange, WatchKeysResponse>;
   readonly lockWatches: WatchLoad<WatchedLockChange, WatchLocksResponse>;
@@ -58,7 +60,7 @@ export function closeLoads({ locks, regions }: Loads): void {
  * @param timeoutMs how long the clients on keys waited at most.
  */
 export function judgeLoads(loads: Loads, timeoutMs: number): readonly string[] {
-  const { keys, lifetimes, counters, locks, regions, watches, lockWatches } = loads;
+  const { keys, lifetimes, counters, locks, regions, appends, watches, lockWatches } = loads;
   const { operations } = keys.history;
   const ofKeys = [...operations, ...lifetimes.operations];
   const leaderless = leaderlessSpans(keys.writesMs, timeoutMs);
@@ -69,6 +71,7 @@ export function judgeLoads(loads: Loads, timeoutMs: number): readonly string[] {
     ...counters.judge(),
     ...locks.judge(leaderless),
     ...regions.judge(),
+    ...logCheck(appends.history.operations),
     ...watchCheck(watches.watchings, ofKeys, WATCH_LIMITS),
     ...lockWatchCheck(lockWatches.watchings, locks.records, { ...WATCH_LIMITS, nameOf: (lock) => lock }),
     ...orderCheck({ keys: ofKeys, locks: locks.records, regions: regions.records }),
@@ -84,13 +87,14 @@ function contradictionsOfPages(pages: readonly RecordedPage[]): readonly string[
 }
 
 export function writeHistories(output: string, loads: Loads): void {
-  const { keys, lifetimes, counters, locks, regions, watches, lockWatches } = loads;
+  const { keys, lifetimes, counters, locks, regions, appends, watches, lockWatches } = loads;
   writeLines(output, "history.jsonl", keys.history.operations);
   writeLines(output, "pages.jsonl", keys.pages);
   writeLines(output, "lifetimes.jsonl", lifetimes.operations);
   writeLines(output, "counters.jsonl", counters.increments);
   writeLines(output, "locks.jsonl", locks.records);
   writeLines(output, "regions.jsonl", regions.records);
+  writeLines(output, "event-logs.jsonl", appends.history.operations);
   writeLines(output, "watches.jsonl", watches.lines);
   writeLines(output, "changes.jsonl", watches.changes);
   writeLines(output, "lock-watches.jsonl", lockWatches.lines);
@@ -98,7 +102,7 @@ export function writeHistories(output: string, loads: Loads): void {
 }
 
 /** How often what was asked for came to what. */
-export function outcomesOf({ keys, lifetimes, counters, locks, regions }: Loads): readonly OutcomeCount[] {
+export function outcomesOf({ keys, lifetimes, counters, locks, regions, appends }: Loads): readonly OutcomeCount[] {
   return countOutcomes([
     ...keys.history.operations.map(({ operation, outcome }) => ({ kind: operation.kind, outcome: outcome.kind })),
     ...keys.pages.map(() => ({ kind: "page", outcome: "ok" }) as const),
@@ -111,13 +115,16 @@ export function outcomesOf({ keys, lifetimes, counters, locks, regions }: Loads)
     }),
     ...locks.records.map(({ operation, outcome }) => ({ kind: `lock: ${operation.kind}`, outcome: outcome.kind })),
     ...regions.records.map(({ operation, outcome }) => ({ kind: `region: ${operation.kind}`, outcome: outcome.kind })),
+    ...appends.history.operations.map(({ operation, outcome }) => {
+      return { kind: `event log: ${operation.kind}`, outcome: outcome.kind };
+    }),
   ]);
 }
 
 /** What else the loads have come to, a line for each. */
-export function describeLoads({ counters, locks, regions, watches, lockWatches }: Loads): readonly string[] {
+export function describeLoads({ counters, locks, regions, appends, watches, lockWatches }: Loads): readonly string[] {
   return [
     `increments acknowledged after an attempt of unknown outcome ${counters.retried}`,
-    ...[locks, regions, watches, lockWatches].flatMap((load) => load.describe()),
+    ...[locks, regions, appends, watches, lockWatches].flatMap((load) => load.describe()),
   ];
 }

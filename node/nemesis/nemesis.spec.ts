@@ -33,7 +33,7 @@ describe("the nemesis", () => {
     const landed = new Set(result.faults.filter((fault) => fault.result === "landed").map(({ kind }) => kind));
     expect([...landed]).to.include.members(KINDS);
     const count = (file: string): number => readFileSync(join(output, file), "utf8").trimEnd().split("\n").length;
-    const files = ["history", "lifetimes", "counters", "locks", "regions"].map((name) => `${name}.jsonl`);
+    const files = ["history", "lifetimes", "counters", "locks", "regions", "event-logs"].map((name) => `${name}.jsonl`);
     const recorded = files.reduce((sum, file) => sum + count(file), 0);
     const operations = result.outcomes.filter(({ kind }) => kind !== "page");
     const counted = operations.reduce((sum, { ok, notExecuted, unknown }) => sum + ok + notExecuted + unknown, 0);
@@ -41,6 +41,9 @@ describe("the nemesis", () => {
     expect(result.outcomes.find(({ kind }) => kind === "page")?.ok)
       .to.equal(count("pages.jsonl"))
       .and.to.be.above(0);
+    for (const kind of ["append", "read"]) {
+      expect(result.outcomes.find((one) => one.kind === `event log: ${kind}`)?.ok, kind).to.be.above(0);
+    }
     expect(result.elections).to.be.above(1);
     expect(result.acknowledgedWrites).to.be.above(0);
   });
@@ -50,20 +53,29 @@ describe("the nemesis", () => {
       return this.skip();
     }
     const output = directories.make();
-    const result = await runNemesis({
-      // Whoever is cut off answers from before that for seconds: also the search, which believes no revision, must see it.
-      ...{ members: 3, runMs: MUTANT_RUN_MS, seed: SEED, output },
-      ...{ kinds: ["partition: leader alone"], mayInstall: false },
-      environment: { NODE_OPTIONS: `--import=${MUTANT_LOADER}`, QUOIN_MUTANT: "read-served-without-asking" },
-      print: () => undefined,
-    });
-    expect(readFileSync(join(output, "q-0.log"), "utf8")).to.contain("the mutant is in place");
-    expect(isPassed(result), describeResult(result)).to.equal(false);
-    const violations = result.violations.join("\n");
+    // Whoever is cut off answers from before that for seconds: also the search, which believes no revision, must see it.
+    const violations = await violationsOf("read-served-without-asking", "partition: leader alone", output);
     expect(violations).to.contain("violated: revisions never go backwards");
     expect(violations).to.contain("violated: no order of the operations");
   });
+
+  it("fails when keys of events count at one member alone (S5)", async () => {
+    const violations = await violationsOf("key-known-to-one-member-alone", "kill: leader", directories.make());
+    expect(violations).to.contain("a key is stored once");
+  });
 });
+
+/** What a short run is told of members with this bug, under this kind of fault. */
+async function violationsOf(mutant: string, kind: string, output: string): Promise<string> {
+  const result = await runNemesis({
+    ...{ members: 3, runMs: MUTANT_RUN_MS, seed: SEED, output, kinds: [kind], mayInstall: false },
+    environment: { NODE_OPTIONS: `--import=${MUTANT_LOADER}`, QUOIN_MUTANT: mutant },
+    print: () => undefined,
+  });
+  expect(readFileSync(join(output, "q-0.log"), "utf8")).to.contain("the mutant is in place");
+  expect(isPassed(result), describeResult(result)).to.equal(false);
+  return result.violations.join("\n");
+}
 
 /** Whether members can be cut off here; says what lacks otherwise. */
 async function hasNetwork(): Promise<boolean> {

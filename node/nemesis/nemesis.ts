@@ -10,7 +10,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { seededRandom } from "../src/replica/index.ts";
-import { ClusterUnderTest, pause } from "../test/harness/index.ts";
+import { AppendLoad, ClusterUnderTest, pause } from "../test/harness/index.ts";
 import { CERTIFICATE_FAULTS } from "./certificate-faults.ts";
 import { converge } from "./convergence.ts";
 import { CounterLoad } from "./counter-load.ts";
@@ -63,6 +63,13 @@ const KEYS = 10;
 const TIMEOUT_MS = 200;
 /** Keeps the load at a few hundred operations a second, for what is looked for is no lack of speed. */
 const REST_MS = 15;
+/** Clients of event logs, the logs that they append to at a time, and operations on one of them: so it stays easy to judge. */
+const APPENDERS = 4;
+const EVENT_LOGS = 2;
+const EVENT_LOG_OPERATIONS_MAX = 600;
+const APPEND_REST_MS = 40;
+/** Long enough to send an append again under its key, and shorter than some elections. */
+const APPEND_TIMEOUT_MS = 1_000;
 /** Streams of randomness of their own, away from those of the lanes. */
 const LIFETIME_STREAM = 101;
 const COUNTER_STREAM = 102;
@@ -70,6 +77,7 @@ const LOCK_STREAM = 103;
 const REGION_STREAM = 104;
 const WATCH_STREAM = 105;
 const LOCK_WATCH_STREAM = 106;
+const APPEND_STREAM = 107;
 /** Acknowledged writes before the first fault. */
 const WARM_WRITES = 100;
 /** Rest before each fault. */
@@ -174,11 +182,11 @@ async function runAt(
   const cluster = await ClusterUnderTest.start(members, { placeOf, directory: site.directory });
   let loads: Loads | null = null;
   try {
+    // A disk may get full.
+    const alsoExpected = abilities.hasSmallDisks ? ["RESOURCE_EXHAUSTED"] : [];
     const keys = cluster.load({
       ...{ clients: CLIENTS, pinned: PINNED_CLIENTS, readers: members, keys: KEYS },
-      ...{ seed, timeoutMs: TIMEOUT_MS, restMs: REST_MS },
-      // A disk may get full.
-      alsoExpected: abilities.hasSmallDisks ? ["RESOURCE_EXHAUSTED"] : [],
+      ...{ seed, timeoutMs: TIMEOUT_MS, restMs: REST_MS, alsoExpected },
     });
     loads = {
       keys,
@@ -186,6 +194,16 @@ async function runAt(
       counters: new CounterLoad(cluster, seededRandom(seed + COUNTER_STREAM)),
       locks: new LockLoad(cluster, seededRandom(seed + LOCK_STREAM)),
       regions: new RegionLoad(cluster, seededRandom(seed + REGION_STREAM)),
+      appends: new AppendLoad({
+        ...{
+          cluster,
+          clients: APPENDERS,
+          logs: EVENT_LOGS,
+          operationsMax: EVENT_LOG_OPERATIONS_MAX,
+          name: "appended-to",
+        },
+        ...{ seed: seed + APPEND_STREAM, timeoutMs: APPEND_TIMEOUT_MS, restMs: APPEND_REST_MS, alsoExpected },
+      }),
       watches: new WatchLoad(WATCHED_KEYS, cluster, members, seededRandom(seed + WATCH_STREAM)),
       lockWatches: new WatchLoad(WATCHED_LOCKS, cluster, members, seededRandom(seed + LOCK_WATCH_STREAM)),
     };

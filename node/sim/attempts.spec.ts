@@ -6,6 +6,7 @@ import { OWNER } from "../test/index.ts";
 import { Attempts } from "./attempts.ts";
 
 const REQUEST = new Uint8Array(16).fill(7);
+const NONE: ReadonlySet<number> = new Set();
 
 function rowOf(index: number, origin: { memberId: number; boot: number; seq: number }): Uint8Array {
   const request = { requestId: REQUEST, payloadHash: new Uint8Array(32) };
@@ -28,30 +29,38 @@ describe("the attempts of calls", () => {
   it("I12: are not in the log if their call was not executed, whatever came of others of the request", () => {
     attempts.onEnd(REQUEST, first, new CoordinationError("NO_LEADER", ""));
     attempts.onEnd(REQUEST, second, null);
-    attempts.check([rowOf(1, { ...second, seq: 9 })]);
-    expect(() => attempts.check([entryOfFirst])).to.throw("I12 a call that was certainly not executed");
+    attempts.check([rowOf(1, { ...second, seq: 9 })], NONE);
+    expect(() => attempts.check([entryOfFirst], NONE)).to.throw("I12 a call that was certainly not executed");
   });
 
   it("may be in the log, or not, if nobody knows what came of their call", () => {
     attempts.onEnd(REQUEST, first, new CoordinationError("DEADLINE", "", { outcome: "unknown" }));
     attempts.onEnd(REQUEST, second, "lost");
-    attempts.check([]);
-    attempts.check([entryOfFirst, rowOf(2, { ...second, seq: 4 })]);
+    attempts.check([], NONE);
+    attempts.check([entryOfFirst, rowOf(2, { ...second, seq: 4 })], NONE);
   });
 
   it("I14: are in the log once for each call", () => {
     attempts.onEnd(REQUEST, first, null);
     const again = rowOf(2, { ...first, seq: 2 });
-    attempts.check([entryOfFirst]);
-    expect(() => attempts.check([entryOfFirst, again])).to.throw("I14 a call is in the log once");
+    attempts.check([entryOfFirst], NONE);
+    expect(() => attempts.check([entryOfFirst, again], NONE)).to.throw("I14 a call is in the log once");
     attempts.onEnd(REQUEST, first, "lost");
-    attempts.check([entryOfFirst, again]);
+    attempts.check([entryOfFirst, again], NONE);
+  });
+
+  it("I14: are in the log again if they were not executed, as whoever made them was revoked", () => {
+    attempts.onEnd(REQUEST, first, null);
+    const again = rowOf(2, { ...first, seq: 2 });
+    attempts.check([entryOfFirst, again], new Set([1]));
+    attempts.check([entryOfFirst, again], new Set([1, 2]));
+    expect(() => attempts.check([entryOfFirst, again], new Set([3]))).to.throw("I14 a call is in the log once");
   });
 
   it("are those of one start of a member", () => {
     attempts.onEnd(REQUEST, first, new CoordinationError("NO_LEADER", ""));
     attempts.onEnd(REQUEST, { ...first, boot: 1 }, null);
-    attempts.check([rowOf(1, { ...first, boot: 1, seq: 1 })]);
-    expect(() => attempts.check([rowOf(1, { ...first, seq: 1 })])).to.throw("I12");
+    attempts.check([rowOf(1, { ...first, boot: 1, seq: 1 })], NONE);
+    expect(() => attempts.check([rowOf(1, { ...first, seq: 1 })], NONE)).to.throw("I12");
   });
 });

@@ -30,13 +30,16 @@ export class Attempts {
     this.#calls.set(key, calls);
   }
 
-  /** Holds all calls against the rows of the log, when no call is open any more. */
-  check(rows: readonly Uint8Array[]): void {
+  /**
+   * Holds all calls against the rows of the log, when no call is open any more. Entries that were refused as whoever made
+   * them was revoked have done nothing, and left nothing by which a member knows them: it may make another one.
+   */
+  check(rows: readonly Uint8Array[], refused: ReadonlySet<number>): void {
     const entries = new Map<string, number[]>();
     for (const [at, row] of rows.entries()) {
       const { memberId, boot, seq } = entryEnvelope(row).origin;
-      const request =
-        entryType(row) === EntryType.Command && seq !== 0 ? decodeCommand(entryPayload(row)).request : null;
+      const isAttempt = entryType(row) === EntryType.Command && seq !== 0 && !refused.has(at + 1);
+      const request = isAttempt ? decodeCommand(entryPayload(row)).request : null;
       if (request !== null) {
         const key = keyOf(request.requestId, memberId, boot);
         entries.set(key, [...(entries.get(key) ?? []), at + 1]);

@@ -15,6 +15,7 @@ import {
   type StateLimits,
   StateMachine,
 } from "../src/state/index.ts";
+import { isRevocation } from "./access-rules.ts";
 import type { CanonicalLog } from "./canonical-log.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
 import { type Ending, KeyLifetimes } from "./key-lifetimes.ts";
@@ -26,6 +27,8 @@ import { fingerprintOf, StateRows } from "./state-rows.ts";
 export interface Replay {
   /** First executions, by request ids in hexadecimal digits. */
   readonly executions: ReadonlyMap<string, Execution>;
+  /** Entries of requests that were not executed, because whoever made them was revoked. */
+  readonly refused: ReadonlySet<number>;
   /** Ends of keys whose time was up. */
   readonly endings: readonly Ending[];
   /** Sum of the rows of the state at the end. */
@@ -37,6 +40,7 @@ export function replay(log: CanonicalLog, limits: StateLimits, membership: Membe
   const store = new StateRows();
   const machine = new StateMachine(store, (previous, bytes) => crc32(bytes, previous), limits);
   const executions = new Map<string, Execution>();
+  const refused = new Set<number>();
   const lifetimes = new KeyLifetimes();
   for (const [at, row] of log.rows.entries()) {
     const index = at + 1;
@@ -61,13 +65,15 @@ export function replay(log: CanonicalLog, limits: StateLimits, membership: Membe
         checkClaim(before, executed.answer, index);
         lifetimes.executed(executed, (key) => hasKey(store, key));
       }
-      if (outcome !== null && request !== null) {
+      if (isRevocation(outcome?.answer)) {
+        refused.add(index);
+      } else if (outcome !== null && request !== null) {
         noteExecution(executions, request.requestId.toHex(), outcome, index, operation.kind === "acquire-lock");
       }
     }
     checkState(log, index, machine.progress.digest, store);
   }
-  return { executions, endings: lifetimes.endings, fingerprint: fingerprintOf(store.all()) };
+  return { executions, refused, endings: lifetimes.endings, fingerprint: fingerprintOf(store.all()) };
 }
 
 /** Whoever asks for the slot of a voter has an empty directory, whatever it says of itself: it must not have a vote. */

@@ -7,7 +7,10 @@
  */
 
 import type { OpenOperation, OperationOutcome } from "../history/index.ts";
-import { type ClientOperation, CoordinationError, getKey, type StoredKey } from "../src/state/index.ts";
+import { type ClientOperation, CoordinationError, getKey, type Principal, type StoredKey } from "../src/state/index.ts";
+import { OWNER } from "../test/index.ts";
+import { isRevocation } from "./access-rules.ts";
+import type { Accounts } from "./accounts.ts";
 import type { Calls } from "./calls.ts";
 import type { EventHeap } from "./event-heap.ts";
 import { foundAnswer, type KeyHistory, keyAnswerOf } from "./key-history.ts";
@@ -27,6 +30,8 @@ export interface ClientsOptions {
   readonly trace: Trace;
   readonly calls: Calls;
   readonly requests: Requests;
+  /** As whom clients ask. */
+  readonly accounts: Accounts;
   readonly plan: Plan;
   /** Processes that are up. */
   readonly processes: () => readonly Process[];
@@ -34,6 +39,7 @@ export interface ClientsOptions {
 
 interface Client {
   readonly id: number;
+  readonly principal: Principal;
   /** What the present operation decides by. */
   random: RandomStream;
   isBusy: boolean;
@@ -41,9 +47,13 @@ interface Client {
   /** What it has last seen of each key: a value, or undefined for none. */
   readonly seen: Map<string, Uint8Array | undefined>;
   values: number;
+  /** The last request that it was told the answer of. */
+  answered: Request | null;
 }
 
 const CALLS_MAX = 5;
+/** A guest sends once more what was answered, in this share of the cases: who was revoked must not be told it again. */
+const ONCE_MORE_SHARE = 0.15;
 const TTL_SECONDS_MAX = 4;
 /** A request is sent again for this share of the time for which its answer is stored. */
 const RETRY_SHARE = 0.25;
@@ -125,7 +135,7 @@ export class Clients {
   /** Writes something new through the process, however often that takes; false if it was refused. */
   write(process: Process, key: string, value: string, onEnd: (isDone: boolean) => void): void {
     const operation = putOf(key, Buffer.from(value));
-    const request = this.#requestCalls.begin(operation);
+    const request = this.#requestCalls.begin(operation, OWNER);
     const open = this.#options.history.begin("rest", operation);
     this.#insist(process, request, 1, (isDone) => {
       endOperation(open, request);
@@ -146,7 +156,7 @@ export class Clients {
 
   /** Reads the key through the process; undefined if that was refused, null if there is none. */
   read(process: Process, key: string, onEnd: (value: string | null | undefined) => void): void {
-    this.#read("rest", process, key, AMPLE_MS, (isDone, value) => {
+    this.#read("rest", OWNER, process, key, AMPLE_MS, (isDone, value) => {
       onEnd(isDone ? (value === undefined ? null : Buffer.from(value).toString()) : undefined);
     });
   }
@@ -154,11 +164,13 @@ export class Clients {
   #clientOf(id: number): Client {
     const client = this.#clients.get(id) ?? {
       id,
+      principal: this.#options.accounts.principalOf(id),
       random: streamOf(id),
       isBusy: false,
       home: null,
       seen: new Map(),
       values: 0,
+      answered: null,
     };
     this.#clients.set(id, client);
     return client;
@@ -166,16 +178,21 @@ export class Clients {
 
   #act(client: Client, readShare = this.#options.plan.readShare): void {
     const { plan } = this.#options;
-    const { random } = client;
+    const { random, principal } = client;
     const process = this.#processFor(client);
     if (process === null) {
       client.isBusy = false;
       return;
     }
+    const { answered } = client;
+    if (principal !== OWNER && random.chance(ONCE_MORE_SHARE) && answered !== null && !this.#isOld(answered)) {
+      this.#askOnceMore(client, process, answered);
+      return;
+    }
     const key = `key-${random.below(plan.keys)}`;
     const limitMs = this.#limitMs(random);
     if (random.chance(readShare)) {
-      this.#read(nameOf(client), process, key, limitMs, (isDone, value) => {
+      this.#read(nameOf(client), principal, process, key, limitMs, (isDone, value) => {
         if (isDone) {
           client.seen.set(key, value);
         } else {
@@ -186,12 +203,26 @@ export class Clients {
       return;
     }
     const operation = this.#draw(client, key);
-    const request = this.#requestCalls.begin(operation);
+    const request = this.#requestCalls.begin(operation, principal);
     const open = this.#options.history.begin(nameOf(client), operation);
     this.#attempt(client, process, request, 1, () => {
       endOperation(open, request);
+      client.answered = request.answer === null ? client.answered : request;
       client.isBusy = false;
     });
+  }
+
+  /** What it was told once it is told again, unless that may be forgotten, or is nothing to it any more. */
+  #askOnceMore(client: Client, process: Process, answered: Request): void {
+    this.#requestCalls.send(process, answered, this.#limitMs(client.random), () => {
+      client.isBusy = false;
+    });
+  }
+
+  /** Whether its answer may be forgotten soon. */
+  #isOld({ startMs }: Request): boolean {
+    const { heap, plan } = this.#options;
+    return heap.nowMs - startMs > plan.limits.state.replayWindowMs * RETRY_SHARE;
   }
 
   /** Most stay with a member as long as it answers. */
@@ -239,12 +270,11 @@ export class Clients {
 
   /** Sends the request, again if its outcome is not known. */
   #attempt(client: Client, process: Process, request: Request, calls: number, onEnd: () => void): void {
-    const { heap, plan } = this.#options;
+    const { heap } = this.#options;
     const { random } = client;
     this.#requestCalls.send(process, request, this.#limitMs(random), (answer) => {
       const isUnknown = answer === null || answer.error?.outcome === "unknown";
-      const isOld = heap.nowMs - request.startMs > plan.limits.state.replayWindowMs * RETRY_SHARE;
-      if (!isUnknown || isOld || calls >= CALLS_MAX || this.#isStopped) {
+      if (!isUnknown || this.#isOld(request) || calls >= CALLS_MAX || this.#isStopped) {
         if (answer?.error != null) {
           client.home = null;
         }
@@ -265,14 +295,16 @@ export class Clients {
 
   #read(
     client: string,
+    principal: Principal,
     process: Process,
     key: string,
     limitMs: number,
     onEnd: (isDone: boolean, value: Uint8Array | undefined) => void,
   ): void {
-    const { calls, history, requests, trace } = this.#options;
+    const { accounts, calls, history, requests, trace } = this.#options;
     const { floor } = requests;
     const name = `get ${key}`;
+    const admission = accounts.beginRead(principal, name);
     const open = history.beginGet(client, key);
     let stored: StoredKey | undefined;
     let outcome: OperationOutcome = { kind: "not-executed" };
@@ -281,7 +313,8 @@ export class Clients {
       name,
       limitMs,
       (deadlineMs, done) => {
-        process.replica.readBarrier(deadlineMs, (error) => {
+        process.replica.readBarrier(deadlineMs, (late) => {
+          const error = late ?? admission(process);
           if (error === null) {
             const { revision } = process.replica;
             trace.say(process.memberId, "reads", [revision], () => `${name} at revision ${revision}`);
@@ -293,7 +326,7 @@ export class Clients {
         });
       },
       (error) => {
-        if (error !== "done") {
+        if (error !== "done" && !isRevocation(error)) {
           this.#failures++;
         }
         open.end(error === "done" ? outcome : { kind: "not-executed" });

@@ -13,9 +13,11 @@ import {
   type HttpOperation,
   type LogSettings,
   type Outcome,
+  type Principal,
   readEvents,
 } from "../src/state/index.ts";
-import { OWNER } from "../test/index.ts";
+import { isRevocation } from "./access-rules.ts";
+import type { Accounts } from "./accounts.ts";
 import type { Calls } from "./calls.ts";
 import type { EventHeap } from "./event-heap.ts";
 import type { EventLogRules } from "./event-log-rules.ts";
@@ -31,6 +33,8 @@ export interface EventLogClientsOptions {
   readonly calls: Calls;
   readonly rules: EventLogRules;
   readonly plan: EventLogPlan;
+  /** As whom clients ask. */
+  readonly accounts: Accounts;
   /** Nothing goes wrong: every call has all the time that it may need. */
   readonly isSteady: boolean;
   /** Processes that are up. */
@@ -52,6 +56,7 @@ interface KnownLog {
 
 interface EventLogClient {
   readonly id: number;
+  readonly principal: Principal;
   /** What the present operation decides by. */
   random: RandomStream;
   home: Process | null;
@@ -102,8 +107,7 @@ export class EventLogClients {
 
   /** The client is to do something now, unless it is still busy. */
   act(id: number, draw: number): void {
-    const client = this.#clients.get(id) ?? { id, random: streamOf(id), home: null, isBusy: false, appends: 0 };
-    this.#clients.set(id, client);
+    const client = this.#clientOf(id);
     if (this.#isStopped || client.isBusy) {
       return;
     }
@@ -146,6 +150,14 @@ export class EventLogClients {
     }
     const wrong = logCheck(this.#history.operations);
     must(wrong.length === 0, "history: event logs could have answered so", () => wrong.join("\n"));
+  }
+
+  #clientOf(id: number): EventLogClient {
+    const principal = this.#options.accounts.principalOf(id);
+    const state = { random: streamOf(id), home: null, isBusy: false, appends: 0 };
+    const client = this.#clients.get(id) ?? { id, principal, ...state };
+    this.#clients.set(id, client);
+    return client;
   }
 
   #create(client: EventLogClient, process: Process): void {
@@ -224,20 +236,24 @@ export class EventLogClients {
   }
 
   #read(client: EventLogClient, process: Process, log: KnownLog): void {
-    const { calls } = this.#options;
+    const { calls, accounts } = this.#options;
     const fromSequence = client.random.chance(0.5) ? 1 : Math.max(1, log.lastSequence - 5);
     const operation = { kind: "read", log: log.name, fromSequence } as const;
     const open = log.isWhole ? this.#history.begin(`e${client.id}`, operation) : null;
+    const what = `read from ${fromSequence} of ${log.name}`;
+    const admission = accounts.beginRead(client.principal, what);
     calls.call<CoordinationError | EventLogAnswer>(
       process,
-      `read from ${fromSequence} of ${log.name}`,
+      what,
       this.#limitMs(client.random),
       (deadlineMs, done) => {
-        process.replica.readBarrier(deadlineMs, (error) => done(error ?? readAnswer(process, log, fromSequence)));
+        process.replica.readBarrier(deadlineMs, (error) => {
+          done(error ?? admission(process) ?? readAnswer(process, log, fromSequence));
+        });
       },
       (answer) => {
         if (answer === null || (answer instanceof CoordinationError && answer.reason !== "LOG_NOT_FOUND")) {
-          this.#failures++;
+          this.#failures += isRevocation(answer) ? 0 : 1;
           client.home = null;
         }
         if (answer === null || answer instanceof CoordinationError) {
@@ -250,7 +266,10 @@ export class EventLogClients {
     );
   }
 
-  /** Sends the command, again if its outcome is not known; `onEnd` gets what all calls together have come to. */
+  /**
+   * Sends the command, again if its outcome is not known; `onEnd` gets what all calls together have come to. An earlier call
+   * may have been executed, or may be on its way still and be executed yet: most refusals say nothing of it.
+   */
   #send(
     client: EventLogClient,
     process: Process,
@@ -260,7 +279,7 @@ export class EventLogClients {
     callsMax = 1,
     isUncertain = false,
   ): void {
-    const { calls, heap, trace } = this.#options;
+    const { accounts, calls, heap, trace } = this.#options;
     const name = `${operation.kind} of e${client.id}`;
     const end = (ended: Ended): void => {
       onEnd(ended);
@@ -268,7 +287,8 @@ export class EventLogClients {
     };
     const limitMs = this.#limitMs(client.random);
     trace.say(process.memberId, "is asked to", [Math.round(limitMs)], () => `${name} within ${Math.round(limitMs)} ms`);
-    const command = { principal: OWNER, request: null, operation };
+    const onAnswered = accounts.beginChange(client.principal, name);
+    const command = { principal: client.principal, request: null, operation };
     calls.call<{ readonly error: CoordinationError | null; readonly outcome: Outcome | null }>(
       process,
       name,
@@ -280,7 +300,14 @@ export class EventLogClients {
         const word = answer?.error?.reason ?? (answer === null ? "lost" : "done");
         trace.say(process.memberId, "has answered", [word.length], () => `${name}: ${word}`);
         if (answer?.outcome != null) {
-          end(answer.outcome);
+          onAnswered(answer.outcome.answer);
+        }
+        if (isRevocation(answer?.outcome?.answer)) {
+          end(isUncertain ? null : "not-executed");
+          return;
+        }
+        if (answer?.outcome != null) {
+          end(isUncertain && !isFinal(operation, answer.outcome) ? null : answer.outcome);
           return;
         }
         this.#failures++;
@@ -318,6 +345,19 @@ export class EventLogClients {
 
 function answerOf(ended: Ended) {
   return ended === null || ended === "not-executed" || ended.answer instanceof CoordinationError ? null : ended.answer;
+}
+
+/**
+ * Whether no other call with the same key can come to something else, earlier or later: a hold that is over stays so, and
+ * so does a sequence that was passed.
+ */
+function isFinal(operation: HttpOperation, { answer }: Outcome): boolean {
+  if (!(answer instanceof CoordinationError)) {
+    return true;
+  }
+  const expected = operation.kind === "append-events" ? operation.expectedSequence : undefined;
+  const isPassed = expected !== undefined && BigInt(answer.details.get("last_sequence") ?? 0) > expected;
+  return answer.reason === "FENCED" || (answer.reason === "SEQUENCE_CONFLICT" && isPassed);
 }
 
 function askedOf({ name }: KnownLog, operation: AppendEvents, texts: readonly string[]): EventLogOperation {

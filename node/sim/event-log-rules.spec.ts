@@ -132,6 +132,12 @@ describe("the rules of event logs", () => {
     broken("P53 a guarded append counts only while", () => append("a", {}, told));
   });
 
+  it("ask nothing of what is refused to whom was revoked", () => {
+    append("a", { idempotencyKey: "k" });
+    append("a", { idempotencyKey: "k" }, refused("TOKEN_REVOKED"));
+    expect([rules.appends, rules.duplicates, rules.conflicts]).to.deep.equal([1, 0, 0]);
+  });
+
   it("break when something is refused that must not be", () => {
     append("a", { idempotencyKey: "k" });
     broken("S1 what was stored before is not refused", () => {

@@ -13,6 +13,7 @@ import {
   readEvents,
   type StateReader,
 } from "../src/state/index.ts";
+import { isRevocation } from "./access-rules.ts";
 import type { ExecutedCommand, Witness } from "./live-replay.ts";
 import { must } from "./rule-violation.ts";
 
@@ -148,9 +149,9 @@ export class EventLogRules implements Witness {
   ): void {
     const log = this.#logs.get(operation.logId.toHex());
     const what = (): string => `entry ${index}: append of ${operation.idempotencyKey}`;
-    if (answer instanceof CoordinationError) {
+    if (answer instanceof CoordinationError && !isRevocation(answer)) {
       this.#checkRefusal(tickMs, log, operation, answer, what);
-    } else {
+    } else if (!(answer instanceof CoordinationError)) {
       must(log !== undefined, "a log that was deleted takes nothing", what);
       must(answer?.kind === "append-events", "appends are answered as such", what);
       this.#append(tickMs, log, operation, answer.sequences, what);

@@ -8,6 +8,7 @@ import {
   scanHistory,
 } from "../src/state/index.ts";
 import { acquireLock, createLock, NAMED, releaseLock } from "../test/index.ts";
+import { AccessRules } from "./access-rules.ts";
 import type { ExecutedCommand } from "./live-replay.ts";
 import { checkKept, lockChangesOf } from "./lock-changes.ts";
 import { type ChangedLock, LockRules } from "./lock-rules.ts";
@@ -27,7 +28,7 @@ describe("the changes of locks that watchers must be told", () => {
 
   beforeEach(() => {
     all = [];
-    const rules = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax);
+    const rules = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax, new AccessRules());
     log = new WitnessedLog({
       after: (executed, state) => {
         rules.after(executed, state);

@@ -14,8 +14,9 @@ import {
   type Hold,
   type LockMode,
   type LockName,
+  type Principal,
 } from "../src/state/index.ts";
-import { OWNER } from "../test/index.ts";
+import { isRevocation } from "./access-rules.ts";
 import { endOperation } from "./clients.ts";
 import type { EventHeap } from "./event-heap.ts";
 import type { KeyHistory } from "./key-history.ts";
@@ -48,6 +49,8 @@ export interface LockClientsOptions extends RequestCallsOptions {
 interface Held {
   readonly lock: LockName;
   readonly mode: LockMode;
+  /** No change to another mode has ended without an answer. */
+  readonly isModeKnown: boolean;
   readonly token: number;
   readonly ttlSeconds: number;
   readonly owner: string;
@@ -81,6 +84,7 @@ interface Left {
 
 interface LockClient {
   readonly id: number;
+  readonly principal: Principal;
   /** What the present operation decides by. */
   random: RandomStream;
   home: Process | null;
@@ -207,7 +211,7 @@ export class LockClients {
       }
     }
     for (const { request, atMs } of isPrompt ? this.#left : []) {
-      const isUndone = heap.nowMs - atMs < UNDONE_MS || !rules.isLive(OWNER.subject, request.requestId);
+      const isUndone = heap.nowMs - atMs < UNDONE_MS || !rules.isLive(request.principal.subject, request.requestId);
       must(isUndone, "S25 what nobody waits for is undone soon", () => {
         return `${request.requestId.toHex().slice(0, 8)}, left alone at ${Math.round(atMs)}`;
       });
@@ -217,7 +221,7 @@ export class LockClients {
   #checkCall({ request, asked }: Waiting, call: WaitingCall): void {
     const { heap, rules } = this.#options;
     const { memberId, boot, loop, replica } = call.process;
-    const index = rules.settledFor(OWNER.subject, request.requestId, memberId, boot);
+    const index = rules.settledFor(request.principal.subject, request.requestId, memberId, boot);
     // What was settled may be another call of it, if there was another one at this member.
     const isSole = asked.filter((process) => process === call.process).length === 1;
     if (index === null || !isSole || replica.status().appliedIndex < index) {
@@ -237,7 +241,8 @@ export class LockClients {
       return known;
     }
     const state = { isBusy: false, waiting: null, held: [], former: [], acquisitions: 0, values: 0 };
-    const client = { id, random: streamOf(id), home: null, ...state };
+    const principal = this.#options.accounts.principalOf(id);
+    const client = { id, principal, random: streamOf(id), home: null, ...state };
     this.#clients.set(id, client);
     return client;
   }
@@ -305,7 +310,7 @@ export class LockClients {
       ...{ ttlSeconds: random.pick(TTL_SECONDS) ?? 0, owner, fencingToken: 0 },
       waitMs: random.chance(0.3) ? 0 : Math.floor(random.between(WAIT_MS_MIN, WAIT_MS_MAX)),
     };
-    const request = this.#requestCalls.begin(operation);
+    const request = this.#requestCalls.begin(operation, client.principal);
     const record = this.#options.lockHistory.begin(`l${id}`, lock, 0, operation);
     client.waiting = { request, lock, operation, record, open: new Set(), asked: [] };
     this.#ask(client, client.waiting, process);
@@ -330,7 +335,9 @@ export class LockClients {
           // It was upgraded: the former token is worth nothing any more.
           this.#lose(client, held);
         }
-        client.held.push({ ...held, mode, token: hold.token });
+        client.held.push({ ...held, mode, isModeKnown: held.isModeKnown || hold.token !== token, token: hold.token });
+      } else if (result === undefined) {
+        this.#doubtMode(client, token);
       } else if (result instanceof CoordinationError && result.reason !== "UPGRADE_WOULD_DEADLOCK") {
         this.#drop(client, token);
       }
@@ -338,8 +345,8 @@ export class LockClients {
   }
 
   #release(client: LockClient, held: Held, fencingToken: number): void {
-    const { lock, mode, owner, token } = held;
-    const isModeNamed = lock.rw && client.random.chance(0.5);
+    const { lock, mode, isModeKnown, owner, token } = held;
+    const isModeNamed = lock.rw && client.random.chance(0.5) && isModeKnown;
     const isOwnerNamed = fencingToken === 0 || client.random.chance(0.5);
     const operation: ClientOperation = {
       ...{ kind: "release-lock", ...lock, mode: isModeNamed ? mode : null, owner: isOwnerNamed ? owner : "" },
@@ -382,6 +389,13 @@ export class LockClients {
     client.held = client.held.filter((one) => one.token !== token);
   }
 
+  /** It may have another mode than its holder believes: who names the wrong one is refused, though the hold goes on. */
+  #doubtMode(client: LockClient, token: number): void {
+    const doubted = (held: Held): Held => (held.token === token ? { ...held, isModeKnown: false } : held);
+    client.held = client.held.map(doubted);
+    client.former = client.former.map(doubted);
+  }
+
   #lose(client: LockClient, held: Held): void {
     this.#drop(client, held.token);
     client.former = [...client.former, held].slice(-FORMER_MAX);
@@ -410,17 +424,18 @@ export class LockClients {
     const result = answer?.outcome?.answer;
     const hold = this.#noteGrant(answer, sentMs);
     if (hold !== null) {
-      this.#options.rules.onTold(OWNER.subject, request.requestId, hold.token);
+      this.#options.rules.onTold(request.principal.subject, request.requestId, hold.token);
     }
     if (client.waiting !== waiting) {
       return;
     }
-    const isKnown = result !== undefined && !(result instanceof CoordinationError && result.outcome === "unknown");
+    const isUnknown = result instanceof CoordinationError && (result.outcome === "unknown" || isRevocation(result));
+    const isKnown = result !== undefined && !isUnknown;
     if (isKnown) {
       this.#end(client, waiting, answer);
       if (hold !== null) {
         const { mode, token, owner } = hold;
-        client.held.push({ lock, mode, token, ttlSeconds: operation.ttlSeconds, owner });
+        client.held.push({ lock, mode, isModeKnown: true, token, ttlSeconds: operation.ttlSeconds, owner });
       }
     } else if (waiting.open.size === 0) {
       client.home = null;
@@ -519,7 +534,7 @@ export class LockClients {
     onEnd: (answer: Answer | null, sentMs: number, request: Request, calls: number) => void,
   ): void {
     const process = this.#processFor(client);
-    const request = this.#requestCalls.begin(operation);
+    const request = this.#requestCalls.begin(operation, client.principal);
     if (process === null) {
       onEnd(null, 0, request, 0);
       return;

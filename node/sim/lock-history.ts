@@ -18,12 +18,13 @@ import {
   type LockName,
   type Outcome,
 } from "../src/state/index.ts";
+import { isRevocation } from "./access-rules.ts";
 import type { Request } from "./requests.ts";
 import { must } from "./rule-violation.ts";
 
 /** Something that a client does with a lock; to be ended once. */
 export interface OpenLockOperation {
-  /** `outcome` is what the last call of the request came to, null if that is not known. */
+  /** `outcome` is what the last call of the request came to, null if that is not known; who was revoked is told nothing. */
   end(request: Request, outcome: Outcome | null, calls: number): void;
 }
 
@@ -48,7 +49,7 @@ export class LockHistory {
     const open = this.#history.begin(client, asked);
     return {
       end: ({ isUncertain }, outcome, calls) => {
-        if (outcome !== null) {
+        if (outcome !== null && !isRevocation(outcome.answer)) {
           const answer = lockAnswerOf(outcome, calls > 1);
           open.end({ kind: "ok", answer });
           if (asked.kind === "acquire" && answer.kind === "acquired" && calls > 1) {

@@ -1,6 +1,18 @@
 import { expect } from "chai";
 import { type ClientOperation, DEFAULT_STATE_LIMITS, dueLockTimers } from "../src/state/index.ts";
-import { acquireLock, createLock, NAMED, OWNER, releaseLock, requestOf } from "../test/index.ts";
+import {
+  ANNA,
+  acquireLock,
+  addUser,
+  createLock,
+  NAMED,
+  OWNER,
+  releaseLock,
+  requestOf,
+  said,
+  updateUser,
+} from "../test/index.ts";
+import { AccessRules } from "./access-rules.ts";
 import { LockRules } from "./lock-rules.ts";
 import { type Manner, WitnessedLog } from "./witnessed-log.ts";
 
@@ -9,7 +21,7 @@ describe("the rules of locks", () => {
   let log: WitnessedLog;
 
   beforeEach(() => {
-    rules = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax);
+    rules = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax, new AccessRules());
     log = new WitnessedLog(rules);
     log.ask(createLock({ ttlSeconds: 2, lockDelaySeconds: 1 }));
     log.ask(createLock({ rw: true, ttlSeconds: 2 }));
@@ -35,10 +47,10 @@ describe("the rules of locks", () => {
     }
   }
 
-  function cancel(request: number, seq: number, pretend?: Manner["pretend"]): void {
+  function cancel(request: number, seq: number, pretend?: Manner["pretend"], { subject } = OWNER): void {
     const { requestId } = requestOf(request);
     const attempt = { memberId: 1, boot: 1, seq };
-    log.lead({ kind: "cancel-acquisition", subject: OWNER.subject, requestId, attempt }, pretend);
+    log.lead({ kind: "cancel-acquisition", subject, requestId, attempt }, pretend);
   }
 
   function putUnder(fencingToken: number, changes: { readonly rw?: boolean } = {}): ClientOperation {
@@ -141,6 +153,69 @@ describe("the rules of locks", () => {
   function sentAs<Command extends { readonly request: unknown }>(command: Command, request: number): Command {
     return { ...command, request: requestOf(request) };
   }
+
+  describe("of waiters who were revoked", () => {
+    /** The entry that has revoked the guest, as the rules are told; null = none has. */
+    let revokedAt: number | null;
+
+    /** The owner holds the lock, and so long a guest waits for it, and behind the guest the owner once more. */
+    beforeEach(() => {
+      revokedAt = null;
+      rules = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax, {
+        revokedAt: ({ subject }) => (subject === ANNA.subject ? revokedAt : null),
+      });
+      log = new WitnessedLog(rules);
+      addUser(log.log, ANNA);
+      log.ask(createLock());
+      acquire({}, { request: 1 });
+      wait(2, {}, { principal: ANNA });
+      wait(3);
+    });
+
+    const disable = (): void => {
+      log.askByHttp(updateUser(ANNA.subject, { status: "disabled" }));
+      revokedAt = log.log.rows.length;
+    };
+
+    it("hold where these get nothing, and the lock goes to the next", () => {
+      disable();
+      log.ask(releaseLock());
+      expect(log.log.settled.map(({ outcome }) => said(outcome))).to.deep.equal([
+        "TOKEN_REVOKED",
+        `token ${log.log.revision}`,
+      ]);
+      expect(rules.grants).to.equal(2);
+    });
+
+    it("hold where these get nothing as the hold before them is undone", () => {
+      disable();
+      cancel(1, 1);
+      expect(log.log.settled.map(({ outcome }) => said(outcome))).to.deep.equal([
+        "TOKEN_REVOKED",
+        `token ${log.log.revision}`,
+      ]);
+      expect(rules.grants).to.equal(2);
+    });
+
+    it("hold where somebody waits, or writes under a hold, as a guest who was revoked", () => {
+      disable();
+      wait(2, {}, { principal: ANNA });
+      log.ask(putUnder(log.log.revision + 1), { principal: ANNA });
+      cancel(2, 2, undefined, ANNA);
+      expect([rules.grants, rules.fenced]).to.deep.equal([1, 0]);
+    });
+
+    it("give no lock to any of these", () => {
+      revokedAt = 1;
+      broken("revocation: no lock goes to a waiter who was revoked", () => log.ask(releaseLock()));
+    });
+
+    it("S24: lose no waiter who was not revoked", () => {
+      disable();
+      revokedAt = null;
+      broken("S24 no waiter is lost", () => log.ask(releaseLock()));
+    });
+  });
 
   it("S25: let a request be undone by its newest attempt alone", () => {
     acquire({}, { request: 1 });

@@ -17,6 +17,7 @@ import {
   visitWaits,
   type Wait,
 } from "../src/state/index.ts";
+import { type AccessRules, isRevocation } from "./access-rules.ts";
 import type { ExecutedCommand, Witness } from "./live-replay.ts";
 import { must } from "./rule-violation.ts";
 
@@ -60,6 +61,7 @@ const NAMED_MAX = 20;
 
 export class LockRules implements Witness {
   readonly #readersMax: number;
+  readonly #access: Pick<AccessRules, "revokedAt">;
   readonly #locks = new Map<string, Seen>();
   readonly #acquisitions = new Map<string, Acquisition>();
   /** Entries by which holds have ended because their time was up, by token. */
@@ -72,8 +74,10 @@ export class LockRules implements Witness {
   #grants = 0;
   #fenced = 0;
 
-  constructor(readersMax: number) {
+  /** @param access has looked at each command before. */
+  constructor(readersMax: number, access: Pick<AccessRules, "revokedAt">) {
     this.#readersMax = readersMax;
+    this.#access = access;
   }
 
   /** Holds that were granted, and guarded writes that were refused. */
@@ -174,6 +178,9 @@ export class LockRules implements Witness {
     const guard = "guard" in operation ? operation.guard : undefined;
     const isOfItsNamespace = "namespace" in operation && operation.kind !== "create-log";
     if (guard === undefined || !isOfItsNamespace || outcome === null || outcome.replayed !== "no") {
+      return;
+    }
+    if (isRevocation(outcome.answer)) {
       return;
     }
     const isFenced = outcome.answer instanceof CoordinationError && outcome.answer.reason === "FENCED";
@@ -330,16 +337,18 @@ export class LockRules implements Witness {
         continue;
       }
       const isGranted = granted.some(({ requestId }) => isEqual(requestId, wait.requestId));
-      if (!isGranted && operation.kind === "cancel-acquisition") {
+      const told = settled.find(({ attempt }) => acquisition !== undefined && isSame(attempt, acquisition.attempt));
+      const isRefused = isRevocation(told?.outcome.answer) && this.#access.revokedAt(wait.principal) !== null;
+      if (!isGranted && !isRefused && operation.kind === "cancel-acquisition") {
         this.#checkCancelled(change, wait.requestId);
         continue;
       }
       const isNamed =
         operation.kind === "expire-locks" &&
         operation.timers.some(({ about, number }) => about === "wait" && number === wait.position);
-      must(isGranted || (isNamed && wait.deadlineMs < tickMs), "S24 no waiter is lost", what);
-      const isTold = settled.some(({ attempt }) => acquisition !== undefined && isSame(attempt, acquisition.attempt));
-      must(isTold, "S24 whoever waits is told what came of it", what);
+      const isOver = isNamed && wait.deadlineMs < tickMs;
+      must(isGranted || isRefused || isOver, "S24 no waiter is lost", what);
+      must(told !== undefined, "S24 whoever waits is told what came of it", what);
       (acquisition as Acquisition).settledIndex = index;
     }
     for (const wait of now.waits) {
@@ -365,6 +374,12 @@ export class LockRules implements Witness {
       const isAsked = command.operation.kind === "acquire-lock" && isEqual(command.request?.requestId, requestId);
       const acquisition = this.#acquisitions.get(keyOf(hold.subject, requestId));
       must((isAsked || wait !== undefined) && acquisition !== undefined, "S24 holds go to those who ask", what);
+      const revokedAt = wait === undefined ? null : this.#access.revokedAt(wait.principal);
+      must(
+        revokedAt === null,
+        "revocation: no lock goes to a waiter who was revoked",
+        () => `${what()}, entry ${revokedAt}`,
+      );
       const isFirst = acquisition.tokens.length === 0 || acquisition.isCancelled;
       must(isFirst, "S24 a request gets one hold", () => `${what()}, after ${acquisition.tokens.join()}`);
       acquisition.tokens.push(token);

@@ -4,7 +4,15 @@
  */
 
 import { History, type RegionAnswer, type RegionOperation, regionCheck } from "../history/index.ts";
-import { type ClientOperation, CoordinationError, type Guard, type Outcome, readMemory } from "../src/state/index.ts";
+import {
+  type ClientOperation,
+  CoordinationError,
+  type Guard,
+  type Outcome,
+  type Principal,
+  readMemory,
+} from "../src/state/index.ts";
+import { isRevocation } from "./access-rules.ts";
 import type { EventHeap } from "./event-heap.ts";
 import type { MemoryPlan } from "./plan.ts";
 import type { Process } from "./process.ts";
@@ -37,6 +45,7 @@ interface Region {
 
 interface MemoryClient {
   readonly id: number;
+  readonly principal: Principal;
   /** What the present operation decides by. */
   random: RandomStream;
   home: Process | null;
@@ -85,8 +94,7 @@ export class MemoryClients {
 
   /** The client is to do something now, unless it is still busy. */
   act(id: number, draw: number): void {
-    const client = this.#clients.get(id) ?? { id, random: streamOf(id), home: null, isBusy: false, writes: 0 };
-    this.#clients.set(id, client);
+    const client = this.#clientOf(id);
     if (this.#isStopped || client.isBusy) {
       return;
     }
@@ -116,6 +124,14 @@ export class MemoryClients {
   check(): void {
     const wrong = regionCheck(this.#history.operations);
     must(wrong.length === 0, "history: regions could have answered so", () => wrong.join("\n"));
+  }
+
+  #clientOf(id: number): MemoryClient {
+    const principal = this.#options.accounts.principalOf(id);
+    const state = { random: streamOf(id), home: null, isBusy: false, writes: 0 };
+    const client = this.#clients.get(id) ?? { id, principal, ...state };
+    this.#clients.set(id, client);
+    return client;
   }
 
   #allocate(client: MemoryClient, process: Process): void {
@@ -176,21 +192,25 @@ export class MemoryClients {
   }
 
   #read(client: MemoryClient, process: Process, region: Region): void {
-    const { calls } = this.#options;
+    const { calls, accounts } = this.#options;
     const { offset, data } = this.#place(client, region);
     const length = data.length;
     const { name } = region;
+    const what = `read ${length} bytes at ${offset} of ${name}`;
+    const admission = accounts.beginRead(client.principal, what);
     const open = this.#history.begin(`r${client.id}`, { kind: "read", region: name, offset, length });
     calls.call<CoordinationError | RegionAnswer>(
       process,
-      `read ${length} bytes at ${offset} of ${name}`,
+      what,
       this.#limitMs(client.random),
       (deadlineMs, done) => {
-        process.replica.readBarrier(deadlineMs, (error) => done(error ?? readAnswer(process, region, offset, length)));
+        process.replica.readBarrier(deadlineMs, (error) => {
+          done(error ?? admission(process) ?? readAnswer(process, region, offset, length));
+        });
       },
       (answer) => {
         if (answer === null || answer instanceof CoordinationError) {
-          this.#failures++;
+          this.#failures += isRevocation(answer) ? 0 : 1;
           client.home = null;
           open.end({ kind: "not-executed" });
         } else {
@@ -213,10 +233,10 @@ export class MemoryClients {
     onEnd: (outcome: Outcome | null) => void,
   ): void {
     const open = this.#history.begin(`r${client.id}`, regionOperationOf(name, operation));
-    const request = this.#requestCalls.begin(operation);
+    const request = this.#requestCalls.begin(operation, client.principal);
     this.#send(client, process, request, 1, (answer) => {
       const outcome = answer?.outcome ?? null;
-      if (outcome !== null) {
+      if (outcome !== null && !isRevocation(outcome.answer)) {
         const told = regionAnswerOf(outcome);
         open.end(told === null ? { kind: "not-executed" } : { kind: "ok", answer: told });
       } else {

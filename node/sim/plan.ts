@@ -96,6 +96,9 @@ export const AT_MOMENTS = [
 export const CHANGES = ["add", "remove", "replace", "demote", "transfer", "grow", "shrink"] as const;
 export type ChangeKind = (typeof CHANGES)[number];
 
+/** What an administrator takes away from the guest. */
+export type RevocationKind = "api-key" | "user";
+
 export interface Plan {
   /** Nothing goes wrong: there is one election, and every request is answered. */
   readonly isSteady: boolean;
@@ -135,6 +138,16 @@ export interface Plan {
   readonly watches: WatchPlan | null;
   /** Null if nobody uses event logs. */
   readonly logs: EventLogPlan | null;
+  /** Null if everybody asks as the owner of the cluster. */
+  readonly accounts: AccountPlan | null;
+}
+
+/** Who asks as a guest, and how long that goes well. */
+export interface AccountPlan {
+  /** One client of each kind in so many is a guest: half of those by an API key, the others by a login. */
+  readonly guestOneIn: number;
+  /** What is taken away, each at a time of its own. */
+  readonly revocations: readonly RevocationKind[];
 }
 
 /** Who uses event logs. */
@@ -209,6 +222,8 @@ const WATCHES_PRESENCE = 0.5;
 const LOCK_WATCHES_PRESENCE = 0.8;
 /** And event logs in this one. */
 const LOGS_PRESENCE = 0.3;
+/** And guests in this one. */
+const ACCOUNTS_PRESENCE = 0.5;
 
 /** What is drawn for some clients only, each from a stream of its own, so that it changes nothing else. */
 export interface ClientStreams {
@@ -217,10 +232,11 @@ export interface ClientStreams {
   readonly watches: RandomStream;
   readonly "lock-watches": RandomStream;
   readonly logs: RandomStream;
+  readonly accounts: RandomStream;
 }
 
 export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
-  const { locks, memory, watches, logs } = streams;
+  const { locks, memory, watches, logs, accounts } = streams;
   const isSteady = random.below(STEADY_ONE_IN) === 0;
   const isSmall = random.below(3) === 0;
   const rates = <Kind extends string>(kinds: readonly Kind[], fromMs: number, toMs: number): Map<Kind, number> => {
@@ -268,6 +284,7 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
     memory: memoryPlan,
     watches: watchPlan,
     logs: drawLogs(logs),
+    accounts: drawAccounts(accounts),
   };
 }
 
@@ -345,6 +362,20 @@ function drawLogs(random: RandomStream): EventLogPlan | null {
     return null;
   }
   return { clients: random.whole(1, 3), pauseMs: random.between(300, 1_000) };
+}
+
+function drawAccounts(random: RandomStream): AccountPlan | null {
+  if (!random.chance(ACCOUNTS_PRESENCE)) {
+    return null;
+  }
+  const revocations: readonly (readonly RevocationKind[])[] = [
+    [],
+    ["api-key"],
+    ["api-key"],
+    ["user"],
+    ["api-key", "user"],
+  ];
+  return { guestOneIn: random.pick([2, 2, 3]) ?? 2, revocations: random.pick(revocations) ?? [] };
 }
 
 function drawLocks(random: RandomStream): LockPlan | null {

@@ -1,5 +1,6 @@
 /** One start of a simulated member: the real driver over a simulated disk and network, until it dies. */
 
+import { Access } from "../src/access/index.ts";
 import {
   type AcceptorView,
   decodeManifest,
@@ -14,7 +15,7 @@ import {
 } from "../src/peers/index.ts";
 import { entryTerm, type Message, NO_CONFIGURATION, type Role } from "../src/raft/index.ts";
 import { claimedMembers, PeerDirectory, Replica, type ReplicaLimits, type Told } from "../src/replica/index.ts";
-import { readProgress } from "../src/state/index.ts";
+import { CLUSTER_VERSION, readProgress } from "../src/state/index.ts";
 import { DEFAULT_WATCH_LIMITS, WatchHub } from "../src/watch/index.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
 import type { Disk } from "./disk.ts";
@@ -65,7 +66,7 @@ export interface ProcessUser {
   readonly onHealed: () => void;
 }
 
-const VERSIONS = { min: 1, max: 1 };
+const VERSIONS = { min: CLUSTER_VERSION, max: CLUSTER_VERSION };
 /** Monotonic clocks run wrong by up to this share. */
 export const DRIFT = 0.05;
 const WALL_START_MS = 1_750_000_000_000;
@@ -83,6 +84,7 @@ export class Process {
   readonly boot: number;
   readonly replica: Replica;
   readonly watchHub: WatchHub;
+  readonly access: Access;
   readonly observed: Observed;
   readonly #world: World;
   readonly #user: ProcessUser;
@@ -210,6 +212,7 @@ export class Process {
       ...{ member: { replica: this.replica }, clock: this.loop, scheduler: this.loop },
       limits: plan.watches?.limits ?? DEFAULT_WATCH_LIMITS,
     });
+    this.access = new Access(this.replica, this.loop);
     this.#directory = new PeerDirectory(this.replica);
     if (told !== null) {
       this.#directory.learn(told);

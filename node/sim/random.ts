@@ -21,6 +21,7 @@ const CONCERNS = [
   "watches",
   "lock-watches",
   "logs",
+  "accounts",
 ] as const;
 const GOLDEN = 0x9e3779b9;
 const TWO_POW_32 = 0x1_0000_0000;

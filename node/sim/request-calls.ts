@@ -4,8 +4,15 @@
  */
 
 import { createHash } from "node:crypto";
-import { type ClientCommand, type ClientOperation, CoordinationError, type Outcome } from "../src/state/index.ts";
-import { OWNER } from "../test/index.ts";
+import {
+  type ClientCommand,
+  type ClientOperation,
+  CoordinationError,
+  type Outcome,
+  type Principal,
+} from "../src/state/index.ts";
+import { isRevocation } from "./access-rules.ts";
+import type { Accounts } from "./accounts.ts";
 import type { Calls } from "./calls.ts";
 import type { EventHeap } from "./event-heap.ts";
 import type { Process } from "./process.ts";
@@ -21,6 +28,8 @@ export interface RequestCallsOptions {
   readonly trace: Trace;
   readonly calls: Calls;
   readonly requests: Requests;
+  /** Who may ask. */
+  readonly accounts: Accounts;
 }
 
 /** What a call of a client came to. */
@@ -44,11 +53,11 @@ export class RequestCalls {
     return this.#failures;
   }
 
-  begin(operation: ClientOperation): Request {
+  begin(operation: ClientOperation, principal: Principal): Request {
     const { heap, random, requests } = this.#options;
     const requestId = random.bytes(REQUEST_ID_BYTES);
     const payloadHash = createHash("sha256").update(requestId).digest();
-    return requests.begin({ requestId, payloadHash, operation, startMs: heap.nowMs });
+    return requests.begin({ requestId, payloadHash, principal, operation, startMs: heap.nowMs });
   }
 
   /**
@@ -56,11 +65,12 @@ export class RequestCalls {
    * the caller leave without an answer: then `onEnd` is not called any more.
    */
   send(process: Process, request: Request, limitMs: number, onEnd: (answer: Answer | null) => void): () => void {
-    const { calls, requests, trace } = this.#options;
-    const { requestId, payloadHash, operation } = request;
+    const { accounts, calls, requests, trace } = this.#options;
+    const { requestId, payloadHash, principal, operation } = request;
     const name = `${operation.kind} ${requestId.toHex().slice(0, 8)}`;
-    const command: ClientCommand = { principal: OWNER, request: { requestId, payloadHash }, operation };
+    const command: ClientCommand = { principal, request: { requestId, payloadHash }, operation };
     trace.say(process.memberId, "is asked to", [Math.round(limitMs)], () => `${name} within ${Math.round(limitMs)} ms`);
+    const onAnswered = accounts.beginChange(principal, name);
     const leave = calls.callUntilLeft<Answer>(
       process,
       name,
@@ -69,9 +79,16 @@ export class RequestCalls {
       (answer) => {
         this.#note(process, name, request, answer);
         const result = answer?.outcome?.answer;
+        if (result !== undefined && !(result instanceof CoordinationError && result.outcome === "unknown")) {
+          onAnswered(result);
+        }
         if (result instanceof CoordinationError && result.outcome === "unknown") {
           // Another attempt of the request goes on in its place.
           request.isUncertain = true;
+        } else if (isRevocation(result)) {
+          request.refusals++;
+          // Whoever was refused a lock may have been refused in the queue.
+          request.isUncertain ||= operation.kind === "acquire-lock";
         } else if (answer?.outcome != null) {
           requests.onAnswer(request, answer.outcome);
         }

@@ -24,6 +24,7 @@ describe("the record of requests", () => {
     return requests.begin({
       requestId: new Uint8Array(16).fill(id),
       payloadHash: new Uint8Array(32),
+      principal: OWNER,
       startMs: 0,
       operation: { kind: "create-namespace", namespace: "n" },
     });
@@ -63,8 +64,8 @@ describe("the record of requests", () => {
     const caller = { memberId: 1, boot: 1, mayLackRoom: true };
     requests.onEnd(request, caller, new CoordinationError("NO_LEADER", ""));
     requests.onEnd(request, { ...caller, boot: 2 }, null);
-    requests.checkAttempts([entryOf(request, { memberId: 1, boot: 2, seq: 1 })]);
-    expect(() => requests.checkAttempts([entryOf(request, { memberId: 1, boot: 1, seq: 1 })])).to.throw(
+    requests.checkAttempts([entryOf(request, { memberId: 1, boot: 2, seq: 1 })], new Set());
+    expect(() => requests.checkAttempts([entryOf(request, { memberId: 1, boot: 1, seq: 1 })], new Set())).to.throw(
       "I12 a call that was",
     );
   });

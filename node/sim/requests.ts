@@ -6,7 +6,13 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import { type ClientOperation, CoordinationError, type Outcome, type Result } from "../src/state/index.ts";
+import {
+  type ClientOperation,
+  CoordinationError,
+  type Outcome,
+  type Principal,
+  type Result,
+} from "../src/state/index.ts";
 import { Attempts, type Caller } from "./attempts.ts";
 import { must } from "./rule-violation.ts";
 
@@ -14,6 +20,7 @@ import { must } from "./rule-violation.ts";
 export interface Request {
   readonly requestId: Uint8Array;
   readonly payloadHash: Uint8Array;
+  readonly principal: Principal;
   readonly operation: ClientOperation;
   /** When it was sent first. */
   readonly startMs: number;
@@ -62,7 +69,7 @@ export class Requests {
     return this.#all.filter(({ answer }) => answer !== null).length;
   }
 
-  begin(request: Pick<Request, "requestId" | "payloadHash" | "operation" | "startMs">): Request {
+  begin(request: Pick<Request, "requestId" | "payloadHash" | "principal" | "operation" | "startMs">): Request {
     const begun: Request = { ...request, floor: this.#floor, answer: null, isUncertain: false, refusals: 0 };
     this.#all.push(begun);
     return begun;
@@ -79,12 +86,12 @@ export class Requests {
     this.#attempts.onEnd(requestId, caller, error);
   }
 
-  /** Holds what every call was told against the rows of the log, when no call is open any more. */
-  checkAttempts(rows: readonly Uint8Array[]): void {
-    this.#attempts.check(rows);
+  /** Holds what every call was told against the rows of the log, when no call is open any more; see `Attempts`. */
+  checkAttempts(rows: readonly Uint8Array[], refused: ReadonlySet<number>): void {
+    this.#attempts.check(rows, refused);
   }
 
-  /** A call of the request was answered. */
+  /** A call of the request was answered with what came of it: who was revoked is told nothing of that. */
   onAnswer(request: Request, { answer }: Outcome): void {
     const before = isAcquisition(request) ? null : request.answer;
     must(before === null || isSameAnswer(before, answer), "I12 a request has one answer", () => {

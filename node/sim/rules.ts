@@ -7,6 +7,7 @@ import { decodeMessage, type Frame, isMessageType } from "../src/peers/index.ts"
 import { type AppendEffect, type Configuration, entryTerm } from "../src/raft/index.ts";
 import type { ReplicaLimits, ReplicaStatus } from "../src/replica/index.ts";
 import { readProgress } from "../src/state/index.ts";
+import { AccessRules } from "./access-rules.ts";
 import { CanonicalLog } from "./canonical-log.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
 import { CommitRecord } from "./commit-record.ts";
@@ -47,6 +48,7 @@ export class Rules {
   readonly departures = new DepartureRules();
   readonly timeouts: TimeoutRules;
   readonly room = new RoomRules();
+  readonly access = new AccessRules();
   readonly locks: LockRules;
   readonly memory = new MemoryRules();
   readonly logs = new EventLogRules();
@@ -63,9 +65,10 @@ export class Rules {
     this.membership = new MembershipRules(clusterId);
     this.limits = new LimitRules(limits);
     this.timeouts = new TimeoutRules(limits.core);
-    this.locks = new LockRules(limits.state.lockReadersMax);
+    this.locks = new LockRules(limits.state.lockReadersMax, this.access);
     this.watches = new WatchRules(this.locks);
-    this.replay = new LiveReplay(this.log, limits.state, [this.locks, this.memory, this.logs, this.watches]);
+    const witnesses = [this.access, this.locks, this.memory, this.logs, this.watches];
+    this.replay = new LiveReplay(this.log, limits.state, witnesses);
   }
 
   /** The highest term that had a leader. */

@@ -5,7 +5,16 @@
  */
 
 import { DEFAULT_REPLICA_LIMITS, type ReplicaLimits } from "../src/replica/index.ts";
-import { CHANGES, type ChangeKind, drawPlan, FAULTS, type FaultKind, type Plan, type WatchPlan } from "./plan.ts";
+import {
+  CHANGES,
+  type ChangeKind,
+  drawPlan,
+  FAULTS,
+  type FaultKind,
+  type Plan,
+  type RevocationKind,
+  type WatchPlan,
+} from "./plan.ts";
 import { type RandomStream, streamsOf } from "./random.ts";
 
 /** `atMs`: milliseconds after the cluster has grown to its first size. `draw`: what its decisions follow from. */
@@ -21,6 +30,8 @@ export type ScriptItem = { readonly atMs: number; readonly draw: number } & (
   | { readonly what: "log"; readonly client: number }
   /** Of a watcher of keys or, behind those, of locks. */
   | { readonly what: "watch"; readonly client: number }
+  /** An administrator takes something away from the guest. */
+  | { readonly what: "revocation"; readonly kind: RevocationKind }
 );
 
 export interface Script {
@@ -66,17 +77,29 @@ export function drawScript(seed: number): Script {
       }
     }
   }
+  for (const kind of plan.accounts?.revocations ?? []) {
+    items.push({ what: "revocation", kind, atMs: timeOf(others.accounts, durationMs), draw: others.accounts.word() });
+  }
   return { seed, plan, items: items.sort((one, other) => one.atMs - other.atMs) };
+}
+
+function timeOf(random: RandomStream, untilMs: number): number {
+  return inMicroseconds(random.between(0, untilMs));
 }
 
 function timesOf(random: RandomStream, meanMs: number | undefined, untilMs: number): number[] {
   const times: number[] = [];
   if (meanMs !== undefined) {
     for (let atMs = random.exponential(meanMs); atMs < untilMs; atMs += random.exponential(meanMs)) {
-      times.push(Math.round(atMs * 1000) / 1000);
+      times.push(inMicroseconds(atMs));
     }
   }
   return times;
+}
+
+/** Milliseconds with three digits behind the point. */
+function inMicroseconds(atMs: number): number {
+  return Math.round(atMs * 1000) / 1000;
 }
 
 /** A script that was written down, with the rule that it has broken. */
@@ -95,16 +118,19 @@ export function encodeScript({ rule, mutant, script }: WrittenScript): string {
 }
 
 /** What plans said before they could say anything else. */
-const FORMER_PLAN: Pick<Plan, "isBeyond" | "isContended" | "readShare" | "isBusyAtRest" | "locks" | "memory" | "logs"> =
-  {
-    isBeyond: false,
-    isContended: false,
-    readShare: 0.35,
-    isBusyAtRest: false,
-    locks: null,
-    memory: null,
-    logs: null,
-  };
+const FORMER_PLAN: Pick<
+  Plan,
+  "isBeyond" | "isContended" | "readShare" | "isBusyAtRest" | "locks" | "memory" | "logs" | "accounts"
+> = {
+  isBeyond: false,
+  isContended: false,
+  readShare: 0.35,
+  isBusyAtRest: false,
+  locks: null,
+  memory: null,
+  logs: null,
+  accounts: null,
+};
 
 /** What plans of watches said before they could say anything else. */
 const FORMER_WATCHES: Pick<WatchPlan, "lockClients"> = { lockClients: 0 };

@@ -49,7 +49,7 @@ class Shrinking {
   run(): void {
     const { nowMs, grownMs, script } = this.result;
     this.#tryItems(script.items.filter(({ atMs }) => atMs <= nowMs - grownMs));
-    for (const what of ["change", "operation", "lock", "memory", "log", "watch", "fault"] as const) {
+    for (const what of ["change", "operation", "lock", "memory", "log", "watch", "revocation", "fault"] as const) {
       this.#tryItems(this.result.script.items.filter((item) => item.what !== what));
     }
     this.#shrinkItems();

@@ -32,7 +32,7 @@ describe("a simulated cluster", function () {
     for (const name of [
       ...["answered", "reads", "faults", "changes", "snapshots", "leaders", "wiped", "expired"],
       ...["grants", "lapsed", "fenced", "regions", "erasures", "streams", "told", "compacted"],
-      ...["appends", "duplicates", "conflicts", "removed"],
+      ...["appends", "duplicates", "conflicts", "removed", "revocations", "refused"],
     ]) {
       expect(sum(name), name).to.be.above(2);
     }

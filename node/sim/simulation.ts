@@ -18,6 +18,7 @@ import {
 import type { Told } from "../src/replica/index.ts";
 import { encodeFounding, hasErasures, readProgress } from "../src/state/index.ts";
 import { FOUNDING } from "../test/index.ts";
+import { Accounts } from "./accounts.ts";
 import { Administrator } from "./administrator.ts";
 import { Calls } from "./calls.ts";
 import { replay } from "./canonical-replay.ts";
@@ -101,6 +102,7 @@ export class Simulation {
   readonly #requests = new Requests();
   readonly #network: Network;
   readonly #members = new Map<number, Member>();
+  readonly #accounts: Accounts;
   readonly #clients: Clients;
   /** Null if nobody uses locks. */
   readonly #lockClients: LockClients | null;
@@ -150,7 +152,14 @@ export class Simulation {
       reach: this.#reach,
       onMark: (process, name) => this.#faults.onMark(process, name),
     };
-    const shared = { heap, trace, calls: this.#calls, plan, processes: () => this.#processes() };
+    const reaching = { heap, trace, calls: this.#calls, processes: () => this.#processes() };
+    this.#accounts = new Accounts({
+      ...reaching,
+      random: others.accounts,
+      rules: this.#rules.access,
+      plan: plan.accounts,
+    });
+    const shared = { ...reaching, plan, accounts: this.#accounts };
     this.#clients = new Clients({
       ...shared,
       random: clients,
@@ -185,7 +194,13 @@ export class Simulation {
     this.#watchers =
       plan.watches === null
         ? null
-        : new Watchers({ ...asking, random: others.watches, rules: this.#rules.watches, plan: plan.watches });
+        : new Watchers({
+            ...asking,
+            random: others.watches,
+            rules: this.#rules.watches,
+            plan: plan.watches,
+            access: this.#rules.access,
+          });
     this.#administrators = (plan.isContended ? ["", "other-"] : [""]).map((prefix) => {
       return new Administrator({
         ...shared,
@@ -258,6 +273,10 @@ export class Simulation {
     const { plan, items } = this.#script;
     const { isSteady, durationMs } = plan;
     const { terms } = this.#rules;
+    this.#accounts.begin();
+    if (!this.#accounts.isReady) {
+      this.#until(GROWTH_MS, () => this.#accounts.isReady, "a healthy cluster takes a guest");
+    }
     this.#grownMs = this.#heap.nowMs;
     this.#lockClients?.begin();
     for (const item of items) {
@@ -273,7 +292,7 @@ export class Simulation {
       must(this.#rules.terms === terms, "a cluster that is left in peace elects nobody", () => {
         return `term ${this.#rules.terms} after ${terms}`;
       });
-      const asking = [this.#clients, this.#lockClients, this.#memoryClients, this.#eventLogClients];
+      const asking = [this.#accounts, this.#clients, this.#lockClients, this.#memoryClients, this.#eventLogClients];
       const failures = asking.reduce((sum, clients) => sum + (clients?.failures ?? 0), 0);
       must(failures === 0, "a cluster that is left in peace answers everybody", () => `${failures} calls have failed`);
     }
@@ -298,6 +317,9 @@ export class Simulation {
         return;
       case "watch":
         this.#watchers?.act(item.client, item.draw);
+        return;
+      case "revocation":
+        this.#accounts.revoke(item.kind, item.draw);
         return;
       case "fault":
         this.#faults.happen(item.kind, item.draw);
@@ -346,6 +368,7 @@ export class Simulation {
 
   #rest(): void {
     this.#trace.say(0, "is left in peace");
+    this.#accounts.stop();
     this.#lockClients?.stop();
     this.#memoryClients?.stop();
     this.#eventLogClients?.stop();
@@ -420,7 +443,7 @@ export class Simulation {
   /** The log, replayed by a machine of its own, and the history of the clients agree with all that was seen. */
   #checkHistory(): void {
     const { log, membership } = this.#rules;
-    const { executions, endings, fingerprint } = replay(log, this.#script.plan.limits.state, membership);
+    const { executions, refused, endings, fingerprint } = replay(log, this.#script.plan.limits.state, membership);
     for (const { id, disk } of this.#script.plan.isBeyond ? [] : this.#membersNow()) {
       must(fingerprintOf(disk.state.all()) === fingerprint, "I9 members end with the state of the log", () => {
         return `m${id}`;
@@ -428,7 +451,7 @@ export class Simulation {
     }
     this.#requests.check(executions);
     if (this.#calls.open === 0) {
-      this.#requests.checkAttempts(log.rows);
+      this.#requests.checkAttempts(log.rows, refused);
     }
     log.checkTicks(DRIFT);
     this.#expired = endings.length;
@@ -593,6 +616,7 @@ export class Simulation {
     this.#calls.check();
     this.#calls.checkLimits(this.#rules.limits);
     this.#lockClients?.check();
+    this.#watchers?.checkRevoked();
     for (const { memberId, streams } of this.#processes()) {
       this.#rules.limits.onStreams(memberId, streams);
     }
@@ -641,6 +665,8 @@ export class Simulation {
       told: this.#rules.watches.told.key,
       "told of locks": this.#rules.watches.told.lock,
       compacted: this.#rules.watches.compacted,
+      revocations: this.#rules.access.revocations,
+      refused: this.#rules.access.refused,
       snapshots: this.#reach.counts.get("replica.install.switched") ?? 0,
     };
   }

@@ -8,6 +8,7 @@ import {
 } from "../src/state/index.ts";
 import { SharedChange, type WatchMessage } from "../src/watch/index.ts";
 import { acquireLock, createLock, releaseLock } from "../test/index.ts";
+import { AccessRules } from "./access-rules.ts";
 import { LockRules } from "./lock-rules.ts";
 import { type SentStream, WatchRules } from "./watch-rules.ts";
 import { WitnessedLog } from "./witnessed-log.ts";
@@ -144,7 +145,7 @@ describe("the rules of watches", () => {
   describe("of locks", () => {
     /** Revisions 8 to 12: an exclusive lock and a read-write lock of one name, of which the first goes to the next. */
     beforeEach(() => {
-      const locks = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax);
+      const locks = new LockRules(DEFAULT_STATE_LIMITS.lockReadersMax, new AccessRules());
       rules = new WatchRules(locks);
       log = new WitnessedLog({
         before: (command, state) => rules.before(command, state),

@@ -5,8 +5,10 @@
  */
 
 import { lockWatchCheck, type Watching, watchCheck } from "../history/index.ts";
-import { CoordinationError } from "../src/state/index.ts";
+import { CoordinationError, type Principal } from "../src/state/index.ts";
 import type { WatchMessage, WatchRequest } from "../src/watch/index.ts";
+import { type AccessRules, isRevocation } from "./access-rules.ts";
+import { type Accounts, recheck } from "./accounts.ts";
 import type { Calls } from "./calls.ts";
 import type { EventHeap } from "./event-heap.ts";
 import type { KeyHistory } from "./key-history.ts";
@@ -28,6 +30,9 @@ export interface WatchersOptions {
   readonly calls: Calls;
   readonly requests: Requests;
   readonly rules: WatchRules;
+  readonly access: AccessRules;
+  /** As whom watchers ask. */
+  readonly accounts: Accounts;
   readonly history: KeyHistory;
   readonly lockHistory: LockHistory;
   readonly plan: WatchPlan;
@@ -55,6 +60,10 @@ interface Stream {
   readonly told: Told;
   /** Nothing of it concerns the watcher any more. */
   isOver: boolean;
+  /** Its member has ended it. */
+  isEnded: boolean;
+  /** Since when its process has known that the watcher was revoked, in milliseconds; null = it does not. */
+  knownMs: number | null;
   /** When the last message arrives, so that none overtakes another. */
   arrivesMs: number;
   /** Tells the member that the watcher is gone. */
@@ -63,6 +72,7 @@ interface Stream {
 
 interface Watcher {
   readonly id: number;
+  readonly principal: Principal;
   readonly about: About;
   readonly prefix: string;
   readonly progressIntervalMs: number;
@@ -72,6 +82,8 @@ interface Watcher {
   takeMs: number;
   stream: Stream | null;
   isOpening: boolean;
+  /** It was told that it was revoked, and asks no more. */
+  isRevoked: boolean;
   /** Where it goes on; 0 = from now on. */
   next: number;
   readonly streams: Told[];
@@ -87,6 +99,8 @@ const WAY_MS = 2;
 const AGAIN_MS = 100;
 /** How slow a slow watcher is at most, in milliseconds a message. */
 const SLOW_MS = 3_000;
+/** Within so long a member sends nothing any more to who was revoked, for all that it knows; and ticks, and some air. */
+const RECHECKED_MS = 1_000;
 
 export class Watchers {
   readonly #options: WatchersOptions;
@@ -132,9 +146,28 @@ export class Watchers {
     }
   }
 
-  /** Whether everybody has a stream and was told everything up to the revision. */
+  /** Whether everybody who may has a stream and was told everything up to the revision. */
   areCaughtUp(revision: number): boolean {
-    return [...this.#watchers.values()].every(({ stream, next }) => stream !== null && next > revision);
+    return [...this.#watchers.values()].every(({ stream, next, isRevoked }) => {
+      return isRevoked || (stream !== null && next > revision);
+    });
+  }
+
+  /** Nobody is told anything for long by a member that knows of the revocation. To be called from time to time. */
+  checkRevoked(): void {
+    const { heap, access } = this.#options;
+    for (const { id, principal, stream } of this.#watchers.values()) {
+      const index = stream === null ? null : access.revokedAt(principal);
+      if (stream === null || index === null || stream.process.replica.status().appliedIndex < index) {
+        continue;
+      }
+      stream.knownMs ??= heap.nowMs;
+      const { memberId, loop } = stream.process;
+      const lateMs = Math.min(heap.nowMs - stream.knownMs, loop.unhinderedMs);
+      must(stream.isEnded || lateMs <= RECHECKED_MS, "S39 the stream of who was revoked ends within a second", () => {
+        return `m${memberId}: w${id}, revoked by entry ${index}, ${Math.round(lateMs)} ms late`;
+      });
+    }
   }
 
   /** Nobody watches any more. */
@@ -200,7 +233,8 @@ export class Watchers {
     const { revision } = rules;
     const about = id > plan.clients ? "lock" : "key";
     const watcher: Watcher = {
-      ...{ id, about, random, isOpening: false, stream: null, streams: [] },
+      ...{ id, about, random, isOpening: false, isRevoked: false, stream: null, streams: [] },
+      principal: this.#options.accounts.principalOf(id),
       prefix: random.pick(PREFIXES[about]) ?? "",
       progressIntervalMs: random.pick(INTERVALS_MS) ?? 1_000,
       takeMs: random.between(0, 5),
@@ -216,7 +250,7 @@ export class Watchers {
   #open(watcher: Watcher): void {
     const { calls, processes } = this.#options;
     const process = watcher.random.pick(processes());
-    if (watcher.isOpening || this.#isStopped) {
+    if (watcher.isOpening || watcher.isRevoked || this.#isStopped) {
       return;
     }
     if (process === undefined) {
@@ -226,17 +260,20 @@ export class Watchers {
     watcher.isOpening = true;
     const floor = this.#options.requests.floor;
     const startMs = this.#options.heap.nowMs;
+    const what = `watch ${watcher.about}s "${watcher.prefix}" from ${watcher.next}`;
+    const admission = this.#options.accounts.beginRead(watcher.principal, what);
     calls.call<Stream | CoordinationError>(
       process,
-      `watch ${watcher.about}s "${watcher.prefix}" from ${watcher.next}`,
+      what,
       OPEN_MS,
       (deadlineMs, done) => {
         process.replica.readBarrier(deadlineMs, (error) => {
-          done(error ?? this.#openAt(watcher, process, floor, startMs));
+          done(error ?? admission(process) ?? this.#openAt(watcher, process, floor, startMs));
         });
       },
       (answer) => {
         watcher.isOpening = false;
+        watcher.isRevoked = isRevocation(answer);
         if (answer === null || answer instanceof CoordinationError) {
           this.#openAgain(watcher);
         } else if (answer.isOver || answer.process.loop.isDead) {
@@ -263,7 +300,15 @@ export class Watchers {
     const { heap, rules, trace } = this.#options;
     const { about, prefix, progressIntervalMs, next: startRevision } = watcher;
     const told: Told = { startRevision, startMs, messages: [] };
-    const stream: Stream = { process, told, isOver: false, arrivesMs: heap.nowMs, close: () => undefined };
+    const stream: Stream = {
+      process,
+      told,
+      isOver: false,
+      isEnded: false,
+      knownMs: null,
+      arrivesMs: heap.nowMs,
+      close: () => undefined,
+    };
     const sent: SentStream = { member: process.memberId, about, prefix, startRevision, floor, next: 0 };
     trace.say(process.memberId, "is watched", [watcher.id, startRevision], () => {
       return `by w${watcher.id}: ${about}s "${prefix}" from ${startRevision}`;
@@ -278,8 +323,9 @@ export class Watchers {
             rules.onMessage(sent, message);
             this.#arrive(stream, () => this.#take(watcher, stream, message, taken));
           },
-          recheck: () => undefined,
+          recheck: () => recheck(process, watcher.principal),
           end: (error) => {
+            stream.isEnded = true;
             rules.onEnd(sent, error);
             this.#arrive(stream, () => this.#onEnd(watcher, stream, error));
           },
@@ -342,6 +388,7 @@ export class Watchers {
   #onEnd(watcher: Watcher, stream: Stream, error: CoordinationError): void {
     const { memberId, loop } = stream.process;
     this.#options.trace.say(memberId, "watches no more for", [watcher.id], () => `w${watcher.id}: ${error.reason}`);
+    watcher.isRevoked = isRevocation(error);
     if (error.reason === "COMPACTED") {
       this.#onCompacted(watcher, stream.told, error);
     }

@@ -7,6 +7,7 @@ import {
   DEFAULT_STATE_LIMITS,
   type HttpOperation,
   type Outcome,
+  type Principal,
   type StateLimits,
 } from "../src/state/index.ts";
 import { AppliedLog, OWNER, requestOf } from "../test/index.ts";
@@ -17,6 +18,8 @@ export interface Manner {
   /** Number of its request, else a new one; and of its attempt. */
   readonly request?: number;
   readonly seq?: number;
+  /** Who asks, else the owner. */
+  readonly principal?: Principal;
   readonly pretend?: (executed: ExecutedCommand) => Partial<ExecutedCommand>;
 }
 
@@ -31,18 +34,22 @@ export class WitnessedLog {
   }
 
   /** A client's command. */
-  ask(operation: ClientOperation, { request = this.#requests++, seq = request, pretend }: Manner = {}): Outcome {
+  ask(
+    operation: ClientOperation,
+    { request = this.#requests++, seq = request, principal = OWNER, pretend }: Manner = {},
+  ): Outcome {
     const identity = requestOf(request);
     this.log.origin = { memberId: 1, boot: 1, seq };
-    const command = { principal: OWNER, request: identity, operation };
-    return this.#execute(command, () => this.log.execute(operation, { request: identity }), pretend) as Outcome;
+    const command = { principal, request: identity, operation };
+    const asking = { principal, request: identity };
+    return this.#execute(command, () => this.log.execute(operation, asking), pretend) as Outcome;
   }
 
   /** What a client asks for by HTTP. */
-  askByHttp(operation: HttpOperation, pretend?: Manner["pretend"]): Outcome {
+  askByHttp(operation: HttpOperation, pretend?: Manner["pretend"], principal: Principal = OWNER): Outcome {
     this.log.origin = { memberId: 1, boot: 1, seq: this.#requests++ };
-    const command = { principal: OWNER, request: null, operation };
-    return this.#execute(command, () => this.log.executeHttp(operation), pretend) as Outcome;
+    const command = { principal, request: null, operation };
+    return this.#execute(command, () => this.log.executeHttp(operation, principal), pretend) as Outcome;
   }
 
   /** What the cluster proposes by itself. */

@@ -30,14 +30,26 @@ export async function bound<T>(flag: string, at: Listen, listen: () => Promise<T
   }
 }
 
-/** What clients are shown, if they are to be shown anything. Rejects with a UsageError that names the flag and the file. */
+/** What clients are shown, if anything. Rejects with a UsageError that names the flags and the files that are wrong. */
 export async function openTls(paths: ServerTlsFilePaths | null, logger: Logger): Promise<ServerTls | null> {
   try {
     return paths === null ? null : await ServerTls.open(paths, logger);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new UsageError(`--tls-cert: ${message}`, { cause: error });
+    throw new UsageError(`${flagsOf(paths, message)}: ${message}`, { cause: error });
   }
+}
+
+/** The flags of the files that the message names; all that were given if it names none. */
+function flagsOf(paths: ServerTlsFilePaths | null, message: string): string {
+  const flags = new Map([
+    ["--tls-cert", paths?.certificate],
+    ["--tls-key", paths?.key],
+    ["--tls-client-ca", paths?.clientAuthorities ?? undefined],
+  ]);
+  const given = [...flags].filter((flag): flag is [string, string] => flag[1] !== undefined);
+  const named = given.filter(([, path]) => message.includes(path));
+  return (named.length > 0 ? named : given).map(([flag]) => flag).join(", ");
 }
 
 /** Serves HTTP, without `tls` in plain text, and tells where. */

@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import {
   Access,
   type LeadingMember,
+  type ReadArea,
   ReplicatedRateLimits,
   type ReportDone,
   SigningKeyCare,
@@ -41,7 +42,7 @@ import {
   systemClock,
   systemScheduler,
 } from "./replica/index.ts";
-import { CoordinationError, type ReportedUse } from "./state/index.ts";
+import { CoordinationError, type Principal, type ReportedUse } from "./state/index.ts";
 import { FoundingRecord, measureDisk } from "./storage/index.ts";
 import { endAtOnce } from "./sudden-end.ts";
 import {
@@ -88,6 +89,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
   const replicated = replicatedState(member);
   const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
+  const onRead = (principal: Principal, area: ReadArea): void => uses.read(principal, area);
   const health = memberHealth(member, { isListening: () => isListening, isStopping: () => stopping });
   const reportBug = (error: unknown, requestId?: string): void => {
     if (error instanceof InvariantViolation) {
@@ -111,7 +113,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const publicServer = new PublicServer({
     ...{ member, access, limits, logger, observer: calls },
     ...{ clock: systemClock, scheduler: systemScheduler },
-    onRead: (principal, area) => uses.read(principal, area),
+    onRead,
   });
   const metrics = memberMetrics(
     {
@@ -135,10 +137,10 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const mail = new VerificationMail({ mailer, clusterName: configuration.clusterName, log: logger });
   const timing = { clock: systemClock, scheduler: systemScheduler };
   const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS });
-  const executor = new Executor(member, (principal, area) => uses.read(principal, area));
+  const executor = new Executor(member, onRead);
   const logs = new EventLogMethods(member, executor, eventHub, systemClock);
   const routes = [
-    ...accountRoutes({ member, replicated, clock: systemClock, limits, limiters, mail }),
+    ...accountRoutes({ member, replicated, clock: systemClock, limits, limiters, mail, onRead }),
     ...logRoutes(logs, systemScheduler),
   ];
   const clientApplication = requests.observed(createHttpApplication({ ...edge, routes }));

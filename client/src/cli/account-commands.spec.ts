@@ -2,11 +2,13 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "chai";
 import {
+  answerInTurn,
   FakeRuntime,
   type ProgramInput,
   type ProgramRun,
   runProgram,
-  ScriptedHttpInterface,
+  ScriptedHttpMember,
+  type StatusAndBody,
   withTemporaryDirectory,
 } from "../../test/index.ts";
 import { run } from "./program.ts";
@@ -19,13 +21,29 @@ const key = {
   created_at: "2030-01-01T00:00:00.000Z",
   expires_at: null,
 };
-const user = { user_id: ID, email: "ada@example.com", role: "member", namespaces: ["a", "b"], status: "active" };
+const user = {
+  ...{ user_id: ID, email: "ada@example.com", role: "member", namespaces: ["a", "b"], status: "active" },
+  created_at: "2030-01-01T00:00:00.000Z",
+};
+const counted = { requests: 7, events_appended: 3, memory_bytes: 9 };
+const usage = {
+  period: { start: "2030-01-01T00:00:00.000Z", end: "2030-02-01T00:00:00.000Z" },
+  totals: counted,
+  buckets: [{ start: "2030-01-05T00:00:00.000Z", ...counted }],
+  by_key: [],
+  limits: { requests_per_minute: 60 },
+  as_of: "2030-02-01T00:00:00.000Z",
+};
+const NO_PAGE = { next_cursor: null };
 
 describe("quoinctl and accounts", () => {
-  let service: ScriptedHttpInterface;
+  let service: ScriptedHttpMember;
+  /** What the next requests are answered, in turn. */
+  let answers: StatusAndBody[];
 
   beforeEach(async () => {
-    service = await ScriptedHttpInterface.start();
+    answers = [[200, {}]];
+    service = await ScriptedHttpMember.start((...call) => answerInTurn(answers)(...call));
   });
 
   afterEach(() => service.stop());
@@ -36,66 +54,77 @@ describe("quoinctl and accounts", () => {
     return runProgram(run, new FakeRuntime(), parameters, { environment, ...input });
   }
 
-  async function sent(...parameters: string[]): Promise<unknown[]> {
+  const lines = () => service.requests.map(({ method, path: asked }) => `${method} ${asked}`);
+
+  async function sent(answer: object, parameters: readonly string[]): Promise<unknown[]> {
+    answers = [[200, answer]];
     expect(await quoinctl(parameters), parameters.join(" ")).to.include({ code: 0, err: "" });
-    const { line, body } = service.asked.at(-1) ?? expect.fail("nothing was asked");
-    return body === undefined ? [line] : [line, body];
+    const { body } = service.requests.at(-1) ?? expect.fail("nothing was asked");
+    return body.length === 0 ? [lines().at(-1)] : [lines().at(-1), JSON.parse(body.toString())];
   }
 
   it("asks with the token for what each command is about", async () => {
-    for (const [parameters, expected] of [
-      [
-        ["key", "create", "ci"],
-        ["POST /keys", { name: "ci", expires_in_days: null }],
-      ],
-      [
-        ["key", "create", "ci", "--expires-in-days", "7"],
-        ["POST /keys", { name: "ci", expires_in_days: 7 }],
-      ],
-      [["key", "list"], ["GET /keys?limit=1000"]],
-      [["key", "list", "--all", "--revoked"], ["GET /keys?all=true&include_revoked=true&limit=1000"]],
-      [["key", "list", "--user", "a&b"], ["GET /keys?user_id=a%26b&limit=1000"]],
-      [["key", "revoke", "../x"], ["DELETE /keys/..%2Fx"]],
+    const none = { keys: [], users: [], ...NO_PAGE };
+    for (const [parameters, answer, expected] of [
+      [["key", "create", "ci"], key, ["POST /keys", { name: "ci" }]],
+      [["key", "create", "ci", "--expires-in-days", "7"], key, ["POST /keys", { name: "ci", expires_in_days: 7 }]],
+      [["key", "list"], none, ["GET /keys?limit=1000"]],
+      [["key", "list", "--all", "--revoked"], none, ["GET /keys?limit=1000&all=true&include_revoked=true"]],
+      [["key", "list", "--user", "a&b"], none, ["GET /keys?limit=1000&user_id=a%26b"]],
+      [["key", "revoke", "../x"], { api_key_id: ID, revoked_at: user.created_at }, ["DELETE /keys/..%2Fx"]],
       [
         ["user", "create", "a@b", "--namespaces", "x,y"],
-        ["POST /users", { email: "a@b", role: "member", namespaces: ["x", "y"], password: null }],
+        user,
+        ["POST /users", { email: "a@b", role: "member", namespaces: ["x", "y"] }],
       ],
-      [["user", "list"], ["GET /users?limit=1000"]],
-      [["user", "describe", ID], [`GET /users/${ID}`]],
-      [
-        ["user", "update", ID, "--role", "viewer"],
-        [`PATCH /users/${ID}`, { role: "viewer" }],
-      ],
-      [
-        ["user", "update", ID, "--status", "disabled"],
-        [`PATCH /users/${ID}`, { status: "disabled" }],
-      ],
-      [["user", "delete", ID], [`DELETE /users/${ID}`]],
-      [["usage"], ["GET /billing/usage?granularity=day"]],
+      [["user", "list"], none, ["GET /users?limit=1000"]],
+      [["user", "describe", ID], user, [`GET /users/${ID}`]],
+      [["user", "update", ID, "--role", "viewer"], user, [`PATCH /users/${ID}`, { role: "viewer" }]],
+      [["user", "update", ID, "--status", "disabled"], user, [`PATCH /users/${ID}`, { status: "disabled" }]],
+      [["user", "delete", ID], { user_id: ID, deleted: true }, [`DELETE /users/${ID}`]],
+      [["usage"], usage, ["GET /billing/usage?granularity=day"]],
       [
         ["usage", "--from", "2030-01-01", "--to", "2030-01-02", "--by", "hour"],
+        usage,
         ["GET /billing/usage?granularity=hour&from=2030-01-01&to=2030-01-02"],
       ],
     ] as const) {
-      expect(await sent(...parameters), parameters.join(" ")).to.deep.equal(expected);
+      expect(await sent(answer, parameters), parameters.join(" ")).to.deep.equal(expected);
     }
-    expect(new Set(service.asked.map(({ authorization }) => authorization))).to.deep.equal(new Set(["Bearer t"]));
+    expect(new Set(service.requests.map(({ headers }) => headers.authorization))).to.deep.equal(new Set(["Bearer t"]));
   });
 
   it("prints what it was answered, as a table without what a terminal obeys, or whole", async () => {
-    service.answers = [[201, key]];
+    answers = [[201, key]];
     expect((await quoinctl(["key", "create", "ci"])).out).to.equal(
       `API KEY ID                            NAME         KEY   EXPIRES AT\n${ID}  ci\\u{1b}[2J  qk_1  -\n`,
     );
-    expect(JSON.parse((await quoinctl(["key", "create", "ci", "-o", "json"])).out)).to.deep.equal(key);
-    service.answers = [[200, user]];
+    expect(JSON.parse((await quoinctl(["key", "create", "ci", "-o", "json"])).out)).to.deep.equal({
+      ...{
+        api_key_id: ID,
+        name: key.name,
+        key: "qk_1",
+        created_at_ms: Date.parse(key.created_at),
+        expires_at_ms: null,
+      },
+    });
+    answers = [[200, user]];
     expect((await quoinctl(["user", "describe", ID])).out)
       .to.include("ada@example.com")
-      .and.include("a,b");
+      .and.include("a,b")
+      .and.include(user.created_at);
+    answers = [[200, usage]];
+    expect((await quoinctl(["usage"])).out).to.match(/^START .* MEMORY BYTES\n2030-01-05T00:00:00.000Z +7 +3 .* 9\n$/);
+    const {
+      totals,
+      buckets,
+      requests_per_minute_max: most,
+    } = JSON.parse((await quoinctl(["usage", "-o", "json"])).out);
+    expect([totals.events_appended, buckets[0].start_ms, most]).to.deep.equal([3, Date.parse("2030-01-05"), 60]);
   });
 
   it("reads listings to their end", async () => {
-    service.answers = [
+    answers = [
       [200, { users: [user], next_cursor: "more=" }],
       [200, { users: [{ ...user, email: "eve@example.com" }], next_cursor: null }],
     ];
@@ -103,9 +132,7 @@ describe("quoinctl and accounts", () => {
     expect(JSON.parse(out).users.map(({ email }: typeof user) => email)).to.deep.equal([
       ...["ada@example.com", "eve@example.com"],
     ]);
-    expect(service.asked.map(({ line }) => line)).to.deep.equal([
-      ...["GET /users?limit=1000", "GET /users?limit=1000&cursor=more%3D"],
-    ]);
+    expect(lines()).to.deep.equal(["GET /users?limit=1000", "GET /users?limit=1000&cursor=more%3D"]);
   });
 
   it("tells why it was refused, with the exit code", async () => {
@@ -116,7 +143,7 @@ describe("quoinctl and accounts", () => {
       [503, "unavailable", 3],
       [504, "timeout", 3],
     ] as const) {
-      service.answers = [[status, { error: "because", code }]];
+      answers = [[status, { error: "because", code }]];
       const { code: ended, err, out } = await quoinctl(["user", "delete", ID]);
       expect([ended, out]).to.deep.equal([exitCode, ""]);
       expect(err).to.include(`because (${code.toUpperCase()})`);
@@ -128,20 +155,18 @@ describe("quoinctl and accounts", () => {
   describe("login", () => {
     const answer = { access_token: "secret-token", expires_in: 3_600, token_type: "Bearer", user };
 
+    const passwords = () => service.requests.map(({ body }) => JSON.parse(body.toString()).password);
+
     beforeEach(() => {
-      service.answers = [[200, answer]];
+      answers = [[200, answer]];
     });
 
     it("takes the password from the standard input, and prints the token alone", async () => {
       const ran = await quoinctl(["login", "ada@example.com"], { input: "correct horse\nmore\n" });
       expect(ran).to.include({ code: 0, out: "secret-token\n", err: "" });
-      expect(service.asked).to.deep.equal([
-        {
-          line: "POST /auth/login",
-          authorization: undefined,
-          body: { email: "ada@example.com", password: "correct horse" },
-        },
-      ]);
+      expect(lines()).to.deep.equal(["POST /auth/login"]);
+      expect(service.requests[0]?.headers.authorization).to.equal(undefined);
+      expect(passwords()).to.deep.equal(["correct horse"]);
     });
 
     it("takes the password from a file, and saves the token where nobody else reads it", () =>
@@ -152,13 +177,13 @@ describe("quoinctl and accounts", () => {
         const parameters = ["login", "ada@example.com", "--password-file", passwordFile, "--save", file];
         const { code, out } = await quoinctl(parameters);
         expect([code, out.includes("secret-token")]).to.deep.equal([0, false]);
-        expect(service.asked.at(-1)?.body).to.deep.include({ password: "correct horse" });
+        expect(passwords()).to.deep.equal(["correct horse"]);
         expect(await readFile(file, "utf8")).to.equal("secret-token\n");
         expect((await stat(file)).mode & 0o777).to.equal(0o600);
       }));
 
     it("tells when there is no password, and when it is not right", async () => {
-      service.answers = [[401, { error: "not right", code: "invalid_credentials" }]];
+      answers = [[401, { error: "not right", code: "invalid_credentials" }]];
       const refused = await quoinctl(["login", "ada@example.com"], { input: "wrong\n" });
       expect([refused.code, refused.out]).to.deep.equal([1, ""]);
       expect(refused.err).to.include("not right (INVALID_CREDENTIALS)").and.not.include("wrong\n");

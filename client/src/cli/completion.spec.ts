@@ -43,6 +43,8 @@ describe("completion", () => {
         "quoinctl lock run",
         "quoinctl rwlock acquire",
         "quoinctl watch locks",
+        "quoinctl user update",
+        "quoinctl settings put",
       ]) {
         expect(out, `${shell}: ${command}`).to.include(command);
       }

@@ -11,6 +11,8 @@ export const exitCodes = {
   unavailable: 3,
   /** A lock was not acquired, or a comparison failed: kv cas, or a revision, version or membership that was expected. */
   notAsExpected: 4,
+  /** Ended by Ctrl-C where it is no signal but read as input: what shells say of a command that SIGINT has ended. */
+  interrupted: 130,
 } as const;
 
 /** One of the exit codes. */

@@ -15,6 +15,7 @@ const expectationReasons: ReadonlySet<string> = new Set([
   "REVISION_MISMATCH",
   "VERSION_MISMATCH",
   "CONFIG_CHANGED",
+  "SETTINGS_CHANGED",
   "NOT_ACQUIRED",
   "SEQUENCE_CONFLICT",
 ]);

@@ -1,9 +1,8 @@
 /** `quoinctl key …`: API keys. */
 
 import { type Command, Option } from "commander";
-import { accountResult } from "./account-answers.ts";
+import { accountResult, allOf } from "./account-result.ts";
 import { parsePositiveCount } from "./count.ts";
-import { readPages } from "./pages.ts";
 import type { Session } from "./session.ts";
 
 interface ListOptions {
@@ -11,6 +10,10 @@ interface ListOptions {
   readonly user?: string;
   readonly revoked?: boolean;
 }
+
+/** The largest page that the service gives: listings are read to their end. */
+const pageSize = 1_000;
+const shownFields = ["apiKeyId", "name", "keyPrefix", "createdAtMs", "expiresAtMs", "lastUsedAtMs"] as const;
 
 /** Adds the commands to the program. */
 export function addKeyCommands(program: Command, session: Session): void {
@@ -22,9 +25,8 @@ export function addKeyCommands(program: Command, session: Session): void {
       new Option("--expires-in-days <DAYS>", "days that it is valid (default: no end)").argParser(parsePositiveCount),
     )
     .action(async (name: string, { expiresInDays }: { readonly expiresInDays?: number }) => {
-      const client = await session.httpClient();
-      const made = await client.ask("POST", "/keys", { name, expires_in_days: expiresInDays ?? null });
-      session.print(accountResult(made, [made], ["api_key_id", "name", "key", "expires_at"]));
+      const made = await session.withClient((client) => client.keys.create(name, { expiresInDays }));
+      session.print(accountResult(made, [made], ["apiKeyId", "name", "key", "expiresAtMs"]));
     });
   key
     .command("list")
@@ -32,21 +34,16 @@ export function addKeyCommands(program: Command, session: Session): void {
     .option("--all", "those of all users (needs the role admin)")
     .option("--user <USER-ID>", "those of this user (needs the role admin)")
     .option("--revoked", "also those that were revoked")
-    .action(async ({ all, user, revoked }: ListOptions) => {
-      const query = {
-        ...(all === true ? { all: "true" } : {}),
-        ...(user === undefined ? {} : { user_id: user }),
-        ...(revoked === true ? { include_revoked: "true" } : {}),
-      };
-      const keys = await readPages(await session.httpClient(), "/keys", query, "keys");
-      const fields = ["api_key_id", "name", "key_prefix", "created_at", "expires_at", "last_used_at"];
-      session.print(accountResult({ keys }, keys, revoked === true ? [...fields, "revoked_at"] : fields));
+    .action(async ({ all, user: userId, revoked: includeRevoked = false }: ListOptions) => {
+      const options = { all, userId, includeRevoked, pageSize };
+      const keys = await session.withClient((client) => allOf(client.keys.pages(options)));
+      session.print(accountResult({ keys }, keys, includeRevoked ? [...shownFields, "revokedAtMs"] : shownFields));
     });
   key
     .command("revoke <KEY-ID>")
     .description("revoke an API key and all of its tokens, at once and for ever")
     .action(async (id: string) => {
-      const revoked = await (await session.httpClient()).ask("DELETE", `/keys/${encodeURIComponent(id)}`);
-      session.print(accountResult(revoked, [revoked], ["api_key_id", "revoked_at"]));
+      const revoked = await session.withClient((client) => client.keys.revoke(id));
+      session.print(accountResult(revoked, [revoked], ["apiKeyId", "revokedAtMs"]));
     });
 }

@@ -2,6 +2,7 @@
 
 import { chmod, writeFile } from "node:fs/promises";
 import type { Command } from "commander";
+import { logIn } from "../index.ts";
 import { askPassword, readPasswordFile } from "./password.ts";
 import type { Session } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
@@ -24,16 +25,20 @@ export function addLoginCommand(program: Command, session: Session): void {
       "write the token into a file for --token-file, which only you can read, and do not print it",
     )
     .action(async (email: string, { passwordFile, save }: LoginOptions) => {
-      const client = await session.httpClientWithoutToken();
+      const place = { ...(await session.findHttpConnection()), timeoutMs: session.timeoutMs };
       const password =
         passwordFile === undefined ? await askPassword(session.terminal) : await readPasswordFile(passwordFile);
-      const answer = await client.ask("POST", "/auth/login", { email, password });
+      const { accessToken, expiresInSeconds, user } = await logIn({ email, password, ...place });
+      const { userId, ...rest } = user;
+      const document = { expires_in: expiresInSeconds, token_type: "Bearer", user: { user_id: userId, ...rest } };
       if (save === undefined) {
-        session.print({ document: answer, shown: Buffer.from(`${answer.access_token}\n`) });
+        session.print({
+          document: { access_token: accessToken, ...document },
+          shown: Buffer.from(`${accessToken}\n`),
+        });
       } else {
-        const { access_token: token, ...rest } = answer;
-        await saveToken(save, String(token));
-        session.print({ document: rest, shown: Buffer.from(`logged in; the token is in ${save}\n`) });
+        await saveToken(save, accessToken);
+        session.print({ document, shown: Buffer.from(`logged in; the token is in ${save}\n`) });
       }
     });
 }

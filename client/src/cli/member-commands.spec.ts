@@ -10,7 +10,7 @@ import {
 } from "../../test/index.ts";
 import { run } from "./program.ts";
 
-describe("quoinctl member and leader", () => {
+describe("quoinctl member, leader and settings", () => {
   let member: ScriptedMember;
   let runtime: FakeRuntime;
 
@@ -215,5 +215,30 @@ describe("quoinctl member and leader", () => {
     const { code, err } = await quoinctl(["leader", "transfer", "q-1"]);
     expect(code).to.equal(3);
     expect(err).to.include("not in time (NO_LEADER)");
+  });
+
+  it("puts settings of the cluster, all or none", async () => {
+    member.scripts.putSettings = () => ({ settingsRevision: 5n });
+    const values = ["token.lifetime_secs=600", "ratelimit.http.burst=default"];
+    const put = await quoinctl(["settings", "put", ...values, "--if-settings-revision", "4", "-o", "json"]);
+    expect([put.code, JSON.parse(put.out)]).to.deep.equal([0, { settings_revision: 5 }]);
+    expect(request()).to.deep.equal({
+      values: new Map([
+        ["token.lifetime_secs", "600"],
+        ["ratelimit.http.burst", ""],
+      ]),
+      ifSettingsRevision: 4n,
+    });
+    for (const wrong of [["a"], ["=1"], ["a=b"], ["a=-1"], ["a=1", "a=2"], []]) {
+      expect((await quoinctl(["settings", "put", ...wrong])).code, wrong.join(" ")).to.equal(2);
+    }
+    expect(member.calls).to.have.length(1);
+    member.scripts.putSettings = () =>
+      refuse({ code: "FAILED_PRECONDITION", reason: "SETTINGS_CHANGED", message: "they have revision 5, not 4" });
+    const changed = await quoinctl(["settings", "put", "a=1", "--if-settings-revision", "4"]);
+    expect([changed.code, changed.err]).to.deep.equal([
+      4,
+      "quoinctl: they have revision 5, not 4 (SETTINGS_CHANGED)\n",
+    ]);
   });
 });

@@ -6,6 +6,7 @@ import { addCompletionCommand } from "./completion-command.ts";
 import { parseDurationMs } from "./duration.ts";
 import { exitCodes } from "./exit-code.ts";
 import { describeFailure } from "./failure.ts";
+import { InterruptedError } from "./interrupted-error.ts";
 import { addKeyCommands } from "./key-commands.ts";
 import { addKeyValueCommands } from "./kv-commands.ts";
 import { addLeaderCommands } from "./leader-commands.ts";
@@ -18,6 +19,7 @@ import { addMemoryCommands } from "./memory-commands.ts";
 import { addNamespaceCommands } from "./namespace-commands.ts";
 import { outputFormats } from "./output.ts";
 import { type GlobalOptions, Session } from "./session.ts";
+import { addSettingsCommands } from "./settings-commands.ts";
 import { addStatusCommand } from "./status-command.ts";
 import type { Terminal } from "./terminal.ts";
 import { addTokenCommand } from "./token-command.ts";
@@ -49,6 +51,8 @@ export async function run(parameters: readonly string[], terminal: Terminal): Pr
   } catch (error) {
     // Commander has printed its message, or the help, by itself.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    // Whoever has interrupted a command knows it.
+    if (error instanceof InterruptedError) return exitCodes.interrupted;
     const { message, hint, exitCode } = describeFailure(error);
     terminal.stderr.write(`quoinctl: ${message}\n`);
     if (hint !== undefined) terminal.stderr.write(`hint: ${hint}\n`);
@@ -99,6 +103,7 @@ function addCommands(program: Command, session: Session): void {
   addLogCommands(program, session);
   addMemberCommands(program, session);
   addLeaderCommands(program, session);
+  addSettingsCommands(program, session);
   addStatusCommand(program, session);
   addTokenCommand(program, session);
   addLoginCommand(program, session);

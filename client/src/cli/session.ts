@@ -1,15 +1,7 @@
 /** One run of quoinctl: its surroundings, its global options, and what commands need of them. */
 
-import {
-  type AdminClient,
-  type Client,
-  createAdminClient,
-  createClient,
-  createTokenSource,
-  HttpClient,
-  type TokenSource,
-} from "../index.ts";
-import { type Connection, findConnection, findHttpConnection } from "./connection.ts";
+import { type AdminClient, type Client, createAdminClient, createClient } from "../index.ts";
+import { type Connection, findConnection, findHttpConnection, type HttpConnection } from "./connection.ts";
 import { exitCodes } from "./exit-code.ts";
 import type { ConnectionOptions } from "./option-source.ts";
 import { type OutputFormat, printResult, type Result } from "./output.ts";
@@ -50,6 +42,11 @@ export class Session {
     return findConnection(this.terminal, this.#readOptions());
   }
 
+  /** Finds the HTTP interface of the cluster, for what needs no credentials; raises UsageError when there is none. */
+  async findHttpConnection(): Promise<HttpConnection> {
+    return findHttpConnection(this.terminal, this.#readOptions());
+  }
+
   /** Does work with a client, and closes it. */
   async withClient<Value>(work: (client: Client) => Promise<Value>): Promise<Value> {
     const client = createClient({ ...(await this.findConnection()), timeoutMs: this.timeoutMs });
@@ -68,22 +65,6 @@ export class Session {
     } finally {
       admin.close();
     }
-  }
-
-  /** A client of the HTTP interface, with what there is to authenticate with. */
-  async httpClient(): Promise<HttpClient> {
-    const { credentials, tls } = await this.findConnection();
-    return this.#httpClient(createTokenSource(credentials, tls));
-  }
-
-  /** The same for what needs no token. */
-  async httpClientWithoutToken(): Promise<HttpClient> {
-    return this.#httpClient(undefined);
-  }
-
-  async #httpClient(tokens: TokenSource | undefined): Promise<HttpClient> {
-    const connection = await findHttpConnection(this.terminal, this.#readOptions());
-    return new HttpClient({ ...connection, tokens, timeoutMs: this.timeoutMs });
   }
 
   /** Tells a person something besides the result, on the standard error; programs are told nothing. */

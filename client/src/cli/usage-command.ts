@@ -1,18 +1,17 @@
 /** `quoinctl usage`: what was used. */
 
 import { type Command, Option } from "commander";
-import { accountResult, objectsIn } from "./account-answers.ts";
+import type { UsageOptions } from "../index.ts";
+import { accountResult } from "./account-result.ts";
 import type { Session } from "./session.ts";
 
-interface UsageOptions {
-  readonly from?: string;
-  readonly to?: string;
-  readonly by: string;
+interface UsageCommandOptions extends Pick<UsageOptions, "from" | "to"> {
+  readonly by: NonNullable<UsageOptions["granularity"]>;
 }
 
 const fields = [
-  ...["start", "requests", "events_appended", "bytes_appended", "kv_operations", "lock_operations"],
-  ...["memory_operations", "bytes_stored", "memory_bytes"],
+  ...(["startMs", "requests", "eventsAppended", "bytesAppended", "kvOperations", "lockOperations"] as const),
+  ...(["memoryOperations", "bytesStored", "memoryBytes"] as const),
 ];
 
 /** Adds the command to the program. */
@@ -23,11 +22,8 @@ export function addUsageCommand(program: Command, session: Session): void {
     .option("--from <TIME>", "from this day or instant, such as 2030-01-31 (default: the beginning of the month)")
     .option("--to <TIME>", "until this day or instant (default: now)")
     .addOption(new Option("--by <UNIT>", "how to divide it").choices(["hour", "day"]).default("day"))
-    .action(async ({ from, to, by }: UsageOptions) => {
-      const query = new URLSearchParams({ granularity: by });
-      if (from !== undefined) query.set("from", from);
-      if (to !== undefined) query.set("to", to);
-      const usage = await (await session.httpClient()).ask("GET", `/billing/usage?${query}`);
-      session.print(accountResult(usage, objectsIn(usage, "buckets"), fields));
+    .action(async ({ from, to, by: granularity }: UsageCommandOptions) => {
+      const usage = await session.withClient((client) => client.usage.read({ from, to, granularity }));
+      session.print(accountResult(usage, usage.buckets, fields));
     });
 }

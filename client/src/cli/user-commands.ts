@@ -1,50 +1,69 @@
 /** `quoinctl user …`, for administrators. */
 
 import { type Command, Option } from "commander";
-import { type Answer, accountResult } from "./account-answers.ts";
+import type { UserChanges, UserInfo, UserRole } from "../index.ts";
+import { accountResult, allOf } from "./account-result.ts";
 import { parseList } from "./list.ts";
-import { readPages } from "./pages.ts";
 import { readPasswordFile } from "./password.ts";
 import type { Session } from "./session.ts";
 
-const roles = ["viewer", "member", "admin", "owner"];
+const roles = ["viewer", "member", "admin", "owner"] satisfies UserRole[];
 const statuses = ["active", "disabled"];
-const shownFields = ["user_id", "email", "role", "namespaces", "status", "created_at"];
+/** The largest page that the service gives: listings are read to their end. */
+const pageSize = 1_000;
+const shownFields = ["userId", "email", "role", "namespaces", "status", "createdAtMs"] as const;
 
-interface UserOptions {
-  readonly role?: string;
-  readonly namespaces?: readonly string[];
-  readonly status?: string;
+interface CreateOptions {
+  readonly role: UserRole;
+  readonly namespaces: readonly string[];
+  readonly passwordFile?: string;
+}
+
+interface UpdateOptions extends Omit<UserChanges, "password"> {
   readonly passwordFile?: string;
 }
 
 /** Adds the commands to the program. */
 export function addUserCommands(program: Command, session: Session): void {
   const user = program.command("user").description("manage users (needs the role admin)");
-  const print = (answer: Answer) => session.print(accountResult(answer, [answer], shownFields));
-  const pathOf = (id: string) => `/users/${encodeURIComponent(id)}`;
+  addCreate(user, session);
+  addList(user, session);
+  addDescribe(user, session);
+  addUpdate(user, session);
+  addDelete(user, session);
+}
+
+function addCreate(user: Command, session: Session): void {
   user
     .command("create <EMAIL>")
     .description("make a user, who is asked by mail to verify the address, and for a password if none is given")
     .addOption(new Option("--role <ROLE>", "what the user may do").choices(roles).default("member"))
     .addOption(namespacesOption().makeOptionMandatory())
     .addOption(passwordOption())
-    .action(async (email: string, { role, namespaces, passwordFile }: UserOptions) => {
-      const password = passwordFile === undefined ? undefined : await readPasswordFile(passwordFile);
-      const client = await session.httpClient();
-      print(await client.ask("POST", "/users", { email, role, namespaces, password: password ?? null }));
+    .action(async (email: string, { role, namespaces, passwordFile }: CreateOptions) => {
+      const made = { role, namespaces, password: await readPassword(passwordFile) };
+      print(session, await session.withClient((client) => client.users.create(email, made)));
     });
+}
+
+function addList(user: Command, session: Session): void {
   user
     .command("list")
     .description("list users")
     .action(async () => {
-      const users = await readPages(await session.httpClient(), "/users", {}, "users");
+      const users = await session.withClient((client) => allOf(client.users.pages({ pageSize })));
       session.print(accountResult({ users }, users, shownFields));
     });
+}
+
+function addDescribe(user: Command, session: Session): void {
   user
     .command("describe <USER-ID>")
     .description("describe a user")
-    .action(async (id: string) => print(await (await session.httpClient()).ask("GET", pathOf(id))));
+    .action(async (id: string) => print(session, await session.withClient((client) => client.users.get(id))));
+}
+
+function addUpdate(user: Command, session: Session): void {
   user
     .command("update <USER-ID>")
     .description("change a user; what is not named stays")
@@ -52,17 +71,29 @@ export function addUserCommands(program: Command, session: Session): void {
     .addOption(namespacesOption())
     .addOption(new Option("--status <STATUS>", "whether the user may do anything at all").choices(statuses))
     .addOption(passwordOption())
-    .action(async (id: string, { passwordFile, ...changes }: UserOptions) => {
-      const password = passwordFile === undefined ? undefined : await readPasswordFile(passwordFile);
-      print(await (await session.httpClient()).ask("PATCH", pathOf(id), { ...changes, password }));
+    .action(async (id: string, { passwordFile, ...changes }: UpdateOptions) => {
+      const password = await readPassword(passwordFile);
+      print(session, await session.withClient((client) => client.users.update(id, { ...changes, password })));
     });
+}
+
+function addDelete(user: Command, session: Session): void {
   user
     .command("delete <USER-ID>")
     .description("delete a user, with all API keys and tokens of the user")
-    .action(async (id: string) => {
-      const deleted = await (await session.httpClient()).ask("DELETE", pathOf(id));
-      session.print(accountResult(deleted, [deleted], ["user_id", "deleted"]));
+    .action(async (userId: string) => {
+      await session.withClient((client) => client.users.delete(userId));
+      const deleted = { userId, deleted: true };
+      session.print(accountResult(deleted, [deleted], ["userId", "deleted"]));
     });
+}
+
+function print(session: Session, user: UserInfo): void {
+  session.print(accountResult(user, [user], shownFields));
+}
+
+async function readPassword(file: string | undefined): Promise<string | undefined> {
+  return file === undefined ? undefined : readPasswordFile(file);
 }
 
 function namespacesOption(): Option {

@@ -2,7 +2,9 @@
 
 import { expect } from "chai";
 import { answered, type HttpAnswer, type HttpConnection, type HttpRequest } from "./http-connection.ts";
+import { HttpEvents } from "./http-events.ts";
 import type { Place } from "./place.ts";
+import { until } from "./until.ts";
 
 type Headers = NonNullable<HttpRequest["headers"]>;
 type Body = NonNullable<HttpRequest["body"]>;
@@ -76,6 +78,28 @@ export async function readEvents(http: HttpConnection, path: string, query = "")
   const body = answered(await http.call("GET", `${path}/events${query}`));
   expect(body).to.have.all.keys("events", "last_sequence");
   return body as unknown as EventsBody;
+}
+
+/** What asks for a stream of events in place of a page. */
+export const EVENT_STREAM = { Accept: "text/event-stream" };
+
+/** Follows a log at the member that is asked, unless another is given; the stream is left when the entry has ended. */
+export async function followEvents(
+  place: Place,
+  path: string,
+  { http = place.http(), query = "", headers = {} }: { http?: HttpConnection; query?: string; headers?: Headers } = {},
+): Promise<HttpEvents> {
+  const response = await until("the stream to be open", async () => {
+    const opened = await http.open("GET", `${path}/events${query}`, { headers: { ...EVENT_STREAM, ...headers } });
+    if (opened.statusCode === 503 || opened.statusCode === 429) {
+      opened.resume();
+      return null;
+    }
+    return opened;
+  });
+  const events = new HttpEvents(response);
+  place.atEnd(async () => events.leave());
+  return events;
 }
 
 /** The payloads of all events that are kept, as text of one byte for each character. */

@@ -5,7 +5,9 @@ export { type Answer, bytesOf, type CallOptions, type Connection } from "./conne
 export {
   append,
   appendBatch,
+  EVENT_STREAM,
   type EventBody,
+  followEvents,
   newLog,
   newLogPath,
   payloadsOf,

@@ -8,7 +8,7 @@ export interface Table {
   /** Of an operation, or of what several have in common. */
   readonly name: string;
   readonly entries: Entries;
-  /** Whether its entries disturb others, so that each must run by itself. */
+  /** Whether its entries disturb others, or measure times, so that each must run by itself. */
   readonly alone?: boolean;
 }
 

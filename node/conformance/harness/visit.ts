@@ -153,9 +153,14 @@ export class Visit {
         await this.#removeRegions(namespace);
       }
     } finally {
-      for (const connection of [...this.#connections.values(), ...this.#httpConnections.values()]) {
-        connection.close();
-      }
+      this.close();
+    }
+  }
+
+  /** Closes all connections: all that can be done where nobody answers any more. */
+  close(): void {
+    for (const connection of [...this.#connections.values(), ...this.#httpConnections.values()]) {
+      connection.close();
     }
   }
 

@@ -1,20 +1,27 @@
 /** API keys: made, listed, revoked, and what they may do. */
 
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import {
   answered,
+  append,
   claimsOf,
+  EVENT_STREAM,
   expectHttpRefusal,
+  followEvents,
   getCluster,
   getKey,
   type HttpConnection,
   isUuid,
   type KeyBody,
+  newLogPath,
   type Place,
   putKey,
+  sequenceOf,
   type Table,
   type TestUser,
+  watchKeys,
 } from "../harness/index.ts";
 import { refusesBadBodies } from "./accounts-login.ts";
 
@@ -22,6 +29,10 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const API_KEY = /^qk_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}$/;
 const MS_PER_DAY = 86_400_000;
 const NAME_CHARACTERS_MAX = 128;
+/** How long streams may go on when their token is no good any more. */
+const STREAM_END_MS = 1_000;
+/** Keeps requests that are only made to see how long they take far below the limits of their rate. */
+const BETWEEN_ANSWERS_MS = 20;
 const HOSTILE_NAMES = [`<script>alert("1")</script>`, `'; DROP TABLE keys; --`, "__proto__", "\u0000\r\n\u2028", " "];
 
 interface ListedKey {
@@ -233,6 +244,63 @@ const revocation: Table = {
   },
 };
 
+const following: Table = {
+  name: "DELETE /keys/{api_key_id} while its tokens follow something",
+  alone: true,
+  entries: {
+    "S39: ends that at another member within a second, and lets none come back": async (place) => {
+      const { key, api_key_id: id } = await make(place.http());
+      const token = await tokenOf(place, key);
+      const connection = place.visit.at(place.elsewhere.endpoint, token);
+      const [http, path] = [place.httpElsewhere(token), await newLogPath(place)];
+      sequenceOf(await append(place.http(), path, "an event"));
+      const tail = await followEvents(place, path, { http });
+      const watched = { namespace: place.namespace, prefix: place.prefix };
+      const watch = connection.stream(watchKeys, watched);
+      place.atEnd(async () => watch.cancel());
+      await Promise.all([tail.first(1), watch.until("the watch to be in place", ([first]) => first)]);
+      const slowest = new SlowestAnswer(place.httpElsewhere(), path);
+      place.atEnd(() => slowest.untilKnown());
+      answered(await place.http().call("DELETE", `/keys/${id}`));
+      const revokedMs = performance.now();
+      const [end] = await Promise.all([watch.ended(), tail.ended()]);
+      const tookMs = performance.now() - revokedMs;
+      expect(tookMs, "milliseconds").to.be.at.most(STREAM_END_MS + (await slowest.untilKnown()));
+      await place.expectRefusal(end, "TOKEN_REVOKED");
+      const headers = { ...EVENT_STREAM, "Last-Event-ID": "1" };
+      expectHttpRefusal(await http.call("GET", `${path}/events`, { headers }), "token_revoked");
+      await place.refuses(watchKeys, watched, "TOKEN_REVOKED", { connection });
+    },
+  },
+};
+
+/** How long the slowest of many requests takes, one after the other: a machine that is busy delays streams as well. */
+class SlowestAnswer {
+  #isOver = false;
+  readonly #asking: Promise<number>;
+
+  constructor(http: HttpConnection, path: string) {
+    this.#asking = this.#ask(http, path);
+  }
+
+  async #ask(http: HttpConnection, path: string): Promise<number> {
+    let slowestMs = 0;
+    while (!this.#isOver) {
+      const beganMs = performance.now();
+      await http.once("GET", path);
+      slowestMs = Math.max(slowestMs, performance.now() - beganMs);
+      await sleep(BETWEEN_ANSWERS_MS);
+    }
+    return slowestMs;
+  }
+
+  /** Ends with the request that is under way. In milliseconds. */
+  untilKnown(): Promise<number> {
+    this.#isOver = true;
+    return this.#asking;
+  }
+}
+
 const standing: Table = {
   name: "User of a token",
   entries: {
@@ -293,4 +361,4 @@ async function expectOutside(place: Place, { email, password }: TestUser, key: s
   expectHttpRefusal(await elsewhere.call("POST", "/auth/login", { json: { email, password } }), "invalid_credentials");
 }
 
-export const accountsKeys: readonly Table[] = [creation, listing, revocation, standing];
+export const accountsKeys: readonly Table[] = [creation, listing, revocation, following, standing];

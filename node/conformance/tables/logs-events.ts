@@ -5,8 +5,10 @@ import {
   answered,
   append,
   appendBatch,
+  EVENT_STREAM,
   type EventBody,
   expectHttpRefusal,
+  followEvents,
   HttpEvents,
   newLogPath,
   type Place,
@@ -22,7 +24,6 @@ const PAGE_BYTES_MAX = 1024 * KIB;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /** Longer than anything here takes. */
 const WAIT = "wait_secs=60";
-const EVENT_STREAM = { Accept: "text/event-stream" };
 
 const numbers = (from: number, to: number): readonly number[] =>
   Array.from({ length: to - from + 1 }, (_, at) => from + at);
@@ -33,23 +34,6 @@ async function numbered(place: Place, count: number): Promise<string> {
   const path = await newLogPath(place);
   sequencesOf(await appendBatch(place.http(), path, numbers(1, count).join("\n"), { "Idempotency-Key": "k" }));
   return path;
-}
-
-/** Follows a log; the stream is left when the entry has ended. */
-async function follow(place: Place, path: string, query = "", headers: object = {}): Promise<HttpEvents> {
-  const response = await until("the stream to be open", async () => {
-    const opened = await place
-      .http()
-      .open("GET", `${path}/events${query}`, { headers: { ...EVENT_STREAM, ...headers } });
-    if (opened.statusCode === 503 || opened.statusCode === 429) {
-      opened.resume();
-      return null;
-    }
-    return opened;
-  });
-  const events = new HttpEvents(response);
-  place.atEnd(async () => events.leave());
-  return events;
 }
 
 const reading: Table = {
@@ -162,7 +146,7 @@ const following: Table = {
   entries: {
     "tells what is there and what comes, each event as a page has it": async (place) => {
       const path = await numbered(place, 3);
-      const stream = await follow(place, path);
+      const stream = await followEvents(place, path);
       const { headers, statusCode } = stream.response;
       expect([statusCode, headers["content-type"], headers["cache-control"], headers["api-version"]]).to.deep.equal([
         ...[200, "text/event-stream", "no-store", "v1"],
@@ -176,7 +160,7 @@ const following: Table = {
     },
     "goes on where it was left, at another member": async (place) => {
       const path = await numbered(place, 5);
-      const first = await follow(place, path, "?from_sequence=2&limit=1");
+      const first = await followEvents(place, path, { query: "?from_sequence=2&limit=1" });
       expect((await first.first(2)).slice(0, 2).map(({ id }) => id)).to.deep.equal(["2", "3"]);
       first.leave();
       const headers = { ...EVENT_STREAM, "Last-Event-ID": "3" };
@@ -188,14 +172,14 @@ const following: Table = {
     },
     "waits for a sequence that is still to come": async (place) => {
       const path = await numbered(place, 1);
-      const stream = await follow(place, path, "", { "Last-Event-ID": "2" });
+      const stream = await followEvents(place, path, { headers: { "Last-Event-ID": "2" } });
       sequenceOf(await append(place.http(), path, "2"));
       sequenceOf(await append(place.http(), path, "3"));
       expect((await stream.first(1)).map(({ id }) => id)).to.deep.equal(["3"]);
     },
     "tells many events, in their order and each once": async (place) => {
       const path = await newLogPath(place);
-      const stream = await follow(place, path);
+      const stream = await followEvents(place, path);
       for (let batch = 0; batch < 5; batch++) {
         const body = `${"x".repeat(100)}\n`.repeat(1000);
         sequencesOf(await appendBatch(place.httpElsewhere(), path, body, { "Idempotency-Key": `${batch}` }));
@@ -205,7 +189,7 @@ const following: Table = {
     },
     "ends when the log is deleted": async (place) => {
       const path = await numbered(place, 1);
-      const stream = await follow(place, path);
+      const stream = await followEvents(place, path);
       await stream.first(1);
       answered(await place.httpElsewhere().call("DELETE", path));
       await stream.ended();

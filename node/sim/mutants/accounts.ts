@@ -74,6 +74,43 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: "    if (apiKey === undefined || apiKey.userId !== principal.subject) {",
   },
   {
+    name: "disabled-user-not-looked-at",
+    pitfall: "S43",
+    file: "state/principals.ts",
+    find: '  if (user === undefined || user.status !== "active") {',
+    replace: '  if (user === undefined || user.status === "unverified") {',
+  },
+  {
+    name: "retry-of-a-revoked-caller-is-answered",
+    pitfall: "S13",
+    file: "state/machine.ts",
+    find: "  const refusal = refusalOf(context.transaction, principal, needOf(operation), context.wallMs);",
+    replace: `  const isRetry = operation.kind !== "acquire-lock" && replayOf(context, principal, request) !== null;
+  const refusal = isRetry ? null : refusalOf(context.transaction, principal, needOf(operation), context.wallMs);`,
+  },
+  {
+    name: "revoked-caller-is-told-what-a-snapshot-stores",
+    pitfall: "S13",
+    file: "replica/proposals.ts",
+    find: '      return this.#mayKnow(proposal) ? { outcome } : "unknown";',
+    replace: "      return { outcome };",
+  },
+  {
+    name: "records-not-looked-at-behind-the-read-barrier",
+    pitfall: "S39",
+    file: "access/access.ts",
+    find: "    const refusal = claimsRefusal(caller, need, this.#clock.wallMs()) ?? this.#recordsRefusal(caller, need);",
+    replace: "    const refusal = claimsRefusal(caller, need, this.#clock.wallMs());",
+  },
+  {
+    name: "read-checked-before-its-barrier-alone",
+    pitfall: "S39",
+    file: "api/methods/executor.ts",
+    find: `            call.recheck(need);
+            return this.#answered(call, area, response(replica, asked));`,
+    replace: "            return this.#answered(call, area, response(replica, asked));",
+  },
+  {
     name: "revoked-waiter-gets-its-lock",
     pitfall: "S39",
     file: "state/lock-grants.ts",
@@ -136,6 +173,20 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: "state/machine.ts",
     find: '  if (replayed === "no" && !isStranger) {',
     replace: "  if (replayed !== null && !isStranger) {",
+  },
+  {
+    name: "usage-of-a-wait-counted-with-each-retry",
+    pitfall: "S13",
+    file: "state/locks.ts",
+    find: '      return { ...queued(context), replayed: "yes" };',
+    replace: "      return queued(context);",
+  },
+  {
+    name: "dropped-usage-looked-for-again",
+    pitfall: "S44",
+    file: "state/usage.ts",
+    find: "    let begin = Math.max(from, to);",
+    replace: "    let begin = from;",
   },
   {
     name: "usage-of-before-a-start-forgotten",

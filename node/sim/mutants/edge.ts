@@ -56,8 +56,15 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     name: "burst-grows-while-nobody-asks",
     pitfall: "rate limits",
     file: "access/rate-limiter.ts",
-    find: "    return fullAtMs === undefined || fullAtMs < nowMs ? nowMs : fullAtMs;",
-    replace: "    return fullAtMs ?? nowMs;",
+    find: "    if (fullAtMs === undefined || fullAtMs < nowMs) {",
+    replace: "    if (fullAtMs === undefined) {",
+  },
+  {
+    name: "limits-that-are-gone-keep-out",
+    pitfall: "rate limits",
+    file: "access/rate-limiter.ts",
+    find: "    if (fullAtMs > emptyMs) {",
+    replace: "    if (fullAtMs < emptyMs) {",
   },
   {
     name: "renewals-are-limited",
@@ -79,8 +86,22 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     name: "path-before-the-token",
     pitfall: "S43",
     file: "api/http/route-server.ts",
-    find: "    const call = new HttpCall(access, response, this.#nowMs() + DEADLINE_MS);",
-    replace: `    const call = new HttpCall(access, response, this.#nowMs() + DEADLINE_MS);
+    find: "    const call = new HttpCall(this.#options.access, response, this.#nowMs() + DEADLINE_MS);",
+    replace: `    const call = new HttpCall(this.#options.access, response, this.#nowMs() + DEADLINE_MS);
     readInput(route, request);`,
+  },
+  {
+    name: "late-before-the-handler-is-unknown",
+    pitfall: "S12",
+    file: "api/http/route-server.ts",
+    find: "      throw isOutcomeUnknown(error) ? notAnswered() : error;",
+    replace: "      throw isOutcomeUnknown(error) ? deadlineError(route) : error;",
+  },
+  {
+    name: "serializable-however-far-behind",
+    pitfall: "S39",
+    file: "api/methods/executor.ts",
+    find: "  if (lagMs > STALE_MS_MAX) {",
+    replace: "  if (lagMs > 10 * STALE_MS_MAX) {",
   },
 ];

@@ -176,6 +176,20 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     replace: "  return logErasures > 1_000_000 ?",
   },
   {
+    name: "erasure-begins-anew-with-each-step",
+    pitfall: "S44",
+    file: "state/log-retention.ts",
+    find: "nextAfter(events, begins.events)",
+    replace: "nextAfter([], begins.events)",
+  },
+  {
+    name: "events-that-stay-are-read-for-nothing",
+    pitfall: "S44",
+    file: "state/log-retention.ts",
+    find: "    left.bytes -= rowBytes;\n    const isTooOld",
+    replace: "    const isTooOld",
+  },
+  {
     name: "keys-of-events-never-forgotten",
     pitfall: "S21",
     file: "replica/maintenance.ts",

@@ -123,6 +123,18 @@ describe("rate limiter", () => {
     expect(takeAll("anna")).equal(0);
   });
 
+  it("keeps nobody out for longer than the limit in force does, whatever was in force before", async () => {
+    limit = { requests: 1, windowSecs: 86_400, burst: 1 };
+    limiter.take("anna");
+    limit = TEN_A_SECOND;
+    expect(await waitOf(() => limiter.take("anna"))).equal(100);
+    expect(limiter.allowance("anna")).deep.include({ remaining: 0, fullInMs: 500 });
+    nowMs += 100;
+    expect(takeAll("anna")).equal(1);
+    nowMs += 500;
+    expect(takeAll("anna")).equal(5);
+  });
+
   it("keeps the rate, whatever comes when", () => {
     const waits = fc.array(fc.double({ min: 0, max: 300, noNaN: true }), { maxLength: 300 });
     fc.assert(

@@ -81,8 +81,8 @@ export class RateLimiter {
     if (limit.requests > 0) {
       const nowMs = this.#nowMs();
       const bucket = this.#bucketOf(name, nowMs);
-      const fullAtMs = this.#fullFrom(bucket, nowMs) + intervalMs(limit);
-      this.#fullAtMs.set(bucket, Math.min(fullAtMs, nowMs + limit.burst * intervalMs(limit)));
+      const fullAtMs = this.#fullFrom(bucket, limit, nowMs) + intervalMs(limit);
+      this.#fullAtMs.set(bucket, Math.min(fullAtMs, fullWhenEmpty(limit, nowMs)));
     }
   }
 
@@ -102,7 +102,7 @@ export class RateLimiter {
       return null;
     }
     const nowMs = this.#nowMs();
-    const fullInMs = this.#fullFrom(this.#bucketOf(name, nowMs), nowMs) - nowMs;
+    const fullInMs = this.#fullFrom(this.#bucketOf(name, nowMs), limit, nowMs) - nowMs;
     return {
       limit,
       fullInMs,
@@ -112,7 +112,7 @@ export class RateLimiter {
 
   /** From when on the bucket is full, if there is one left to take; else raises the refusal. */
   #requireOne(bucket: string, limit: RateLimit, nowMs: number): number {
-    const fullAtMs = this.#fullFrom(bucket, nowMs);
+    const fullAtMs = this.#fullFrom(bucket, limit, nowMs);
     const eachMs = intervalMs(limit);
     const missingMs = fullAtMs - nowMs - (limit.burst - 1) * eachMs;
     if (missingMs > eachMs * ROUNDING) {
@@ -121,9 +121,17 @@ export class RateLimiter {
     return fullAtMs;
   }
 
-  #fullFrom(bucket: string, nowMs: number): number {
+  /** From when on the bucket is full. None is more than empty, also one that an earlier limit filled more slowly. */
+  #fullFrom(bucket: string, limit: RateLimit, nowMs: number): number {
     const fullAtMs = this.#fullAtMs.get(bucket);
-    return fullAtMs === undefined || fullAtMs < nowMs ? nowMs : fullAtMs;
+    if (fullAtMs === undefined || fullAtMs < nowMs) {
+      return nowMs;
+    }
+    const emptyMs = fullWhenEmpty(limit, nowMs);
+    if (fullAtMs > emptyMs) {
+      this.#fullAtMs.set(bucket, emptyMs);
+    }
+    return Math.min(fullAtMs, emptyMs);
   }
 
   /** The name of the bucket, for which there is room. */
@@ -158,6 +166,11 @@ export function retryAfterMs(error: CoordinationError): number {
 /** Milliseconds in which one more is allowed. */
 function intervalMs({ requests, windowSecs }: RateLimit): number {
   return (windowSecs * MS_PER_SECOND) / requests;
+}
+
+/** When a bucket is full again out of which everything was taken now. */
+function fullWhenEmpty(limit: RateLimit, nowMs: number): number {
+  return nowMs + limit.burst * intervalMs(limit);
 }
 
 function rateLimited({ requests, windowSecs }: RateLimit, waitMs: number): CoordinationError {

@@ -2,7 +2,7 @@
  * Signing keys in the form that the crypto library works with.
  *
  * The ring itself is replicated state. Here each of its keys is imported once and kept by its kid: a kid names the same
- * key for ever, because it is the key's thumbprint. Only keys of the ring get in, so the maps stay as small as it is.
+ * key for ever, because it is the key's thumbprint. Only keys of the ring get in, so the maps grow by one a rotation.
  */
 
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK } from "jose";

@@ -52,6 +52,7 @@ export interface TlsFilesUser {
 export const TLS_VERSION = "TLSv1.3";
 /** Clients are not ours to choose. */
 export const CLIENT_TLS_VERSION = "TLSv1.2";
+const PEM_BEGIN = /-----BEGIN CERTIFICATE-----/g;
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** The files are not a whole set. */
@@ -190,6 +191,10 @@ function certificatesOf(pem: string, path: string): X509Certificate[] {
   const blocks = pem.match(PEM_CERTIFICATE) ?? [];
   if (blocks.length === 0) {
     throw new TlsFilesError(`there is no certificate in ${path}`);
+  }
+  // The library takes authorities up to where a file breaks off, and those behind are not known any more.
+  if (blocks.length !== pem.match(PEM_BEGIN)?.length) {
+    throw new TlsFilesError(`a certificate in ${path} is cut off`);
   }
   try {
     return blocks.map((block) => new X509Certificate(block));

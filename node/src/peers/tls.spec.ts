@@ -377,7 +377,11 @@ describe("TLS between members", function () {
 
   it("does not start with files that are wrong", async () => {
     const files = authority.issue("q-1", [`DNS:${host(1)}`]);
+    const two = readFileSync(files.authorities, "utf8").repeat(2);
+    const half = join(directories.make(), "half-written");
+    writeFileSync(half, two.slice(0, -100));
     const wrongs = [
+      { ...files, authorities: half },
       { ...files, certificate: authority.issue("else", ["DNS:a.example"]).certificate },
       { ...files, authorities: join(directories.make(), "missing") },
       authority.issue("expired", [`DNS:${host(1)}`], { days: 0 }),

@@ -7,14 +7,21 @@
 
 import type { JoinAnswer, JoinRequest, VersionRange } from "../peers/index.ts";
 import { invariant } from "../raft/index.ts";
-import { type Cluster, type ClusterMember, CoordinationError, type Outcome, readCluster } from "../state/index.ts";
+import {
+  CLUSTER_VERSION,
+  type Cluster,
+  type ClusterMember,
+  CoordinationError,
+  type Outcome,
+  readCluster,
+} from "../state/index.ts";
 import type { Clock } from "./clock.ts";
 import { claimedMembers, type PeerDirectory } from "./peer-directory.ts";
 import type { Replica } from "./replica.ts";
 import type { ReplicaStatus } from "./replica-options.ts";
 
 /** Cluster versions that this release can run. */
-export const CLUSTER_VERSIONS: VersionRange = { min: 1, max: 1 };
+export const CLUSTER_VERSIONS: VersionRange = { min: CLUSTER_VERSION, max: CLUSTER_VERSION };
 
 /** A claim is logged like any command; who asks waits at most this long for it, in milliseconds. */
 const CLAIM_MS_MAX = 5_000;

@@ -6,7 +6,7 @@ import { expect } from "chai";
 import { MemberSite, SITE_TOKEN, TemporaryDirectories, until } from "../../test/harness/index.ts";
 import { FOUNDING, OWNER, refused, requestOf } from "../../test/index.ts";
 import { PeerMemberDouble } from "../../test/peers/index.ts";
-import { CoordinationError, getKey, readCluster } from "../state/index.ts";
+import { CLUSTER_VERSION, CoordinationError, getKey, readCluster } from "../state/index.ts";
 import { FoundingRecord } from "../storage/index.ts";
 import { systemScheduler } from "./system-clock.ts";
 
@@ -285,7 +285,7 @@ describe("members that meet", function () {
       }
       for (const double of doubles) {
         expect(founder.ends).to.deep.equal([]);
-        double.clusterVersion = 2;
+        double.clusterVersion = CLUSTER_VERSION + 1;
         // Judges again who is connected.
         double.knows({ memberId: 1, incarnation: founder.member.incarnation, address: founder.endpoint });
         const alarm = `member ${double.memberId} refuses this one: VERSION`;

@@ -8,7 +8,7 @@ import {
   ScriptedTransport,
   settleCore,
 } from "../../test/harness/index.ts";
-import { AppliedLog, OWNER, requestOf } from "../../test/index.ts";
+import { ANNA, AppliedLog, addUser, OWNER, requestOf } from "../../test/index.ts";
 import { decodeForward, decodeForwarded, decodeForwardRefused, FrameType } from "../peers/index.ts";
 import { EntryType, encodeEntry, entryEnvelope, NO_ENVELOPE, type RaftCore, sealEntry } from "../raft/index.ts";
 import {
@@ -408,6 +408,46 @@ describe("Proposals", () => {
         expect(proposals.size + proposals.queueing).to.equal(answers.length === 0 ? 1 : 0);
       });
     }
+
+    for (const { name, changes, becomes } of [
+      { name: "may still ask", changes: {}, becomes: "put-key" },
+      { name: "was disabled since", changes: { status: "disabled" }, becomes: "LEADER_CHANGED unknown" },
+      { name: "has lost the namespace since", changes: { namespaces: [] }, becomes: "LEADER_CHANGED unknown" },
+      { name: "may only read since", changes: { role: "viewer" }, becomes: "LEADER_CHANGED unknown" },
+    ] as const) {
+      it(`S13: the stored answer for somebody who ${name}: ${becomes}`, () => {
+        const proposals = over(followingCore());
+        const command = { principal: ANNA, request: requestOf(7), operation: putOf("k", "v") };
+        addUser(applied, ANNA, { role: "member", namespaces: ["default"] });
+        applied.execute(command.operation, command);
+        addUser(applied, ANNA, { role: "member", namespaces: ["default"], ...changes });
+        add(proposals, "call", proposalOf(command));
+        proposals.handOut();
+        proposals.onSnapshotInstalled(S, 6);
+        expect(answers).to.deep.equal([`call: ${becomes}`]);
+      });
+    }
+
+    it("S13: the stored refusal of a lock is nothing to somebody who was disabled since", () => {
+      const proposals = over(followingCore());
+      const lock = { namespace: "default", name: "none", mode: "exclusive" } as const;
+      const operation = {
+        kind: "acquire-lock",
+        ...lock,
+        ttlSeconds: 0,
+        owner: "",
+        fencingToken: 0,
+        waitMs: 0,
+      } as const;
+      const command = { principal: ANNA, request: requestOf(7), operation };
+      addUser(applied, ANNA);
+      applied.refusal(operation, command);
+      addUser(applied, ANNA, { status: "disabled" });
+      add(proposals, "call", proposalOf(command));
+      proposals.handOut();
+      proposals.onSnapshotInstalled(S, 6);
+      expect(answers).to.deep.equal(["call: LEADER_CHANGED unknown"]);
+    });
 
     it("§3.3: a call that was not handed out is not concerned", () => {
       const proposals = over(followingCore());

@@ -41,6 +41,7 @@ import {
   type Outcome,
   readCluster,
   readProgress,
+  refusalOf,
   refusalOfChange,
   type StateReader,
   storedOutcome,
@@ -240,14 +241,23 @@ export class Proposals {
     const { subject, request } = proposal.stored;
     const outcome = storedOutcome(state, subject, request, tick.nowMs - replayWindowMs);
     if (outcome !== null) {
-      return { outcome };
+      return this.#mayKnow(proposal) ? { outcome } : "unknown";
     }
     return isCertain ? "refuted" : "wait";
   }
 
+  /**
+   * Whether who asks may do so still. Else a stored answer may be one of long before, which they must not be told again,
+   * and the attempt one that was refused: the state does not show which it is (S13).
+   */
+  #mayKnow({ asking }: Proposal): boolean {
+    const { state, clock } = this.#options;
+    return asking === undefined || refusalOf(state, asking.principal, asking.need, clock.wallMs()) === null;
+  }
+
   /** The same for a request for a lock: what is stored of it lives as long as it waits or holds, however long that is. */
   #judgeAcquisition(
-    { seq, handedOutMs, isApplied }: Waiter,
+    { seq, handedOutMs, isApplied, proposal }: Waiter,
     { principal, request }: NonNullable<Proposal["acquisition"]>,
     isCertain: boolean,
   ): SnapshotVerdict {
@@ -262,7 +272,9 @@ export class Proposals {
     );
     if (outcome !== null) {
       mark("replica.acquisition.found-in-snapshot");
-      return { outcome };
+      // What is no refusal tells of this very attempt, which was not refused.
+      const isOwn = !(outcome.answer instanceof CoordinationError);
+      return isOwn || this.#mayKnow(proposal) ? { outcome } : "unknown";
     }
     const ageMs = clock.monotonicMs() - (handedOutMs ?? 0);
     if (isApplied || ageMs > replayWindowMs / 2) {

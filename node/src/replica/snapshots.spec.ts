@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { type DrivenCall, type MemorySnapshot, ReplicaCluster } from "../../test/harness/index.ts";
 import { decodeChunk, decodeManifest, encodeChunk, encodeManifest, type Frame, FrameType } from "../peers/index.ts";
 import { listenToMarks } from "../raft/index.ts";
+import { CLUSTER_VERSION } from "../state/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 
 /** The log is shortened soon, and nothing is kept for members that were away. */
@@ -266,7 +267,7 @@ function manifestOf(frames: readonly Frame[], changes: object): Frame {
 
 const ofAnotherCluster = (frame: Frame): Frame =>
   manifestOf([frame], { clusterId: "11111111-6e0e-4f0f-9b7a-3a1d6d0f2a11" });
-const ofLaterVersion = (frame: Frame): Frame => manifestOf([frame], { clusterVersion: 2 });
+const ofLaterVersion = (frame: Frame): Frame => manifestOf([frame], { clusterVersion: CLUSTER_VERSION + 1 });
 const ofLaterForm = (frame: Frame): Frame => manifestOf([frame], { format: 2 });
 
 function renumbered(frame: Frame, number: number): Frame {

@@ -16,6 +16,8 @@ import {
   CoordinationError,
   encodeCommand,
   type HttpCommand,
+  type Need,
+  needOf,
   type Outcome,
   type Principal,
   type RequestIdentity,
@@ -29,6 +31,8 @@ export interface Proposal {
   readonly payload: Uint8Array;
   /** Under what its answer is stored when it is executed; null if none is. */
   readonly stored: StoredUnder | null;
+  /** Who asks for it and what that takes, if it is a client's request. */
+  readonly asking?: { readonly principal: Principal; readonly need: Need };
   /** Whose request for a lock it is, if it is one: then what it leads to is undone when its caller is gone. */
   readonly acquisition?: { readonly principal: Principal; readonly request: RequestIdentity };
   /** It may last as long as others hold what it asks for. */
@@ -42,7 +46,8 @@ export function proposalOf(command: ClientCommand | HttpCommand): Proposal {
     return { type: EntryType.Command, payload: encodeCommand(command), stored: null };
   }
   const stored = { subject: principal.subject, request };
-  const proposal = { type: EntryType.Command, payload: encodeCommand(command), stored };
+  const asking = { principal, need: needOf(operation) };
+  const proposal = { type: EntryType.Command, payload: encodeCommand(command), stored, asking };
   // To renew a hold, or to change its mode, adds none that would have to be given back.
   const acquires = operation.kind === "acquire-lock" && operation.fencingToken === 0;
   return acquires ? { ...proposal, acquisition: { principal, request }, mayQueue: operation.waitMs > 0 } : proposal;

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { createApiKey, createUser, requestOf, updateUser } from "../../test/index.ts";
-import { InvariantViolation } from "../raft/index.ts";
+import { createApiKey, createUser, itNoticesDamage, requestOf, updateUser } from "../../test/index.ts";
 import type { AccountClusterOperation, AccountOperation } from "./account-commands.ts";
 import { type Command, decodeCommand, encodeCommand, isGrowing } from "./command.ts";
 
@@ -166,36 +165,7 @@ describe("commands about accounts", () => {
     });
   }
 
-  it("are refused after every truncation, and with a byte more", () => {
-    fc.assert(
-      fc.property(command, (written) => {
-        const encoded = encodeCommand(written);
-        for (let length = 0; length < encoded.length; length++) {
-          expect(() => decodeCommand(encoded.subarray(0, length))).to.throw(InvariantViolation);
-        }
-        expect(() => decodeCommand(Uint8Array.of(...encoded, 0))).to.throw(InvariantViolation);
-      }),
-      { numRuns: 30 },
-    );
-  });
-
-  it("with a changed byte are refused, or are another command with exactly these bytes", () => {
-    fc.assert(
-      fc.property(command, fc.nat(), fc.integer({ min: 1, max: 255 }), (written, at, change) => {
-        const damaged = encodeCommand(written);
-        damaged[at % damaged.length] = (damaged[at % damaged.length] as number) ^ change;
-        let decoded: Command;
-        try {
-          decoded = decodeCommand(damaged);
-        } catch (error) {
-          expect(error).instanceOf(InvariantViolation);
-          return;
-        }
-        expect(encodeCommand(decoded)).deep.equal(damaged);
-      }),
-      { numRuns: 2_000 },
-    );
-  });
+  itNoticesDamage(command);
 
   it("P45: that make accounts are refused on a full disk; those that end them or change them are not", () => {
     const growing = [byUser(createApiKey("a")), byUser(createUser("a"))];

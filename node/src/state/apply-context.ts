@@ -8,6 +8,7 @@ import type { StateLimits } from "./limits.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Progress, Totals } from "./progress.ts";
 import type { Transaction } from "./transaction.ts";
+import type { UsageLevels } from "./usage.ts";
 
 /** What became of an acquisition that had to wait: the answer of whoever waits for this attempt. */
 export interface SettledWait {
@@ -31,8 +32,6 @@ export class ApplyContext {
   readonly watched: WatchedChange[] = [];
   /** The digest that the cluster has at a checkpoint, if this entry tells it. */
   told: Checkpoint | null = null;
-  /** By how many bytes memory regions have grown, or shrunk. */
-  memoryChange = 0;
   #revision: number;
   #dataBytes: number;
   #expiringKeys: number;
@@ -88,9 +87,9 @@ export class ApplyContext {
     }
   }
 
-  /** Bytes of keys, values and stored answers, and of events and what is remembered of their keys. */
-  get storedBytes(): number {
-    return this.#dataBytes + this.#eventBytes;
+  /** Stored are keys, values and stored answers, and events and what is remembered of their keys. */
+  get usageLevels(): UsageLevels {
+    return { bytesStored: this.#dataBytes + this.#eventBytes, memoryBytes: this.#totals.memoryBytes };
   }
 
   /** Counts bytes of data that came (positive) or went (negative). */

@@ -37,8 +37,8 @@ export interface Cluster {
   readonly members: readonly ClusterMember[];
 }
 
-/** The cluster version that this release founds. */
-export const CLUSTER_VERSION = 1;
+/** The cluster version that this release founds. Version 1 had neither event logs nor usage, and counted less. */
+export const CLUSTER_VERSION = 2;
 export const INCARNATION_BYTES = 16;
 const FORMAT = 1;
 

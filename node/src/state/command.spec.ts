@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { OWNER, requestOf } from "../../test/index.ts";
+import { itNoticesDamage, OWNER, requestOf } from "../../test/index.ts";
 import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, InvariantViolation } from "../raft/index.ts";
 import {
   type ClientOperation,
@@ -356,36 +356,7 @@ describe("commands", () => {
     }
   });
 
-  it("are refused after every truncation, and with a byte more", () => {
-    fc.assert(
-      fc.property(command, (written) => {
-        const encoded = encodeCommand(written);
-        for (let length = 0; length < encoded.length; length++) {
-          expect(() => decodeCommand(encoded.subarray(0, length))).to.throw(InvariantViolation);
-        }
-        expect(() => decodeCommand(Uint8Array.of(...encoded, 0))).to.throw(InvariantViolation);
-      }),
-      { numRuns: 20 },
-    );
-  });
-
-  it("with a changed byte are refused, or are another command with exactly these bytes", () => {
-    fc.assert(
-      fc.property(command, fc.nat(), fc.integer({ min: 1, max: 255 }), (written, at, change) => {
-        const damaged = encodeCommand(written);
-        damaged[at % damaged.length] = (damaged[at % damaged.length] as number) ^ change;
-        let decoded: Command;
-        try {
-          decoded = decodeCommand(damaged);
-        } catch (error) {
-          expect(error).to.be.instanceOf(InvariantViolation);
-          return;
-        }
-        expect(encodeCommand(decoded)).to.deep.equal(damaged);
-      }),
-      { numRuns: 2_000 },
-    );
-  });
+  itNoticesDamage(command);
 
   it("that hold something where nothing is given are refused", () => {
     const absent = byClient({ ...CAS, expectedValue: undefined, expectedModRevision: undefined });

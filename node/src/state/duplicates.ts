@@ -106,17 +106,21 @@ export function applyPruneDuplicates(context: ApplyContext, countMax: number): v
   }
 }
 
-/** Removes rows of keys of a log that is gone, at most so many; returns how many there were. */
-export function eraseKeys(context: ApplyContext, logNumber: number, rowsMax: number): number {
-  const { from, to } = duplicateRange(logNumber);
+/** Removes rows of keys of a log that is gone, from this row on and at most so many; returns which there were. */
+export function eraseKeys(
+  context: ApplyContext,
+  logNumber: number,
+  from: Uint8Array,
+  rowsMax: number,
+): readonly Uint8Array[] {
   const keys: Uint8Array[] = [];
   if (rowsMax > 0) {
-    context.transaction.scan(from, to, ({ key }) => keys.push(key) < rowsMax);
+    context.transaction.scan(from, duplicateRange(logNumber).to, ({ key }) => keys.push(key) < rowsMax);
   }
   for (const key of keys) {
     replaceRow(context, null, key, 0, []);
   }
-  return keys.length;
+  return keys;
 }
 
 function windowMsOf(reader: StateReader, log: EventLog): number {

@@ -117,7 +117,7 @@ export function applyDeleteLog(context: ApplyContext, principal: Principal, { lo
   transaction.delete(logNameRow(log.name));
   context.countLogs(-1);
   if (log.lastSequence > 0) {
-    beginErasure(context, log.number);
+    beginErasure(context, log);
   }
   return { kind: "delete-log", logId, revision: context.revision };
 }

@@ -4,6 +4,7 @@ export type { SettledWait } from "./apply-context.ts";
 export type { HoldReason, KeyChange, LockChange, WatchedChange } from "./changes.ts";
 export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 export {
+  CLUSTER_VERSION,
   type Cluster,
   type ClusterMember,
   clusterRow,
@@ -63,7 +64,7 @@ export {
 } from "./log-commands.ts";
 export { hasDueRetention } from "./log-retention.ts";
 export { type EventLog, eventCountOf, type LogEvent } from "./log-rows.ts";
-export { type Divergence, type Reconfigure, StateMachine } from "./machine.ts";
+export { type Divergence, needOf, type Reconfigure, StateMachine } from "./machine.ts";
 export {
   type ClaimSlot,
   type ClaimSlotResult,
@@ -85,6 +86,7 @@ export {
   type Access,
   type AccountPage,
   type ApiKey,
+  addressInAnyCase,
   includesAccess,
   includesNamespace,
   listApiKeys,
@@ -122,7 +124,6 @@ export {
   type Granularity,
   isUsageDue,
   NO_USAGE,
-  readMemoryBytes,
   readUsage,
   scanPrincipalUsage,
   sumOf,

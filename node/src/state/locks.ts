@@ -149,7 +149,7 @@ function goOn(context: ApplyContext, command: Acquiring, acquisition: Acquisitio
       changeAcquisition(context, subject, request.requestId, { attempt: context.origin }, true);
       const outcome: Outcome = { answer: superseded(), replayed: "no" };
       context.settled.push({ attempt: acquisition.attempt, outcome });
-      return queued(context);
+      return { ...queued(context), replayed: "yes" };
     }
     case "granted": {
       const hold = readHold(context.transaction, lock, acquisition.number);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { itNoticesDamage } from "../../test/index.ts";
 import { InvariantViolation } from "../raft/index.ts";
 import { COMMAND_BYTES_MAX, type Command, decodeCommand, encodeCommand, isGrowing } from "./command.ts";
 import { type AppendEvents, BATCH_EVENTS_MAX, type LogClusterOperation, type LogOperation } from "./log-commands.ts";
@@ -130,36 +131,7 @@ describe("commands about event logs", () => {
     }
   });
 
-  it("are refused after every truncation, and with a byte more", () => {
-    fc.assert(
-      fc.property(command, (written) => {
-        const encoded = encodeCommand(written);
-        for (let length = 0; length < encoded.length; length++) {
-          expect(() => decodeCommand(encoded.subarray(0, length))).to.throw(InvariantViolation);
-        }
-        expect(() => decodeCommand(Uint8Array.of(...encoded, 0))).to.throw(InvariantViolation);
-      }),
-      { numRuns: 20 },
-    );
-  });
-
-  it("with a changed byte are refused, or are another command with exactly these bytes", () => {
-    fc.assert(
-      fc.property(command, fc.nat(), fc.integer({ min: 1, max: 255 }), (written, at, change) => {
-        const damaged = encodeCommand(written);
-        damaged[at % damaged.length] = (damaged[at % damaged.length] as number) ^ change;
-        let decoded: Command;
-        try {
-          decoded = decodeCommand(damaged);
-        } catch (error) {
-          expect(error).to.be.instanceOf(InvariantViolation);
-          return;
-        }
-        expect(encodeCommand(decoded)).to.deep.equal(damaged);
-      }),
-      { numRuns: 2_000 },
-    );
-  });
+  itNoticesDamage(command);
 
   it("have one event, or those of a batch with a key, or are refused", () => {
     const events = (count: number) => Array.from({ length: count }, () => new Uint8Array(0));

@@ -1,5 +1,13 @@
 import { expect } from "chai";
-import { AppliedEventLog, AppliedLog, applyRows, dumpOf, MemoryStateStore, machineOver } from "../../test/index.ts";
+import {
+  AppliedEventLog,
+  AppliedLog,
+  applyRows,
+  dumpOf,
+  MemoryStateStore,
+  machineOver,
+  StoreWithGraves,
+} from "../../test/index.ts";
 import { eventCountOf } from "./log-rows.ts";
 
 /** Rows of events, keys, timers and erasures of logs. */
@@ -112,6 +120,22 @@ describe("retention by size", () => {
     expect(events.log.progress.logTimers).to.equal(0);
   });
 
+  it("S44: counts what it reads, also of logs of which the event after the removed ones is large and stays", () => {
+    const log = new AppliedLog();
+    const logs = Array.from({ length: 12 }, (_, at) => {
+      const events = new AppliedEventLog({ retentionMaxBytes: 1024 * 1024 }, { log, name: `log-${at}` });
+      events.append("a");
+      events.append("b".repeat(1024 * 1024));
+      return events;
+    });
+    log.tickMs++;
+    log.lead({ kind: "apply-retention", rowsMax: 256 });
+    const trimmed = () => logs.filter(({ stored }) => stored.firstSequence === 2).length;
+    expect(trimmed(), "8 MiB of large events").to.equal(8);
+    log.lead({ kind: "apply-retention", rowsMax: 256 });
+    expect(trimmed()).to.equal(12);
+  });
+
   it("takes the log that is due first, and others too", () => {
     const log = new AppliedLog();
     const logs = ["a", "b", "c"].map((name) => new AppliedEventLog({ retentionMaxBytes: 1 }, { log, name }));
@@ -200,6 +224,28 @@ describe("a deleted event log", () => {
     expect(rowsOf(log)).to.deep.equal(before);
     expect(log.progress).to.include({ eventBytes, logTimers });
     expect(kept.texts).to.deep.equal(["1 x"]);
+  });
+
+  it("S44: is erased from where the last step has ended, not over all that was deleted before", () => {
+    const events = new AppliedEventLog({ retentionMaxBytes: 20 });
+    for (let count = 0; count < 40; count++) {
+      events.append("a", { idempotencyKey: `k${count}` });
+    }
+    events.pass(1);
+    events.log.httpResult({ kind: "delete-log", logId: events.logId });
+    const before = events.log.rows.length;
+    while (events.log.progress.logErasures > 0) {
+      events.log.lead({ kind: "erase-logs", rowsMax: 4 });
+    }
+    const store = new StoreWithGraves("DE");
+    const machine = machineOver(store);
+    const ends = new Set(events.log.rows.map((_, at) => at + 1));
+    applyRows(machine, events.log.rows.slice(0, before), ends);
+    store.steppedOver = 0;
+    applyRows(machine, events.log.rows.slice(before), ends);
+    expect(store.steppedOver).to.equal(0);
+    expect(dumpOf(store)).to.deep.equal(events.log.dump());
+    expect(rowsOf(events.log)).to.deep.equal([]);
   });
 
   it("leaves nothing to erase if nothing was appended", () => {

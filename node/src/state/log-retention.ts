@@ -10,12 +10,11 @@ import { invariant } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { eraseKeys } from "./duplicates.ts";
 import { type EventChunk, type EventLog, eventCountOf, readLog, scanChunks, writeChunk, writeLog } from "./log-rows.ts";
-import { RecordReader } from "./record.ts";
-import { eventRow, logErasureRow, retentionRow, tableRange } from "./rows.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+import { duplicateRange, eventRow, logErasureRow, retentionRow, tableRange, withNul } from "./rows.ts";
 import type { Row, StateReader } from "./store.ts";
 
 const MS_PER_SECOND = 1_000;
-const NO_BYTES = new Uint8Array(0);
 /** Where the number begins in the key of an erasure: behind the letter. */
 const NUMBER_OFFSET = 1;
 /** Bytes of rows that one step reads, the last row apart (S44). */
@@ -64,8 +63,11 @@ export function applyApplyRetention(context: ApplyContext, rowsMax: number): voi
 }
 
 /** A log that had events is deleted: its rows are to be erased. */
-export function beginErasure(context: ApplyContext, logNumber: number): void {
-  context.transaction.put(logErasureRow(logNumber), NO_BYTES);
+export function beginErasure(context: ApplyContext, { number, firstSequence }: EventLog): void {
+  writeErasure(context, logErasureRow(number), {
+    events: eventRow(number, firstSequence),
+    keys: duplicateRange(number).from,
+  });
   context.countLogErasures(1);
 }
 
@@ -73,22 +75,50 @@ export function beginErasure(context: ApplyContext, logNumber: number): void {
 export function applyEraseLogs(context: ApplyContext, rowsMax: number): void {
   const { transaction } = context;
   const { from, to } = tableRange("logErasure");
-  const erasures: Uint8Array[] = [];
+  const erasures: Row[] = [];
   if (rowsMax > 0) {
-    transaction.scan(from, to, ({ key }) => erasures.push(key) < rowsMax);
+    transaction.scan(from, to, (row) => erasures.push(row) < rowsMax);
   }
   const left = { rows: rowsMax, bytes: READ_BYTES_MAX };
-  for (const key of erasures) {
+  for (const { key, value } of erasures) {
     const logNumber = new RecordReader(key.subarray(NUMBER_OFFSET)).uint53();
-    eraseEvents(context, logNumber, left);
-    left.rows -= eraseKeys(context, logNumber, left.rows);
+    const begins = decodeErasure(value);
+    const events = eraseEvents(context, logNumber, begins.events, left);
+    const keys = eraseKeys(context, logNumber, begins.keys, left.rows);
+    left.rows -= keys.length;
     if (left.rows <= 0 || left.bytes <= 0) {
       // There may be more: the row stays until a step finds none.
+      writeErasure(context, key, { events: nextAfter(events, begins.events), keys: nextAfter(keys, begins.keys) });
       return;
     }
     transaction.delete(key);
     context.countLogErasures(-1);
   }
+}
+
+/**
+ * The keys before which nothing is left of a deleted log. A step that began with the first row that the log ever had
+ * would go over everything that was deleted since: a store on disk keeps a mark of each for a while.
+ */
+interface Erasure {
+  readonly events: Uint8Array;
+  readonly keys: Uint8Array;
+}
+
+function writeErasure({ transaction }: ApplyContext, key: Uint8Array, { events, keys }: Erasure): void {
+  transaction.put(key, new RecordWriter().bytes(events).bytes(keys).finish());
+}
+
+function decodeErasure(bytes: Uint8Array): Erasure {
+  const reader = new RecordReader(bytes);
+  const erasure = { events: reader.bytes(), keys: reader.bytes() };
+  reader.end();
+  return erasure;
+}
+
+function nextAfter(gone: readonly Uint8Array[], from: Uint8Array): Uint8Array {
+  const last = gone.at(-1);
+  return last === undefined ? from : withNul(last);
 }
 
 interface Left {
@@ -124,6 +154,7 @@ function trimmed(context: ApplyContext, log: EventLog, left: Left): EventLog {
     if (left.rows <= 0 || left.bytes <= 0) {
       return false;
     }
+    left.bytes -= rowBytes;
     const isTooOld = tickMs > chunk.tickMs + ageMs;
     let removed = 0;
     while (removed < chunk.payloads.length && (isTooOld || sizeBytes > sizeMax)) {
@@ -136,7 +167,6 @@ function trimmed(context: ApplyContext, log: EventLog, left: Left): EventLog {
     gone.push({ key, rowBytes });
     firstSequence += removed;
     left.rows--;
-    left.bytes -= rowBytes;
     if (removed < chunk.payloads.length) {
       rest.push(withoutFirst(chunk, removed));
       return false;
@@ -162,9 +192,10 @@ function withoutFirst(chunk: EventChunk, count: number): EventChunk {
   };
 }
 
-function eraseEvents(context: ApplyContext, logNumber: number, left: Left): void {
+/** Removes rows of events from this key on, and returns their keys. */
+function eraseEvents(context: ApplyContext, logNumber: number, from: Uint8Array, left: Left): readonly Uint8Array[] {
   const gone: Uint8Array[] = [];
-  context.transaction.scan(eventRow(logNumber, 0), eventRow(logNumber + 1, 0), ({ key, value }) => {
+  context.transaction.scan(from, eventRow(logNumber + 1, 0), ({ key, value }) => {
     const rowBytes = key.length + value.length;
     gone.push(key);
     context.countEventBytes(-rowBytes);
@@ -175,6 +206,7 @@ function eraseEvents(context: ApplyContext, logNumber: number, left: Left): void
   for (const key of gone) {
     context.transaction.delete(key);
   }
+  return gone;
 }
 
 /** Timers that are due before the tick, the earliest first. */

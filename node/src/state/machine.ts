@@ -63,7 +63,7 @@ import { applyAllocateMemory, applyFreeMemory, applyResizeMemory, applyWriteMemo
 import { applyEraseMemory } from "./memory-pages.ts";
 import { readNamespace, writeNamespace } from "./namespaces.ts";
 import type { HttpResult, Outcome, StoredResult } from "./outcome.ts";
-import { type Access, type Need, refusalOf } from "./principals.ts";
+import { type Need, refusalOf } from "./principals.ts";
 import { encodeProgress, type Progress, readProgress } from "./progress.ts";
 import { applyPruneReplays, replayOf, storeAnswer } from "./replays.ts";
 import { PROGRESS_ROW } from "./rows.ts";
@@ -176,7 +176,7 @@ export class StateMachine {
 }
 
 /** The access level and namespace that an operation needs. */
-function needOf(operation: ClientOperation): { readonly access: Access; readonly namespace: string } {
+export function needOf(operation: ClientOperation): Need {
   const isForAdmins = operation.kind === "create-namespace" || operation.kind === "force-release-lock";
   const access = isForAdmins ? "admin" : "write";
   return { access, namespace: operation.namespace };
@@ -218,11 +218,10 @@ function applyCounted(context: ApplyContext, command: ClientCommand | HttpComman
   const { principal, operation } = command;
   const outcome = command.request === null ? applyHttpCommand(context, command) : applyClientCommand(context, command);
   const { answer, replayed } = outcome;
-  usage.changeMemory(context.memoryChange);
   const isStranger = answer instanceof CoordinationError && STRANGER.has(answer.code);
   if (replayed === "no" && !isStranger) {
-    const at = { wallMs: context.wallMs, bytesStored: context.storedBytes };
-    usage.count(context.transaction, principal, usageOf(operation, answer), at);
+    const { wallMs, usageLevels: levels } = context;
+    usage.count(context.transaction, principal, usageOf(operation, answer), { wallMs, levels });
   }
   return outcome;
 }
@@ -232,10 +231,10 @@ const STRANGER: ReadonlySet<CoordinationError["code"]> = new Set(["UNAUTHENTICAT
 
 /** Counts what a member has answered without an entry, and notes which API keys were used. */
 function applyReportUse(context: ApplyContext, uses: readonly ReportedUse[], usage: UsageLedger): void {
-  const at = { wallMs: context.wallMs, bytesStored: context.storedBytes };
+  const { wallMs, usageLevels: levels } = context;
   for (const { principal, ...counts } of uses) {
     if (counts.requests > 0) {
-      usage.count(context.transaction, principal, { ...NO_USAGE, ...counts }, at);
+      usage.count(context.transaction, principal, { ...NO_USAGE, ...counts }, { wallMs, levels });
     }
     noteApiKeyUse(context, principal.apiKeyId);
   }

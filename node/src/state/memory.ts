@@ -241,7 +241,6 @@ function readUsage(reader: StateReader, namespace: string): number {
 function countUsage(context: ApplyContext, namespace: string, bytes: number): void {
   const { transaction } = context;
   const usage = readUsage(transaction, namespace) + bytes;
-  context.memoryChange += bytes;
   invariant(usage >= 0, "memory in use never falls below zero", () => String(usage));
   context.countTotal("memoryBytes", bytes);
   if (usage === 0) {

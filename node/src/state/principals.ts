@@ -34,7 +34,7 @@ export type UserStatus = "unverified" | "active" | "disabled";
 
 export interface User {
   readonly userId: string;
-  /** As given at creation; looked up in lower case. */
+  /** As given at creation; found in any case of its letters of ASCII. */
   readonly email: string;
   readonly role: Role;
   /** Namespaces that the user may touch; "*" = all, also ones that do not exist yet. */
@@ -155,9 +155,17 @@ export function readUser(reader: StateReader, userId: string): User | undefined 
   return bytes === undefined ? undefined : decodeUser(bytes);
 }
 
+/**
+ * The form that is the same for e-mail addresses that differ in case only. Letters beyond ASCII stay as they are: which of
+ * them are capitals of which differs between versions of Unicode, so between members while they are upgraded (P44).
+ */
+export function addressInAnyCase(email: string): string {
+  return email.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
+}
+
 /** The user with this e-mail address, in any case. */
 export function readUserByEmail(reader: StateReader, email: string): User | undefined {
-  const bytes = reader.get(emailRow(email.toLowerCase()));
+  const bytes = reader.get(emailRow(addressInAnyCase(email)));
   if (bytes === undefined) {
     return undefined;
   }
@@ -251,7 +259,7 @@ export function writeUser(transaction: Transaction, user: User): void {
     countUser(transaction, 1);
   }
   transaction.put(userRow(user.userId), writer.finish());
-  transaction.put(emailRow(user.email.toLowerCase()), new RecordWriter().text(user.userId).finish());
+  transaction.put(emailRow(addressInAnyCase(user.email)), new RecordWriter().text(user.userId).finish());
   const ownerRow = activeOwnerRow(user.userId);
   if (user.role === "owner" && user.status === "active") {
     transaction.put(ownerRow, NOTHING);
@@ -263,7 +271,7 @@ export function writeUser(transaction: Transaction, user: User): void {
 /** Takes away every row of the user, but those of the API keys. */
 export function removeUser(transaction: Transaction, user: User): void {
   transaction.delete(userRow(user.userId));
-  transaction.delete(emailRow(user.email.toLowerCase()));
+  transaction.delete(emailRow(addressInAnyCase(user.email)));
   transaction.delete(activeOwnerRow(user.userId));
   transaction.delete(verificationRow(user.userId));
   countUser(transaction, -1);

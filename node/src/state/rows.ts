@@ -157,8 +157,8 @@ export function verificationRow(userId: string): Uint8Array {
   return row("verification", encodeText(userId));
 }
 
-/** How large all memory regions are together. */
-export const USAGE_MEMORY_ROW = row("usage", Uint8Array.of(0));
+/** Before which times rows of usage were dropped. */
+export const USAGE_DROPPED_ROW = row("usage", Uint8Array.of(5));
 /** Which part of the table of usage holds totals, and which the usage of principals. */
 const USAGE_PARTS = { hour: { total: 1, principal: 2 }, day: { total: 3, principal: 4 } } as const;
 
@@ -279,7 +279,7 @@ export function retentionRow(dueMs: number, logNumber: number): Uint8Array {
   return row("retention", number(dueMs), number(logNumber));
 }
 
-/** Rows of deleted logs that have left rows behind, by their numbers. */
+/** Rows of deleted logs that have left rows behind, by their numbers; they tell from where on. */
 export function logErasureRow(logNumber: number): Uint8Array {
   return row("logErasure", number(logNumber));
 }

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import {
+  AppliedLock,
   AppliedLog,
   applyRows,
   createApiKey,
@@ -10,6 +11,7 @@ import {
   machineOver,
   OWNER,
   requestOf,
+  StoreWithGraves,
   TOKEN_SHA256,
 } from "../../test/index.ts";
 import type { PutKey } from "./command.ts";
@@ -99,6 +101,17 @@ describe("usage", () => {
     const expected = { ...NO_USAGE, requests: 4, kvOperations: 1 };
     expect(hours()).deep.equal([[1, expected]]);
     expect(byPrincipal()).deep.equal(new Map([[`${OWNER.subject} `, expected]]));
+  });
+
+  it("counts one acquisition of a lock, however often it is sent again while it waits", () => {
+    const locks = new AppliedLock();
+    ({ log } = locks);
+    locks.ask();
+    for (let count = 0; count < 3; count++) {
+      expect(locks.ask({ waitMs: 10_000 }, { request: requestOf(1) })).equal("queued-lock");
+    }
+    const [, counts] = hours()[0] as [number, UsageCounts];
+    expect(counts, "with the creation of the lock").deep.equal({ ...NO_USAGE, requests: 3, lockOperations: 3 });
   });
 
   it("tells API keys and logins apart", () => {
@@ -210,6 +223,23 @@ describe("usage", () => {
     log.wallMs = DAY_START_MS + 400 * DAY_MS + 1;
     log.lead({ kind: "prune-usage", countMax: 100 });
     expect(counts()).deep.equal([0, 0, 0]);
+  });
+
+  it("S44: is not looked for again where it was dropped before", () => {
+    for (let count = 0; count < 30; count++) {
+      log.execute(put(String(count)));
+      log.wallMs += HOUR_MS;
+    }
+    log.wallMs += 500 * DAY_MS;
+    log.lead({ kind: "tick" });
+    while (isUsageDue(log.store, log.wallMs)) {
+      log.lead({ kind: "prune-usage", countMax: 3 });
+    }
+    const store = new StoreWithGraves("U");
+    applyRows(machineOver(store), log.rows, new Set(log.rows.map((_, at) => at + 1)));
+    expect(store.steppedOver, "while it was dropped").equal(0);
+    expect(isUsageDue(store, log.wallMs)).equal(false);
+    expect(store.steppedOver, "since then").equal(0);
   });
 
   it("is dropped alike by members that have written it and by those that have not", () => {

@@ -18,7 +18,7 @@ import { CoordinationError } from "./coordination-error.ts";
 import type { AppendEventsResult } from "./event-logs.ts";
 import type { Result } from "./outcome.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
-import { USAGE_MEMORY_ROW, usageRow, usageTableRow } from "./rows.ts";
+import { USAGE_DROPPED_ROW, usageRow, usageTableRow } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -133,27 +133,9 @@ export class UsageLedger {
   readonly #open: Record<Granularity, OpenBucket | null> = { hour: null, day: null };
   readonly #dirty = new Set<Line>();
   readonly #sum = new Uint8Array(8);
-  #memoryBytes: number | null = null;
-  #isMemoryDirty = false;
 
   constructor(store: StateReader) {
     this.#store = store;
-  }
-
-  /** Bytes of all memory regions. */
-  get memoryBytes(): number {
-    if (this.#memoryBytes === null) {
-      this.#memoryBytes = readMemoryBytes(this.#store);
-    }
-    return this.#memoryBytes;
-  }
-
-  /** Memory regions have become larger, or smaller. */
-  changeMemory(bytes: number): void {
-    if (bytes !== 0) {
-      this.#memoryBytes = this.memoryBytes + bytes;
-      this.#isMemoryDirty = true;
-    }
   }
 
   /** Adds what was counted at this wall clock; the digest of the transaction goes over the new sum of the hour. */
@@ -161,10 +143,9 @@ export class UsageLedger {
     transaction: Transaction,
     { subject, apiKeyId }: Principal,
     counts: UsageCounts,
-    { wallMs, bytesStored }: { readonly wallMs: number; readonly bytesStored: number },
+    { wallMs, levels }: { readonly wallMs: number; readonly levels: UsageLevels },
   ): void {
     const who = `${subject}\0${apiKeyId}`;
-    const levels = { bytesStored, memoryBytes: this.memoryBytes };
     for (const granularity of GRANULARITIES) {
       const bucket = this.#bucketAt(granularity, wallMs);
       let line = bucket.byPrincipal.get(who);
@@ -187,10 +168,6 @@ export class UsageLedger {
       transaction.carry(line.key, encodeLine(line));
     }
     this.#dirty.clear();
-    if (this.#isMemoryDirty) {
-      transaction.carry(USAGE_MEMORY_ROW, new RecordWriter().uint53(this.memoryBytes).finish());
-      this.#isMemoryDirty = false;
-    }
   }
 
   /** The bucket of this instant. The wall clock of the log never runs back, so an earlier one is over for good. */
@@ -220,9 +197,10 @@ export class UsageLedger {
 
 /** Whether rows are older than they are kept. */
 export function isUsageDue(reader: StateReader, wallMs: number): boolean {
-  return TABLES.some(([granularity, isTotal]) => {
+  const begins = droppedBefore(reader);
+  return TABLES.some(([granularity, isTotal], at) => {
     let due = false;
-    reader.scan(...boundsOf(granularity, isTotal, 0, wallMs - KEPT_MS[granularity]), () => {
+    reader.scan(...boundsOf(granularity, isTotal, begins[at] as number, wallMs - KEPT_MS[granularity]), () => {
       due = true;
       return false;
     });
@@ -233,23 +211,44 @@ export function isUsageDue(reader: StateReader, wallMs: number): boolean {
 /** Drops rows that are older than they are kept, so many as the command says; the ledger must be flushed before. */
 export function applyPruneUsage(transaction: Transaction, wallMs: number, { countMax }: PruneUsage): void {
   const gone: Uint8Array[] = [];
-  for (const [granularity, isTotal] of TABLES) {
-    transaction.scan(...boundsOf(granularity, isTotal, 0, wallMs - KEPT_MS[granularity]), ({ key }) => {
-      if (gone.length < countMax) {
-        gone.push(key);
+  const before = droppedBefore(transaction);
+  const begins = TABLES.map(([granularity, isTotal], at) => {
+    const from = before[at] as number;
+    const to = wallMs - KEPT_MS[granularity];
+    let begin = Math.max(from, to);
+    transaction.scan(...boundsOf(granularity, isTotal, from, to), ({ key }) => {
+      if (gone.length === countMax) {
+        begin = startOf(key);
+        return false;
       }
-      return gone.length < countMax;
+      gone.push(key);
+      return true;
     });
-  }
+    return begin;
+  });
   for (const key of gone) {
     transaction.delete(key);
   }
+  const writer = new RecordWriter();
+  for (const begin of begins) {
+    writer.uint53(begin);
+  }
+  transaction.put(USAGE_DROPPED_ROW, writer.finish());
 }
 
-/** Bytes of all memory regions. */
-export function readMemoryBytes(reader: StateReader): number {
-  const row = reader.get(USAGE_MEMORY_ROW);
-  return row === undefined ? 0 : new RecordReader(row).uint53();
+/**
+ * For each table the time before which none of its rows is left. It is looked for rows from there on, and not over what
+ * was dropped since the cluster began: a store on disk keeps a mark of each row for a while.
+ */
+function droppedBefore(reader: StateReader): readonly number[] {
+  const row = reader.get(USAGE_DROPPED_ROW);
+  if (row === undefined) {
+    return TABLES.map(() => 0);
+  }
+  const fields = new RecordReader(row);
+  const begins = TABLES.map(() => fields.uint53());
+  fields.end();
+  return begins;
 }
 
 /** The buckets that begin within from ≤ start < to and in which something was counted, ascending. */

@@ -80,6 +80,12 @@ describe("users", () => {
       expect(countUsers(log.store)).equal(2);
     });
 
+    it("P44: takes only letters of ASCII for the same in any case: what others are depends on the version of Unicode", () => {
+      log.ask(createUser("zoe", { email: "zo\u00eb@quoin.local" }));
+      expect(verdict(log.ask(createUser("b", { email: "ZO\u00eb@quoin.local" })))).equal("USER_EXISTS");
+      expect(verdict(log.ask(createUser("b", { email: "ZO\u00cb@quoin.local" })))).equal("ok");
+    });
+
     for (const actor of ROLES) {
       for (const role of ROLES) {
         const isAllowed = ["admin", "owner"].includes(actor) && ROLES.indexOf(actor) >= ROLES.indexOf(role);

@@ -10,10 +10,11 @@ import {
   readIdentity,
   writeIdentity,
 } from "./identity.ts";
+import { Refused } from "./refusal.ts";
 import { StoreError } from "./store-error.ts";
 
 const MEMBER: Identity = {
-  format: 1,
+  format: 2,
   phase: "member",
   clusterName: "spec",
   name: "q-0",
@@ -48,7 +49,7 @@ describe("identity", () => {
     expect(incarnation).to.match(/^[0-9a-f]{32}$/);
     expect(second.incarnation).not.to.equal(incarnation);
     expect(others).to.deep.equal({
-      ...{ format: 1, phase: "empty", clusterName: "spec", name: "q-0" },
+      ...{ format: 2, phase: "empty", clusterName: "spec", name: "q-0" },
       ...{ clusterId: "", memberId: 0, reason: "" },
     });
   });
@@ -115,7 +116,7 @@ describe("identity", () => {
       contents.push(Object.fromEntries(fields.filter(([other]) => other !== name)));
     }
     const wrong: Partial<Record<keyof Identity, readonly unknown[]>> = {
-      format: [2, "1"],
+      format: ["2", null],
       phase: ["damaged", "", "Member"],
       clusterName: [1, null],
       name: [1, null],
@@ -134,6 +135,14 @@ describe("identity", () => {
     }
   });
 
+  it("is refused where another release has written it in another format, whatever else it holds", () => {
+    for (const format of [0, 1, 3]) {
+      const directory = directories.make();
+      writeFileSync(join(directory, "identity"), JSON.stringify({ format, members: [] }));
+      expect(() => readIdentity(directory)).to.throw(Refused, `data of format ${format}, and this release reads`);
+    }
+  });
+
   it("is never silently another one after a single flipped bit, but for names, which the start compares", () => {
     const text = readFileSync(writtenTo(directories.make(), MEMBER));
     let accepted = 0;
@@ -146,7 +155,7 @@ describe("identity", () => {
       try {
         read = readIdentity(directory);
       } catch (error) {
-        expect(error, `bit ${bit}`).to.be.instanceOf(StoreError);
+        expect(error instanceof StoreError || error instanceof Refused, `bit ${bit}`).to.equal(true);
         continue;
       }
       accepted++;

@@ -10,6 +10,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createFile, replaceFile } from "./durable-file.ts";
+import { otherFormat } from "./refusal.ts";
 import { StoreError } from "./store-error.ts";
 
 /** Of a directory whose data was served once and never will be again. */
@@ -17,7 +18,7 @@ export type RetiredPhase = "removed" | "refused";
 export type Phase = "empty" | "member" | RetiredPhase;
 
 export interface Identity {
-  readonly format: 1;
+  readonly format: typeof FORMAT;
   readonly phase: Phase;
   readonly clusterName: string;
   /** Name of the member, unique in its cluster. */
@@ -33,6 +34,11 @@ export interface Identity {
 }
 
 const FILE = "identity";
+/**
+ * The form of everything in the directory. Format 1 is that of releases without event logs, whose state has neither the
+ * counts nor the rows that this one goes on with.
+ */
+const FORMAT = 2;
 const DRAFT_PATTERN = /^identity\.[0-9]+\.new$/;
 const PHASES = new Set<unknown>(["empty", "member", "removed", "refused"] satisfies Phase[]);
 const INCARNATION_BYTES = 16;
@@ -42,7 +48,7 @@ export const UUID_PATTERN = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** An identity for a new directory, with an incarnation of its own. */
 export function mintIdentity(clusterName: string, name: string): Identity {
   return {
-    format: 1,
+    format: FORMAT,
     phase: "empty",
     clusterName,
     name,
@@ -53,7 +59,10 @@ export function mintIdentity(clusterName: string, name: string): Identity {
   };
 }
 
-/** The identity of the directory, or null if it has none. Raises a StoreError if there is one that is not whole. */
+/**
+ * The identity of the directory, or null if it has none. Raises a StoreError if there is one that is not whole, and
+ * Refused if the directory is of another format.
+ */
 export function readIdentity(directory: string): Identity | null {
   let text: string;
   try {
@@ -69,6 +78,10 @@ export function readIdentity(directory: string): Identity | null {
     parsed = JSON.parse(text);
   } catch (error) {
     throw new StoreError("corruption", `the identity of ${directory} is no JSON`, { cause: error });
+  }
+  const format = formatOf(parsed);
+  if (format !== null && format !== FORMAT) {
+    throw otherFormat(directory, format, FORMAT);
   }
   if (!isIdentity(parsed)) {
     throw new StoreError("corruption", `the identity of ${directory} lacks fields or has wrong ones`);
@@ -100,6 +113,11 @@ function encodeIdentity(identity: Identity): string {
   return `${JSON.stringify(identity, null, 2)}\n`;
 }
 
+function formatOf(value: unknown): number | null {
+  const format = typeof value === "object" && value !== null && "format" in value ? value.format : null;
+  return typeof format === "number" ? format : null;
+}
+
 function isIdentity(value: unknown): value is Omit<Identity, "reason"> & Partial<Identity> {
   if (typeof value !== "object" || value === null) {
     return false;
@@ -108,7 +126,7 @@ function isIdentity(value: unknown): value is Omit<Identity, "reason"> & Partial
   const phase = fields.get("phase");
   const founded = fields.get("clusterId") !== "";
   return (
-    fields.get("format") === 1 &&
+    fields.get("format") === FORMAT &&
     PHASES.has(phase) &&
     typeof fields.get("clusterName") === "string" &&
     typeof fields.get("name") === "string" &&

@@ -145,6 +145,19 @@ describe("start of a member of several", function () {
     expect(next.bounds).to.include({ last: 20, lastTerm: 2 });
   });
 
+  it("is refused, and nothing is touched, where a release wrote the directory whose data has another format", async () => {
+    const written = JSON.parse(readFileSync(path("identity"), "utf8"));
+    for (const format of [1, 3]) {
+      writeFileSync(path("identity"), JSON.stringify({ ...written, format }));
+      const before = contentOf(directory);
+      const refused = await openRefused();
+      expect(refused.state).to.equal("MEMBER_REFUSED");
+      expect(refused.reason).to.include(`data of format ${format}, and this release reads format 2 alone`);
+      expect(refused.identity).to.equal(null);
+      expect(contentOf(directory)).to.deep.equal(before);
+    }
+  });
+
   describe("whose log is lost", () => {
     const wal = () => fileOf("raft", /\.log$/);
     const damages = new Map<string, () => void | Promise<void>>([

@@ -49,6 +49,15 @@ export function fenceMissing(directory: string): Refused {
   );
 }
 
+/** Another release wrote the directory, and this one does not understand its data. */
+export function otherFormat(directory: string, format: number, known: number): Refused {
+  return new Refused(
+    "MEMBER_REFUSED",
+    `${directory} holds data of format ${format}, and this release reads format ${known} alone. It is left as it is; ` +
+      "start the member with the release that wrote it, or name an empty directory",
+  );
+}
+
 /** The directory was given up for good, by this member itself. */
 export function retired(directory: string, phase: "removed" | "refused", reason: string): Refused {
   return phase === "removed"

@@ -51,6 +51,14 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     "followed 5, 2 bytes",
     "followed 6, 12 bytes",
   ],
+  "accounts.ts": [
+    "listed the key example, which begins with its prefix: true",
+    "revoked it once: true",
+    "grace@example.com is a viewer in default, and unverified",
+    "now a member",
+    "gone",
+    "requests of this month, of which the hours have as many as the total: true",
+  ],
   "election.ts": [
     "the leader is first",
     "the leader is second, under a greater token: true",
@@ -217,5 +225,40 @@ describe("examples on three members", function () {
     expect(await printed(["log", "list"])).to.match(/orders.* 3 +3 +16 B\n/);
     await printed(["log", "delete", changed.log_id]);
     expect((await quoinctl(["log", "describe", "orders"])).stderr).to.include("(LOG_NOT_FOUND)");
+  });
+
+  it("quoinctl manages API keys, users and settings, logs a user in, and tells what was used", async () => {
+    const json = async (...args: string[]) => JSON.parse(await printed([...args, "-o", "json"]));
+    const { api_key_id: keyId, key } = await json("key", "create", "ci");
+    expect(await printed(["key", "list"]))
+      .to.include(keyId)
+      .and.not.include(key);
+    expect((await json("key", "revoke", keyId)).api_key_id).to.equal(keyId);
+    expect((await json("key", "list", "--revoked")).keys).to.satisfy((keys: { api_key_id: string }[]) =>
+      keys.some((listed) => listed.api_key_id === keyId),
+    );
+
+    const { user_id: userId, status } = await json("user", "create", "eve@quoin.test", "--namespaces", "default");
+    expect(status).to.equal("unverified");
+    expect((await json("user", "update", userId, "--role", "viewer")).role).to.equal("viewer");
+    expect(await printed(["user", "list"])).to.include("eve@quoin.test");
+    await printed(["user", "delete", userId]);
+    expect((await quoinctl(["user", "describe", userId])).stderr).to.include("(USER_NOT_FOUND)");
+
+    const { email, password } = cluster.owner;
+    const token = (await printed(["login", email], `${password}\n`)).trimEnd();
+    expect(token.split(".")).to.have.length(3);
+    const refused = await quoinctl(["login", email], "another password\n");
+    expect([refused.code, refused.stderr.includes("(INVALID_CREDENTIALS)")]).to.deep.equal([1, true]);
+
+    const put = await json("settings", "put", "token.lifetime_secs=600");
+    expect(JSON.parse(await printed(["login", email, "-o", "json"], `${password}\n`)).expires_in).to.equal(600);
+    const late = await quoinctl(["settings", "put", "token.lifetime_secs=default", "--if-settings-revision", "999"]);
+    expect([late.code, late.stderr.includes("(SETTINGS_CHANGED)")]).to.deep.equal([4, true]);
+    const back = await json("settings", "put", "token.lifetime_secs=default");
+    expect(back.settings_revision).to.equal(put.settings_revision + 1);
+
+    expect((await json("usage")).totals.requests).to.be.greaterThan(0);
+    expect(await printed(["usage", "--by", "hour"])).to.match(/^START .*\n\d{4}-\d\d-\d\dT\d\d:00:00.000Z /);
   });
 });

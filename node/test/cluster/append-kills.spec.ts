@@ -18,13 +18,12 @@ describe("event logs under leader kills", () => {
     await ClusterUnderTest.with(3, async (cluster) => {
       const seed = randomInt(SEED_MAX);
       console.log(`      seed ${seed}`);
-      const { tokens, endpoints, httpEndpoints } = cluster;
       const load = new AppendLoad({
-        ...{ tokens, endpoints, httpEndpoints, seed },
+        ...{ cluster, seed },
         ...{ clients: CLIENTS, logs: 2, name: "kills", timeoutMs: IMPATIENT_MS, restMs: REST_MS },
       });
       try {
-        await load.start();
+        load.start();
         let kills = 0;
         const startMs = performance.now();
         while (performance.now() < startMs + KILLING_MS) {

@@ -1,7 +1,7 @@
 /**
  * Revocation on three real members under concurrent load: once one of them has answered it, not one request that begins
- * later succeeds, whatever it is and whichever member it comes to. What reads without a quorum, and what is being told
- * already, has one second.
+ * later succeeds, whatever it is and whichever member it comes to, also if that does not know of it yet. What reads
+ * without a quorum, and what is being told already, has one second.
  */
 
 import { randomUUID } from "node:crypto";
@@ -31,6 +31,8 @@ const LATEST_MS = 1_000;
 /** Requests of each kind to each member, before and after. */
 const REQUESTS = 8;
 const REST_MS = 5;
+/** Within so long requests are on their way, and a member that stands still so long is not missed. */
+const SENT_MS = 100;
 /** Tokens that are in use at a time, the newest ones. */
 const TOKENS = 4;
 /** What becomes of a request while members elect a leader, which nobody wants here and a slow machine may bring. */
@@ -294,6 +296,34 @@ describe("revocation", function () {
     it(`of an API key at q-${at} leaves nothing that succeeds`, () =>
       check(at, ({ apiKeyId }) => succeeds(at, "DELETE", `/keys/${apiKeyId}`, owner), REVOKED, "TOKEN_REVOKED"));
   }
+
+  it("of an API key leaves nothing that succeeds at a member that stood still meanwhile", async () => {
+    const credentials = await newCredentials();
+    const follower = await cluster.follower();
+    const late = cluster.members.indexOf(follower);
+    const kinds = (Object.keys(REVOKED) as Kind[]).filter((kind) => kind !== "serializable read");
+    // It knows the token then, and there are connections to it.
+    for (const kind of kinds) {
+      expect(await ask(kind, late, credentials), `a ${kind} before`).to.equal("OK");
+    }
+    const asked: Promise<{ kind: Kind; result: string }>[] = [];
+    follower.pause();
+    try {
+      await succeeds((late + 1) % cluster.members.length, "DELETE", `/keys/${credentials.apiKeyId}`, owner);
+      for (const kind of kinds.flatMap((one) => Array.from({ length: REQUESTS }, () => one))) {
+        asked.push(ask(kind, late, credentials).then((result) => ({ kind, result })));
+      }
+      await pause(SENT_MS);
+    } finally {
+      // It finds the requests before it has applied anything of what the others have done.
+      follower.resume();
+    }
+    const definite = (await Promise.all(asked)).filter(({ result }) => !PASSING.has(result));
+    for (const { kind, result } of definite) {
+      expect(result, `a ${kind} at q-${late}, sent while it stood still`).to.equal(REVOKED[kind]);
+    }
+    expect(new Set(definite.map(({ kind }) => kind))).to.deep.equal(new Set(kinds));
+  });
 
   it("by disabling a user leaves nothing that succeeds", () => {
     const disable = ({ userId }: Credentials) => {

@@ -3,6 +3,8 @@
  * changed in one way, and every unary method with messages of random bytes and of random fields.
  *
  * Every call ends with a status that is no error of the member, what was refused was not done, and the member serves on.
+ * Of a call that ran out of time nobody knows whether it was done: the library reads a few milliseconds out of a deadline
+ * that is none.
  * The seed follows from the commit and is printed.
  */
 
@@ -43,6 +45,7 @@ const BUGS = [status.UNKNOWN, status.DATA_LOSS].map(String);
 /** What the transport says itself of frames that are none; of messages it would be a bug. */
 const INTERNAL = String(status.INTERNAL);
 const OK = String(status.OK);
+const DEADLINE_EXCEEDED = String(status.DEADLINE_EXCEEDED);
 
 /** By name: what is refused, however it is told. */
 const REFUSED: Readonly<Record<string, (frame: Buffer, random: RandomStream) => Changed>> = {
@@ -152,7 +155,7 @@ describe("the gRPC port of a member, with calls changed on the wire", function (
         const key = randomUUID();
         const answered = await statusOf(putKey.path, change(put(key), random));
         expect(BUGS).not.to.include(answered);
-        if (answered !== OK) {
+        if (answered !== OK && answered !== DEADLINE_EXCEEDED) {
           expect(await isThere(key)).to.equal(false);
         }
       }

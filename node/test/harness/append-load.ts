@@ -1,32 +1,36 @@
 /**
- * Clients that append to a few event logs at the same time, and write down what they did and were told.
+ * Clients that append to a few event logs at the same time and read them, and write down what they did and were told.
  *
- * They use the SDK as an application would: its attempts share one idempotency key and are one recorded operation. Some
+ * Most use the SDK as an application would: its attempts share one idempotency key and are one recorded operation. Some
  * appends repeat a key that somebody used, under a payload of their own; some expect the last sequence that their client
- * knows, as others do; some batches are cut off by their client in the middle of the body, and must never be seen.
+ * knows, as others do; some have no key, and are sent once; some batches are cut off by their client in the middle of the
+ * body, and must never be seen.
  */
 
-import { request } from "node:http";
-import { type Client, createClient, QuoinError, type TokenSource } from "@quoin/client";
+import { type Client, createClient, QuoinError } from "@quoin/client";
 import { type AskedEvent, type EventLogAnswer, type EventLogOperation, History } from "../../history/index.ts";
 import { seededRandom } from "../../src/replica/index.ts";
+import type { ClusterUnderTest } from "./cluster-under-test.ts";
+import { type AppendTarget, appendOnce, cutOffBatch } from "./raw-appends.ts";
 import { pause, until } from "./until.ts";
 
 interface AppendLoadOptions {
-  readonly tokens: TokenSource;
-  readonly endpoints: readonly string[];
-  /** URLs. */
-  readonly httpEndpoints: readonly string[];
+  /** The members that are there at the time; clients follow them. */
+  readonly cluster: Pick<ClusterUnderTest, "tokens" | "endpoints" | "httpEndpoints">;
   readonly clients: number;
-  /** Event logs that are appended to. */
+  /** Event logs that are appended to at a time. */
   readonly logs: number;
+  /** Operations on a log before another one takes its place. By default it stays. */
+  readonly operationsMax?: number;
   readonly seed: number;
   /** Begins the names of the logs. */
   readonly name: string;
-  /** Deadline of each append, over all attempts. */
+  /** Deadline of each operation, over all attempts. */
   readonly timeoutMs: number;
-  /** How long each client rests between two appends. */
+  /** How long each client rests between two operations. */
   readonly restMs?: number;
+  /** Codes that are to be expected here, beside those of a lost member. */
+  readonly alsoExpected?: readonly string[];
 }
 
 type Append = Extract<EventLogOperation, { readonly kind: "append" }>;
@@ -39,18 +43,40 @@ interface AppendCounts {
   readonly unknown: number;
 }
 
+interface LogInUse {
+  readonly id: string;
+  operations: number;
+  /** Those that were used last. */
+  readonly keys: string[];
+}
+
+/** An append that is to be made. Null = without a key, which is sent once. */
+interface NextAppend {
+  readonly base: string | null;
+  readonly operation: Append;
+}
+
 const BATCH_EVENTS_MAX = 10;
-/** Keys that are repeated are among so many that were used last. */
-const KEYS_KEPT = 100;
+/** Keys that are repeated are among so many that were used last in a log. */
+const KEYS_KEPT = 50;
+/** One in so many is repeated in another log, where it is another key. */
+const KEYS_OF_ANOTHER_LOG = 4;
 const PAGE = 1_000;
-/** In percent of all appends. */
-const DUPLICATES = 15;
-const EXPECTATIONS = 15;
-const BATCHES = 20;
+/** In percent of all turns. */
+const READS = 15;
 const CUT_OFF = 5;
+/** In percent of all appends. */
+const BATCHES = 20;
+const KEYLESS = 15;
+/** In percent of those with a key. */
+const DUPLICATES = 20;
+/** In percent of those with a new key, and of those that repeat one: they are answered before the sequence is compared. */
+const EXPECTATIONS = 15;
+const EXPECTATIONS_OF_DUPLICATES = 50;
+/** Most pages are of the newest events that a client knows of, and of some before them. */
+const EVENTS_READ_AGAIN = 20;
+const EVENTS_READ = 50;
 const READ_TIMEOUT_MS = 30_000;
-/** What is announced of a body that is cut off, and never comes. */
-const MISSING_BYTES = 100;
 /** A member or the way to it was lost; anything else would be a bug of the service or of this load. */
 const EXPECTED_CODES: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"]);
 
@@ -58,10 +84,15 @@ export class AppendLoad {
   readonly history = new History<EventLogOperation, EventLogAnswer>(() => performance.now());
   readonly #options: AppendLoadOptions;
   readonly #random: (bound: number) => number;
+  readonly #expected: ReadonlySet<string>;
+  /** Ids of all that were ever made. */
   readonly #logIds: string[] = [];
-  readonly #keys: string[] = [];
+  readonly #inUse = new Map<number, LogInUse>();
+  #making: Promise<void> | null = null;
+  #names = 0;
   #payloads = 0;
   #acknowledged = 0;
+  #replayed = 0;
   #isStopping = false;
   #workers: Promise<unknown> = Promise.resolve();
   #failure: unknown;
@@ -69,18 +100,11 @@ export class AppendLoad {
   constructor(options: AppendLoadOptions) {
     this.#options = options;
     this.#random = seededRandom(options.seed);
+    this.#expected = new Set([...EXPECTED_CODES, ...(options.alsoExpected ?? [])]);
   }
 
-  /** Makes the logs, and lets the clients begin. They go on until `stop`. */
-  async start(): Promise<void> {
-    const maker = this.#connect(READ_TIMEOUT_MS);
-    try {
-      for (let at = 0; at < this.#options.logs; at++) {
-        this.#logIds.push((await maker.logs.create(`${this.#options.name}-${at}`)).logId);
-      }
-    } finally {
-      maker.close();
-    }
+  /** Lets the clients begin, which make the logs that they need. They go on until `stop`. */
+  start(): void {
     const work = async (position: number): Promise<void> => {
       try {
         await this.#work(`appender-${position}`);
@@ -92,7 +116,7 @@ export class AppendLoad {
     this.#workers = Promise.all(Array.from({ length: this.#options.clients }, (_, at) => work(at)));
   }
 
-  /** Lets every client finish its append and end. Rejects if one met an error that no fault explains. */
+  /** Lets every client finish its operation and end. Rejects if one met an error that no fault explains. */
   async stop(): Promise<void> {
     this.abandon();
     await this.ended;
@@ -101,7 +125,7 @@ export class AppendLoad {
     }
   }
 
-  /** Lets every client end after its append, without waiting for that. */
+  /** Lets every client end after its operation, without waiting for that. */
   abandon(): void {
     this.#isStopping = true;
   }
@@ -129,6 +153,13 @@ export class AppendLoad {
     };
   }
 
+  /** What it has come to, in words. */
+  describe(): readonly string[] {
+    const { stored, conflicts } = this.counts;
+    const kinds = `acknowledged ${stored}  of which stored before ${this.#replayed}  conflicts ${conflicts}`;
+    return [`event logs ${this.#logIds.length}: ${kinds}`];
+  }
+
   /** Waits until so many more appends were acknowledged. Rejects if the load has ended. */
   async untilAcknowledged(more: number): Promise<void> {
     const enough = this.#acknowledged + more;
@@ -145,15 +176,11 @@ export class AppendLoad {
     const client = this.#connect(READ_TIMEOUT_MS);
     try {
       for (const log of this.#logIds) {
-        for (let fromSequence = 1, isMore = true; isMore; fromSequence += PAGE) {
-          const open = this.history.begin("last-reader", { log, kind: "read", fromSequence });
-          const page = await client.logs.read(log, { fromSequence, limit: PAGE });
-          const events = page.events.map(({ sequence, key = null, payload }) => {
-            return { sequence, key, payload: Buffer.from(payload).toString() };
-          });
-          const { lastSequence } = page;
-          open.end({ kind: "ok", answer: { kind: "events", events, lastSequence } });
-          isMore = fromSequence + PAGE <= lastSequence;
+        // What is short of the last sequence is read again from there: whatever a log lacks is then seen to be lacking.
+        for (let fromSequence = 1, isMore = true; isMore; ) {
+          const { events, lastSequence } = await this.#readPage("last-reader", client, log, fromSequence, PAGE);
+          fromSequence += events.length;
+          isMore = events.length > 0 && fromSequence <= lastSequence;
         }
       }
     } finally {
@@ -162,50 +189,137 @@ export class AppendLoad {
   }
 
   #connect(timeoutMs: number): Client {
-    const { tokens: credentials, endpoints, httpEndpoints } = this.#options;
+    const { tokens: credentials, endpoints, httpEndpoints } = this.#options.cluster;
     return createClient({ endpoints, httpEndpoints, credentials, timeoutMs });
   }
 
   async #work(name: string): Promise<void> {
-    const client = this.#connect(this.#options.timeoutMs);
+    const { cluster, timeoutMs, restMs = 0 } = this.#options;
     /** The last sequence that this client knows of each log. */
     const known = new Map<string, number>();
-    const { restMs = 0 } = this.#options;
+    let connectedTo = "";
+    let client: Client | null = null;
     try {
       while (!this.#isStopping) {
-        await (this.#random(100) < CUT_OFF ? this.#cutOff(name) : this.#append(name, client, known));
+        const present = [...cluster.endpoints, ...cluster.httpEndpoints].join();
+        if (client === null || connectedTo !== present) {
+          client?.close();
+          client = this.#connect(timeoutMs);
+          connectedTo = present;
+        }
+        await this.#turn(name, client, known);
         if (restMs > 0) {
           await pause(restMs);
         }
       }
     } finally {
-      client.close();
+      client?.close();
     }
   }
 
-  async #append(name: string, client: Client, known: Map<string, number>): Promise<void> {
-    const { base, operation } = this.#next(known);
+  async #turn(name: string, client: Client, known: Map<string, number>): Promise<void> {
+    const log = await this.#anyLog(client);
+    if (log === null) {
+      return;
+    }
+    log.operations++;
+    const dice = this.#random(100);
+    if (dice < READS) {
+      await this.#read(name, client, log, known);
+    } else if (dice < READS + CUT_OFF) {
+      await this.#cutOff(name, log);
+    } else {
+      const next = this.#next(log, known.get(log.id));
+      await (next.base === null
+        ? this.#appendOnce(name, next.operation, known)
+        : this.#append(name, client, next.base, next.operation, known));
+    }
+  }
+
+  /** One of the logs in use; null while there is none in its place and none can be made. */
+  async #anyLog(client: Client): Promise<LogInUse | null> {
+    const { logs, operationsMax = Number.POSITIVE_INFINITY } = this.#options;
+    const at = this.#random(logs);
+    const isGood = (log: LogInUse | undefined) => log !== undefined && log.operations < operationsMax;
+    if (!isGood(this.#inUse.get(at))) {
+      this.#making ??= this.#makeLog(client, at).finally(() => {
+        this.#making = null;
+      });
+      await this.#making;
+    }
+    const log = this.#inUse.get(at);
+    return log !== undefined && isGood(log) ? log : null;
+  }
+
+  async #makeLog(client: Client, at: number): Promise<void> {
+    try {
+      // A name is used once: nobody knows the id of the log if the answer is lost.
+      const { logId: id } = await client.logs.create(`${this.#options.name}-${this.#names++}`);
+      this.#logIds.push(id);
+      this.#inUse.set(at, { id, operations: 0, keys: [] });
+    } catch (thrown) {
+      this.#requireExpected(thrown);
+    }
+  }
+
+  async #read(name: string, client: Client, log: LogInUse, known: Map<string, number>): Promise<void> {
+    const last = known.get(log.id) ?? 0;
+    const fromSequence = Math.max(1, last - this.#random(EVENTS_READ_AGAIN));
+    const page = await this.#readPage(name, client, log.id, fromSequence, EVENTS_READ).catch((thrown: unknown) => {
+      this.#requireExpected(thrown);
+      return null;
+    });
+    if (page !== null) {
+      known.set(log.id, Math.max(last, page.lastSequence));
+    }
+  }
+
+  /** Reads a page and records it. Rejects, after that, if it could not be read. */
+  async #readPage(name: string, client: Client, log: string, fromSequence: number, limit: number) {
+    const open = this.history.begin(name, { log, kind: "read", fromSequence });
+    try {
+      const page = await client.logs.read(log, { fromSequence, limit });
+      const events = page.events.map(({ sequence, key = null, payload }) => {
+        return { sequence, key, payload: Buffer.from(payload).toString() };
+      });
+      open.end({ kind: "ok", answer: { kind: "events", events, lastSequence: page.lastSequence } });
+      return page;
+    } catch (error) {
+      // A read has no effect, whatever became of it.
+      open.end({ kind: "not-executed" });
+      throw error;
+    }
+  }
+
+  async #append(
+    name: string,
+    client: Client,
+    key: string,
+    operation: Append,
+    known: Map<string, number>,
+  ): Promise<void> {
     const { log, events, expectedSequence } = operation;
     const open = this.history.begin(name, operation);
     const options = {
-      key: base,
+      key,
       ...(expectedSequence !== undefined && { expectedSequence: Number(expectedSequence) }),
     };
     const [first] = events as [AskedEvent];
     try {
-      const sequences =
-        first.key === base
-          ? [(await client.logs.append(log, first.payload, options)).sequence]
-          : (
-              await client.logs.appendBatch(
-                log,
-                events.map(({ payload }) => payload),
-                options,
-              )
-            ).sequences;
+      const { sequences, replayed } =
+        first.key === key
+          ? await client.logs.append(log, first.payload, options).then(({ sequence, ...rest }) => {
+              return { sequences: [sequence], ...rest };
+            })
+          : await client.logs.appendBatch(
+              log,
+              events.map(({ payload }) => payload),
+              options,
+            );
       // The attempt that stored it need not be the one that was answered: whether it was new is seen by its payload.
       open.end({ kind: "ok", answer: { kind: "appended", sequences, replayed: false } });
       known.set(log, Math.max(known.get(log) ?? 0, ...sequences));
+      this.#replayed += Number(replayed);
       this.#acknowledged++;
     } catch (thrown) {
       const error = QuoinError.from(thrown);
@@ -213,56 +327,131 @@ export class AppendLoad {
       if (error.reason === "SEQUENCE_CONFLICT") {
         open.end({ kind: "ok", answer: { kind: "conflict", lastSequence } });
         known.set(log, lastSequence);
-      } else if (EXPECTED_CODES.has(error.code)) {
-        open.end({ kind: error.outcome });
       } else {
-        throw error;
+        this.#requireExpected(error);
+        open.end({ kind: error.outcome });
       }
     }
   }
 
-  /** Sends the beginning of a batch and breaks the connection: what is not whole is nothing. */
-  async #cutOff(name: string): Promise<void> {
-    const { base, operation } = this.#next(new Map(), true);
-    const endpoints = this.#options.httpEndpoints;
-    const endpoint = endpoints[this.#random(endpoints.length)];
-    const body = Buffer.from(operation.events.map(({ payload }) => `${payload}\n`).join(""));
-    const authorization = `Bearer ${await this.#options.tokens.token()}`;
+  /** Appends an event without a key, which is never sent again. */
+  async #appendOnce(name: string, operation: Append, known: Map<string, number>): Promise<void> {
+    const { log, events, expectedSequence } = operation;
+    const [{ payload }] = events as [AskedEvent];
+    const target = await this.#target(log);
+    if (target === null) {
+      return;
+    }
     const open = this.history.begin(name, operation);
-    const client = request(`${endpoint}/logs/${operation.log}/append_batch?delimiter=%0A`, {
-      method: "POST",
-      agent: false,
-      headers: { authorization, "idempotency-key": base, "content-length": body.length + MISSING_BYTES },
-    });
-    // A member that is gone, or answers before it has all, changes nothing of it.
-    client.on("error", () => undefined).on("response", (response) => response.resume());
-    const closed = new Promise((resolve) => client.once("close", resolve));
-    client.write(body, () => client.destroy());
-    await closed;
+    const sent = await appendOnce(target, payload, expectedSequence);
+    switch (sent.kind) {
+      case "appended":
+        open.end({ kind: "ok", answer: { kind: "appended", sequences: [sent.sequence], replayed: false } });
+        known.set(log, sent.sequence);
+        this.#acknowledged++;
+        break;
+      case "conflict":
+        open.end({ kind: "ok", answer: sent });
+        known.set(log, sent.lastSequence);
+        break;
+      case "unknown":
+        open.end(sent);
+        break;
+      case "refused":
+        open.end({ kind: "not-executed" });
+        this.#requireExpectedRefusal(sent.code);
+    }
+  }
+
+  /** Begins a batch and breaks it off. */
+  async #cutOff(name: string, log: LogInUse): Promise<void> {
+    const { base, operation } = this.#nextBatch(log);
+    const target = await this.#target(log.id);
+    if (target === null) {
+      return;
+    }
+    const open = this.history.begin(name, operation);
+    await cutOffBatch(
+      target,
+      base,
+      operation.events.map(({ payload }) => payload),
+    );
     open.end({ kind: "not-executed" });
   }
 
-  #next(
-    known: ReadonlyMap<string, number>,
-    isBatch = this.#random(100) < BATCHES,
-  ): { base: string; operation: Append } {
-    const log = this.#logIds[this.#random(this.#logIds.length)] as string;
-    const count = isBatch ? 1 + this.#random(BATCH_EVENTS_MAX) : 1;
-    const payloads = Array.from({ length: count }, () => `event ${this.#payloads++}`);
-    const kind = isBatch ? "batch" : "event";
-    const isRepeated = this.#random(100) < DUPLICATES;
-    const used = this.#keys.filter((key) => key.startsWith(kind));
-    const repeated = isRepeated ? used[this.#random(Math.max(used.length, 1))] : undefined;
-    const base = repeated ?? `${kind}-${this.#payloads}`;
-    if (repeated === undefined) {
-      this.#keys.push(base);
-      this.#keys.splice(0, this.#keys.length - KEYS_KEPT);
+  #next(log: LogInUse, lastKnown: number | undefined): NextAppend {
+    const isBatch = this.#random(100) < BATCHES;
+    if (!isBatch && this.#random(100) < KEYLESS) {
+      return { base: null, operation: this.#expecting(this.#appendOf(log, null), EXPECTATIONS, lastKnown) };
     }
-    const events = payloads.map((payload, at) => ({ key: isBatch ? `${base}:${at}` : base, payload }));
-    const expects = this.#random(100) < EXPECTATIONS && known.has(log);
-    return {
-      base,
-      operation: { log, kind: "append", events, ...(expects && { expectedSequence: String(known.get(log)) }) },
-    };
+    const kind = isBatch ? "batch" : "event";
+    const used = this.#keysToRepeat(log).filter((key) => key.startsWith(kind));
+    const repeated = this.#random(100) < DUPLICATES ? used[this.#random(Math.max(used.length, 1))] : undefined;
+    const { base, operation } = isBatch ? this.#nextBatch(log, repeated) : this.#nextEvent(log, repeated);
+    const expectations = repeated === undefined ? EXPECTATIONS : EXPECTATIONS_OF_DUPLICATES;
+    return { base, operation: this.#expecting(operation, expectations, lastKnown) };
+  }
+
+  #nextEvent(log: LogInUse, base = this.#newKey(log, "event")) {
+    return { base, operation: this.#appendOf(log, base) };
+  }
+
+  #nextBatch(log: LogInUse, base = this.#newKey(log, "batch")) {
+    const count = 1 + this.#random(BATCH_EVENTS_MAX);
+    const events = Array.from({ length: count }, (_, at) => ({ key: `${base}:${at}`, payload: this.#newPayload() }));
+    const operation: Append = { log: log.id, kind: "append", events };
+    return { base, operation };
+  }
+
+  #appendOf({ id }: LogInUse, key: string | null): Append {
+    return { log: id, kind: "append", events: [{ key, payload: this.#newPayload() }] };
+  }
+
+  /** Now and then it expects the sequence that its client knows. */
+  #expecting(operation: Append, percent: number, lastKnown: number | undefined): Append {
+    const expects = this.#random(100) < percent && lastKnown !== undefined;
+    return expects ? { ...operation, expectedSequence: String(lastKnown) } : operation;
+  }
+
+  #keysToRepeat(log: LogInUse): readonly string[] {
+    const isOfAnother = this.#random(KEYS_OF_ANOTHER_LOG) === 0;
+    return isOfAnother ? [...this.#inUse.values()].flatMap(({ keys }) => keys) : log.keys;
+  }
+
+  #newKey({ keys }: LogInUse, kind: "event" | "batch"): string {
+    const key = `${kind}-${this.#payloads}`;
+    keys.push(key);
+    keys.splice(0, keys.length - KEYS_KEPT);
+    return key;
+  }
+
+  #newPayload(): string {
+    return `event ${this.#payloads++}`;
+  }
+
+  /** At any member; null if none gives a token now. */
+  async #target(log: string): Promise<AppendTarget | null> {
+    const { cluster, timeoutMs } = this.#options;
+    try {
+      const token = await cluster.tokens.token();
+      const endpoint = cluster.httpEndpoints[this.#random(cluster.httpEndpoints.length)] ?? "";
+      return { endpoint, log, token, timeoutMs };
+    } catch (thrown) {
+      this.#requireExpected(thrown);
+      return null;
+    }
+  }
+
+  #requireExpectedRefusal(code: string): void {
+    if (code !== "unavailable" && !(code === "storage_full" && this.#expected.has("RESOURCE_EXHAUSTED"))) {
+      throw new Error(`an append without a key was refused with ${code}`);
+    }
+  }
+
+  #requireExpected(thrown: unknown): void {
+    const error = QuoinError.from(thrown);
+    if (!this.#expected.has(error.code)) {
+      throw error;
+    }
   }
 }

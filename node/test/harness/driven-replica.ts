@@ -9,6 +9,7 @@ import { crc32 } from "node:zlib";
 import { EntryType, encodeEntry, invariant, NO_ORIGIN, sealEntry } from "../../src/raft/index.ts";
 import { DEFAULT_REPLICA_LIMITS, Replica, type ReplicaLimits, type Transport } from "../../src/replica/index.ts";
 import {
+  CLUSTER_VERSION,
   type ClientCommand,
   type ClientOperation,
   CoordinationError,
@@ -201,7 +202,7 @@ export class DrivenReplica {
       scheduler: this.time,
       limits: this.limits,
       clusterId: FOUNDING.clusterId,
-      clusterVersionMax: 1,
+      clusterVersionMax: CLUSTER_VERSION,
       damaged: false,
       transport: NOBODY_ELSE,
       onRole: (role, term, leader) => this.roles.push(`${role} ${term} ${leader}`),

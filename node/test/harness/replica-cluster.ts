@@ -25,6 +25,7 @@ import {
   type ReplicaOptions,
 } from "../../src/replica/index.ts";
 import {
+  CLUSTER_VERSION,
   type ClientOperation,
   type ClusterOperation,
   CoordinationError,
@@ -339,7 +340,7 @@ export class ReplicaCluster {
       scheduler: this.time,
       limits: this.limits,
       clusterId: FOUNDING.clusterId,
-      clusterVersionMax: 1,
+      clusterVersionMax: CLUSTER_VERSION,
       transport: this.network.transportOf(id),
       onRole: () => undefined,
       onMembers: () => said.push("members"),

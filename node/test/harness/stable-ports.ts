@@ -6,11 +6,8 @@
  */
 
 import { randomInt } from "node:crypto";
-import { isFree, type MemberPorts, portsOf } from "../../local/index.ts";
+import { isFree, type MemberPorts, portsOf, STABLE_PORT_MAX, STABLE_PORT_MIN } from "../../local/index.ts";
 
-const LOWEST = 12_000;
-/** Linux takes ports for outgoing connections from 32768 on, others from higher ones. */
-const HIGHEST = 32_000;
 const ROW = 5;
 const TRIES_MAX = 200;
 
@@ -20,7 +17,7 @@ const taken = new Set<number>();
 /** A row of ports where nothing listens now, and which this process gives to nobody else. */
 export async function stablePorts(): Promise<MemberPorts> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const first = LOWEST + ROW * randomInt((HIGHEST - LOWEST) / ROW);
+    const first = STABLE_PORT_MIN + ROW * randomInt((STABLE_PORT_MAX - STABLE_PORT_MIN) / ROW);
     const row = Array.from({ length: ROW }, (_, at) => first + at);
     if (!taken.has(first) && (await Promise.all(row.map(isFree))).every((free) => free)) {
       taken.add(first);

@@ -21,6 +21,7 @@ import {
   type PeerTransportOptions,
   type SnapshotReceiver,
 } from "../../src/peers/index.ts";
+import { CLUSTER_VERSION } from "../../src/state/index.ts";
 import { until } from "../harness/index.ts";
 import { FakePeerClock } from "./fake-peer-clock.ts";
 
@@ -65,7 +66,7 @@ export class PeerMemberDouble implements PeerHandler {
   readonly logLines: string[] = [];
   joinTokens: readonly string[] = [TOKEN];
   clusterId: string | null = CLUSTER_ID;
-  clusterVersion = 1;
+  clusterVersion = CLUSTER_VERSION;
   certainIndex = 100;
   damaged = false;
   readonly boot: number;
@@ -158,7 +159,7 @@ export class PeerMemberDouble implements PeerHandler {
         incarnation: this.incarnation,
         boot: this.boot,
         damaged: this.damaged,
-        versions: { min: 1, max: 1 },
+        versions: { min: CLUSTER_VERSION, max: CLUSTER_VERSION },
       },
       incarnationOf: (memberId) => this.directory.get(memberId),
     };

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { crc32 } from "node:zlib";
 import { FrameType, type Hello } from "../../src/peers/index.ts";
+import { CLUSTER_VERSION } from "../../src/state/index.ts";
 import { until } from "../harness/index.ts";
 import { CLUSTER_ID, incarnationOf, TOKEN } from "./peer-member-double.ts";
 
@@ -78,7 +79,13 @@ export function helloTo(target: number, changes: Partial<Hello> = {}): Hello {
     protocol: { min: 1, max: 1 },
     kind: "control",
     clusterId: CLUSTER_ID,
-    source: { memberId: 2, incarnation: incarnationOf(2), boot: 1, damaged: false, versions: { min: 1, max: 1 } },
+    source: {
+      memberId: 2,
+      incarnation: incarnationOf(2),
+      boot: 1,
+      damaged: false,
+      versions: { min: CLUSTER_VERSION, max: CLUSTER_VERSION },
+    },
     target: { memberId: target, incarnation: incarnationOf(target) },
     joinToken: TOKEN,
     dialHint: null,

@@ -10,11 +10,11 @@ import type { MemberAddress } from "../../state/index.ts";
 import { BootstrapMethod, ClusterAdminMethods, Executor, type HostMember } from "../methods/index.ts";
 import { AdminAccess, type Administrator } from "./admin-access.ts";
 import type { CallObserver } from "./call-observer.ts";
+import type { PortContext } from "./checked-call.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
 import type { ErrorLog } from "./error-log.ts";
 import { leaderEndpoint } from "./leader-endpoint.ts";
 import { GrpcServer } from "./server.ts";
-import type { PortContext } from "./unary-call.ts";
 
 export interface AdminServerOptions {
   readonly member: HostMember;

@@ -19,8 +19,8 @@ import {
 } from "@quoin/proto";
 import type { Principal } from "../../state/index.ts";
 import type { BootstrapMethod, ClusterAdminMethods } from "../methods/index.ts";
+import type { PortContext } from "./checked-call.ts";
 import { type Implementation, notServed, streamNotServed, unary } from "./implementation.ts";
-import type { PortContext } from "./unary-call.ts";
 
 const SERVICE = "ClusterAdminService" satisfies ServiceName;
 const DEFINITION = serviceDefinitions[SERVICE];

@@ -2,9 +2,10 @@
 
 import { type handleServerStreamingCall, type handleUnaryCall, status } from "@grpc/grpc-js";
 import { CoordinationError, type Principal } from "../../state/index.ts";
+import type { PortContext } from "./checked-call.ts";
 import { errorStatus } from "./status.ts";
 import { StreamCall, type StreamMethod } from "./stream-call.ts";
-import { type PortContext, UnaryCall, type UnaryMethod } from "./unary-call.ts";
+import { UnaryCall, type UnaryMethod } from "./unary-call.ts";
 
 /** The handler of every method of a service; requests come as bytes, and streams take bytes (see rawMethods). */
 export type Implementation<Definition> = {

@@ -12,8 +12,8 @@ import {
 } from "@quoin/proto";
 import type { Caller } from "../../access/index.ts";
 import type { MemoryMethods } from "../methods/index.ts";
+import type { PortContext } from "./checked-call.ts";
 import { type Implementation, unary } from "./implementation.ts";
-import type { PortContext } from "./unary-call.ts";
 
 const DEFINITION = serviceDefinitions.MemoryService;
 

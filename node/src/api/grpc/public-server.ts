@@ -32,6 +32,7 @@ import {
   WatchMethods,
 } from "../methods/index.ts";
 import type { CallObserver } from "./call-observer.ts";
+import type { PortContext } from "./checked-call.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
 import type { ErrorLog } from "./error-log.ts";
 import { HealthService } from "./health.ts";
@@ -42,7 +43,6 @@ import { memoryService } from "./memory-service.ts";
 import { PublicAccess } from "./public-access.ts";
 import { addReflection } from "./reflection.ts";
 import { GrpcServer } from "./server.ts";
-import type { PortContext } from "./unary-call.ts";
 
 export interface PublicServerOptions {
   readonly member: HostMember;

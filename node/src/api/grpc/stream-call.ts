@@ -6,16 +6,15 @@
  * client's own deadline, or the method ends it. It ends once, and what comes later is dropped.
  */
 
-import { createHash } from "node:crypto";
 import type { ServerWritableStream } from "@grpc/grpc-js";
 import type { MessageCodec } from "@quoin/proto";
-import { InvariantViolation, invariant } from "../../raft/index.ts";
-import { CoordinationError, type Need, type Principal, type RequestIdentity } from "../../state/index.ts";
-import { type Call, type ResponseStream, toError } from "../methods/index.ts";
+import { InvariantViolation } from "../../raft/index.ts";
+import { CoordinationError, type Principal } from "../../state/index.ts";
+import type { Call, ResponseStream } from "../methods/index.ts";
+import { CheckedCall, type PortContext } from "./checked-call.ts";
 import { allowedMs } from "./deadline.ts";
-import { requestId, requestIdBytes, requireApiVersion, requireRequestId } from "./metadata-contract.ts";
 import { errorStatus } from "./status.ts";
-import { decode, endProcess, type PortContext } from "./unary-call.ts";
+import { decode, endProcess } from "./unary-call.ts";
 
 /** What all calls of a method share. */
 export interface StreamMethod<Request> {
@@ -25,46 +24,24 @@ export interface StreamMethod<Request> {
   handle(call: Call, request: Request, stream: ResponseStream): void;
 }
 
-export class StreamCall<Caller extends { readonly principal: Principal }, Request> implements Call, ResponseStream {
-  readonly #port: PortContext<Caller>;
+export class StreamCall<Caller extends { readonly principal: Principal }, Request>
+  extends CheckedCall<Caller>
+  implements ResponseStream
+{
   readonly #method: StreamMethod<Request>;
   readonly #call: ServerWritableStream<Buffer, Buffer>;
   /** On the monotonic clock: until when the stream must be open. */
   readonly deadlineMs: number;
-  #caller: Caller | undefined;
-  #requestId: string | undefined;
   /** It was ended here; messages that are not taken yet may still be on their way. */
   #isEnding = false;
   #isClosed = false;
   readonly #onOver: (() => void)[] = [];
 
   constructor(port: PortContext<Caller>, method: StreamMethod<Request>, call: ServerWritableStream<Buffer, Buffer>) {
-    this.#port = port;
+    super(port, method.path, call);
     this.#method = method;
     this.#call = call;
     this.deadlineMs = port.clock.monotonicMs() + allowedMs(call.getDeadline(), Date.now());
-  }
-
-  get principal(): Principal {
-    return this.#authenticated().principal;
-  }
-
-  authorize(need: Need | null): undefined | Promise<void> {
-    return this.#port.access.authorize(this.#authenticated(), need, this.deadlineMs);
-  }
-
-  recheck(need: Need | null): void {
-    this.#port.access.recheck(this.#authenticated(), need);
-  }
-
-  get hasRequestId(): boolean {
-    return this.#requestId !== undefined;
-  }
-
-  identity(): RequestIdentity {
-    invariant(this.#requestId !== undefined, "a mutation that is to be recognised has a request id");
-    const payloadHash = createHash("sha256").update(`${this.#method.path}\0`).update(this.#call.request).digest();
-    return { requestId: requestIdBytes(this.#requestId), payloadHash };
   }
 
   get isOver(): boolean {
@@ -83,20 +60,7 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
   start(): void {
     // The library says so of every call that is over, also of those that nobody has cancelled.
     this.#call.on("cancelled", () => this.#close());
-    try {
-      const authorization = this.#call.metadata.get("authorization").map(String);
-      const caller = this.#port.access.authenticate(authorization, this.deadlineMs);
-      if (caller instanceof Promise) {
-        caller.then(
-          (known) => this.#resume(known),
-          (error: unknown) => this.fail(toError(error)),
-        );
-      } else {
-        this.#proceed(caller);
-      }
-    } catch (error) {
-      this.fail(toError(error));
-    }
+    this.check();
   }
 
   send(message: Uint8Array, taken: () => void): void {
@@ -117,40 +81,24 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
       return;
     }
     if (!(error instanceof CoordinationError)) {
-      const fields = { err: error, method: this.#method.path, requestId: this.#requestId };
-      this.#port.logger.error(fields, "a request failed because of a bug");
+      this.report(error);
     }
     if (this.isOver) {
       return;
     }
     this.#isEnding = true;
-    this.#call.emit("error", errorStatus(error, "no", this.#port.leaderEndpoint()));
+    this.#call.emit("error", errorStatus(error, "no", this.port.leaderEndpoint()));
   }
 
-  /** Goes on once it is known who calls, unless the client is gone. */
-  #resume(caller: Caller): void {
-    if (this.isOver) {
-      return;
-    }
-    try {
-      this.#proceed(caller);
-    } catch (error) {
-      this.fail(toError(error));
-    }
+  protected get isLeft(): boolean {
+    return this.isOver;
   }
 
-  #proceed(caller: Caller): void {
-    this.#caller = caller;
-    const { metadata } = this.#call;
-    requireApiVersion(metadata);
-    this.#requestId = this.#port.requestId === "required" ? requireRequestId(metadata) : requestId(metadata);
-    this.#port.limiter?.take(caller.principal.subject);
+  protected letGo(): void {}
+
+  protected proceed(): void {
+    this.port.limiter?.take(this.principal.subject);
     this.#method.handle(this, decode(this.#method.codec, this.#call.request), this);
-  }
-
-  #authenticated(): Caller {
-    invariant(this.#caller !== undefined, "methods are called for authenticated callers only");
-    return this.#caller;
   }
 
   #close(): void {

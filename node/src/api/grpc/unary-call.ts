@@ -8,37 +8,14 @@
  * and a broken invariant ends the process.
  */
 
-import { createHash } from "node:crypto";
 import type { ServerUnaryCall, sendUnaryData } from "@grpc/grpc-js";
 import { decodeRequest, MalformedMessageError, type MessageCodec } from "@quoin/proto";
-import type { RateLimiter } from "../../access/index.ts";
-import { InvariantViolation, invariant } from "../../raft/index.ts";
-import type { Clock } from "../../replica/index.ts";
-import {
-  CoordinationError,
-  type Need,
-  type Principal,
-  type Replayed,
-  type RequestIdentity,
-} from "../../state/index.ts";
-import { attempt, type CancellableCall, type Reply, toError } from "../methods/index.ts";
-import type { CallerAccess } from "./caller-access.ts";
+import { InvariantViolation } from "../../raft/index.ts";
+import { CoordinationError, type Principal, type Replayed } from "../../state/index.ts";
+import { attempt, type CancellableCall, type Reply } from "../methods/index.ts";
+import { CheckedCall, type PortContext } from "./checked-call.ts";
 import { allowedMs, deadlineExceeded } from "./deadline.ts";
-import type { ErrorLog } from "./error-log.ts";
-import { requestId, requestIdBytes, requireApiVersion, requireRequestId } from "./metadata-contract.ts";
 import { errorStatus, replayedMetadata } from "./status.ts";
-
-/** What all calls of a port share. */
-export interface PortContext<Caller extends { readonly principal: Principal }> {
-  readonly access: CallerAccess<Caller>;
-  readonly requestId: "required" | "optional";
-  /** Who has called how often; null where nobody is limited. */
-  readonly limiter: RateLimiter | null;
-  readonly clock: Clock;
-  readonly logger: ErrorLog;
-  /** host:port of the leader's gRPC port, or null if none is known. */
-  leaderEndpoint(): string | null;
-}
 
 /** What all calls of a method share. */
 export interface UnaryMethod<Request, Response> {
@@ -52,8 +29,10 @@ export interface UnaryMethod<Request, Response> {
   handle(call: CancellableCall, request: Request, reply: Reply<Response>): void;
 }
 
-export class UnaryCall<Caller extends { readonly principal: Principal }, Request, Response> implements CancellableCall {
-  readonly #port: PortContext<Caller>;
+export class UnaryCall<Caller extends { readonly principal: Principal }, Request, Response>
+  extends CheckedCall<Caller>
+  implements CancellableCall
+{
   readonly #method: UnaryMethod<Request, Response>;
   readonly #call: ServerUnaryCall<Buffer, Response>;
   readonly #respond: sendUnaryData<Response>;
@@ -62,8 +41,6 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
   readonly #startedMs: number;
   #allowedMs: number;
   #timer: NodeJS.Timeout | undefined;
-  #caller: Caller | undefined;
-  #requestId: string | undefined;
   #answered = false;
   /** To be called when the client is not there any more. */
   #onGone: (() => void) | undefined;
@@ -74,7 +51,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     call: ServerUnaryCall<Buffer, Response>,
     respond: sendUnaryData<Response>,
   ) {
-    this.#port = port;
+    super(port, method.path, call);
     this.#method = method;
     this.#call = call;
     this.#respond = respond;
@@ -87,22 +64,6 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     return this.#startedMs + this.#allowedMs;
   }
 
-  get principal(): Principal {
-    return this.#authenticated().principal;
-  }
-
-  authorize(need: Need | null): undefined | Promise<void> {
-    return this.#port.access.authorize(this.#authenticated(), need, this.deadlineMs);
-  }
-
-  recheck(need: Need | null): void {
-    this.#port.access.recheck(this.#authenticated(), need);
-  }
-
-  get hasRequestId(): boolean {
-    return this.#requestId !== undefined;
-  }
-
   onGone(listener: () => void): void {
     if (this.#answered || this.#call.cancelled) {
       listener();
@@ -112,13 +73,6 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     this.#call.once("cancelled", () => this.#leave());
   }
 
-  identity(): RequestIdentity {
-    invariant(this.#requestId !== undefined, "a mutation that is to be recognised has a request id");
-    // The path ends at the first NUL, so no two methods and requests have the same bytes.
-    const payloadHash = createHash("sha256").update(`${this.#method.path}\0`).update(this.#call.request).digest();
-    return { requestId: requestIdBytes(this.#requestId), payloadHash };
-  }
-
   /** Begins the checks. A call whose deadline has passed already is never executed. */
   start(): void {
     if (this.#allowedMs <= 0) {
@@ -126,20 +80,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
       return;
     }
     this.#startTimer();
-    try {
-      const authorization = this.#call.metadata.get("authorization").map(String);
-      const caller = this.#port.access.authenticate(authorization, this.deadlineMs);
-      if (caller instanceof Promise) {
-        caller.then(
-          (known) => this.#resume(known),
-          (error: unknown) => this.#fail(error),
-        );
-      } else {
-        this.#proceed(caller);
-      }
-    } catch (error) {
-      this.#fail(error);
-    }
+    this.check();
   }
 
   /** Waits for the deadline, which may have come nearer or gone further away. */
@@ -150,7 +91,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
         this.#leave();
         this.#answer(deadlineExceeded(), "no");
       },
-      Math.max(0, this.deadlineMs - this.#port.clock.monotonicMs()),
+      Math.max(0, this.deadlineMs - this.port.clock.monotonicMs()),
     );
   }
 
@@ -161,25 +102,16 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     }
   }
 
-  /** Goes on once it is known who calls, unless the deadline has passed meanwhile or the client is gone. */
-  #resume(caller: Caller): void {
-    if (this.#answered || this.#call.cancelled) {
-      clearTimeout(this.#timer);
-      return;
-    }
-    try {
-      this.#proceed(caller);
-    } catch (error) {
-      this.#fail(error);
-    }
+  protected get isLeft(): boolean {
+    return this.#answered || this.#call.cancelled;
   }
 
-  #proceed(caller: Caller): void {
-    this.#caller = caller;
-    const { metadata } = this.#call;
-    requireApiVersion(metadata);
-    this.#requestId = this.#port.requestId === "required" ? requireRequestId(metadata) : requestId(metadata);
-    const request = this.#decodeLimited(caller);
+  protected letGo(): void {
+    clearTimeout(this.#timer);
+  }
+
+  protected proceed(): void {
+    const request = this.#decodeLimited();
     const waitMs = this.#method.waitMs?.(request) ?? 0;
     if (waitMs > 0) {
       this.#allowedMs = allowedMs(this.#call.getDeadline(), this.#startedWallMs, waitMs);
@@ -188,32 +120,28 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     this.#method.handle(this, request, (answer, replayed) => this.#answer(answer, replayed));
   }
 
+  protected fail(error: Error): void {
+    this.#answer(error, "no");
+  }
+
   /** The request, once its caller has not called too often: a limit precedes what is wrong with the bytes. */
-  #decodeLimited({ principal }: Caller): Request {
-    const { limiter } = this.#port;
+  #decodeLimited(): Request {
+    const { limiter } = this.port;
+    const { subject } = this.principal;
     const { codec, isUnlimited } = this.#method;
     if (limiter === null || isUnlimited === undefined) {
-      limiter?.take(principal.subject);
+      limiter?.take(subject);
       return decode(codec, this.#call.request);
     }
     const request = attempt(() => decode(codec, this.#call.request));
     if (request instanceof Error) {
-      limiter.take(principal.subject);
+      limiter.take(subject);
       throw request;
     }
     if (!isUnlimited(request)) {
-      limiter.take(principal.subject);
+      limiter.take(subject);
     }
     return request;
-  }
-
-  #authenticated(): Caller {
-    invariant(this.#caller !== undefined, "methods are called for authenticated callers only");
-    return this.#caller;
-  }
-
-  #fail(thrown: unknown): void {
-    this.#answer(toError(thrown), "no");
   }
 
   #answer(answer: Response | Error, replayed: Replayed): void {
@@ -223,7 +151,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
       return;
     }
     if (answer instanceof Error && !(answer instanceof CoordinationError)) {
-      this.#report(answer);
+      this.report(answer);
     }
     if (this.#answered) {
       return;
@@ -231,7 +159,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     this.#answered = true;
     clearTimeout(this.#timer);
     if (answer instanceof Error) {
-      this.#respond(errorStatus(answer, replayed, this.#port.leaderEndpoint()));
+      this.#respond(errorStatus(answer, replayed, this.port.leaderEndpoint()));
       return;
     }
     const metadata = replayedMetadata(replayed);
@@ -239,12 +167,6 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
       this.#call.sendMetadata(metadata);
     }
     this.#respond(null, answer);
-  }
-
-  /** For the operator's log: the method and the request id, never what was in the request. */
-  #report(error: Error): void {
-    const fields = { err: error, method: this.#method.path, requestId: this.#requestId };
-    this.#port.logger.error(fields, "a request failed because of a bug");
   }
 }
 

@@ -35,6 +35,8 @@ describe("routes of accounts", function () {
   /** Tokens by the addresses that they were sent to. */
   let mails: Map<string, string>;
   let owner: string;
+  /** Reads that were told for the usage, by who has asked. */
+  let reads: string[];
 
   before(async () => {
     secrets = await foundingSecrets();
@@ -47,13 +49,14 @@ describe("routes of accounts", function () {
     const health = { live: () => [], ready: () => [] };
     const metrics = { contentType: "text/plain", metrics: () => Promise.resolve("") };
     mails = new Map();
-    bugs = [];
+    [bugs, reads] = [[], []];
     limits = { ...DEFAULT_RATE_LIMITS };
     const limiters = httpLimiters(limits, clock);
     const mail = { send: (_userId: string, email: string, token: string) => void mails.set(email, token) };
     const routes = accountRoutes({
       ...{ member: { replica: new SingleReplica(cluster) }, replicated: cluster },
       ...{ clock, limits, limiters, mail },
+      onRead: ({ subject }, area) => void reads.push(`${area} of ${subject}`),
     });
     const reportBug = (error: unknown) => bugs.push(error);
     const application = createHttpApplication({ access, clock, limiters, health, metrics, reportBug, routes });
@@ -280,12 +283,31 @@ describe("routes of accounts", function () {
       expect(await refusal(ask(`GET ${path}`, undefined, owner))).to.equal("404 user_not_found");
     });
 
-    it("takes as many namespaces as a user may hold", async () => {
-      const namespaces = Array.from({ length: 1_000 }, (_, at) => `${"x".repeat(59)}${String(at).padStart(4, "0")}`);
-      const created = await ask("POST /users", userOf("ada@quoin.local", { namespaces }), owner);
-      expect(created.status).to.equal(201);
-      const oneMore = userOf("eve@quoin.local", { namespaces: [...namespaces, "y"] });
-      expect(await refusal(ask("POST /users", oneMore, owner))).to.equal("400 invalid_request");
+    it("makes a user again whose mail was lost, and takes only the newer token then", async () => {
+      const email = "ada@quoin.local";
+      const first = await ask("POST /users", userOf(email), owner);
+      const lost = mails.get(email);
+      expect((await ask(`DELETE /users/${first.body.user_id}`, undefined, owner)).status).to.equal(200);
+      expect((await ask("POST /users", userOf(email), owner)).status).to.equal(201);
+      expect(await refusal(ask("POST /auth/verify", { token: lost }))).to.equal("400 invalid_request");
+      expect((await ask("POST /auth/verify", { token: mails.get(email) })).body).to.deep.equal({ verified: true });
+      await logIn(email);
+    });
+
+    it("takes as many namespaces as a user may hold, whose tokens still fit into a request", async () => {
+      const long = Array.from({ length: 124 }, (_, at) => `${"x".repeat(59)}${String(at).padStart(4, "0")}`);
+      await createUser("ada@quoin.local", { namespaces: long });
+      const listed = await ask("GET /keys", undefined, await logIn("ada@quoin.local"));
+      expect(listed.status).to.equal(200);
+      const short = Array.from({ length: 1_000 }, (_, at) => at.toString(36).padStart(5, "0"));
+      expect((await ask("POST /users", userOf("bob@quoin.local", { namespaces: short }), owner)).status).to.equal(201);
+      for (const namespaces of [
+        [...long, "x".repeat(63)],
+        [...short, "y"],
+      ]) {
+        const oneMore = ask("POST /users", userOf("eve@quoin.local", { namespaces }), owner);
+        expect(await refusal(oneMore)).to.equal("400 invalid_request");
+      }
     });
 
     it("refuses in the order of the contract", async () => {
@@ -346,6 +368,16 @@ describe("routes of accounts", function () {
       }
       expect((await ask("GET /billing/usage?from=2025-01-01&to=2025-04-11", undefined, owner)).status).to.equal(200);
     });
+  });
+
+  it("tell of each request that only reads, once, and of no part of one that does not", async () => {
+    for (const path of ["/keys", "/users", `/users/${cluster.ownerId}`, "/billing/usage"]) {
+      expect((await ask(`GET ${path}`, undefined, owner)).status).to.equal(200);
+    }
+    expect(reads.splice(0)).to.deep.equal(new Array(4).fill(`other of ${cluster.ownerId}`));
+    expect((await ask(`PATCH /users/${cluster.ownerId}`, {}, owner)).status).to.equal(200);
+    expect((await ask("POST /keys", { name: "ci" }, owner)).status).to.equal(201);
+    expect(reads).to.deep.equal([]);
   });
 
   describe("GET /.well-known/jwks.json", () => {

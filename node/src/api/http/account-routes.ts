@@ -20,11 +20,13 @@ export interface AccountRoutesOptions {
   readonly limiters: HttpLimiters;
   /** Sends the mails that ask for a verification. */
   readonly mail: ConstructorParameters<typeof UserMethods>[1];
+  /** Told of every read that was answered, for the usage. */
+  readonly onRead?: ConstructorParameters<typeof Executor>[1];
 }
 
 export function accountRoutes(options: AccountRoutesOptions): readonly Route[] {
-  const { member, replicated, clock, limits, limiters, mail } = options;
-  const executor = new Executor(member);
+  const { member, replicated, clock, limits, limiters, mail, onRead } = options;
+  const executor = new Executor(member, onRead);
   const logins = new Logins(replicated, clock);
   const verification = new VerifyMethod(member, clock);
   return [

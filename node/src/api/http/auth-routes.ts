@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { LoginOutcome, Logins, RateLimiter } from "../../access/index.ts";
+import { addressInAnyCase } from "../../state/index.ts";
 import { loginBody, type VerifyMethod } from "../methods/index.ts";
 import { UserSchema } from "./account-schemas.ts";
 import { HttpError } from "./http-error.ts";
@@ -53,6 +54,7 @@ function loginRoute({ logins, limiters: { loginRequests, loginFailures } }: Auth
     success: { status: 200, description: "An access token, and whose it is", schema: LoginResponse },
     errors: ["invalid_credentials", "email_not_verified"],
     isSecret: true,
+    isSafe: true,
     addressLimiter: loginRequests,
     handle: async ({ deadlineMs }, { body: { email, password } }) => {
       const name = limitedName(email);
@@ -111,5 +113,5 @@ async function limitFailures(
 
 /** Of one length, whatever was sent: an address is found in any case, and the limiter keeps many of them. */
 function limitedName(email: string): string {
-  return createHash("sha256").update(email.toLowerCase()).digest("base64url");
+  return createHash("sha256").update(addressInAnyCase(email)).digest("base64url");
 }

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { delimiter, EVENT_BYTES_MAX, splitEvents } from "./event-delimiter.ts";
+import { EVENT_BYTES_MAX } from "../methods/index.ts";
+import { delimiter, splitEvents } from "./event-delimiter.ts";
 import { HttpError } from "./http-error.ts";
 import { ParameterProblem } from "./parameters.ts";
 import { parseQuery } from "./url-encoding.ts";

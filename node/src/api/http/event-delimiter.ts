@@ -4,11 +4,9 @@
  */
 
 import { BATCH_EVENTS_MAX } from "../../state/index.ts";
+import { EVENT_BYTES_MAX } from "../methods/index.ts";
 import { HttpError } from "./http-error.ts";
 import { type Parameter, ParameterProblem } from "./parameters.ts";
-
-/** Bytes of one event. */
-export const EVENT_BYTES_MAX = 1024 * 1024;
 
 const DELIMITER_BYTES_MAX = 64;
 

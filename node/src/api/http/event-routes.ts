@@ -1,18 +1,20 @@
 /** The events of a log: POST append and append_batch, GET events as pages, as a long poll, and as a stream. */
 
 import type { Scheduler } from "../../replica/index.ts";
-import type {
-  AppendedBatchMessage,
-  AppendedMessage,
-  AppendRequest,
-  EventLogMethods,
-  EventStream,
-  EventsMessage,
-  Reply,
-  ResponseStream,
+import {
+  type AppendedBatchMessage,
+  type AppendedMessage,
+  type AppendRequest,
+  BATCH_BYTES_MAX,
+  EVENT_BYTES_MAX,
+  type EventLogMethods,
+  type EventStream,
+  type EventsMessage,
+  type Reply,
+  type ResponseStream,
 } from "../methods/index.ts";
 import { batchHeaders, eventHeaders } from "./append-headers.ts";
-import { delimiter, EVENT_BYTES_MAX, splitEvents } from "./event-delimiter.ts";
+import { delimiter, splitEvents } from "./event-delimiter.ts";
 import type { HttpCall } from "./http-call.ts";
 import { AppendedBatchSchema, AppendedSchema, EventsSchema, eventBody, eventsBody } from "./log-schemas.ts";
 import { methodAnswer } from "./method-answer.ts";
@@ -21,7 +23,6 @@ import { integer, optional, uuid } from "./parameters.ts";
 import { type Answer, bytesBody, type JsonAnswer, type Route, type RouteInput, route } from "./route.ts";
 import { EVENT_STREAM_TYPE, ServerSentEvents } from "./server-sent-events.ts";
 
-const BATCH_BYTES_MAX = 10 * 1024 * 1024;
 const BATCH_DEADLINE_MS = 30_000;
 const WAIT_SECS_MAX = 60;
 const MS_PER_SECOND = 1_000;

@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { type HttpErrorCode, statusOf } from "./http-error.ts";
 import type { JsonSchema, Parameters } from "./parameters.ts";
-import { type Route, type RouteSuccess, route } from "./route.ts";
+import { changesNothing, type Route, type RouteSuccess, route } from "./route.ts";
 
 const ERROR_SCHEMA = "Error";
 const BEARER = "bearer";
@@ -134,7 +134,7 @@ function errors(route: Route): Record<string, JsonSchema> {
 
 /** Those that follow from the declaration, and those that it names. */
 function errorCodes(route: Route): readonly HttpErrorCode[] {
-  const { method, access, addressLimiter, body, errors = [] } = route;
+  const { access, addressLimiter, body, errors = [] } = route;
   const codes = new Set<HttpErrorCode>(["invalid_request", ...parameterCodes(route), ...errors]);
   if (access !== "none") {
     add(codes, ["unauthorized", "token_expired", "token_revoked"]);
@@ -148,7 +148,7 @@ function errorCodes(route: Route): readonly HttpErrorCode[] {
   if (body !== undefined && body.mode !== "none") {
     add(codes, ["payload_too_large", "unsupported_media_type"]);
   }
-  if (method !== "GET") {
+  if (!changesNothing(route)) {
     add(codes, ["timeout"]);
   }
   return add(codes, ["internal_error", "unavailable"]);

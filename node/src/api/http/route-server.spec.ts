@@ -427,6 +427,13 @@ describe("declared routes", () => {
       expect((await call(`/things/${THING}`)).status).to.equal(503);
     });
 
+    it("503 where time was up before the handler was asked: nothing was executed", async () => {
+      cluster.changeApiKey({ revokedAtMs: 1 });
+      cluster.onBarrier = (done) => done(new CoordinationError("DEADLINE", "", { outcome: "unknown" }));
+      await expectError(await call(`/things/${THING}`), 503, "unavailable");
+      await expectError(await call("/things", { method: "POST", body: "{}" }), 503, "unavailable");
+    });
+
     it("and tell the handler when the client has gone", async () => {
       const called = Promise.withResolvers<void>();
       const gone = Promise.withResolvers<void>();

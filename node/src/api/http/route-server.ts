@@ -21,7 +21,7 @@ import { HttpError, httpErrorOf } from "./http-error.ts";
 import type { Parameters } from "./parameters.ts";
 import { takeOne } from "./rate-limiting.ts";
 import { requestIdOf } from "./request-observer.ts";
-import type { Route, RouteInput } from "./route.ts";
+import { changesNothing, type Route, type RouteInput } from "./route.ts";
 import { readInput } from "./route-input.ts";
 import { splitTarget } from "./url-encoding.ts";
 
@@ -66,11 +66,20 @@ export class RouteServer {
   }
 
   async #serve(route: Route, request: Request, response: Response): Promise<void> {
-    const { access, limiter, bodies } = this.#options;
-    const call = new HttpCall(access, response, this.#nowMs() + DEADLINE_MS);
+    const call = new HttpCall(this.#options.access, response, this.#nowMs() + DEADLINE_MS);
     if (route.isSecret === true) {
       response.set("Cache-Control", "no-store");
     }
+    const input = await this.#prepare(route, call, request, response).catch((error: unknown) => {
+      // Whatever else is not known of it: the handler was not asked.
+      throw isOutcomeUnknown(error) ? notAnswered() : error;
+    });
+    await this.#answer(route, call, input, response);
+  }
+
+  /** What the handler is given, unless it is refused before. */
+  async #prepare(route: Route, call: HttpCall, request: Request, response: Response): Promise<CompleteInput> {
+    const { limiter, bodies } = this.#options;
     if (route.access !== "none") {
       call.caller = await this.#bearer.authenticate(request, response);
       takeOne(response, "default", limiter, call.principal.subject);
@@ -87,7 +96,7 @@ export class RouteServer {
     const bytes = body.mode === "none" ? undefined : await readBytes(request, response, body.bytesMax, bodies);
     call.deadlineMs = this.#nowMs() + (route.deadlineMs?.(input) ?? DEADLINE_MS);
     const value = body.mode === "json" && bytes !== undefined ? parseJson(bytes, body.schema) : bytes;
-    await this.#answer(route, call, { ...input, body: value }, response);
+    return { ...input, body: value };
   }
 
   /** Answers with what the handler returns or throws, or at the deadline, whichever is first. */
@@ -135,11 +144,15 @@ function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof CoordinationError && error.outcome === "unknown";
 }
 
-/** What only reads has executed nothing; of anything else nobody knows. */
+/** What changes nothing has executed nothing; of anything else nobody knows. */
 function deadlineError(route: Route): HttpError {
-  return route.method === "GET"
-    ? new HttpError("unavailable", "the request could not be answered in time")
+  return changesNothing(route)
+    ? notAnswered()
     : new HttpError("timeout", "the request could not be answered in time; whether it was executed is not known");
+}
+
+function notAnswered(): HttpError {
+  return new HttpError("unavailable", "the request could not be answered in time");
 }
 
 function needOf({ access }: Route): Need | null {

@@ -89,6 +89,8 @@ export interface RouteDeclaration<
   readonly errors?: readonly HttpErrorCode[];
   /** Whether no cache may store what it answers, because it is secret or soon not true any more. */
   readonly isSecret?: boolean;
+  /** Whether it changes nothing although it is no GET: what is not answered in time was not executed either. */
+  readonly isSafe?: boolean;
   /** Milliseconds from the end of the body to the answer; 10,000 by default. */
   readonly deadlineMs?: (input: RouteInput<Path, Headers, Query, undefined>) => number;
   /** Counts the requests of each client, by address, where nobody is asked for a token. */
@@ -116,9 +118,14 @@ export function route<
   return declaration as unknown as Route;
 }
 
-/** A body of JSON, an object of this schema, of at most so many bytes. */
-export function jsonBody<Value>(schema: z.ZodType<Value>, bytesMax = JSON_BYTES_MAX): RouteBody<Value> {
-  return { mode: "json", bytesMax, schema };
+/** Whether nothing can have been executed, whatever became of a request (RFC 9110, section 9.2.1). */
+export function changesNothing({ method, isSafe = false }: Route): boolean {
+  return method === "GET" || isSafe;
+}
+
+/** A body of JSON, an object of this schema. */
+export function jsonBody<Value>(schema: z.ZodType<Value>): RouteBody<Value> {
+  return { mode: "json", bytesMax: JSON_BYTES_MAX, schema };
 }
 
 /** A body of any bytes, at most so many. */

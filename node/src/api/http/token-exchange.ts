@@ -36,6 +36,7 @@ export function tokenExchangeRoute(
     success: { status: 200, description: "An access token", schema: TokenResponse },
     errors: ["invalid_api_key"],
     isSecret: true,
+    isSafe: true,
     addressLimiter: tokenRequests,
     handle: async (call, { body }) => {
       tokenFailures.check(call.client);

@@ -9,14 +9,11 @@ import {
   type UserMethods,
 } from "../methods/index.ts";
 import { RoleSchema, UserSchema } from "./account-schemas.ts";
-import type { HttpCall } from "./http-call.ts";
 import { methodAnswer } from "./method-answer.ts";
 import { cursor, limit } from "./page-parameters.ts";
 import { uuid } from "./parameters.ts";
 import { jsonBody, type Route, route } from "./route.ts";
 
-/** Enough for as many namespaces as a user holds at most, with names as long as they may be. */
-const BODY_BYTES_MAX = 128 * 1024;
 const PASSWORD = "A password of 8 to 1,024 bytes";
 
 const NamespacesSchema = z
@@ -71,7 +68,7 @@ function createUserRoute(methods: UserMethods): Route {
     operationId: "createUser",
     summary: "Make a user, who is asked by mail to verify the e-mail address",
     access: "admin",
-    body: jsonBody(CreateUserRequest, BODY_BYTES_MAX),
+    body: jsonBody(CreateUserRequest),
     success: { status: 201, description: "The user", schema: UserSchema },
     errors: ["namespace_denied", "already_exists", "storage_full"],
     isSecret: true,
@@ -109,7 +106,9 @@ function getUserRoute(methods: UserMethods): Route {
     success: { status: 200, description: "The user", schema: UserSchema },
     errors: ["user_not_found"],
     isSecret: true,
-    handle: async (call, { path }) => ({ json: await readUser(methods, call, path.user_id) }),
+    handle: async (call, { path }) => ({
+      json: await methodAnswer<UserMessage>((reply) => methods.getUser(call, path.user_id, reply)),
+    }),
   });
 }
 
@@ -121,13 +120,14 @@ function updateUserRoute(methods: UserMethods): Route {
     summary: "Change the role, the namespaces, the password or the status of a user; what is left out stays",
     access: "admin",
     pathParameters: userIdPath,
-    body: jsonBody(UpdateUserRequest, BODY_BYTES_MAX),
+    body: jsonBody(UpdateUserRequest),
     success: { status: 200, description: "The user, as changed", schema: UserSchema },
     errors: ["namespace_denied", "user_not_found", "last_owner"],
     isSecret: true,
-    find: async (call, { path }) => {
-      await readUser(methods, call, path.user_id);
-    },
+    find: (call, { path }) =>
+      new Promise((resolve, reject) => {
+        methods.requireUser(call, path.user_id, (answer) => (answer === null ? resolve() : reject(answer)));
+      }),
     handle: async (call, { path, body }) => {
       const request = {
         email: body.email ?? null,
@@ -157,8 +157,4 @@ function deleteUserRoute(methods: UserMethods): Route {
       json: await methodAnswer<DeleteUserBody>((reply) => methods.deleteUser(call, path.user_id, reply)),
     }),
   });
-}
-
-function readUser(methods: UserMethods, call: HttpCall, userId: string): Promise<UserMessage> {
-  return methodAnswer<UserMessage>((reply) => methods.getUser(call, userId, reply));
 }

@@ -10,11 +10,11 @@ import { badField, NAMESPACE_PATTERN } from "./field-rules.ts";
 const KEY_NAME_CHARACTERS_MAX = 128;
 const EXPIRES_IN_DAYS_MAX = 3_650;
 const MS_PER_DAY = 86_400_000;
-/** Namespaces that one user holds. */
+/** Namespaces that one user holds, and bytes of them in a token: it names them all, and headers have 16 KiB. */
 const NAMESPACES_MAX = 1_000;
-/** Entries in a page of a listing, and how many there are unless the caller says. */
-const LIMIT_MAX = 1_000;
-const LIMIT_DEFAULT = 100;
+const NAMESPACES_BYTES_MAX = 8 * 1024;
+/** Quotes and a comma. */
+const BYTES_AROUND_NAME = 3;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const ROLES: ReadonlySet<string> = new Set<Role>(["viewer", "member", "admin", "owner"]);
 const ALL_NAMESPACES = "*";
@@ -69,16 +69,13 @@ export function namespacesField(namespaces: readonly string[]): readonly string[
   if (!isRight || namespaces.length > NAMESPACES_MAX || new Set(namespaces).size !== namespaces.length) {
     throw badField("namespaces", `must be at most ${NAMESPACES_MAX} names of namespaces or "*", each once`);
   }
+  const bytes = namespaces.reduce((sum, { length }) => sum + length + BYTES_AROUND_NAME, 0);
+  if (bytes > NAMESPACES_BYTES_MAX) {
+    throw badField(
+      "namespaces",
+      `must have at most ${NAMESPACES_BYTES_MAX} bytes with their quotes and commas`,
+      NAMESPACES_BYTES_MAX,
+    );
+  }
   return namespaces;
-}
-
-/** Entries of a page. */
-export function limitField(limit: number | null): number {
-  if (limit === null) {
-    return LIMIT_DEFAULT;
-  }
-  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw badField("limit", `must be a whole number from 1 to ${LIMIT_MAX}`, LIMIT_MAX);
-  }
-  return limit;
 }

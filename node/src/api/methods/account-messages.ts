@@ -2,6 +2,7 @@
 
 import type { IssuedToken } from "../../access/index.ts";
 import type { ApiKey, User } from "../../state/index.ts";
+import { timestamp } from "./timestamp.ts";
 
 /** An API key as it is listed. */
 export interface ListedApiKey {
@@ -38,11 +39,6 @@ export interface UserMessage {
   readonly namespaces: readonly string[];
   readonly status: string;
   readonly created_at: string;
-}
-
-/** The wall clock as ISO 8601 in UTC, with milliseconds. */
-export function timestamp(wallMs: number): string {
-  return new Date(wallMs).toISOString();
 }
 
 export function listedApiKey(apiKey: ApiKey): ListedApiKey {

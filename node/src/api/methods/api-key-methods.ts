@@ -6,10 +6,12 @@
 import { ReadConsistency } from "@quoin/proto";
 import { createApiKeyMaterial, type Listing, openPageToken, sealPageToken } from "../../access/index.ts";
 import { listApiKeys, listApiKeysOf, type Need, type RevokeApiKeyResult } from "../../state/index.ts";
-import { accountIdField, keyLifetimeField, keyNameField, limitField } from "./account-field-rules.ts";
-import { type CreatedApiKey, createdApiKey, type ListedApiKey, listedApiKey, timestamp } from "./account-messages.ts";
+import { accountIdField, keyLifetimeField, keyNameField } from "./account-field-rules.ts";
+import { type CreatedApiKey, createdApiKey, type ListedApiKey, listedApiKey } from "./account-messages.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor } from "./executor.ts";
+import { limitField } from "./field-rules.ts";
+import { timestamp } from "./timestamp.ts";
 
 /** Whoever may write may have keys of their own; in which namespaces they count, each use of them decides. */
 const OWN: Need = { access: "write", namespace: null };

@@ -29,11 +29,10 @@ import type { EventHub, EventMessage } from "../../watch/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Call, CancellableCall, Reply } from "./call.ts";
 import { authorized, type Executor } from "./executor.ts";
-import { namespaceField, PAGE_BYTES_MAX } from "./field-rules.ts";
+import { limitField, namespaceField, PAGE_BYTES_MAX } from "./field-rules.ts";
 import type { HostReplica } from "./host.ts";
 import {
   fromSequenceField,
-  limitField,
   logIdField,
   logNameField,
   newSettingsField,
@@ -43,6 +42,7 @@ import {
   settingsMessage,
   waitSecsField,
 } from "./log-field-rules.ts";
+import { timestamp } from "./timestamp.ts";
 
 export interface LogMessage {
   readonly log_id: string;
@@ -177,7 +177,7 @@ export class EventLogMethods {
 
   createLog(call: Call, request: CreateLogRequest, reply: Reply<LogMessage>): void {
     const { namespace } = request;
-    this.#executor.mutateByHttp<"create-log", LogMessage>(
+    this.#executor.submit<"create-log", LogMessage>(
       call,
       { access: "write", namespace },
       () => ({
@@ -238,7 +238,7 @@ export class EventLogMethods {
     reply: Reply<LogMessage>,
   ): void {
     const change = (_replica: HostReplica, { logId }: EventLog): void => {
-      this.#executor.mutateByHttp<"update-log-settings", LogMessage>(
+      this.#executor.submit<"update-log-settings", LogMessage>(
         call,
         ADMIN,
         () => ({ kind: "update-log-settings", logId, changes: settingsField(request.settings) }),
@@ -251,7 +251,7 @@ export class EventLogMethods {
 
   deleteLog(call: Call, logId: string, reply: Reply<DeletedLogMessage>): void {
     const remove = (_replica: HostReplica, log: EventLog): void => {
-      this.#executor.mutateByHttp<"delete-log", DeletedLogMessage>(
+      this.#executor.submit<"delete-log", DeletedLogMessage>(
         call,
         ADMIN,
         () => ({ kind: "delete-log", logId: log.logId }),
@@ -398,7 +398,7 @@ export class EventLogMethods {
   ): void {
     const { guard, payloads, isBatch, idempotencyKey, expectedSequence } = request;
     const append = (_replica: HostReplica, { logId }: EventLog): void => {
-      this.#executor.mutateByHttp<"append-events", Response>(
+      this.#executor.submit<"append-events", Response>(
         call,
         guard === undefined ? WRITE : { access: "write", namespace: guard.namespace },
         () => ({
@@ -532,8 +532,4 @@ function eventsMessage({ events, log }: EventMessage): EventsMessage {
     })),
     last_sequence: log.lastSequence,
   };
-}
-
-function timestamp(unixMs: number): string {
-  return new Date(unixMs).toISOString();
 }

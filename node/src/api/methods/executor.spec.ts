@@ -135,6 +135,16 @@ describe("executor", () => {
     }
   });
 
+  it("S39: reads serializable only what is less than a second old: what was revoked before ends then", async () => {
+    const executor = new Executor({ replica });
+    replica.lagMs = 1_000;
+    expect(await read(executor, call(), ReadConsistency.SERIALIZABLE)).equal("at 1");
+    replica.lagMs = 1_001;
+    const refused = await read(executor, call(), ReadConsistency.SERIALIZABLE);
+    expect(refused).instanceOf(CoordinationError).include({ reason: "NO_LEADER", outcome: "not-executed" });
+    expect(cluster.barriers).deep.equal([]);
+  });
+
   it("hands on a bug as an error, wherever it comes up, and throws it at nobody", async () => {
     const executor = new Executor({ replica });
     const bug = new TypeError("a bug");

@@ -33,6 +33,9 @@ type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 /** What a caller asks of the replica, of one kind. */
 type CommandOf<Kind> = Parameters<HostReplica["propose"]>[0] & { readonly operation: { readonly kind: Kind } };
 
+/** Milliseconds by which a serializable read may be behind: as long as it may take until what was revoked ends. */
+const STALE_MS_MAX = 1_000;
+
 /** What a read asks for, once its fields are checked. */
 export interface Query {
   readonly consistency: ReadConsistency;
@@ -73,57 +76,12 @@ export class Executor {
   ): void {
     const command = () => ({ principal: call.principal, operation: operation(), request: call.identity() });
     // Sound because the operation, and nothing else of a command, is of this kind.
-    this.execute(call, need, command as () => CommandOf<Kind>, response, reply, onProposed);
-  }
-
-  /** Executes a mutation that came by HTTP: whether a retry is recognised is a matter of the operation. */
-  mutateByHttp<Kind extends HttpOperation["kind"], Response>(
-    call: Call,
-    need: Need,
-    operation: () => HttpOperationOf<Kind>,
-    response: (result: ResultOf<Kind>) => Response,
-    reply: Reply<Response>,
-  ): void {
-    const command = () => ({ principal: call.principal, operation: operation(), request: null });
-    this.execute(call, need, command as () => CommandOf<Kind>, response, reply);
+    this.#execute(call, need, command as () => CommandOf<Kind>, response, reply, onProposed);
   }
 
   /**
-   * Executes a command, which brings its own means of recognising a retry, or none.
-   *
-   * @param command makes the command of the request, and raises what its fields break.
-   * @param response as for `mutate`, and `onProposed` as well.
-   */
-  execute<Kind extends Result["kind"], Response>(
-    call: Call,
-    need: Need | null,
-    command: () => CommandOf<Kind>,
-    response: (result: ResultOf<Kind>, tickMs: number) => Response,
-    reply: Reply<Response>,
-    onProposed?: (abandon: () => void) => void,
-  ): void {
-    const { replica } = this.#member;
-    if (replica === null) {
-      reply(noReplica(), "no");
-      return;
-    }
-    const propose = (): void => {
-      const made = attempt(command);
-      if (made instanceof Error) {
-        reply(made, "no");
-        return;
-      }
-      const kind: Kind = made.operation.kind;
-      const abandon = replica.propose(made, call.deadlineMs, (error, outcome) => {
-        replyOutcome(error, outcome, kind, (result) => response(result, replica.tickMs), reply);
-      });
-      onProposed?.(abandon);
-    };
-    authorized(call, need, propose, reply);
-  }
-
-  /**
-   * Executes a mutation that has no request id: if its outcome is not known, it may or may not have been executed.
+   * Executes a mutation that came by HTTP and has no request id: whether a retry is recognised is a matter of the
+   * operation, and else one of unknown outcome may or may not have been executed.
    *
    * @param operation makes the operation of the request, at once or after a while, and raises what its fields break.
    */
@@ -134,19 +92,36 @@ export class Executor {
     response: (result: ResultOf<Kind>) => Response,
     reply: Reply<Response>,
   ): void {
+    const commandOf = (made: HttpOperationOf<Kind>) => ({ principal: call.principal, operation: made, request: null });
+    const command = () => {
+      const made = operation();
+      return made instanceof Promise ? made.then(commandOf) : commandOf(made);
+    };
+    this.#execute(call, need, command as () => CommandOf<Kind> | Promise<CommandOf<Kind>>, response, reply);
+  }
+
+  #execute<Kind extends Result["kind"], Response>(
+    call: Call,
+    need: Need,
+    command: () => CommandOf<Kind> | Promise<CommandOf<Kind>>,
+    response: (result: ResultOf<Kind>, tickMs: number) => Response,
+    reply: Reply<Response>,
+    onProposed?: (abandon: () => void) => void,
+  ): void {
     const { replica } = this.#member;
     if (replica === null) {
       reply(noReplica(), "no");
       return;
     }
-    const propose = (made: HttpOperationOf<Kind>): void => {
-      const command = { principal: call.principal, request: null, operation: made };
-      replica.propose(command, call.deadlineMs, (error, outcome) => {
-        replyOutcome(error, outcome, made.kind, response, reply);
+    const propose = (made: CommandOf<Kind>): void => {
+      const kind: Kind = made.operation.kind;
+      const abandon = replica.propose(made, call.deadlineMs, (error, outcome) => {
+        replyOutcome(error, outcome, kind, (result) => response(result, replica.tickMs), reply);
       });
+      onProposed?.(abandon);
     };
     const make = (): void => {
-      const made = attempt(operation);
+      const made = attempt(command);
       if (made instanceof Promise) {
         made.then(propose).catch((error: unknown) => reply(toError(error), "no"));
       } else if (made instanceof Error) {
@@ -214,11 +189,11 @@ export class Executor {
 
   /**
    * Answers a read: a linearizable one after a read barrier and a second look at what the caller may do, a serializable
-   * one from what this member has applied, if it hears a leader.
+   * one from what this member has applied, if it hears a leader and keeps up with it.
    *
    * @param query makes the query of the request, and raises what its fields break.
    * @param response looks it up.
-   * @param area what it is a read of, for the usage.
+   * @param area what it is a read of, for the usage; null = it is a part of a request that is counted by itself.
    */
   read<Asked extends Query, Response>(
     call: Call,
@@ -226,7 +201,7 @@ export class Executor {
     query: (state: StateReader) => Asked,
     response: (replica: HostReplica, query: Asked) => Response,
     reply: Reply<Response>,
-    area: ReadArea = "other",
+    area: ReadArea | null = "other",
   ): void {
     const { replica } = this.#member;
     if (replica === null) {
@@ -241,7 +216,7 @@ export class Executor {
       }
       if (asked.consistency === ReadConsistency.SERIALIZABLE) {
         const answer = attempt(() => {
-          requireLeader(replica);
+          requireFresh(replica);
           return this.#answered(call, area, response(replica, asked));
         });
         reply(answer, "no");
@@ -260,8 +235,10 @@ export class Executor {
     authorized(call, need, look, reply);
   }
 
-  #answered<Response>(call: Call, area: ReadArea, response: Response): Response {
-    this.#onRead(call.principal, area);
+  #answered<Response>(call: Call, area: ReadArea | null, response: Response): Response {
+    if (area !== null) {
+      this.#onRead(call.principal, area);
+    }
     return response;
   }
 }
@@ -303,9 +280,16 @@ export function authorized<Response>(call: Call, need: Need | null, proceed: () 
   }
 }
 
-/** Without a leader to be heard, what is applied here may be of any age. */
-function requireLeader(replica: HostReplica): void {
-  if (replica.status().leaderId === 0) {
+/**
+ * Without a leader to be heard, or far behind in applying, what is applied here may be of any age, and with it what the
+ * caller may do (S39).
+ */
+function requireFresh(replica: HostReplica): void {
+  const { leaderId, lagMs } = replica.status();
+  if (leaderId === 0) {
     throw new CoordinationError("NO_LEADER", "this member hears no leader, so what it has applied may be old");
+  }
+  if (lagMs > STALE_MS_MAX) {
+    throw new CoordinationError("NO_LEADER", `what this member has applied is ${lagMs} ms old; ask another one`);
   }
 }

@@ -158,6 +158,14 @@ export function pageSizeField(pageSize: number): number {
   return pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize;
 }
 
+/** Entries of a page of HTTP; null = as many as usual. */
+export function limitField(limit: number | null): number {
+  if (limit !== null && (!Number.isInteger(limit) || limit < 1 || limit > PAGE_SIZE_MAX)) {
+    throw badField("limit", `must be a whole number from 1 to ${PAGE_SIZE_MAX}`, PAGE_SIZE_MAX);
+  }
+  return limit ?? PAGE_SIZE_DEFAULT;
+}
+
 /** The freshness of a read. An unknown number is refused: to guess could answer with older data than were asked for. */
 export function consistencyField(consistency: ReadConsistency): ReadConsistency {
   if (consistency !== ReadConsistency.LINEARIZABLE && consistency !== ReadConsistency.SERIALIZABLE) {

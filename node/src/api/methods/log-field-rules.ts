@@ -6,9 +6,6 @@ import { regionIdField } from "./memory-field-rules.ts";
 
 /** Bytes of the name of a log, in UTF-8. */
 export const LOG_NAME_BYTES_MAX = 256;
-/** Entries of a page, and how many there are unless the caller says. */
-const LIMIT_MAX = 1_000;
-const LIMIT_DEFAULT = 100;
 const WAIT_SECS_MAX = 60;
 /** A week; and ten years, which is as good as for ever. */
 const DUPLICATE_WINDOW_SECS_MAX = 604_800;
@@ -22,8 +19,8 @@ export const LOG_SETTINGS = [
 ] as const satisfies readonly { field: keyof LogSettings; [rest: string]: unknown }[];
 
 /** Bytes of one event, and of all events of a batch: with their keys they fit into one entry of the log. */
-const EVENT_BYTES_MAX = 1024 * 1024;
-const BATCH_BYTES_MAX = 10 * 1024 * 1024;
+export const EVENT_BYTES_MAX = 1024 * 1024;
+export const BATCH_BYTES_MAX = 10 * 1024 * 1024;
 
 const NO_SETTINGS: LogSettings = { duplicateWindowSecs: null, retentionMaxAgeSecs: null, retentionMaxBytes: null };
 
@@ -88,14 +85,6 @@ export function payloadsField(payloads: readonly Uint8Array[], isBatch: boolean)
     });
   }
   return payloads;
-}
-
-/** Entries of a page. */
-export function limitField(limit: number | null): number {
-  if (limit !== null && !isWhole(limit, 1, LIMIT_MAX)) {
-    throw badField("limit", `must be a whole number from 1 to ${LIMIT_MAX}`, LIMIT_MAX);
-  }
-  return limit ?? LIMIT_DEFAULT;
 }
 
 /** The first sequence that is read; 0 is as good as 1. */

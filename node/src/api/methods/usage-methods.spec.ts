@@ -9,9 +9,11 @@ import {
   TOKEN_SHA256,
 } from "../../../test/index.ts";
 import {
+  type Access,
   type ClientOperation,
   CoordinationError,
   type HttpOperation,
+  includesAccess,
   type Principal,
   refusalOf,
 } from "../../state/index.ts";
@@ -69,9 +71,17 @@ describe("usage as it is answered", () => {
     replica.execute({ principal, request: null, operation });
   }
 
-  function usage(request: Partial<UsageRequest> = {}, principal: Principal = owner): Promise<UsageBody> {
+  /** @param most the highest access that the token allows */
+  function usage(
+    request: Partial<UsageRequest> = {},
+    principal: Principal = owner,
+    most: Access = "admin",
+  ): Promise<UsageBody> {
     const check = (need: Parameters<Call["recheck"]>[0]) => {
-      const refusal = refusalOf(cluster.state, principal, need, cluster.clock.wall);
+      const refusal =
+        need !== null && !includesAccess([most], need.access)
+          ? new CoordinationError("ACCESS_DENIED", "the token does not give it")
+          : refusalOf(cluster.state, principal, need, cluster.clock.wall);
       if (refusal !== null) {
         throw refusal;
       }
@@ -153,6 +163,7 @@ describe("usage as it is answered", () => {
     const bens = await usage({}, { subject: "ben", apiKeyId: "bens" });
     expect([ids(bens), bens.totals.requests]).deep.equal([["bens"], 4]);
     expect(ids(await usage({}, { subject: "ada", apiKeyId: "" }))).deep.equal([]);
+    expect(ids(await usage({}, owner, "write")), "with a token from before").deep.equal([owner.apiKeyId]);
   });
 
   it("refuses what is no period, by the field", async () => {
@@ -160,6 +171,8 @@ describe("usage as it is answered", () => {
       ["granularity", { granularity: "week" }],
       ["from", { from: "yesterday" }],
       ["from", { from: "2027-13-01" }],
+      ["from", { from: "2027-02-29", to: "2027-03-05" }],
+      ["to", { to: "2027-04-31T00:00:00Z" }],
       ["to", { to: "1e3" }],
       ["to", { to: "" }],
       ["to", { to: "1969-12-31" }],
@@ -175,5 +188,6 @@ describe("usage as it is answered", () => {
       expect((thrown as CoordinationError).details.get("field"), JSON.stringify(request)).equal(field);
     }
     await usage({ from: "2027-01-01", to: "2027-04-11" });
+    await usage({ from: "2028-02-29", to: "2028-02-29T23:59:59+14:00" });
   });
 });

@@ -10,15 +10,12 @@ import { ReadConsistency } from "@quoin/proto";
 import type { RateLimit } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import {
+  CoordinationError,
   type Granularity,
-  includesAccess,
   type Need,
   NO_USAGE,
-  readMemoryBytes,
   readProgress,
   readUsage,
-  readUser,
-  roleAccess,
   type StateReader,
   scanPrincipalUsage,
   sumOf,
@@ -26,13 +23,14 @@ import {
   type UsageCounts,
   type UsageLevels,
 } from "../../state/index.ts";
-import { timestamp } from "./account-messages.ts";
-import { toError } from "./attempt.ts";
+import { attempt, toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor } from "./executor.ts";
 import { badField } from "./field-rules.ts";
+import { timestamp } from "./timestamp.ts";
 
 const NEED: Need = { access: "read", namespace: null };
+const ADMIN: Need = { access: "admin", namespace: null };
 const DAY_MS = 86_400_000;
 const LENGTHS_MS: Readonly<Record<Granularity, number>> = { hour: 3_600_000, day: DAY_MS };
 const PERIOD_MS_MAX = 100 * DAY_MS;
@@ -114,7 +112,7 @@ export class UsageMethods {
       query,
       ({ state }, { period: asked }) => {
         const period = asked.isOpen ? { ...asked, to: Math.max(nowMs, readProgress(state).wallMs) + 1 } : asked;
-        return { state, period, body: bodyOf(state, period, nowMs, this.#limit()) };
+        return { state, period, seesAll: seesAll(call), body: bodyOf(state, period, nowMs, this.#limit()) };
       },
       (answer, replayed) => {
         if (answer instanceof Error) {
@@ -122,7 +120,7 @@ export class UsageMethods {
           return;
         }
         const { state, period, body } = answer;
-        usageByKey(state, period, call.principal.subject)
+        usageByKey(state, period, answer.seesAll ? null : call.principal.subject)
           .then((byKey) => reply({ ...body, by_key: byKey }, replayed))
           .catch((error: unknown) => reply(toError(error), "no"));
       },
@@ -152,24 +150,31 @@ function bodyOf(
 /** What is stored now, if the period is not over; else what was at the last request before its end. */
 function levelsAtEnd(state: StateReader, period: Period, buckets: readonly UsageBucket[], nowMs: number): UsageLevels {
   if (period.isOpen || period.to >= nowMs) {
-    const { dataBytes, eventBytes } = readProgress(state);
-    return { bytesStored: dataBytes + eventBytes, memoryBytes: readMemoryBytes(state) };
+    const { dataBytes, eventBytes, totals } = readProgress(state);
+    return { bytesStored: dataBytes + eventBytes, memoryBytes: totals.memoryBytes };
   }
   const last = buckets.at(-1) ?? readUsage(state, "day", period.from - EARLIER_MS_MAX, period.from).at(-1);
   return last ?? NOTHING_STORED;
 }
 
-/** By the ids of the keys; only the caller's own ones, unless the caller is an administrator. */
-async function usageByKey(state: StateReader, period: Period, subject: string): Promise<readonly UsageOfKey[]> {
-  const user = readUser(state, subject);
-  const seesAll = user !== undefined && includesAccess(roleAccess(user.role), "admin");
+/** Whether the caller is an administrator, as far as the token goes as well. */
+function seesAll(call: Call): boolean {
+  const refusal = attempt(() => call.recheck(ADMIN));
+  if (refusal instanceof Error && !(refusal instanceof CoordinationError && refusal.reason === "ACCESS_DENIED")) {
+    throw refusal;
+  }
+  return refusal === undefined;
+}
+
+/** By the ids of the keys; only those of one user, unless that is null. */
+async function usageByKey(state: StateReader, period: Period, subject: string | null): Promise<readonly UsageOfKey[]> {
   const sums = new Map<string, UsageCounts>();
   let after: Uint8Array | null = null;
   do {
     const bounds: { from: number; to: number; after: Uint8Array | null } = { from: period.from, to: period.to, after };
     after = scanPrincipalUsage(state, period.granularity, bounds, ROWS_PER_TURN, ({ principal, ...counts }) => {
       const { apiKeyId } = principal;
-      if (apiKeyId !== "" && (seesAll || principal.subject === subject)) {
+      if (apiKeyId !== "" && (subject === null || principal.subject === subject)) {
         sums.set(apiKeyId, sumOf(sums.get(apiKeyId) ?? NO_USAGE, counts));
       }
     });
@@ -217,11 +222,21 @@ function periodField(request: UsageRequest, nowMs: number): Period {
 }
 
 function instantField(field: string, text: string): number {
-  const instant = INSTANT.test(text) ? Date.parse(text) : Number.NaN;
+  const instant = INSTANT.test(text) && isDay(text) ? Date.parse(text) : Number.NaN;
   if (!(instant >= 0)) {
     throw badField(field, "must be a date or an instant as of ISO 8601, such as 2030-01-31T12:00:00Z");
   }
   return instant;
+}
+
+/** Whether the month has such a day: to the parser the 30th of February is the 2nd of March. */
+function isDay(text: string): boolean {
+  const [year, month, day] = [text.slice(0, 4), text.slice(5, 7), text.slice(8, 10)].map(Number) as [
+    number,
+    number,
+    number,
+  ];
+  return new Date(Date.UTC(year, month - 1, day)).getUTCDate() === day;
 }
 
 /** The beginning of the month in UTC. */

@@ -10,17 +10,25 @@ import {
   hashPassword,
   type Listing,
   openPageToken,
+  type ReadArea,
   requireEmail,
   requirePassword,
   sealPageToken,
   VERIFICATION_LIFETIME_MS,
 } from "../../access/index.ts";
-import { CoordinationError, type DeleteUserResult, listUsers, type Need, readUser } from "../../state/index.ts";
-import { accountIdField, limitField, namespacesField, roleField, statusField } from "./account-field-rules.ts";
+import {
+  CoordinationError,
+  type DeleteUserResult,
+  listUsers,
+  type Need,
+  readUser,
+  type User,
+} from "../../state/index.ts";
+import { accountIdField, namespacesField, roleField, statusField } from "./account-field-rules.ts";
 import { type UserMessage, userMessage } from "./account-messages.ts";
 import type { Call, Reply } from "./call.ts";
 import type { Executor } from "./executor.ts";
-import { badField } from "./field-rules.ts";
+import { badField, limitField } from "./field-rules.ts";
 
 /** In which namespaces, the rule decides that nobody gives what they do not hold. */
 const NEED: Need = { access: "admin", namespace: null };
@@ -100,6 +108,21 @@ export class UserMethods {
   }
 
   getUser(call: Call, userId: string, reply: Reply<UserMessage>): void {
+    this.#read(call, userId, userMessage, reply, "other");
+  }
+
+  /** Nothing, unless the caller may see users and there is such a one: before more of a request is looked at. */
+  requireUser(call: Call, userId: string, reply: Reply<null>): void {
+    this.#read(call, userId, () => null, reply, null);
+  }
+
+  #read<Response>(
+    call: Call,
+    userId: string,
+    response: (user: User) => Response,
+    reply: Reply<Response>,
+    area: ReadArea | null,
+  ): void {
     const query = () => ({ consistency: LINEARIZABLE, userId: accountIdField("user_id", userId) });
     this.#executor.read(
       call,
@@ -110,9 +133,10 @@ export class UserMethods {
         if (user === undefined) {
           throw new CoordinationError("USER_NOT_FOUND", "there is no user with this id");
         }
-        return userMessage(user);
+        return response(user);
       },
       reply,
+      area,
     );
   }
 

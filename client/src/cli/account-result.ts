@@ -1,0 +1,52 @@
+/** Users, API keys and usage as commands print them: the objects of the SDK, field by field. */
+
+import { escapeControls } from "./displayed-text.ts";
+import type { Result } from "./output.ts";
+
+/** The names of times, which are Unix times in milliseconds. */
+const timeName = /Ms$/;
+
+/**
+ * A result of one or more objects of the SDK, with these of their fields as columns.
+ *
+ * @param document the objects, and what else programs are told.
+ */
+export function accountResult<Row extends object>(
+  document: object,
+  rows: readonly Row[],
+  fields: readonly (keyof Row & string)[],
+): Result {
+  return {
+    document: Object.fromEntries(Object.entries(document).map(entryOf)),
+    shown: {
+      columns: fields.map((field) => snakeCase(field.replace(timeName, "")).replaceAll("_", " ").toUpperCase()),
+      rows: rows.map((row) => fields.map((field) => cellOf(field, row[field]))),
+    },
+  };
+}
+
+/** All pages, to their end. */
+export async function allOf<Item>(pages: AsyncIterable<readonly Item[]>): Promise<readonly Item[]> {
+  return (await Array.fromAsync(pages)).flat();
+}
+
+/** As documents of other commands have it: null for what there is none of. */
+function entryOf([name, value]: readonly [string, unknown]): [string, unknown] {
+  return [snakeCase(name), plainOf(value)];
+}
+
+function plainOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(plainOf);
+  if (typeof value !== "object" || value === null) return value ?? null;
+  return Object.fromEntries(Object.entries(value).map(entryOf));
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function cellOf(field: string, value: unknown): string {
+  if (value === undefined) return "-";
+  if (typeof value === "number" && timeName.test(field)) return new Date(value).toISOString();
+  return escapeControls(Array.isArray(value) ? value.join(",") : String(value));
+}

@@ -1,0 +1,116 @@
+import { PassThrough } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import {
+  answerJson,
+  canMakeTerminals,
+  type ReceivedRequest,
+  ScriptedHttpMember,
+  TerminalRun,
+  until,
+  withTemporaryDirectory,
+} from "../../test/index.ts";
+import { askPassword } from "./password.ts";
+import { UsageError } from "./usage-error.ts";
+
+const ANSWER = {
+  access_token: "secret-token",
+  expires_in: 3_600,
+  user: { user_id: "u", email: "ada@example.com", role: "member", namespaces: [] },
+};
+const LAUNCHER = fileURLToPath(new URL("../../bin/quoinctl.js", import.meta.url));
+const PASSWORD = "correct horse";
+const ENTER = "\r";
+const CTRL_C = "\u0003";
+const CTRL_D = "\u0004";
+
+describe("a password that is asked for", () => {
+  it("is the first line of an input that is no terminal, and nothing is asked there", async () => {
+    const [stdin, stderr] = [new PassThrough(), new PassThrough()];
+    stdin.end(`${PASSWORD}\nmore\n`);
+    expect(await askPassword({ stdin, stderr })).to.equal(PASSWORD);
+    expect(stderr.read()).to.equal(null);
+  });
+
+  it("is missed in an input that ends before there is a line", async () => {
+    const stdin = new PassThrough();
+    stdin.end();
+    const thrown = await askPassword({ stdin, stderr: new PassThrough() }).catch((error: unknown) => error);
+    expect(thrown).to.be.instanceOf(UsageError);
+  });
+
+  it("is asked for by a terminal only when that shows nothing any more, and echoes again afterwards", async () => {
+    const done: string[] = [];
+    const stdin = Object.assign(new PassThrough(), {
+      isTTY: true,
+      setRawMode: (isRaw: boolean) => done.push(isRaw ? "echo off" : "echo on"),
+    });
+    const stderr = new PassThrough().on("data", (chunk: Buffer) => {
+      done.push(chunk.toString());
+      stdin.write(`${PASSWORD}${ENTER}`);
+    });
+    expect(await askPassword({ stdin, stderr })).to.equal(PASSWORD);
+    expect(done.slice(0, 3)).to.deep.equal(["echo off", "Password: ", "echo on"]);
+  });
+
+  describe("on a terminal", function () {
+    // Node starts twice or three times: a limit for a busy machine.
+    this.timeout(60_000);
+
+    let member: ScriptedHttpMember;
+    const runs: TerminalRun[] = [];
+
+    before(function () {
+      if (canMakeTerminals()) return;
+      console.log("      skipped: there is no script of util-linux, which makes terminals");
+      this.skip();
+    });
+
+    beforeEach(async () => {
+      member = await ScriptedHttpMember.start((response) => answerJson(response, 200, ANSWER));
+    });
+
+    afterEach(async () => {
+      for (const run of runs.splice(0)) run.stop();
+      await member.stop();
+    });
+
+    /** Runs `quoinctl login` on a terminal that echoes, answers its question at once, and asks the terminal what it is. */
+    async function answer(directory: string, keys: string): Promise<TerminalRun> {
+      const login = `"${process.execPath}" "${LAUNCHER}" login ada@example.com`;
+      const environment = { QUOIN_ENDPOINTS: "127.0.0.1:1", QUOIN_HTTP_ENDPOINTS: member.url };
+      const run = new TerminalRun(`stty echo; ${login}; echo "ended: $?"; stty -a`, { directory, environment });
+      runs.push(run);
+      await until("the question", () => run.shown.includes("Password: "));
+      run.type(keys);
+      expect(await run.ended, run.shown).to.equal(0);
+      expect(run.shown, "the echo is back")
+        .to.match(/ echo /)
+        .and.match(/ icanon /);
+      return run;
+    }
+
+    const passwordsOf = (requests: readonly ReceivedRequest[]) =>
+      requests.map(({ body }) => JSON.parse(body.toString()).password);
+
+    it("is not shown, also when it is typed at once, and gets a token", () =>
+      withTemporaryDirectory(async (directory) => {
+        const { shown } = await answer(directory, `${PASSWORD}${ENTER}`);
+        expect(shown).to.match(/^Password: \r\nsecret-token\r\nended: 0\r\n/);
+        expect(passwordsOf(member.requests)).to.deep.equal([PASSWORD]);
+      }));
+
+    it("is not waited for after Ctrl-C, which ends the command as SIGINT does", () =>
+      withTemporaryDirectory(async (directory) => {
+        const { shown } = await answer(directory, `half of it${CTRL_C}`);
+        expect(shown).to.match(/^Password: \r\nended: 130\r\n/);
+        expect(member.requests).to.have.length(0);
+      }));
+
+    it("is not waited for after Ctrl-D, which ends the input", () =>
+      withTemporaryDirectory(async (directory) => {
+        const { shown } = await answer(directory, CTRL_D);
+        expect(shown).to.match(/^Password: \r\nquoinctl: there is no password: .*\r\nended: 2\r\n/);
+      }));
+  });
+});

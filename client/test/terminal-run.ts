@@ -1,0 +1,62 @@
+/**
+ * Runs a shell command on a terminal of its own, which `script` of util-linux makes: what is typed there, and all that
+ * the terminal shows. The command is a child process as those of child.ts are.
+ */
+
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+
+/** A command that hangs is killed after this time: 20 times what one usually takes on a busy machine. */
+const limitMs = 40_000;
+
+/** Whether there is a `script` that makes terminals as this file asks for them; those of other systems have other options. */
+export function canMakeTerminals(): boolean {
+  const { stdout } = spawnSync("script", ["--version"], { encoding: "utf8" });
+  return (stdout ?? "").includes("util-linux");
+}
+
+/** A command on a terminal. */
+export class TerminalRun {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<number | null>;
+  #shown = "";
+
+  /** Starts a command of `sh`. The caller stops it. */
+  constructor(command: string, options: { readonly directory: string; readonly environment: Record<string, string> }) {
+    this.#child = spawn("script", ["--quiet", "--return", "--flush", "--command", command, "/dev/null"], {
+      cwd: options.directory,
+      env: { PATH: process.env.PATH, HOME: options.directory, SHELL: "/bin/sh", TERM: "xterm", ...options.environment },
+      stdio: ["pipe", "pipe", "inherit"],
+      detached: true,
+      timeout: limitMs,
+      killSignal: "SIGKILL",
+    });
+    this.#child.stdout?.on("data", (chunk: Buffer) => {
+      this.#shown += chunk.toString();
+    });
+    this.#child.stdin?.on("error", () => undefined);
+    this.#ended = new Promise((resolve, reject) => {
+      this.#child.once("error", reject);
+      this.#child.once("close", (code) => resolve(code));
+    });
+  }
+
+  /** All that the terminal has shown. */
+  get shown(): string {
+    return this.#shown;
+  }
+
+  /** Types something; a carriage return is the key Enter. */
+  type(keys: string): void {
+    this.#child.stdin?.write(keys);
+  }
+
+  /** The exit code of the command. */
+  get ended(): Promise<number | null> {
+    return this.#ended;
+  }
+
+  /** Closes the terminal: what still runs on it gets SIGHUP. */
+  stop(): void {
+    this.#child.kill("SIGKILL");
+  }
+}

@@ -1,0 +1,60 @@
+import { expect } from "chai";
+import type { Table } from "./harness/index.ts";
+import { ClusterLostError, LocalConformanceCluster } from "./local-cluster.ts";
+import { type Result, run, trialsOf } from "./run.ts";
+
+const START_LIMIT_MS = 300_000; // Three processes that start on cores which other tests keep busy.
+
+describe("the cluster of the conformance suite", function () {
+  this.timeout(START_LIMIT_MS);
+  let cluster: LocalConformanceCluster;
+
+  beforeEach(async () => {
+    cluster = await LocalConformanceCluster.start();
+  });
+
+  afterEach(() => cluster?.remove());
+
+  it("stays for the other entries when one cannot clear up", async () => {
+    const table: Table = {
+      name: "a table",
+      entries: {
+        "cannot clear up": async (place) => {
+          place.atEnd(() => Promise.reject(new Error("the connection is gone")));
+        },
+        "asks, while the other one has ended": async (place) => {
+          while (results.length === 0) {
+            expect((await place.http().call("GET", "/keys")).status).to.equal(200);
+          }
+        },
+      },
+    };
+    const results: Result[] = [];
+    await run(await cluster.target(), trialsOf([table], 1), (result) => results.push(result), cluster.lost);
+    const told = results.map(({ trial, outcome, error }) => [trial.title, outcome, error?.message ?? ""]);
+    expect(told).to.deep.equal([
+      ["cannot clear up", "failed", "what the entry had made could not be removed: the connection is gone"],
+      ["asks, while the other one has ended", "passed", ""],
+    ]);
+  });
+
+  it("tells which member has ended, and what was logged last, and the run ends", async () => {
+    const table: Table = { name: "a table", entries: { "waits for ever": () => new Promise(() => undefined) } };
+    const running = run(await cluster.target(), trialsOf([table], 1), () => undefined, cluster.lost);
+    const [name, pid] = [...cluster.memberPids][1] ?? expect.fail("there are three members");
+    process.kill(pid, "SIGKILL");
+    const error = await running.catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(ClusterLostError);
+    const { message, evidence } = error as ClusterLostError;
+    expect(message).to.equal(`the cluster was lost: ${name} ended (SIGKILL)`);
+    for (const log of ["q-0.log", "q-1.log", "q-2.log"]) {
+      expect(evidence).to.match(new RegExp(`${log}\n\\{"level"`));
+    }
+  });
+
+  it("tells that its launcher has ended, and how", async () => {
+    process.kill(cluster.launcherPid, "SIGKILL");
+    const error = await cluster.lost.catch((thrown: unknown) => thrown);
+    expect((error as ClusterLostError).message).to.equal("the cluster was lost: the launcher ended (SIGKILL)");
+  });
+});

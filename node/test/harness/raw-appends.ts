@@ -1,0 +1,77 @@
+/** Appends as the SDK sends none: without an idempotency key, and so only once, and broken off in the middle of the body. */
+
+import { request } from "node:http";
+
+/** Where an append goes, by whom, and how long it may take. */
+export interface AppendTarget {
+  /** URL of a member. */
+  readonly endpoint: string;
+  readonly log: string;
+  readonly token: string;
+  readonly timeoutMs: number;
+}
+
+/** What became of an append that was sent once. */
+type SentOnce =
+  | { readonly kind: "appended"; readonly sequence: number }
+  | { readonly kind: "conflict"; readonly lastSequence: number }
+  /** Nobody knows. */
+  | { readonly kind: "unknown" }
+  /** Nothing was stored. `code` is that of the refusal. */
+  | { readonly kind: "refused"; readonly code: string };
+
+/** What is announced of a body that is cut off, and never comes. */
+const MISSING_BYTES = 100;
+
+/** Appends an event that has no key. Never rejects for a member that is lost. */
+export async function appendOnce(
+  { endpoint, log, token, timeoutMs }: AppendTarget,
+  payload: string,
+  expectedSequence: string | undefined,
+): Promise<SentOnce> {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    ...(expectedSequence !== undefined && { "expected-sequence": expectedSequence }),
+  };
+  const signal = AbortSignal.timeout(timeoutMs);
+  try {
+    const answer = await fetch(`${endpoint}/logs/${log}/append`, { method: "POST", headers, body: payload, signal });
+    const { sequence, code = "" } = (await answer.json()) as { readonly sequence?: number; readonly code?: string };
+    if (answer.ok && sequence !== undefined) {
+      return { kind: "appended", sequence };
+    }
+    if (code === "sequence_conflict") {
+      return { kind: "conflict", lastSequence: Number(answer.headers.get("last-sequence")) };
+    }
+    return code === "timeout" ? { kind: "unknown" } : { kind: "refused", code };
+  } catch (error) {
+    if (error instanceof SyntaxError) {
+      throw new Error(`${endpoint} answered something that is no JSON`, { cause: error });
+    }
+    return { kind: "unknown" };
+  }
+}
+
+/** Sends the beginning of a batch and breaks the connection: what is not whole is nothing. */
+export async function cutOffBatch(
+  { endpoint, log, token, timeoutMs }: AppendTarget,
+  key: string,
+  payloads: readonly string[],
+): Promise<void> {
+  const body = Buffer.from(payloads.map((payload) => `${payload}\n`).join(""));
+  const client = request(`${endpoint}/logs/${log}/append_batch?delimiter=%0A`, {
+    method: "POST",
+    agent: false,
+    headers: {
+      authorization: `Bearer ${token}`,
+      "idempotency-key": key,
+      "content-length": body.length + MISSING_BYTES,
+    },
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  // A member that is gone, or answers before it has all, changes nothing of it.
+  client.on("error", () => undefined).on("response", (response) => response.resume());
+  const closed = new Promise((resolve) => client.once("close", resolve));
+  client.write(body, () => client.destroy());
+  await closed;
+}

@@ -173,7 +173,7 @@ export class Observer {
       return null;
     } catch (error) {
       if (isKubeError(error, "invalid")) {
-        return { reason: "OverlayRejected", message: error.message };
+        return { reason: "OverlayRejected", message: error.explanation };
       }
       throw error;
     }

@@ -169,6 +169,9 @@ describe("reconciler", () => {
     await drive.operator.pass("default", "demo");
     expect(drive.world.api.calls.filter(({ query }) => query.get("dryRun") !== null).length).to.equal(asked);
     expect(find("statefulsets", "demo").spec.template).to.deep.equal(before);
+    drive.world.api.before = () => null;
+    await drive.converge("taken, once nobody is against it");
+    expect(find("statefulsets", "demo").spec.template.spec.unknown).to.equal(true);
   });
 
   it("tells only, while it is paused", async () => {

@@ -21,6 +21,7 @@ event loop), as the library \`prom-client\` has them on the platform.
 const TITLES: ReadonlyMap<string, string> = new Map([
   ["process", "Process"],
   ["health", "Health"],
+  ["certificates", "Certificates"],
   ["raft", "Membership and consensus"],
   ["storage", "Disk and stores"],
   ["state", "What is kept"],

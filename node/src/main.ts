@@ -43,6 +43,7 @@ import {
 } from "./replica/index.ts";
 import { CoordinationError, type ReportedUse } from "./state/index.ts";
 import { FoundingRecord, measureDisk } from "./storage/index.ts";
+import { endAtOnce } from "./sudden-end.ts";
 import {
   BEAT_INTERVAL_MS,
   createLogger,
@@ -116,6 +117,13 @@ async function start(configuration: Configuration, version: string, logger: Logg
     {
       process: { version, eventLoopDelay: measuredEventLoop() },
       ...{ health, raft: member, storage: member, state: member },
+      certificates: {
+        wallMs: systemClock.wallMs,
+        expiresMs: {
+          members: () => member.certificate?.expiresMs ?? null,
+          clients: () => tls?.set.certificate.validToDate.getTime() ?? null,
+        },
+      },
       ...{ watch: publicServer.watches, grpc: calls, http: requests },
     },
     monotonicMs,
@@ -199,7 +207,7 @@ async function openMember(configuration: Configuration, version: string, logger:
     },
     onDiskStuck: () => {
       writeSync(process.stderr.fd, `quoin-node: ${DISK_STUCK_MESSAGE}\n`);
-      process.kill(process.pid, "SIGKILL");
+      endAtOnce();
     },
   });
   const { state, memberId, clusterId, reason } = member;

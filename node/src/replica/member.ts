@@ -464,7 +464,7 @@ export class Member {
     }
   }
 
-  /** The directory is a member's, which it may have become only now. `told` are the other members, if somebody has named them. */
+  /** The directory is a member's, and may have become that only now. `told` are the others, if somebody named them. */
   #enter(data: MemberData, told: Told | null): void {
     this.#directory = { phase: "member", data };
     const replica = this.#run(data);

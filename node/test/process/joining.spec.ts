@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createAdminClient } from "@quoin/client";
 import { expect } from "chai";
-import { MemberSite, SITE_TOKEN, TemporaryDirectories, TestProcess, until } from "../harness/index.ts";
+import { readCluster } from "../../src/state/index.ts";
+import { freeBasePort, MemberSite, SITE_TOKEN, TemporaryDirectories, TestProcess, until } from "../harness/index.ts";
 import { TestAuthority, whyNoCertificates } from "../peers/index.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
@@ -93,6 +94,19 @@ describe("the program of a member that joins", function () {
     expect((await fetch(`http://${JSON.parse(line).health}/startupz`)).status).to.equal(200);
     child.signal("SIGTERM");
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
+  });
+
+  it("is reached at the address that it tells while nobody knows its name", async () => {
+    const port = await freeBasePort();
+    await founder.change({ kind: "add-slot", name: "q-1" });
+    const joiner = run(
+      ...(["data", "--peer", `127.0.0.1:${port}`, "--advertise-peer", `q-1.invalid:${port}`] as const),
+      ...["--dial-hint", "127.0.0.1"],
+    );
+    // It is there only once the founder has sent it what makes it a member.
+    await joiner.untilPrinted('"state":"RUNNING"');
+    const record = readCluster(founder.replica.state)?.members.find(({ name }) => name === "q-1");
+    expect(record?.address.peerEndpoint).to.equal(`q-1.invalid:${port}`);
   });
 
   it("ends with exit code 73 where its data is of another cluster than is recorded, or stays up with an admin port", async () => {

@@ -192,7 +192,7 @@ describe("certificates of the cluster's own authority", () => {
       this.skip();
     }
     await site.tend();
-    const directory = mkdtempSync(path.join(tmpdir(), "certificates-"));
+    const directory = mkdtempSync(path.join(tmpdir(), "quoin-test-"));
     try {
       writeFileSync(path.join(directory, "ca.crt"), site.bundle);
       writeFileSync(path.join(directory, "tls.crt"), site.secret("server", "tls.crt"));

@@ -47,7 +47,7 @@ const ALERTS: readonly Alert[] = [
   },
   {
     name: "QuoinMemberDown",
-    when: "quoin_member_ready{SERIES} < 1",
+    when: "min without (check) (quoin_ready_check{SERIES}) < 1",
     for: "5m",
     severity: "warning",
     summary: "A member has not been ready for five minutes",
@@ -61,17 +61,17 @@ const ALERTS: readonly Alert[] = [
   },
   {
     name: "QuoinSlowDisk",
-    when: "histogram_quantile(0.99, sum by (le, pod) (rate(quoin_log_sync_seconds_bucket{SERIES}[5m]))) > 0.1",
+    when: "histogram_quantile(0.99, sum by (le, pod) (rate(quoin_storage_log_write_duration_seconds_bucket{SERIES}[5m]))) > 0.1",
     for: "5m",
     severity: "warning",
     summary: "One in a hundred syncs of the log takes more than 100 ms",
   },
   {
     name: "QuoinStoreFull",
-    when: "quoin_store_bytes{SERIES} / quoin_store_capacity_bytes{SERIES} > 0.8",
+    when: "1 - quoin_storage_disk_free_bytes{SERIES} / quoin_storage_disk_size_bytes{SERIES} > 0.8",
     for: "5m",
     severity: "warning",
-    summary: "A store uses more than 80 % of what it may",
+    summary: "A disk is more than 80 % full",
   },
   {
     name: "QuoinCertificateExpires",

@@ -96,6 +96,15 @@ describe("render", () => {
     });
   }
 
+  it("asks in its rules for metrics that members have", () => {
+    const documented = readFileSync(path.join(import.meta.dirname, "../../../docs/metrics.md"), "utf8");
+    const names = new Set([...documented.matchAll(/^\| `(quoin_[a-z0-9_]+)`/gm)].map(([, name]) => name));
+    const rules = find(render(clusterOf(production, "prod"), PLACEMENT, SETTINGS), "PrometheusRule", "prod");
+    const asked = new Set(JSON.stringify(rules).match(/\bquoin_[a-z0-9_]+(?=\{)/g));
+    expect(asked.size).to.be.greaterThan(5);
+    expect([...asked].filter((name) => !names.has(name.replace(/_bucket$/, "")))).to.deep.equal([]);
+  });
+
   it("has other pods for another version and for a restart that is asked for, and the same for other metadata", () => {
     const hash = (cluster: CoordinationCluster): string => templateHashOf(renderPodTemplate(cluster));
     const cluster = clusterOf();

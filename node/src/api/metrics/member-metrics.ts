@@ -6,6 +6,7 @@
 
 import { RAFT_METRICS, STATE_METRICS, STORAGE_METRICS } from "../../replica/index.ts";
 import {
+  CERTIFICATE_METRICS,
   HEALTH_METRICS,
   type Metric,
   type MetricDescription,
@@ -22,6 +23,7 @@ type SourceOf<List> = List extends readonly Metric<infer Source>[] ? Source : ne
 const LISTS = {
   process: PROCESS_METRICS,
   health: HEALTH_METRICS,
+  certificates: CERTIFICATE_METRICS,
   raft: RAFT_METRICS,
   storage: STORAGE_METRICS,
   state: STATE_METRICS,
@@ -41,6 +43,7 @@ export function memberMetrics(sources: MetricSources, monotonicMs: () => number)
   metrics.addProcess();
   metrics.add(LISTS.process, sources.process);
   metrics.add(LISTS.health, sources.health);
+  metrics.add(LISTS.certificates, sources.certificates);
   metrics.add(LISTS.raft, sources.raft);
   metrics.add(LISTS.storage, sources.storage);
   metrics.add(LISTS.state, sources.state);

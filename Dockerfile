@@ -1,0 +1,51 @@
+# The image of members, operator and command line: quoin-node, quoin-operator and quoinctl are in its PATH, and nothing is
+# built when it starts, for Node runs TypeScript itself.
+#
+# It needs no right: it runs as user 10001, or as any other, on a root file system that may be read-only. What is written
+# goes to the data directory and to /tmp. Node is the first process and ends at SIGTERM by itself; to be watched by no init
+# costs nothing, because none of the programs starts another.
+
+# Debian, or another system with glibc, with Node 26 and npm.
+ARG BASE_IMAGE=docker.io/library/node:26-slim
+
+FROM ${BASE_IMAGE} AS build
+WORKDIR /quoin
+COPY package.json package-lock.json .npmrc ./
+COPY proto/package.json proto/
+COPY client/package.json client/
+COPY node/package.json node/
+COPY operator/package.json operator/
+COPY bench/package.json bench/
+# npm trusts whom the base image trusts, beside those that Node knows: a registry may be behind a proxy.
+ENV NODE_USE_SYSTEM_CA=1
+# Optional is what brings Node itself, which the base image has. Nothing is compiled: the addon of RocksDB comes prebuilt.
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
+      --workspace=proto --workspace=client --workspace=node --workspace=operator
+# Then goes what only compilers, debuggers and other platforms read, and the addon proves that it loads on this one.
+COPY image/prune.sh image/
+RUN sh image/prune.sh && node --eval 'require("rocksdb")'
+
+FROM ${BASE_IMAGE}
+LABEL org.opencontainers.image.title="Quoin" \
+      org.opencontainers.image.description="Distributed coordination service: member, operator and command line" \
+      org.opencontainers.image.licenses="Apache-2.0"
+# Who owns the files; only an image for development, in which they are replaced while it runs, has them owned by its user.
+ARG OWNER=0:0
+WORKDIR /quoin
+COPY --from=build --chown=${OWNER} /quoin/node_modules node_modules
+COPY --chown=${OWNER} package.json LICENSE ./
+COPY --chown=${OWNER} proto proto
+COPY --chown=${OWNER} client client
+COPY --chown=${OWNER} node node
+COPY --chown=${OWNER} operator operator
+COPY image/bin /usr/local/bin
+
+# What Node compiles is kept from here on, so that a member is there in half the time after a restart.
+ENV NODE_ENV=production HOME=/tmp NODE_COMPILE_CACHE=/quoin/compiled
+RUN mkdir compiled && chown 10001:10001 compiled
+USER 10001:10001
+RUN quoin-node --version && quoin-operator --version && quoinctl --version
+
+EXPOSE 7400 7401 7402 7403 7404
+ENTRYPOINT []
+CMD ["quoin-node", "--help"]

@@ -1,0 +1,106 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { repositoryRoot } from "./command.ts";
+
+/** A call of one of Tilt's functions. */
+interface TiltCall {
+  readonly name: string;
+  readonly args: readonly unknown[];
+  readonly named: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Starlark as it is used here is Python: run as such, a Tiltfile must know all its names, and its calls of Tilt's functions
+ * are written down. What is not a function of Tilt is unknown to it.
+ */
+const EVALUATE = `
+import json, sys
+calls = []
+def tilt(name):
+    def call(*args, **named):
+        calls.append({"name": name, "args": args, "named": named})
+        return {"call": name, "args": args, "named": named}
+    return call
+names = ["docker_build", "fall_back_on", "helm", "k8s_kind", "k8s_resource", "k8s_yaml", "local_resource", "port_forward", "sync"]
+known = {name: tilt(name) for name in names}
+known.update({"TRIGGER_MODE_MANUAL": "manual"})
+exec(compile(open("Tiltfile").read(), "Tiltfile", "exec"), known)
+json.dump(calls, sys.stdout)
+`;
+
+/** Charts are looked for where there are any. */
+function isMissing(path: string): boolean {
+  return (
+    !existsSync(join(repositoryRoot, path)) &&
+    (!path.startsWith("charts/") || existsSync(join(repositoryRoot, "charts")))
+  );
+}
+
+describe("the Tiltfile", () => {
+  let calls: readonly TiltCall[];
+
+  before(function () {
+    if (spawnSync("python3", ["--version"]).status !== 0) {
+      console.log("      skipped: there is no python3");
+      this.skip();
+    }
+    const { status, stdout, stderr } = spawnSync("python3", ["-c", EVALUATE], {
+      cwd: repositoryRoot,
+      encoding: "utf8",
+    });
+    expect(status, stderr).to.equal(0);
+    calls = JSON.parse(stdout);
+  });
+
+  const argsOf = (name: string) => calls.filter((call) => call.name === name).map(({ args }) => args.map(String));
+
+  it("syncs what is there to where the image has it", () => {
+    const image = readFileSync(join(repositoryRoot, "Dockerfile"), "utf8");
+    const synced = argsOf("sync");
+    expect(synced).to.have.length(4);
+    for (const [from = "", to = ""] of synced) {
+      expect(isMissing(from), from).to.equal(false);
+      expect(to).to.equal(`/quoin/${from}`);
+      const [folder] = from.split("/");
+      expect(image).to.include(`COPY --chown=\${OWNER} ${folder} ${folder}\n`);
+    }
+  });
+
+  it("installs, and falls back on, files that are there", () => {
+    const values = calls.flatMap(({ name, named }) => (name === "helm" ? (named.values as string[]) : []));
+    const fallbacks = calls.flatMap(({ name, args }) => (name === "fall_back_on" ? (args[0] as string[]) : []));
+    const yaml = argsOf("k8s_yaml").flatMap(([path = ""]) => (path.endsWith(".yaml") ? [path] : []));
+    const named = [...values, ...fallbacks, ...yaml, ...argsOf("helm").map(([chart = ""]) => chart)];
+    expect(named).to.include.members(["crds/quoin.dev_coordinationclusters.yaml", "tilt/cluster.yaml"]);
+    expect(named.filter(isMissing)).to.deep.equal([]);
+  });
+
+  it("has buttons for transfer, scale and test, whose scripts a shell understands", () => {
+    const buttons = new Map(
+      calls.flatMap(({ name, args, named }) =>
+        name === "local_resource" ? [[String(args[0]), named.cmd as string[]]] : [],
+      ),
+    );
+    expect([...buttons.keys()]).to.include.members(["transfer", "scale-1", "scale-3", "scale-5", "test"]);
+    for (const [button, [program, script = ""]] of buttons) {
+      expect(["sh", "kubectl"], button).to.include(program);
+      if (program === "sh") {
+        const { status, stderr } = spawnSync("sh", ["-n", script], { cwd: repositoryRoot, encoding: "utf8" });
+        expect(status, stderr).to.equal(0);
+      }
+    }
+  });
+});
+
+describe("the programs of the image", () => {
+  for (const program of ["quoin-node", "quoin-operator", "quoinctl"]) {
+    it(`take the place of the shell that starts them: ${program}`, () => {
+      const file = join(repositoryRoot, "image/bin", program);
+      const { status, stderr } = spawnSync("sh", ["-n", file], { encoding: "utf8" });
+      expect(status, stderr).to.equal(0);
+      expect(readFileSync(file, "utf8")).to.match(/^#!\/bin\/sh\n(#.*\n)?exec node [^\n]+ "\$@"\n$/);
+    });
+  }
+});

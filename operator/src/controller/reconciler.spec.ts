@@ -309,6 +309,21 @@ describe("reconciler", () => {
     await drive.converge("grown");
   });
 
+  it("comes again when the API server asks for it, after a write that was too much", async () => {
+    await founded();
+    drive.edit({ spec: { replicas: 3 } });
+    drive.world.api.before = ({ method, plural }) =>
+      method === "PATCH" && plural === "statefulsets" ? { status: 429, headers: { "retry-after": "9" } } : null;
+    let pauseMs: number | null = 0;
+    for (let passes = 0; passes < 10 && pauseMs !== 9_000; passes++) {
+      pauseMs = await drive.operator.pass("default", "demo");
+      drive.world.advance(1_000);
+    }
+    expect(pauseMs).to.equal(9_000);
+    drive.world.api.before = () => null;
+    await drive.converge("grown");
+  });
+
   it("says when monitoring is asked for and the API server does not know it, and does all else", async () => {
     drive.create({ replicas: 1, monitoring: { podMonitor: { enabled: true }, rules: { enabled: false } } });
     await drive.converge("founding");

@@ -5,7 +5,7 @@
  * Only what the API server must be asked for rejects; whatever else fails is told, and the next pass is soon.
  */
 import { doStep, doUpkeep, isRefusedEviction, isStale, Writing, type WritingOptions } from "../execute/index.ts";
-import type { EventContent, KubeClient } from "../kube/index.ts";
+import { type EventContent, isKubeError, type KubeClient } from "../kube/index.ts";
 import {
   emptyMemory,
   type Memory,
@@ -175,6 +175,9 @@ export class Reconciler {
 
   #failed(cluster: CoordinationCluster, what: string, error: unknown): number {
     this.#options.audience.onFailure(cluster, what, error);
+    if (isKubeError(error, "throttled")) {
+      return Math.max(FAILED_MS, error.retryAfterMs ?? 0);
+    }
     return isStale(error) ? STALE_MS : FAILED_MS;
   }
 

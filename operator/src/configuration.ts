@@ -18,7 +18,7 @@ export interface Configuration {
 interface Flags {
   readonly name: string;
   readonly namespace: string;
-  readonly watchNamespace: readonly string[];
+  readonly watchNamespace?: readonly string[];
   readonly clusterDomain: string;
   readonly leaseName: string;
   readonly memberVersion: string;
@@ -35,18 +35,22 @@ export function parseConfiguration(argv: readonly string[], version: string): Co
     .allowExcessArguments(false)
     .requiredOption("--name <name>", "name of this operator's pod, unlike any other")
     .requiredOption("--namespace <namespace>", "namespace of this operator, and of its Lease")
-    .option("--watch-namespace <namespace>", "a namespace to look after; repeat it for more [all]", collect, [])
+    .option("--watch-namespace <namespace>", "a namespace to look after; repeatable (default: all)", collect)
     .option("--cluster-domain <domain>", "domain of the Kubernetes cluster", "cluster.local")
     .option("--lease-name <name>", "name of the Lease that operators of the same clusters share", "quoin-operator")
     .option("--member-version <version>", "version of members whose cluster names none", version)
     .option("--member-image <repository>", "image of members whose cluster names none, without a tag", "quoin")
-    .option("--health <host:port>", "where probes and metrics are served", parseListen, { host: "0.0.0.0", port: 8080 })
+    .addOption(
+      new Option("--health <host:port>", "where probes and metrics are served")
+        .argParser(parseListen)
+        .default({ host: "0.0.0.0", port: 8080 }, "0.0.0.0:8080"),
+    )
     .addOption(new Option("--log-level <level>", "what is logged").choices(LOG_LEVELS).default("info"));
   const flags = program.parse(argv, { from: "user" }).opts<Flags>();
   return {
     instance: flags.name,
     namespace: flags.namespace,
-    watchNamespaces: flags.watchNamespace,
+    watchNamespaces: flags.watchNamespace ?? [],
     clusterDomain: flags.clusterDomain,
     leaseName: flags.leaseName,
     memberVersion: flags.memberVersion,
@@ -56,7 +60,7 @@ export function parseConfiguration(argv: readonly string[], version: string): Co
   };
 }
 
-function collect(value: string, before: readonly string[]): readonly string[] {
+function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 

@@ -1,6 +1,9 @@
 /** What is told as an event: steps that were done, and states that began. */
 import type { EventContent } from "../kube/index.ts";
-import type { Action, ClusterStatus, Step } from "../plan/index.ts";
+import type { Action, BlockedStatus, ClusterStatus, Step } from "../plan/index.ts";
+
+/** A member that is restarted, or that comes, is waited for this long. */
+const BLOCKED_MS = 60_000;
 
 const REASONS: Partial<Record<Action["kind"], string>> = {
   bootstrap: "Founded",
@@ -34,12 +37,6 @@ export function eventsOfState(before: ClusterStatus | undefined, after: ClusterS
   if (lost?.status === "True" && conditionOf(before, "QuorumLost")?.status !== "True") {
     events.push({ type: "Warning", reason: "QuorumLost", action: "Observe", note: `${lost.reason}: ${lost.message}` });
   }
-  const { blocked } = after;
-  const isNew = blocked?.gate !== before?.blocked?.gate || blocked?.target !== before?.blocked?.target;
-  if (blocked !== undefined && isNew && !EXPECTED.has(blocked.reason)) {
-    const note = `${blocked.reason}: ${blocked.message}`;
-    events.push({ type: "Warning", reason: "Blocked", action: blocked.gate, note });
-  }
   const volumes = conditionOf(after, "VolumesReady");
   const past = conditionOf(before, "VolumesReady");
   if (volumes?.status === "True" && past?.reason === "Growing") {
@@ -53,16 +50,12 @@ export function eventsOfState(before: ClusterStatus | undefined, after: ClusterS
   return events;
 }
 
-/** What is waited for whenever members come: nothing is blocked. */
-const EXPECTED: ReadonlySet<string> = new Set([
-  "CatchingUp",
-  "ConfigurationChanging",
-  "NoLeader",
-  "RevisionNotObserved",
-  "WaitingForClaim",
-  "WaitingForFounder",
-  "WaitingForPod",
-]);
+/** @returns null for what is not worth telling: all that restarts waits for a moment */
+export function eventOfBlocked(blocked: BlockedStatus | undefined, now: number): EventContent | null {
+  return blocked === undefined || now - Date.parse(blocked.since) < BLOCKED_MS
+    ? null
+    : { type: "Warning", reason: "Blocked", action: blocked.gate, note: `${blocked.reason}: ${blocked.message}` };
+}
 
 function conditionOf(status: ClusterStatus | undefined, type: string) {
   return status?.conditions?.find((condition) => condition.type === type);

@@ -163,11 +163,15 @@ describe("reconciler", () => {
       query.get("dryRun") === null
         ? null
         : { status: 422, body: '{"reason":"Invalid","message":"unknown field spec.template.spec.unknown"}' };
-    await drive.until("refused", () => JSON.stringify(drive.status.conditions).includes("spec.template.spec.unknown"));
+    const messages = (): (string | undefined)[] => (drive.status.conditions ?? []).map(({ message }) => message);
+    await drive.until("refused", () => messages().includes("unknown field spec.template.spec.unknown"));
     const asked = drive.world.api.calls.filter(({ query }) => query.get("dryRun") !== null).length;
     await drive.operator.pass("default", "demo");
     expect(drive.world.api.calls.filter(({ query }) => query.get("dryRun") !== null).length).to.equal(asked);
     expect(find("statefulsets", "demo").spec.template).to.deep.equal(before);
+    drive.world.api.before = () => null;
+    await drive.converge("taken, once nobody is against it");
+    expect(find("statefulsets", "demo").spec.template.spec.unknown).to.equal(true);
   });
 
   it("tells only, while it is paused", async () => {
@@ -209,6 +213,16 @@ describe("reconciler", () => {
     expect(drive.operator.events.map(({ reason }) => reason)).to.include("MemberDataLost");
   });
 
+  it("wastes no disruption budget on evictions that come from an old look", async () => {
+    await founded(3);
+    const begin = drive.world.now;
+    drive.edit({ metadata: { annotations: { "quoin.dev/restart": "1" } } });
+    await drive.converge("rolled");
+    expect(drive.world.now - begin, "within a minute").to.be.lessThan(60_000);
+    const refused = drive.operator.failures.filter((text) => text.startsWith("evict") && text.includes(" 409 "));
+    expect(refused).to.deep.equal([]);
+  });
+
   it("waits for a disruption budget that is not its own, and says so", async () => {
     await founded(3);
     drive.world.api.store.create("poddisruptionbudgets", "default", {
@@ -217,7 +231,13 @@ describe("reconciler", () => {
     });
     drive.edit({ metadata: { annotations: { "quoin.dev/restart": "1" } } });
     await drive.until("held", () => drive.status.blocked?.reason === "DisruptionBudget");
-    expect(failures()).to.deep.equal([]);
+    const { since } = drive.status.blocked ?? {};
+    const end = drive.world.now + 90_000;
+    await drive.until("told", () => drive.world.now >= end);
+    expect(drive.status.blocked?.since, "however often it is tried").to.equal(since);
+    const told = drive.operator.events.filter(({ reason }) => reason === "Blocked");
+    expect(told.map(({ note }) => note.split(":")[0])).to.deep.equal(["DisruptionBudget"]);
+    expect(failures().filter((text) => !text.includes("has changed since"))).to.deep.equal([]);
     drive.world.api.store.drop("poddisruptionbudgets", find("poddisruptionbudgets", "strict"));
     await drive.converge("rolled");
   });
@@ -286,6 +306,21 @@ describe("reconciler", () => {
     await drive.operator.pass("default", "demo");
     expect(writesSince(before)).to.deep.equal([]);
     drive.operator.passMs = 0;
+    await drive.converge("grown");
+  });
+
+  it("comes again when the API server asks for it, after a write that was too much", async () => {
+    await founded();
+    drive.edit({ spec: { replicas: 3 } });
+    drive.world.api.before = ({ method, plural }) =>
+      method === "PATCH" && plural === "statefulsets" ? { status: 429, headers: { "retry-after": "9" } } : null;
+    let pauseMs: number | null = 0;
+    for (let passes = 0; passes < 10 && pauseMs !== 9_000; passes++) {
+      pauseMs = await drive.operator.pass("default", "demo");
+      drive.world.advance(1_000);
+    }
+    expect(pauseMs).to.equal(9_000);
+    drive.world.api.before = () => null;
     await drive.converge("grown");
   });
 

@@ -5,7 +5,7 @@
  * Only what the API server must be asked for rejects; whatever else fails is told, and the next pass is soon.
  */
 import { doStep, doUpkeep, isRefusedEviction, isStale, Writing, type WritingOptions } from "../execute/index.ts";
-import type { EventContent, KubeClient } from "../kube/index.ts";
+import { type EventContent, isKubeError, type KubeClient } from "../kube/index.ts";
 import {
   emptyMemory,
   type Memory,
@@ -16,9 +16,17 @@ import {
   setReference,
   VERSION,
 } from "../observe/index.ts";
-import { type CoordinationCluster, type Plan, plan, type Step, type Upkeep } from "../plan/index.ts";
+import {
+  budgetHold,
+  type CoordinationCluster,
+  type Hold,
+  type Plan,
+  plan,
+  type Step,
+  type Upkeep,
+} from "../plan/index.ts";
 import { isWorthWriting, statusOf } from "../status/index.ts";
-import { eventOfRenewal, eventOfStep, eventsOfState } from "./events.ts";
+import { eventOfBlocked, eventOfRenewal, eventOfStep, eventsOfState } from "./events.ts";
 
 /** Somebody was faster: look again, but not in a circle without a pause. */
 const STALE_MS = 200;
@@ -51,6 +59,8 @@ export interface ReconcilerOptions {
 
 interface ClusterMemory extends Memory {
   statusWrittenMs: number;
+  /** What was told last of a step that waits; null if nothing was, or if it waits no more. */
+  blockedTold: string | null;
 }
 
 export class Reconciler {
@@ -86,14 +96,19 @@ export class Reconciler {
     const observation = await observer.observe(cluster, memory);
     const planned = plan(observation.observed);
     const writing = new Writing(options, observation, memory);
-    const worst = Math.max(await this.#doUpkeep(writing, planned.upkeep), await this.#doStep(writing, planned.step));
-    await this.#tellStatus(observation, planned, memory);
-    return Math.max(worst, planned.nextPassMs);
+    const upkeepMs = await this.#doUpkeep(writing, planned.upkeep);
+    const { pauseMs, hold } = await this.#doStep(writing, planned.step);
+    await this.#tellStatus(observation, { ...planned, hold: planned.hold ?? hold }, memory);
+    return Math.max(upkeepMs, pauseMs, planned.nextPassMs);
   }
 
   #memoryOf(namespace: string, name: string): ClusterMemory {
     const key = `${namespace}/${name}`;
-    const memory = this.#memories.get(key) ?? { ...emptyMemory(), statusWrittenMs: Number.NEGATIVE_INFINITY };
+    const memory = this.#memories.get(key) ?? {
+      ...emptyMemory(),
+      statusWrittenMs: Number.NEGATIVE_INFINITY,
+      blockedTold: null,
+    };
     this.#memories.set(key, memory);
     return memory;
   }
@@ -138,9 +153,9 @@ export class Reconciler {
     return pauseMs;
   }
 
-  async #doStep(writing: Writing, step: Step | null): Promise<number> {
+  async #doStep(writing: Writing, step: Step | null): Promise<{ pauseMs: number; hold: Hold | null }> {
     if (step === null) {
-      return 0;
+      return { pauseMs: 0, hold: null };
     }
     const { audience } = this.#options;
     try {
@@ -150,14 +165,19 @@ export class Reconciler {
       if (event !== null) {
         audience.event(writing.cluster, event);
       }
-      return 0;
+      return { pauseMs: 0, hold: null };
     } catch (error) {
-      return isRefusedEviction(step.action, error) ? STALE_MS : this.#failed(writing.cluster, step.action.kind, error);
+      return isRefusedEviction(step.action, error)
+        ? { pauseMs: STALE_MS, hold: budgetHold(step.rule, step.target) }
+        : { pauseMs: this.#failed(writing.cluster, step.action.kind, error), hold: null };
     }
   }
 
   #failed(cluster: CoordinationCluster, what: string, error: unknown): number {
     this.#options.audience.onFailure(cluster, what, error);
+    if (isKubeError(error, "throttled")) {
+      return Math.max(FAILED_MS, error.retryAfterMs ?? 0);
+    }
     return isStale(error) ? STALE_MS : FAILED_MS;
   }
 
@@ -168,6 +188,11 @@ export class Reconciler {
     for (const event of eventsOfState(cluster.status, status)) {
       audience.event(cluster, event);
     }
+    const blocked = eventOfBlocked(status.blocked, observed.now);
+    if (blocked !== null && blocked.note !== memory.blockedTold) {
+      audience.event(cluster, blocked);
+    }
+    memory.blockedTold = blocked?.note ?? null;
     const isLost = status.conditions?.some(({ type, status: is }) => type === "QuorumLost" && is === "True") === true;
     audience.onPass(cluster, planned, isLost);
     const nowMs = writing.monotonicMs();

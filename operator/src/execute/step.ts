@@ -1,4 +1,4 @@
-/** Steps of the membership lane, as writes: exactly one for each, but for the look before a set is made. */
+/** Steps of the membership lane, as writes: exactly one for each, after another look where the write itself cannot tell. */
 import { randomUUID } from "node:crypto";
 import { isKubeError, type KubeError } from "../kube/index.ts";
 import type { Owner } from "../members/index.ts";
@@ -94,9 +94,15 @@ async function transfer(writing: Writing, { targetId, ifTerm }: ActionOf<"transf
 }
 
 async function evict(writing: Writing, action: ActionOf<"evict">): Promise<void> {
-  const { memory } = writing;
+  const { client, memory } = writing;
+  const { uid, resourceVersion } = versionOf(action);
+  // Asked just before, because an eviction that the API server itself finds to be late costs the budget two minutes.
+  const pod = await client.get(writing.pod(action));
+  if (pod?.metadata?.resourceVersion !== resourceVersion) {
+    throw new PlanExpired("the pod has changed since");
+  }
   try {
-    await writing.client.evict(writing.pod(action), versionOf(action));
+    await writing.client.evict(writing.pod(action), { uid });
     memory.attempts = { failedTransfers: 0, refusedEviction: null };
   } catch (error) {
     if (isKubeError(error, "throttled")) {

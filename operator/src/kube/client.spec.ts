@@ -71,6 +71,7 @@ describe("client of the API server", () => {
     [400, '{"reason":"BadRequest"}', "invalid"],
     [429, '{"reason":"TooManyRequests"}', "throttled"],
     [500, '{"reason":"InternalError"}', "unavailable"],
+    [500, '{"message":"failed to create typed patch object (a/b; apps/v1): field not declared"}', "invalid"],
     [503, "no upstream", "unavailable"],
   ];
   for (const [status, body, kind] of refusals) {
@@ -98,9 +99,9 @@ describe("client of the API server", () => {
     for (const stale of [old, { ...now, uid: "another" }]) {
       expect((await errorOf(client.patch(POD, stale, { metadata: {} }))).kind).to.equal("conflict");
       expect((await errorOf(client.remove(POD, stale))).kind).to.equal("conflict");
-      expect((await errorOf(client.evict(POD, stale))).kind).to.equal("conflict");
       expect((await errorOf(client.patchStatus(POD, stale, {}))).kind).to.equal("conflict");
     }
+    expect((await errorOf(client.evict(POD, { uid: "another" }))).kind).to.equal("conflict");
     await client.remove(POD, now);
     expect((await client.get<Any>(POD)).metadata.deletionTimestamp).to.be.a("string");
   });
@@ -117,9 +118,9 @@ describe("client of the API server", () => {
       metadata: { name: "demo" },
       spec: { minAvailable: 1, selector: { matchLabels: labels } },
     });
-    expect((await errorOf(client.evict(POD, metadata))).kind).to.equal("throttled");
+    expect((await errorOf(client.evict(POD, { uid: metadata.uid }))).kind).to.equal("throttled");
     server.store.create("pods", "default", pod({ metadata: { name: "demo-1", labels }, status: ready }));
-    await client.evict(POD, metadata);
+    await client.evict(POD, { uid: metadata.uid });
     expect((await client.get<Any>(POD)).metadata.deletionTimestamp).to.be.a("string");
   });
 

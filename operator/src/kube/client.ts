@@ -123,8 +123,13 @@ export class KubeClient {
     });
   }
 
-  /** As a drain does it. Raises `throttled` while a disruption budget does not allow it. */
-  async evict(reference: Reference, preconditions: Precondition): Promise<void> {
+  /**
+   * As a drain does it. Raises `throttled` while a disruption budget does not allow it.
+   *
+   * No resource version is named: the API server takes the eviction off the budget before it looks at that, and a pod that
+   * then stays counts as gone for two minutes.
+   */
+  async evict(reference: Reference, preconditions: Pick<Precondition, "uid">): Promise<void> {
     const { namespace, name } = reference;
     await this.#ask({
       method: "POST",

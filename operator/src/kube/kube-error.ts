@@ -24,6 +24,7 @@ interface KubeErrorFields {
   /** Of HTTP; 0 without an answer. */
   readonly status: number;
   readonly message: string;
+  readonly explanation?: string;
   readonly retryAfterMs?: number;
   readonly cause?: unknown;
 }
@@ -32,13 +33,16 @@ export class KubeError extends Error {
   override readonly name = "KubeError";
   readonly kind: KubeErrorKind;
   readonly status: number;
+  /** In the API server's own words; empty without an answer. */
+  readonly explanation: string;
   /** How long the API server asks to wait; undefined if it does not say. */
   readonly retryAfterMs: number | undefined;
 
-  constructor({ kind, status, message, retryAfterMs, cause }: KubeErrorFields) {
+  constructor({ kind, status, message, explanation = "", retryAfterMs, cause }: KubeErrorFields) {
     super(message, cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.status = status;
+    this.explanation = explanation;
     this.retryAfterMs = retryAfterMs;
   }
 
@@ -47,9 +51,10 @@ export class KubeError extends Error {
     const { reason, message } = parseStatus(body);
     const seconds = Number(retryAfter);
     return new KubeError({
-      kind: kindOf(status, reason),
+      kind: isUntyped(status, message) ? "invalid" : kindOf(status, reason),
       status,
       message: `${asked}: ${status} ${message}`,
+      explanation: message,
       ...(retryAfter === undefined || Number.isNaN(seconds) ? {} : { retryAfterMs: seconds * 1000 }),
     });
   }
@@ -64,6 +69,11 @@ export class KubeError extends Error {
 /** @returns whether this is an error of the API server of one of these kinds */
 export function isKubeError(error: unknown, ...kinds: readonly KubeErrorKind[]): error is KubeError {
   return error instanceof KubeError && kinds.includes(error.kind);
+}
+
+/** An apply with a field that the kind does not have is refused as if the API server itself had failed. */
+function isUntyped(status: number, message: string): boolean {
+  return status === 500 && message.startsWith("failed to create typed patch object");
 }
 
 function kindOf(status: number, reason: string | undefined): KubeErrorKind {

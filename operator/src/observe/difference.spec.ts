@@ -13,6 +13,8 @@ describe("difference of what is there from what is wanted", () => {
     ["amounts in another notation", { a: "1Gi", b: "500m" }, { a: "1024Mi", b: "0.5" }, true],
     ["an amount that was written as a number", { a: "2" }, { a: 2 }, true],
     ["other amounts", { a: "1G" }, { a: "1Gi" }, false],
+    ["objects that others have added to a list", { a: [{ x: 1 }, { x: 2 }] }, { a: [{ x: 2 }] }, true],
+    ["an object that is missing from a list", { a: [{ x: 1 }, { x: 2 }] }, { a: [{ x: 3 }] }, false],
     ["a longer list", { a: [1, 2] }, { a: [1] }, false],
     ["a list in another order", { a: [1, 2] }, { a: [2, 1] }, false],
     ["text that looks alike", { a: "v1" }, { a: "v10" }, false],

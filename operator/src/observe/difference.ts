@@ -11,13 +11,20 @@ export function covers(live: unknown, wanted: unknown): boolean {
     return true;
   }
   if (Array.isArray(wanted)) {
-    return Array.isArray(live) && live.length === wanted.length && wanted.every((item, at) => covers(live[at], item));
+    return Array.isArray(live) && coversList(live, wanted);
   }
   if (typeof wanted === "object") {
     const fields = (typeof live === "object" && live !== null ? live : {}) as Record<string, unknown>;
     return Object.entries(wanted as object).every(([name, value]) => covers(fields[name], value));
   }
   return live === wanted || isSameAmount(live, wanted);
+}
+
+/** Others add objects to lists, such as owners or containers; lists of anything else are one value. */
+function coversList(live: readonly unknown[], wanted: readonly unknown[]): boolean {
+  return wanted.every((item) => typeof item === "object" && item !== null)
+    ? wanted.every((item) => live.some((candidate) => covers(candidate, item)))
+    : live.length === wanted.length && wanted.every((item, at) => covers(live[at], item));
 }
 
 /** The same text for the same content, in whatever order its fields were written. */

@@ -10,7 +10,7 @@ export interface Memory {
   /** What the last look at the objects around the pods found; null = it is time to look again. */
   support: SupportLook | null;
   /** What the API server said of the pods that are wanted, by the digest of their template. */
-  trial: { readonly hash: string; readonly refusal: Refusal | null } | null;
+  trial: { readonly hash: string; readonly at: number; readonly refusal: Refusal | null } | null;
 }
 
 export interface SupportLook {

@@ -28,6 +28,9 @@ import {
   wishKey,
 } from "./wish.ts";
 
+/** After so long a template that was refused is tried again. */
+const TRIAL_MS = 60_000;
+
 export interface ObserverOptions {
   readonly client: KubeClient;
   readonly members: MemberClient;
@@ -75,7 +78,7 @@ export class Observer {
       wanted.refusal ??
       setConflict(cluster, reading) ??
       around.refusal ??
-      (await this.#try(cluster, reading, wanted.set, memory));
+      (await this.#try(cluster, reading, wanted.set, memory, now));
     const hasForm = answers.known !== null || views.claims.some(({ memberId }) => typeof memberId === "number");
     const wishes = new Map([
       ...keyed(certificates.writes.map((write) => certificateWish(cluster, write))),
@@ -150,21 +153,24 @@ export class Observer {
     ];
   }
 
-  /** Whether the API server would take these pods. Asked once for each template. */
+  /** Whether the API server would take these pods. Asked once for each template, and now and then when it would not. */
   async #try(
     cluster: CoordinationCluster,
     { set: live }: Reading,
     set: SetManifest | null,
     memory: Memory,
+    now: number,
   ): Promise<Refusal | null> {
     if (set === null || (live !== null && isSetAsWished(live, set))) {
       return null;
     }
     const hash = set.metadata?.annotations?.[APPLIED] ?? "";
-    if (memory.trial?.hash !== hash) {
-      memory.trial = { hash, refusal: await this.#dryRun(cluster, set) };
+    const { trial } = memory;
+    const isOld = trial?.refusal !== null && now - (trial?.at ?? 0) >= TRIAL_MS;
+    if (trial === null || trial.hash !== hash || isOld) {
+      memory.trial = { hash, at: now, refusal: await this.#dryRun(cluster, set) };
     }
-    return memory.trial.refusal;
+    return memory.trial?.refusal ?? null;
   }
 
   async #dryRun(cluster: CoordinationCluster, set: SetManifest): Promise<Refusal | null> {
@@ -172,8 +178,9 @@ export class Observer {
       await this.#options.client.apply(setReference(cluster), set, { dryRun: true });
       return null;
     } catch (error) {
-      if (isKubeError(error, "invalid")) {
-        return { reason: "OverlayRejected", message: error.message };
+      // Forbidden, by a policy of the Kubernetes cluster: what stands in the way may also go again.
+      if (isKubeError(error, "invalid", "forbidden")) {
+        return { reason: "OverlayRejected", message: error.explanation };
       }
       throw error;
     }

@@ -4,6 +4,7 @@ export { Facts, Membership, votersOf } from "./facts.ts";
 export type * from "./observed.ts";
 export type * from "./plan.ts";
 export { plan } from "./planner.ts";
+export { budgetHold } from "./pod-rules.ts";
 export { parseQuantity } from "./quantity.ts";
 export { quorumOf } from "./quorum.ts";
 export { quorumLossOf } from "./quorum-loss.ts";

@@ -88,6 +88,12 @@ export function resizeRestart(membership: Membership): Step | Hold | null {
     : restart("ResizeRestart", membership, next, "must let go of its volume, so that it can grow");
 }
 
+/** Of an eviction that was refused. */
+export function budgetHold(gate: Rule, target: string): Hold {
+  const message = `a PodDisruptionBudget does not let ${target} go now: see kubectl get pdb`;
+  return { gate, reason: "DisruptionBudget", target, message };
+}
+
 function restart(rule: Rule, membership: Membership, pod: PodView, why: string): Step | Hold {
   const { facts, configuration, voters } = membership;
   const target = facts.nameOf(pod.ordinal);
@@ -103,8 +109,7 @@ function restart(rule: Rule, membership: Membership, pod: PodView, why: string):
     return { rule, target: successor.name, message: `${target} leads and ${why}`, action };
   }
   if (refusedEviction?.podUid === pod.uid && facts.observed.now - refusedEviction.at < EVICTION_PAUSE_MS) {
-    const message = `a PodDisruptionBudget does not let ${target} go now: see kubectl get pdb`;
-    return { gate: rule, reason: "DisruptionBudget", target, message };
+    return budgetHold(rule, target);
   }
   return { rule, target, message: `${target} ${why}`, action: { kind: "evict", ...objectOf(pod) } };
 }

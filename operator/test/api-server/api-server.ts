@@ -41,6 +41,9 @@ export type Fault =
   | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> }
   | "cut";
 
+/** For so long a pod counts as gone that a budget has let go. */
+const ADMITTED_MS = 120_000;
+
 interface Watcher {
   readonly call: Call;
   readonly response: ServerResponse;
@@ -60,9 +63,13 @@ export class ApiServer {
   onConnection: (port: number) => void = () => {};
   readonly #server: Server;
   readonly #watchers = new Set<Watcher>();
+  readonly #now: () => number;
+  /** Pods that a budget has let go, by uid, and when. */
+  readonly #admitted = new Map<string, number>();
   url = "";
 
   constructor(now: () => number = Date.now) {
+    this.#now = now;
     this.store = new Store(now);
     this.store.onChange = (change) => this.#publish(change);
     this.#server = createServer((request, response) => {
@@ -182,7 +189,7 @@ export class ApiServer {
     for (const budget of this.store.list("poddisruptionbudgets", pod.metadata.namespace)) {
       if (matches(pod, budget.spec.selector.matchLabels)) {
         const covered = this.store.list("pods", pod.metadata.namespace, budget.spec.selector.matchLabels);
-        const ready = covered.filter((each) => isReady(each) && each.metadata.deletionTimestamp === undefined).length;
+        const ready = covered.filter((each) => isReady(each) && !this.#isLeaving(each)).length;
         if (ready - (isReady(pod) ? 1 : 0) < budget.spec.minAvailable) {
           throw new Refused(
             429,
@@ -192,8 +199,15 @@ export class ApiServer {
         }
       }
     }
+    // The budget is used before the pod is looked at: what then fails is counted all the same, for a while.
+    this.#admitted.set(pod.metadata.uid, this.#now());
     this.store.remove("pods", pod, preconditions);
     return { kind: "Status", status: "Success" };
+  }
+
+  #isLeaving({ metadata }: Stored): boolean {
+    const admitted = this.#admitted.get(metadata.uid) ?? Number.NEGATIVE_INFINITY;
+    return metadata.deletionTimestamp !== undefined || this.#now() - admitted < ADMITTED_MS;
   }
 
   #watch(call: Call, response: ServerResponse): void {

@@ -10,6 +10,8 @@ import { parse } from "yaml";
 /** A node of an OpenAPI schema of Kubernetes, as far as the definition uses it. */
 export interface DefinitionSchema {
   readonly type?: "object" | "array" | "string" | "integer" | "boolean";
+  readonly format?: string;
+  readonly description?: string;
   readonly properties?: Readonly<Record<string, DefinitionSchema>>;
   readonly additionalProperties?: DefinitionSchema;
   readonly items?: DefinitionSchema;
@@ -19,6 +21,7 @@ export interface DefinitionSchema {
   readonly maxLength?: number;
   readonly maxProperties?: number;
   readonly minimum?: number;
+  readonly maximum?: number;
   readonly enum?: readonly unknown[];
   readonly "x-kubernetes-int-or-string"?: boolean;
   readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
@@ -33,10 +36,29 @@ export interface DefinitionRule {
   readonly reason?: string;
 }
 
+/** What `kubectl get` shows; with a priority above 0 only when it is to show more. */
+export interface DefinitionColumn {
+  readonly name: string;
+  readonly jsonPath: string;
+  readonly description?: string;
+  readonly priority?: number;
+}
+
 export interface Definition {
   readonly metadata: { readonly annotations: Readonly<Record<string, string>> };
   readonly spec: {
-    readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: DefinitionSchema } }[];
+    readonly group: string;
+    readonly names: {
+      readonly kind: string;
+      readonly plural: string;
+      readonly shortNames: readonly string[];
+      readonly categories: readonly string[];
+    };
+    readonly versions: readonly {
+      readonly name: string;
+      readonly additionalPrinterColumns: readonly DefinitionColumn[];
+      readonly schema: { readonly openAPIV3Schema: DefinitionSchema };
+    }[];
   };
 }
 

@@ -1,0 +1,304 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect } from "chai";
+import { repositoryRoot } from "./command.ts";
+
+/** Written by hand; what is generated is compared with its source by `npm run check`. */
+const DOCUMENTS = ["operations", "quick-start", "security", "sizing", "monitoring", "README"].map(
+  (name) => `docs/${name}.md`,
+);
+/** Words of Kubernetes and of Linux, in the form that names of ours have too. */
+const WORDS_OF_OTHERS = ["Pending", "Terminating", "SERVING", "VmHWM"];
+/** Flags of Helm and of other programs of this repository. */
+const FLAGS_OF_OTHERS = ["--set"];
+/** Metrics that the library for Prometheus has for every process. */
+const PROCESS_METRICS = /^(process|nodejs)_/;
+/** Values of conditions, and of flags in YAML. */
+const VALUES = ["true", "false"];
+
+const read = (path: string): string => readFileSync(join(repositoryRoot, path), "utf8");
+const allOf = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1] ?? "");
+
+/** A document without its blocks of code, and the blocks. */
+function partsOf(path: string): { spans: string[]; blocks: string[]; prose: string } {
+  const text = read(path);
+  const blocks = allOf(text, /^```\w*\n([\s\S]*?)^```/gm);
+  const prose = text.replaceAll(/^```[\s\S]*?^```/gm, "");
+  return { spans: allOf(prose, /`([^`]+)`/g).map((span) => span.replaceAll(/\s+/g, " ")), blocks, prose };
+}
+
+function sourcesOf(...patterns: string[]): string {
+  const files = globSync(patterns, { cwd: repositoryRoot }).filter((file) => !file.endsWith(".spec.ts"));
+  return files.sort().map(read).join("\n");
+}
+
+function outputOf(...parameters: string[]): string {
+  const { status, stdout, stderr } = spawnSync(process.execPath, parameters, { cwd: repositoryRoot, encoding: "utf8" });
+  expect(status, stderr).to.equal(0);
+  return stdout;
+}
+
+/** Fields as the reference lists them, with the values that each may have, if those are listed. */
+function readFields(): ReadonlyMap<string, readonly string[]> {
+  const [specification = "", rest = ""] = read("docs/reference.md").split("## What is refused");
+  const [, status = ""] = rest.split("## Status");
+  const rows = [...`${specification}${status}`.matchAll(/^\| `((?:spec|status)\.[^`]+)` +\| ([^|]*)\|/gm)];
+  return new Map(rows.map(([, path = "", type = ""]) => [path, allOf(type, /`([^`]+)`/g)]));
+}
+
+describe("the documents", () => {
+  const operator = sourcesOf("operator/src/**/*.ts");
+  const strings = new Set(allOf(operator, /"([^"\n]*)"/g));
+  const definition = read("crds/quoin.dev_coordinationclusters.yaml");
+  const fields = readFields();
+  const parts = DOCUMENTS.filter((path) => existsSync(join(repositoryRoot, path))).map((path) => ({
+    path,
+    ...partsOf(path),
+  }));
+  const spans = parts.flatMap(({ path, spans: found }) => found.map((span) => ({ path, span })));
+  const matching = (pattern: RegExp): { path: string; span: string }[] =>
+    spans.filter(({ span }) => pattern.test(span));
+
+  /** Reasons that are made of the kind that they are about. */
+  const composed = allOf(operator, /`\$\{kind\}([A-Z][A-Za-z]+)`/g).flatMap((end) => [
+    `PodMonitor${end}`,
+    `PrometheusRule${end}`,
+  ]);
+  const enumerated = [...fields.values()].flat();
+  const kinds = allOf(read("operator/src/kube/resources.ts"), /^ {2}([A-Z]\w+): \{/gm);
+  const names = new Set([...strings, ...composed, ...enumerated, ...kinds, ...WORDS_OF_OTHERS]);
+
+  it("are all there", () => {
+    expect(parts.map(({ path }) => path)).to.deep.equal(DOCUMENTS);
+    // What is looked for below is found at all.
+    for (const pattern of [/^spec\./, /^quoin\.dev\//, /^quoin_/, /^[A-Z][a-z]+[A-Z]/, /^MEMBER_/, /^--/]) {
+      expect(matching(pattern), String(pattern)).to.have.lengthOf.at.least(1);
+    }
+  });
+
+  it("name fields that there are, with values that they may have", () => {
+    for (const { path, span } of matching(/^(spec|status)\./)) {
+      const [field = "", value] = span.split(": ");
+      const isOpen = [...fields].some(([name]) => name.startsWith(`${field}.`));
+      expect(fields.has(field) || isOpen, `${path}: ${span}`).to.equal(true);
+      if (value !== undefined) {
+        expect([...(fields.get(field) ?? []), ...VALUES], `${path}: ${span}`).to.include(value);
+      }
+    }
+  });
+
+  it("name conditions, reasons, rules, events, phases and kinds that there are", () => {
+    const rpcs = allOf(sourcesOf("proto/coordination/v1/*.proto"), /\b(?:rpc|service) (\w+)/g);
+    for (const { path, span } of matching(/^[A-Z][a-z]+([A-Z]+[a-z]*)*$/)) {
+      expect(names.has(span) || rpcs.includes(span), `${path}: ${span}`).to.equal(true);
+    }
+  });
+
+  it("name states, and constants beside the file that has them", () => {
+    const cited = parts.flatMap(({ path, prose }) =>
+      [...prose.replaceAll(/\s+/g, " ").matchAll(/`([\w/.-]+\.ts)`: `(\w+)`(?:, `(\w+)`)?/g)].map(
+        ([, file = "", ...found]) => ({
+          ...{ path, file },
+          constants: found.filter((name) => name !== undefined),
+        }),
+      ),
+    );
+    expect(cited).to.have.lengthOf.at.least(30);
+    for (const { path, file, constants } of cited) {
+      for (const name of constants) {
+        expect(read(file), `${path}: ${file}`).to.match(new RegExp(`\\b${name}\\b`));
+      }
+    }
+    const known = new Set([...strings, ...cited.flatMap(({ constants }) => constants), ...WORDS_OF_OTHERS]);
+    for (const { path, span } of matching(/^[A-Z]+(_[A-Z]+)*$/)) {
+      expect(known.has(span), `${path}: ${span}`).to.equal(true);
+    }
+  });
+
+  it("name files that there are", () => {
+    for (const { path, span } of matching(/^(node|operator|scripts|crds|charts)\/[\w/.-]+\.\w+$/)) {
+      expect(existsSync(join(repositoryRoot, span)), `${path}: ${span}`).to.equal(true);
+    }
+  });
+
+  it("name annotations and labels that somebody reads or writes", () => {
+    const known = `${operator}\n${sourcesOf("node/src/telemetry/*.ts")}\n${definition}`;
+    for (const { path, span } of matching(/^quoin\.dev\//)) {
+      expect(known, `${path}: ${span}`).to.include(span);
+    }
+    for (const { path, blocks } of parts) {
+      for (const name of allOf(blocks.join("\n"), /\b(quoin\.dev\/[a-z0-9-]+?)(?=[=-]?(?:[\s"=]|$))/gm)) {
+        expect(known, `${path}: ${name}`).to.include(name);
+      }
+    }
+  });
+
+  it("name metrics that there are", () => {
+    const members = allOf(read("docs/metrics.md"), /^\| `(quoin_\w+)`/gm);
+    const own = allOf(read("operator/src/telemetry/metrics.ts"), /\$\{PREFIX\}(\w+)/g).map(
+      (end) => `quoin_operator_${end}`,
+    );
+    const known = new Set([...members, ...own]);
+    for (const { path, blocks, prose } of parts) {
+      for (const name of allOf(`${prose}\n${blocks.join("\n")}`, /\b(quoin_[a-z0-9_]+)\b/g)) {
+        const metric = name.replace(/_(bucket|sum|count)$/, "");
+        expect(known.has(name) || known.has(metric), `${path}: ${name}`).to.equal(true);
+      }
+      for (const { span } of matching(PROCESS_METRICS)) {
+        expect(["process_resident_memory_bytes", "process_cpu_seconds_total", "process_*", "nodejs_*"]).to.include(
+          span,
+        );
+      }
+    }
+  });
+
+  it("name flags that programs have", () => {
+    const help = [outputOf("node/src/main.ts", "--help"), outputOf("operator/src/main.ts", "--help")].join("\n");
+    const flags = allOf(help, /^ +(?:-\w, )?(--[a-z-]+)/gm);
+    for (const { path, span } of matching(/^--[a-z]/)) {
+      const [flag = ""] = span.split(/[ =]/);
+      expect([...flags, ...FLAGS_OF_OTHERS], `${path}: ${span}`).to.include(flag);
+    }
+  });
+
+  it("show commands of quoinctl that there are, with options that they have", () => {
+    const script = outputOf("client/bin/quoinctl.js", "completion", "bash");
+    const offers = new Map(
+      [...script.matchAll(/^ +'quoinctl([^']*)'\) COMPREPLY=\(\$\(compgen -W '([^']*)'/gm)].map(
+        ([, words = "", offered = ""]) => [words.trim(), offered.split(" ")],
+      ),
+    );
+    const used = parts.flatMap(({ path, blocks, spans: found }) =>
+      [...blocks.flatMap((block) => block.split("\n")), ...found].flatMap((line) =>
+        allOf(line, /(?:^|-- |\()(?:qctl|quoinctl) ([^|;&#)]+)/g).map((command) => ({ path, command: command.trim() })),
+      ),
+    );
+    expect(used).to.have.lengthOf.at.least(10);
+    for (const { path, command } of used) {
+      const [own = ""] = command.split(/ -- | "\$@"/);
+      const words = own.split(/\s+/).filter((word) => word !== "");
+      if (words[0]?.startsWith("--") === true || words[0] === '"$@"') {
+        continue; // The shell function itself.
+      }
+      let place = "";
+      while (offers.has(`${place} ${words[0] ?? ""}`.trim()) && words.length > 0) {
+        place = `${place} ${words.shift()}`.trim();
+      }
+      const offered = offers.get(place) ?? [];
+      expect(place, `${path}: ${command}`).not.to.equal("");
+      expect(
+        offered.some((word) => !word.startsWith("-") && offers.has(`${place} ${word}`)),
+        `${path}: ${command}`,
+      ).to.equal(false);
+      for (const option of words.filter((word) => word.startsWith("--"))) {
+        expect(offered, `${path}: ${command}`).to.include(option);
+      }
+    }
+  });
+
+  it("set values of the charts that there are", () => {
+    for (const { path, blocks, prose } of parts) {
+      for (const line of allOf(`${prose}\n${blocks.join("\n")}`, /(--set "?[A-Za-z.]+)/g)) {
+        const keys = line.replace(/--set "?/, "").split(".");
+        const file = "charts/quoin-operator/values.yaml";
+        if (existsSync(join(repositoryRoot, file))) {
+          const pattern = keys.map((key, depth) => `^${"  ".repeat(depth)}${key}:`).join("[\\s\\S]*?");
+          expect(read(file), `${path}: ${line}`).to.match(new RegExp(pattern, "m"));
+        }
+      }
+    }
+  });
+
+  it("name objects of the cluster demo as they are called", () => {
+    for (const { path, span } of matching(/^(data-)?demo-[a-z0-9-]+$/)) {
+      const end = span.replace(/^(data-)?demo/, "");
+      expect(/^-[0-6]$/.test(end) || operator.includes(`${end}\``), `${path}: ${span}`).to.equal(true);
+    }
+    const ports = allOf(read("operator/src/render/names.ts"), /: (74\d\d)\b/g);
+    for (const { path, prose, blocks } of parts) {
+      for (const port of allOf(`${prose}\n${blocks.join("\n")}`, /\b(74\d\d)\b/g)) {
+        expect(ports, path).to.include(port);
+      }
+    }
+  });
+
+  it("lead to files, and to headings in them", () => {
+    const slugOf = (title: string): string =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+        .replaceAll(" ", "-");
+    for (const path of [...DOCUMENTS, "docs/reference.md", "docs/metrics.md", "README.md"]) {
+      for (const link of allOf(partsOf(path).prose, /\]\(([^)\s]+)\)/g).filter((target) => !target.includes("://"))) {
+        const [file = "", anchor] = link.split("#");
+        const target = file === "" ? path : join(dirname(path), file);
+        expect(existsSync(join(repositoryRoot, target)), `${path}: ${link}`).to.equal(true);
+        if (anchor !== undefined) {
+          expect(allOf(read(target), /^#+ (.+)$/gm).map(slugOf), `${path}: ${link}`).to.include(anchor);
+        }
+      }
+      for (const command of allOf(partsOf(path).prose, /`npm run ([\w:]+)/g)) {
+        expect(JSON.parse(read("package.json")).scripts, `${path}: npm run ${command}`).to.have.property(command);
+      }
+    }
+  });
+
+  it("tell of all that the operator can say", () => {
+    const told = new Set(spans.filter(({ path }) => path === "docs/operations.md").map(({ span }) => span));
+    const unionOf = (name: string): string[] =>
+      allOf(new RegExp(`export type ${name} =([^;]+);`).exec(operator)?.[1] ?? "", /"(\w+)"/g);
+    const said = {
+      rules: unionOf("Rule"),
+      holds: unionOf("HoldReason"),
+      states: unionOf("MemberState"),
+      conditions: allOf(read("operator/src/status/conditions.ts"), /(?:answer|verdict)\("(\w+)"|type: "(\w+)"/g).filter(
+        Boolean,
+      ),
+      phases: allOf(read("operator/src/status/status.ts"), /, "([A-Z]\w+)"\],/g),
+      problems: allOf(
+        sourcesOf("operator/src/{status,certificates,observe}/*.ts", "operator/src/plan/quorum-loss.ts"),
+        /reason: "(\w+)"/g,
+      ),
+      events: allOf(read("operator/src/controller/events.ts"), /(?:reason: |"?[a-z-]+"?: )"([A-Z]\w+)",?/g).filter(
+        (name) => !["Normal", "Warning", "Observe", "Grow", "Renew"].includes(name),
+      ),
+    };
+    for (const [what, found] of Object.entries(said)) {
+      expect(found, what).to.have.lengthOf.at.least(3);
+      for (const name of found) {
+        expect(told.has(name), `${what}: ${name}`).to.equal(true);
+      }
+    }
+  });
+
+  it("have the figures that stand in the code", () => {
+    const figures = [...read("docs/sizing.md").matchAll(/\| +([\d,]+)(?: (\w+))? +\| `([\w/.-]+)`: `(\w+)` +\|/g)];
+    expect(figures).to.have.lengthOf.at.least(30);
+    for (const [row, amount = "", unit = "", file = "", name = ""] of figures) {
+      const shown = Number(amount.replaceAll(",", "")) * scaleOf(unit, name);
+      const values = allOf(read(file), new RegExp(`\\b${name}(?::| =) ([^,;\\n]+)[,;]`, "g")).map(amountOf);
+      expect(values, row).to.include(shown);
+    }
+  });
+});
+
+/** What one of the unit is, in the unit that the name of the constant ends with. */
+function scaleOf(unit: string, name: string): number {
+  const scales: Readonly<Record<string, number>> = {
+    KiB: 1024,
+    MiB: 1024 ** 2,
+    GiB: 1024 ** 3,
+    s: /Ms|_MS/.test(name) ? 1000 : 1,
+  };
+  return unit === "" ? 1 : (scales[unit] ?? Number.NaN);
+}
+
+/** Of a product of whole numbers, as constants are written. */
+function amountOf(expression: string): number {
+  return expression
+    .replaceAll("MIB", "1048576")
+    .replaceAll("_", "")
+    .split("*")
+    .reduce((product, factor) => product * Number(factor.trim()), 1);
+}

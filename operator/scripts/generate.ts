@@ -4,6 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { describeValues } from "./chart-schema.ts";
 import { definitionText, readDefinition, schemaOf } from "./definition.ts";
 import { describeTypes } from "./types.ts";
 
@@ -15,6 +16,7 @@ async function generate(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ["operator/src/generated/coordination-cluster.ts", await describeTypes(schema)],
     ["charts/quoin-operator/files/quoin.dev_coordinationclusters.yaml", definitionText()],
+    ["charts/quoin-cluster/values.schema.json", describeValues(schema)],
   ]);
 }
 

@@ -5,13 +5,13 @@ import { expect } from "chai";
 import { repositoryRoot } from "./command.ts";
 
 /** Written by hand; what is generated is compared with its source by `npm run check`. */
-const DOCUMENTS = ["operations", "quick-start", "security", "sizing", "monitoring", "README"].map(
+const DOCUMENTS = ["install", "operations", "quick-start", "security", "sizing", "monitoring", "README"].map(
   (name) => `docs/${name}.md`,
 );
 /** Words of Kubernetes and of Linux, in the form that names of ours have too. */
 const WORDS_OF_OTHERS = ["Pending", "Terminating", "SERVING", "VmHWM"];
 /** Flags of Helm and of other programs of this repository. */
-const FLAGS_OF_OTHERS = ["--set"];
+const FLAGS_OF_OTHERS = ["--set", "--take-ownership"];
 /** Metrics that the library for Prometheus has for every process. */
 const PROCESS_METRICS = /^(process|nodejs)_/;
 /** Values of conditions, and of flags in YAML. */
@@ -23,7 +23,7 @@ const allOf = (text: string, pattern: RegExp): string[] => [...text.matchAll(pat
 /** A document without its blocks of code, and the blocks. */
 function partsOf(path: string): { spans: string[]; blocks: string[]; prose: string } {
   const text = read(path);
-  const blocks = allOf(text, /^```\w*\n([\s\S]*?)^```/gm);
+  const blocks = [...allOf(text, /^```\w*\n([\s\S]*?)^```/gm), ...allOf(text, /((?:^ {4}.*\n)+)/gm)];
   const prose = text.replaceAll(/^```[\s\S]*?^```/gm, "");
   return { spans: allOf(prose, /`([^`]+)`/g).map((span) => span.replaceAll(/\s+/g, " ")), blocks, prose };
 }
@@ -171,7 +171,10 @@ describe("the documents", () => {
     );
     const used = parts.flatMap(({ path, blocks, spans: found }) =>
       [...blocks.flatMap((block) => block.split("\n")), ...found].flatMap((line) =>
-        allOf(line, /(?:^|-- |\()(?:qctl|quoinctl) ([^|;&#)]+)/g).map((command) => ({ path, command: command.trim() })),
+        allOf(line, /(?:^ *|-- |&& |[('])(?:qctl|quoinctl) ([^|;&#)']+)/g).map((command) => ({
+          path,
+          command: command.trim(),
+        })),
       ),
     );
     expect(used).to.have.lengthOf.at.least(10);
@@ -197,16 +200,17 @@ describe("the documents", () => {
     }
   });
 
-  it("set values of the charts that there are", () => {
-    for (const { path, blocks, prose } of parts) {
-      for (const line of allOf(`${prose}\n${blocks.join("\n")}`, /(--set "?[A-Za-z.]+)/g)) {
-        const keys = line.replace(/--set "?/, "").split(".");
-        const file = "charts/quoin-operator/values.yaml";
-        if (existsSync(join(repositoryRoot, file))) {
-          const pattern = keys.map((key, depth) => `^${"  ".repeat(depth)}${key}:`).join("[\\s\\S]*?");
-          expect(read(file), `${path}: ${line}`).to.match(new RegExp(pattern, "m"));
-        }
-      }
+  it("set values of the chart that there are", () => {
+    const schema: ValuesSchema = JSON.parse(read("charts/quoin-operator/values.schema.json"));
+    const used = parts.flatMap(({ path, blocks, prose, spans: found }) => [
+      ...allOf(`${prose}\n${blocks.join("\n")}`, /--set ["']?([A-Za-z.]+)=/g).map((value) => ({ path, value })),
+      ...(path === "docs/install.md" ? found : [])
+        .flatMap((span) => allOf(span, /^([a-z][A-Za-z.]+)=/g))
+        .map((value) => ({ path, value })),
+    ]);
+    expect(used).to.have.lengthOf.at.least(5);
+    for (const { path, value } of used) {
+      expect(hasValue(schema, value.split(".")), `${path}: ${value}`).to.equal(true);
     }
   });
 
@@ -282,6 +286,18 @@ describe("the documents", () => {
     }
   });
 });
+
+interface ValuesSchema {
+  readonly properties?: Readonly<Record<string, ValuesSchema>>;
+}
+
+function hasValue(schema: ValuesSchema, keys: readonly string[]): boolean {
+  let place: ValuesSchema | undefined = schema;
+  for (const key of keys) {
+    place = place?.properties?.[key];
+  }
+  return place !== undefined;
+}
 
 /** What one of the unit is, in the unit that the name of the constant ends with. */
 function scaleOf(unit: string, name: string): number {

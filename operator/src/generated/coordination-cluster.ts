@@ -97,9 +97,15 @@ export interface ClusterSpec {
    * Resources of a member. Half of the memory limit is what its JavaScript heap may grow to.
    */
   resources: {
+    /**
+     * Amounts by the name of the resource, such as cpu and memory.
+     */
     requests?: {
       [k: string]: number | string;
     };
+    /**
+     * Amounts by the name of the resource, such as cpu and memory.
+     */
     limits?: {
       [k: string]: number | string;
     };
@@ -112,9 +118,15 @@ export interface ClusterSpec {
      * Labels and annotations of the pods.
      */
     metadata?: {
+      /**
+       * Labels beside those of the operator.
+       */
       labels?: {
         [k: string]: string;
       };
+      /**
+       * Annotations beside those of the operator.
+       */
       annotations?: {
         [k: string]: string;
       };
@@ -135,6 +147,9 @@ export interface ClusterSpec {
      */
     spread: "Preferred" | "Required" | "None";
   };
+  /**
+   * As whom the pods run.
+   */
   security: {
     /**
      * Platform leaves user and group to the platform, as OpenShift wants it.
@@ -153,8 +168,17 @@ export interface ClusterSpec {
      * Who signs, with mode CertManager.
      */
     issuerRef?: {
+      /**
+       * Name of the issuer.
+       */
       name: string;
+      /**
+       * Issuer, of the same namespace, or ClusterIssuer, or a kind of the group.
+       */
       kind: string;
+      /**
+       * Group of the API that the kind belongs to.
+       */
       group: string;
     };
     /**
@@ -188,20 +212,32 @@ export interface ClusterSpec {
      * Secret with `password`, `api-key` or both; what is missing is generated.
      */
     ownerSecretRef?: {
+      /**
+       * Name of a Secret in the same namespace.
+       */
       name: string;
     };
   };
   settings: SettingsSpec;
+  /**
+   * How clients reach the cluster.
+   */
   services: {
     client: ClientServiceSpec;
     leader: LeaderServiceSpec;
   };
+  /**
+   * What drains of nodes may take away.
+   */
   podDisruptionBudget: {
     /**
      * Whether drains must leave the cluster its quorum.
      */
     enabled: boolean;
   };
+  /**
+   * Who may reach which port, where the network enforces it.
+   */
   networkPolicy: {
     /**
      * Whether only those reach a port who need it.
@@ -256,16 +292,25 @@ export interface ClusterSpec {
       };
     }[];
   };
+  /**
+   * What the Prometheus operator is told.
+   */
   monitoring: {
     /**
      * A PodMonitor for the Prometheus operator.
      */
     podMonitor: {
+      /**
+       * Whether there is one.
+       */
       enabled: boolean;
       /**
        * How often to scrape; Prometheus' own default if absent.
        */
       interval?: string;
+      /**
+       * Labels beside those of the operator.
+       */
       labels?: {
         [k: string]: string;
       };
@@ -274,12 +319,21 @@ export interface ClusterSpec {
      * A PrometheusRule with alerts.
      */
     rules: {
+      /**
+       * Whether there is one.
+       */
       enabled: boolean;
+      /**
+       * Labels beside those of the operator.
+       */
       labels?: {
         [k: string]: string;
       };
     };
   };
+  /**
+   * How pods are restarted when their template has changed.
+   */
   update: {
     /**
      * Manual: outdated pods are yours to delete.
@@ -311,22 +365,34 @@ export interface SettingsSpec {
    * How often one principal may ask a member.
    */
   rateLimits?: {
+    /**
+     * Calls of one principal at one member.
+     */
     http?: {
       /**
        * Requests in a window; 0 is without limit.
        */
       requests?: number;
+      /**
+       * Length of a window, in seconds.
+       */
       windowSeconds?: number;
       /**
        * Requests at once.
        */
       burst?: number;
     };
+    /**
+     * Calls of one principal at one member.
+     */
     grpc?: {
       /**
        * Requests in a window; 0 is without limit.
        */
       requests?: number;
+      /**
+       * Length of a window, in seconds.
+       */
       windowSeconds?: number;
       /**
        * Requests at once.
@@ -339,33 +405,63 @@ export interface SettingsSpec {
  * The Service of all ready members.
  */
 export interface ClientServiceSpec {
+  /**
+   * Type of the Service.
+   */
   type: "ClusterIP" | "NodePort" | "LoadBalancer";
+  /**
+   * Annotations of the Service.
+   */
   annotations?: {
     [k: string]: string;
   };
+  /**
+   * Labels beside those of the operator.
+   */
   labels?: {
     [k: string]: string;
   };
+  /**
+   * Class of the load balancer, where there are several.
+   */
   loadBalancerClass?: string;
 }
 /**
  * The Service of the leader alone.
  */
 export interface LeaderServiceSpec {
+  /**
+   * Whether there is one; without it members need no rights in Kubernetes.
+   */
   enabled: boolean;
+  /**
+   * Type of the Service.
+   */
   type: "ClusterIP" | "NodePort" | "LoadBalancer";
+  /**
+   * Annotations of the Service.
+   */
   annotations?: {
     [k: string]: string;
   };
+  /**
+   * Labels beside those of the operator.
+   */
   labels?: {
     [k: string]: string;
   };
+  /**
+   * Class of the load balancer, where there are several.
+   */
   loadBalancerClass?: string;
 }
 /**
  * What the cluster is.
  */
 export interface ClusterStatus {
+  /**
+   * Generation of the specification that this is about.
+   */
   observedGeneration?: number;
   /**
    * Identity of the cluster, which outlives its pods.
@@ -375,9 +471,21 @@ export interface ClusterStatus {
    * Pods, terminating ones too.
    */
   replicas?: number;
+  /**
+   * Pods that are ready.
+   */
   readyReplicas?: number;
+  /**
+   * Labels of the pods, as text.
+   */
   selector?: string;
+  /**
+   * Members that vote.
+   */
   voters?: number;
+  /**
+   * Members that do not vote yet.
+   */
   learners?: number;
   /**
    * Healthy voters, and the members that are asked for.
@@ -387,12 +495,21 @@ export interface ClusterStatus {
    * Pod of the leader.
    */
   leader?: string;
+  /**
+   * Term of the leader.
+   */
   term?: number;
+  /**
+   * Versions of the members.
+   */
   version?: {
     /**
      * Lowest version that runs.
      */
     current?: string;
+    /**
+     * Version that is asked for.
+     */
     target?: string;
   };
   /**
@@ -400,15 +517,28 @@ export interface ClusterStatus {
    */
   phase?: string;
   blocked?: BlockedStatus;
+  /**
+   * Until when certificates are good.
+   */
   tls?: {
+    /**
+     * When the certificate ends.
+     */
     notAfter?: string;
+    /**
+     * When the authority ends that has issued it.
+     */
     caNotAfter?: string;
   };
   /**
+   * What holds now, each with a reason.
+   *
    * @maxItems 24
    */
   conditions?: ConditionStatus[];
   /**
+   * The members, by id.
+   *
    * @maxItems 16
    */
   members?: MemberRow[];
@@ -417,29 +547,89 @@ export interface ClusterStatus {
  * What the next step waits for.
  */
 export interface BlockedStatus {
+  /**
+   * Rule that would act next.
+   */
   gate: string;
+  /**
+   * Why it waits, in a word.
+   */
   reason: string;
+  /**
+   * Pod or volume that it is about.
+   */
   target?: string;
+  /**
+   * The same for people, with the next useful command where there is one.
+   */
   message: string;
+  /**
+   * Since when it waits for the same.
+   */
   since: string;
 }
 export interface ConditionStatus {
+  /**
+   * What it is about.
+   */
   type: string;
+  /**
+   * Whether it holds.
+   */
   status: "True" | "False" | "Unknown";
+  /**
+   * Generation of the specification that it is about.
+   */
   observedGeneration?: number;
+  /**
+   * When the status changed last.
+   */
   lastTransitionTime: string;
+  /**
+   * Why, in a word.
+   */
   reason: string;
+  /**
+   * Why, for people.
+   */
   message: string;
 }
 export interface MemberRow {
+  /**
+   * Id of the member, which is never used again.
+   */
   id: string;
+  /**
+   * Name of its pod.
+   */
   name: string;
+  /**
+   * Whether it votes.
+   */
   role?: "Voter" | "Learner";
+  /**
+   * Whether it leads.
+   */
   leader?: boolean;
+  /**
+   * What it says of itself.
+   */
   state?: string;
+  /**
+   * Whether its pod is ready.
+   */
   ready?: boolean;
+  /**
+   * Version that runs.
+   */
   version?: string;
+  /**
+   * Whether its pod is of the present template.
+   */
   updated?: boolean;
+  /**
+   * Node of its pod.
+   */
   node?: string;
   /**
    * How far the member is behind, if by more than a second.

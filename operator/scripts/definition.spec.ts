@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { Ajv } from "ajv";
 import { expect } from "chai";
+import { parse } from "yaml";
 import { type DefinitionSchema, readDefinition, schemaOf, toJsonSchema } from "./definition.ts";
 import { refusalsOf } from "./rules.ts";
 import { describeTypes } from "./types.ts";
@@ -81,6 +82,22 @@ describe("definition of CoordinationCluster", () => {
   it("fits the generated types", async () => {
     const file = new URL("../src/generated/coordination-cluster.ts", import.meta.url);
     expect(readFileSync(file, "utf8")).to.equal(await describeTypes(schema));
+  });
+
+  it("takes what the documents show, and describes each of its fields", () => {
+    const documents = new URL("../../docs/", import.meta.url);
+    const shown = readdirSync(documents)
+      .flatMap((name) => [...readFileSync(new URL(name, documents), "utf8").matchAll(/^```yaml\n([\s\S]*?)^```/gm)])
+      .map(([, text = ""]) => parse(text) as { kind?: string; metadata: { name: string }; spec: object })
+      .filter(({ kind }) => kind === "CoordinationCluster");
+    expect(shown).to.have.lengthOf.at.least(2);
+    for (const { metadata, spec } of shown) {
+      expect(refusals(spec, undefined, metadata.name), metadata.name).to.deep.equal([]);
+    }
+    const parts = [schema.properties?.spec, schema.properties?.status].flatMap((part) => [...nodes(part ?? {}, "")]);
+    const silent = parts.filter(([at, { description }]) => /\w$/.test(at) && description === undefined);
+    const own = silent.filter(([at]) => !at.startsWith(".networkPolicy.clients"));
+    expect(own.map(([at]) => at)).to.deep.equal([]);
   });
 
   it("numbers itself, so that an operator knows an older one", () => {

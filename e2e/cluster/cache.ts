@@ -5,13 +5,15 @@
  * the same time both make it, and one of them is kept.
  */
 
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
 /** Enough that two contents never meet. */
 const DIGEST_CHARACTERS = 16;
+/** Stands between the name of an entry and the process that is making it. */
+const DRAFT = ".draft-";
 
 /** Where everything is kept: XDG_CACHE_HOME, or ~/.cache, and there `quoin-e2e`. */
 export function cacheDirectory(): string {
@@ -41,7 +43,9 @@ export async function cached(
   if (existsSync(directory)) {
     return { directory, isFound: true };
   }
-  const draft = `${directory}.${randomUUID()}`;
+  removeOldDrafts();
+  const draft = `${directory}${DRAFT}${process.pid}`;
+  rmSync(draft, { recursive: true, force: true });
   mkdirSync(draft, { recursive: true });
   try {
     await make(draft);
@@ -52,6 +56,17 @@ export async function cached(
     rmSync(draft, { recursive: true, force: true });
   }
   return { directory, isFound: false };
+}
+
+/** Removes what runs have left that were killed. */
+function removeOldDrafts(): void {
+  const directory = cacheDirectory();
+  for (const name of existsSync(directory) ? readdirSync(directory) : []) {
+    const [, maker] = name.split(DRAFT);
+    if (maker !== undefined && !existsSync(`/proc/${maker}`)) {
+      rmSync(join(directory, name), { recursive: true, force: true });
+    }
+  }
 }
 
 /** A digest of texts, which differs also when a word moves from one to the next. */

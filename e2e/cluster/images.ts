@@ -4,16 +4,7 @@
  * were made from.
  */
 
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-} from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Binaries } from "./binaries.ts";
 import { cacheDirectory, cached, digestOfFiles } from "./cache.ts";

@@ -4,11 +4,21 @@
  * were made from.
  */
 
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import type { Binaries } from "./binaries.ts";
 import { cacheDirectory, cached, digestOfFiles } from "./cache.ts";
-import { run, runLogged } from "./command.ts";
+import { run, runLogged, succeeds } from "./command.ts";
 import { phase } from "./phases.ts";
 import { REPOSITORY } from "./site.ts";
 
@@ -17,6 +27,8 @@ const DEBIAN_RELEASE = "bookworm";
 const DEBIAN_MIRROR = "http://deb.debian.org/debian";
 /** What Node needs besides the C library, and what it takes to verify others. */
 const DEBIAN_PACKAGES = ["ca-certificates", "libatomic1"];
+/** Whom this machine trusts the image is to trust, for what it is built from may come through a proxy. */
+const TRUSTED = "/etc/ssl/certs/ca-certificates.crt";
 /** Of use to people and to later installations only, and devices, which every container has of its own. */
 const DEBIAN_SUPERFLUOUS = [
   "dev",
@@ -78,7 +90,9 @@ async function baseImage(): Promise<[ImageArchive, boolean]> {
   const dockerfile = join(SOURCES, "base", "Dockerfile");
   const npm = await findNpm();
   const npmVersion: string = JSON.parse(readFileSync(join(npm, "package.json"), "utf8")).version;
-  const inputs = [image, process.version, process.arch, npmVersion, DEBIAN_RELEASE, readFileSync(dockerfile, "utf8")];
+  const trusted = readFileSync(TRUSTED, "utf8");
+  const versions = [process.version, process.arch, npmVersion, DEBIAN_RELEASE];
+  const inputs = [image, ...versions, trusted, readFileSync(dockerfile, "utf8")];
   const { directory, isFound } = await cached("image-base", inputs, async (draft) => {
     const root = join(draft, "root");
     const options = ["--variant=minbase", "--merged-usr", `--include=${DEBIAN_PACKAGES.join(",")}`];
@@ -88,6 +102,7 @@ async function baseImage(): Promise<[ImageArchive, boolean]> {
       rmSync(join(root, path), { recursive: true, force: true });
     }
     installNode(root, npm);
+    writeFileSync(join(root, TRUSTED), trusted);
     await buildArchive({ image, context: root, dockerfile, archive: join(draft, ARCHIVE), log: "image-base" });
     rmSync(root, { recursive: true });
   });
@@ -138,8 +153,8 @@ export async function buildProductImage(image: string, base: ImageArchive, archi
   const settings = { BASE_IMAGE: base.image };
   const dockerfile = join(REPOSITORY, "Dockerfile");
   await buildArchive({ image, context: REPOSITORY, dockerfile, archive, log: "image-product", settings });
-  // What the image was before would stay for ever.
-  await buildah(["rmi", "--prune"]);
+  // What the image was before would stay for ever. What another build uses stays, and is told as a failure.
+  await succeeds("buildah", [...buildahStore(), "rmi", "--prune"]);
 }
 
 interface ImageBuild {
@@ -157,7 +172,7 @@ interface ImageBuild {
 async function buildArchive({ image, context, dockerfile, archive, log, settings = {} }: ImageBuild): Promise<void> {
   const values = Object.entries(settings).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]);
   const idFile = `${archive}.id`;
-  const build = ["bud", "--layers", "--pull-never", "--iidfile", idFile, ...values, "--file", dockerfile];
+  const build = ["bud", "--layers", "--force-rm", "--pull-never", "--iidfile", idFile, ...values, "--file", dockerfile];
   const logFile = join(cacheDirectory(), "logs", `${log}.log`);
   await runLogged("buildah", [...buildahStore(), ...build, "--tag", image, context], logFile, BUILDAH);
   rmSync(archive, { force: true });

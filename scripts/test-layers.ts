@@ -50,6 +50,7 @@ export function findLayers(): TestLayer[] {
         "scripts/**/*.spec.ts",
         "bench/**/*.spec.ts",
         "operator/scripts/**/*.spec.ts",
+        "e2e/cluster/**/*.spec.ts",
         "node/local/**/*.spec.ts",
         "node/history/**/*.spec.ts",
         "node/sim/**/*.spec.ts",

@@ -1,0 +1,81 @@
+/** What can be done to the nodes and the control plane of the harness's own cluster. Each fault lasts until it is ended. */
+
+import { agentsOf } from "./cluster-node.ts";
+import { run } from "./command.ts";
+import { processesIn } from "./control-groups.ts";
+import { inside, setConnected } from "./network.ts";
+import { idOf, killProcess, restartProcess, signalProcess } from "./processes.ts";
+import { sendSignal } from "./signals.ts";
+import type { NodePlace, Site } from "./site.ts";
+
+const API_SERVER = "kube-apiserver";
+const TABLE = "quoin_e2e_faults";
+
+export class Faults {
+  readonly #site: Site;
+
+  constructor(site: Site) {
+    this.#site = site;
+  }
+
+  /** Takes a node's cable out: it reaches nobody, and nobody reaches it. */
+  cutNode(name: string): Promise<void> {
+    return setConnected(this.#site, this.#site.node(name), false);
+  }
+
+  reconnectNode(name: string): Promise<void> {
+    return setConnected(this.#site, this.#site.node(name), true);
+  }
+
+  /** Holds up everything on a node, its kubelet first, as when a virtual machine is paused. */
+  pauseNode(name: string): void {
+    this.#signalNode(this.#site.node(name), "SIGSTOP");
+  }
+
+  resumeNode(name: string): void {
+    this.#signalNode(this.#site.node(name), "SIGCONT");
+  }
+
+  #signalNode(node: NodePlace, signal: "SIGSTOP" | "SIGCONT"): void {
+    for (const agent of agentsOf(node)) {
+      signalProcess(this.#site, agent, signal);
+    }
+    for (const id of processesIn(node.group)) {
+      sendSignal(id, signal);
+    }
+  }
+
+  /** Keeps a pod from the API server, and from nothing else. */
+  async cutFromApiServer(node: string, podAddress: string): Promise<void> {
+    const rules = `table ip ${TABLE} {
+      chain forward {
+        type filter hook forward priority filter
+        ip saddr ${podAddress} ip daddr ${this.#site.controlAddress} drop
+        ip daddr ${podAddress} ip saddr ${this.#site.controlAddress} drop
+      }
+    }`;
+    await this.#filter(node, rules);
+  }
+
+  /** Ends that for all pods of the node. */
+  async reconnectToApiServer(node: string): Promise<void> {
+    await this.#filter(node, "delete", "table", "ip", TABLE);
+  }
+
+  async #filter(node: string, ...words: readonly string[]): Promise<void> {
+    const [program = "", ...args] = [...inside(this.#site.node(node).namespace), "nft", ...words];
+    await run(program, args);
+  }
+
+  /** Kills the API server. */
+  stopApiServer(): Promise<void> {
+    return killProcess(this.#site, API_SERVER);
+  }
+
+  /** Starts it again; it answers some seconds later. */
+  startApiServer(): void {
+    if (idOf(this.#site, API_SERVER) === null) {
+      restartProcess(this.#site, API_SERVER);
+    }
+  }
+}

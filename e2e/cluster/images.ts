@@ -1,0 +1,193 @@
+/**
+ * The images of the cluster and of what is tested in it, made by buildah without any registry: the base is a small Debian
+ * with the Node and npm of this machine. Images are files as `docker save` writes them, kept in the cache by what they
+ * were made from.
+ */
+
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import type { Binaries } from "./binaries.ts";
+import { cacheDirectory, cached, digestOfFiles } from "./cache.ts";
+import { run, runLogged, succeeds } from "./command.ts";
+import { phase } from "./phases.ts";
+import { REPOSITORY } from "./site.ts";
+
+const SOURCES = import.meta.dirname;
+const DEBIAN_RELEASE = "bookworm";
+const DEBIAN_MIRROR = "http://deb.debian.org/debian";
+/** What Node needs besides the C library, and what it takes to verify others. */
+const DEBIAN_PACKAGES = ["ca-certificates", "libatomic1"];
+/** Whom this machine trusts the image is to trust, for what it is built from may come through a proxy. */
+const TRUSTED = "/etc/ssl/certs/ca-certificates.crt";
+/** Of use to people and to later installations only, and devices, which every container has of its own. */
+const DEBIAN_SUPERFLUOUS = [
+  "dev",
+  "usr/share/doc",
+  "usr/share/locale",
+  "usr/share/man",
+  "var/cache/apt",
+  "var/lib/apt/lists",
+];
+const ARCHIVE = "image.tar";
+/** Builds need no right that a container of their own would take. */
+const BUILDAH = { env: { BUILDAH_ISOLATION: "chroot" } };
+
+/** An image in a file. */
+export interface ImageArchive {
+  /** As pods name it. */
+  readonly image: string;
+  readonly archive: string;
+}
+
+/** What every cluster has. */
+export interface ClusterImages {
+  readonly pause: ImageArchive;
+  readonly coredns: ImageArchive;
+  /** Debian with Node and npm. */
+  readonly base: ImageArchive;
+}
+
+/** Makes the images that are missing. */
+export async function buildImages(binaries: Binaries): Promise<ClusterImages> {
+  return {
+    pause: await build("image of pause", () => imageOf("pause", binaries.pause)),
+    coredns: await build("image of CoreDNS", () => imageOf("coredns", binaries.coredns)),
+    base: await build("image of Debian with Node", baseImage),
+  };
+}
+
+function build(title: string, make: () => Promise<[ImageArchive, boolean]>): Promise<ImageArchive> {
+  return phase(title, async (say) => {
+    const [archive, isFound] = await make();
+    say(isFound ? "found in the cache" : "built");
+    return archive;
+  });
+}
+
+/** The image of a program that was built for it. */
+async function imageOf(name: "pause" | "coredns", context: string): Promise<[ImageArchive, boolean]> {
+  const image = `quoin.local/${name}:e2e`;
+  const dockerfile = join(SOURCES, name, "Dockerfile");
+  const inputs = [image, digestOfFiles(context), readFileSync(dockerfile, "utf8")];
+  const { directory, isFound } = await cached(`image-${name}`, inputs, async (draft) => {
+    await buildArchive({ image, context, dockerfile, archive: join(draft, ARCHIVE), log: `image-${name}` });
+  });
+  return [{ image, archive: join(directory, ARCHIVE) }, isFound];
+}
+
+async function baseImage(): Promise<[ImageArchive, boolean]> {
+  const image = "quoin.local/node:e2e";
+  const dockerfile = join(SOURCES, "base", "Dockerfile");
+  const npm = await findNpm();
+  const npmVersion: string = JSON.parse(readFileSync(join(npm, "package.json"), "utf8")).version;
+  const trusted = readFileSync(TRUSTED, "utf8");
+  const versions = [process.version, process.arch, npmVersion, DEBIAN_RELEASE];
+  const inputs = [image, ...versions, trusted, readFileSync(dockerfile, "utf8")];
+  const { directory, isFound } = await cached("image-base", inputs, async (draft) => {
+    const root = join(draft, "root");
+    const options = ["--variant=minbase", "--merged-usr", `--include=${DEBIAN_PACKAGES.join(",")}`];
+    const log = join(cacheDirectory(), "logs", "debootstrap.log");
+    await runLogged("debootstrap", [...options, DEBIAN_RELEASE, root, debianMirror()], log);
+    for (const path of DEBIAN_SUPERFLUOUS) {
+      rmSync(join(root, path), { recursive: true, force: true });
+    }
+    installNode(root, npm);
+    writeFileSync(join(root, TRUSTED), trusted);
+    await buildArchive({ image, context: root, dockerfile, archive: join(draft, ARCHIVE), log: "image-base" });
+    rmSync(root, { recursive: true });
+  });
+  return [{ image, archive: join(directory, ARCHIVE) }, isFound];
+}
+
+/** The directory of the npm that commands find. */
+async function findNpm(): Promise<string> {
+  const command = (await run("sh", ["-c", "command -v npm"])).trim();
+  return dirname(dirname(realpathSync(command)));
+}
+
+/** Puts the Node that runs this program, and an npm, where the public image has them. */
+function installNode(root: string, npm: string): void {
+  // The directory that a program makes may be for its user alone, the root directory of an image is for everybody.
+  chmodSync(root, 0o755);
+  const local = (...names: readonly string[]): string => join(root, "usr", "local", ...names);
+  mkdirSync(local("bin"), { recursive: true });
+  cpSync(process.execPath, local("bin", "node"));
+  cpSync(npm, local("lib", "node_modules", "npm"), { recursive: true, dereference: true });
+  symlinkSync("../lib/node_modules/npm/bin/npm-cli.js", local("bin", "npm"));
+  symlinkSync("../lib/node_modules/npm/bin/npx-cli.js", local("bin", "npx"));
+}
+
+/** Where this machine gets its own packages from, if it is a Debian; else the mirror that is for everybody. */
+function debianMirror(): string {
+  const sources = ["/etc/apt/sources.list", "/etc/apt/sources.list.d/debian.sources"]
+    .filter((file) => existsSync(file))
+    .map((file) => readFileSync(file, "utf8"))
+    .join("\n");
+  return findDebianMirror(sources) ?? DEBIAN_MIRROR;
+}
+
+/** The first mirror of Debian itself in the text of apt's lists of sources, in either of their two forms. */
+export function findDebianMirror(sources: string): string | null {
+  const [, mirror] = /^(?:URIs:|deb (?:\[[^\]]*\] )?)\s*(https?:\/\/\S+\/debian\/?)(?:\s|$)/m.exec(sources) ?? [];
+  return mirror ?? null;
+}
+
+/**
+ * Builds the image of the repository's own Dockerfile on the base.
+ *
+ * @param image as pods are to name it
+ * @param archive where it is written
+ */
+export async function buildProductImage(image: string, base: ImageArchive, archive: string): Promise<void> {
+  await buildah(["pull", "--quiet", `docker-archive:${base.archive}`]);
+  const settings = { BASE_IMAGE: base.image };
+  const dockerfile = join(REPOSITORY, "Dockerfile");
+  await buildArchive({ image, context: REPOSITORY, dockerfile, archive, log: "image-product", settings });
+  // What the image was before would stay for ever. What another build uses stays, and is told as a failure.
+  await succeeds("buildah", [...buildahStore(), "rmi", "--prune"]);
+}
+
+interface ImageBuild {
+  readonly image: string;
+  readonly context: string;
+  readonly dockerfile: string;
+  readonly archive: string;
+  /** Name of the file in which what is said is kept. */
+  readonly log: string;
+  /** Build arguments. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** Builds an image, with the layers of earlier builds where nothing has changed, and writes it into a file. */
+async function buildArchive({ image, context, dockerfile, archive, log, settings = {} }: ImageBuild): Promise<void> {
+  const values = Object.entries(settings).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]);
+  const idFile = `${archive}.id`;
+  const build = ["bud", "--layers", "--force-rm", "--pull-never", "--iidfile", idFile, ...values, "--file", dockerfile];
+  const logFile = join(cacheDirectory(), "logs", `${log}.log`);
+  await runLogged("buildah", [...buildahStore(), ...build, "--tag", image, context], logFile, BUILDAH);
+  rmSync(archive, { force: true });
+  // By its id, for another clone may give the name to an image of its own at any moment.
+  const id = readFileSync(idFile, "utf8").trim();
+  await buildah(["push", "--quiet", id, `docker-archive:${archive}:${image}`]);
+  rmSync(idFile);
+}
+
+async function buildah(args: readonly string[]): Promise<void> {
+  await run("buildah", [...buildahStore(), ...args], BUILDAH);
+}
+
+/** Where it keeps images and layers, apart from those of the user. */
+function buildahStore(): string[] {
+  const store = join(cacheDirectory(), "buildah");
+  return ["--root", join(store, "storage"), "--runroot", join(store, "run")];
+}

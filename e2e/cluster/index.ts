@@ -1,0 +1,7 @@
+/** A real Kubernetes for tests: the cluster, what specs do in it, and what they do to it. */
+
+export type { Faults } from "./faults.ts";
+export { NoClusterHere } from "./start.ts";
+export { TestCluster } from "./test-cluster.ts";
+export { until } from "./until.ts";
+export { withCluster } from "./with-cluster.ts";

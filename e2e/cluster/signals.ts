@@ -1,0 +1,14 @@
+/** Signals to processes that may be gone. */
+
+/** Sends a signal. Returns false if there is no such process any more. */
+export function sendSignal(id: number, signal: NodeJS.Signals): boolean {
+  try {
+    process.kill(id, signal);
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ESRCH") {
+      return false;
+    }
+    throw error;
+  }
+}

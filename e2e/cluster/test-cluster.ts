@@ -1,0 +1,59 @@
+/** The cluster that specs run in: the one that KUBECONFIG names, whoever has made it. */
+
+import { delimiter } from "node:path";
+import { importImages } from "./cluster-node.ts";
+import { type RunOptions, run } from "./command.ts";
+import { Faults } from "./faults.ts";
+import { Site } from "./site.ts";
+import { describeCluster } from "./start.ts";
+
+/** What is used of the public images where this harness has not made its own. */
+const PUBLIC_NODE_IMAGE = "node:26-slim";
+const COMMAND_LIMIT_MS = 120_000;
+
+export class TestCluster {
+  /** Of an image with Node in which specs run their own programs. */
+  readonly nodeImage: string;
+  /** What can be done to its nodes; null if the cluster is not of this harness, and so not ours to break. */
+  readonly faults: Faults | null;
+  readonly #site: Site | null;
+  readonly #env: Readonly<Record<string, string>>;
+
+  /** Raises an error if KUBECONFIG names no file. */
+  constructor() {
+    const kubeconfig = process.env.KUBECONFIG ?? "";
+    if (kubeconfig === "") {
+      throw new Error("KUBECONFIG is not set: `npm run e2e` sets it");
+    }
+    const site = Site.own();
+    if (kubeconfig !== site.kubeconfig) {
+      this.#site = null;
+      this.#env = {};
+      this.faults = null;
+      this.nodeImage = process.env.QUOIN_E2E_NODE_IMAGE ?? PUBLIC_NODE_IMAGE;
+      return;
+    }
+    const { binaries, images } = describeCluster(site);
+    this.#site = site;
+    this.#env = { PATH: [binaries.kube, binaries.helm, process.env.PATH ?? ""].join(delimiter) };
+    this.faults = new Faults(site);
+    this.nodeImage = images.base.image;
+  }
+
+  /** Runs kubectl and returns what it printed. Rejects with what it complained about. */
+  kubectl(args: readonly string[], { input, limitMs = COMMAND_LIMIT_MS }: RunOptions = {}): Promise<string> {
+    return run("kubectl", args, { env: this.#env, limitMs, ...(input === undefined ? {} : { input }) });
+  }
+
+  /** Runs helm and returns what it printed. Rejects with what it complained about. */
+  helm(args: readonly string[]): Promise<string> {
+    return run("helm", args, { env: this.#env, limitMs: COMMAND_LIMIT_MS });
+  }
+
+  /** Gives all nodes the images of an archive; only in a cluster of this harness. */
+  async importImages(archive: string): Promise<void> {
+    for (const node of this.#site?.nodes ?? []) {
+      await importImages(node, archive);
+    }
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Makes, grows and removes the volumes of a cluster of this harness: a program that runs beside it. All nodes share the
+ * disk of this machine, so that a volume is a directory; the affinity of each volume keeps it to its node.
+ *
+ *     node volume-provisioner.ts <name of the cluster>
+ */
+
+import { chmodSync, mkdirSync, rmSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ApiClient, ApiError, type KubeObject } from "./api-client.ts";
+import { readKubeconfig } from "./kubeconfig.ts";
+import { Site } from "./site.ts";
+import { planVolumes, type VolumeStep } from "./volumes.ts";
+
+const CLAIMS = "/api/v1/persistentvolumeclaims";
+const VOLUMES = "/api/v1/persistentvolumes";
+const CONFLICT = 409;
+const NOT_FOUND = 404;
+/** A watch is begun anew after so many seconds, with a list: what was missed is noticed then. */
+const WATCH_SECONDS = 300;
+const RETRY_MS = 1_000;
+/** Pods run as whoever they want; their kubelet gives the directory to them where they ask for it. */
+const OPEN_TO_ALL = 0o777;
+
+const site = new Site(process.argv[2] ?? "");
+const access = readKubeconfig(site.path("control", "admin.kubeconfig"));
+if (access === null) {
+  throw new Error(`there is no cluster ${site.name}`);
+}
+const client = new ApiClient(access);
+
+/** The present objects of a collection, by their uid. */
+const collections = new Map<string, Map<string, KubeObject>>([
+  [CLAIMS, new Map()],
+  [VOLUMES, new Map()],
+]);
+let isWorking = false;
+let isWanted = false;
+
+/** Lists a collection and follows it, for ever. */
+async function follow(path: string): Promise<void> {
+  for (;;) {
+    try {
+      const objects = new Map<string, KubeObject>();
+      const list = await client.get(path);
+      for (const item of list.items) {
+        objects.set(item.metadata.uid, item);
+      }
+      collections.set(path, objects);
+      work();
+      const query = `watch=1&timeoutSeconds=${WATCH_SECONDS}&resourceVersion=${list.metadata.resourceVersion}`;
+      await client.watch(`${path}?${query}`, (type, object) => {
+        if (type === "DELETED") {
+          objects.delete(object.metadata.uid);
+        } else if (type !== "ERROR") {
+          objects.set(object.metadata.uid, object);
+        }
+        work();
+      });
+    } catch (error) {
+      console.error(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+/** Does what is due, one step after the other, and again when something has changed meanwhile. */
+function work(): void {
+  isWanted = true;
+  if (!isWorking) {
+    isWorking = true;
+    void workOff().finally(() => {
+      isWorking = false;
+    });
+  }
+}
+
+async function workOff(): Promise<void> {
+  while (isWanted) {
+    isWanted = false;
+    const [claims, volumes] = [CLAIMS, VOLUMES].map((path) => [...(collections.get(path)?.values() ?? [])]);
+    for (const step of planVolumes(claims ?? [], volumes ?? [], site.path("volumes"))) {
+      try {
+        await take(step);
+      } catch (error) {
+        // It was made or removed already, and the watch is about to say so; or else it is tried again.
+        if (!(error instanceof ApiError && (error.status === CONFLICT || error.status === NOT_FOUND))) {
+          console.error(`${step.kind}: ${error instanceof Error ? error.message : String(error)}`);
+          isWanted = true;
+          await sleep(RETRY_MS);
+        }
+      }
+    }
+  }
+}
+
+async function take(step: VolumeStep): Promise<void> {
+  if (step.kind === "make") {
+    mkdirSync(step.path, { recursive: true });
+    chmodSync(step.path, OPEN_TO_ALL);
+    await client.create(VOLUMES, step.volume);
+  } else if (step.kind === "grow") {
+    await client.patch(`${VOLUMES}/${step.name}`, { spec: { capacity: { storage: step.capacity } } });
+  } else {
+    rmSync(step.path, { recursive: true, force: true });
+    await client.delete(`${VOLUMES}/${step.name}`);
+  }
+  console.log(`${step.kind} ${step.kind === "make" ? step.volume.metadata.name : step.name}`);
+}
+
+await Promise.all([follow(CLAIMS), follow(VOLUMES)]);

@@ -1,0 +1,50 @@
+/**
+ * `npm run e2e`: the tests in a real Kubernetes. It uses the cluster that KUBECONFIG names; or that of `npm run e2e:up`,
+ * which it leaves as it was; or it starts one of its own and removes it at the end, whatever happens. The last line is
+ * `N passed, N failed, N skipped`; the exit code is 0 only if something passed and nothing failed, and 1 with one line
+ * that says why if there is no cluster to be had.
+ *
+ *     npm run e2e -- --grep "node"                      tests whose title matches a regular expression
+ *     npm run e2e -- e2e/kubernetes/cluster.spec.ts     these files
+ */
+
+import { globSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import Mocha from "mocha";
+import { NoClusterHere, withCluster } from "./cluster/index.ts";
+
+const ROOT = resolve(import.meta.dirname, "..");
+const SPECS = "e2e/kubernetes/**/*.spec.ts";
+/** Of a single test: pods start, nodes are missed and come back within it. */
+const TIMEOUT_MS = 300_000;
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { grep: { type: "string" } } });
+const files = positionals.length > 0 ? positionals.map((file) => resolve(file)) : globSync(SPECS, { cwd: ROOT });
+
+/** Runs the specs and returns whether they are a success. */
+async function runSpecs(): Promise<boolean> {
+  const { grep } = values;
+  const mocha = new Mocha({ timeout: TIMEOUT_MS, forbidOnly: true, ...(grep === undefined ? {} : { grep }) });
+  for (const file of files.sort()) {
+    mocha.addFile(resolve(ROOT, file));
+  }
+  await mocha.loadFilesAsync();
+  const startedMs = performance.now();
+  const stats = await new Promise<Mocha.Stats>((done) => {
+    const runner = mocha.run(() => done(runner.stats as Mocha.Stats));
+  });
+  console.log(`tests took ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
+  console.log(`${stats.passes} passed, ${stats.failures} failed, ${stats.pending} skipped`);
+  return stats.passes > 0 && stats.failures === 0;
+}
+
+try {
+  process.exitCode = (await withCluster(runSpecs)) ? 0 : 1;
+} catch (error) {
+  if (!(error instanceof NoClusterHere)) {
+    throw error;
+  }
+  console.error(error.message);
+  process.exitCode = 1;
+}

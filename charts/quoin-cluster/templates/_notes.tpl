@@ -22,7 +22,7 @@ The owner's email address, password and API key are in Secret {{ $name }}-owner{
       sh -c 'quoinctl kv put default/greeting hello && quoinctl kv get default/greeting'
 {{- if .Values.test.enabled }}
 
-    helm --namespace {{ $namespace }} test {{ .Release.Name }}
+    helm --namespace {{ $namespace }} test {{ .Release.Name }} --logs
 {{- end }}
 {{- $storage := .Values.cluster.storage | default dict }}
 {{- if ne ($storage.whenDeleted | default "Retain") "Delete" }}

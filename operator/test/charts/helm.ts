@@ -22,7 +22,7 @@ export interface RenderedObject {
   readonly [field: string]: any;
 }
 
-export type ChartName = "quoin-operator" | "quoin-cluster";
+type ChartName = "quoin-operator" | "quoin-cluster";
 
 interface Rendering {
   /** Names of files in the chart's `ci` folder, without their ending. */
@@ -42,7 +42,7 @@ interface HelmResult {
 const ROOT = path.resolve(import.meta.dirname, "../../..");
 const OLDEST = "1.29.0";
 const LIMIT_MS = 30_000;
-export const RELEASE = "prod";
+const RELEASE = "prod";
 export const NAMESPACE = "quoin-system";
 
 /** Null where there is none. */

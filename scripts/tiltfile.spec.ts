@@ -30,12 +30,8 @@ exec(compile(open("Tiltfile").read(), "Tiltfile", "exec"), known)
 json.dump(calls, sys.stdout)
 `;
 
-/** Charts are looked for where there are any. */
 function isMissing(path: string): boolean {
-  return (
-    !existsSync(join(repositoryRoot, path)) &&
-    (!path.startsWith("charts/") || existsSync(join(repositoryRoot, "charts")))
-  );
+  return !existsSync(join(repositoryRoot, path));
 }
 
 describe("the Tiltfile", () => {

@@ -58,8 +58,13 @@ const METADATA: JSONSchema = {
   },
 };
 
+/** As it is written, with its comments. */
+export function definitionText(): string {
+  return readFileSync(FILE, "utf8");
+}
+
 export function readDefinition(): Definition {
-  return parse(readFileSync(FILE, "utf8"));
+  return parse(definitionText());
 }
 
 /** The schema of the only version. */

@@ -28,6 +28,8 @@ const ALWAYS_SERVED = [
 /** Of one request. */
 export interface Call {
   readonly method: string;
+  /** Empty for the oldest kinds, which have none. */
+  readonly group: string;
   readonly plural: string;
   readonly namespace: string;
   readonly name: string;
@@ -257,7 +259,9 @@ function labelsOf(query: URLSearchParams): Record<string, string | undefined> {
 async function parse(request: IncomingMessage): Promise<Call> {
   const url = new URL(request.url ?? "/", "http://localhost");
   const parts = url.pathname.split("/").filter((part) => part !== "");
-  const rest = parts.slice(parts[0] === "api" ? 2 : 3);
+  const isOldest = parts[0] === "api";
+  const group = isOldest ? "" : (parts[1] ?? "");
+  const rest = parts.slice(isOldest ? 2 : 3);
   const namespace = rest[0] === "namespaces" ? (rest[1] ?? "") : "";
   const [plural = "", name = "", subresource = ""] = rest[0] === "namespaces" ? rest.slice(2) : rest;
   const chunks: Uint8Array[] = [];
@@ -266,7 +270,8 @@ async function parse(request: IncomingMessage): Promise<Call> {
   }
   const text = Buffer.concat(chunks).toString("utf8");
   const body: Any = text === "" ? null : JSON.parse(text);
-  return { method: request.method ?? "GET", plural, namespace, name, subresource, query: url.searchParams, body };
+  const method = request.method ?? "GET";
+  return { method, group, plural, namespace, name, subresource, query: url.searchParams, body };
 }
 
 function answer(response: ServerResponse, status: number, body: Any, headers: Record<string, string> = {}): void {

@@ -1,0 +1,209 @@
+/** The chart of a cluster, as helm renders it: what it makes is what the definition takes, and what it refuses it names. */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { Ajv } from "ajv";
+import { expect } from "chai";
+import { parse, stringify } from "yaml";
+import {
+  chartFolder,
+  findHelm,
+  Helm,
+  NAMESPACE,
+  objectOf,
+  type RenderedObject,
+  unknownFields,
+  valueFilesOf,
+} from "../test/charts/index.ts";
+import { readDefinition, schemaOf, toJsonSchema } from "./definition.ts";
+import { refusalsOf } from "./rules.ts";
+
+const CHART = "quoin-cluster";
+const ROOT = path.resolve(import.meta.dirname, "../..");
+const METRICS = path.join(ROOT, "docs/metrics.md");
+/** Of kube-state-metrics and of Prometheus itself there are none here. */
+const PROCESS_METRICS = ["process_resident_memory_bytes"];
+
+describe("chart quoin-cluster", () => {
+  const schema = schemaOf(readDefinition());
+  const ajv = new Ajv({ useDefaults: true, allErrors: true, strictTypes: false, validateFormats: false });
+  const fillIn = ajv.compile({ ...toJsonSchema(schema) } as Record<string, unknown>);
+  let helm: Helm;
+
+  before(function () {
+    const program = findHelm();
+    if (program === null) {
+      console.log("      skipped: there is no helm; `npm run e2e` builds one");
+      this.skip();
+    }
+    helm = new Helm(program);
+  });
+
+  const render = (...files: string[]): RenderedObject[] => helm.render(CHART, { files });
+  const clusterOf = (objects: RenderedObject[]) => objectOf(objects, "CoordinationCluster");
+  const containerOf = (objects: RenderedObject[]) => objectOf(objects, "Pod").spec.containers[0];
+
+  function environmentOf(objects: RenderedObject[]): Map<string, unknown> {
+    const variables: { name: string; value?: string; valueFrom?: object }[] = containerOf(objects).env;
+    return new Map(variables.map(({ name, value, valueFrom }) => [name, value ?? valueFrom]));
+  }
+
+  for (const file of valueFilesOf(CHART)) {
+    it(`renders ${file}.yaml to what the definition and its rules take`, () => {
+      const lint = helm.lint(CHART, { files: [file] });
+      expect(lint.failed, lint.output).to.equal(false);
+      const objects = render(file);
+      const cluster = structuredClone(clusterOf(objects));
+      fillIn(cluster);
+      expect(fillIn.errors).to.equal(null);
+      expect(refusalsOf(schema, cluster)).to.deep.equal([]);
+      for (const object of objects) {
+        expect(unknownFields(object) ?? [], `${object.kind} ${object.metadata.name}`).to.deep.equal([]);
+      }
+    });
+  }
+
+  it("takes the specification over as it is, over that of the chart", () => {
+    const { cluster } = parse(readFileSync(path.join(chartFolder(CHART), "ci/production.yaml"), "utf8"));
+    const { metadata, spec } = clusterOf(render("production"));
+    expect(spec).to.deep.equal(cluster);
+    expect(metadata).to.deep.include({ name: "store", namespace: NAMESPACE, annotations: { team: "platform" } });
+    expect(clusterOf(render("default"))).to.deep.include({ spec: { replicas: 3 } });
+    expect(clusterOf(render("default")).metadata.name).to.equal("prod");
+  });
+
+  it("makes what the Tiltfile wants", () => {
+    const values = parse(readFileSync(path.join(ROOT, "tilt/cluster.yaml"), "utf8"));
+    const cluster = clusterOf(helm.render(CHART, { set: values }));
+    expect(cluster.metadata.name).to.equal("demo");
+    expect(cluster.spec).to.deep.equal(values.cluster);
+  });
+
+  it("tests with an image that has quoinctl: the members' if it is known", () => {
+    const image = (file: string): string => containerOf(render(file)).image;
+    const { appVersion } = parse(readFileSync(path.join(chartFolder(CHART), "Chart.yaml"), "utf8"));
+    expect(image("default")).to.equal(`quoin:${appVersion}`);
+    expect(image("production")).to.equal("registry.example/quoin:1.4.0");
+    expect(image("digest")).to.match(/^registry\.example\/quoin@sha256:[0-9a-f]{64}$/);
+    expect(render("without-test").map(({ kind }) => kind)).to.deep.equal(["CoordinationCluster"]);
+  });
+
+  it("tests through both Services, as the owner, whose key is in no argument", () => {
+    const environment = environmentOf(render("production"));
+    expect(environment.get("SERVICES")).to.equal("store store-leader");
+    expect(environment.get("SCHEME")).to.equal("https");
+    expect(environment.get("QUOIN_API_KEY")).to.deep.equal({ secretKeyRef: { name: "store-owner", key: "api-key" } });
+    expect(environment.get("QUOIN_CA_PEM")).to.deep.equal({ configMapKeyRef: { name: "store-ca", key: "ca.crt" } });
+    const plain = environmentOf(render("plain-text"));
+    expect(plain.get("SERVICES")).to.equal("prod");
+    expect(plain.get("SCHEME")).to.equal("http");
+    expect(plain.has("QUOIN_CA_PEM")).to.equal(false);
+  });
+
+  it("tests in a pod that the level Restricted lets in, and that no Service or budget takes for a member", () => {
+    const pod = objectOf(render("production"), "Pod");
+    expect(pod.metadata.annotations).to.include({ "helm.sh/hook": "test" });
+    expect(pod.metadata.labels).to.include({ access: "quoin" }).and.not.have.property("quoin.dev/cluster");
+    expect(pod.spec.securityContext).to.deep.include({
+      runAsNonRoot: true,
+      seccompProfile: { type: "RuntimeDefault" },
+    });
+    expect(pod.spec.containers[0].securityContext).to.deep.equal({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    });
+    expect(objectOf(render("digest"), "Pod").spec.securityContext).to.not.have.property("runAsUser");
+    expect(pod.spec.imagePullSecrets).to.deep.equal([{ name: "registry" }]);
+  });
+
+  it("tests by a script that a shell understands, and that arrives as it is", () => {
+    const script = readFileSync(path.join(chartFolder(CHART), "files/test.sh"), "utf8");
+    const { command, args } = containerOf(render("default"));
+    expect([...command, args[0].trim()]).to.deep.equal(["sh", "-c", script.trim()]);
+    const { status, stderr } = spawnSync("sh", ["-n"], { input: script, encoding: "utf8" });
+    expect(status, stderr).to.equal(0);
+  });
+
+  it("asks in alerts and on the dashboard for metrics that there are, of this cluster alone", () => {
+    const objects = render("monitoring");
+    const dashboard = objectOf(objects, "ConfigMap").data["prod.json"];
+    const { panels, uid, title, templating } = JSON.parse(dashboard);
+    expect(title).to.equal(`Quoin: ${NAMESPACE}/prod`);
+    expect(uid).to.match(/^[0-9a-f]{32}$/);
+    expect(templating.list).to.have.length(3);
+    const { groups } = objectOf(objects, "PrometheusRule").spec;
+    const alerts: string[] = groups[0].rules.map(({ expr }: { expr: string }) => expr);
+    const queries: string[] = panels.flatMap(({ targets }: { targets: { expr: string }[] }) =>
+      targets.map(({ expr }) => expr),
+    );
+    const told = readFileSync(METRICS, "utf8");
+    for (const query of [...alerts, ...queries]) {
+      const names = query.replace(/quoin_dev_cluster/g, "").match(/\b(quoin|process)_[a-z_]+/g) ?? [];
+      expect(names, query).to.not.deep.equal([]);
+      for (const name of names.filter((each) => !PROCESS_METRICS.includes(each))) {
+        expect(told).to.include(`| \`${name.replace(/_bucket$/, "")}\` `);
+      }
+      const selections = query.match(/quoin_dev_cluster="(prod|\$cluster)"/g) ?? [];
+      expect(selections.length, query).to.equal(names.length);
+    }
+    expect(objectOf(objects, "PrometheusRule").metadata.labels).to.include({
+      release: "prometheus",
+      "app.kubernetes.io/name": "quoin-cluster",
+    });
+  });
+
+  it("has alerts that Prometheus understands, under other names than those of the operator", function () {
+    if (spawnSync("promtool", ["--version"]).status !== 0) {
+      console.log("      skipped: there is no promtool");
+      this.skip();
+    }
+    const { metadata, spec } = objectOf(render("monitoring"), "PrometheusRule");
+    // The operator's own has the name of the cluster.
+    expect(metadata.name).to.equal("prod-further");
+    const folder = mkdtempSync(path.join(tmpdir(), "quoin-test-rules-"));
+    try {
+      const file = path.join(folder, "rules.yaml");
+      writeFileSync(file, stringify(spec));
+      const { status, stderr } = spawnSync("promtool", ["check", "rules", file], { encoding: "utf8" });
+      expect(status, stderr).to.equal(0);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it("renders further objects with templates in them", () => {
+    const { metadata, data } = objectOf(render("digest"), "ConfigMap");
+    expect([metadata.name, data.endpoint]).to.deep.equal(["prod-clients", "prod:7400"]);
+  });
+
+  const refusals: [Record<string, unknown>, RegExp][] = [
+    [{ "cluster.replicas": 4 }, /'\/cluster\/replicas': value must be one of 1, 3, 5, 7/],
+    [{ "cluster.replica": 3 }, /'\/cluster': .*'replica' not allowed/],
+    [{ "cluster.version": "v1.4" }, /'\/cluster\/version'/],
+    [{ "cluster.storage.sze": "8Gi" }, /'\/cluster\/storage': .*'sze' not allowed/],
+    [{ "cluster.tls.mode": "Of" }, /'\/cluster\/tls\/mode': value must be one of/],
+    [{ "cluster.tls.certificateDays": 1 }, /'\/cluster\/tls\/certificateDays': minimum/],
+    [{ "cluster.image.pullSecrets": ["a"] }, /'\/cluster\/image\/pullSecrets\/0': got string, want object/],
+    [{ "cluster.services.client.type": "ExternalName" }, /'\/cluster\/services\/client\/type'/],
+    [{ "cluster.settings.rateLimits.http.burst": 0 }, /'\/cluster\/settings\/rateLimits\/http\/burst': minimum/],
+    [{ "cluster.monitoring.podMonitor.interval": "soon" }, /'\/cluster\/monitoring\/podMonitor\/interval'/],
+    [{ name: "Prod" }, /'\/name': 'Prod' does not match pattern/],
+    [{ replicas: 3 }, /'replicas' not allowed/],
+    [{ "test.labels": { a: 1 } }, /'\/test\/labels\/a': got number, want string/],
+  ];
+  for (const [set, message] of refusals) {
+    it(`refuses ${JSON.stringify(set)}, and names the value`, () => {
+      expect(helm.refusal(CHART, set)).to.match(message);
+    });
+  }
+
+  it("says how to reach the cluster, and what stays of it", () => {
+    const notes = helm.notes(CHART);
+    expect(notes).to.include("prod-leader").and.to.include("QUOIN_CA_PEM").and.to.include("brings the cluster back");
+    const plain = helm.notes(CHART, { files: ["plain-text"] });
+    expect(plain).to.not.match(/QUOIN_CA_PEM|-leader/);
+    expect(plain).to.include("volumes go with it").and.to.include("http://prod:7401");
+  });
+});

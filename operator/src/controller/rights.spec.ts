@@ -1,0 +1,204 @@
+/**
+ * The rights that the chart gives to the operator, against the requests that it makes: whatever it asks for in the life of
+ * a cluster is allowed, and nothing is allowed that it does not do.
+ */
+import { expect } from "chai";
+import { type Call, configOf } from "../../test/api-server/index.ts";
+import { findHelm, Helm, NAMESPACE, objectOf } from "../../test/charts/index.ts";
+import { until } from "../../test/index.ts";
+import { Drive } from "../../test/world/index.ts";
+import { connect, systemTiming } from "../kube/index.ts";
+import { createLogger } from "../telemetry/index.ts";
+import { Operator } from "./operator.ts";
+
+interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** What a rule allows, one by one, as `verb resource.group`, with the name if only one object is meant. */
+function rightsOf({ apiGroups, resources, resourceNames = [""], verbs }: PolicyRule): string[] {
+  return verbs.flatMap((verb) =>
+    apiGroups.flatMap((group) =>
+      resources.flatMap((resource) =>
+        resourceNames.map((name) => rightOf(verb, group, resource) + (name && ` ${name}`)),
+      ),
+    ),
+  );
+}
+
+function rightOf(verb: string, group: string, resource: string): string {
+  return `${verb} ${resource}${group && `.${group}`}`;
+}
+
+/** The rights that a request needs, all of them. */
+function needsOf({ method, group, plural, name, subresource, query }: Call): string[] {
+  const resource = subresource === "" ? plural : `${plural}/${subresource}`;
+  const verbs = (): string[] => {
+    switch (method) {
+      case "GET":
+        return name === "" ? [query.has("watch") ? "watch" : "list"] : ["get"];
+      case "POST":
+        return ["create"];
+      case "DELETE":
+        return ["delete"];
+      default:
+        // An apply makes what is not there; a subresource is there with its object.
+        return query.has("force") && subresource === "" ? ["patch", "create"] : ["patch"];
+    }
+  };
+  return verbs().map((verb) => rightOf(verb, group, resource));
+}
+
+/** What the API server itself asks for, where no request shows it. */
+const ASKED_FOR_ELSEWHERE = new Map([
+  ["get pods", "nobody gives others a right that they do not have: a member may read its own pod"],
+  [
+    "update coordinationclusters/finalizers.quoin.dev",
+    "an owner whose deletion waits for what it owns, on some API servers",
+  ],
+]);
+const OPTIONAL = {
+  networkPolicy: { enabled: true },
+  monitoring: { podMonitor: { enabled: true }, rules: { enabled: true } },
+  podDisruptionBudget: { enabled: true },
+};
+const CERT_MANAGER = {
+  mode: "CertManager",
+  issuerRef: { name: "ca", kind: "Issuer", group: "cert-manager.io" },
+} as const;
+
+describe("rights of the operator, as its chart gives them", () => {
+  let everywhere: Set<string>;
+  let own: Set<string>;
+  let members: PolicyRule[];
+  const used = new Set<string>();
+  const missing = new Set<string>();
+
+  before(async function () {
+    this.timeout(120_000);
+    const helm = findHelm();
+    if (helm === null) {
+      console.log("      skipped: there is no helm; `npm run e2e` builds one");
+      this.skip();
+    }
+    const objects = new Helm(helm).render("quoin-operator");
+    everywhere = new Set(objectOf(objects, "ClusterRole", "quoin-operator").rules.flatMap(rightsOf));
+    own = new Set(objectOf(objects, "Role", "quoin-operator-lease").rules.flatMap(rightsOf));
+    await inWorld(liveThrough);
+    await inWorld(askForCertificates);
+    await inWorld(workAsProcess);
+  });
+
+  /** Whatever is asked for is done, and noted. */
+  async function inWorld(scenario: (drive: Drive) => Promise<void>): Promise<void> {
+    const drive = new Drive();
+    await drive.begin();
+    const { api } = drive.world;
+    for (const kind of ["podmonitors", "prometheusrules", "certificates"]) {
+      api.served.add(kind);
+    }
+    try {
+      await scenario(drive);
+    } finally {
+      for (const call of api.calls) {
+        note(call);
+      }
+      await drive.end();
+    }
+  }
+
+  /** As an API server with RBAC decides it. */
+  function note(call: Call): void {
+    for (const need of needsOf(call)) {
+      const candidates = [need, `${need} ${call.name}`];
+      const rights = call.namespace === NAMESPACE ? [everywhere, own] : [everywhere];
+      const right = candidates.find((candidate) => rights.some((each) => each.has(candidate)));
+      if (right === undefined) {
+        missing.add(`${need} in ${call.namespace || "all namespaces"}`);
+      } else {
+        used.add(right);
+      }
+    }
+  }
+
+  async function liveThrough(drive: Drive): Promise<void> {
+    const { store } = drive.world.api;
+    store.create("storageclasses", "", { metadata: { name: "fast" }, allowVolumeExpansion: true });
+    const storage = { size: "8Gi", storageClassName: "fast", whenDeleted: "Retain", whenScaled: "Delete" } as const;
+    drive.create({ replicas: 1, storage, ...OPTIONAL });
+    await drive.converge("founding");
+    drive.edit({ spec: { replicas: 3, version: null, storage: { size: "16Gi", whenDeleted: "Delete" } } });
+    await drive.converge("to 3, with larger volumes, and a version that the operator writes");
+    drive.edit({ spec: { version: "1.5.0" } });
+    await drive.converge("to 1.5.0");
+    drive.edit({ spec: { image: { tag: "0.0.0-missing" } } });
+    await drive.until("a pod that does not start", () => drive.status.blocked?.reason === "MemberUnhealthy");
+    drive.world.advance(600_000);
+    await drive.operator.pass(drive.namespace, drive.name);
+    drive.edit({ spec: { image: { tag: null } } });
+    await drive.converge("back to an image that there is");
+    const { podMonitor, rules } = { podMonitor: { enabled: false }, rules: { enabled: false } };
+    const nothing = { networkPolicy: { enabled: false }, podDisruptionBudget: { enabled: false } };
+    const services = { leader: { enabled: false } };
+    drive.edit({ spec: { replicas: 1, ...nothing, services, monitoring: { podMonitor, rules } } });
+    await drive.converge("to 1, with nothing optional");
+    members = store.list("roles").flatMap(({ rules: each }) => each);
+  }
+
+  async function askForCertificates(drive: Drive): Promise<void> {
+    const certificates = () => drive.world.api.store.list("certificates").length;
+    drive.create({ replicas: 1, tls: { ...CERT_MANAGER, certificateDays: 90, renewBeforeDays: 30 } });
+    await drive.until("a certificate", () => certificates() === 1);
+    drive.edit({ spec: { tls: { mode: "Auto", issuerRef: null } } });
+    await drive.until("no certificate", () => certificates() === 0);
+  }
+
+  async function workAsProcess(drive: Drive): Promise<void> {
+    drive.world.now = Date.now();
+    const { api } = drive.world;
+    api.store.create("customresourcedefinitions", "", {
+      metadata: { name: "coordinationclusters.quoin.dev", annotations: { "quoin.dev/schema-version": "1" } },
+    });
+    const connection = await connect(configOf(api.url));
+    const operator = new Operator({
+      ...{ connection, instance: "one", leaseName: "quoin-operator", watchNamespaces: [], timing: systemTiming },
+      settings: { operatorNamespace: NAMESPACE, clusterDomain: "cluster.local" },
+      defaults: { version: "1.4.0", repository: "quoin" },
+      tendCertificates: async () => ({ writes: [], problem: null, tls: null, renewed: false }),
+      endpointOf: ({ metadata }) => {
+        const port = drive.world.portOf(metadata?.uid ?? "");
+        return port === null ? null : `127.0.0.1:${port}`;
+      },
+      logger: createLogger("silent", "one"),
+    });
+    await operator.listen("127.0.0.1", 0);
+    const end = operator.run();
+    try {
+      drive.create({ replicas: 1 });
+      await until(() => drive.condition("Ready") === "True AsAsked" && api.store.list("events").length > 0);
+    } finally {
+      await operator.stop();
+      await end;
+      await connection.close();
+    }
+  }
+
+  it("suffice for all that it does: found, grow, roll, recover, shrink, watch, and hold the Lease", () => {
+    expect(used.size).to.be.greaterThan(50);
+    expect([...missing]).to.deep.equal([]);
+  });
+
+  it("go no further than that", () => {
+    const unused = [...everywhere, ...own].filter((right) => !used.has(right) && !ASKED_FOR_ELSEWHERE.has(right));
+    expect(unused).to.deep.equal([]);
+  });
+
+  it("hold all that it gives to members", () => {
+    const given = members.flatMap((rule) => rightsOf({ ...rule, resourceNames: [""] }));
+    expect(given).to.include.members(["get pods", "patch pods"]);
+    expect([...everywhere]).to.include.members(given);
+  });
+});

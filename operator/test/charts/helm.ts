@@ -1,0 +1,161 @@
+/**
+ * The charts as helm renders them, for specs. Helm is looked for in the PATH, and where the tests of whole clusters build
+ * it. It reads the charts alone: no cluster, no configuration of its user, no network.
+ */
+import { spawnSync } from "node:child_process";
+import { globSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import path from "node:path";
+import { parseAllDocuments } from "yaml";
+
+/** A Kubernetes object, as far as all of them are alike. Specs know what they look for in the rest. */
+export interface RenderedObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  // biome-ignore lint/suspicious/noExplicitAny: what helm writes has no types, and specs look at all kinds of it.
+  readonly [field: string]: any;
+}
+
+export type ChartName = "quoin-operator" | "quoin-cluster";
+
+interface Rendering {
+  /** Names of files in the chart's `ci` folder, without their ending. */
+  readonly files?: readonly string[];
+  /** As JSON, by the path of the value. */
+  readonly set?: Readonly<Record<string, unknown>>;
+  readonly release?: string;
+  /** Of Kubernetes; the oldest that the charts are for if absent. */
+  readonly version?: string;
+}
+
+interface HelmResult {
+  readonly failed: boolean;
+  readonly output: string;
+}
+
+const ROOT = path.resolve(import.meta.dirname, "../../..");
+const OLDEST = "1.29.0";
+const LIMIT_MS = 30_000;
+export const RELEASE = "prod";
+export const NAMESPACE = "quoin-system";
+
+/** Null where there is none. */
+export function findHelm(): string | null {
+  const cache = process.env.XDG_CACHE_HOME || path.join(homedir(), ".cache");
+  const candidates = ["helm", ...globSync(path.join(cache, "quoin-e2e/helm-*/helm")).sort()];
+  return candidates.find((program) => spawnSync(program, ["version"], { timeout: LIMIT_MS }).status === 0) ?? null;
+}
+
+export function chartFolder(chart: ChartName): string {
+  return path.join(ROOT, "charts", chart);
+}
+
+/** Names of the value files that a chart brings for its tests. */
+export function valueFilesOf(chart: ChartName): string[] {
+  return globSync("ci/*.yaml", { cwd: chartFolder(chart) })
+    .map((file) => path.basename(file, ".yaml"))
+    .sort();
+}
+
+export class Helm {
+  readonly #program: string;
+  /** By what was asked for: many specs look at the same. */
+  readonly #rendered = new Map<string, RenderedObject[]>();
+
+  constructor(program: string) {
+    this.#program = program;
+  }
+
+  lint(chart: ChartName, rendering: Rendering = {}): HelmResult {
+    return this.#run(["lint", "--strict", chartFolder(chart), ...optionsOf(chart, rendering)]);
+  }
+
+  /** With all objects, tests too. Raises with what helm says when it refuses. */
+  render(chart: ChartName, rendering: Rendering = {}): RenderedObject[] {
+    const key = JSON.stringify([chart, rendering]);
+    const objects = this.#rendered.get(key) ?? this.#render(chart, rendering);
+    this.#rendered.set(key, objects);
+    return objects;
+  }
+
+  #render(chart: ChartName, rendering: Rendering): RenderedObject[] {
+    const { failed, output } = this.#template(chart, rendering, []);
+    if (failed) {
+      throw new Error(output);
+    }
+    return parseAllDocuments(output)
+      .map((document) => {
+        if (document.errors.length > 0) {
+          throw new Error(`${document.errors[0]?.message}\n${output}`);
+        }
+        return document.toJS() as RenderedObject | null;
+      })
+      .filter((object) => object !== null);
+  }
+
+  /** The text of one template. */
+  text(chart: ChartName, template: string, rendering: Rendering = {}): string {
+    const { failed, output } = this.#template(chart, rendering, ["--show-only", template]);
+    if (failed) {
+      throw new Error(output);
+    }
+    return output;
+  }
+
+  /** What helm says when it is not to render this; empty if it does. */
+  refusal(chart: ChartName, set: Rendering["set"] = {}): string {
+    const { failed, output } = this.#template(chart, { set }, []);
+    return failed ? output : "";
+  }
+
+  /** What is told after an installation. Helm tells it to clusters only; so a further object asks for it. */
+  notes(chart: ChartName, rendering: Rendering = {}): string {
+    const name = "what-is-told";
+    const notes = `{{ include "${chart}.notes" . | quote }}`;
+    const object = `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: ${name} }\ndata: { notes: ${notes} }\n`;
+    const objects = this.render(chart, { ...rendering, set: { ...rendering.set, extraObjects: [object] } });
+    return objectOf(objects, "ConfigMap", name).data.notes;
+  }
+
+  #template(chart: ChartName, rendering: Rendering, options: readonly string[]): HelmResult {
+    const { release = RELEASE, version = OLDEST } = rendering;
+    const fixed = ["--namespace", NAMESPACE, "--kube-version", version];
+    return this.#run(["template", release, chartFolder(chart), ...fixed, ...options, ...optionsOf(chart, rendering)]);
+  }
+
+  #run(args: readonly string[]): HelmResult {
+    const folder = path.join(tmpdir(), "helm-has-no-configuration");
+    const { status, stdout, stderr } = spawnSync(this.#program, args, {
+      encoding: "utf8",
+      timeout: LIMIT_MS,
+      env: {
+        PATH: process.env.PATH,
+        ...{ HELM_CACHE_HOME: folder, HELM_CONFIG_HOME: folder, HELM_DATA_HOME: folder, KUBECONFIG: "/dev/null" },
+      },
+    });
+    return { failed: status !== 0, output: status === 0 ? stdout : `${stdout}${stderr}` };
+  }
+}
+
+function optionsOf(chart: ChartName, { files = [], set = {} }: Rendering): string[] {
+  return [
+    ...files.flatMap((name) => ["--values", path.join(chartFolder(chart), "ci", `${name}.yaml`)]),
+    ...Object.entries(set).flatMap(([name, value]) => ["--set-json", `${name}=${JSON.stringify(value)}`]),
+  ];
+}
+
+/** The only object of a kind, or the one of a name. Raises if there is none, or another one. */
+export function objectOf(objects: readonly RenderedObject[], kind: string, name?: string): RenderedObject {
+  const found = objects.filter((each) => each.kind === kind && (name === undefined || each.metadata.name === name));
+  const [first] = found;
+  if (first === undefined || found.length > 1) {
+    throw new Error(`${found.length} objects of kind ${kind} ${name ?? ""}`);
+  }
+  return first;
+}

@@ -1,5 +1,6 @@
 /** A real Kubernetes for tests: the cluster, what specs do in it, and what they do to it. */
 
+export type { ApiProxy } from "./api-proxy.ts";
 export type { Faults } from "./faults.ts";
 export { NoClusterHere } from "./start.ts";
 export { TestCluster } from "./test-cluster.ts";

@@ -1,6 +1,7 @@
 /** The cluster that specs run in: the one that KUBECONFIG names, whoever has made it. */
 
 import { delimiter } from "node:path";
+import { ApiProxy } from "./api-proxy.ts";
 import { importImages } from "./cluster-node.ts";
 import { type RunOptions, run } from "./command.ts";
 import { Faults } from "./faults.ts";
@@ -48,6 +49,11 @@ export class TestCluster {
   /** Runs helm and returns what it printed. Rejects with what it complained about. */
   helm(args: readonly string[]): Promise<string> {
     return run("helm", args, { env: this.#env, limitMs: COMMAND_LIMIT_MS });
+  }
+
+  /** Serves the API where `fetch` reaches it, until it is closed. */
+  serveApi(): Promise<ApiProxy> {
+    return ApiProxy.start(this.#env);
   }
 
   /** Gives all nodes the images of an archive; only in a cluster of this harness. */

@@ -10,6 +10,7 @@ export {
   type RecordedOperation,
 } from "./history.ts";
 export { judgeHistory } from "./judgement.ts";
+export { leaderlessSpans, type Span } from "./leaderless.ts";
 export { lockCheck } from "./lock-check.ts";
 export type { LockAnswer, LockMode, LockOperation, LockRecord, LockView } from "./lock-history.ts";
 export { lockWatchCheck } from "./lock-watch-check.ts";

@@ -9,11 +9,11 @@ import {
   type KeyOperation,
   type RecordedOperation,
   SEARCH_LIMIT_MS,
+  type Span,
   withExpiries,
 } from "../history/index.ts";
 import { type ClusterUnderTest, performKeyOperation, until } from "../test/harness/index.ts";
 import { BackgroundClients, outcomeOf } from "./background-load.ts";
-import type { Span } from "./leaderless.ts";
 
 const CLIENTS = 2;
 const TIMEOUT_MS = 200;

@@ -4,6 +4,7 @@ import type { WatchKeysResponse, WatchLocksResponse } from "@quoin/proto";
 import {
   contradictionOfPage,
   judgeHistory,
+  leaderlessSpans,
   lockWatchCheck,
   logCheck,
   orderCheck,
@@ -16,7 +17,6 @@ import {
 } from "../history/index.ts";
 import type { AppendLoad, ConcurrentLoad } from "../test/harness/index.ts";
 import type { CounterLoad } from "./counter-load.ts";
-import { leaderlessSpans } from "./leaderless.ts";
 import type { LifetimeLoad } from "./lifetime-load.ts";
 import type { LockLoad } from "./lock-load.ts";
 import { countOutcomes, type OutcomeCount } from "./outcome-counts.ts";

@@ -12,11 +12,11 @@ import {
   type LockOperation,
   type LockRecord,
   lockCheck,
+  type Span,
 } from "../history/index.ts";
 import { type ClusterUnderTest, pause, until } from "../test/harness/index.ts";
 import { BackgroundClients } from "./background-load.ts";
 import { pick } from "./fault.ts";
-import type { Span } from "./leaderless.ts";
 import { type LockInUse, performLockOperation } from "./lock-operations.ts";
 import { type AskOptions, MemberCalls } from "./member-calls.ts";
 

@@ -156,6 +156,7 @@ function unreadinessOf(
   const surplus = membership.configuration.members.filter((slot) => facts.ordinalOf(slot) >= facts.wanted);
   const missing = membership.withoutVote.map((ordinal) => facts.nameOf(ordinal));
   const unhealthy = membership.voters.filter((slot) => !membership.isHealthy(slot)).map(({ name }) => name);
+  const unready = membership.voters.filter((slot) => facts.readyForMs(slot) < 0).map(({ name }) => name);
   const problems: [boolean, string, string][] = [
     [missing.length > 0, "MembersMissing", `${missing.join(", ")} must become voters`],
     [surplus.length > 0, "MembersSurplus", `${surplus.map(({ name }) => name).join(", ")} must leave`],
@@ -165,6 +166,8 @@ function unreadinessOf(
       "TemplateNotObserved",
       "the pod template is not in force yet",
     ],
+    // Services lead to ready pods alone: who waits for this condition wants to connect.
+    [unready.length > 0, "MembersNotReady", `${unready.join(", ")} must become ready`],
     [outdated.length > 0, "MembersOutdated", `${outdated.join(", ")} must be restarted`],
     [
       set?.replicas !== facts.wanted,

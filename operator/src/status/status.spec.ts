@@ -202,6 +202,12 @@ describe("status", () => {
     expect(held(new Scene(3).outdated(2).spec({ update: manual }), "demo-2", 60 * MINUTE_MS)).to.equal("False Healthy");
   });
 
+  it("is not ready while no Service leads to a member, however healthy that is", () => {
+    const scene = new Scene(3).pod(1, { readySince: null });
+    expect(condition(scene, "Ready")).to.equal("False MembersNotReady");
+    expect(condition(scene, "Available")).to.equal("True QuorumConfirmed");
+  });
+
   it("counts how long a member has had no pod", () => {
     const notReady = (forMs: number): ClusterStatus => ({
       conditions: [

@@ -1,0 +1,103 @@
+/** The API of Kubernetes as specs use it: objects as plain JSON, at the address that `kubectl proxy` serves. */
+
+import { type ApiProxy, TestCluster, until } from "../cluster/index.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: objects of Kubernetes, of which each spec knows what it asked for
+export type KubeObject = any;
+
+const OK_MAX = 299;
+const NOT_FOUND = 404;
+/** Longer than any test. */
+const WATCH_SECONDS = 3_600;
+
+/** What is asked of a cluster over and over, and its programs for everything else. */
+export class Kubernetes {
+  readonly cluster: TestCluster;
+  readonly #proxy: ApiProxy;
+
+  private constructor(cluster: TestCluster, proxy: ApiProxy) {
+    this.cluster = cluster;
+    this.#proxy = proxy;
+  }
+
+  static async connect(): Promise<Kubernetes> {
+    const cluster = new TestCluster();
+    return new Kubernetes(cluster, await cluster.serveApi());
+  }
+
+  close(): void {
+    this.#proxy.close();
+  }
+
+  /** Null if there is none. */
+  async get(path: string): Promise<KubeObject | null> {
+    const answer = await fetch(`${this.#proxy.url}${path}`);
+    if (answer.status === NOT_FOUND) {
+      await answer.body?.cancel();
+      return null;
+    }
+    return JSON.parse(await textOf(path, answer));
+  }
+
+  /** Rejects with what the server says, if it refuses. */
+  async send(method: "POST" | "PATCH" | "DELETE", path: string, body?: object): Promise<KubeObject> {
+    const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    const answer = await fetch(`${this.#proxy.url}${path}`, {
+      method,
+      headers: { "content-type": type },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return JSON.parse(await textOf(path, answer));
+  }
+
+  /** Tells of each object of a collection, and of each change of one, until the signal. Rejects if the watch breaks. */
+  async watch(path: string, signal: AbortSignal, onObject: (object: KubeObject) => void): Promise<void> {
+    const { items, metadata } = await this.get(path);
+    for (const item of items) {
+      onObject(item);
+    }
+    const query = `watch=1&timeoutSeconds=${WATCH_SECONDS}&resourceVersion=${metadata.resourceVersion}`;
+    try {
+      const answer = await fetch(`${this.#proxy.url}${path}&${query}`, { signal });
+      let rest = "";
+      for await (const part of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
+        const lines = (rest + Buffer.from(part).toString()).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) {
+          const { type, object } = JSON.parse(line);
+          if (type === "ERROR") {
+            throw new Error(`${path}: ${object.message}`);
+          }
+          onObject(object);
+        }
+      }
+    } catch (error) {
+      if (!signal.aborted) {
+        throw error;
+      }
+    }
+  }
+
+  /** Applies objects as their manager "e2e". */
+  async apply(namespace: string, ...objects: readonly object[]): Promise<void> {
+    const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
+    await this.cluster.kubectl(["apply", "--namespace", namespace, "--filename", "-"], { input: list });
+  }
+
+  /** Removes a namespace with all that is in it, and waits until it is gone. */
+  async removeNamespace(name: string, limitMs: number): Promise<void> {
+    const path = `/api/v1/namespaces/${name}`;
+    if ((await this.get(path)) !== null) {
+      await this.send("DELETE", path);
+      await until(`namespace ${name} to be gone`, async () => (await this.get(path)) === null, limitMs);
+    }
+  }
+}
+
+async function textOf(path: string, answer: Response): Promise<string> {
+  const text = await answer.text();
+  if (answer.status > OK_MAX) {
+    throw new Error(`${path}: ${answer.status} ${text}`);
+  }
+  return text;
+}

@@ -1,0 +1,63 @@
+/** Watches to whom the leader Service of a cluster leads, and when that changed. */
+
+import { nowMs } from "./load/index.ts";
+import type { QuoinCluster } from "./quoin-cluster.ts";
+
+interface Sight {
+  readonly atMs: number;
+  /** Names of the pods that are ready in the Service's EndpointSlice. */
+  readonly pods: readonly string[];
+}
+
+export class LeaderEndpoints {
+  readonly #sights: Sight[] = [];
+  readonly #end = new AbortController();
+  readonly #watching: Promise<void>;
+
+  constructor({ kubernetes, namespace, name }: QuoinCluster) {
+    const slices = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`;
+    const query = `labelSelector=kubernetes.io/service-name=${name}-leader`;
+    this.#watching = kubernetes.watch(`${slices}?${query}`, this.#end.signal, ({ endpoints }) => {
+      const ready = (endpoints ?? []).filter(
+        ({ conditions }: { conditions?: { ready?: boolean } }) => conditions?.ready !== false,
+      );
+      const pods = ready.map(({ targetRef }: { targetRef?: { name: string } }) => targetRef?.name ?? "");
+      this.#sights.push({ atMs: nowMs(), pods });
+    });
+    // Told when it is ended.
+    this.#watching.catch(() => undefined);
+  }
+
+  /** Rejects if the watch has broken: then nothing is known. */
+  async close(): Promise<void> {
+    this.#end.abort();
+    await this.#watching;
+  }
+
+  /** When the Service led to this pod alone for the first time since then; null if it has not yet. */
+  aloneSince(pod: string, sinceMs: number): number | null {
+    const sight = this.#sights.find(({ atMs, pods }) => atMs >= sinceMs && pods.length === 1 && pods[0] === pod);
+    return sight?.atMs ?? null;
+  }
+
+  /** How long it led to several pods at a time, in milliseconds, from one time to another. */
+  severalMs(fromMs: number, toMs: number): number {
+    return this.#timeOf(({ pods }) => pods.length > 1, fromMs, toMs);
+  }
+
+  /** How long it led to nobody. */
+  nobodyMs(fromMs: number, toMs: number): number {
+    return this.#timeOf(({ pods }) => pods.length === 0, fromMs, toMs);
+  }
+
+  #timeOf(isMeant: (sight: Sight) => boolean, fromMs: number, toMs: number): number {
+    let sum = 0;
+    for (const [at, sight] of this.#sights.entries()) {
+      const endMs = Math.min(toMs, this.#sights[at + 1]?.atMs ?? toMs);
+      if (isMeant(sight)) {
+        sum += Math.max(0, endMs - Math.max(fromMs, sight.atMs));
+      }
+    }
+    return sum;
+  }
+}

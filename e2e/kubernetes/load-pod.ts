@@ -1,0 +1,199 @@
+/**
+ * A load in the cluster itself: the pod that runs `load/program.ts` from the image of the members, and what its record
+ * shows: whether it contradicts what the service promises, and how long nobody could write.
+ */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  EXPIRY_LATE_MS_MAX,
+  judgeHistory,
+  leaderlessSpans,
+  lockCheck,
+  type RecordedOperation,
+  SEARCH_LIMIT_MS,
+} from "../../node/history/index.ts";
+import { until } from "../cluster/index.ts";
+import type { Entry, KeyEntry, LockEntry, Progress, Record } from "./load/index.ts";
+import { LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
+
+const PORT = 8080;
+/** As in the repository, so that the program finds the packages of the image. */
+const MOUNTED_AT = "/quoin/e2e/kubernetes/load";
+const SOURCES = join(import.meta.dirname, "load");
+const FILES = ["program.ts", "entry.ts", "key-clients.ts", "lock-clients.ts", "single-attempt.ts"] as const;
+/** Of the clients; a leader may have been lost so much earlier than its last answer came. */
+const TIMEOUT_MS = 5_000;
+
+/** What happened in a span of time. */
+export interface Span {
+  readonly acknowledgedWrites: number;
+  /** The longest time without an acknowledged write, the ends of the span included. */
+  readonly gapMs: number;
+  /** What failed for clients that try again, in words; and how much for those that do not. */
+  readonly failedWithRetries: readonly string[];
+  readonly failedWithout: number;
+}
+
+export class LoadPod {
+  readonly #cluster: QuoinCluster;
+  readonly #name: string;
+  #record: Record | null = null;
+
+  private constructor(cluster: QuoinCluster) {
+    this.#cluster = cluster;
+    this.#name = `${cluster.name}-load`;
+  }
+
+  /** Starts it, and waits until writes are acknowledged. */
+  static async start(cluster: QuoinCluster): Promise<LoadPod> {
+    const load = new LoadPod(cluster);
+    const [pod] = await cluster.pods();
+    const { image } = pod.spec.containers[0];
+    await cluster.kubernetes.apply(cluster.namespace, load.#sources(), load.#pod(image));
+    await load.untilMoreWrites();
+    return load;
+  }
+
+  /** Waits until some more writes are acknowledged than are now. Rejects if the load has failed. */
+  async untilMoreWrites(more = 200): Promise<void> {
+    let enough: number | null = null;
+    await until(
+      "acknowledged writes",
+      async () => {
+        const progress: Progress | null = await this.#progress();
+        if (progress === null) {
+          return false;
+        }
+        if (progress.error !== null) {
+          throw new Error(`the load has failed: ${progress.error}`);
+        }
+        enough ??= progress.acknowledgedWrites + more;
+        return progress.acknowledgedWrites >= enough;
+      },
+      LIMIT_MS,
+    );
+  }
+
+  /** Ends it, and removes the pod. Rejects with whatever it met that no fault explains. */
+  async stop(): Promise<void> {
+    this.#record = await this.#cluster.kubernetes.send("POST", this.#proxied("stop"));
+    await this.remove();
+  }
+
+  async remove(): Promise<void> {
+    const { kubernetes, namespace } = this.#cluster;
+    const objects = [`pod/${this.#name}`, `configmap/${this.#name}`];
+    const remove = ["delete", "--namespace", namespace, "--ignore-not-found", "--wait=false", ...objects];
+    await kubernetes.cluster.kubectl(remove);
+  }
+
+  /** What contradicts the record, in words: lost writes, stale reads, two holders of a lock. To be called after `stop`. */
+  judge(): readonly string[] {
+    const search = { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS };
+    const { keys, locks } = this.#recorded;
+    const limits = {
+      clockDrift: 0,
+      clockResolutionMs: 1,
+      lateMsMax: EXPIRY_LATE_MS_MAX,
+      leaderless: leaderlessSpans(this.#writesMs(), TIMEOUT_MS),
+    };
+    return [...judgeHistory(recordsOf(keys), search), ...lockCheck(recordsOf<LockEntry>(locks), limits)];
+  }
+
+  /** To be called after `stop`. */
+  between(fromMs: number, toMs: number): Span {
+    const inside = this.#recorded.keys.filter(({ endMs }) => endMs >= fromMs && endMs <= toMs);
+    const writesMs = this.#writesMs().filter((atMs) => atMs >= fromMs && atMs <= toMs);
+    const times = [fromMs, ...writesMs, toMs];
+    const failed = inside.filter(({ outcome }) => outcome.kind !== "ok");
+    const isRetrying = ({ client }: KeyEntry): boolean => client.startsWith("retrying-");
+    return {
+      acknowledgedWrites: writesMs.length,
+      gapMs: times.reduce((longest, atMs, at) => Math.max(longest, atMs - (times[at - 1] ?? atMs)), 0),
+      failedWithRetries: failed.filter(isRetrying).map(({ client, failure = "" }) => `${client}: ${failure}`),
+      failedWithout: failed.filter((entry) => !isRetrying(entry)).length,
+    };
+  }
+
+  get holds(): number {
+    return this.#recorded.locks.filter(
+      ({ operation, outcome }) =>
+        operation.kind === "acquire" && outcome.kind === "ok" && outcome.answer.kind === "acquired",
+    ).length;
+  }
+
+  get #recorded(): Record {
+    if (this.#record === null) {
+      throw new Error("the load runs still");
+    }
+    return this.#record;
+  }
+
+  /** When writes were acknowledged, in rising order. */
+  #writesMs(): number[] {
+    return this.#recorded.keys
+      .filter(({ operation, outcome }) => operation.kind === "put" && outcome.kind === "ok")
+      .map(({ endMs }) => endMs)
+      .sort((a, b) => a - b);
+  }
+
+  /** Null while it does not answer. */
+  async #progress(): Promise<Progress | null> {
+    try {
+      return await this.#cluster.kubernetes.get(this.#proxied("progress"));
+    } catch {
+      return null;
+    }
+  }
+
+  #proxied(path: string): string {
+    return `/api/v1/namespaces/${this.#cluster.namespace}/pods/${this.#name}:${PORT}/proxy/${path}`;
+  }
+
+  #sources(): object {
+    const data = Object.fromEntries(FILES.map((file) => [file, readFileSync(join(SOURCES, file), "utf8")]));
+    return { apiVersion: "v1", kind: "ConfigMap", metadata: { name: this.#name }, data };
+  }
+
+  #pod(image: string): object {
+    const { name, namespace } = this.#cluster;
+    const value = (variable: string, text: string): object => ({ name: variable, value: text });
+    const env = [
+      value("QUOIN_ENDPOINTS", `${name}.${namespace}.svc:7400`),
+      value("QUOIN_HTTP_ENDPOINTS", `https://${name}.${namespace}.svc:7401`),
+      value("LEADER_ENDPOINT", `${name}-leader.${namespace}.svc:7400`),
+      { name: "QUOIN_API_KEY", valueFrom: { secretKeyRef: { name: `${name}-owner`, key: "api-key" } } },
+      { name: "QUOIN_CA_PEM", valueFrom: { configMapKeyRef: { name: `${name}-ca`, key: "ca.crt" } } },
+    ];
+    const container = {
+      name: "load",
+      image,
+      command: ["node", `${MOUNTED_AT}/program.ts`],
+      env,
+      // Files as such, not links to them: Node looks for packages from where a file really is.
+      volumeMounts: FILES.map((file) => ({ name: "sources", mountPath: `${MOUNTED_AT}/${file}`, subPath: file })),
+    };
+    return {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: this.#name },
+      spec: {
+        containers: [container],
+        volumes: [{ name: "sources", configMap: { name: this.#name } }],
+        terminationGracePeriodSeconds: 1,
+        restartPolicy: "Never",
+      },
+    };
+  }
+}
+
+/** As histories number them: in the order of the starts, and without end if nobody knows the outcome. */
+function recordsOf<Kind extends Entry<unknown, unknown>>(entries: readonly Kind[]) {
+  return entries
+    .toSorted((a, b) => a.startMs - b.startMs)
+    .map(({ client, operation, startMs, endMs, outcome }, id) => {
+      const isUnknown = outcome.kind === "unknown";
+      return { id, client, operation, startMs, endMs: isUnknown ? Number.POSITIVE_INFINITY : endMs, outcome };
+    }) as RecordedOperation<Kind["operation"], Extract<Kind["outcome"], { kind: "ok" }>["answer"]>[];
+}

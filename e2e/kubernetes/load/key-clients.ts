@@ -1,0 +1,158 @@
+/**
+ * Clients that write values and read them, each at a steady rate as long as it is answered. Every value is written once, so
+ * that a value names its write. Half of the clients use the SDK, which tries again; the others send every request once.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, createClient, QuoinError, type TokenSource } from "@quoin/client";
+import type { KeyAnswer, KeyOperation } from "../../../node/history/index.ts";
+import { type KeyEntry, nowMs } from "./entry.ts";
+import { AttemptFailed, SingleAttempts } from "./single-attempt.ts";
+
+export const NAMESPACE = "default";
+const CLIENTS = 8;
+const WRITES_PER_SECOND = 200;
+/** One operation in so many is a read. */
+const READ_SHARE = 4;
+const PERIOD_MS = (1_000 * CLIENTS * (READ_SHARE - 1)) / (WRITES_PER_SECOND * READ_SHARE);
+const TIMEOUT_MS = 5_000;
+/** Of the reads at the end, of which each must succeed. */
+const LAST_TIMEOUT_MS = 30_000;
+/** Keys in use at a time, and operations after which others are used: the history of a key stays easy to search. */
+const KEYS = 10;
+const OPERATIONS_PER_GENERATION = 2_000;
+/** What a member says that ends, that leads no more, or that is not there: anything else would be a bug. */
+const EXPECTED_CODES: ReadonlySet<string> = new Set(["UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED"]);
+
+export interface Target {
+  /** Where any ready member is reached, and where the leader is. */
+  readonly any: string;
+  readonly leader: string;
+  /** PEM of whom their certificates come from. */
+  readonly authorities: string;
+  readonly tokens: TokenSource;
+}
+
+/** Raises it again unless a fault of the cluster explains it. */
+export function explained(thrown: unknown): AttemptFailed | QuoinError {
+  const error = thrown instanceof AttemptFailed ? thrown : QuoinError.from(thrown);
+  if (!EXPECTED_CODES.has(error.code)) {
+    throw error;
+  }
+  return error;
+}
+
+interface KeyClient {
+  readonly name: string;
+  readonly perform: (operation: KeyOperation) => Promise<KeyAnswer>;
+  readonly close: () => void;
+}
+
+export class KeyClients {
+  readonly entries: KeyEntry[] = [];
+  readonly #target: Target;
+  #operations = 0;
+  #acknowledgedWrites = 0;
+
+  constructor(target: Target) {
+    this.#target = target;
+  }
+
+  get acknowledgedWrites(): number {
+    return this.#acknowledgedWrites;
+  }
+
+  /** Works until the signal. Rejects with an error that no fault explains. */
+  async work(signal: AbortSignal): Promise<void> {
+    await Promise.all(Array.from({ length: CLIENTS }, (_, at) => this.#workAs(this.#client(at), signal)));
+  }
+
+  /** Reads each key once more, so that the history shows what has become of every write. */
+  async readAll(): Promise<void> {
+    const client = retrying("last-reader", this.#target, LAST_TIMEOUT_MS);
+    try {
+      for (const key of new Set(this.entries.map(({ operation }) => operation.key))) {
+        const entry = await this.#perform(client, { kind: "get", key });
+        if (entry.outcome.kind !== "ok") {
+          throw new Error(`${key} cannot be read: ${entry.failure}`);
+        }
+      }
+    } finally {
+      client.close();
+    }
+  }
+
+  #client(at: number): KeyClient {
+    if (at % 2 === 0) {
+      return retrying(`retrying-${at}`, this.#target, TIMEOUT_MS);
+    }
+    // One in two of those that do not try again goes to whoever leads, by the Service.
+    const { any, leader, authorities, tokens } = this.#target;
+    const attempts = new SingleAttempts(at % 4 === 1 ? leader : any, authorities, tokens, TIMEOUT_MS);
+    return {
+      name: `single-${at}`,
+      perform: (operation) => attempts.perform(NAMESPACE, operation),
+      close: () => attempts.close(),
+    };
+  }
+
+  async #workAs(client: KeyClient, signal: AbortSignal): Promise<void> {
+    try {
+      for (let turn = 0; !signal.aborted; turn++) {
+        const dueMs = nowMs() + PERIOD_MS;
+        const generation = Math.floor(this.#operations++ / OPERATIONS_PER_GENERATION);
+        const key = `key-${generation}-${Math.floor(Math.random() * KEYS)}`;
+        const isRead = turn % READ_SHARE === 0;
+        await this.#perform(
+          client,
+          isRead ? { kind: "get", key } : { kind: "put", key, value: `${client.name}/${turn}` },
+        );
+        const restMs = dueMs - nowMs();
+        if (restMs > 0) {
+          await sleep(restMs);
+        }
+      }
+    } finally {
+      client.close();
+    }
+  }
+
+  async #perform(client: KeyClient, operation: KeyOperation): Promise<KeyEntry> {
+    const started = { client: client.name, operation, startMs: nowMs() };
+    let entry: KeyEntry;
+    try {
+      const answer = await client.perform(operation);
+      entry = { ...started, endMs: nowMs(), outcome: { kind: "ok", answer } };
+      this.#acknowledgedWrites += Number(operation.kind === "put");
+    } catch (thrown) {
+      const error = explained(thrown);
+      // A read has no effect, whatever became of it.
+      const kind = operation.kind === "get" ? "not-executed" : error.outcome;
+      entry = { ...started, endMs: nowMs(), outcome: { kind }, failure: `${error.code} ${error.message}` };
+    }
+    this.entries.push(entry);
+    return entry;
+  }
+}
+
+function retrying(name: string, { any, authorities, tokens }: Target, timeoutMs: number): KeyClient {
+  const client = createClient({ endpoints: [any], credentials: tokens, tls: { ca: authorities }, timeoutMs });
+  return { name, perform: (operation) => performWith(client, operation), close: () => client.close() };
+}
+
+async function performWith({ keyValue }: Client, operation: KeyOperation): Promise<KeyAnswer> {
+  if (operation.kind === "put") {
+    const { created, modRevision } = await keyValue.put(NAMESPACE, operation.key, operation.value);
+    return { kind: "put", created, revision: modRevision };
+  }
+  try {
+    const { value, ...found } = await keyValue.get(NAMESPACE, operation.key);
+    const { createRevision, modRevision, version, revision } = found;
+    return { kind: "found", value: Buffer.from(value).toString(), createRevision, modRevision, version, revision };
+  } catch (error) {
+    if (error instanceof QuoinError && error.reason === "KEY_NOT_FOUND") {
+      return { kind: "absent" };
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,74 @@
+/**
+ * The load that a cluster is under while something is done to it: a program in a pod, which writes down what it asked for
+ * and what it was told. It ends when it is told to, and then answers with all of it.
+ *
+ *     GET /progress   what has been done so far
+ *     POST /stop      ends the load, reads all keys once more, and answers with everything
+ */
+
+import { createServer } from "node:http";
+import { createTokenSource } from "@quoin/client";
+import type { Progress, Record } from "./entry.ts";
+import { KeyClients, type Target } from "./key-clients.ts";
+import { LockClients } from "./lock-clients.ts";
+
+const PORT = 8080;
+
+function variable(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) {
+    throw new Error(`${name} is not set`);
+  }
+  return value;
+}
+
+const authorities = variable("QUOIN_CA_PEM");
+const credentials = { apiKey: variable("QUOIN_API_KEY"), httpEndpoints: [variable("QUOIN_HTTP_ENDPOINTS")] };
+const target: Target = {
+  any: variable("QUOIN_ENDPOINTS"),
+  leader: variable("LEADER_ENDPOINT"),
+  authorities,
+  tokens: createTokenSource(credentials, { ca: authorities }),
+};
+
+const keys = new KeyClients(target);
+const locks = new LockClients(target);
+const stop = new AbortController();
+let error: string | null = null;
+
+async function guarded(work: Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (thrown) {
+    error ??= thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+    stop.abort();
+  }
+}
+
+const ended = Promise.all([guarded(keys.work(stop.signal)), guarded(locks.work(stop.signal))]);
+
+async function finish(): Promise<Record> {
+  stop.abort();
+  await ended;
+  await guarded(keys.readAll());
+  if (error !== null) {
+    throw new Error(error);
+  }
+  return { keys: keys.entries, locks: locks.entries };
+}
+
+const server = createServer((request, response) => {
+  const answer = (status: number, body: unknown): void => {
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  };
+  if (request.method === "POST" && request.url === "/stop") {
+    finish().then(
+      (record) => answer(200, record),
+      (thrown: Error) => answer(500, { error: thrown.message }),
+    );
+  } else {
+    answer(200, { acknowledgedWrites: keys.acknowledgedWrites, error } satisfies Progress);
+  }
+});
+server.listen(PORT);
+process.once("SIGTERM", () => process.exit());

@@ -1,0 +1,83 @@
+/** A CoordinationCluster under test: what is asked of it, what it says about itself, and the pods that it is made of. */
+
+import { until } from "../cluster/index.ts";
+import type { KubeObject, Kubernetes } from "./kubernetes-api.ts";
+
+/** What any step may take at most, until a test fails: many times what is promised. */
+export const LIMIT_MS = 240_000;
+
+export class QuoinCluster {
+  readonly kubernetes: Kubernetes;
+  readonly namespace: string;
+  readonly name: string;
+
+  constructor(kubernetes: Kubernetes, namespace: string, name: string) {
+    this.kubernetes = kubernetes;
+    this.namespace = namespace;
+    this.name = name;
+  }
+
+  get path(): string {
+    return `/apis/quoin.dev/v1alpha1/namespaces/${this.namespace}/coordinationclusters/${this.name}`;
+  }
+
+  async create(spec: object): Promise<void> {
+    const { namespace, name } = this;
+    const object = { apiVersion: "quoin.dev/v1alpha1", kind: "CoordinationCluster", metadata: { name }, spec };
+    await this.kubernetes.apply(namespace, object);
+  }
+
+  patch(patch: object): Promise<KubeObject> {
+    return this.kubernetes.send("PATCH", this.path, patch);
+  }
+
+  async scale(replicas: number): Promise<void> {
+    await this.kubernetes.send("PATCH", `${this.path}/scale`, { spec: { replicas } });
+  }
+
+  get(): Promise<KubeObject | null> {
+    return this.kubernetes.get(this.path);
+  }
+
+  /** Waits until it is Ready as it was asked for last. Returns what it is then, and how long that took, in milliseconds. */
+  async untilReady(): Promise<{ readonly object: KubeObject; readonly tookMs: number }> {
+    const startedMs = performance.now();
+    const object = await until(
+      `${this.name} to be Ready`,
+      async () => {
+        const object = await this.get();
+        const isObserved = object?.status?.observedGeneration === object?.metadata.generation;
+        return isObserved && conditionOf(object, "Ready")?.status === "True" ? object : null;
+      },
+      LIMIT_MS,
+    );
+    return { object, tookMs: performance.now() - startedMs };
+  }
+
+  /** Of its members, by ordinal. */
+  async pods(): Promise<KubeObject[]> {
+    return await this.#list("/api/v1", "pods");
+  }
+
+  async pod(name: string): Promise<KubeObject | null> {
+    return this.kubernetes.get(`/api/v1/namespaces/${this.namespace}/pods/${name}`);
+  }
+
+  async claims(): Promise<KubeObject[]> {
+    return await this.#list("/api/v1", "persistentvolumeclaims");
+  }
+
+  async set(): Promise<KubeObject | null> {
+    return this.kubernetes.get(`/apis/apps/v1/namespaces/${this.namespace}/statefulsets/${this.name}`);
+  }
+
+  async #list(group: string, kind: string): Promise<KubeObject[]> {
+    const path = `${group}/namespaces/${this.namespace}/${kind}?labelSelector=quoin.dev/cluster=${this.name}`;
+    const { items } = await this.kubernetes.get(path);
+    return items.sort((a: KubeObject, b: KubeObject) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  }
+}
+
+function conditionOf(object: KubeObject, type: string): KubeObject | undefined {
+  return object?.status?.conditions?.find((condition: KubeObject) => condition.type === type);
+}

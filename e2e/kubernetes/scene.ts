@@ -1,0 +1,77 @@
+/** What every scenario needs: the operator, a namespace, and a cluster in it; and an end that leaves nothing. */
+
+import { join } from "node:path";
+import { Kubernetes } from "./kubernetes-api.ts";
+import { LeaderEndpoints } from "./leader-endpoints.ts";
+import { LoadPod } from "./load-pod.ts";
+import { QuoinCluster } from "./quoin-cluster.ts";
+
+const CHARTS = join(import.meta.dirname, "../../charts");
+const OPERATOR_NAMESPACE = "quoin-e2e-operator";
+const RELEASE = "quoin";
+const REMOVAL_LIMIT_MS = 120_000;
+const HELM_SECONDS = 100;
+
+export class Scene {
+  readonly kubernetes: Kubernetes;
+  readonly cluster: QuoinCluster;
+  #load: LoadPod | null = null;
+  #endpoints: LeaderEndpoints | null = null;
+
+  private constructor(kubernetes: Kubernetes, cluster: QuoinCluster) {
+    this.kubernetes = kubernetes;
+    this.cluster = cluster;
+  }
+
+  /** Installs the operator and makes an empty namespace. The cluster that is named is up to the scenario. */
+  static async set(namespace: string, name = "demo"): Promise<Scene> {
+    const kubernetes = await Kubernetes.connect();
+    try {
+      // A run that was cut short may have left it in a cluster that stays.
+      await kubernetes.removeNamespace(namespace, REMOVAL_LIMIT_MS);
+      await kubernetes.cluster.helm([
+        ...["upgrade", "--install", RELEASE, join(CHARTS, "quoin-operator"), "--namespace", OPERATOR_NAMESPACE],
+        ...["--create-namespace", "--wait", "--timeout", `${HELM_SECONDS}s`],
+      ]);
+      await kubernetes.cluster.kubectl(["create", "namespace", namespace]);
+    } catch (error) {
+      kubernetes.close();
+      throw error;
+    }
+    return new Scene(kubernetes, new QuoinCluster(kubernetes, namespace, name));
+  }
+
+  /** Puts the cluster under load, and watches its leader Service. */
+  async startLoad(): Promise<{ readonly load: LoadPod; readonly endpoints: LeaderEndpoints }> {
+    this.#endpoints = new LeaderEndpoints(this.cluster);
+    this.#load = await LoadPod.start(this.cluster);
+    return { load: this.#load, endpoints: this.#endpoints };
+  }
+
+  /** Removes the cluster, the namespace and the operator. */
+  async clear(): Promise<void> {
+    const { kubernetes, cluster } = this;
+    try {
+      await this.#endpoints?.close();
+      await kubernetes.removeNamespace(cluster.namespace, REMOVAL_LIMIT_MS);
+      await this.removeOperator();
+    } finally {
+      kubernetes.close();
+    }
+  }
+
+  /** Uninstalls it, if it is there; the definition stays. */
+  async removeOperator(): Promise<void> {
+    const from = ["--namespace", OPERATOR_NAMESPACE];
+    await this.kubernetes.cluster.helm(["uninstall", RELEASE, ...from, "--ignore-not-found", "--wait"]);
+  }
+}
+
+/** Prints what was measured. */
+export function tell(what: string): void {
+  console.log(`      ${what}`);
+}
+
+export function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1_000).toFixed(2)} s`;
+}

@@ -125,6 +125,16 @@ describe("the rules of watches", () => {
     broken("a watch is created before anything is told", () => tell(opened(0), 7, changes(1, 7)));
   });
 
+  it("let a watch begin with the founding, if nothing else was done, and not before", () => {
+    rules = new WatchRules({ changed: [] });
+    log = new WitnessedLog(rules);
+    const { revision } = log.log;
+    rules.onMessage(opened(0, "", revision), { kind: "created", changes: [], revision });
+    broken("a watch begins where it was asked to", () => {
+      rules.onMessage(opened(0, "", revision), { kind: "created", changes: [], revision: revision + 1 });
+    });
+  });
+
   it("S37: refuse only what is not kept, and tell where to go on", () => {
     log.lead({ kind: "trim-history", countMax: 2 });
     expect(rules.compactRevision).to.equal(4);

@@ -25,12 +25,14 @@ export interface SentStream {
   next: number;
 }
 
+const FOUNDING_REVISION = 1;
+
 export class WatchRules implements Witness {
   readonly #made = { key: new MadeChanges(), lock: new MadeChanges() };
   readonly #keys = new KeyChanges();
   readonly #locks: Pick<LockRules, "changed">;
-  /** The greatest revision that the log has made. */
-  #revision = 0;
+  /** The greatest revision that the log has made. The founding, which is no command, makes the first. */
+  #revision = FOUNDING_REVISION;
   #compactRevision = 0;
   readonly #told = { key: 0, lock: 0 };
   #compacted = 0;

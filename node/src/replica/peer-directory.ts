@@ -87,9 +87,16 @@ export class PeerDirectory {
     return !isListed && (this.incarnationOf(memberId) === "" || memberId > this.certainIndex);
   }
 
-  /** Where to dial the members. */
+  /**
+   * Where to dial the members: those that are known now, and those of the own record. Raft counts the votes of the
+   * configuration that this member has applied: without those whom it has not seen removed yet it might never be elected,
+   * nor hear from them that they were, though nobody else can be (P18).
+   */
   get dialed(): PeerMember[] {
-    return this.known.members.map((member) => {
+    const { members } = this.known;
+    const ids = new Set(members.map(({ memberId }) => memberId));
+    const recorded = this.#record.known.members.filter(({ memberId }) => !ids.has(memberId));
+    return [...members, ...recorded].map((member) => {
       const move = this.#moves.get(member.memberId);
       // A record that has changed since is newer than that word.
       return move?.from === member.address ? { ...member, address: move.to } : member;

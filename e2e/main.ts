@@ -6,6 +6,7 @@
  *
  *     npm run e2e -- --grep "node"                      tests whose title matches a regular expression
  *     npm run e2e -- e2e/kubernetes/cluster.spec.ts     these files
+ *     npm run e2e -- --all                              longer: what takes too long for every change
  */
 
 import { globSync } from "node:fs";
@@ -19,7 +20,12 @@ const SPECS = "e2e/kubernetes/**/*.spec.ts";
 /** Of a single test: pods start, nodes are missed and come back within it. */
 const TIMEOUT_MS = 300_000;
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { grep: { type: "string" } } });
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { all: { type: "boolean" }, grep: { type: "string" } },
+});
+// Specs are loaded into this process, and ask for it.
+process.env.QUOIN_E2E_ALL = values.all === true ? "1" : "";
 const files = positionals.length > 0 ? positionals.map((file) => resolve(file)) : globSync(SPECS, { cwd: ROOT });
 
 /** Runs the specs and returns whether they are a success. */

@@ -1,5 +1,6 @@
 /** What can be done to the nodes and the control plane of the harness's own cluster. Each fault lasts until it is ended. */
 
+import { readFileSync } from "node:fs";
 import { agentsOf } from "./cluster-node.ts";
 import { run } from "./command.ts";
 import { processesIn } from "./control-groups.ts";
@@ -45,6 +46,21 @@ export class Faults {
     }
   }
 
+  /**
+   * Kills all processes of a container, as when memory ran out: its kubelet starts it anew.
+   *
+   * @param id as the status of its pod names it, without what stands before `://`
+   */
+  killContainer(node: string, id: string): void {
+    const processes = processesIn(this.#site.node(node).group).filter((process) => isIn(process, id));
+    if (processes.length === 0) {
+      throw new Error(`container ${id} has no processes on ${node}`);
+    }
+    for (const process of processes) {
+      sendSignal(process, "SIGKILL");
+    }
+  }
+
   /** Keeps a pod from the API server, and from nothing else. */
   async cutFromApiServer(node: string, podAddress: string): Promise<void> {
     const rules = `table ip ${TABLE} {
@@ -77,5 +93,14 @@ export class Faults {
     if (idOf(this.#site, API_SERVER) === null) {
       restartProcess(this.#site, API_SERVER);
     }
+  }
+}
+
+/** Whether a process is in a control group of this name; false once it has ended. */
+function isIn(process: number, group: string): boolean {
+  try {
+    return readFileSync(`/proc/${process}/cgroup`, "utf8").includes(`/${group}`);
+  } catch {
+    return false;
   }
 }

@@ -78,6 +78,10 @@ export class QuoinCluster {
   }
 }
 
-function conditionOf(object: KubeObject, type: string): KubeObject | undefined {
+export function conditionOf(object: KubeObject, type: string): KubeObject | undefined {
   return object?.status?.conditions?.find((condition: KubeObject) => condition.type === type);
+}
+
+export function isPodReady(pod: KubeObject | null): boolean {
+  return conditionOf(pod, "Ready")?.status === "True" && pod.metadata.deletionTimestamp === undefined;
 }

@@ -6,7 +6,7 @@ import { LeaderEndpoints } from "./leader-endpoints.ts";
 import { LoadPod } from "./load-pod.ts";
 import { QuoinCluster } from "./quoin-cluster.ts";
 
-const CHARTS = join(import.meta.dirname, "../../charts");
+export const CHARTS = join(import.meta.dirname, "../../charts");
 const OPERATOR_NAMESPACE = "quoin-e2e-operator";
 const RELEASE = "quoin";
 const REMOVAL_LIMIT_MS = 120_000;

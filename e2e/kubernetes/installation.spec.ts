@@ -1,0 +1,50 @@
+/** What a new user does: installs both charts, waits, looks at the cluster, and has Helm test it. */
+
+import { join } from "node:path";
+import { expect } from "chai";
+import { LIMIT_MS } from "./quoin-cluster.ts";
+import { CHARTS, Scene, seconds, tell } from "./scene.ts";
+
+const READY_MS_MAX = 120_000;
+const HELM_SECONDS = 100;
+
+describe("An installation by the charts", function () {
+  this.timeout(LIMIT_MS * 2);
+  let scene: Scene;
+
+  before(async () => {
+    scene = await Scene.set("quoin-e2e-installation");
+  });
+
+  after(() => scene?.clear());
+
+  it("is Ready soon, with the values of the charts alone", async () => {
+    const { cluster, kubernetes } = scene;
+    const from = ["--namespace", cluster.namespace];
+    await kubernetes.cluster.helm(["install", cluster.name, join(CHARTS, "quoin-cluster"), ...from]);
+    const { object, tookMs } = await cluster.untilReady();
+    tell(`Ready after ${seconds(tookMs)}`);
+    expect(tookMs).to.be.below(READY_MS_MAX);
+    expect(object.status).to.include({ voters: 3, learners: 0, membersSummary: "3/3", readyReplicas: 3 });
+  });
+
+  it("reads well in a table", async () => {
+    const { cluster, kubernetes } = scene;
+    const printed = await kubernetes.cluster.kubectl(["get", "qc", "--namespace", cluster.namespace]);
+    const [head, row] = printed
+      .trim()
+      .split("\n")
+      .map((line) => line.trim().split(/\s+/));
+    expect(head).to.deep.equal(["NAME", "READY", "MEMBERS", "QUORATE", "LEADER", "VERSION", "STATUS", "AGE"]);
+    const { leader, version } = (await cluster.get()).status;
+    expect(row?.slice(0, -1)).to.deep.equal(["demo", "True", "3/3", "True", leader, version.current, "Ready"]);
+    expect(leader).to.match(/^demo-[0-2]$/);
+  });
+
+  it("passes the test of its chart", async () => {
+    const { cluster, kubernetes } = scene;
+    const from = ["--namespace", cluster.namespace, "--timeout", `${HELM_SECONDS}s`];
+    const printed = await kubernetes.cluster.helm(["test", cluster.name, ...from]);
+    expect(printed).to.match(/^Phase:\s+Succeeded$/m);
+  });
+});

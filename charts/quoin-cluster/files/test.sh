@@ -1,6 +1,9 @@
 # What `helm test` runs: what clients do, through each of the Services, whose hosts are in SERVICES.
 set -eu
+export LC_ALL=C
 namespace=helm-test
+folder=$(mktemp -d)
+trap 'rm -r "$folder"' EXIT
 
 fail() {
   echo "FAILED: $*"
@@ -12,9 +15,16 @@ same() {
   echo "ok: $1"
 }
 
-# The first line in which a field has a number.
-number() {
-  sed -n "s/^ *\"$1\": *\"\{0,1\}\([0-9][0-9]*\).*/\1/p" | head -n 1
+# A command that is to be refused with these words.
+refused() {
+  what=$1
+  words=$2
+  shift 2
+  if "$@" >"$folder/said" 2>&1; then
+    fail "$what: it was let through"
+  fi
+  grep -q "$words" "$folder/said" || fail "$what: $(cat "$folder/said")"
+  echo "ok: $what"
 }
 
 try() {
@@ -23,37 +33,32 @@ try() {
   key="$namespace/$name"
   echo "through $1"
 
-  quoinctl namespace create "$namespace" >/tmp/said 2>&1 || grep -qi exist /tmp/said || fail "$(cat /tmp/said)"
-  quoinctl kv put "$key" one -o json >/tmp/put
+  quoinctl namespace create "$namespace" >"$folder/said" 2>&1 || grep -qi exist "$folder/said" || fail "$(cat "$folder/said")"
+  quoinctl kv put "$key" one -o json >"$folder/put"
   same "put and get" "$(quoinctl kv get "$key" --raw)" one
+  revision=$(sed -n 's/^ *"revision": *\([0-9]*\).*/\1/p' "$folder/put")
 
-  quoinctl kv cas "$key" two --expect one >/tmp/said
+  quoinctl kv cas "$key" two --expect one >"$folder/said"
   same "compare and set" "$(quoinctl kv get "$key" --raw)" two
-  if quoinctl kv cas "$key" three --expect one >/tmp/said 2>&1; then
-    fail "a value was set that was not to be"
-  fi
-  same "compare and set, refused" "$(quoinctl kv get "$key" --raw)" two
+  refused "a value that is not as expected" two quoinctl kv cas "$key" three --expect one
 
-  quoinctl lock create "$key" >/tmp/said
+  quoinctl lock create "$key" >"$folder/said"
   quoinctl lock run "$key" -- sh -c \
-    'echo "$QUOIN_FENCING_TOKEN" >/tmp/token; quoinctl kv put --guard "$QUOIN_LOCK=$QUOIN_FENCING_TOKEN" "$0" three' "$key" >/tmp/said
+    'echo "$QUOIN_FENCING_TOKEN" >"$1"; quoinctl kv put --guard "$QUOIN_LOCK=$QUOIN_FENCING_TOKEN" "$0" three' "$key" "$folder/token" >"$folder/said"
   same "lock, and a write guarded by its token" "$(quoinctl kv get "$key" --raw)" three
-  if quoinctl kv put --guard "$name=$(cat /tmp/token)" "$key" four >/tmp/said 2>&1; then
-    fail "a write was let through by a token whose hold is over"
-  fi
-  same "a token whose hold is over" "$(quoinctl kv get "$key" --raw)" three
+  refused "a token whose hold is over" FENCED quoinctl kv put --guard "$name=$(cat "$folder/token")" "$key" four
 
-  quoinctl watch keys "$key" --from-revision "$(number revision </tmp/put)" --limit 3 >/tmp/watched
-  same "watch" "$(grep -c . /tmp/watched)" 3
+  quoinctl watch keys "$key" --from-revision "$revision" --limit 3 >"$folder/watched"
+  same "watch" "$(grep -c . "$folder/watched")" 3
 
-  quoinctl log create "$name" --namespace "$namespace" >/tmp/said
-  quoinctl log append "$name" hello >/tmp/said
-  quoinctl log read "$name" >/tmp/read
-  grep -q hello /tmp/read || fail "the event log has no event: $(cat /tmp/read)"
+  quoinctl log create "$name" --namespace "$namespace" >"$folder/said"
+  quoinctl log append "$name" hello >"$folder/said"
+  quoinctl log read "$name" >"$folder/read"
+  grep -q hello "$folder/read" || fail "the event log has no event: $(cat "$folder/read")"
   echo "ok: append and read"
 
-  quoinctl log delete "$name" >/tmp/said
-  quoinctl kv delete "$key" >/tmp/said
+  quoinctl log delete "$name" >"$folder/said"
+  quoinctl kv delete "$key" >"$folder/said"
 }
 
 for service in $SERVICES; do

@@ -1,0 +1,45 @@
+/** What `helm test` runs in a pod, at a real member: it passes, again and again, and fails when something is wrong. */
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import { ClusterUnderTest } from "../harness/index.ts";
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+const SCRIPT = readFileSync(path.join(ROOT, "charts/quoin-cluster/files/test.sh"), "utf8");
+
+/** As the pod runs it. */
+function runScript(environment: Readonly<Record<string, string>>): Promise<{ failed: boolean; output: string }> {
+  const bin = path.join(ROOT, "node_modules/.bin");
+  const env = { ...process.env, PATH: `${bin}${path.delimiter}${process.env.PATH}`, ...environment };
+  return new Promise((resolve) => {
+    execFile("sh", ["-c", SCRIPT], { env }, (error, stdout, stderr) =>
+      resolve({ failed: error !== null, output: `${stdout}${stderr}` }),
+    );
+  });
+}
+
+describe("the test of an installed cluster", () => {
+  it("passes through each Service, again too, and fails with a key that nobody gave out", async function () {
+    this.timeout(240_000);
+    await ClusterUnderTest.with(1, async ({ members: [member], secrets }) => {
+      const { host = "", ports } = member ?? {};
+      const environment = {
+        SERVICES: `${host} ${host}`,
+        SCHEME: "http",
+        GRPC_PORT: String(ports?.grpc),
+        HTTP_PORT: String(ports?.http),
+        QUOIN_API_KEY: secrets.apiKey,
+      };
+      const { failed, output } = await runScript(environment);
+      expect(failed, output).to.equal(false);
+      expect(output.match(/^ok: .*$/gm)).to.have.length(14);
+      expect(output).to.match(/^all is well$/m);
+      expect(output).to.not.include(secrets.apiKey);
+      const stranger = await runScript({ ...environment, QUOIN_API_KEY: `${secrets.apiKey.slice(0, -4)}AAAA` });
+      expect(stranger.failed, stranger.output).to.equal(true);
+      expect(stranger.output).to.match(/^FAILED: /m);
+    });
+  });
+});

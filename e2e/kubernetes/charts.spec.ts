@@ -14,6 +14,9 @@ import { CHARTS, OPERATOR_NAMESPACE, Scene } from "./scene.ts";
 
 const DEFINITION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/coordinationclusters.quoin.dev";
 const CLUSTER_CHART = join(CHARTS, "quoin-cluster");
+const OPERATOR_CHART = join(CHARTS, "quoin-operator");
+const OTHER_RELEASE = "quoin-other";
+const HELM_SECONDS = 100;
 
 describe("The charts", function () {
   this.timeout(LIMIT_MS * 2);
@@ -53,12 +56,32 @@ describe("The charts", function () {
     await expectUntouched();
   });
 
+  it("go on with them under another release name, if that is to own the definition", async () => {
+    const { cluster } = scene.kubernetes;
+    const own = ["--namespace", OPERATOR_NAMESPACE, "--wait", "--timeout", `${HELM_SECONDS}s`];
+    await scene.removeOperator();
+    let refusal = "";
+    await cluster.helm(["install", OTHER_RELEASE, OPERATOR_CHART, ...own]).catch((error: Error) => {
+      refusal = error.message;
+    });
+    expect(refusal).to.include("invalid ownership metadata");
+    try {
+      await cluster.helm(["install", OTHER_RELEASE, OPERATOR_CHART, ...own, "--take-ownership"]);
+      await expectOperatorWorks(6);
+      await expectUntouched();
+    } finally {
+      await cluster.helm(["uninstall", OTHER_RELEASE, "--namespace", OPERATOR_NAMESPACE, "--ignore-not-found", "--wait"]);
+      // The scenarios that follow install it under the name before.
+      await scene.installOperator("--take-ownership");
+    }
+  });
+
   it("upgrade a cluster and roll it back, and keep what the operator has written down", async () => {
     const { cluster } = scene;
     const { version, image } = (await cluster.get()).spec;
-    await helm("upgrade", cluster.name, CLUSTER_CHART, "--set", "cluster.replicas=1,cluster.update.soakSeconds=6");
+    await helm("upgrade", cluster.name, CLUSTER_CHART, "--set", "cluster.replicas=1,cluster.update.soakSeconds=7");
     expect((await cluster.untilReady()).object.spec).to.deep.include({ version, image });
-    expect((await cluster.get()).spec.update.soakSeconds).to.equal(6);
+    expect((await cluster.get()).spec.update.soakSeconds).to.equal(7);
     await helm("rollback", cluster.name, "1");
     expect((await cluster.untilReady()).object.spec).to.deep.include({ version, image });
     expect((await cluster.get()).spec.update.soakSeconds).to.equal(5);

@@ -5,8 +5,8 @@ import { ApiProxy } from "./api-proxy.ts";
 import { importImages } from "./cluster-node.ts";
 import { type RunOptions, run } from "./command.ts";
 import { Faults } from "./faults.ts";
-import { provideNextVersion } from "./product.ts";
-import { Site } from "./site.ts";
+import { provideDevelopmentImage, provideNextVersion } from "./product.ts";
+import { REPOSITORY, Site } from "./site.ts";
 import { describeCluster } from "./start.ts";
 
 /** What is used of the public images where this harness has not made its own. */
@@ -54,6 +54,11 @@ export class TestCluster {
     return run("helm", args, { env: this.#env, limitMs: COMMAND_LIMIT_MS });
   }
 
+  /** Runs a program of the repository, which finds kubectl and helm. Rejects with what it complained about. */
+  run(program: string, args: readonly string[]): Promise<string> {
+    return run(program, args, { cwd: REPOSITORY, env: this.#env, limitMs: COMMAND_LIMIT_MS });
+  }
+
   /** Serves the API where `fetch` reaches it, until it is closed. */
   serveApi(): Promise<ApiProxy> {
     return ApiProxy.start(this.#env);
@@ -69,6 +74,14 @@ export class TestCluster {
     }
     nextVersion ??= provideNextVersion(this.#site);
     return await nextVersion;
+  }
+
+  /**
+   * Gives the nodes an image whose programs may replace their own files, as Tilt has it built. Returns its tag; null in a
+   * cluster of somebody else.
+   */
+  async provideDevelopmentImage(): Promise<string | null> {
+    return this.#site === null ? null : await provideDevelopmentImage(this.#site);
   }
 
   /** Gives all nodes the images of an archive; only in a cluster of this harness. */

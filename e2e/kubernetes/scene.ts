@@ -6,7 +6,8 @@ import { LeaderEndpoints } from "./leader-endpoints.ts";
 import { LoadPod } from "./load-pod.ts";
 import { QuoinCluster } from "./quoin-cluster.ts";
 
-export const CHARTS = join(import.meta.dirname, "../../charts");
+export const REPOSITORY = join(import.meta.dirname, "../..");
+export const CHARTS = join(REPOSITORY, "charts");
 export const OPERATOR_NAMESPACE = "quoin-e2e-operator";
 const RELEASE = "quoin";
 const REMOVAL_LIMIT_MS = 120_000;

@@ -63,6 +63,20 @@ export class Scene {
     await installOperator(this.kubernetes, flags);
   }
 
+  /** Number of the operator's release as Helm counts them, to go back to. */
+  async operatorRevision(): Promise<number> {
+    const list = ["history", RELEASE, "--namespace", OPERATOR_NAMESPACE, "--max", "1", "--output", "json"];
+    const [{ revision }] = JSON.parse(await this.kubernetes.cluster.helm(list));
+    return revision;
+  }
+
+  async rollBackOperator(revision: number): Promise<void> {
+    const wait = ["--wait", "--timeout", `${HELM_SECONDS}s`];
+    await this.kubernetes.cluster.helm([
+      ...["rollback", RELEASE, String(revision), "--namespace", OPERATOR_NAMESPACE, ...wait],
+    ]);
+  }
+
   /** Uninstalls it, if it is there; the definition stays. */
   async removeOperator(): Promise<void> {
     const from = ["--namespace", OPERATOR_NAMESPACE];

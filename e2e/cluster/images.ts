@@ -19,6 +19,7 @@ import { dirname, join } from "node:path";
 import type { Binaries } from "./binaries.ts";
 import { cacheDirectory, cached, digestOfFiles } from "./cache.ts";
 import { run, runLogged, succeeds } from "./command.ts";
+import { exclusively } from "./exclusion.ts";
 import { phase } from "./phases.ts";
 import { REPOSITORY } from "./site.ts";
 
@@ -80,7 +81,8 @@ async function imageOf(name: "pause" | "coredns", context: string): Promise<[Ima
   const dockerfile = join(SOURCES, name, "Dockerfile");
   const inputs = [image, digestOfFiles(context), readFileSync(dockerfile, "utf8")];
   const { directory, isFound } = await cached(`image-${name}`, inputs, async (draft) => {
-    await buildArchive({ image, context, dockerfile, archive: join(draft, ARCHIVE), log: `image-${name}` });
+    const archive = join(draft, ARCHIVE);
+    await alone(() => buildArchive({ image, context, dockerfile, archive, log: `image-${name}` }));
   });
   return [{ image, archive: join(directory, ARCHIVE) }, isFound];
 }
@@ -103,7 +105,8 @@ async function baseImage(): Promise<[ImageArchive, boolean]> {
     }
     installNode(root, npm);
     writeFileSync(join(root, TRUSTED), trusted);
-    await buildArchive({ image, context: root, dockerfile, archive: join(draft, ARCHIVE), log: "image-base" });
+    const archive = join(draft, ARCHIVE);
+    await alone(() => buildArchive({ image, context: root, dockerfile, archive, log: "image-base" }));
     rmSync(root, { recursive: true });
   });
   return [{ image, archive: join(directory, ARCHIVE) }, isFound];
@@ -142,19 +145,46 @@ export function findDebianMirror(sources: string): string | null {
   return mirror ?? null;
 }
 
-/**
- * Builds the image of the repository's own Dockerfile on the base.
- *
- * @param image as pods are to name it
- * @param archive where it is written
- */
-export async function buildProductImage(image: string, base: ImageArchive, archive: string): Promise<void> {
-  await buildah(["pull", "--quiet", `docker-archive:${base.archive}`]);
-  const settings = { BASE_IMAGE: base.image };
-  const dockerfile = join(REPOSITORY, "Dockerfile");
-  await buildArchive({ image, context: REPOSITORY, dockerfile, archive, log: "image-product", settings });
-  // What the image was before would stay for ever. What another build uses stays, and is told as a failure.
+/** Builds the image of the repository's own Dockerfile on the base. */
+export async function buildProductImage({ image, archive }: ImageArchive, base: ImageArchive): Promise<void> {
+  await alone(async () => {
+    await pull(base);
+    const settings = { BASE_IMAGE: base.image };
+    const dockerfile = join(REPOSITORY, "Dockerfile");
+    await buildArchive({ image, context: REPOSITORY, dockerfile, archive, log: "image-product", settings });
+    await prune();
+  });
+}
+
+/** Builds another version of that image: the same layers, and a last one in which all packages have that version. */
+export async function buildOtherVersion(
+  { image, archive }: ImageArchive,
+  product: ImageArchive,
+  version: string,
+): Promise<void> {
+  await alone(async () => {
+    const settings = { IMAGE: await pull(product), VERSION: version };
+    const context = join(SOURCES, "version");
+    const dockerfile = join(context, "Dockerfile");
+    await buildArchive({ image, context, dockerfile, archive, log: "image-version", settings });
+    await prune();
+  });
+}
+
+/** Reads an image from its file. Returns its id, for a name may belong to the image of another clone a moment later. */
+async function pull({ archive }: ImageArchive): Promise<string> {
+  return (await buildah(["pull", "--quiet", `docker-archive:${archive}`])).trim();
+}
+
+/** What images were before would stay for ever. */
+async function prune(): Promise<void> {
+  // What a container still uses stays, and is told as a failure.
   await succeeds("buildah", [...buildahStore(), "rmi", "--prune"]);
+}
+
+/** All clones share the store, and what one takes for superfluous may be what another is just building on. */
+function alone<T>(work: () => Promise<T>): Promise<T> {
+  return exclusively(join(cacheDirectory(), "buildah.lock"), work);
 }
 
 interface ImageBuild {
@@ -182,8 +212,8 @@ async function buildArchive({ image, context, dockerfile, archive, log, settings
   rmSync(idFile);
 }
 
-async function buildah(args: readonly string[]): Promise<void> {
-  await run("buildah", [...buildahStore(), ...args], BUILDAH);
+function buildah(args: readonly string[]): Promise<string> {
+  return run("buildah", [...buildahStore(), ...args], BUILDAH);
 }
 
 /** Where it keeps images and layers, apart from those of the user. */

@@ -5,12 +5,15 @@ import { ApiProxy } from "./api-proxy.ts";
 import { importImages } from "./cluster-node.ts";
 import { type RunOptions, run } from "./command.ts";
 import { Faults } from "./faults.ts";
+import { provideNextVersion } from "./product.ts";
 import { Site } from "./site.ts";
 import { describeCluster } from "./start.ts";
 
 /** What is used of the public images where this harness has not made its own. */
 const PUBLIC_NODE_IMAGE = "node:26-slim";
 const COMMAND_LIMIT_MS = 120_000;
+/** Made once, for all specs of a run. */
+let nextVersion: Promise<string> | null = null;
 
 export class TestCluster {
   /** Of an image with Node in which specs run their own programs. */
@@ -54,6 +57,18 @@ export class TestCluster {
   /** Serves the API where `fetch` reaches it, until it is closed. */
   serveApi(): Promise<ApiProxy> {
     return ApiProxy.start(this.#env);
+  }
+
+  /**
+   * The version to which the Quoin under test can be upgraded, whose image the nodes have from now on; null in a cluster of
+   * somebody else, unless QUOIN_E2E_NEXT_VERSION names one that can be had there.
+   */
+  async provideNextVersion(): Promise<string | null> {
+    if (this.#site === null) {
+      return process.env.QUOIN_E2E_NEXT_VERSION ?? null;
+    }
+    nextVersion ??= provideNextVersion(this.#site);
+    return await nextVersion;
   }
 
   /** Gives all nodes the images of an archive; only in a cluster of this harness. */

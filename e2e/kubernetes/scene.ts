@@ -7,7 +7,7 @@ import { type LoadOptions, LoadPod } from "./load-pod.ts";
 import { QuoinCluster } from "./quoin-cluster.ts";
 
 export const CHARTS = join(import.meta.dirname, "../../charts");
-const OPERATOR_NAMESPACE = "quoin-e2e-operator";
+export const OPERATOR_NAMESPACE = "quoin-e2e-operator";
 const RELEASE = "quoin";
 const REMOVAL_LIMIT_MS = 120_000;
 const HELM_SECONDS = 100;
@@ -29,10 +29,7 @@ export class Scene {
     try {
       // A run that was cut short may have left it in a cluster that stays.
       await kubernetes.removeNamespace(namespace, REMOVAL_LIMIT_MS);
-      await kubernetes.cluster.helm([
-        ...["upgrade", "--install", RELEASE, join(CHARTS, "quoin-operator"), "--namespace", OPERATOR_NAMESPACE],
-        ...["--create-namespace", "--wait", "--timeout", `${HELM_SECONDS}s`],
-      ]);
+      await installOperator(kubernetes, []);
       await kubernetes.cluster.kubectl(["create", "namespace", namespace]);
     } catch (error) {
       kubernetes.close();
@@ -60,6 +57,11 @@ export class Scene {
     }
   }
 
+  /** Installs the operator, or upgrades it. Only these flags of Helm hold then, and none of an earlier call. */
+  async installOperator(...flags: readonly string[]): Promise<void> {
+    await installOperator(this.kubernetes, flags);
+  }
+
   /** Uninstalls it, if it is there; the definition stays. */
   async removeOperator(): Promise<void> {
     const from = ["--namespace", OPERATOR_NAMESPACE];
@@ -74,6 +76,13 @@ export const OPERATOR_PODS = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/pods`;
 export async function operatorPods(kubernetes: Kubernetes): Promise<KubeObject[]> {
   const query = `labelSelector=app.kubernetes.io/instance=${RELEASE}`;
   return (await kubernetes.get(`${OPERATOR_PODS}?${query}`)).items;
+}
+
+async function installOperator({ cluster }: Kubernetes, flags: readonly string[]): Promise<void> {
+  await cluster.helm([
+    ...["upgrade", "--install", RELEASE, join(CHARTS, "quoin-operator"), "--namespace", OPERATOR_NAMESPACE],
+    ...["--create-namespace", "--wait", "--timeout", `${HELM_SECONDS}s`, ...flags],
+  ]);
 }
 
 /** Prints what was measured. */

@@ -169,7 +169,14 @@ interface ImageBuild {
 }
 
 /** Builds an image, with the layers of earlier builds where nothing has changed, and writes it into a file. */
-async function buildArchive({ image, context, dockerfile, archive, log, settings = {} }: ImageBuild): Promise<void> {
+export async function buildArchive({
+  image,
+  context,
+  dockerfile,
+  archive,
+  log,
+  settings = {},
+}: ImageBuild): Promise<void> {
   const values = Object.entries(settings).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]);
   const idFile = `${archive}.id`;
   const build = ["bud", "--layers", "--force-rm", "--pull-never", "--iidfile", idFile, ...values, "--file", dockerfile];

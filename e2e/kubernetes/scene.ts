@@ -7,7 +7,7 @@ import { LoadPod } from "./load-pod.ts";
 import { QuoinCluster } from "./quoin-cluster.ts";
 
 export const CHARTS = join(import.meta.dirname, "../../charts");
-const OPERATOR_NAMESPACE = "quoin-e2e-operator";
+export const OPERATOR_NAMESPACE = "quoin-e2e-operator";
 const RELEASE = "quoin";
 const REMOVAL_LIMIT_MS = 120_000;
 const HELM_SECONDS = 100;
@@ -29,10 +29,7 @@ export class Scene {
     try {
       // A run that was cut short may have left it in a cluster that stays.
       await kubernetes.removeNamespace(namespace, REMOVAL_LIMIT_MS);
-      await kubernetes.cluster.helm([
-        ...["upgrade", "--install", RELEASE, join(CHARTS, "quoin-operator"), "--namespace", OPERATOR_NAMESPACE],
-        ...["--create-namespace", "--wait", "--timeout", `${HELM_SECONDS}s`],
-      ]);
+      await installOperator(kubernetes);
       await kubernetes.cluster.kubectl(["create", "namespace", namespace]);
     } catch (error) {
       kubernetes.close();
@@ -60,11 +57,24 @@ export class Scene {
     }
   }
 
+  /** Installs the operator with other values of its chart. */
+  async reinstallOperator(...values: readonly string[]): Promise<void> {
+    await installOperator(this.kubernetes, values);
+  }
+
   /** Uninstalls it, if it is there; the definition stays. */
   async removeOperator(): Promise<void> {
     const from = ["--namespace", OPERATOR_NAMESPACE];
     await this.kubernetes.cluster.helm(["uninstall", RELEASE, ...from, "--ignore-not-found", "--wait"]);
   }
+}
+
+async function installOperator({ cluster }: Kubernetes, values: readonly string[] = []): Promise<void> {
+  await cluster.helm([
+    ...["upgrade", "--install", RELEASE, join(CHARTS, "quoin-operator"), "--namespace", OPERATOR_NAMESPACE],
+    ...["--create-namespace", "--wait", "--timeout", `${HELM_SECONDS}s`],
+    ...values.flatMap((value) => ["--set", value]),
+  ]);
 }
 
 /** Prints what was measured. */

@@ -6,11 +6,13 @@ import { importImages } from "./cluster-node.ts";
 import { type RunOptions, run } from "./command.ts";
 import { Faults } from "./faults.ts";
 import { provideDevelopmentImage, provideNextVersion } from "./product.ts";
+import { buildPrometheusImage } from "./prometheus.ts";
 import { REPOSITORY, Site } from "./site.ts";
 import { describeCluster } from "./start.ts";
 
 /** What is used of the public images where this harness has not made its own. */
 const PUBLIC_NODE_IMAGE = "node:26-slim";
+const PUBLIC_PROMETHEUS_IMAGE = "prom/prometheus:v2.55.1";
 const COMMAND_LIMIT_MS = 120_000;
 /** Made once, for all specs of a run. */
 let nextVersion: Promise<string> | null = null;
@@ -82,6 +84,16 @@ export class TestCluster {
    */
   async provideDevelopmentImage(): Promise<string | null> {
     return this.#site === null ? null : await provideDevelopmentImage(this.#site);
+  }
+
+  /** Returns the name of an image whose program is Prometheus. A cluster of this harness is given it. */
+  async providePrometheus(): Promise<string> {
+    if (this.#site === null) {
+      return process.env.QUOIN_E2E_PROMETHEUS_IMAGE ?? PUBLIC_PROMETHEUS_IMAGE;
+    }
+    const { image, archive } = await buildPrometheusImage();
+    await this.importImages(archive);
+    return image;
   }
 
   /** Gives all nodes the images of an archive; only in a cluster of this harness. */

@@ -1,4 +1,4 @@
-/** The images of Quoin that the nodes have: that of this repository, and on demand the next version of it. */
+/** The images of Quoin that the nodes have: that of this repository, and on demand the next version of it, or another. */
 
 import manifest from "../../package.json" with { type: "json" };
 import { importImages } from "./cluster-node.ts";
@@ -24,9 +24,18 @@ export async function provideNextVersion(site: Site): Promise<string> {
   return version;
 }
 
+/** Gives all nodes an image whose programs may replace their own files, as Tilt has it built. Returns its tag. */
+export async function provideDevelopmentImage(site: Site): Promise<string> {
+  const tag = "development";
+  const image = imageOf(site, tag);
+  await buildProductImage(image, describeCluster(site).images.base, { OWNER: "10001:10001" });
+  await importIntoNodes(site, image);
+  return tag;
+}
+
 /** As charts name it when nobody says otherwise, and where it is kept. */
-function imageOf(site: Site, version: string): ImageArchive {
-  return { image: `quoin:${version}`, archive: site.path(`quoin-${version}.tar`) };
+function imageOf(site: Site, tag: string): ImageArchive {
+  return { image: `quoin:${tag}`, archive: site.path(`quoin-${tag}.tar`) };
 }
 
 async function importIntoNodes(site: Site, { archive }: ImageArchive): Promise<void> {

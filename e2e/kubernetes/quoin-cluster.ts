@@ -22,6 +22,11 @@ export class QuoinCluster {
     return `/apis/quoin.dev/v1alpha1/namespaces/${this.namespace}/coordinationclusters/${this.name}`;
   }
 
+  /** Another cluster of the same namespace. */
+  beside(name: string): QuoinCluster {
+    return new QuoinCluster(this.kubernetes, this.namespace, name);
+  }
+
   async create(spec: object): Promise<void> {
     const { namespace, name } = this;
     const object = { apiVersion: "quoin.dev/v1alpha1", kind: "CoordinationCluster", metadata: { name }, spec };

@@ -6,7 +6,8 @@ import { LeaderEndpoints } from "./leader-endpoints.ts";
 import { type LoadOptions, LoadPod } from "./load-pod.ts";
 import { QuoinCluster } from "./quoin-cluster.ts";
 
-export const CHARTS = join(import.meta.dirname, "../../charts");
+export const REPOSITORY = join(import.meta.dirname, "../..");
+export const CHARTS = join(REPOSITORY, "charts");
 export const OPERATOR_NAMESPACE = "quoin-e2e-operator";
 const RELEASE = "quoin";
 const REMOVAL_LIMIT_MS = 120_000;
@@ -60,6 +61,20 @@ export class Scene {
   /** Installs the operator, or upgrades it. Only these flags of Helm hold then, and none of an earlier call. */
   async installOperator(...flags: readonly string[]): Promise<void> {
     await installOperator(this.kubernetes, flags);
+  }
+
+  /** Number of the operator's release as Helm counts them, to go back to. */
+  async operatorRevision(): Promise<number> {
+    const list = ["history", RELEASE, "--namespace", OPERATOR_NAMESPACE, "--max", "1", "--output", "json"];
+    const [{ revision }] = JSON.parse(await this.kubernetes.cluster.helm(list));
+    return revision;
+  }
+
+  async rollBackOperator(revision: number): Promise<void> {
+    const wait = ["--wait", "--timeout", `${HELM_SECONDS}s`];
+    await this.kubernetes.cluster.helm([
+      ...["rollback", RELEASE, String(revision), "--namespace", OPERATOR_NAMESPACE, ...wait],
+    ]);
   }
 
   /** Uninstalls it, if it is there; the definition stays. */

@@ -47,8 +47,8 @@ describe("A cluster whose API server is stopped", function () {
     const [before, { status }] = await Promise.all([lives(), cluster.get()]);
     const usual = await requestsWithin(kubernetes, WINDOW_MS);
     fromMs = nowMs();
-    await faults?.stopApiServer();
     try {
+      await faults?.stopApiServer();
       await until("the API server to have been gone for long", () => nowMs() - fromMs >= STOPPED_MS, LIMIT_MS);
     } finally {
       faults?.startApiServer();

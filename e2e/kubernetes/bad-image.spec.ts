@@ -30,20 +30,25 @@ describe("A cluster that is asked for an image that does not exist", function ()
     const { load } = await scene.startLoad();
     const readiness = new PodReadiness(cluster, MEMBERS);
     const before = await uids();
-    const leader = (await cluster.get()).status.leader;
+    const { leader, term } = (await cluster.get()).status;
     const fromMs = nowMs();
     await cluster.patch({ spec: { image: { tag: NO_SUCH_TAG } } });
     const { blocked, broken } = await until("the next pod to be held back", held, LIMIT_MS);
     tell(`${broken} has no image; ${blocked.target} is held back: ${blocked.reason}, ${blocked.message}`);
     expect(broken, "not the leader").not.to.equal(leader);
+    const heldMs = nowMs();
     const tookMs = await revert();
+    const toMs = nowMs();
     const mostUnready = await readiness.close();
     await load.stop();
-    const { gapMs, failedWithRetries, failedWithout } = load.between(fromMs, nowMs());
+    const { failedWithRetries, failedWithout } = load.between(fromMs, toMs);
     tell(
       `Ready ${seconds(tookMs)} after the revert, unready at once ${mostUnready}, longest gap between writes ` +
-        `${seconds(gapMs)}, without retries failed ${failedWithout}`,
+        `${seconds(load.between(fromMs, heldMs).gapMs)} before it and ${seconds(load.between(heldMs, toMs).gapMs)} after, ` +
+        `without retries failed ${failedWithout}`,
     );
+    const { status } = await cluster.get();
+    tell(`led by ${leader} in term ${term} before, by ${status.leader} in term ${status.term} after`);
     expect(load.judge()).to.deep.equal([]);
     expect(failedWithRetries).to.deep.equal([]);
     expect(mostUnready).to.equal(1);

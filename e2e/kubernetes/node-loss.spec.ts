@@ -47,11 +47,12 @@ describe("A cluster of which is cut off", function () {
     const inside = await LoadPod.start(cluster, { label: "inside", on: nodeName });
     expect((await leaderPod()).metadata.name, "who leads").to.equal(leader.metadata.name);
     const fromMs = nowMs();
+    let cutMs: number;
     let toMs: number;
     let serviceMs: number;
-    await faults?.cutNode(nodeName);
-    const cutMs = nowMs();
     try {
+      await faults?.cutNode(nodeName);
+      cutMs = nowMs();
       serviceMs = await serviceFollows(endpoints, leader.metadata.name, fromMs);
       await until(`${nodeName} to be missed`, async () => (await readinessOf(nodeName)) === "Unknown", LIMIT_MS);
       await load.untilMoreWrites();

@@ -5,8 +5,8 @@ import type { Kubernetes } from "./kubernetes-api.ts";
 import { OPERATOR_PODS, operatorPods } from "./scene.ts";
 
 const PORT = 8080;
-/** Adds up over the life of a process, of which the other is the name. */
 const REQUESTS = /^quoin_operator_api_requests_total\{[^}]*\} ([0-9]+)$/gm;
+/** Tells the processes of one pod apart: each counts from zero. */
 const STARTED = /^process_start_time_seconds ([0-9.e+]+)$/m;
 
 interface Count {

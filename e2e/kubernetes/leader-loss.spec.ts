@@ -69,14 +69,18 @@ describe("A cluster whose leader is killed", function () {
 
   it("has lost nothing and has shown nothing old", async () => {
     await load.stop();
+    const gapsMs: number[] = [];
     for (const { killed, fromMs, toMs, serviceMs } of rounds) {
       const { gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);
+      gapsMs.push(gapMs);
       tell(
         `${killed} killed: longest gap between writes ${seconds(gapMs)}, Service right after ${seconds(serviceMs)}, ` +
           `to several ${seconds(endpoints.severalMs(fromMs, toMs))}, to nobody ${seconds(endpoints.nobodyMs(fromMs, toMs))}, ` +
           `failed ${failedWithRetries.length} with and ${failedWithout} without retries`,
       );
     }
+    const [median = 0, longest = 0] = [gapsMs.sort((a, b) => a - b)[Math.floor(gapsMs.length / 2)], gapsMs.at(-1)];
+    tell(`gap between writes: half of the rounds up to ${seconds(median)}, all up to ${seconds(longest)}`);
     expect(load.judge()).to.deep.equal([]);
     expect(rounds.filter(({ serviceMs }) => serviceMs > SERVICE_MS_MAX)).to.deep.equal([]);
   });

@@ -44,9 +44,9 @@ describe("Members and operators that are scraped by Prometheus", function () {
     const { cluster, kubernetes } = scene;
     await defineKinds();
     const wanted = (...values: readonly string[]): string[] => values.flatMap((value) => ["--set", value]);
-    await scene.reinstallOperator(
-      ...["metrics.podMonitor.enabled=true", `metrics.podMonitor.interval=${SCRAPE_INTERVAL}`],
-      ...["metrics.rules.enabled=true", "metrics.dashboard.enabled=true"],
+    await scene.installOperator(
+      ...wanted("metrics.podMonitor.enabled=true", `metrics.podMonitor.interval=${SCRAPE_INTERVAL}`),
+      ...wanted("metrics.rules.enabled=true", "metrics.dashboard.enabled=true"),
     );
     await kubernetes.cluster.helm([
       ...["install", cluster.name, join(CHARTS, "quoin-cluster"), "--namespace", cluster.namespace],

@@ -6,7 +6,8 @@ import { LeaderEndpoints } from "./leader-endpoints.ts";
 import { LoadPod } from "./load-pod.ts";
 import { QuoinCluster } from "./quoin-cluster.ts";
 
-export const CHARTS = join(import.meta.dirname, "../../charts");
+export const REPOSITORY = join(import.meta.dirname, "../..");
+export const CHARTS = join(REPOSITORY, "charts");
 export const OPERATOR_NAMESPACE = "quoin-e2e-operator";
 const RELEASE = "quoin";
 const REMOVAL_LIMIT_MS = 120_000;
@@ -29,7 +30,7 @@ export class Scene {
     try {
       // A run that was cut short may have left it in a cluster that stays.
       await kubernetes.removeNamespace(namespace, REMOVAL_LIMIT_MS);
-      await installOperator(kubernetes);
+      await installOperator(kubernetes, []);
       await kubernetes.cluster.kubectl(["create", "namespace", namespace]);
     } catch (error) {
       kubernetes.close();
@@ -57,9 +58,9 @@ export class Scene {
     }
   }
 
-  /** Installs the operator with other values of its chart. */
-  async reinstallOperator(...values: readonly string[]): Promise<void> {
-    await installOperator(this.kubernetes, values);
+  /** Installs the operator, or upgrades it. Only these flags of Helm hold then, and none of an earlier call. */
+  async installOperator(...flags: readonly string[]): Promise<void> {
+    await installOperator(this.kubernetes, flags);
   }
 
   /** Uninstalls it, if it is there; the definition stays. */
@@ -69,11 +70,10 @@ export class Scene {
   }
 }
 
-async function installOperator({ cluster }: Kubernetes, values: readonly string[] = []): Promise<void> {
+async function installOperator({ cluster }: Kubernetes, flags: readonly string[]): Promise<void> {
   await cluster.helm([
     ...["upgrade", "--install", RELEASE, join(CHARTS, "quoin-operator"), "--namespace", OPERATOR_NAMESPACE],
-    ...["--create-namespace", "--wait", "--timeout", `${HELM_SECONDS}s`],
-    ...values.flatMap((value) => ["--set", value]),
+    ...["--create-namespace", "--wait", "--timeout", `${HELM_SECONDS}s`, ...flags],
   ]);
 }
 

@@ -83,7 +83,7 @@ async function imageOf(name: "pause" | "coredns", context: string): Promise<[Ima
   const inputs = [image, digestOfFiles(context), readFileSync(dockerfile, "utf8")];
   const { directory, isFound } = await cached(`image-${name}`, inputs, async (draft) => {
     const archive = join(draft, ARCHIVE);
-    await alone(() => buildArchive({ image, context, dockerfile, archive, log: `image-${name}` }));
+    await buildImageArchive({ image, context, dockerfile, archive, log: `image-${name}` });
   });
   return [{ image, archive: join(directory, ARCHIVE) }, isFound];
 }
@@ -107,7 +107,7 @@ async function baseImage(): Promise<[ImageArchive, boolean]> {
     installNode(root, npm);
     writeFileSync(join(root, TRUSTED), trusted);
     const archive = join(draft, ARCHIVE);
-    await alone(() => buildArchive({ image, context: root, dockerfile, archive, log: "image-base" }));
+    await buildImageArchive({ image, context: root, dockerfile, archive, log: "image-base" });
     rmSync(root, { recursive: true });
   });
   return [{ image, archive: join(directory, ARCHIVE) }, isFound];
@@ -207,8 +207,18 @@ interface ImageBuild {
   readonly stage?: string;
 }
 
-/** Builds an image, with the layers of earlier builds where nothing has changed, and writes it into a file. */
-export async function buildArchive({ archive, ...build }: ImageBuild & { readonly archive: string }): Promise<void> {
+interface ArchiveBuild extends ImageBuild {
+  /** The file into which the image is written. */
+  readonly archive: string;
+}
+
+/** Builds one image, with the layers of earlier builds where nothing has changed, and writes it into a file. */
+export function buildImageArchive(build: ArchiveBuild): Promise<void> {
+  return alone(() => buildArchive(build));
+}
+
+/** The same, while nobody else builds. */
+async function buildArchive({ archive, ...build }: ArchiveBuild): Promise<void> {
   const id = await buildImage(build, `${archive}.id`);
   rmSync(archive, { force: true });
   // By its id, for another clone may give the name to an image of its own at any moment.

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node
 import { dirname, join } from "node:path";
 import { cached } from "./cache.ts";
 import { CommandError, run } from "./command.ts";
-import { buildArchive, type ImageArchive } from "./images.ts";
+import { buildImageArchive, type ImageArchive } from "./images.ts";
 
 const PACKAGE = "prometheus";
 const PROGRAM = "usr/bin/prometheus";
@@ -17,7 +17,7 @@ export async function buildPrometheusImage(): Promise<ImageArchive> {
   const { directory } = await cached("image-prometheus", inputs, async (draft) => {
     const context = join(draft, "root");
     await fillContext(context, join(draft, "package"));
-    await buildArchive({
+    await buildImageArchive({
       ...{ image: IMAGE, context, dockerfile: DOCKERFILE, archive: join(draft, "image.tar") },
       log: "image-prometheus",
     });

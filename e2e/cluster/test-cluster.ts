@@ -66,16 +66,6 @@ export class TestCluster {
     return ApiProxy.start(this.#env);
   }
 
-  /** Returns the name of an image whose program is Prometheus. A cluster of this harness is given it. */
-  async providePrometheus(): Promise<string> {
-    if (this.#site === null) {
-      return process.env.QUOIN_E2E_PROMETHEUS_IMAGE ?? PUBLIC_PROMETHEUS_IMAGE;
-    }
-    const { image, archive } = await buildPrometheusImage();
-    await this.importImages(archive);
-    return image;
-  }
-
   /**
    * The version to which the Quoin under test can be upgraded, whose image the nodes have from now on; null in a cluster of
    * somebody else, unless QUOIN_E2E_NEXT_VERSION names one that can be had there.
@@ -94,6 +84,16 @@ export class TestCluster {
    */
   async provideDevelopmentImage(): Promise<string | null> {
     return this.#site === null ? null : await provideDevelopmentImage(this.#site);
+  }
+
+  /** Returns the name of an image whose program is Prometheus. A cluster of this harness is given it. */
+  async providePrometheus(): Promise<string> {
+    if (this.#site === null) {
+      return process.env.QUOIN_E2E_PROMETHEUS_IMAGE ?? PUBLIC_PROMETHEUS_IMAGE;
+    }
+    const { image, archive } = await buildPrometheusImage();
+    await this.importImages(archive);
+    return image;
   }
 
   /** Gives all nodes the images of an archive; only in a cluster of this harness. */

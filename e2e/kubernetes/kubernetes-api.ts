@@ -50,6 +50,13 @@ export class Kubernetes {
     return JSON.parse(await textOf(path, answer));
   }
 
+  /** What a program in the cluster answers through the API server; null if it does not. */
+  async text(path: string): Promise<string | null> {
+    const answer = await fetch(`${this.#proxy.url}${path}`);
+    const text = await answer.text();
+    return answer.status > OK_MAX ? null : text;
+  }
+
   /** Rejects with what the server says, if it refuses: with a Refusal if it is the API server. */
   async send(method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: object): Promise<KubeObject> {
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";

@@ -1,9 +1,9 @@
 /** What every scenario needs: the operator, a namespace, and a cluster in it; and an end that leaves nothing. */
 
 import { join } from "node:path";
-import { Kubernetes } from "./kubernetes-api.ts";
+import { type KubeObject, Kubernetes } from "./kubernetes-api.ts";
 import { LeaderEndpoints } from "./leader-endpoints.ts";
-import { LoadPod } from "./load-pod.ts";
+import { type LoadOptions, LoadPod } from "./load-pod.ts";
 import { QuoinCluster } from "./quoin-cluster.ts";
 
 export const REPOSITORY = join(import.meta.dirname, "../..");
@@ -40,9 +40,9 @@ export class Scene {
   }
 
   /** Puts the cluster under load, and watches its leader Service. */
-  async startLoad(): Promise<{ readonly load: LoadPod; readonly endpoints: LeaderEndpoints }> {
+  async startLoad(options: LoadOptions = {}): Promise<{ readonly load: LoadPod; readonly endpoints: LeaderEndpoints }> {
     this.#endpoints = new LeaderEndpoints(this.cluster);
-    this.#load = await LoadPod.start(this.cluster);
+    this.#load = await LoadPod.start(this.cluster, options);
     return { load: this.#load, endpoints: this.#endpoints };
   }
 
@@ -63,11 +63,34 @@ export class Scene {
     await installOperator(this.kubernetes, flags);
   }
 
+  /** Number of the operator's release as Helm counts them, to go back to. */
+  async operatorRevision(): Promise<number> {
+    const list = ["history", RELEASE, "--namespace", OPERATOR_NAMESPACE, "--max", "1", "--output", "json"];
+    const [{ revision }] = JSON.parse(await this.kubernetes.cluster.helm(list));
+    return revision;
+  }
+
+  async rollBackOperator(revision: number): Promise<void> {
+    const wait = ["--wait", "--timeout", `${HELM_SECONDS}s`];
+    await this.kubernetes.cluster.helm([
+      ...["rollback", RELEASE, String(revision), "--namespace", OPERATOR_NAMESPACE, ...wait],
+    ]);
+  }
+
   /** Uninstalls it, if it is there; the definition stays. */
   async removeOperator(): Promise<void> {
     const from = ["--namespace", OPERATOR_NAMESPACE];
     await this.kubernetes.cluster.helm(["uninstall", RELEASE, ...from, "--ignore-not-found", "--wait"]);
   }
+}
+
+/** Where the operators of a scene are. */
+export const OPERATOR_PODS = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/pods`;
+
+/** Of all operators, also those that wait for the Lease. */
+export async function operatorPods(kubernetes: Kubernetes): Promise<KubeObject[]> {
+  const query = `labelSelector=app.kubernetes.io/instance=${RELEASE}`;
+  return (await kubernetes.get(`${OPERATOR_PODS}?${query}`)).items;
 }
 
 async function installOperator({ cluster }: Kubernetes, flags: readonly string[]): Promise<void> {

@@ -85,6 +85,21 @@ describe("parseConfiguration", () => {
     }
   });
 
+  it("takes from the environment how mail is sent, where no flag says so", () => {
+    const names = { QUOIN_SMTP_URL_FILE: "/etc/mail/url", QUOIN_MAIL_FROM: "quoin@example.com" };
+    Object.assign(process.env, names);
+    try {
+      expect(parse()?.mail).to.deep.equal({ kind: "smtp", urlFile: "/etc/mail/url", from: "quoin@example.com" });
+      expect(parse("--mail-from", "other@example.com")?.mail).to.include({ from: "other@example.com" });
+      process.env.QUOIN_MAIL_FROM = "nobody";
+      expect(problem(REQUIRED)).to.include("QUOIN_MAIL_FROM");
+    } finally {
+      for (const name of Object.keys(names)) {
+        delete process.env[name];
+      }
+    }
+  });
+
   it("sends mail one way, which must be told whole", () => {
     const smtp = ["--smtp-url-file", "smtp-url", "--mail-from", "quoin@example.com"];
     expect(parse(...smtp)?.mail).to.deep.equal({ kind: "smtp", urlFile: "smtp-url", from: "quoin@example.com" });

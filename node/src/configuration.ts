@@ -176,8 +176,17 @@ export function parseConfiguration(args: readonly string[], version: string): Co
       collectRateLimit,
       DEFAULT_RATE_LIMITS,
     )
-    .option("--smtp-url-file <file>", "file with the URL of the mail server, as smtps://user:password@host")
-    .option("--mail-from <address>", "address that mail comes from; required with --smtp-url-file", parseEmail)
+    // By the environment, too: on Kubernetes the flags are the operator's.
+    .addOption(
+      new Option("--smtp-url-file <file>", "file with the URL of the mail server, as smtps://user:password@host").env(
+        "QUOIN_SMTP_URL_FILE",
+      ),
+    )
+    .addOption(
+      new Option("--mail-from <address>", "address that mail comes from; required with --smtp-url-file")
+        .env("QUOIN_MAIL_FROM")
+        .argParser(parseEmail),
+    )
     .option("--mail-to-log", "for development: write mails, which hold secrets, into the log", false)
     .option("--until-stdin-ends", "stop when standard input ends", false)
     .addOption(new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default("info"))

@@ -201,9 +201,13 @@ describe("chart quoin-cluster", () => {
 
   it("says how to reach the cluster, and what stays of it", () => {
     const notes = helm.notes(CHART);
-    expect(notes).to.include("prod-leader").and.to.include("QUOIN_CA_PEM").and.to.include("brings the cluster back");
+    expect(notes).to.include("prod-leader").and.to.include("--ca /etc/quoin").and.to.include("brings the cluster back");
     const plain = helm.notes(CHART, { files: ["plain-text"] });
-    expect(plain).to.not.match(/QUOIN_CA_PEM|-leader/);
-    expect(plain).to.include("volumes go with it").and.to.include("http://prod:7401");
+    expect(plain).to.not.match(/--ca |-leader/);
+    expect(plain).to.include("volumes go with it");
+    for (const text of [notes, plain]) {
+      // Whoever sees the processes of a machine sees their arguments.
+      expect(text).to.include("QUOIN_API_KEY=$(cat)").and.to.not.include("--env");
+    }
   });
 });

@@ -12,14 +12,15 @@ Inside Kubernetes {{ $name }}.{{ $namespace }}.svc:7400 (gRPC) and :7401 (HTTP) 
 {{- end }}
 The owner's email address, password and API key are in Secret {{ $name }}-owner{{ if $encrypted }}, the authority to trust in ConfigMap {{ $name }}-ca{{ end }}.
 
-    KEY=$(kubectl --namespace {{ $namespace }} get secret {{ $name }}-owner -o jsonpath='{.data.api-key}' | base64 -d)
-{{- if $encrypted }}
-    CA=$(kubectl --namespace {{ $namespace }} get configmap {{ $name }}-ca -o jsonpath='{.data.ca\.crt}')
-{{- end }}
-    kubectl --namespace {{ $namespace }} run shell -it --rm --restart=Never --image={{ include "quoin-cluster.testImage" . }} \
-      --env=QUOIN_ENDPOINTS={{ $name }}:7400 --env=QUOIN_HTTP_ENDPOINTS={{ if $encrypted }}https{{ else }}http{{ end }}://{{ $name }}:7401 \
-      --env=QUOIN_API_KEY="$KEY"{{ if $encrypted }} --env=QUOIN_CA_PEM="$CA"{{ end }} -- \
-      sh -c 'quoinctl kv put default/greeting hello && quoinctl kv get default/greeting'
+As the owner, in a member's pod; the key goes through a pipe, and is in no argument:
+
+    qctl() {
+      kubectl --namespace {{ $namespace }} get secret {{ $name }}-owner -o jsonpath='{.data.api-key}' | base64 -d |
+        kubectl --namespace {{ $namespace }} exec -i {{ $name }}-0 -c quoin -- sh -c '
+          QUOIN_API_KEY=$(cat) QUOIN_ENDPOINTS=localhost:7400 exec quoinctl{{ if $encrypted }} --ca /etc/quoin/ca/ca.crt{{ end }} "$@"' quoinctl "$@"
+    }
+    qctl kv put default/greeting hello
+    qctl kv get default/greeting
 {{- if .Values.test.enabled }}
 
     helm --namespace {{ $namespace }} test {{ .Release.Name }} --logs

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import {
+  CLUSTER_ID,
   type DoubleOptions,
   frameBytes,
   helloTo,
@@ -44,6 +45,9 @@ describe("PeerTransport", () => {
     raws.push(peer);
     return peer;
   }
+
+  const failedDials = ({ logLines }: PeerMemberDouble): number =>
+    logLines.filter((line) => line.startsWith("a member could not be reached")).length;
 
   /** A member whose directory holds member 2, which no process is. */
   async function knowingTwo(options?: DoubleOptions): Promise<PeerMemberDouble> {
@@ -203,7 +207,7 @@ describe("PeerTransport", () => {
       two.directory.set(1, one.incarnation);
       two.clusterId = null;
       one.knows(two.listed);
-      await until("two refusals", () => one.refusals.length === 2);
+      await until("both dials to fail", () => failedDials(one) === 2);
       // The clock stands still: no pause of one ends by itself.
       two.clusterId = one.clusterId;
       two.knows(one.listed);
@@ -450,6 +454,19 @@ describe("PeerTransport", () => {
         expect(one.connected).to.deep.equal([]);
       });
     }
+
+    it("that are members, and come before this process belongs to a cluster, are put off and warned of by nobody", async () => {
+      const joining = await knowingTwo();
+      joining.clusterId = null;
+      const leader = await start(2);
+      leader.knows(joining.listed);
+      await until("both dials to fail", () => failedDials(leader) === 2);
+      expect(joining.logLines.join()).to.include("belongs to no cluster yet");
+      joining.clusterId = CLUSTER_ID;
+      leader.clock.advance(50);
+      await leader.reaches(1);
+      expect([...leader.refusals, ...leader.warnings, ...joining.warnings]).to.deep.equal([]);
+    });
 
     it("whose id is above the applied index are let in, and judged again when more is applied", async () => {
       const one = await knowingTwo();

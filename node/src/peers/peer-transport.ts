@@ -305,6 +305,10 @@ export class PeerTransport {
   #onHello(connection: FrameConnection, hello: Hello): void {
     const { handler, log } = this.#environment;
     const { source, kind } = hello;
+    if (handler.view().clusterId === null) {
+      this.#putOff(connection, hello);
+      return;
+    }
     const refusal = this.#judge(hello) ?? this.#judgeRoom(hello);
     if (refusal !== null) {
       log.warn({ peer: source.memberId, kind, refusal }, "the handshake of a member is refused");
@@ -339,6 +343,17 @@ export class PeerTransport {
     }
     this.#carry(incoming, kind);
     handler.onConnected(source.memberId, connected);
+  }
+
+  /**
+   * This process has been given a slot, which others may know before it is durable here; or its data is lost, which it
+   * says elsewhere. Neither is a refusal: who has come comes again, at the latest when this member dials it.
+   */
+  #putOff(connection: FrameConnection, { source, kind }: Hello): void {
+    const reason = "this process belongs to no cluster yet";
+    this.#environment.log.info({ peer: source.memberId, kind, reason }, "a member has come too early");
+    connection.expectNothing({ onFrame: () => {}, onEnded: () => {} });
+    connection.end(reason);
   }
 
   /** Hands frames of an accepted connection over, until it ends. */

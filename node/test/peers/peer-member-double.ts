@@ -64,6 +64,8 @@ export class PeerMemberDouble implements PeerHandler {
   readonly snapshots: { readonly peer: number; readonly receiver: SnapshotReceiver }[] = [];
   readonly tlsProblems: (string | null)[] = [];
   readonly logLines: string[] = [];
+  /** Those of the lines that are warnings, without what they are about. */
+  readonly warnings: string[] = [];
   joinTokens: readonly string[] = [TOKEN];
   clusterId: string | null = CLUSTER_ID;
   clusterVersion = CLUSTER_VERSION;
@@ -94,7 +96,10 @@ export class PeerMemberDouble implements PeerHandler {
       handler: member,
       log: {
         info: (fields, message) => member.logLines.push(`${message} ${JSON.stringify(fields)}`),
-        warn: (fields, message) => member.logLines.push(`${message} ${JSON.stringify(fields)}`),
+        warn: (fields, message) => {
+          member.logLines.push(`${message} ${JSON.stringify(fields)}`);
+          member.warnings.push(message);
+        },
       },
       joinTokens: () => member.joinTokens,
       tls: options.tls ?? null,

@@ -70,6 +70,18 @@ describe("operator", () => {
     expect(store.list("events").map(({ reason }) => reason)).to.include("Founded");
   });
 
+  it("leaves alone what names no cluster in its label", async () => {
+    drive.world.api.store.create("configmaps", "default", {
+      metadata: { name: "somebodys", labels: { "quoin.dev/cluster": "" } },
+    });
+    await start("one");
+    await until(() => holder() === "one");
+    drive.create({ replicas: 1 });
+    await until(() => drive.condition("Ready") === "True AsAsked");
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    expect(metrics).not.to.include('quoin_operator_reconcile_total{result="failed"}');
+  });
+
   it("is ready only with a definition that is new enough, and works only then", async () => {
     const { store } = drive.world.api;
     const definition = store.get("customresourcedefinitions", "", "coordinationclusters.quoin.dev");

@@ -185,6 +185,10 @@ export class Operator {
           labelSelector: isCluster ? "" : CLUSTER_LABEL,
           onChange: ({ name = "", namespace: of = "", labels }) => {
             const cluster = isCluster ? name : (labels?.[CLUSTER_LABEL] ?? "");
+            // A label may say nothing, and by an empty name the API server would answer with all clusters.
+            if (cluster === "") {
+              return;
+            }
             if (AROUND.includes(kind)) {
               this.#reconciler.forgetLook(of, cluster);
             }

@@ -109,6 +109,16 @@ describe("reconciler", () => {
     expect(drive.cluster.spec.version).to.equal("1.3.0");
   });
 
+  it("pins nothing without the Lease: the operator that has it may be another version", async () => {
+    drive.create({ replicas: 1 });
+    drive.edit({ spec: { version: null } });
+    drive.operator.mayWrite = false;
+    expect(await drive.operator.pass("default", "demo")).to.be.greaterThan(0);
+    expect([drive.cluster.spec.version, drive.world.writes]).to.deep.equal([undefined, []]);
+    drive.operator.mayWrite = true;
+    await drive.converge("founding");
+  });
+
   it("mends what others change, takes back what is wanted no more, and leaves alone what others add", async () => {
     await founded();
     merge("services", "demo", {

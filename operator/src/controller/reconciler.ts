@@ -91,7 +91,7 @@ export class Reconciler {
     }
     const memory = this.#memoryOf(namespace, name);
     if (cluster.spec.version === undefined || cluster.spec.image.repository === undefined) {
-      return await this.#pin(cluster);
+      return options.mayWrite() ? await this.#pin(cluster) : FAILED_MS;
     }
     const observation = await observer.observe(cluster, memory);
     const planned = plan(observation.observed);

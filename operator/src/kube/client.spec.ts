@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { type Any, ApiServer, configOf } from "../../test/api-server/index.ts";
+import { until } from "../../test/index.ts";
 import { KubeClient } from "./client.ts";
 import { type Connection, connect } from "./connection.ts";
 import { KubeError, type KubeErrorKind } from "./kube-error.ts";
@@ -184,8 +185,8 @@ describe("client of the API server", () => {
     const from = String(server.store.version);
     const seen: string[] = [];
     const watching = (async () => {
-      const selection = { labelSelector: "", resourceVersion: from, durationSeconds: 60 };
-      for await (const { type, object } of client.watch("Pod", "default", selection, stop.signal)) {
+      const selection = { labelSelector: "", resourceVersion: from, durationSeconds: 60, silenceMs: 60_000 };
+      for await (const { type, object } of await client.watch("Pod", "default", selection, stop.signal)) {
         seen.push(`${type} ${object.metadata?.name}`);
         if (seen.length === 3) {
           stop.abort();
@@ -198,5 +199,22 @@ describe("client of the API server", () => {
     server.store.drop("pods", server.store.get("pods", "default", "demo-0"));
     expect((await errorOf(watching)).kind).to.equal("unavailable");
     expect(seen).to.deep.equal(["ADDED demo-0", "MODIFIED demo-0", "DELETED demo-0"]);
+  });
+
+  it("ends a watch without an error when no line has come for long", async () => {
+    const selection = { labelSelector: "", resourceVersion: String(server.store.version) };
+    const { signal } = new AbortController();
+    const watch = await client.watch("Pod", "", { ...selection, durationSeconds: 60, silenceMs: 200 }, signal);
+    const seen: string[] = [];
+    const bookmark = { metadata: { resourceVersion: "7" } };
+    server.tell("BOOKMARK", bookmark);
+    for await (const { type } of watch) {
+      seen.push(type);
+      if (seen.length < 3) {
+        server.tell("BOOKMARK", bookmark);
+      }
+    }
+    expect(seen).to.deep.equal(["BOOKMARK", "BOOKMARK", "BOOKMARK"]);
+    await until(() => server.watches === 0);
   });
 });

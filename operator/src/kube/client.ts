@@ -4,7 +4,7 @@
  * Nothing is repeated here. A write that was not answered may have been done: whoever asked must look again.
  */
 import type { Dispatcher } from "undici";
-import { request } from "undici";
+import { errors, request } from "undici";
 import type { Connection } from "./connection.ts";
 import { isKubeError, KubeError } from "./kube-error.ts";
 import { apiVersionOf, collectionPath, type Kind, objectPath, type Reference } from "./resources.ts";
@@ -16,8 +16,6 @@ const MANAGER = "quoin-operator";
 const NOTES_MANAGER = "quoin-operator-notes";
 const DEADLINE_MS = 15_000;
 const PAGE_ITEMS = 500;
-/** A bookmark comes each minute: a watch that is silent for longer is dead, whatever its connection says. */
-const WATCH_SILENCE_MS = 90_000;
 
 /** What an object must still be. */
 export interface Precondition {
@@ -28,6 +26,17 @@ export interface Precondition {
 export interface RequestObserver {
   /** @param status of HTTP, 0 without an answer */
   onRequest(method: string, status: number, durationMs: number): void;
+}
+
+interface WatchSelection {
+  /** Empty = all. */
+  readonly labelSelector: string;
+  /** After which to begin. */
+  readonly resourceVersion: string;
+  /** How long the API server is to keep it up. */
+  readonly durationSeconds: number;
+  /** After how long without a line it ends. */
+  readonly silenceMs: number;
 }
 
 interface Asked {
@@ -144,17 +153,15 @@ export class KubeClient {
   }
 
   /**
-   * What changes after a version, until the API server ends it, or the signal. Raises `unavailable` after a long silence.
-   *
-   * @param durationSeconds how long the API server is to keep it up
+   * What changes after a version. Resolves when the API server has begun to tell; what it tells then ends when the API
+   * server ends it, after a long silence, or with the signal, which raises `unavailable`.
    */
-  async *watch(
+  async watch(
     kind: Kind,
     namespace: string,
-    selection: { readonly labelSelector: string; readonly resourceVersion: string; readonly durationSeconds: number },
+    { labelSelector, resourceVersion, durationSeconds, silenceMs }: WatchSelection,
     signal: AbortSignal,
-  ): AsyncGenerator<WatchEvent> {
-    const { labelSelector, resourceVersion, durationSeconds } = selection;
+  ): Promise<AsyncIterable<WatchEvent>> {
     const path = collectionPath(kind, namespace);
     const asked = `GET ${path}?watch`;
     const query = {
@@ -164,17 +171,11 @@ export class KubeClient {
       resourceVersion,
       ...(labelSelector && { labelSelector }),
     };
-    const answer = await this.#send({ method: "GET", path, query }, signal, WATCH_SILENCE_MS);
+    const answer = await this.#send({ method: "GET", path, query }, signal, silenceMs);
     if (answer.statusCode !== 200) {
       throw await refusal(asked, answer);
     }
-    try {
-      for await (const line of linesOf(answer.body)) {
-        yield JSON.parse(line) as WatchEvent;
-      }
-    } catch (error) {
-      throw error instanceof KubeError ? error : KubeError.unanswered(asked, error);
-    }
+    return eventsOf(asked, answer.body);
   }
 
   #apply<Item>(path: string, body: object, query: Record<string, string>): Promise<Item> {
@@ -232,6 +233,19 @@ export class KubeClient {
 async function refusal(asked: string, { statusCode, headers, body }: Dispatcher.ResponseData): Promise<KubeError> {
   const retryAfter = headers["retry-after"];
   return KubeError.fromAnswer(asked, statusCode, await body.text(), Array.isArray(retryAfter) ? undefined : retryAfter);
+}
+
+async function* eventsOf(asked: string, body: AsyncIterable<Uint8Array>): AsyncGenerator<WatchEvent> {
+  try {
+    for await (const line of linesOf(body)) {
+      yield JSON.parse(line) as WatchEvent;
+    }
+  } catch (error) {
+    if (error instanceof errors.BodyTimeoutError) {
+      return;
+    }
+    throw KubeError.unanswered(asked, error);
+  }
 }
 
 async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {

@@ -3,6 +3,9 @@ import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
 import { Agent, type Dispatcher } from "undici";
 
+/** Passes come every ten seconds; the API server itself closes what nobody has used for 90 s. */
+const IDLE_MS = 60_000;
+
 export interface Connection {
   /** Without a slash at the end. */
   readonly url: string;
@@ -30,6 +33,7 @@ export async function connect(config: KubeConfig): Promise<Connection> {
   // The library would open a new pool, and so a new TLS connection, for each request.
   const dispatcher = new Agent({
     allowH2: false,
+    keepAliveTimeout: IDLE_MS,
     connect: {
       ...(ca === undefined ? {} : { ca }),
       ...(cert === undefined ? {} : { cert }),

@@ -155,6 +155,21 @@ describe("reflector", () => {
     expect(reflector.ageMs).to.equal(0);
   });
 
+  it("takes it for a sign of life that a watch begins, and tells all anew then: where nothing changes no line comes", async () => {
+    make("a");
+    await started();
+    told.length = 0;
+    timing.advance(599_999);
+    expect(reflector.ageMs).to.equal(599_999);
+    server.endWatches();
+    await again();
+    await until(() => told.length === 1);
+    expect(told).to.deep.equal(["a"]);
+    expect(reflector.ageMs).to.equal(0);
+    expect(errors).to.deep.equal([]);
+    expect(server.calls.filter(isList)).to.have.length(1);
+  });
+
   it("asks for watches of four to five minutes, with bookmarks", async () => {
     await started();
     const query = server.calls.at(-1)?.query;

@@ -18,6 +18,11 @@ const GOOD_LIFE_MS = 60_000;
 /** Jittered, so that not all watches of an operator end at once. */
 const WATCH_SECONDS_MIN = 240;
 const WATCH_SECONDS_SPREAD = 60;
+/**
+ * A bookmark comes each minute, but only where something has changed since the API server started: a silence says nothing
+ * of what is to be told. Whether the connection is still there, only another watch tells.
+ */
+const WATCH_SILENCE_MS = 90_000;
 /** How often all objects are told of anew. */
 const RESYNC_MS = 600_000;
 
@@ -103,9 +108,11 @@ export class Reflector {
       await this.#list();
     }
     const durationSeconds = WATCH_SECONDS_MIN + Math.floor(timing.random() * WATCH_SECONDS_SPREAD);
-    const selection = { labelSelector, resourceVersion: this.#resourceVersion, durationSeconds };
-    for await (const { type, object } of client.watch(kind, namespace, selection, this.#stopping.signal)) {
-      this.#lastSignMs = timing.monotonicMs();
+    const watched = { labelSelector, resourceVersion: this.#resourceVersion };
+    const selection = { ...watched, durationSeconds, silenceMs: WATCH_SILENCE_MS };
+    const watch = await client.watch(kind, namespace, selection, this.#stopping.signal);
+    this.#heard();
+    for await (const { type, object } of watch) {
       if (type === "ERROR") {
         // From here on nobody knows what was missed, whatever the error is.
         this.#resourceVersion = "";
@@ -122,7 +129,7 @@ export class Reflector {
         this.#remember(metadata, type !== "DELETED");
         this.#options.onChange(metadata);
       }
-      this.#resync();
+      this.#heard();
     }
   }
 
@@ -157,9 +164,10 @@ export class Reflector {
     }
   }
 
-  /** Bookmarks come each minute, and with them the occasion. */
-  #resync(): void {
+  /** A sign of life: at least every few minutes there is one, and with it the occasion to tell all anew. */
+  #heard(): void {
     const nowMs = this.#options.timing.monotonicMs();
+    this.#lastSignMs = nowMs;
     if (nowMs - this.#lastTellMs >= RESYNC_MS) {
       this.#lastTellMs = nowMs;
       for (const metadata of this.#known.values()) {

@@ -27,15 +27,20 @@ export class MemberChannels {
   readonly #channels = new Map<string, Channel>();
 
   /** @returns the client to call with, which stays open for a while */
-  open({ endpoint, serverName, authorities }: MemberAddress): Client {
+  open(member: MemberAddress): Client {
     this.#sweep();
-    const key = `${endpoint} ${serverName} ${createHash("sha256")
-      .update(authorities ?? "")
-      .digest("hex")}`;
-    const channel = this.#channels.get(key) ?? { client: connect(endpoint, serverName, authorities), usedMs: 0 };
+    const key = keyOf(member);
+    const channel = this.#channels.get(key) ?? { client: connect(member), usedMs: 0 };
     channel.usedMs = performance.now();
     this.#channels.set(key, channel);
     return channel.client;
+  }
+
+  /** Gives up the connection to a member; the next call dials anew. */
+  drop(member: MemberAddress): void {
+    const key = keyOf(member);
+    this.#channels.get(key)?.client.close();
+    this.#channels.delete(key);
   }
 
   close(): void {
@@ -56,7 +61,13 @@ export class MemberChannels {
   }
 }
 
-function connect(endpoint: string, serverName: string, authorities: string | null): Client {
+function keyOf({ endpoint, serverName, authorities }: MemberAddress): string {
+  return `${endpoint} ${serverName} ${createHash("sha256")
+    .update(authorities ?? "")
+    .digest("hex")}`;
+}
+
+function connect({ endpoint, serverName, authorities }: MemberAddress): Client {
   const security =
     authorities === null ? credentials.createInsecure() : credentials.createSsl(Buffer.from(authorities), null, null);
   return new Client(endpoint, security, {

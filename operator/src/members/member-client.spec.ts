@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { Metadata, Server, ServerCredentials, status } from "@grpc/grpc-js";
 import { MemberRole, MemberState, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
@@ -100,6 +102,36 @@ describe("client of members", () => {
     ...{ incarnation: "ab", clusterId: "c", alarms: [], stateHash: "", stateHashIndex: 0n },
     ...{ certificateSerial: "0A", trustedCas: ["f"], settingsRevision: 2n },
   };
+
+  it("dials anew after a call that was not answered in time: a network that was cut may have swallowed the connection", async () => {
+    answer = () => ({ status: memberStatus, known });
+    const [host = "", port] = plain.endpoint.split(":");
+    const sockets: Socket[] = [];
+    const between = createServer((socket) => {
+      const onward = connect(Number(port), host);
+      socket.pipe(onward).pipe(socket);
+      for (const end of [socket, onward]) {
+        end.on("error", () => end.destroy());
+        sockets.push(end);
+      }
+    });
+    await once(between.listen(0, host), "listening");
+    const cut = { ...plain, endpoint: `${host}:${(between.address() as AddressInfo).port}` };
+    try {
+      expect((await client.status(cut)).term).to.equal(3);
+      for (const socket of sockets) {
+        socket.unpipe();
+        socket.pause();
+      }
+      expect((await errorOf(client.status(cut))).code).to.equal("DEADLINE_EXCEEDED");
+      expect((await client.status(cut)).term).to.equal(3);
+    } finally {
+      for (const socket of sockets) {
+        socket.destroy();
+      }
+      between.close();
+    }
+  });
 
   it("reads how a member is", async () => {
     answer = () => ({ status: memberStatus, known });

@@ -3,7 +3,7 @@
  * came from, and whoever asked looks again.
  */
 import { randomUUID } from "node:crypto";
-import { Metadata } from "@grpc/grpc-js";
+import { Metadata, status } from "@grpc/grpc-js";
 import {
   AddMemberResponse,
   BootstrapResponse,
@@ -113,6 +113,10 @@ export class MemberClient {
       const client = this.#channels.open(member);
       client.makeUnaryRequest(path, requestSerialize, deserialize, request, metadata, { deadline }, (error, answer) => {
         if (error !== null) {
+          // A connection that a cut network has swallowed would look alive for many minutes more.
+          if (error.code === status.DEADLINE_EXCEEDED) {
+            this.#channels.drop(member);
+          }
           reject(MemberError.from(asked, error));
         } else if (answer === undefined) {
           reject(new MemberError("INTERNAL", "", `${asked}: an empty answer`));

@@ -107,6 +107,13 @@ export class ApiServer {
     this.#watchers.clear();
   }
 
+  /** Ends all watches as the API server does when their time is over. */
+  endWatches(): void {
+    for (const { response } of this.#watchers) {
+      response.end();
+    }
+  }
+
   /** Tells all watches something that is no change of an object. */
   tell(type: "BOOKMARK" | "ERROR", object: Any): void {
     for (const { response } of this.#watchers) {

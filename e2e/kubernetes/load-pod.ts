@@ -20,6 +20,7 @@ import { LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
 const PORT = 8080;
 /** As in the repository, so that the program finds the packages of the image. */
 const MOUNTED_AT = "/quoin/e2e/kubernetes/load";
+const AUTHORITIES_AT = "/etc/quoin/ca";
 const SOURCES = join(import.meta.dirname, "load");
 const FILES = ["program.ts", "entry.ts", "key-clients.ts", "lock-clients.ts", "single-attempt.ts"] as const;
 /** Of the clients; a leader may have been lost so much earlier than its last answer came. */
@@ -179,7 +180,7 @@ export class LoadPod {
       value("QUOIN_HTTP_ENDPOINTS", `https://${name}.${namespace}.svc:7401`),
       value("LEADER_ENDPOINT", `${name}-leader.${namespace}.svc:7400`),
       { name: "QUOIN_API_KEY", valueFrom: { secretKeyRef: { name: `${name}-owner`, key: "api-key" } } },
-      { name: "QUOIN_CA_PEM", valueFrom: { configMapKeyRef: { name: `${name}-ca`, key: "ca.crt" } } },
+      value("QUOIN_CA_FILE", `${AUTHORITIES_AT}/ca.crt`),
       value("LABEL", this.#options.label ?? ""),
     ];
     const container = {
@@ -188,7 +189,10 @@ export class LoadPod {
       command: ["node", `${MOUNTED_AT}/program.ts`],
       env,
       // Files as such, not links to them: Node looks for packages from where a file really is.
-      volumeMounts: FILES.map((file) => ({ name: "sources", mountPath: `${MOUNTED_AT}/${file}`, subPath: file })),
+      volumeMounts: [
+        ...FILES.map((file) => ({ name: "sources", mountPath: `${MOUNTED_AT}/${file}`, subPath: file })),
+        { name: "authorities", mountPath: AUTHORITIES_AT },
+      ],
     };
     return {
       apiVersion: "v1",
@@ -197,7 +201,10 @@ export class LoadPod {
       spec: {
         ...placementOf(this.#options),
         containers: [container],
-        volumes: [{ name: "sources", configMap: { name: this.#name } }],
+        volumes: [
+          { name: "sources", configMap: { name: this.#name } },
+          { name: "authorities", configMap: { name: `${name}-ca` } },
+        ],
         terminationGracePeriodSeconds: 1,
         restartPolicy: "Never",
       },

@@ -3,11 +3,12 @@
  * every so many. What is seen is what it writes of sets, claims, budgets and the cluster's status.
  */
 
-import type { KubeObject } from "./kubernetes-api.ts";
+import { type KubeObject, Refusal } from "./kubernetes-api.ts";
 import type { QuoinCluster } from "./quoin-cluster.ts";
 import { OPERATOR_NAMESPACE } from "./scene.ts";
 
-const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/quoin-operator`;
+const LEASE = "quoin-operator";
+const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases`;
 const PODS = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/pods`;
 const CONTAINER_SCHEME = /^[a-z]+:\/\//;
 
@@ -24,8 +25,12 @@ export class OperatorKiller {
   /** Since the last kill. */
   #writes = 0;
   #isArmed = false;
-  #killing: Promise<void> | null = null;
-  #failure: unknown = null;
+  /** Who works. */
+  #holder = "";
+  /** Of operators, by their names. */
+  readonly #pods = new Map<string, KubeObject>();
+  readonly #killed = new Set<string>();
+  #cleaning: Promise<unknown> = Promise.resolve();
 
   /** @param every kills after so many writes */
   constructor(cluster: QuoinCluster, every: number) {
@@ -40,9 +45,14 @@ export class OperatorKiller {
       ["PodDisruptionBudget", `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets?${ours}`],
       ["CoordinationCluster", `/apis/quoin.dev/v1alpha1/namespaces/${namespace}/coordinationclusters?${itself}`],
     ];
-    this.#watching = Promise.all(
-      collections.map(([kind, path]) => kubernetes.watch(path, this.#end.signal, (object) => this.#see(kind, object))),
-    );
+    const { signal } = this.#end;
+    this.#watching = Promise.all([
+      kubernetes.watch(`${PODS}?`, signal, (pod) => this.#pods.set(pod.metadata.name, pod)),
+      kubernetes.watch(`${LEASES}?fieldSelector=metadata.name=${LEASE}`, signal, ({ spec }) => {
+        this.#holder = spec.holderIdentity;
+      }),
+      ...collections.map(([kind, path]) => kubernetes.watch(path, signal, (object) => this.#see(kind, object))),
+    ]);
     // Told when it is ended.
     this.#watching.catch(() => undefined);
   }
@@ -56,15 +66,12 @@ export class OperatorKiller {
     this.#isArmed = false;
   }
 
-  /** Rejects with what went wrong with a kill, and if a watch has broken: then nothing is known. */
+  /** Rejects if a watch has broken: then nothing is known. */
   async close(): Promise<void> {
     this.#isArmed = false;
     this.#end.abort();
     await this.#watching;
-    await this.#killing;
-    if (this.#failure !== null) {
-      throw this.#failure;
-    }
+    await this.#cleaning;
   }
 
   #see(kind: Kind, object: KubeObject): void {
@@ -75,33 +82,40 @@ export class OperatorKiller {
     }
     this.#seen.set(uid, written);
     this.#writes++;
-    if (this.#isArmed && this.#killing === null && this.#writes >= this.#every) {
-      this.#writes = 0;
-      this.#killing = this.#kill(`${kind} ${name}`)
-        .catch((error: unknown) => {
-          this.#failure ??= error;
-        })
-        .finally(() => {
-          this.#killing = null;
-        });
+    if (this.#isArmed && this.#writes >= this.#every) {
+      this.#kill(`${kind} ${name}`);
     }
   }
 
-  /** Nobody renews its Lease afterwards; it is taken away, so that the next operator does not wait for its end. */
-  async #kill(written: string): Promise<void> {
+  /** At once, for the next write comes soon. Does nothing while nobody works. */
+  #kill(written: string): void {
     const { kubernetes } = this.#cluster;
-    const holder: string = (await kubernetes.get(LEASE))?.spec.holderIdentity ?? "";
-    const { items } = await kubernetes.get(PODS);
-    const pod: KubeObject = items.find(({ metadata }: KubeObject) => holder.startsWith(metadata.name));
+    const pod = [...this.#pods.values()].find(({ metadata }) => this.#holder.startsWith(metadata.name));
     const [status] = pod?.status.containerStatuses ?? [];
-    if (status?.state.running === undefined) {
+    if (status?.state.running === undefined || this.#killed.has(status.containerID)) {
       return;
     }
     kubernetes.cluster.faults?.killContainer(pod.spec.nodeName, status.containerID.replace(CONTAINER_SCHEME, ""));
+    this.#killed.add(status.containerID);
     this.kills.push(written);
-    // A kubelet would wait longer and longer before it starts the same one again.
-    await kubernetes.send("DELETE", `${PODS}/${pod.metadata.name}`);
-    await kubernetes.send("DELETE", LEASE);
+    this.#writes = 0;
+    this.#cleaning = Promise.all([this.#cleaning, this.#makeWay(pod.metadata.name)]);
+    // Told when it is closed.
+    this.#cleaning.catch(() => undefined);
+  }
+
+  /** So that the next operator waits neither for the end of a Lease that nobody renews, nor for a patient kubelet. */
+  async #makeWay(pod: string): Promise<void> {
+    for (const path of [`${LEASES}/${LEASE}`, `${PODS}/${pod}`]) {
+      try {
+        await this.#cluster.kubernetes.send("DELETE", path);
+      } catch (error) {
+        // An operator that its kubelet was fast to start again is killed twice.
+        if (!(error instanceof Refusal && error.answer.reason === "NotFound")) {
+          throw error;
+        }
+      }
+    }
   }
 }
 

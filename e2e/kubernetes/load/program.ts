@@ -6,6 +6,7 @@
  *     POST /stop      ends the load, reads all keys once more, and answers with everything
  */
 
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createTokenSource } from "@quoin/client";
 import type { Progress, Record } from "./entry.ts";
@@ -22,13 +23,16 @@ function variable(name: string): string {
   return value;
 }
 
-const authorities = variable("QUOIN_CA_PEM");
+const authoritiesFile = variable("QUOIN_CA_FILE");
 const credentials = { apiKey: variable("QUOIN_API_KEY"), httpEndpoints: [variable("QUOIN_HTTP_ENDPOINTS")] };
 const target: Target = {
   any: variable("QUOIN_ENDPOINTS"),
   leader: variable("LEADER_ENDPOINT"),
-  authorities,
-  tokens: createTokenSource(credentials, { ca: authorities }),
+  // A client keeps those that it was made with, and its connections; one that is made later needs the present ones.
+  get authorities() {
+    return readFileSync(authoritiesFile, "utf8");
+  },
+  tokens: createTokenSource(credentials, { ca: readFileSync(authoritiesFile) }),
 };
 
 const label = variable("LABEL");

@@ -1,0 +1,139 @@
+/**
+ * Certificates and the authority that issues them are replaced while clients read and write: members show what is new
+ * without a restart, trust each other all the time, and nobody who tries again notices.
+ */
+
+import { expect } from "chai";
+import { until } from "../cluster/index.ts";
+import type { KubeObject } from "./kubernetes-api.ts";
+import { nowMs } from "./load/index.ts";
+import type { LoadPod } from "./load-pod.ts";
+import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
+import { Scene, seconds, tell } from "./scene.ts";
+
+const MEMBERS = 3;
+const EXTRA_NAME = "quoin.example.com";
+
+/** What a member shows to clients. */
+interface Shown {
+  readonly serial: string;
+  /** Of the authority's key. */
+  readonly issuer: string;
+  readonly names: string;
+  /** Whether it can be verified by what the cluster says is to be trusted, and is for the member's name. */
+  readonly isTrusted: boolean;
+}
+
+/** Run in a member's pod: asks each of the hosts that it is given, and prints what they show. */
+const LOOK = `
+  const { connect } = require("node:tls");
+  const { readFileSync } = require("node:fs");
+  const ca = readFileSync("/etc/quoin/ca/ca.crt");
+  const look = (host) => new Promise((resolve, reject) => {
+    const socket = connect({ host, port: 7401, servername: host, ca, rejectUnauthorized: false }, () => {
+      const { serialNumber: serial, subjectaltname: names, issuerCertificate } = socket.getPeerCertificate(true);
+      resolve({ serial, names, issuer: issuerCertificate?.fingerprint256 ?? "", isTrusted: socket.authorized });
+      socket.destroy();
+    });
+    socket.once("error", reject);
+  });
+  Promise.all(process.argv.slice(1).map(look)).then((shown) => console.log(JSON.stringify(shown)));`;
+
+describe("A cluster whose certificates are replaced under load", function () {
+  this.timeout(LIMIT_MS * 2);
+  let scene: Scene;
+  let load: LoadPod;
+  let runsBefore: readonly object[];
+  let fromMs = 0;
+
+  before(async function () {
+    if (process.env.QUOIN_E2E_ALL !== "1") {
+      this.skip();
+    }
+    scene = await Scene.set("quoin-e2e-certificates");
+    await scene.cluster.create({ replicas: MEMBERS });
+    await scene.cluster.untilReady();
+    ({ load } = await scene.startLoad());
+    runsBefore = await runs();
+    fromMs = nowMs();
+  });
+
+  after(() => scene?.clear());
+
+  it("shows another certificate when it is to be for another name", async () => {
+    const { cluster } = scene;
+    const [first] = await shown();
+    await cluster.patch({ spec: { tls: { extraDnsNames: [EXTRA_NAME] } } });
+    const tookMs = await untilAllShow(({ serial, names }) => serial !== first?.serial && names.includes(EXTRA_NAME));
+    const after = await shown();
+    tell(`all show the next certificate after ${seconds(tookMs)}`);
+    expect(after.map(({ issuer }) => issuer)).to.deep.equal(Array(MEMBERS).fill(first?.issuer));
+    await load.untilMoreWrites();
+  });
+
+  it("makes another certificate when the one that it has is deleted", async () => {
+    const [first] = await shown();
+    await remove(`secrets/${scene.cluster.name}-server-tls`);
+    tell(
+      `all show the next certificate after ${seconds(await untilAllShow(({ serial }) => serial !== first?.serial))}`,
+    );
+    await load.untilMoreWrites();
+  });
+
+  it("makes another authority when the key of the one that it has is deleted", async () => {
+    const { cluster, kubernetes } = scene;
+    const [first] = await shown();
+    const { caNotAfter } = (await cluster.get()).status.tls;
+    await remove(`secrets/${cluster.name}-ca`);
+    const tookMs = await untilAllShow(({ issuer }) => issuer !== first?.issuer);
+    tell(`all show a certificate of the next authority after ${seconds(tookMs)}`);
+    const { data } = await kubernetes.get(`/api/v1/namespaces/${cluster.namespace}/configmaps/${cluster.name}-ca`);
+    expect(data["ca.crt"].match(/BEGIN CERTIFICATE/g), "both are trusted").to.have.lengthOf(2);
+    const { object } = await cluster.untilReady();
+    expect(conditionOf(object, "TLSReady").status).to.equal("True");
+    expect(object.status.tls.caNotAfter > caNotAfter).to.equal(true);
+    await load.untilMoreWrites();
+  });
+
+  it("has restarted nobody, has lost nothing, and has failed nobody who tries again", async () => {
+    expect(await runs()).to.deep.equal(runsBefore);
+    const toMs = nowMs();
+    await load.stop();
+    const { acknowledgedWrites, gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);
+    tell(
+      `${acknowledgedWrites} writes acknowledged, longest gap between writes ${seconds(gapMs)}, ` +
+        `without retries failed ${failedWithout}`,
+    );
+    expect(load.judge()).to.deep.equal([]);
+    expect(failedWithRetries).to.deep.equal([]);
+  });
+
+  /** By the members, in the order of their numbers; each must be trusted at any time. */
+  async function shown(): Promise<readonly Shown[]> {
+    const { name, namespace, kubernetes } = scene.cluster;
+    const hosts = Array.from({ length: MEMBERS }, (_, at) => `${name}-${at}.${name}-peers.${namespace}.svc`);
+    const exec = ["exec", "--namespace", namespace, `${name}-0`, "--", "node", "--eval", LOOK];
+    const found: Shown[] = JSON.parse(await kubernetes.cluster.kubectl([...exec, ...hosts]));
+    expect(found.map(({ isTrusted }) => isTrusted)).to.deep.equal(Array(MEMBERS).fill(true));
+    return found;
+  }
+
+  /** Returns how long it took, in milliseconds. */
+  async function untilAllShow(isIt: (shown: Shown) => boolean): Promise<number> {
+    const startedMs = performance.now();
+    await until("all members to show another certificate", async () => (await shown()).every(isIt), LIMIT_MS);
+    return performance.now() - startedMs;
+  }
+
+  async function remove(object: string): Promise<void> {
+    const { kubernetes, namespace } = scene.cluster;
+    await kubernetes.send("DELETE", `/api/v1/namespaces/${namespace}/${object}`);
+  }
+
+  async function runs(): Promise<readonly object[]> {
+    return (await scene.cluster.pods()).map(({ metadata, status }: KubeObject) => ({
+      uid: metadata.uid,
+      restarts: status.containerStatuses[0].restartCount,
+    }));
+  }
+});

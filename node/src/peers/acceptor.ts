@@ -44,8 +44,10 @@ export class Acceptor {
     this.#server = this.#tlsServer ?? createServer();
     this.#server.on("connection", (socket: Socket) => this.#onSocket(socket));
     this.#tlsServer?.on("secureConnection", (socket) => this.#onConnection(socket));
-    this.#tlsServer?.on("tlsClientError", (error, socket) => {
-      environment.log.warn({ reason: error.message }, "a connection to the peer port failed in TLS");
+    this.#tlsServer?.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
+      // Who goes away has changed its mind, as dials do that have become pointless; all else is wrong with somebody.
+      const level = error.code === "ECONNRESET" ? "info" : "warn";
+      environment.log[level]({ reason: error.message }, "a connection to the peer port failed in TLS");
       socket.destroy();
     });
   }

@@ -118,6 +118,16 @@ describe("TLS between members", function () {
     await until("a refusal", () => one.logLines.join().includes("the certificate is not for q-2.peers.example"));
   });
 
+  it("warns of no connection that is given up before TLS is done, as dials are that go elsewhere now", async () => {
+    const one = await start(1, authority.issue("q-1", ["DNS:q-1.peers.example"]));
+    const raw = await RawPeer.open(one.port);
+    // The beginning of a record: the server waits for the rest.
+    raw.socket.end(Buffer.from([0x16, 0x03, 0x01]));
+    await until("its end", () => one.logLines.some((line) => line.includes("in TLS")));
+    expect(one.warnings).to.deep.equal([]);
+    raw.socket.destroy();
+  });
+
   it("carries snapshots and questions for slots", async () => {
     const [one, two] = await pair();
     const sender = one.transport.openSnapshot(2);

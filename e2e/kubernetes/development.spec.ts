@@ -121,9 +121,11 @@ describe("What the Tiltfile asks for", function () {
     }
     const { args, named } = from as TiltCall;
     const files = (named.values as string[]).flatMap((file) => ["--values", join(REPOSITORY, file)]);
-    const names = [String(named.name), join(REPOSITORY, String(args[0])), "--namespace", String(named.namespace)];
-    const image = ["--set", `${named.name === CLUSTER ? "cluster.image" : "image"}.tag=${tag}`];
-    const rendered = await kubernetes.cluster.helm(["template", ...names, "--include-crds", ...files, ...image]);
+    const { name, namespace, kube_version: version } = named as Record<string, string>;
+    const where = ["--namespace", String(namespace), "--kube-version", String(version), "--include-crds"];
+    const image = ["--set", `${name === CLUSTER ? "cluster.image" : "image"}.tag=${tag}`];
+    const chart = [String(name), join(REPOSITORY, String(args[0]))];
+    const rendered = await kubernetes.cluster.helm(["template", ...chart, ...where, ...files, ...image]);
     return rendered
       .split(DOCUMENTS)
       .filter((document) => !TESTS.test(document))

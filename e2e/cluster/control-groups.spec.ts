@@ -1,5 +1,10 @@
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { expect } from "chai";
-import { parseHierarchies } from "./control-groups.ts";
+import { groupsBelow, parseHierarchies } from "./control-groups.ts";
 
 describe("parseHierarchies", () => {
   it("finds each hierarchy of version 1, and leaves out one of version 2 that controls nothing", () => {
@@ -21,5 +26,42 @@ describe("parseHierarchies", () => {
     expect(parseHierarchies(mounts, (directory) => directory === "/sys/fs/cgroup")).to.deep.equal([
       { directory: "/sys/fs/cgroup", version: 2 },
     ]);
+  });
+});
+
+describe("groupsBelow", () => {
+  /** Many times as often as it takes to look at a group in the moment in which it goes. */
+  const LOOKS = 5_000;
+  let directory: string;
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), "quoin-test-groups-"));
+  });
+
+  afterEach(() => rmSync(directory, { recursive: true, maxRetries: 5 }));
+
+  it("finds each group before those that it contains, and none in what is not there", () => {
+    mkdirSync(join(directory, "a/b"), { recursive: true });
+    expect(groupsBelow(directory)).to.deep.equal([directory, join(directory, "a"), join(directory, "a/b")]);
+    expect(groupsBelow(join(directory, "c"))).to.deep.equal([]);
+  });
+
+  it("finds what stays while others go", async () => {
+    const program = `
+      const { mkdirSync, rmdirSync } = require("node:fs");
+      for (;;) {
+        mkdirSync("${directory}/a/b", { recursive: true });
+        rmdirSync("${directory}/a/b");
+        rmdirSync("${directory}/a");
+      }`;
+    const remover = new Worker(program, { eval: true });
+    await once(remover, "online");
+    try {
+      for (let look = 0; look < LOOKS; look++) {
+        expect(groupsBelow(directory)[0]).to.equal(directory);
+      }
+    } finally {
+      await remover.terminate();
+    }
   });
 });

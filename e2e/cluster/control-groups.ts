@@ -145,12 +145,22 @@ function isRemoved(path: string): boolean {
 }
 
 /** A directory of groups and all below it, each before those that it contains; none if there is no such directory. */
-function groupsBelow(directory: string): string[] {
-  if (!existsSync(directory)) {
-    return [];
+export function groupsBelow(directory: string): string[] {
+  const names = namesBelow(directory);
+  return names === null ? [] : [directory, ...names.flatMap((name) => groupsBelow(join(directory, name)))];
+}
+
+/** Names of the directories in one; null if it is gone: those who are still at work remove groups, too. */
+function namesBelow(directory: string): string[] | null {
+  try {
+    const entries = readdirSync(directory, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  } catch (error) {
+    if (isCode(error, "ENOENT") || isCode(error, "ENODEV")) {
+      return null;
+    }
+    throw error;
   }
-  const below = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return [directory, ...below.flatMap(({ name }) => groupsBelow(join(directory, name)))];
 }
 
 /** The content of a file of a group; nothing if the group has gone meanwhile. */

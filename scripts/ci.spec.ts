@@ -10,11 +10,12 @@ import path from "node:path";
 import { expect } from "chai";
 import { repositoryRoot } from "./command.ts";
 
-const TEST_LIMIT_MS = 60_000; // npm takes half a second three times, on cores that other tests keep busy.
+const TEST_LIMIT_MS = 60_000; // npm takes half a second four times, on cores that other tests keep busy.
 
 const CHECK = "echo '4 passed, 0 failed'";
 const TEST = "echo '100 passed, 0 failed, 2 skipped'";
 const MUTANTS = "echo '7 killed, 0 failed'";
+const CLUSTER = "echo '20 passed, 0 failed, 1 skipped'";
 
 describe("what runs on every commit", function () {
   this.timeout(TEST_LIMIT_MS);
@@ -32,8 +33,8 @@ describe("what runs on every commit", function () {
     rmSync(root, { recursive: true });
   });
 
-  function run(check: string, test: string, mutants: string): { last: string; status: number | null } {
-    writeFileSync(path.join(root, "package.json"), JSON.stringify({ scripts: { check, test, mutants } }));
+  function run(check: string, test: string, mutants: string, e2e = CLUSTER): { last: string; status: number | null } {
+    writeFileSync(path.join(root, "package.json"), JSON.stringify({ scripts: { check, e2e, test, mutants } }));
     const { stdout, status } = spawnSync(path.join(root, ".ci/run"), {
       cwd: root,
       env: { ...process.env, TMPDIR: path.join(root, "tmp"), npm_config_cache: path.join(root, "cache") },
@@ -42,30 +43,38 @@ describe("what runs on every commit", function () {
     return { last: stdout.trimEnd().split("\n").at(-1) ?? "", status };
   }
 
-  it("adds up checks, tests and mutants", () => {
-    expect(run(CHECK, TEST, MUTANTS)).to.deep.equal({ last: "111 passed, 0 failed", status: 0 });
+  it("adds up checks, tests, those in a cluster, and mutants", () => {
+    expect(run(CHECK, TEST, MUTANTS)).to.deep.equal({ last: "131 passed, 0 failed", status: 0 });
   });
 
   it("takes the last count of each, for the output may hold others", () => {
     const tests = "echo '5 passed, 9 failed'; echo '100 passed, 0 failed'";
-    expect(run(CHECK, tests, MUTANTS)).to.deep.equal({ last: "111 passed, 0 failed", status: 0 });
+    expect(run(CHECK, tests, MUTANTS)).to.deep.equal({ last: "131 passed, 0 failed", status: 0 });
   });
 
   it("goes on after a failure, and fails in the end", () => {
     const tests = "echo '98 passed, 2 failed'; exit 1";
     const mutants = "echo '5 killed, 3 failed'; exit 1";
-    expect(run(CHECK, tests, mutants)).to.deep.equal({ last: "107 passed, 5 failed", status: 1 });
+    expect(run(CHECK, tests, mutants)).to.deep.equal({ last: "127 passed, 5 failed", status: 1 });
   });
 
   it("fails if one of them fails without a word, or counts nothing", () => {
     expect(run(CHECK, TEST, "echo '7 killed, 0 failed'; exit 1")).to.deep.equal({
+      last: "131 passed, 1 failed",
+      status: 1,
+    });
+    expect(run(CHECK, TEST, "exit 0")).to.deep.equal({ last: "124 passed, 1 failed", status: 1 });
+    expect(run(CHECK, TEST, "echo '0 killed, 0 failed'")).to.deep.equal({ last: "124 passed, 1 failed", status: 1 });
+    expect(run(CHECK, TEST, MUTANTS, "echo 'A Kubernetes cluster is needed'; exit 1")).to.deep.equal({
       last: "111 passed, 1 failed",
       status: 1,
     });
-    expect(run(CHECK, TEST, "exit 0")).to.deep.equal({ last: "104 passed, 1 failed", status: 1 });
-    expect(run(CHECK, TEST, "echo '0 killed, 0 failed'")).to.deep.equal({ last: "104 passed, 1 failed", status: 1 });
+    expect(run(CHECK, TEST, MUTANTS, "echo '0 passed, 0 failed, 9 skipped'")).to.deep.equal({
+      last: "111 passed, 1 failed",
+      status: 1,
+    });
     expect(run(CHECK, "echo '0 passed, 0 failed'; exit 1", MUTANTS)).to.deep.equal({
-      last: "11 passed, 1 failed",
+      last: "31 passed, 1 failed",
       status: 1,
     });
   });

@@ -19,6 +19,7 @@ import { dirname, join } from "node:path";
 import type { Binaries } from "./binaries.ts";
 import { cacheDirectory, cached, digestOfFiles } from "./cache.ts";
 import { run, runLogged, succeeds } from "./command.ts";
+import { exclusively } from "./exclusion.ts";
 import { phase } from "./phases.ts";
 import { REPOSITORY } from "./site.ts";
 
@@ -39,6 +40,7 @@ const DEBIAN_SUPERFLUOUS = [
   "var/lib/apt/lists",
 ];
 const ARCHIVE = "image.tar";
+const BUILD_STAGE_IMAGE = "quoin.local/quoin-build:e2e";
 /** Builds need no right that a container of their own would take. */
 const BUILDAH = { env: { BUILDAH_ISOLATION: "chroot" } };
 
@@ -80,7 +82,8 @@ async function imageOf(name: "pause" | "coredns", context: string): Promise<[Ima
   const dockerfile = join(SOURCES, name, "Dockerfile");
   const inputs = [image, digestOfFiles(context), readFileSync(dockerfile, "utf8")];
   const { directory, isFound } = await cached(`image-${name}`, inputs, async (draft) => {
-    await buildArchive({ image, context, dockerfile, archive: join(draft, ARCHIVE), log: `image-${name}` });
+    const archive = join(draft, ARCHIVE);
+    await buildImageArchive({ image, context, dockerfile, archive, log: `image-${name}` });
   });
   return [{ image, archive: join(directory, ARCHIVE) }, isFound];
 }
@@ -103,7 +106,8 @@ async function baseImage(): Promise<[ImageArchive, boolean]> {
     }
     installNode(root, npm);
     writeFileSync(join(root, TRUSTED), trusted);
-    await buildArchive({ image, context: root, dockerfile, archive: join(draft, ARCHIVE), log: "image-base" });
+    const archive = join(draft, ARCHIVE);
+    await buildImageArchive({ image, context: root, dockerfile, archive, log: "image-base" });
     rmSync(root, { recursive: true });
   });
   return [{ image, archive: join(directory, ARCHIVE) }, isFound];
@@ -142,48 +146,101 @@ export function findDebianMirror(sources: string): string | null {
   return mirror ?? null;
 }
 
-/**
- * Builds the image of the repository's own Dockerfile on the base.
- *
- * @param image as pods are to name it
- * @param archive where it is written
- */
-export async function buildProductImage(image: string, base: ImageArchive, archive: string): Promise<void> {
-  await buildah(["pull", "--quiet", `docker-archive:${base.archive}`]);
-  const settings = { BASE_IMAGE: base.image };
-  const dockerfile = join(REPOSITORY, "Dockerfile");
-  await buildArchive({ image, context: REPOSITORY, dockerfile, archive, log: "image-product", settings });
-  // What the image was before would stay for ever. What another build uses stays, and is told as a failure.
+/** Builds the image of the repository's own Dockerfile on the base, with further build arguments if there are any. */
+export async function buildProductImage(
+  { image, archive }: ImageArchive,
+  base: ImageArchive,
+  others: ImageBuild["settings"] = {},
+): Promise<void> {
+  await alone(async () => {
+    await pull(base);
+    const settings = { ...others, BASE_IMAGE: base.image };
+    const build = { context: REPOSITORY, dockerfile: join(REPOSITORY, "Dockerfile"), settings };
+    // What the first stage installs has a name, or it would be superfluous, and be installed anew each time.
+    const first = { ...build, image: BUILD_STAGE_IMAGE, stage: "build", log: "image-build-stage" };
+    await buildImage(first, `${archive}.id`);
+    await buildArchive({ ...build, image, archive, log: "image-product" });
+    await prune();
+  });
+}
+
+/** Builds another version of that image: the same layers, and a last one in which all packages have that version. */
+export async function buildOtherVersion(
+  { image, archive }: ImageArchive,
+  product: ImageArchive,
+  version: string,
+): Promise<void> {
+  await alone(async () => {
+    const settings = { IMAGE: await pull(product), VERSION: version };
+    const context = join(SOURCES, "version");
+    const dockerfile = join(context, "Dockerfile");
+    await buildArchive({ image, context, dockerfile, archive, log: "image-version", settings });
+    await prune();
+  });
+}
+
+/** Reads an image from its file. Returns its id, for a name may belong to the image of another clone a moment later. */
+async function pull({ archive }: ImageArchive): Promise<string> {
+  return (await buildah(["pull", "--quiet", `docker-archive:${archive}`])).trim();
+}
+
+/** What images were before would stay for ever. */
+async function prune(): Promise<void> {
+  // What a container still uses stays, and is told as a failure.
   await succeeds("buildah", [...buildahStore(), "rmi", "--prune"]);
+}
+
+/** All clones share the store, and what one takes for superfluous may be what another is just building on. */
+function alone<T>(work: () => Promise<T>): Promise<T> {
+  return exclusively(join(cacheDirectory(), "buildah.lock"), work);
 }
 
 interface ImageBuild {
   readonly image: string;
   readonly context: string;
   readonly dockerfile: string;
-  readonly archive: string;
   /** Name of the file in which what is said is kept. */
   readonly log: string;
   /** Build arguments. */
   readonly settings?: Readonly<Record<string, string>>;
+  /** The stage that is wanted; the last one if absent. */
+  readonly stage?: string;
 }
 
-/** Builds an image, with the layers of earlier builds where nothing has changed, and writes it into a file. */
-async function buildArchive({ image, context, dockerfile, archive, log, settings = {} }: ImageBuild): Promise<void> {
-  const values = Object.entries(settings).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]);
-  const idFile = `${archive}.id`;
-  const build = ["bud", "--layers", "--force-rm", "--pull-never", "--iidfile", idFile, ...values, "--file", dockerfile];
-  const logFile = join(cacheDirectory(), "logs", `${log}.log`);
-  await runLogged("buildah", [...buildahStore(), ...build, "--tag", image, context], logFile, BUILDAH);
+interface ArchiveBuild extends ImageBuild {
+  /** The file into which the image is written. */
+  readonly archive: string;
+}
+
+/** Builds one image, with the layers of earlier builds where nothing has changed, and writes it into a file. */
+export function buildImageArchive(build: ArchiveBuild): Promise<void> {
+  return alone(() => buildArchive(build));
+}
+
+/** The same, while nobody else builds. */
+async function buildArchive({ archive, ...build }: ArchiveBuild): Promise<void> {
+  const id = await buildImage(build, `${archive}.id`);
   rmSync(archive, { force: true });
   // By its id, for another clone may give the name to an image of its own at any moment.
-  const id = readFileSync(idFile, "utf8").trim();
-  await buildah(["push", "--quiet", id, `docker-archive:${archive}:${image}`]);
-  rmSync(idFile);
+  await buildah(["push", "--quiet", id, `docker-archive:${archive}:${build.image}`]);
 }
 
-async function buildah(args: readonly string[]): Promise<void> {
-  await run("buildah", [...buildahStore(), ...args], BUILDAH);
+/** Returns the id of the image, which is written into a file on the way. */
+async function buildImage(build: ImageBuild, idFile: string): Promise<string> {
+  const { image, context, dockerfile, log, settings = {}, stage } = build;
+  const values = Object.entries(settings).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]);
+  const options = ["--layers", "--force-rm", "--pull-never", "--iidfile", idFile, ...values, "--file", dockerfile];
+  const wanted = stage === undefined ? [] : ["--target", stage];
+  const logFile = join(cacheDirectory(), "logs", `${log}.log`);
+  const args = [...buildahStore(), "bud", ...options, ...wanted, "--tag", image, context];
+  await runLogged("buildah", args, logFile, BUILDAH);
+  const id = readFileSync(idFile, "utf8").trim();
+  rmSync(idFile);
+  return id;
+}
+
+function buildah(args: readonly string[]): Promise<string> {
+  return run("buildah", [...buildahStore(), ...args], BUILDAH);
 }
 
 /** Where it keeps images and layers, apart from those of the user. */

@@ -1,13 +1,18 @@
 /**
- * What clusters change of this machine for all of it: settings of the kernel that every kubelet makes, and directories
- * under paths that nobody can choose. Both are put back when the last cluster of the machine is removed.
+ * What clusters change of this machine for all of it: settings of the kernel that every kubelet makes, how many watches of
+ * files there may be, and directories under paths that nobody can choose. All of it is put back when the last cluster of
+ * the machine is removed.
  */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ALL_SITES, writeWhole } from "./site.ts";
 
+const INOTIFY_INSTANCES = "fs/inotify/max_user_instances";
+/** A cluster takes some forty, all of root's, of whom Linux lets there be 128: not enough for four clusters. */
+const INOTIFY_INSTANCES_MIN = 1_024;
 const SETTINGS = [
+  INOTIFY_INSTANCES,
   "kernel/keys/root_maxbytes",
   "kernel/keys/root_maxkeys",
   "kernel/panic",
@@ -24,7 +29,10 @@ interface MachineState {
   readonly directories: readonly string[];
 }
 
-/** Makes the directories that are missing, after having remembered how everything was, unless another cluster has. */
+/**
+ * Makes the directories that are missing and room for the watches of files, after having remembered how everything was,
+ * unless another cluster has.
+ */
 export function prepareMachine(directories: readonly string[]): void {
   if (!existsSync(FILE)) {
     const present = SETTINGS.map((name) => join("/proc/sys", name)).filter((path) => existsSync(path));
@@ -36,6 +44,10 @@ export function prepareMachine(directories: readonly string[]): void {
   }
   for (const path of directories) {
     mkdirSync(path, { recursive: true });
+  }
+  const instances = join("/proc/sys", INOTIFY_INSTANCES);
+  if (Number(readFileSync(instances, "utf8")) < INOTIFY_INSTANCES_MIN) {
+    writeFileSync(instances, String(INOTIFY_INSTANCES_MIN));
   }
 }
 

@@ -9,6 +9,8 @@ const POD_BRIDGE = "cni0";
 /** Kubelets report so often, and are missed after the grace period of the controller manager. */
 const STATUS_INTERVAL = "2s";
 const LEASE_SECONDS = 8;
+/** How often a kubelet looks after a pod to which nothing happens: then it grows volumes and renews mounted files. */
+const SYNC_INTERVAL = "10s";
 
 /** The configuration of containerd, all of it below the node's directory. */
 export function containerdConfig({ directory }: NodePlace, socket: string, pauseImage: string): string {
@@ -80,6 +82,7 @@ export function kubeletConfig(
     nodeStatusUpdateFrequency: STATUS_INTERVAL,
     nodeStatusReportFrequency: STATUS_INTERVAL,
     nodeLeaseDurationSeconds: LEASE_SECONDS,
+    syncFrequency: SYNC_INTERVAL,
     // The disk and the memory are not the cluster's alone: how full they are says nothing about its pods.
     evictionHard: {
       "imagefs.available": "0%",

@@ -5,12 +5,17 @@ import { ApiProxy } from "./api-proxy.ts";
 import { importImages } from "./cluster-node.ts";
 import { type RunOptions, run } from "./command.ts";
 import { Faults } from "./faults.ts";
-import { Site } from "./site.ts";
+import { provideDevelopmentImage, provideNextVersion } from "./product.ts";
+import { buildPrometheusImage } from "./prometheus.ts";
+import { REPOSITORY, Site } from "./site.ts";
 import { describeCluster } from "./start.ts";
 
 /** What is used of the public images where this harness has not made its own. */
 const PUBLIC_NODE_IMAGE = "node:26-slim";
+const PUBLIC_PROMETHEUS_IMAGE = "prom/prometheus:v2.55.1";
 const COMMAND_LIMIT_MS = 120_000;
+/** Made once, for all specs of a run. */
+let nextVersion: Promise<string> | null = null;
 
 export class TestCluster {
   /** Of an image with Node in which specs run their own programs. */
@@ -51,9 +56,44 @@ export class TestCluster {
     return run("helm", args, { env: this.#env, limitMs: COMMAND_LIMIT_MS });
   }
 
+  /** Runs a program of the repository, which finds kubectl and helm. Rejects with what it complained about. */
+  run(program: string, args: readonly string[]): Promise<string> {
+    return run(program, args, { cwd: REPOSITORY, env: this.#env, limitMs: COMMAND_LIMIT_MS });
+  }
+
   /** Serves the API where `fetch` reaches it, until it is closed. */
   serveApi(): Promise<ApiProxy> {
     return ApiProxy.start(this.#env);
+  }
+
+  /**
+   * The version to which the Quoin under test can be upgraded, whose image the nodes have from now on; null in a cluster of
+   * somebody else, unless QUOIN_E2E_NEXT_VERSION names one that can be had there.
+   */
+  async provideNextVersion(): Promise<string | null> {
+    if (this.#site === null) {
+      return process.env.QUOIN_E2E_NEXT_VERSION ?? null;
+    }
+    nextVersion ??= provideNextVersion(this.#site);
+    return await nextVersion;
+  }
+
+  /**
+   * Gives the nodes an image whose programs may replace their own files, as Tilt has it built. Returns its tag; null in a
+   * cluster of somebody else.
+   */
+  async provideDevelopmentImage(): Promise<string | null> {
+    return this.#site === null ? null : await provideDevelopmentImage(this.#site);
+  }
+
+  /** Returns the name of an image whose program is Prometheus. A cluster of this harness is given it. */
+  async providePrometheus(): Promise<string> {
+    if (this.#site === null) {
+      return process.env.QUOIN_E2E_PROMETHEUS_IMAGE ?? PUBLIC_PROMETHEUS_IMAGE;
+    }
+    const { image, archive } = await buildPrometheusImage();
+    await this.importImages(archive);
+    return image;
   }
 
   /** Gives all nodes the images of an archive; only in a cluster of this harness. */

@@ -1,17 +1,12 @@
 /** A cluster for as long as some work takes. */
 
-import manifest from "../../package.json" with { type: "json" };
-import { importImages } from "./cluster-node.ts";
 import { succeeds } from "./command.ts";
-import { buildProductImage } from "./images.ts";
 import { removeClusterOnSignals } from "./interruption.ts";
 import { phase } from "./phases.ts";
+import { provideProduct } from "./product.ts";
 import { Site } from "./site.ts";
-import { describeCluster, isRunning, NoClusterHere, startCluster } from "./start.ts";
+import { isRunning, NoClusterHere, startCluster } from "./start.ts";
 import { keepLogs, stopCluster } from "./stop.ts";
-
-/** As charts name it when nobody says otherwise. */
-const PRODUCT_IMAGE = `quoin:${manifest.version}`;
 
 /**
  * Does the work with KUBECONFIG set: to what it was, if that was something; else to the cluster of this clone, which is
@@ -47,12 +42,4 @@ async function expectKubectl(): Promise<void> {
   if (!(await succeeds("kubectl", ["version", "--client"]))) {
     throw new NoClusterHere("KUBECONFIG is set, but there is no kubectl to use it with.");
   }
-}
-
-/** Builds the image of this repository and gives it to all nodes. Returns its name. */
-async function provideProduct(site: Site): Promise<string> {
-  const archive = site.path("quoin.tar");
-  await buildProductImage(PRODUCT_IMAGE, describeCluster(site).images.base, archive);
-  await Promise.all(site.nodes.map((node) => importImages(node, archive)));
-  return PRODUCT_IMAGE;
 }

@@ -3,6 +3,7 @@
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
 import { LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
+import { quoinctl } from "./quoinctl.ts";
 import { Scene, seconds, tell } from "./scene.ts";
 
 const NAMESPACE_MS_MAX = 60_000;
@@ -82,16 +83,5 @@ describe("A cluster that is deleted", function () {
     const isGone = async (): Promise<boolean> =>
       (await cluster.get()) === null && (await cluster.set()) === null && (await cluster.pods()).length === 0;
     await until("the cluster and its pods to be gone", isGone, LIMIT_MS);
-  }
-
-  /** Runs the command line in a member's pod, as the owner. */
-  async function quoinctl(cluster: QuoinCluster, ...args: readonly string[]): Promise<string> {
-    const { kubernetes, namespace, name } = cluster;
-    const { "api-key": key } = (await secret(`${name}-owner`)) as { readonly "api-key": string };
-    const program = `
-      QUOIN_API_KEY=$(cat) QUOIN_CA_PEM=$(cat /etc/quoin/ca/ca.crt) QUOIN_ENDPOINTS=${name}.${namespace}.svc:7400 \\
-        exec quoinctl "$@"`;
-    const exec = ["exec", "--namespace", namespace, "--stdin", `${name}-0`, "--", "sh", "-c", program, "quoinctl"];
-    return kubernetes.cluster.kubectl([...exec, ...args], { input: Buffer.from(key, "base64").toString() });
   }
 });

@@ -10,6 +10,17 @@ const NOT_FOUND = 404;
 /** Longer than any test. */
 const WATCH_SECONDS = 3_600;
 
+/** The API server has refused a request. */
+export class Refusal extends Error {
+  /** An object of kind Status. */
+  readonly answer: KubeObject;
+
+  constructor(path: string, answer: KubeObject) {
+    super(`${path}: ${answer.code} ${answer.message}`);
+    this.answer = answer;
+  }
+}
+
 /** What is asked of a cluster over and over, and its programs for everything else. */
 export class Kubernetes {
   readonly cluster: TestCluster;
@@ -39,8 +50,15 @@ export class Kubernetes {
     return JSON.parse(await textOf(path, answer));
   }
 
-  /** Rejects with what the server says, if it refuses. */
-  async send(method: "POST" | "PATCH" | "DELETE", path: string, body?: object): Promise<KubeObject> {
+  /** What a program in the cluster answers through the API server; null if it does not. */
+  async text(path: string): Promise<string | null> {
+    const answer = await fetch(`${this.#proxy.url}${path}`);
+    const text = await answer.text();
+    return answer.status > OK_MAX ? null : text;
+  }
+
+  /** Rejects with what the server says, if it refuses: with a Refusal if it is the API server. */
+  async send(method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: object): Promise<KubeObject> {
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     const answer = await fetch(`${this.#proxy.url}${path}`, {
       method,
@@ -97,6 +115,11 @@ export class Kubernetes {
 async function textOf(path: string, answer: Response): Promise<string> {
   const text = await answer.text();
   if (answer.status > OK_MAX) {
+    const isFromApiServer = answer.headers.get("content-type")?.startsWith("application/json") === true;
+    const body: KubeObject = isFromApiServer ? JSON.parse(text) : null;
+    if (body?.kind === "Status") {
+      throw new Refusal(path, body);
+    }
     throw new Error(`${path}: ${answer.status} ${text}`);
   }
   return text;

@@ -2,11 +2,10 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
-import type { KubeObject } from "./kubernetes-api.ts";
 import type { LeaderEndpoints } from "./leader-endpoints.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
-import { isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
+import { containerIdOf, LIMIT_MS } from "./quoin-cluster.ts";
 import { Scene, seconds, tell } from "./scene.ts";
 
 const MEMBERS = 3;
@@ -14,7 +13,6 @@ const MEMBERS = 3;
 const ROUNDS = process.env.QUOIN_E2E_ALL === "1" ? 9 : 3;
 /** Whoever leads next is found by the Service within it. */
 const SERVICE_MS_MAX = 5_000;
-const CONTAINER_SCHEME = "containerd://";
 
 interface Round {
   readonly killed: string;
@@ -37,7 +35,7 @@ describe("A cluster whose leader is killed", function () {
     }
     await scene.cluster.create({ replicas: MEMBERS });
     await scene.cluster.untilReady();
-    await untilAllReady();
+    await scene.cluster.untilPodsReady(MEMBERS);
     ({ load, endpoints } = await scene.startLoad());
   });
 
@@ -45,50 +43,36 @@ describe("A cluster whose leader is killed", function () {
 
   for (let round = 1; round <= ROUNDS; round++) {
     it(`has another leader, to whom the Service leads, and all members again (${round} of ${ROUNDS})`, async () => {
-      const pod = await leaderPod();
+      const { cluster } = scene;
+      const pod = await cluster.leaderPod();
       const killed: string = pod.metadata.name;
-      const id: string = pod.status.containerStatuses[0].containerID.slice(CONTAINER_SCHEME.length);
       const fromMs = nowMs();
-      scene.kubernetes.cluster.faults?.killContainer(pod.spec.nodeName, id);
-      const next = await until(
-        "another leader",
-        async () => {
-          const leader = await leaderPod();
-          return leader !== undefined && leader.metadata.name !== killed ? (leader.metadata.name as string) : null;
-        },
-        LIMIT_MS,
-      );
+      scene.kubernetes.cluster.faults?.killContainer(pod.spec.nodeName, containerIdOf(pod));
+      const next = await cluster.untilAnotherLeads(killed);
       const atMs = await until("the Service to lead to it", () => endpoints.aloneSince(next, fromMs), LIMIT_MS);
-      await untilAllReady();
+      await cluster.untilPodsReady(MEMBERS);
       await load.untilMoreWrites();
       rounds.push({ killed, fromMs, toMs: nowMs(), serviceMs: atMs - fromMs });
-      const { containerStatuses } = (await scene.cluster.pod(killed)).status;
+      const { containerStatuses } = (await cluster.pod(killed)).status;
       expect(containerStatuses[0].lastState.terminated.exitCode, "killed by SIGKILL").to.equal(137);
     });
   }
 
   it("has lost nothing and has shown nothing old", async () => {
     await load.stop();
+    const gapsMs: number[] = [];
     for (const { killed, fromMs, toMs, serviceMs } of rounds) {
       const { gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);
+      gapsMs.push(gapMs);
       tell(
         `${killed} killed: longest gap between writes ${seconds(gapMs)}, Service right after ${seconds(serviceMs)}, ` +
           `to several ${seconds(endpoints.severalMs(fromMs, toMs))}, to nobody ${seconds(endpoints.nobodyMs(fromMs, toMs))}, ` +
           `failed ${failedWithRetries.length} with and ${failedWithout} without retries`,
       );
     }
+    const [median = 0, longest = 0] = [gapsMs.sort((a, b) => a - b)[Math.floor(gapsMs.length / 2)], gapsMs.at(-1)];
+    tell(`gap between writes: half of the rounds up to ${seconds(median)}, all up to ${seconds(longest)}`);
     expect(load.judge()).to.deep.equal([]);
     expect(rounds.filter(({ serviceMs }) => serviceMs > SERVICE_MS_MAX)).to.deep.equal([]);
   });
-
-  /** The pod that says it leads; undefined while none does. */
-  async function leaderPod(): Promise<KubeObject> {
-    const pods = await scene.cluster.pods();
-    return pods.find((pod) => pod.metadata.labels["quoin.dev/role"] === "leader");
-  }
-
-  async function untilAllReady(): Promise<void> {
-    const isReady = async (): Promise<boolean> => (await scene.cluster.pods()).filter(isPodReady).length === MEMBERS;
-    await until("all members to be ready", isReady, LIMIT_MS);
-  }
 });

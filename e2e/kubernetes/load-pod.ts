@@ -35,19 +35,29 @@ export interface Span {
   readonly failedWithout: number;
 }
 
+export interface LoadOptions {
+  /** Tells several loads of one cluster apart; none for the only one. */
+  readonly label?: string;
+  /** The node that it is to run on, or one that it must not run on; none = any. */
+  readonly on?: string;
+  readonly notOn?: string;
+}
+
 export class LoadPod {
   readonly #cluster: QuoinCluster;
+  readonly #options: LoadOptions;
   readonly #name: string;
   #record: Record | null = null;
 
-  private constructor(cluster: QuoinCluster) {
+  private constructor(cluster: QuoinCluster, options: LoadOptions) {
     this.#cluster = cluster;
-    this.#name = `${cluster.name}-load`;
+    this.#options = options;
+    this.#name = options.label === undefined ? `${cluster.name}-load` : `${cluster.name}-load-${options.label}`;
   }
 
   /** Starts it, and waits until writes are acknowledged. */
-  static async start(cluster: QuoinCluster): Promise<LoadPod> {
-    const load = new LoadPod(cluster);
+  static async start(cluster: QuoinCluster, options: LoadOptions = {}): Promise<LoadPod> {
+    const load = new LoadPod(cluster, options);
     const [pod] = await cluster.pods();
     const { image } = pod.spec.containers[0];
     await cluster.kubernetes.apply(cluster.namespace, load.#sources(), load.#pod(image));
@@ -88,10 +98,15 @@ export class LoadPod {
     await kubernetes.cluster.kubectl(remove);
   }
 
-  /** What contradicts the record, in words: lost writes, stale reads, two holders of a lock. To be called after `stop`. */
-  judge(): readonly string[] {
+  /**
+   * What contradicts the record, and those of other loads of the cluster, in words: lost writes, stale reads, two holders
+   * of a lock. To be called after `stop`.
+   */
+  judge(...others: readonly LoadPod[]): readonly string[] {
     const search = { nowMs: () => performance.now(), limitMs: SEARCH_LIMIT_MS };
-    const { keys, locks } = this.#recorded;
+    const records = [this, ...others].map((load) => load.#recorded);
+    const keys = records.flatMap((record) => record.keys);
+    const locks = records.flatMap((record) => record.locks);
     const limits = {
       clockDrift: 0,
       clockResolutionMs: 1,
@@ -165,6 +180,7 @@ export class LoadPod {
       value("LEADER_ENDPOINT", `${name}-leader.${namespace}.svc:7400`),
       { name: "QUOIN_API_KEY", valueFrom: { secretKeyRef: { name: `${name}-owner`, key: "api-key" } } },
       { name: "QUOIN_CA_PEM", valueFrom: { configMapKeyRef: { name: `${name}-ca`, key: "ca.crt" } } },
+      value("LABEL", this.#options.label ?? ""),
     ];
     const container = {
       name: "load",
@@ -179,6 +195,7 @@ export class LoadPod {
       kind: "Pod",
       metadata: { name: this.#name },
       spec: {
+        ...placementOf(this.#options),
         containers: [container],
         volumes: [{ name: "sources", configMap: { name: this.#name } }],
         terminationGracePeriodSeconds: 1,
@@ -186,6 +203,25 @@ export class LoadPod {
       },
     };
   }
+}
+
+function placementOf({ on, notOn }: LoadOptions): object {
+  const field = (operator: "In" | "NotIn", node: string): object => ({
+    key: "metadata.name",
+    operator,
+    values: [node],
+  });
+  const matchFields = [
+    ...(on === undefined ? [] : [field("In", on)]),
+    ...(notOn === undefined ? [] : [field("NotIn", notOn)]),
+  ];
+  return matchFields.length === 0
+    ? {}
+    : {
+        affinity: {
+          nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } },
+        },
+      };
 }
 
 /** As histories number them: in the order of the starts, and without end if nobody knows the outcome. */

@@ -5,6 +5,7 @@ import type { KubeObject, Kubernetes } from "./kubernetes-api.ts";
 
 /** What any step may take at most, until a test fails: many times what is promised. */
 export const LIMIT_MS = 240_000;
+const CONTAINER_SCHEME = "containerd://";
 
 export class QuoinCluster {
   readonly kubernetes: Kubernetes;
@@ -19,6 +20,11 @@ export class QuoinCluster {
 
   get path(): string {
     return `/apis/quoin.dev/v1alpha1/namespaces/${this.namespace}/coordinationclusters/${this.name}`;
+  }
+
+  /** Another cluster of the same namespace. */
+  beside(name: string): QuoinCluster {
+    return new QuoinCluster(this.kubernetes, this.namespace, name);
   }
 
   async create(spec: object): Promise<void> {
@@ -63,6 +69,28 @@ export class QuoinCluster {
     return this.kubernetes.get(`/api/v1/namespaces/${this.namespace}/pods/${name}`);
   }
 
+  /** The one that says it leads; undefined while none does. */
+  async leaderPod(): Promise<KubeObject | undefined> {
+    return (await this.pods()).find((pod) => pod.metadata.labels["quoin.dev/role"] === "leader");
+  }
+
+  /** Waits until another pod than this one says it leads. Returns its name. */
+  untilAnotherLeads(than: string): Promise<string> {
+    return until(
+      `another leader than ${than}`,
+      async () => {
+        const leader: string | undefined = (await this.leaderPod())?.metadata.name;
+        return leader === than ? null : leader;
+      },
+      LIMIT_MS,
+    );
+  }
+
+  async untilPodsReady(count: number): Promise<void> {
+    const areReady = async (): Promise<boolean> => (await this.pods()).filter(isPodReady).length === count;
+    await until(`${count} members to be ready`, areReady, LIMIT_MS);
+  }
+
   async claims(): Promise<KubeObject[]> {
     return await this.#list("/api/v1", "persistentvolumeclaims");
   }
@@ -80,6 +108,11 @@ export class QuoinCluster {
 
 export function conditionOf(object: KubeObject, type: string): KubeObject | undefined {
   return object?.status?.conditions?.find((condition: KubeObject) => condition.type === type);
+}
+
+/** Of the member's container in a pod that runs, as its runtime calls it. */
+export function containerIdOf(pod: KubeObject): string {
+  return pod.status.containerStatuses[0].containerID.slice(CONTAINER_SCHEME.length);
 }
 
 export function isPodReady(pod: KubeObject | null): boolean {

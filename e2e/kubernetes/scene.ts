@@ -1,13 +1,14 @@
 /** What every scenario needs: the operator, a namespace, and a cluster in it; and an end that leaves nothing. */
 
 import { join } from "node:path";
-import { Kubernetes } from "./kubernetes-api.ts";
+import { type KubeObject, Kubernetes } from "./kubernetes-api.ts";
 import { LeaderEndpoints } from "./leader-endpoints.ts";
-import { LoadPod } from "./load-pod.ts";
+import { type LoadOptions, LoadPod } from "./load-pod.ts";
 import { QuoinCluster } from "./quoin-cluster.ts";
 
-export const CHARTS = join(import.meta.dirname, "../../charts");
-const OPERATOR_NAMESPACE = "quoin-e2e-operator";
+export const REPOSITORY = join(import.meta.dirname, "../..");
+export const CHARTS = join(REPOSITORY, "charts");
+export const OPERATOR_NAMESPACE = "quoin-e2e-operator";
 const RELEASE = "quoin";
 const REMOVAL_LIMIT_MS = 120_000;
 const HELM_SECONDS = 100;
@@ -29,10 +30,7 @@ export class Scene {
     try {
       // A run that was cut short may have left it in a cluster that stays.
       await kubernetes.removeNamespace(namespace, REMOVAL_LIMIT_MS);
-      await kubernetes.cluster.helm([
-        ...["upgrade", "--install", RELEASE, join(CHARTS, "quoin-operator"), "--namespace", OPERATOR_NAMESPACE],
-        ...["--create-namespace", "--wait", "--timeout", `${HELM_SECONDS}s`],
-      ]);
+      await installOperator(kubernetes, []);
       await kubernetes.cluster.kubectl(["create", "namespace", namespace]);
     } catch (error) {
       kubernetes.close();
@@ -42,9 +40,9 @@ export class Scene {
   }
 
   /** Puts the cluster under load, and watches its leader Service. */
-  async startLoad(): Promise<{ readonly load: LoadPod; readonly endpoints: LeaderEndpoints }> {
+  async startLoad(options: LoadOptions = {}): Promise<{ readonly load: LoadPod; readonly endpoints: LeaderEndpoints }> {
     this.#endpoints = new LeaderEndpoints(this.cluster);
-    this.#load = await LoadPod.start(this.cluster);
+    this.#load = await LoadPod.start(this.cluster, options);
     return { load: this.#load, endpoints: this.#endpoints };
   }
 
@@ -60,11 +58,46 @@ export class Scene {
     }
   }
 
+  /** Installs the operator, or upgrades it. Only these flags of Helm hold then, and none of an earlier call. */
+  async installOperator(...flags: readonly string[]): Promise<void> {
+    await installOperator(this.kubernetes, flags);
+  }
+
+  /** Number of the operator's release as Helm counts them, to go back to. */
+  async operatorRevision(): Promise<number> {
+    const list = ["history", RELEASE, "--namespace", OPERATOR_NAMESPACE, "--max", "1", "--output", "json"];
+    const [{ revision }] = JSON.parse(await this.kubernetes.cluster.helm(list));
+    return revision;
+  }
+
+  async rollBackOperator(revision: number): Promise<void> {
+    const wait = ["--wait", "--timeout", `${HELM_SECONDS}s`];
+    await this.kubernetes.cluster.helm([
+      ...["rollback", RELEASE, String(revision), "--namespace", OPERATOR_NAMESPACE, ...wait],
+    ]);
+  }
+
   /** Uninstalls it, if it is there; the definition stays. */
   async removeOperator(): Promise<void> {
     const from = ["--namespace", OPERATOR_NAMESPACE];
     await this.kubernetes.cluster.helm(["uninstall", RELEASE, ...from, "--ignore-not-found", "--wait"]);
   }
+}
+
+/** Where the operators of a scene are. */
+export const OPERATOR_PODS = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/pods`;
+
+/** Of all operators, also those that wait for the Lease. */
+export async function operatorPods(kubernetes: Kubernetes): Promise<KubeObject[]> {
+  const query = `labelSelector=app.kubernetes.io/instance=${RELEASE}`;
+  return (await kubernetes.get(`${OPERATOR_PODS}?${query}`)).items;
+}
+
+async function installOperator({ cluster }: Kubernetes, flags: readonly string[]): Promise<void> {
+  await cluster.helm([
+    ...["upgrade", "--install", RELEASE, join(CHARTS, "quoin-operator"), "--namespace", OPERATOR_NAMESPACE],
+    ...["--create-namespace", "--wait", "--timeout", `${HELM_SECONDS}s`, ...flags],
+  ]);
 }
 
 /** Prints what was measured. */

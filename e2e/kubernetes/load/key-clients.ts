@@ -51,11 +51,14 @@ interface KeyClient {
 export class KeyClients {
   readonly entries: KeyEntry[] = [];
   readonly #target: Target;
+  readonly #label: string;
   #operations = 0;
   #acknowledgedWrites = 0;
 
-  constructor(target: Target) {
+  /** @param label part of the names of all clients, so that those of several programs differ */
+  constructor(target: Target, label: string) {
     this.#target = target;
+    this.#label = label;
   }
 
   get acknowledgedWrites(): number {
@@ -69,7 +72,7 @@ export class KeyClients {
 
   /** Reads each key once more, so that the history shows what has become of every write. */
   async readAll(): Promise<void> {
-    const client = retrying("last-reader", this.#target, LAST_TIMEOUT_MS);
+    const client = retrying(`last-reader${this.#label}`, this.#target, LAST_TIMEOUT_MS);
     try {
       for (const key of new Set(this.entries.map(({ operation }) => operation.key))) {
         const entry = await this.#perform(client, { kind: "get", key });
@@ -84,13 +87,13 @@ export class KeyClients {
 
   #client(at: number): KeyClient {
     if (at % 2 === 0) {
-      return retrying(`retrying-${at}`, this.#target, TIMEOUT_MS);
+      return retrying(`retrying-${at}${this.#label}`, this.#target, TIMEOUT_MS);
     }
     // One in two of those that do not try again goes to whoever leads, by the Service.
     const { any, leader, authorities, tokens } = this.#target;
     const attempts = new SingleAttempts(at % 4 === 1 ? leader : any, authorities, tokens, TIMEOUT_MS);
     return {
-      name: `single-${at}`,
+      name: `single-${at}${this.#label}`,
       perform: (operation) => attempts.perform(NAMESPACE, operation),
       close: () => attempts.close(),
     };

@@ -22,19 +22,34 @@ const DECIDED_CODES: ReadonlySet<string> = new Set(["FAILED_PRECONDITION", "NOT_
 export class LockClients {
   readonly entries: LockEntry[] = [];
   readonly #client: Client;
+  readonly #label: string;
   #owners = 0;
 
-  constructor({ any, authorities, tokens }: Target) {
+  /** @param label part of the names of all clients, so that those of several programs differ */
+  constructor({ any, authorities, tokens }: Target, label: string) {
+    this.#label = label;
     this.#client = createClient({ endpoints: [any], credentials: tokens, tls: { ca: authorities } });
   }
 
   /** Works until the signal. Rejects with an error that no fault explains. */
   async work(signal: AbortSignal): Promise<void> {
     try {
-      await this.#client.locks.create(NAMESPACE, LOCK, { ttlSeconds: TTL_SECONDS });
-      await Promise.all(Array.from({ length: CLIENTS }, (_, at) => this.#workAs(`holder-${at}`, signal)));
+      await this.#create();
+      const works = Array.from({ length: CLIENTS }, (_, at) => this.#workAs(`holder-${at}${this.#label}`, signal));
+      await Promise.all(works);
     } finally {
       this.#client.close();
+    }
+  }
+
+  async #create(): Promise<void> {
+    try {
+      await this.#client.locks.create(NAMESPACE, LOCK, { ttlSeconds: TTL_SECONDS });
+    } catch (error) {
+      // Another program under the same cluster was faster.
+      if (!(error instanceof QuoinError && error.reason === "LOCK_EXISTS")) {
+        throw error;
+      }
     }
   }
 

@@ -31,8 +31,9 @@ const target: Target = {
   tokens: createTokenSource(credentials, { ca: authorities }),
 };
 
-const keys = new KeyClients(target);
-const locks = new LockClients(target);
+const label = variable("LABEL");
+const keys = new KeyClients(target, label);
+const locks = new LockClients(target, label);
 const stop = new AbortController();
 let error: string | null = null;
 

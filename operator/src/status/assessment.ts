@@ -37,6 +37,8 @@ export interface Assessment {
   readonly unhealthy: readonly { readonly name: string; readonly forMs: number }[];
   /** What does not mend itself, or is not expected to. */
   readonly broken: Problem | undefined;
+  /** Whether pods that are made now are as they are asked for, and those with an older template are known. */
+  readonly isTemplateInForce: boolean;
   /** Names of the pods with the template before. */
   readonly outdated: readonly string[];
   readonly volumeProblem: Problem | null;
@@ -58,6 +60,8 @@ export function assess(observed: Observed, plan: Plan, surroundings: Surrounding
   const readyPods = observed.pods.filter((pod) => pod.readySince !== null).length;
   const outdated = observed.pods.filter((pod) => facts.isOutdated(pod)).map((pod) => facts.nameOf(pod.ordinal));
   const volumeProblem = volumeProblemOf(facts);
+  const { drift, set } = observed;
+  const isTemplateInForce = set?.caughtUp === true && !drift.some(({ kind }) => kind === "StatefulSet");
   return {
     observed,
     plan,
@@ -67,6 +71,7 @@ export function assess(observed: Observed, plan: Plan, surroundings: Surrounding
     healthy,
     unhealthy: voters.filter((slot) => !isWell(facts, membership, slot)).map((slot) => unwell(facts, slot, past)),
     broken: brokenOf(facts),
+    isTemplateInForce,
     outdated,
     volumeProblem,
     quorumLoss: quorumLossOf(facts),
@@ -74,7 +79,13 @@ export function assess(observed: Observed, plan: Plan, surroundings: Surrounding
     quorumReadyPods: readyPods >= quorumOf(Math.max(1, voters.length)),
     heldForMs: heldForMs(observed, plan, past),
     isPaused: observed.cluster.metadata.annotations?.["quoin.dev/paused"] === "true",
-    unreadiness: unreadinessOf(facts, membership, outdated, volumeProblem ?? surroundings.tlsProblem),
+    unreadiness: unreadinessOf(
+      facts,
+      membership,
+      isTemplateInForce,
+      outdated,
+      volumeProblem ?? surroundings.tlsProblem,
+    ),
   };
 }
 
@@ -143,10 +154,11 @@ function heldForMs({ now }: Observed, { hold }: Plan, past: ClusterStatus | unde
 function unreadinessOf(
   facts: Facts,
   membership: Membership | null,
+  isTemplateInForce: boolean,
   outdated: readonly string[],
   surrounding: Problem | null,
 ): Problem | null {
-  const { drift, refusal, set } = facts.observed;
+  const { refusal, set } = facts.observed;
   if (membership === null) {
     return { reason: "NotAvailable", message: "no leader has confirmed its quorum" };
   }
@@ -161,11 +173,7 @@ function unreadinessOf(
     [missing.length > 0, "MembersMissing", `${missing.join(", ")} must become voters`],
     [surplus.length > 0, "MembersSurplus", `${surplus.map(({ name }) => name).join(", ")} must leave`],
     [unhealthy.length > 0, "MembersUnhealthy", `${unhealthy.join(", ")} must become healthy`],
-    [
-      drift.some(({ kind }) => kind === "StatefulSet") || set?.caughtUp !== true,
-      "TemplateNotObserved",
-      "the pod template is not in force yet",
-    ],
+    [!isTemplateInForce, "TemplateNotObserved", "the pod template is not in force yet"],
     // Services lead to ready pods alone: who waits for this condition wants to connect.
     [unready.length > 0, "MembersNotReady", `${unready.join(", ")} must become ready`],
     [outdated.length > 0, "MembersOutdated", `${outdated.join(", ")} must be restarted`],

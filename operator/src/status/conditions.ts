@@ -112,9 +112,10 @@ function membersReady({ observed, wanted }: Assessment): Verdict {
   );
 }
 
-function membersUpdated({ outdated, observed }: Assessment): Verdict {
-  if (observed.set?.caughtUp !== true) {
-    return { type: "AllMembersUpdated", status: "Unknown", reason: "RevisionNotObserved", message: "" };
+function membersUpdated({ isTemplateInForce, outdated }: Assessment): Verdict {
+  if (!isTemplateInForce) {
+    const message = "the pod template is not in force yet";
+    return { type: "AllMembersUpdated", status: "Unknown", reason: "RevisionNotObserved", message };
   }
   return outdated.length === 0
     ? answer("AllMembersUpdated", true, "AllUpdated")

@@ -134,6 +134,7 @@ describe("status", () => {
     ],
     ["a pod is not ready", () => away(0), "AllMembersReady", "False NotAllReady"],
     ["a pod is outdated", () => new Scene(3).outdated(1), "AllMembersUpdated", "False Outdated"],
+    ["a template is not written", drifting, "AllMembersUpdated", "Unknown RevisionNotObserved"],
     ["the class lets no volume grow", () => volumes(false), "VolumesReady", "False StorageClassForbidsExpansion"],
     ["the specification is refused", refused, "SpecAccepted", "False OverlayRejected"],
     [

@@ -1,0 +1,155 @@
+/**
+ * The leader is cut off with its whole node: whoever is with it can write nothing and read nothing old, everybody else has
+ * another leader soon, and all is well again once the cut has ended. Members are cut off from the API server alone: they
+ * go on, and whoever leads next is found all the same.
+ */
+
+import { expect } from "chai";
+import { until } from "../cluster/index.ts";
+import type { KubeObject } from "./kubernetes-api.ts";
+import type { LeaderEndpoints } from "./leader-endpoints.ts";
+import { nowMs } from "./load/index.ts";
+import { LoadPod } from "./load-pod.ts";
+import { conditionOf, containerIdOf, LIMIT_MS } from "./quoin-cluster.ts";
+import { Scene, seconds, tell } from "./scene.ts";
+
+const MEMBERS = 3;
+const GAP_MS_MAX = 2_500;
+/** Whoever leads next is found by the Service within it. */
+const SERVICE_MS_MAX = 5_000;
+/** What a leader had sent before its cable was out may still be acknowledged; later it hears from nobody. */
+const LAST_ANSWERS_MS = 1_000;
+/** About twenty seconds of the load. */
+const WRITES_WHILE_CUT = 4_000;
+
+describe("A cluster of which is cut off", function () {
+  this.timeout(LIMIT_MS * 3);
+  let scene: Scene;
+
+  beforeEach(async function () {
+    scene = await Scene.set("quoin-e2e-node-loss");
+    if (scene.kubernetes.cluster.faults === null) {
+      this.skip();
+    }
+    await scene.cluster.create({ replicas: MEMBERS, scheduling: { spread: "Required" } });
+    await scene.cluster.untilReady();
+    await scene.cluster.untilPodsReady(MEMBERS);
+  });
+
+  afterEach(() => scene?.clear());
+
+  it("the leader with its node: has another one, and never two that write", async () => {
+    const { cluster, kubernetes } = scene;
+    const { faults } = kubernetes.cluster;
+    const leader = await leaderPod();
+    const { nodeName } = leader.spec;
+    const { load, endpoints } = await scene.startLoad({ notOn: nodeName });
+    const inside = await LoadPod.start(cluster, { label: "inside", on: nodeName });
+    expect((await leaderPod()).metadata.name, "who leads").to.equal(leader.metadata.name);
+    const fromMs = nowMs();
+    let toMs: number;
+    let serviceMs: number;
+    await faults?.cutNode(nodeName);
+    const cutMs = nowMs();
+    try {
+      serviceMs = await serviceFollows(endpoints, leader.metadata.name, fromMs);
+      await until(`${nodeName} to be missed`, async () => (await readinessOf(nodeName)) === "Unknown", LIMIT_MS);
+      await load.untilMoreWrites();
+    } finally {
+      toMs = nowMs();
+      await faults?.reconnectNode(nodeName);
+    }
+    await until(`${nodeName} to come back`, async () => (await readinessOf(nodeName)) === "True", LIMIT_MS);
+    await cluster.untilPodsReady(MEMBERS);
+    const { object } = await cluster.untilReady();
+    tell(`all are well again ${seconds(nowMs() - toMs)} after the cut, which took ${seconds(toMs - cutMs)}`);
+    expect(object.status).to.include({ voters: MEMBERS, learners: 0 });
+    expect((await cluster.pod(leader.metadata.name)).metadata.uid, "the pod").to.equal(leader.metadata.uid);
+    await inside.untilMoreWrites();
+    await load.stop();
+    await inside.stop();
+    const { gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);
+    tell(
+      `longest gap between writes ${seconds(gapMs)}, Service right after ${seconds(serviceMs)}, ` +
+        `failed ${failedWithRetries.length} with and ${failedWithout} without retries`,
+    );
+    const cut = inside.between(cutMs + LAST_ANSWERS_MS, toMs);
+    tell(`beside the old leader: ${cut.acknowledgedWrites} writes acknowledged, ${cut.failedWithout} refused`);
+    expect(cut.failedWithout, "attempts beside the old leader").to.be.above(0);
+    expect(cut.acknowledgedWrites, "writes beside the old leader").to.equal(0);
+    expect(load.judge(inside)).to.deep.equal([]);
+    expect(gapMs).to.be.at.most(GAP_MS_MAX);
+    expect(serviceMs).to.be.at.most(SERVICE_MS_MAX);
+  });
+
+  for (const [whom, tellers] of [
+    ["the leader", "others tell"],
+    ["all members", "the operator tells"],
+  ] as const) {
+    it(`${whom} from the API server alone: goes on, and ${tellers} who leads next (with --all)`, async function () {
+      if (process.env.QUOIN_E2E_ALL !== "1") {
+        this.skip();
+      }
+      const { cluster, kubernetes } = scene;
+      const { faults } = kubernetes.cluster;
+      const leader = await leaderPod();
+      const { load, endpoints } = await scene.startLoad();
+      const { term } = (await cluster.get()).status;
+      const chosen: readonly KubeObject[] = whom === "the leader" ? [leader] : await cluster.pods();
+      const cutNodes: string[] = [];
+      const fromMs = nowMs();
+      let killedMs: number;
+      let toMs: number;
+      let serviceMs: number;
+      try {
+        for (const { spec, status } of chosen) {
+          cutNodes.push(spec.nodeName);
+          await faults?.cutFromApiServer(spec.nodeName, status.podIP);
+        }
+        // The operator looks several times meanwhile, and so does each member whether its label is right.
+        await load.untilMoreWrites(WRITES_WHILE_CUT);
+        expect((await cluster.get()).status).to.include({ leader: leader.metadata.name, term });
+        killedMs = nowMs();
+        faults?.killContainer(leader.spec.nodeName, containerIdOf(leader));
+        serviceMs = await serviceFollows(endpoints, leader.metadata.name, killedMs);
+        await cluster.untilPodsReady(MEMBERS);
+        await load.untilMoreWrites();
+        toMs = nowMs();
+      } finally {
+        for (const node of cutNodes) {
+          await faults?.reconnectToApiServer(node);
+        }
+      }
+      const { object } = await cluster.untilReady();
+      expect(object.status).to.include({ voters: MEMBERS, learners: 0 });
+      await load.stop();
+      const before = load.between(fromMs, killedMs);
+      const after = load.between(killedMs, toMs);
+      tell(
+        `longest gap between writes ${seconds(before.gapMs)} while cut off, ${seconds(after.gapMs)} when killed then; ` +
+          `Service right after ${seconds(serviceMs)}, to several ${seconds(endpoints.severalMs(fromMs, toMs))}`,
+      );
+      expect(load.judge()).to.deep.equal([]);
+      expect(before.failedWithRetries).to.deep.equal([]);
+      expect(before.failedWithout).to.equal(0);
+      expect(after.gapMs).to.be.at.most(GAP_MS_MAX);
+      expect(serviceMs).to.be.at.most(SERVICE_MS_MAX);
+      expect(endpoints.severalMs(fromMs, toMs)).to.equal(0);
+    });
+  }
+
+  async function leaderPod(): Promise<KubeObject> {
+    return until("a leader", () => scene.cluster.leaderPod(), LIMIT_MS);
+  }
+
+  /** How long it took until another pod led and the Service led to it alone, in milliseconds. */
+  async function serviceFollows(endpoints: LeaderEndpoints, former: string, sinceMs: number): Promise<number> {
+    const next = await scene.cluster.untilAnotherLeads(former);
+    const what = `the Service to lead to ${next} instead of ${former}`;
+    return (await until(what, () => endpoints.aloneSince(next, sinceMs), LIMIT_MS)) - sinceMs;
+  }
+
+  async function readinessOf(node: string): Promise<string> {
+    return conditionOf(await scene.kubernetes.get(`/api/v1/nodes/${node}`), "Ready")?.status;
+  }
+});

@@ -1,0 +1,14 @@
+/** The command line, as the owner of a cluster runs it in the pod of a member. */
+
+import type { QuoinCluster } from "./quoin-cluster.ts";
+
+/** Returns what it printed. Rejects with what it complained about. */
+export async function quoinctl(cluster: QuoinCluster, ...args: readonly string[]): Promise<string> {
+  const { kubernetes, namespace, name } = cluster;
+  const { data } = await kubernetes.get(`/api/v1/namespaces/${namespace}/secrets/${name}-owner`);
+  const program = `
+    QUOIN_API_KEY=$(cat) QUOIN_CA_PEM=$(cat /etc/quoin/ca/ca.crt) QUOIN_ENDPOINTS=${name}.${namespace}.svc:7400 \\
+      exec quoinctl "$@"`;
+  const exec = ["exec", "--namespace", namespace, "--stdin", `${name}-0`, "--", "sh", "-c", program, "quoinctl"];
+  return kubernetes.cluster.kubectl([...exec, ...args], { input: Buffer.from(data["api-key"], "base64").toString() });
+}

@@ -1,0 +1,159 @@
+/**
+ * An upgrade as users do it: the operator first, which restarts no member, then the members by a new version in the
+ * specification. Clients read and write meanwhile.
+ */
+
+import { join } from "node:path";
+import { expect } from "chai";
+import { until } from "../cluster/index.ts";
+import type { KubeObject } from "./kubernetes-api.ts";
+import { nowMs } from "./load/index.ts";
+import type { LoadPod } from "./load-pod.ts";
+import { conditionOf, isPodReady, LIMIT_MS, QuoinCluster } from "./quoin-cluster.ts";
+import { quoinctl } from "./quoinctl.ts";
+import { lifeOf, Restarts } from "./restarts.ts";
+import { OPERATOR_NAMESPACE, Scene, seconds, tell } from "./scene.ts";
+
+const MEMBERS = 3;
+/** The longest time without an acknowledged write while a member is restarted, the leader included. */
+const GAP_MS_MAX = 1_000;
+const DEFINITION = join(import.meta.dirname, "../../crds/quoin.dev_coordinationclusters.yaml");
+const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/quoin-operator`;
+const OPERATORS = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/pods`;
+const OTHER_REPOSITORY = "quoin-e2e.invalid/quoin";
+
+describe("An upgrade", function () {
+  this.timeout(LIMIT_MS * 3);
+  let scene: Scene;
+  let load: LoadPod;
+  let restarts: Restarts | null = null;
+  let next = "";
+  let operatorMs = 0;
+  let membersMs = 0;
+
+  before(async function () {
+    scene = await Scene.set("quoin-e2e-upgrade");
+    const version = await scene.kubernetes.cluster.provideNextVersion();
+    if (version === null) {
+      this.skip();
+    }
+    next = version;
+    await scene.cluster.create({ replicas: MEMBERS });
+    await scene.cluster.untilReady();
+    ({ load } = await scene.startLoad());
+  });
+
+  after(async () => {
+    await restarts?.close();
+    await scene?.clear();
+  });
+
+  it("of the operator, its defaults and the definition restarts no member", async () => {
+    const { cluster, kubernetes } = scene;
+    const before = (await cluster.pods()).map(lifeOf);
+    const { updateRevision } = (await cluster.set()).status;
+    operatorMs = nowMs();
+    const repository = ["--set", `memberImage.repository=${OTHER_REPOSITORY}`];
+    await scene.installOperator("--set", `image.tag=${next}`, ...repository);
+    await kubernetes.cluster.kubectl(["apply", "--server-side", "--force-conflicts", "--filename", DEFINITION]);
+    await until("the new operator to work", newOperatorWorks, LIMIT_MS);
+    await expectNewDefaults();
+    // What changes no pod is followed: this operator has seen the cluster, and is done with it.
+    await cluster.patch({ spec: { update: { soakSeconds: 4 } } });
+    await cluster.untilReady();
+    await load.untilMoreWrites();
+    expect((await cluster.pods()).map(lifeOf)).to.deep.equal(before);
+    expect((await cluster.set()).status.updateRevision).to.equal(updateRevision);
+  });
+
+  it("of the members restarts one pod at a time, the leader last, after it has handed over", async () => {
+    const { cluster } = scene;
+    const { leader, version } = (await cluster.get()).status;
+    expect(version.current).not.to.equal(next);
+    restarts = new Restarts(cluster);
+    membersMs = nowMs();
+    await cluster.patch({ spec: { version: next } });
+    const { object, tookMs } = await cluster.untilReady();
+    tell(`${MEMBERS} members run ${next} after ${seconds(tookMs)}`);
+    expect(object.status.version).to.deep.equal({ current: next, target: next });
+    expect(conditionOf(object, "AllMembersUpdated")?.status).to.equal("True");
+    await load.untilMoreWrites();
+    const names = restarts.all.map(({ name }) => name);
+    const followers = ["demo-2", "demo-1", "demo-0"].filter((name) => name !== leader);
+    expect(names).to.deep.equal([...followers, leader]);
+    expect(restarts.all.at(-1)?.role, "role of the last when it was told to end").to.equal("follower");
+    expect(restarts.awayMax, "pods that were away at the same time").to.equal(1);
+  });
+
+  it("has lost nothing, has shown nothing old, has failed nobody who tries again, and is hardly noticed", async () => {
+    await load.stop();
+    const steps = (restarts?.all ?? []).map(({ name, readyMs }, at, all) => ({
+      what: `${name} restarted`,
+      fromMs: at === 0 ? membersMs : (all[at - 1]?.readyMs ?? 0),
+      toMs: readyMs ?? nowMs(),
+    }));
+    const gapsMs = [{ what: "operator upgraded", fromMs: operatorMs, toMs: membersMs }, ...steps].map(
+      ({ what, fromMs, toMs }) => {
+        const { gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);
+        tell(
+          `${what} in ${seconds(toMs - fromMs)}: longest gap between writes ${seconds(gapMs)}, ` +
+            `failed ${failedWithRetries.length} with and ${failedWithout} without retries`,
+        );
+        return gapMs;
+      },
+    );
+    expect(load.judge()).to.deep.equal([]);
+    expect(load.between(0, nowMs()).failedWithRetries).to.deep.equal([]);
+    expect(gapsMs.filter((gapMs) => gapMs > GAP_MS_MAX)).to.deep.equal([]);
+  });
+
+  it("of a single member brings its data back", async function () {
+    if (process.env.QUOIN_E2E_ALL !== "1") {
+      this.skip();
+    }
+    const single = new QuoinCluster(scene.kubernetes, scene.cluster.namespace, "single");
+    const { repository } = (await scene.cluster.get()).spec.image;
+    await single.create({ replicas: 1, image: { repository } });
+    await single.untilReady();
+    await quoinctl(single, "kv", "put", "default/kept", "as it was");
+    const [pod] = await single.pods();
+    const startedMs = performance.now();
+    await single.patch({ metadata: { annotations: { "quoin.dev/restart": "1" } } });
+    const isRestarted = async (): Promise<boolean> => {
+      const [now] = await single.pods();
+      return now !== undefined && now.metadata.uid !== pod.metadata.uid && isPodReady(now);
+    };
+    await until("another pod to be ready", isRestarted, LIMIT_MS);
+    tell(`a single member is back after ${seconds(performance.now() - startedMs)}`);
+    expect(await quoinctl(single, "kv", "get", "default/kept")).to.include("as it was");
+    expect((await single.untilReady()).object.status).to.include({ voters: 1, membersSummary: "1/1" });
+  });
+
+  /** Whether the Lease is held by an operator of the new image. */
+  async function newOperatorWorks(): Promise<boolean> {
+    const holder: string | undefined = (await scene.kubernetes.get(LEASE))?.spec.holderIdentity;
+    const { items } = await scene.kubernetes.get(OPERATORS);
+    const pod = items.find(({ metadata }: KubeObject) => metadata.name === holder);
+    return pod?.spec.containers[0].image.endsWith(`:${next}`) === true;
+  }
+
+  /** A cluster that names neither version nor image gets those of the new operator; this one, with which nothing is done. */
+  async function expectNewDefaults(): Promise<void> {
+    const { kubernetes, cluster } = scene;
+    const newer = new QuoinCluster(kubernetes, cluster.namespace, "newer");
+    const metadata = { name: newer.name, annotations: { "quoin.dev/paused": "true" } };
+    const object = { apiVersion: "quoin.dev/v1alpha1", kind: "CoordinationCluster", metadata, spec: {} };
+    await kubernetes.apply(cluster.namespace, object);
+    const spec = await until(
+      "defaults to be written down",
+      async () => {
+        const { spec } = await newer.get();
+        return spec.version === undefined ? null : spec;
+      },
+      LIMIT_MS,
+    );
+    expect(spec.version).to.equal(next);
+    expect(spec.image.repository).to.equal(OTHER_REPOSITORY);
+    await kubernetes.send("DELETE", newer.path);
+  }
+});

@@ -66,7 +66,8 @@ async function tendOwn(pass: CertificatePass): Promise<CertificateOutcome> {
     shown = factsOf(issued.certificate)[0] ?? null;
     writes.push(serverWrite(names.serverTls, issued, afterwards.current.facts.pem, secret));
   }
-  const issuer = afterwards.current?.facts ?? null;
+  // While the key of an authority is lost, what it has issued counts until the next one issues.
+  const issuer = afterwards.current?.facts ?? trusted.find((one) => shown !== null && isIssuedBy(shown, one)) ?? null;
   const tls = shown === null || issuer === null ? null : endsOf(shown, issuer);
   return { writes, problem: null, tls, renewed: rotation.issue && server !== null };
 }

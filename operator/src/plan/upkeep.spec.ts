@@ -112,6 +112,8 @@ describe("upkeep", () => {
       ]);
       expect(upkeepOf(larger().claim(0, { expandable: false }))).to.deep.equal([]);
       expect(upkeepOf(larger().claim(0, { requested: 10 * 1024 ** 3 }))).to.deep.equal([]);
+      // Kubernetes lets no claim grow that has no volume yet, as one of a pod that has no node yet.
+      expect(upkeepOf(larger().claim(0, { capacity: null }))).to.deep.equal([]);
     });
   });
 

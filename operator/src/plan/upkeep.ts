@@ -96,7 +96,7 @@ function annotate(facts: Facts, claim: ClaimView): Upkeep[] {
 
 function grow({ observed }: Facts, claim: ClaimView): Upkeep[] {
   const { size } = observed.cluster.spec.storage;
-  const isWanted = claim.ours && !claim.terminating && claim.expandable !== false;
+  const isWanted = claim.ours && !claim.terminating && claim.expandable !== false && claim.capacity !== null;
   return isWanted && claim.requested < (parseQuantity(size) ?? 0)
     ? [{ kind: "grow-claim", size, ...objectOf(claim) }]
     : [];

@@ -14,6 +14,7 @@ import {
   KubeClient,
   Recorder,
   Reflector,
+  type RequestObserver,
   type Timing,
   WorkQueue,
 } from "../kube/index.ts";
@@ -30,6 +31,8 @@ const CLUSTER_LABEL = "quoin.dev/cluster";
 const SWARM_MS = 100;
 /** A write needs so much left of the Lease: it may take as long as its deadline, less what nobody waits for. */
 const LEASE_LEFT_MS = 5_000;
+/** Of requests about the Lease: one that hangs leaves time for another before the Lease is lost. */
+const LEASE_DEADLINE_MS = 4_000;
 /** After so long without a word a restart is worth a try. */
 const STALE_MS = 600_000;
 const DEFINITION_CHECK_MS = 30_000;
@@ -76,14 +79,14 @@ export class Operator {
       isLeader: () => this.#elector.remainingMs > 0,
       watchAges: () => this.#watchAges(),
     });
-    this.#client = new KubeClient(connection, {
-      onRequest: (method, code) => this.#metrics.countRequest(method, code),
-    });
+    const observer: RequestObserver = { onRequest: (method, code) => this.#metrics.countRequest(method, code) };
+    this.#client = new KubeClient(connection, observer);
     const client = this.#client;
     const failed = (what: string) => (error: unknown) => logger.warn({ err: error }, what);
     this.#recorder = new Recorder({ client, instance, timing, onError: failed("an event could not be written") });
     this.#elector = new Elector({
-      ...{ client, timing, namespace: options.settings.operatorNamespace, name: options.leaseName, identity: instance },
+      client: new KubeClient(connection, observer, LEASE_DEADLINE_MS),
+      ...{ timing, namespace: options.settings.operatorNamespace, name: options.leaseName, identity: instance },
       onError: failed("the Lease could not be read or written"),
     });
     this.#reconciler = this.#makeReconciler();
@@ -183,6 +186,8 @@ export class Operator {
         return new Reflector({
           ...{ client: this.#client, kind, namespace, timing },
           labelSelector: isCluster ? "" : CLUSTER_LABEL,
+          // Else each pass would call for the next one while its status differs, as it does while a member catches up.
+          ignoresStatus: isCluster,
           onChange: ({ name = "", namespace: of = "", labels }) => {
             const cluster = isCluster ? name : (labels?.[CLUSTER_LABEL] ?? "");
             // A label may say nothing, and by an empty name the API server would answer with all clusters.

@@ -90,6 +90,13 @@ describe("client of the API server", () => {
     expect([error.kind, error.status]).to.deep.equal(["unavailable", 0]);
   });
 
+  it("says so, too, when its deadline is over before an answer comes", async () => {
+    server.before = () => "silence";
+    const hasty = new KubeClient(connection, null, 50);
+    const error = await errorOf(hasty.get(POD));
+    expect([error.kind, error.status]).to.deep.equal(["unavailable", 0]);
+  });
+
   it("patches, removes and evicts only what it was told of", async () => {
     const { metadata } = await client.create<Any>(POD, pod());
     const { uid, resourceVersion } = metadata;

@@ -50,10 +50,13 @@ interface Asked {
 export class KubeClient {
   readonly #connection: Connection;
   readonly #observer: RequestObserver | null;
+  readonly #deadlineMs: number;
 
-  constructor(connection: Connection, observer: RequestObserver | null = null) {
+  /** @param deadlineMs of each request, but for watches */
+  constructor(connection: Connection, observer: RequestObserver | null = null, deadlineMs = DEADLINE_MS) {
     this.#connection = connection;
     this.#observer = observer;
+    this.#deadlineMs = deadlineMs;
   }
 
   /** @returns null if it is not there */
@@ -191,8 +194,8 @@ export class KubeClient {
 
   async #ask<Answer>(asked: Asked): Promise<Answer> {
     const text = `${asked.method} ${asked.path}`;
-    const signal = AbortSignal.timeout(DEADLINE_MS);
-    const answer = await this.#send(asked, signal, DEADLINE_MS);
+    const signal = AbortSignal.timeout(this.#deadlineMs);
+    const answer = await this.#send(asked, signal, this.#deadlineMs);
     if (answer.statusCode < 200 || answer.statusCode > 299) {
       throw await refusal(text, answer);
     }

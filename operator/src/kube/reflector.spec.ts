@@ -3,7 +3,7 @@ import { ApiServer, type Call, configOf } from "../../test/api-server/index.ts";
 import { ManualTiming, until } from "../../test/index.ts";
 import { KubeClient } from "./client.ts";
 import { type Connection, connect } from "./connection.ts";
-import { Reflector } from "./reflector.ts";
+import { Reflector, type ReflectorOptions } from "./reflector.ts";
 
 describe("reflector", () => {
   let server: ApiServer;
@@ -20,16 +20,22 @@ describe("reflector", () => {
     timing = new ManualTiming();
     told.length = 0;
     errors.length = 0;
-    reflector = new Reflector({
+    reflector = reflectorOf({});
+  });
+
+  function reflectorOf(changes: Partial<ReflectorOptions>): Reflector {
+    return new Reflector({
       client: new KubeClient(connection),
       kind: "Pod",
       namespace: "",
       labelSelector: "of=quoin",
+      ignoresStatus: false,
       onChange: ({ name = "" }) => told.push(name),
       onError: (error) => errors.push(error),
       timing,
+      ...changes,
     });
-  });
+  }
 
   afterEach(async () => {
     await reflector.stop();
@@ -71,6 +77,25 @@ describe("reflector", () => {
     await until(() => told.length === 3);
     expect(told).to.deep.equal(["a", "c", "a"]);
   });
+
+  for (const ignoresStatus of [false, true]) {
+    it(`tells of a status that changes ${ignoresStatus ? "only with something else, if nobody wants to know" : "by itself"}`, async () => {
+      reflector = reflectorOf({ ignoresStatus });
+      make("a");
+      await started();
+      const { store } = server;
+      const change = (fields: object): void => store.merge("pods", store.get("pods", "default", "a"), fields);
+      told.length = 0;
+      change({ status: { phase: "Running" } });
+      change({ metadata: { annotations: { "quoin.dev/paused": "true" } } });
+      change({ status: { phase: "Failed" } });
+      change({ spec: { nodeName: "node-1" } });
+      store.remove("pods", store.get("pods", "default", "a"));
+      make("b");
+      await until(() => told.includes("b"));
+      expect(told.filter((name) => name === "a")).to.have.length(ignoresStatus ? 3 : 5);
+    });
+  }
 
   it("goes on where it was when a watch ends, without a new list", async () => {
     make("a");

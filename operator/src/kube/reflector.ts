@@ -28,6 +28,13 @@ const RESYNC_MS = 600_000;
 
 type Metadata = NonNullable<KubeObject["metadata"]>;
 
+interface Known {
+  /** As much of it as is told. */
+  readonly told: Metadata;
+  /** What differs whenever something else than the status does; empty where nobody asks. */
+  readonly asked: string;
+}
+
 export interface ReflectorOptions {
   readonly client: KubeClient;
   readonly kind: Kind;
@@ -35,6 +42,8 @@ export interface ReflectorOptions {
   readonly namespace: string;
   /** Empty = all. */
   readonly labelSelector: string;
+  /** Whether a change of the status alone is not worth telling: it is written by whoever is told. */
+  readonly ignoresStatus: boolean;
   /** An object is new, different or gone, or it is time to look at it again. Must not throw. */
   readonly onChange: (metadata: Metadata) => void;
   readonly onError: (error: unknown) => void;
@@ -46,7 +55,7 @@ export class Reflector {
   readonly #options: ReflectorOptions;
   readonly #stopping = new AbortController();
   /** Of what the last list and the events since then told, by namespace and name. */
-  readonly #known = new Map<string, Metadata>();
+  readonly #known = new Map<string, Known>();
   #resourceVersion = "";
   #running: Promise<void> | null = null;
   #synced = false;
@@ -126,8 +135,9 @@ export class Reflector {
       const { metadata = {} } = object;
       this.#resourceVersion = metadata.resourceVersion ?? this.#resourceVersion;
       if (type !== "BOOKMARK") {
-        this.#remember(metadata, type !== "DELETED");
-        this.#options.onChange(metadata);
+        if (this.#remember(metadata, type !== "DELETED")) {
+          this.#options.onChange(metadata);
+        }
       }
       this.#heard();
     }
@@ -146,22 +156,28 @@ export class Reflector {
     }
     this.#resourceVersion = metadata?.resourceVersion ?? "";
     this.#synced = true;
-    for (const told of [...this.#known.values(), ...before.values()]) {
+    for (const { told } of [...this.#known.values(), ...before.values()]) {
       onChange(told);
     }
   }
 
-  #remember(metadata: Metadata, isThere: boolean): void {
-    if (isThere) {
-      const { name, namespace, labels } = metadata;
-      this.#known.set(keyOf(metadata), {
-        ...(name === undefined ? {} : { name }),
-        ...(namespace === undefined ? {} : { namespace }),
-        ...(labels === undefined ? {} : { labels }),
-      });
-    } else {
-      this.#known.delete(keyOf(metadata));
+  /** @returns whether it is worth telling */
+  #remember(metadata: Metadata, isThere: boolean): boolean {
+    const key = keyOf(metadata);
+    const before = this.#known.get(key);
+    if (!isThere) {
+      this.#known.delete(key);
+      return true;
     }
+    const { name, namespace, labels } = metadata;
+    const told = {
+      ...(name === undefined ? {} : { name }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labels === undefined ? {} : { labels }),
+    };
+    const asked = this.#options.ignoresStatus ? askedOf(metadata) : "";
+    this.#known.set(key, { told, asked });
+    return asked === "" || asked !== before?.asked;
   }
 
   /** A sign of life: at least every few minutes there is one, and with it the occasion to tell all anew. */
@@ -170,11 +186,16 @@ export class Reflector {
     this.#lastSignMs = nowMs;
     if (nowMs - this.#lastTellMs >= RESYNC_MS) {
       this.#lastTellMs = nowMs;
-      for (const metadata of this.#known.values()) {
-        this.#options.onChange(metadata);
+      for (const { told } of this.#known.values()) {
+        this.#options.onChange(told);
       }
     }
   }
+}
+
+/** The API server counts in `generation` what is asked for in the rest of the object. */
+function askedOf({ resourceVersion: _version, managedFields: _managers, ...rest }: Metadata): string {
+  return JSON.stringify(rest);
 }
 
 function keyOf({ namespace = "", name = "" }: Metadata): string {

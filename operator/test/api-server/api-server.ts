@@ -41,7 +41,8 @@ export interface Call {
 /** What a spec does to a request: an answer of its own, or none at all. */
 export type Fault =
   | { readonly status: number; readonly body?: string; readonly headers?: Record<string, string> }
-  | "cut";
+  | "cut"
+  | "silence";
 
 /** For so long a pod counts as gone that a budget has let go. */
 const ADMITTED_MS = 120_000;
@@ -288,7 +289,7 @@ function answer(response: ServerResponse, status: number, body: Any, headers: Re
 function answerFault(response: ServerResponse, fault: Fault): void {
   if (fault === "cut") {
     response.destroy();
-  } else {
+  } else if (fault !== "silence") {
     response.writeHead(fault.status, fault.headers).end(fault.body ?? "{}");
   }
 }

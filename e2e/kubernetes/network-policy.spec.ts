@@ -76,7 +76,7 @@ describe("Members behind a NetworkPolicy", function () {
   async function isEnforced(): Promise<boolean> {
     const { cluster, kubernetes } = scene;
     const address = (await cluster.pod(PROBED)).status.podIP;
-    expect(await knock(STRANGER, address, PROBED_PORT), "without a policy").to.equal("open");
+    await until("an open port", async () => (await knock(STRANGER, address, PROBED_PORT)) === "open", LIMIT_MS);
     await kubernetes.apply(cluster.namespace, {
       ...{ apiVersion: "networking.k8s.io/v1", kind: "NetworkPolicy", metadata: { name: PROBED } },
       spec: { podSelector: { matchLabels: { app: PROBED } }, policyTypes: ["Ingress"] },

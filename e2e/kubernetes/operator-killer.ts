@@ -95,8 +95,13 @@ export class OperatorKiller {
     if (status?.state.running === undefined || this.#killed.has(status.containerID)) {
       return;
     }
-    kubernetes.cluster.faults?.killContainer(pod.spec.nodeName, status.containerID.replace(CONTAINER_SCHEME, ""));
     this.#killed.add(status.containerID);
+    try {
+      kubernetes.cluster.faults?.killContainer(pod.spec.nodeName, status.containerID.replace(CONTAINER_SCHEME, ""));
+    } catch {
+      // It has ended by itself, because its Lease was taken away, and its pod does not say so yet. The next one comes.
+      return;
+    }
     this.kills.push(written);
     this.#writes = 0;
     this.#cleaning = Promise.all([this.#cleaning, this.#makeWay(pod.metadata.name)]);

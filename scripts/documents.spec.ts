@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { expect } from "chai";
 import { repositoryRoot } from "./command.ts";
 
@@ -246,6 +246,13 @@ describe("the documents", () => {
         expect(JSON.parse(read("package.json")).scripts, `${path}: npm run ${command}`).to.have.property(command);
       }
     }
+  });
+
+  it("have a row for each scenario on Kubernetes", () => {
+    const scenarios = globSync("e2e/kubernetes/*.spec.ts", { cwd: repositoryRoot }).map((file) =>
+      basename(file, ".spec.ts"),
+    );
+    expect(allOf(read("e2e/README.md"), /^\| `([a-z-]+)` +\|/gm).sort()).to.deep.equal(scenarios.sort());
   });
 
   it("tell of all that the operator can say", () => {

@@ -1,0 +1,141 @@
+/**
+ * The disks of a majority are lost, and then all: the operator says so and touches nothing, and nobody ever begins anew
+ * under the name of what was.
+ */
+
+import { expect } from "chai";
+import { until } from "../cluster/index.ts";
+import type { KubeObject } from "./kubernetes-api.ts";
+import { conditionOf, isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
+import { OPERATOR_PODS, operatorPods, Scene, seconds, tell } from "./scene.ts";
+
+const MEMBERS = 3;
+const MORE_MEMBERS = 5;
+const TOLD_MS_MAX = 30_000;
+
+describe("A cluster that loses its disks (with --all)", function () {
+  this.timeout(LIMIT_MS * 3);
+  let scene: Scene;
+
+  before(async function () {
+    if (process.env.QUOIN_E2E_ALL !== "1") {
+      this.skip();
+    }
+    scene = await Scene.set("quoin-e2e-quorum-loss");
+    await scene.cluster.create({ replicas: MEMBERS });
+    await scene.cluster.untilReady();
+    await scene.cluster.untilPodsReady(MEMBERS);
+  });
+
+  after(() => scene?.clear());
+
+  it("says that its quorum is lost with two of three, and is frozen", async () => {
+    const { cluster } = scene;
+    const { leader, clusterId } = (await cluster.get()).status;
+    const [survivor, ...lost] = (await cluster.pods()).toSorted(
+      (a, b) => Number(a.metadata.name === leader) - Number(b.metadata.name === leader),
+    );
+    const survived = await traceOf(survivor.metadata.name);
+    const startedMs = performance.now();
+    await loseDisks(lost);
+    const reason = await untilQuorumLost();
+    const tookMs = performance.now() - startedMs;
+    tell(`${lost.map(({ metadata }) => metadata.name).join(" and ")} lost: ${reason} after ${seconds(tookMs)}`);
+    expect(reason).to.equal("MajorityDataLost");
+    await until("the lost to run again", async () => (await runningPods()).length === MEMBERS, LIMIT_MS);
+    const before = await objects();
+    await askForMore();
+    expect(await objects(), "after members were asked for").to.deep.equal(before);
+    expect(await traceOf(survivor.metadata.name), "the survivor").to.deep.equal(survived);
+    expect((await cluster.get()).status.clusterId).to.equal(clusterId);
+    expect(tookMs).to.be.below(TOLD_MS_MAX);
+  });
+
+  it("is not founded anew when all are lost and everything restarts", async () => {
+    const { cluster, kubernetes } = scene;
+    const { clusterId } = (await cluster.get()).status;
+    const identity = await identityOf();
+    const operators = (await operatorPods(kubernetes)).map(({ metadata }) => metadata.name);
+    await Promise.all(operators.map((name) => kubernetes.send("DELETE", `${OPERATOR_PODS}/${name}`)));
+    await loseDisks(await cluster.pods());
+    await until("all pods to run again", async () => (await runningPods()).length === MEMBERS, LIMIT_MS);
+    await until("the loss to be noticed", async () => (await untilQuorumLost()) === "AllDataLost", LIMIT_MS);
+    const before = await objects();
+    await askForMore();
+    expect(await objects(), "after members were asked for").to.deep.equal(before);
+    expect(await identityOf()).to.deep.equal(identity);
+    const { status } = await cluster.get();
+    tell(`blocked: ${status.blocked.message}`);
+    expect(status.clusterId).to.equal(clusterId);
+    expect(conditionOf({ status }, "Available")?.status).to.equal("False");
+    const pods = await cluster.pods();
+    expect(pods.filter(isPodReady)).to.deep.equal([]);
+    expect(pods.filter(({ metadata }) => metadata.labels["quoin.dev/role"] === "leader")).to.deep.equal([]);
+  });
+
+  /** Takes pods and their volumes away. */
+  async function loseDisks(pods: readonly KubeObject[]): Promise<void> {
+    const { kubernetes, cluster } = scene;
+    const core = `/api/v1/namespaces/${cluster.namespace}`;
+    for (const { metadata } of pods) {
+      await kubernetes.send("DELETE", `${core}/persistentvolumeclaims/data-${metadata.name}`);
+    }
+    await Promise.all(pods.map(({ metadata }) => kubernetes.send("DELETE", `${core}/pods/${metadata.name}`)));
+    const gone = new Set(pods.map(({ metadata }) => metadata.uid));
+    const areGone = async (): Promise<boolean> =>
+      (await cluster.pods()).every(({ metadata }) => !gone.has(metadata.uid));
+    await until("the pods to be gone", areGone, LIMIT_MS);
+  }
+
+  /** Returns why. */
+  function untilQuorumLost(): Promise<string> {
+    return until(
+      "the quorum to be lost",
+      async () => {
+        const lost = conditionOf(await scene.cluster.get(), "QuorumLost");
+        return lost?.status === "True" ? (lost.reason as string) : null;
+      },
+      LIMIT_MS,
+    );
+  }
+
+  /** Asks for more members, waits until the operator has looked at that, and takes it back. */
+  async function askForMore(): Promise<void> {
+    for (const replicas of [MORE_MEMBERS, MEMBERS]) {
+      await scene.cluster.scale(replicas);
+      const isSeen = async (): Promise<boolean> => {
+        const { metadata, status } = await scene.cluster.get();
+        return status.observedGeneration === metadata.generation;
+      };
+      await until("the operator to look", isSeen, LIMIT_MS);
+    }
+  }
+
+  async function runningPods(): Promise<KubeObject[]> {
+    return (await scene.cluster.pods()).filter(({ status }) => status.containerStatuses?.[0]?.state?.running);
+  }
+
+  /** What must stay as it is: the number of pods, which pods and volumes there are, and which members. */
+  async function objects(): Promise<unknown> {
+    const { cluster } = scene;
+    const uidsOf = (items: readonly KubeObject[]): string[] => items.map(({ metadata }) => metadata.uid);
+    const [set, pods, claims] = await Promise.all([cluster.set(), cluster.pods(), cluster.claims()]);
+    return { replicas: set.spec.replicas, pods: uidsOf(pods), claims: uidsOf(claims) };
+  }
+
+  /** Of a member: its pod, how often it was restarted, and its volume. */
+  async function traceOf(name: string): Promise<unknown> {
+    const pod = await scene.cluster.pod(name);
+    const claim = (await scene.cluster.claims()).find(({ metadata }) => metadata.name === `data-${name}`);
+    const { restartCount } = pod.status.containerStatuses[0];
+    return { uid: pod.metadata.uid, restartCount, claim: claim?.metadata.uid, volume: claim?.spec.volumeName };
+  }
+
+  async function identityOf(): Promise<unknown> {
+    const { namespace, name } = scene.cluster;
+    const { metadata, data } = await scene.kubernetes.get(
+      `/api/v1/namespaces/${namespace}/configmaps/${name}-identity`,
+    );
+    return { uid: metadata.uid, data };
+  }
+});

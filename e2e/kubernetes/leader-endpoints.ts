@@ -40,6 +40,11 @@ export class LeaderEndpoints {
     return sight?.atMs ?? null;
   }
 
+  /** To whom it led at that time. */
+  podsAt(atMs: number): readonly string[] {
+    return this.#sights.findLast((sight) => sight.atMs <= atMs)?.pods ?? [];
+  }
+
   /** How long it led to several pods at a time, in milliseconds, from one time to another. */
   severalMs(fromMs: number, toMs: number): number {
     return this.#timeOf(({ pods }) => pods.length > 1, fromMs, toMs);

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
+import type { LeaderEndpoints } from "./leader-endpoints.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
 import { conditionOf, isPodReady, LIMIT_MS, QuoinCluster } from "./quoin-cluster.ts";
@@ -17,6 +18,8 @@ import { OPERATOR_NAMESPACE, Scene, seconds, tell } from "./scene.ts";
 const MEMBERS = 3;
 /** The longest time without an acknowledged write while a member is restarted, the leader included. */
 const GAP_MS_MAX = 1_000;
+/** How often a node looks at what has become of Services, by default. */
+const NODES_LOOK_MS = 1_000;
 const DEFINITION = join(import.meta.dirname, "../../crds/quoin.dev_coordinationclusters.yaml");
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/quoin-operator`;
 const OPERATORS = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/pods`;
@@ -26,6 +29,7 @@ describe("An upgrade", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
   let load: LoadPod;
+  let endpoints: LeaderEndpoints;
   let restarts: Restarts | null = null;
   let next = "";
   let operatorMs = 0;
@@ -40,7 +44,7 @@ describe("An upgrade", function () {
     next = version;
     await scene.cluster.create({ replicas: MEMBERS });
     await scene.cluster.untilReady();
-    ({ load } = await scene.startLoad());
+    ({ load, endpoints } = await scene.startLoad());
   });
 
   after(async () => {
@@ -81,7 +85,11 @@ describe("An upgrade", function () {
     const names = restarts.all.map(({ name }) => name);
     const followers = ["demo-2", "demo-1", "demo-0"].filter((name) => name !== leader);
     expect(names).to.deep.equal([...followers, leader]);
-    expect(restarts.all.at(-1)?.role, "role of the last when it was told to end").to.equal("follower");
+    const last = restarts.all.at(-1);
+    expect(last?.role, "role of the last when it was told to end").to.equal("follower");
+    // Its clients come back at that moment, to whom nodes have been told to lead them.
+    const found = endpoints.podsAt((last?.endedMs ?? 0) - NODES_LOOK_MS);
+    expect(found, "in the leader Service before").to.have.length(1).and.not.to.include(leader);
     expect(restarts.awayMax, "pods that were away at the same time").to.equal(1);
   });
 
@@ -97,7 +105,8 @@ describe("An upgrade", function () {
         const { gapMs, failedWithRetries, failedWithout } = load.between(fromMs, toMs);
         tell(
           `${what} in ${seconds(toMs - fromMs)}: longest gap between writes ${seconds(gapMs)}, ` +
-            `failed ${failedWithRetries.length} with and ${failedWithout} without retries`,
+            `failed ${failedWithRetries.length} with and ${failedWithout} without retries, ` +
+            `leader Service to nobody ${seconds(endpoints.nobodyMs(fromMs, toMs))}`,
         );
         return gapMs;
       },

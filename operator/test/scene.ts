@@ -245,7 +245,7 @@ export class Scene {
   }
 
   attempts(changes: Partial<Observed["attempts"]>): this {
-    this.rest = { ...this.rest, attempts: { failedTransfers: 0, refusedEviction: null, ...changes } };
+    this.rest = { ...this.rest, attempts: { failedTransfers: 0, refusedEviction: null, handover: null, ...changes } };
     return this;
   }
 
@@ -276,7 +276,7 @@ export class Scene {
       leaderlessSince: this.configuration === null ? NOW : null,
       minAvailable: wanted < 2 ? null : Math.max(Math.floor(voters / 2) + 1, voters - 1),
       drift: [],
-      attempts: { failedTransfers: 0, refusedEviction: null },
+      attempts: { failedTransfers: 0, refusedEviction: null, handover: null },
       ...this.rest,
     };
   }

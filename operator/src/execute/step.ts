@@ -9,7 +9,7 @@ import { PlanExpired, type Writing } from "./writing.ts";
 
 /**
  * Raises KubeError, MemberError and PlanExpired. An eviction that a disruption budget refuses, and a transfer that does not
- * come about, are remembered.
+ * come about, are remembered, and a member that has handed over.
  */
 export async function doStep(writing: Writing, action: Action): Promise<void> {
   switch (action.kind) {
@@ -86,7 +86,9 @@ async function transfer(writing: Writing, { targetId, ifTerm }: ActionOf<"transf
   const { memory } = writing;
   try {
     await writing.members.transfer(writing.leader, targetId, ifTerm);
-    memory.attempts = { ...memory.attempts, failedTransfers: 0 };
+    const { configuration, now } = writing.observation.observed;
+    const handover = configuration === null ? null : { memberId: configuration.leaderId, at: now };
+    memory.attempts = { ...memory.attempts, failedTransfers: 0, handover };
   } catch (error) {
     memory.attempts = { ...memory.attempts, failedTransfers: memory.attempts.failedTransfers + 1 };
     throw error;
@@ -103,7 +105,7 @@ async function evict(writing: Writing, action: ActionOf<"evict">): Promise<void>
   }
   try {
     await writing.client.evict(writing.pod(action), { uid });
-    memory.attempts = { failedTransfers: 0, refusedEviction: null };
+    memory.attempts = { failedTransfers: 0, refusedEviction: null, handover: null };
   } catch (error) {
     if (isKubeError(error, "throttled")) {
       memory.attempts = {

@@ -23,7 +23,7 @@ export interface SupportLook {
 
 export function emptyMemory(): Memory {
   return {
-    attempts: { failedTransfers: 0, refusedEviction: null },
+    attempts: { failedTransfers: 0, refusedEviction: null, handover: null },
     started: new Set(),
     leaderlessSince: null,
     support: null,

@@ -172,4 +172,6 @@ export interface Attempts {
   readonly failedTransfers: number;
   /** The pod whose eviction was refused last, and when. */
   readonly refusedEviction: { readonly podUid: string; readonly at: number } | null;
+  /** The member that was made to hand over last, and when; null if none was since the last eviction. */
+  readonly handover: { readonly memberId: number; readonly at: number } | null;
 }

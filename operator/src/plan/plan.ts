@@ -85,6 +85,7 @@ export type HoldReason =
   | "ConfigurationChanging"
   | "DisruptionBudget"
   | "DowngradeBelowFloor"
+  | "HandedOver"
   | "IdentityConflict"
   | "ManualUpdate"
   | "MemberDataLost"

@@ -502,6 +502,29 @@ describe("planner", () => {
       () => new Scene(3).outdated(0).attempts({ failedTransfers: 2 }),
       "Roll: transfer demo-1",
     ],
+    [
+      "one that has just handed over",
+      () =>
+        new Scene(3)
+          .outdated(0)
+          .configured({ leaderId: idOf(1) })
+          .attempts({ handover: { memberId: idOf(0), at: NOW - 2_999 } }),
+      "Roll holds: HandedOver demo-0",
+    ],
+    [
+      "one that has handed over before",
+      () =>
+        new Scene(3)
+          .outdated(0)
+          .configured({ leaderId: idOf(1) })
+          .attempts({ handover: { memberId: idOf(0), at: NOW - 3_000 } }),
+      "Roll: evict demo-0",
+    ],
+    [
+      "another than has just handed over",
+      () => new Scene(3).outdated(2).attempts({ handover: { memberId: idOf(1), at: NOW } }),
+      "Roll: evict demo-2",
+    ],
     ["a broken one first", () => new Scene(3).outdated(0, 1, 2).silent(1), "Roll: evict demo-1"],
     ["while another is broken", () => new Scene(3).outdated(0, 1).silent(2), "Roll holds: MemberUnhealthy demo-1"],
     [

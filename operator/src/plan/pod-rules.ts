@@ -12,6 +12,11 @@ const RESIZE_PENDING_MS = 5 * 60_000;
 const FAILED_TRANSFERS_MAX = 3;
 /** How long after a refused eviction the next is tried. */
 const EVICTION_PAUSE_MS = 5_000;
+/**
+ * How long a member goes on after it has handed over: until the leader Service leads to the next one, also on nodes that
+ * look at Services once a second. Its clients come back through that Service the moment it ends.
+ */
+const HANDOVER_REST_MS = 3_000;
 
 /**
  * A template that does not start must never be what its own correction waits for. Needs no leader, and costs nothing: the
@@ -101,12 +106,17 @@ function restart(rule: Rule, membership: Membership, pod: PodView, why: string):
   if (objection !== null) {
     return { gate: rule, reason: "MemberUnhealthy", target, message: `${target} ${why}, but ${objection}` };
   }
-  const { failedTransfers, refusedEviction } = facts.observed.attempts;
-  const leads = membership.slotOf(pod.ordinal)?.id === configuration.leaderId;
+  const { failedTransfers, refusedEviction, handover } = facts.observed.attempts;
+  const memberId = membership.slotOf(pod.ordinal)?.id;
+  const leads = memberId === configuration.leaderId;
   const successor = leads && failedTransfers < FAILED_TRANSFERS_MAX ? membership.bestSuccessor(voters) : undefined;
   if (successor !== undefined) {
     const action = { kind: "transfer", targetId: successor.id, ifTerm: configuration.term } as const;
     return { rule, target: successor.name, message: `${target} leads and ${why}`, action };
+  }
+  if (handover !== null && handover.memberId === memberId && facts.observed.now - handover.at < HANDOVER_REST_MS) {
+    const message = `${target} has just handed over: clients must be led to the next leader first`;
+    return { gate: rule, reason: "HandedOver", target, message };
   }
   if (refusedEviction?.podUid === pod.uid && facts.observed.now - refusedEviction.at < EVICTION_PAUSE_MS) {
     return budgetHold(rule, target);

@@ -70,7 +70,14 @@ describe("The charts", function () {
       await expectOperatorWorks(6);
       await expectUntouched();
     } finally {
-      await cluster.helm(["uninstall", OTHER_RELEASE, "--namespace", OPERATOR_NAMESPACE, "--ignore-not-found", "--wait"]);
+      await cluster.helm([
+        "uninstall",
+        OTHER_RELEASE,
+        "--namespace",
+        OPERATOR_NAMESPACE,
+        "--ignore-not-found",
+        "--wait",
+      ]);
       // The scenarios that follow install it under the name before.
       await scene.installOperator("--take-ownership");
     }

@@ -66,7 +66,7 @@ export function describeReference(definition: Definition): string {
       status.map(({ path, schema }) => [`\`${path}\``, typeOf(schema), meaningOf(schema)]),
     ),
     "## Columns of `kubectl get qc`\n",
-    "Those with *wide* are shown with `-o wide`.\n",
+    "Those with _wide_ are shown with `-o wide`.\n",
     tableOf(["Column", "From", "Meaning"], (version?.additionalPrinterColumns ?? []).map(columnRow)),
   ].join("\n");
 }
@@ -146,7 +146,7 @@ function rulesOf(schema: DefinitionSchema, at: string): RuleAt[] {
 }
 
 function columnRow({ name, jsonPath, description = "", priority = 0 }: DefinitionColumn): Row {
-  return [priority > 0 ? `${name} (*wide*)` : name, `\`${jsonPath}\``, description];
+  return [priority > 0 ? `${name} (_wide_)` : name, `\`${jsonPath}\``, description];
 }
 
 /** Laid out as the formatter of the repository does it. A bar would end a cell. */

@@ -84,7 +84,9 @@ describe("reflector", () => {
       make("a");
       await started();
       const { store } = server;
-      const change = (fields: object): void => store.merge("pods", store.get("pods", "default", "a"), fields);
+      const change = (fields: object): void => {
+        store.merge("pods", store.get("pods", "default", "a"), fields);
+      };
       told.length = 0;
       change({ status: { phase: "Running" } });
       change({ metadata: { annotations: { "quoin.dev/paused": "true" } } });

@@ -85,11 +85,12 @@ describe("reflector", () => {
       await started();
       const { store } = server;
       const change = (fields: object): void => {
-        store.merge("pods", store.get("pods", "default", "a"), fields);
+        store.update("pods", store.get("pods", "default", "a"), (pod) => Object.assign(pod, fields));
       };
       told.length = 0;
       change({ status: { phase: "Running" } });
-      change({ metadata: { annotations: { "quoin.dev/paused": "true" } } });
+      const { metadata } = store.get("pods", "default", "a");
+      change({ metadata: { ...metadata, annotations: { "quoin.dev/paused": "true" } } });
       change({ status: { phase: "Failed" } });
       change({ spec: { nodeName: "node-1" } });
       store.remove("pods", store.get("pods", "default", "a"));

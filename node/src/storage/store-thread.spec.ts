@@ -62,6 +62,26 @@ describe("StoreThread", () => {
     expect(fatal).to.deep.equal([]);
   });
 
+  it("knows what Node tells itself about a thread when it watches sources", async () => {
+    const { WATCH_REPORT_DEPENDENCIES: before } = process.env;
+    // As `node --watch` sets it for the process that it starts, and so for its threads.
+    process.env.WATCH_REPORT_DEPENDENCIES = "1";
+    const watched = start({ prefix: "watched " });
+    try {
+      watched.post({ kind: "echo", text: "a" });
+      await until("the answer", () => replies.length > 0);
+    } finally {
+      await watched.close({ kind: "close" });
+      if (before === undefined) {
+        delete process.env.WATCH_REPORT_DEPENDENCIES;
+      } else {
+        process.env.WATCH_REPORT_DEPENDENCIES = before;
+      }
+    }
+    expect(replies).to.deep.equal(["watched a"]);
+    expect(fatal).to.deep.equal([]);
+  });
+
   it("takes the memory of what it is handed", async () => {
     const buffer = new ArrayBuffer(8);
     thread.post({ kind: "echo", text: "a" }, [buffer]);

@@ -33,7 +33,7 @@ export class StoreThread<Request, Reply extends { readonly kind: string }> {
     this.#onFatal = onFatal;
     this.#worker = new Worker(entry, { workerData: data, name });
     this.#worker.on("message", (reply: Reply | ThreadReply) => {
-      if (this.#failed) {
+      if (this.#failed || isOfNode(reply)) {
         return;
       }
       if (isThreadReply(reply)) {
@@ -89,4 +89,9 @@ export class StoreThread<Request, Reply extends { readonly kind: string }> {
 
 function isThreadReply(reply: { readonly kind: string }): reply is ThreadReply {
   return reply.kind === "fatal";
+}
+
+/** Under `node --watch`, Node tells itself by the same way which files a thread has read. */
+function isOfNode(message: object): boolean {
+  return "watch:import" in message || "watch:require" in message;
 }

@@ -49,7 +49,7 @@ export class Fixtures {
   /** Logs with their last sequences, keys and users, all of them. */
   async state(): Promise<string> {
     const listings = await Promise.all(LISTINGS.map((path) => this.#ask(path)));
-    return JSON.stringify(listings).replaceAll(NOTED_LATER, "");
+    return JSON.stringify(listings, withoutAge).replaceAll(NOTED_LATER, "");
   }
 
   async #ask(path: string, body?: object): Promise<unknown> {
@@ -61,6 +61,14 @@ export class Fixtures {
     }
     return response.json();
   }
+}
+
+/** A log whose events are not kept for ever, as a request may have asked for, loses them by itself: only its end is compared. */
+function withoutAge(_key: string, value: unknown): unknown {
+  const { settings } = (value ?? {}) as { readonly settings?: Readonly<Record<string, unknown>> };
+  return settings?.["retention.max_age_secs"] == null
+    ? value
+    : { ...(value as object), first_sequence: null, event_count: null, size_bytes: null };
 }
 
 function newUser(): object {

@@ -1,9 +1,10 @@
 /**
  * What becomes of a cluster's own authority and of the certificate that it has issued: a pure decision.
  *
- * An authority is replaced before it is over: the next one is made and trusted, then every member says that it trusts
- * it, then it issues, then every member shows what it has issued, and a week later the last one is trusted no more. So
- * at no moment does a member show what another does not trust, and nobody is restarted.
+ * An authority is replaced before it is over: the next one is made and trusted, a week passes in which clients learn of it,
+ * every member says that it trusts it, then it issues, then every member shows what it has issued, and a week later the last
+ * one is trusted no more. So at no moment does a member show what another does not trust, and nobody is restarted. When the
+ * key of an authority is lost, clients are not waited for: nothing could be issued meanwhile.
  */
 import type { MemberReport } from "../plan/index.ts";
 import type { CertificateFacts } from "./certificate-facts.ts";
@@ -47,6 +48,8 @@ const DAY_MS = 24 * 60 * 60_000;
 const AUTHORITY_SHARE_LEFT = 1 / 3;
 /** or so much more than a certificate lasts: else what it issues would be over before it is renewed, again and again. */
 const REPLACEMENT_DAYS = 30;
+/** Clients have so long to learn of the next authority before it issues. */
+const NEXT_TRUSTED_MS = 7 * DAY_MS;
 /** Clients have so long to come without the old authority. */
 const OLD_TRUSTED_MS = 7 * DAY_MS;
 
@@ -72,7 +75,8 @@ export function isSettled(server: CertificateFacts | null, reports: readonly Rep
 function decideAuthority(facts: RotationFacts): Rotation["authority"] {
   const { now, current, next, trusted, wanted } = facts;
   if (next !== null) {
-    return isTrustedByAll(facts, next) || isUrgent(facts) ? "promote-next" : "keep";
+    const isKnown = current === null || now >= next.notBefore + BACKDATED_MS + NEXT_TRUSTED_MS;
+    return (isKnown && isTrustedByAll(facts, next)) || isUrgent(facts) ? "promote-next" : "keep";
   }
   if (current === null) {
     // Where somebody is trusted, members run that know nobody else.

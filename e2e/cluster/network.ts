@@ -92,6 +92,9 @@ export async function setConnected(site: Site, node: NodePlace, isConnected: boo
 
 /** Removes the network, or as much of it as there is; everything that ran in it has ended. */
 export async function removeNetwork(site: Site): Promise<void> {
+  if (site.hasCluster) {
+    await removeHostLink(hostLink(site.cluster));
+  }
   const mounted = readFileSync("/proc/self/mounts", "utf8");
   for (const namespace of site.namespaces) {
     // What was killed in the middle of making one leaves a file that no namespace is mounted on: that goes, too.
@@ -99,9 +102,16 @@ export async function removeNetwork(site: Site): Promise<void> {
       await run("ip", ["netns", "delete", namespace]);
     }
   }
-  // The cable from this machine goes with the control plane's namespace, but a moment later.
-  if (site.hasCluster) {
-    const link = hostLink(site.cluster);
-    await until(`the link ${link} to go`, () => !existsSync(`/sys/class/net/${link}`), GONE_LIMIT_MS);
+}
+
+/**
+ * The cable from this machine would go with the control plane's namespace, but that may be minutes later: the kernel takes
+ * namespaces apart one after the other, those of all pods of all clusters.
+ */
+async function removeHostLink(link: string): Promise<void> {
+  const isGone = (): boolean => !existsSync(`/sys/class/net/${link}`);
+  if (!isGone() && !(await succeeds("ip", ["link", "delete", link]))) {
+    // It was about to go by itself.
+    await until(`the link ${link} to go`, isGone, GONE_LIMIT_MS);
   }
 }

@@ -1,17 +1,19 @@
 /** The images of Quoin that the nodes have: that of this repository, and on demand the next version of it, or another. */
 
+import { statSync } from "node:fs";
 import manifest from "../../package.json" with { type: "json" };
 import { importImages } from "./cluster-node.ts";
 import { buildOtherVersion, buildProductImage, type ImageArchive } from "./images.ts";
 import type { Site } from "./site.ts";
 import { describeCluster } from "./start.ts";
 
-/** Builds the image of this repository and gives it to all nodes. Returns its name. */
+/** Builds the image of this repository and gives it to all nodes. Returns its name and size, as a sentence has them. */
 export async function provideProduct(site: Site): Promise<string> {
   const product = imageOf(site, manifest.version);
   await buildProductImage(product, describeCluster(site).images.base);
   await importIntoNodes(site, product);
-  return product.image;
+  const megabytes = Math.round(statSync(product.archive).size / 1_000_000);
+  return `${product.image}, ${megabytes} MB unpacked`;
 }
 
 /** Gives all nodes an image that is a minor version newer, and the same but for that. Returns its version. */

@@ -14,6 +14,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import Mocha from "mocha";
 import { NoClusterHere, withCluster } from "./cluster/index.ts";
+import { clearStage } from "./kubernetes/index.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const SPECS = "e2e/kubernetes/**/*.spec.ts";
@@ -28,8 +29,12 @@ const { values, positionals } = parseArgs({
 process.env.QUOIN_E2E_ALL = values.all === true ? "1" : "";
 const files = positionals.length > 0 ? positionals.map((file) => resolve(file)) : globSync(SPECS, { cwd: ROOT });
 
-/** Runs the specs and returns whether they are a success. */
-async function runSpecs(): Promise<boolean> {
+/**
+ * Runs the specs and returns whether they are a success.
+ *
+ * @param stays whether the cluster is there afterwards
+ */
+async function runSpecs(stays: boolean): Promise<boolean> {
   const { grep } = values;
   const mocha = new Mocha({ timeout: TIMEOUT_MS, forbidOnly: true, ...(grep === undefined ? {} : { grep }) });
   for (const file of files.sort()) {
@@ -40,6 +45,9 @@ async function runSpecs(): Promise<boolean> {
   const stats = await new Promise<Mocha.Stats>((done) => {
     const runner = mocha.run(() => done(runner.stats as Mocha.Stats));
   });
+  if (stays) {
+    await clearStage();
+  }
   console.log(`tests took ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
   console.log(`${stats.passes} passed, ${stats.failures} failed, ${stats.pending} skipped`);
   return stats.passes > 0 && stats.failures === 0;

@@ -11,13 +11,15 @@ import { keepLogs, stopCluster } from "./stop.ts";
 /**
  * Does the work with KUBECONFIG set: to what it was, if that was something; else to the cluster of this clone, which is
  * removed afterwards if it did not run before. Raises NoClusterHere if there is no cluster to be had.
+ *
+ * @param work is told whether the cluster stays
  */
-export async function withCluster<T>(work: () => Promise<T>): Promise<T> {
+export async function withCluster<T>(work: (stays: boolean) => Promise<T>): Promise<T> {
   const site = Site.own();
   const { KUBECONFIG = "" } = process.env;
   if (KUBECONFIG !== "" && KUBECONFIG !== site.kubeconfig) {
     await expectKubectl();
-    return await work();
+    return await work(true);
   }
   const isKept = isRunning(site);
   if (isKept) {
@@ -29,7 +31,7 @@ export async function withCluster<T>(work: () => Promise<T>): Promise<T> {
   try {
     await phase("image of Quoin", async (say) => say(await provideProduct(site)));
     process.env.KUBECONFIG = site.kubeconfig;
-    return await work();
+    return await work(isKept);
   } finally {
     if (!isKept) {
       console.log(`The logs of the cluster are in ${keepLogs(site)}.`);

@@ -10,7 +10,7 @@ import { canReadTiltfile, readTiltfile, type TiltCall } from "../../tilt/index.t
 import { until } from "../cluster/index.ts";
 import { type KubeObject, Kubernetes } from "./kubernetes-api.ts";
 import { LIMIT_MS, QuoinCluster } from "./quoin-cluster.ts";
-import { REPOSITORY, tell } from "./scene.ts";
+import { REPOSITORY, removeOperator, tell } from "./scene.ts";
 
 const NAMESPACE = "quoin-e2e-development";
 const CLUSTER = "demo";
@@ -38,6 +38,8 @@ describe("What the Tiltfile asks for", function () {
     calls = readTiltfile({ NAMESPACE, CLUSTER });
     hadDefinition = (await kubernetes.get(DEFINITION)) !== null;
     await kubernetes.removeNamespace(NAMESPACE, LIMIT_MS);
+    // There would be two, each with a Lease of its own.
+    await removeOperator(kubernetes);
     await kubernetes.cluster.kubectl(["create", "namespace", NAMESPACE]);
     for (const { args } of callsOf("k8s_yaml")) {
       const input = await manifestOf(args[0], tag);

@@ -104,10 +104,16 @@ export class Kubernetes {
 
   /** Removes a namespace with all that is in it, and waits until it is gone. */
   async removeNamespace(name: string, limitMs: number): Promise<void> {
+    await this.beginToRemoveNamespace(name);
+    const path = `/api/v1/namespaces/${name}`;
+    await until(`namespace ${name} to be gone`, async () => (await this.get(path)) === null, limitMs);
+  }
+
+  /** The same, without waiting. */
+  async beginToRemoveNamespace(name: string): Promise<void> {
     const path = `/api/v1/namespaces/${name}`;
     if ((await this.get(path)) !== null) {
       await this.send("DELETE", path);
-      await until(`namespace ${name} to be gone`, async () => (await this.get(path)) === null, limitMs);
     }
   }
 }

@@ -1,7 +1,10 @@
-/** What every scenario needs: the operator, a namespace, and a cluster in it; and an end that leaves nothing. */
+/**
+ * What every scenario needs: the operator, a namespace, and a cluster in it. The operator stays for the next one, and the
+ * namespace goes while that begins; `clearStage` leaves nothing.
+ */
 
 import { join } from "node:path";
-import { type KubeObject, Kubernetes } from "./kubernetes-api.ts";
+import { type KubeObject, Kubernetes, Refusal } from "./kubernetes-api.ts";
 import { LeaderEndpoints } from "./leader-endpoints.ts";
 import { type LoadOptions, LoadPod } from "./load-pod.ts";
 import { QuoinCluster } from "./quoin-cluster.ts";
@@ -12,6 +15,9 @@ export const OPERATOR_NAMESPACE = "quoin-e2e-operator";
 const RELEASE = "quoin";
 const REMOVAL_LIMIT_MS = 120_000;
 const HELM_SECONDS = 100;
+const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/quoin-operator`;
+/** Namespaces of scenes that are over. */
+const leaving = new Set<string>();
 
 export class Scene {
   readonly kubernetes: Kubernetes;
@@ -46,13 +52,13 @@ export class Scene {
     return { load: this.#load, endpoints: this.#endpoints };
   }
 
-  /** Removes the cluster, the namespace and the operator. */
+  /** Begins to remove the namespace with the cluster in it. */
   async clear(): Promise<void> {
     const { kubernetes, cluster } = this;
     try {
       await this.#endpoints?.close();
-      await kubernetes.removeNamespace(cluster.namespace, REMOVAL_LIMIT_MS);
-      await this.removeOperator();
+      leaving.add(cluster.namespace);
+      await kubernetes.beginToRemoveNamespace(cluster.namespace);
     } finally {
       kubernetes.close();
     }
@@ -79,8 +85,20 @@ export class Scene {
 
   /** Uninstalls it, if it is there; the definition stays. */
   async removeOperator(): Promise<void> {
-    const from = ["--namespace", OPERATOR_NAMESPACE];
-    await this.kubernetes.cluster.helm(["uninstall", RELEASE, ...from, "--ignore-not-found", "--wait"]);
+    await removeOperator(this.kubernetes);
+  }
+}
+
+/** Removes what scenes have left for each other: the operator, and namespaces that are still going. */
+export async function clearStage(): Promise<void> {
+  const kubernetes = await Kubernetes.connect();
+  try {
+    for (const namespace of leaving) {
+      await kubernetes.removeNamespace(namespace, REMOVAL_LIMIT_MS);
+    }
+    await removeOperator(kubernetes);
+  } finally {
+    kubernetes.close();
   }
 }
 
@@ -91,6 +109,19 @@ export const OPERATOR_PODS = `/api/v1/namespaces/${OPERATOR_NAMESPACE}/pods`;
 export async function operatorPods(kubernetes: Kubernetes): Promise<KubeObject[]> {
   const query = `labelSelector=app.kubernetes.io/instance=${RELEASE}`;
   return (await kubernetes.get(`${OPERATOR_PODS}?${query}`)).items;
+}
+
+/** Its rights go at the same time, so that it cannot give its Lease back: the next one would wait for the end of that. */
+export async function removeOperator(kubernetes: Kubernetes): Promise<void> {
+  const from = ["--namespace", OPERATOR_NAMESPACE];
+  await kubernetes.cluster.helm(["uninstall", RELEASE, ...from, "--ignore-not-found", "--wait"]);
+  try {
+    await kubernetes.send("DELETE", LEASE);
+  } catch (error) {
+    if (!(error instanceof Refusal && error.answer.reason === "NotFound")) {
+      throw error;
+    }
+  }
 }
 
 async function installOperator({ cluster }: Kubernetes, flags: readonly string[]): Promise<void> {

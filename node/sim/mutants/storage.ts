@@ -46,11 +46,8 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "failed-thread-heard-again",
     pitfall: "P32",
     file: "storage/store-thread.ts",
-    find: `      if (this.#failed) {
-        return;
-      }
-      if (isThreadReply(reply)) {`,
-    replace: "      if (isThreadReply(reply)) {",
+    find: "if (this.#failed || isOfNode(reply)) {",
+    replace: "if (isOfNode(reply)) {",
   },
   {
     name: "fence-ignored",

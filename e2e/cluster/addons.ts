@@ -1,8 +1,8 @@
 /** What a cluster has besides Kubernetes: names of Services by DNS, and volumes. */
 
 import { join } from "node:path";
+import { run } from "../../testing/index.ts";
 import type { Binaries } from "./binaries.ts";
-import { run } from "./command.ts";
 import type { ClusterImages } from "./images.ts";
 import { type ProcessPlan, startProcess } from "./processes.ts";
 import { CLUSTER_DOMAIN, DNS_ADDRESS, type Site } from "./site.ts";

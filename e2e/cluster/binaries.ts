@@ -5,8 +5,8 @@
 
 import { readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { runLogged } from "../../testing/index.ts";
 import { cacheDirectory, cached, digestOfFiles } from "./cache.ts";
-import { runLogged } from "./command.ts";
 import { phase } from "./phases.ts";
 
 const SOURCES = import.meta.dirname;

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { run } from "./command.ts";
+import { run } from "../../testing/index.ts";
 
 /** A cluster of tests lives for hours; its clock may be a little off. */
 const DAYS = "30";

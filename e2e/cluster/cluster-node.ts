@@ -8,9 +8,9 @@
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { run, succeeds } from "../../testing/index.ts";
 import type { Binaries } from "./binaries.ts";
 import type { Authority } from "./certificates.ts";
-import { run, succeeds } from "./command.ts";
 import { makeGroup } from "./control-groups.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
 import { inside } from "./network.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { succeeds } from "./command.ts";
+import { succeeds } from "../../testing/index.ts";
 import { exclusively } from "./exclusion.ts";
 
 describe("exclusively", () => {

@@ -1,8 +1,8 @@
 /** What can be done to the nodes and the control plane of the harness's own cluster. Each fault lasts until it is ended. */
 
 import { readFileSync } from "node:fs";
+import { run } from "../../testing/index.ts";
 import { agentsOf } from "./cluster-node.ts";
-import { run } from "./command.ts";
 import { processesIn } from "./control-groups.ts";
 import { inside, setConnected } from "./network.ts";
 import { idOf, killProcess, restartProcess, signalProcess } from "./processes.ts";

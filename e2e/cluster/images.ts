@@ -16,9 +16,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { run, runLogged, succeeds } from "../../testing/index.ts";
 import type { Binaries } from "./binaries.ts";
 import { cacheDirectory, cached, digestOfFiles } from "./cache.ts";
-import { run, runLogged, succeeds } from "./command.ts";
 import { exclusively } from "./exclusion.ts";
 import { phase } from "./phases.ts";
 import { REPOSITORY } from "./site.ts";

@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { constants } from "node:os";
 import { join } from "node:path";
-import { endCommands } from "./command.ts";
+import { endCommands } from "../../testing/index.ts";
 
 /**
  * From now on, SIGINT, SIGTERM and SIGHUP remove the cluster of this clone and end this process with the customary exit

@@ -5,7 +5,7 @@
  */
 
 import { existsSync, readFileSync } from "node:fs";
-import { run, succeeds } from "./command.ts";
+import { run, succeeds } from "../../testing/index.ts";
 import { CLUSTERS_MAX, hostLink, machinesOf, type NodePlace, type Site } from "./site.ts";
 import { until } from "./until.ts";
 

@@ -9,7 +9,7 @@
 import { spawn } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { tailOf } from "./command.ts";
+import { tailOf } from "../../testing/index.ts";
 import { entrancesOf } from "./control-groups.ts";
 import { sendSignal } from "./signals.ts";
 import { type Site, writeWhole } from "./site.ts";

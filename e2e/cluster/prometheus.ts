@@ -2,8 +2,8 @@
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { CommandError, run } from "../../testing/index.ts";
 import { cached } from "./cache.ts";
-import { CommandError, run } from "./command.ts";
 import { buildImageArchive, type ImageArchive } from "./images.ts";
 
 const PACKAGE = "prometheus";

@@ -4,7 +4,7 @@
  */
 
 import { existsSync } from "node:fs";
-import { CommandError, run, succeeds } from "./command.ts";
+import { CommandError, run, succeeds } from "../../testing/index.ts";
 
 /** The oldest Go that builds this line of Kubernetes. */
 const GO_VERSION_MIN = { major: 1, minor: 24 };

@@ -7,7 +7,7 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { run } from "./command.ts";
+import { run } from "../../testing/index.ts";
 import { removeGroup } from "./control-groups.ts";
 import { restoreMachine } from "./machine-state.ts";
 import { removeNetwork } from "./network.ts";

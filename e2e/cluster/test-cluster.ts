@@ -1,9 +1,9 @@
 /** The cluster that specs run in: the one that KUBECONFIG names, whoever has made it. */
 
 import { delimiter } from "node:path";
+import { type RunOptions, run } from "../../testing/index.ts";
 import { ApiProxy } from "./api-proxy.ts";
 import { importImages } from "./cluster-node.ts";
-import { type RunOptions, run } from "./command.ts";
 import { Faults } from "./faults.ts";
 import { provideDevelopmentImage, provideNextVersion } from "./product.ts";
 import { buildPrometheusImage } from "./prometheus.ts";

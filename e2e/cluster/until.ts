@@ -1,27 +1,9 @@
-/** Waiting for an observable fact. */
+import { type Attempt, until as untilWithin } from "../../testing/index.ts";
 
-import { setTimeout as sleep } from "node:timers/promises";
-
+/** Often enough for what takes seconds, and no load for two cores. */
 const POLL_MS = 100;
 
-/**
- * What `attempt` returns once it is neither null, undefined nor false. Rejects after `limitMs`, naming what was waited
- * for; and at once with whatever `attempt` rejects with.
- */
-export async function until<T>(
-  what: string,
-  attempt: () => T | null | undefined | false | Promise<T | null | undefined | false>,
-  limitMs: number,
-): Promise<T> {
-  const deadlineMs = performance.now() + limitMs;
-  for (;;) {
-    const result = await attempt();
-    if (result !== null && result !== undefined && result !== false) {
-      return result;
-    }
-    if (performance.now() > deadlineMs) {
-      throw new Error(`waited ${limitMs / 1000} s in vain for ${what}`);
-    }
-    await sleep(POLL_MS);
-  }
+/** What `attempt` returns once it is neither null, undefined nor false; rejects after `limitMs`, naming what was missed. */
+export function until<T>(what: string, attempt: Attempt<T>, limitMs: number): Promise<T> {
+  return untilWithin(what, attempt, { limitMs, pollMs: POLL_MS });
 }

@@ -1,6 +1,6 @@
 /** A cluster for as long as some work takes. */
 
-import { succeeds } from "./command.ts";
+import { succeeds } from "../../testing/index.ts";
 import { removeClusterOnSignals } from "./interruption.ts";
 import { phase } from "./phases.ts";
 import { provideProduct } from "./product.ts";

@@ -4,8 +4,9 @@
  */
 
 import { mkdirSync, rmdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { CommandError } from "../../testing/index.ts";
 import { until } from "../test/harness/index.ts";
-import { CommandError, run, succeeds } from "./command.ts";
+import { run, succeeds } from "./command.ts";
 
 /** Room for the data of a long run; only what is written takes room on the disk below. */
 export const BLOCK_DISK_BYTES = 1024 * 1024 * 1024;

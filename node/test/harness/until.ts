@@ -1,29 +1,12 @@
-/** Waiting for an observable fact. */
-
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Attempt, until as untilWithin } from "../../../testing/index.ts";
 
 const POLL_MS = 20;
+const LIMIT_MS = 60_000;
 
-/**
- * What `attempt` returns once it is neither null, undefined nor false. Rejects after `limitMs`, naming what was waited
- * for: a limit is many times what it usually takes, and never a statement about speed.
- */
-export async function until<T>(
-  what: string,
-  attempt: () => T | null | undefined | false | Promise<T | null | undefined | false>,
-  limitMs = 60_000,
-): Promise<T> {
-  const deadlineMs = performance.now() + limitMs;
-  for (;;) {
-    const result = await attempt();
-    if (result !== null && result !== undefined && result !== false) {
-      return result;
-    }
-    if (performance.now() > deadlineMs) {
-      throw new Error(`waited in vain for ${what}`);
-    }
-    await sleep(POLL_MS);
-  }
+/** What `attempt` returns once it is neither null, undefined nor false; rejects after `limitMs`, naming what was missed. */
+export function until<T>(what: string, attempt: Attempt<T>, limitMs = LIMIT_MS): Promise<T> {
+  return untilWithin(what, attempt, { limitMs, pollMs: POLL_MS });
 }
 
 /** Lets a random time pass before a fault is made. For nothing else: a test that waits for something uses `until`. */

@@ -1,6 +1,6 @@
 /**
- * Programs of the system and of the cluster, run without a shell. What one complains about is part of the error, and what
- * a long one prints goes to a file.
+ * Programs, such as `ip` and `go`, run without a shell and never blocking. What one complains about is part of the error,
+ * and what a long one prints goes to a file.
  */
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
@@ -91,9 +91,9 @@ export async function runLogged(
 }
 
 /** Whether a program can be run and ends with 0. */
-export async function succeeds(program: string, args: readonly string[]): Promise<boolean> {
+export async function succeeds(program: string, args: readonly string[], options: RunOptions = {}): Promise<boolean> {
   try {
-    await run(program, args);
+    await run(program, args, options);
     return true;
   } catch (error) {
     if (error instanceof CommandError) {

@@ -7,10 +7,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
 import { canReadTiltfile, readTiltfile, type TiltCall } from "../../tilt/index.ts";
-import { until } from "../cluster/index.ts";
+import { REPOSITORY, until } from "../cluster/index.ts";
 import { type KubeObject, Kubernetes } from "./kubernetes-api.ts";
 import { LIMIT_MS, QuoinCluster } from "./quoin-cluster.ts";
-import { REPOSITORY, removeOperator, tell } from "./scene.ts";
+import { removeOperator, tell } from "./scene.ts";
 
 const NAMESPACE = "quoin-e2e-development";
 const CLUSTER = "demo";

@@ -4,12 +4,12 @@
  */
 
 import { join } from "node:path";
+import { REPOSITORY } from "../cluster/index.ts";
 import { type KubeObject, Kubernetes, Refusal } from "./kubernetes-api.ts";
 import { LeaderEndpoints } from "./leader-endpoints.ts";
 import { type LoadOptions, LoadPod } from "./load-pod.ts";
 import { QuoinCluster } from "./quoin-cluster.ts";
 
-export const REPOSITORY = join(import.meta.dirname, "../..");
 export const CHARTS = join(REPOSITORY, "charts");
 export const OPERATOR_NAMESPACE = "quoin-e2e-operator";
 const RELEASE = "quoin";

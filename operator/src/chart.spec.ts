@@ -6,8 +6,8 @@ import { expect } from "chai";
 import { parse } from "yaml";
 import {
   chartFolder,
-  findHelm,
-  Helm,
+  type Helm,
+  helmOrSkip,
   NAMESPACE,
   objectOf,
   type RenderedObject,
@@ -25,12 +25,7 @@ describe("chart quoin-operator", () => {
   let helm: Helm;
 
   before(function () {
-    const program = findHelm();
-    if (program === null) {
-      console.log("      skipped: there is no helm; `npm run e2e` builds one");
-      this.skip();
-    }
-    helm = new Helm(program);
+    helm = helmOrSkip(this);
   });
 
   const render = (...files: string[]): RenderedObject[] => helm.render(CHART, { files });

@@ -4,7 +4,7 @@
  */
 import { expect } from "chai";
 import { type Call, configOf } from "../../test/api-server/index.ts";
-import { findHelm, Helm, NAMESPACE, objectOf } from "../../test/charts/index.ts";
+import { helmOrSkip, NAMESPACE, objectOf } from "../../test/charts/index.ts";
 import { until } from "../../test/index.ts";
 import { Drive } from "../../test/world/index.ts";
 import { connect, systemTiming } from "../kube/index.ts";
@@ -79,12 +79,7 @@ describe("rights of the operator, as its chart gives them", () => {
 
   before(async function () {
     this.timeout(120_000);
-    const helm = findHelm();
-    if (helm === null) {
-      console.log("      skipped: there is no helm; `npm run e2e` builds one");
-      this.skip();
-    }
-    const objects = new Helm(helm).render("quoin-operator");
+    const objects = helmOrSkip(this).render("quoin-operator");
     everywhere = new Set(objectOf(objects, "ClusterRole", "quoin-operator").rules.flatMap(rightsOf));
     own = new Set(objectOf(objects, "Role", "quoin-operator-lease").rules.flatMap(rightsOf));
     await inWorld(liveThrough);

@@ -5,7 +5,7 @@ import type { Owner } from "../members/index.ts";
 import { durableMetadata, ownerSecretName, setReference, textsOf } from "../observe/index.ts";
 import type { Action } from "../plan/index.ts";
 import { namesOf } from "../render/index.ts";
-import { PlanExpired, type Writing } from "./writing.ts";
+import { PlanExpired, versionOf, type Writing } from "./writing.ts";
 
 /**
  * Raises KubeError, MemberError and PlanExpired. An eviction that a disruption budget refuses, and a transfer that does not
@@ -120,9 +120,4 @@ async function evict(writing: Writing, action: ActionOf<"evict">): Promise<void>
 /** @returns whether this is a disruption budget that says no: the plan waits, and nothing is wrong */
 export function isRefusedEviction(action: Action, error: unknown): error is KubeError {
   return action.kind === "evict" && isKubeError(error, "throttled");
-}
-
-/** The object that the plan has seen, and no other. */
-function versionOf({ uid, resourceVersion }: { readonly uid: string; readonly resourceVersion: string }) {
-  return { uid, resourceVersion };
 }

@@ -14,7 +14,7 @@ import {
 } from "../observe/index.ts";
 import type { Upkeep } from "../plan/index.ts";
 import { ROLE_LABEL, renderBudget } from "../render/index.ts";
-import type { Writing } from "./writing.ts";
+import { versionOf, type Writing } from "./writing.ts";
 
 /** Raises KubeError, MemberError and PlanExpired. */
 export async function doUpkeep(writing: Writing, action: Upkeep): Promise<void> {
@@ -83,9 +83,4 @@ async function noteOnSet(writing: Writing, resourceVersion: string, name: string
   const uid = writing.observation.observed.set?.uid ?? "";
   const metadata = { annotations: { [name]: value } };
   await writing.client.patch(setReference(writing.cluster), { uid, resourceVersion }, { metadata });
-}
-
-/** The object that the plan has seen, and no other. */
-function versionOf({ uid, resourceVersion }: { readonly uid: string; readonly resourceVersion: string }) {
-  return { uid, resourceVersion };
 }

@@ -21,6 +21,11 @@ export interface WritingOptions {
   readonly mayWrite: () => boolean;
 }
 
+/** The object that the plan has seen, and no other. */
+export function versionOf({ uid, resourceVersion }: { readonly uid: string; readonly resourceVersion: string }) {
+  return { uid, resourceVersion };
+}
+
 /** @returns whether an error says that something has changed since the plan was made: nothing is wrong */
 export function isStale(error: unknown): boolean {
   return (

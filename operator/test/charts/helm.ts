@@ -45,8 +45,17 @@ const LIMIT_MS = 30_000;
 const RELEASE = "prod";
 export const NAMESPACE = "quoin-system";
 
-/** Null where there is none. */
-export function findHelm(): string | null {
+/** For `before`: the helm of this machine. Skips the specs, and says so, where there is none. */
+export function helmOrSkip(context: Mocha.Context): Helm {
+  const program = findHelm();
+  if (program === null) {
+    console.log("      skipped: there is no helm; `npm run e2e` builds one");
+    context.skip();
+  }
+  return new Helm(program);
+}
+
+function findHelm(): string | null {
   const cache = process.env.XDG_CACHE_HOME || path.join(homedir(), ".cache");
   const candidates = ["helm", ...globSync(path.join(cache, "quoin-e2e/helm-*/helm")).sort()];
   return candidates.find((program) => spawnSync(program, ["version"], { timeout: LIMIT_MS }).status === 0) ?? null;

@@ -1,8 +1,8 @@
 /** The charts as helm renders them, and what Kubernetes knows of what it renders. */
 export {
   chartFolder,
-  findHelm,
   Helm,
+  helmOrSkip,
   NAMESPACE,
   objectOf,
   type RenderedObject,

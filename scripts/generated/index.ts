@@ -1,0 +1,45 @@
+/** Files of the repository that follow from others: brought up to date, or only compared. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+
+/** What a script generates, and its words about it. */
+export interface Generation {
+  /** Path of the script from the root of the repository. */
+  readonly script: string;
+  /** What each file is to hold, by its path from the root of the repository. */
+  readonly files: () => ReadonlyMap<string, string> | Promise<ReadonlyMap<string, string>>;
+  /** What is said of a file that holds something else, behind its name. */
+  readonly complaint: string;
+}
+
+/**
+ * Does what the parameters of this process ask for: writes the files that are not current, or, with --check, names them
+ * and sets the exit code to 1. Sets it to 2 on wrong use.
+ */
+export async function generate({ script, files, complaint }: Generation): Promise<void> {
+  const parameters = process.argv.slice(2);
+  const isCheck = parameters.length === 1 && parameters[0] === "--check";
+  if (parameters.length > 0 && !isCheck) {
+    console.error(`usage: node ${script} [--check]`);
+    process.exitCode = 2;
+    return;
+  }
+  for (const [name, text] of await files()) {
+    const file = path.join(ROOT, name);
+    const isCurrent = existsSync(file) && readFileSync(file, "utf8") === text;
+    if (isCheck) {
+      if (!isCurrent) {
+        console.error(`${name} ${complaint}`);
+        process.exitCode = 1;
+      }
+      continue;
+    }
+    if (!isCurrent) {
+      mkdirSync(path.dirname(file), { recursive: true });
+      writeFileSync(file, text);
+    }
+    console.log(isCurrent ? `${name} is current.` : `wrote ${name}`);
+  }
+}

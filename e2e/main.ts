@@ -14,6 +14,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import Mocha from "mocha";
 import { NoClusterHere, withCluster } from "./cluster/index.ts";
+import { watchDurations } from "./durations.ts";
 import { clearStage } from "./kubernetes/index.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
@@ -42,11 +43,16 @@ async function runSpecs(stays: boolean): Promise<boolean> {
   }
   await mocha.loadFilesAsync();
   const startedMs = performance.now();
+  let durations = (): string[] => [];
   const stats = await new Promise<Mocha.Stats>((done) => {
     const runner = mocha.run(() => done(runner.stats as Mocha.Stats));
+    durations = watchDurations(runner);
   });
   if (stays) {
     await clearStage();
+  }
+  for (const line of durations()) {
+    console.log(line);
   }
   console.log(`tests took ${((performance.now() - startedMs) / 1000).toFixed(1)} s`);
   console.log(`${stats.passes} passed, ${stats.failures} failed, ${stats.pending} skipped`);

@@ -5,6 +5,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { onlyWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import { LoadPod } from "./load-pod.ts";
@@ -14,13 +15,13 @@ import { Scene, seconds, tell } from "./scene.ts";
 
 const MEMBERS = 3;
 /** The shorter time is more than the Lease of an operator lasts. */
-const STOPPED_MS = process.env.QUOIN_E2E_ALL === "1" ? 120_000 : 20_000;
+const STOPPED_MS = 120_000;
 /** Requests are counted for so long, before and after. */
 const WINDOW_MS = 20_000;
 /** Everything is listed anew, and each change of a pod calls for a look: that is no storm yet. */
 const STORM_FACTOR = 4;
 
-describe("A cluster whose API server is stopped", function () {
+describe("A cluster whose API server is stopped (with --all)", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
   let load: LoadPod;
@@ -28,6 +29,7 @@ describe("A cluster whose API server is stopped", function () {
   let toMs = 0;
 
   before(async function () {
+    onlyWithAll(this);
     scene = await Scene.set("quoin-e2e-api-server");
     if (scene.kubernetes.cluster.faults === null) {
       this.skip();

@@ -2,6 +2,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { onlyWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
@@ -12,7 +13,6 @@ import { Scene, seconds, tell } from "./scene.ts";
 const MEMBERS = 3;
 const BACK_MS_MAX = 90_000;
 const NO_SUCH_TAG = "no-such-image";
-const IS_LONG = process.env.QUOIN_E2E_ALL === "1";
 
 describe("A cluster that is asked for an image that does not exist", function () {
   this.timeout(LIMIT_MS * 3);
@@ -60,9 +60,7 @@ describe("A cluster that is asked for an image that does not exist", function ()
   });
 
   it("comes back with its data if it had one member alone (with --all)", async function () {
-    if (!IS_LONG) {
-      this.skip();
-    }
+    onlyWithAll(this);
     const { cluster } = scene;
     await cluster.create({ replicas: 1 });
     await cluster.untilReady();
@@ -73,9 +71,7 @@ describe("A cluster that is asked for an image that does not exist", function ()
   });
 
   it("comes back without a leader to help (with --all)", async function () {
-    if (!IS_LONG) {
-      this.skip();
-    }
+    onlyWithAll(this);
     const { cluster, kubernetes } = scene;
     await cluster.create({ replicas: MEMBERS });
     await cluster.untilReady();

@@ -5,6 +5,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { onlyWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
@@ -39,7 +40,7 @@ const LOOK = `
   });
   Promise.all(process.argv.slice(1).map(look)).then((shown) => console.log(JSON.stringify(shown)));`;
 
-describe("A cluster whose certificates are replaced under load", function () {
+describe("A cluster whose certificates are replaced under load (with --all)", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
   let load: LoadPod;
@@ -47,9 +48,7 @@ describe("A cluster whose certificates are replaced under load", function () {
   let fromMs = 0;
 
   before(async function () {
-    if (process.env.QUOIN_E2E_ALL !== "1") {
-      this.skip();
-    }
+    onlyWithAll(this);
     scene = await Scene.set("quoin-e2e-certificates");
     await scene.cluster.create({ replicas: MEMBERS });
     await scene.cluster.untilReady();

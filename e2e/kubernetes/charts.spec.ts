@@ -6,6 +6,7 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { onlyWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { isPodReady, LIMIT_MS, QuoinCluster } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
@@ -18,16 +19,14 @@ const OPERATOR_CHART = join(CHARTS, "quoin-operator");
 const OTHER_RELEASE = "quoin-other";
 const HELM_SECONDS = 100;
 
-describe("The charts", function () {
+describe("The charts (with --all)", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
   let lives: object[] = [];
   let clusterId = "";
 
   before(async function () {
-    if (process.env.QUOIN_E2E_ALL !== "1") {
-      this.skip();
-    }
+    onlyWithAll(this);
     scene = await Scene.set("quoin-e2e-charts");
     const { cluster } = scene;
     await helm("install", cluster.name, CLUSTER_CHART, "--set", "cluster.replicas=1");
@@ -126,15 +125,13 @@ describe("The charts", function () {
 const TENANT = "quoin-e2e-tenant";
 const OPERATOR = `system:serviceaccount:${OPERATOR_NAMESPACE}:quoin-operator`;
 
-describe("An operator for one namespace", function () {
+describe("An operator for one namespace (with --all)", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
   let stranger: QuoinCluster;
 
   before(async function () {
-    if (process.env.QUOIN_E2E_ALL !== "1") {
-      this.skip();
-    }
+    onlyWithAll(this);
     scene = await Scene.set("quoin-e2e-own");
     const { kubernetes, cluster } = scene;
     await scene.removeOperator();

@@ -5,6 +5,7 @@
 
 import { expect } from "chai";
 import { type Faults, TestCluster, until } from "../cluster/index.ts";
+import { onlyWithAll } from "./extent.ts";
 
 const NAMESPACE = "quoin-e2e-cluster";
 const NODES = 3;
@@ -117,7 +118,8 @@ describe("The cluster of the tests", function () {
     expect(await kubectl("exec", "web-0", "--", "ls", "/data")).to.equal("");
   });
 
-  it("misses a node that is cut off, and takes it back", async function () {
+  it("misses a node that is cut off, and takes it back (with --all)", async function () {
+    onlyWithAll(this);
     const faults = cluster.faults ?? this.skip();
     await expectMissed(
       "node-2",
@@ -126,7 +128,8 @@ describe("The cluster of the tests", function () {
     );
   });
 
-  it("misses a node that is held up, and takes it back", async function () {
+  it("misses a node that is held up, and takes it back (with --all)", async function () {
+    onlyWithAll(this);
     const faults = cluster.faults ?? this.skip();
     await expectMissed(
       "node-3",
@@ -135,7 +138,8 @@ describe("The cluster of the tests", function () {
     );
   });
 
-  it("lets one pod be cut from the API server alone", async function () {
+  it("lets one pod be cut from the API server alone (with --all)", async function () {
+    onlyWithAll(this);
     const faults: Faults = cluster.faults ?? this.skip();
     const [one, other] = (await findPods()) as [Pod, Pod, Pod];
     const api = "https://kubernetes.default.svc/version";

@@ -2,6 +2,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { IS_ALL } from "./extent.ts";
 import type { LeaderEndpoints } from "./leader-endpoints.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
@@ -10,7 +11,7 @@ import { Scene, seconds, tell } from "./scene.ts";
 
 const MEMBERS = 3;
 /** A kubelet waits longer and longer before it starts what ends again and again: most rounds are for long runs. */
-const ROUNDS = process.env.QUOIN_E2E_ALL === "1" ? 9 : 3;
+const ROUNDS = IS_ALL ? 9 : 3;
 /** Whoever leads next is found by the Service within it. */
 const SERVICE_MS_MAX = 5_000;
 

@@ -5,6 +5,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { onlyWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
@@ -12,16 +13,14 @@ import { Scene, tell } from "./scene.ts";
 
 const KEY = "default/whose";
 
-describe("Two clusters, one named like a pod of the other", function () {
+describe("Two clusters, one named like a pod of the other (with --all)", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
   let one: QuoinCluster;
   let other: QuoinCluster;
 
   before(async function () {
-    if (process.env.QUOIN_E2E_ALL !== "1") {
-      this.skip();
-    }
+    onlyWithAll(this);
     scene = await Scene.set("quoin-e2e-neighbours");
     one = scene.cluster;
     other = one.beside(`${one.name}-0`);

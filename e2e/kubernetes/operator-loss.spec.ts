@@ -2,6 +2,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { IS_ALL } from "./extent.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
 import { OperatorKiller } from "./operator-killer.ts";
@@ -10,7 +11,7 @@ import { Scene, seconds, tell } from "./scene.ts";
 
 const STEPS = [3, 1] as const;
 /** It is killed after so many writes that are seen: in long runs after each. */
-const WRITES = process.env.QUOIN_E2E_ALL === "1" ? 1 : 3;
+const WRITES = IS_ALL ? 1 : 3;
 
 describe("A cluster whose operator is killed while it grows and shrinks under load", function () {
   this.timeout(LIMIT_MS * 3);

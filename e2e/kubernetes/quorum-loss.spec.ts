@@ -5,6 +5,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { onlyWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { conditionOf, isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
 import { OPERATOR_PODS, operatorPods, Scene, seconds, tell } from "./scene.ts";
@@ -18,9 +19,7 @@ describe("A cluster that loses its disks (with --all)", function () {
   let scene: Scene;
 
   before(async function () {
-    if (process.env.QUOIN_E2E_ALL !== "1") {
-      this.skip();
-    }
+    onlyWithAll(this);
     scene = await Scene.set("quoin-e2e-quorum-loss");
     await scene.cluster.create({ replicas: MEMBERS });
     await scene.cluster.untilReady();

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { onlyWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
@@ -19,7 +20,7 @@ const SETTLED_MS_MAX = 120_000;
 const SECOND = "quoin-second";
 const HELM_SECONDS = 100;
 
-describe("A cluster whose size is reversed over and over", function () {
+describe("A cluster whose size is reversed over and over (with --all)", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
   let load: LoadPod;
@@ -27,9 +28,7 @@ describe("A cluster whose size is reversed over and over", function () {
   let fromMs = 0;
 
   before(async function () {
-    if (process.env.QUOIN_E2E_ALL !== "1") {
-      this.skip();
-    }
+    onlyWithAll(this);
     scene = await Scene.set("quoin-e2e-reversal");
     await scene.cluster.create({ replicas: SMALL });
     await scene.cluster.untilReady();

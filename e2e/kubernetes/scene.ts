@@ -127,7 +127,7 @@ export async function removeOperator(kubernetes: Kubernetes): Promise<void> {
 async function installOperator({ cluster }: Kubernetes, flags: readonly string[]): Promise<void> {
   await cluster.helm([
     ...["upgrade", "--install", RELEASE, join(CHARTS, "quoin-operator"), "--namespace", OPERATOR_NAMESPACE],
-    ...["--create-namespace", "--wait", "--timeout", `${HELM_SECONDS}s`, ...flags],
+    ...["--create-namespace", "--wait", "--timeout", `${HELM_SECONDS}s`, "--reset-values", ...flags],
   ]);
 }
 

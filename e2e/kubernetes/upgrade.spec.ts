@@ -6,6 +6,7 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { onlyWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import type { LeaderEndpoints } from "./leader-endpoints.ts";
 import { nowMs } from "./load/index.ts";
@@ -117,9 +118,7 @@ describe("An upgrade", function () {
   });
 
   it("of a single member brings its data back", async function () {
-    if (process.env.QUOIN_E2E_ALL !== "1") {
-      this.skip();
-    }
+    onlyWithAll(this);
     const single = new QuoinCluster(scene.kubernetes, scene.cluster.namespace, "single");
     const { repository } = (await scene.cluster.get()).spec.image;
     await single.create({ replicas: 1, image: { repository } });

@@ -2,6 +2,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { onlyWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
@@ -65,9 +66,7 @@ describe("A cluster whose volumes are to be larger", function () {
   });
 
   it("says so if the storage class does not let them grow, and goes on", async function () {
-    if (process.env.QUOIN_E2E_ALL !== "1") {
-      this.skip();
-    }
+    onlyWithAll(this);
     const { cluster, kubernetes } = scene;
     const { provisioner, parameters, volumeBindingMode } = storageClass;
     await kubernetes.send("POST", STORAGE_CLASSES, {

@@ -16,6 +16,8 @@ const RELEASE = "quoin";
 const REMOVAL_LIMIT_MS = 120_000;
 const HELM_SECONDS = 100;
 const LEASE = `/apis/coordination.k8s.io/v1/namespaces/${OPERATOR_NAMESPACE}/leases/quoin-operator`;
+/** Flags of Helm with which the operator was installed last; null if it is not there, or it is not known how. */
+let standsWith: string | null = null;
 /** Namespaces of scenes that are over. */
 const leaving = new Set<string>();
 
@@ -30,13 +32,18 @@ export class Scene {
     this.cluster = cluster;
   }
 
-  /** Installs the operator and makes an empty namespace. The cluster that is named is up to the scenario. */
+  /**
+   * Installs the operator, if it is not there with its own defaults, and makes an empty namespace. The cluster that is
+   * named is up to the scenario.
+   */
   static async set(namespace: string, name = "demo"): Promise<Scene> {
     const kubernetes = await Kubernetes.connect();
     try {
       // A run that was cut short may have left it in a cluster that stays.
       await kubernetes.removeNamespace(namespace, REMOVAL_LIMIT_MS);
-      await installOperator(kubernetes, []);
+      if (standsWith !== "") {
+        await installOperator(kubernetes, []);
+      }
       await kubernetes.cluster.kubectl(["create", "namespace", namespace]);
     } catch (error) {
       kubernetes.close();
@@ -77,6 +84,7 @@ export class Scene {
   }
 
   async rollBackOperator(revision: number): Promise<void> {
+    standsWith = null;
     const wait = ["--wait", "--timeout", `${HELM_SECONDS}s`];
     await this.kubernetes.cluster.helm([
       ...["rollback", RELEASE, String(revision), "--namespace", OPERATOR_NAMESPACE, ...wait],
@@ -113,6 +121,7 @@ export async function operatorPods(kubernetes: Kubernetes): Promise<KubeObject[]
 
 /** Its rights go at the same time, so that it cannot give its Lease back: the next one would wait for the end of that. */
 export async function removeOperator(kubernetes: Kubernetes): Promise<void> {
+  standsWith = null;
   const from = ["--namespace", OPERATOR_NAMESPACE];
   await kubernetes.cluster.helm(["uninstall", RELEASE, ...from, "--ignore-not-found", "--wait"]);
   try {
@@ -125,10 +134,12 @@ export async function removeOperator(kubernetes: Kubernetes): Promise<void> {
 }
 
 async function installOperator({ cluster }: Kubernetes, flags: readonly string[]): Promise<void> {
+  standsWith = null;
   await cluster.helm([
     ...["upgrade", "--install", RELEASE, join(CHARTS, "quoin-operator"), "--namespace", OPERATOR_NAMESPACE],
     ...["--create-namespace", "--wait", "--timeout", `${HELM_SECONDS}s`, "--reset-values", ...flags],
   ]);
+  standsWith = flags.join(" ");
 }
 
 /** Prints what was measured. */

@@ -21,7 +21,8 @@ const IDENTITY = "/etc/quoin/identity";
 const AUTHORITIES = "/etc/quoin/ca";
 const SERVER_TLS = "/etc/quoin/tls";
 const TOKENS = "/etc/quoin/tokens";
-const STARTUP_PERIOD_SECONDS = 5;
+/** Members start within two seconds or so, and each step of a roll waits for the next probe. */
+const STARTUP_PERIOD_SECONDS = 1;
 const MEBIBYTE = 1024 ** 2;
 const RESTART = "quoin.dev/restart";
 

@@ -10,6 +10,7 @@ import { isStale } from "../execute/index.ts";
 import {
   type Connection,
   Elector,
+  isKubeError,
   type Kind,
   KubeClient,
   Recorder,
@@ -166,7 +167,7 @@ export class Operator {
         },
         onAction: (action) => this.#metrics.countAction(action),
         onFailure: ({ metadata }, what, error) =>
-          logger[isStale(error) ? "debug" : "warn"](
+          logger[isStale(error) || isKubeError(error, "terminating") ? "debug" : "warn"](
             { cluster: `${metadata.namespace}/${metadata.name}`, what, err: error },
             "not done",
           ),

@@ -64,6 +64,8 @@ describe("client of the API server", () => {
   const refusals: readonly (readonly [status: number, body: string, kind: KubeErrorKind])[] = [
     [404, "404 page not found", "unknown-kind"],
     [403, '{"reason":"Forbidden","message":"no"}', "forbidden"],
+    [403, '{"reason":"Forbidden","details":{"causes":[{"reason":"NamespaceTerminating"}]}}', "terminating"],
+    [403, '{"reason":"Forbidden","details":{"causes":[null,7]}}', "forbidden"],
     [401, '{"reason":"Unauthorized"}', "forbidden"],
     [409, '{"reason":"AlreadyExists"}', "exists"],
     [409, '{"reason":"Conflict"}', "conflict"],

@@ -5,6 +5,7 @@
  * - `exists`, `conflict`: it is there already; it is not what the request came from.
  * - `gone`: so old a version is not kept any more.
  * - `invalid`: the API server does not take such an object. `forbidden`: nor from this operator.
+ * - `terminating`: nothing is made any more in a namespace that is going.
  * - `throttled`: later; for an eviction, that a disruption budget does not allow it now.
  * - `unavailable`: no answer, or an error of the server: what was asked may have been done.
  */
@@ -16,6 +17,7 @@ export type KubeErrorKind =
   | "gone"
   | "invalid"
   | "forbidden"
+  | "terminating"
   | "throttled"
   | "unavailable";
 
@@ -48,10 +50,10 @@ export class KubeError extends Error {
 
   /** Of an answer other than 2xx. */
   static fromAnswer(asked: string, status: number, body: string, retryAfter: string | undefined): KubeError {
-    const { reason, message } = parseStatus(body);
+    const { reason, message, causes } = parseStatus(body);
     const seconds = Number(retryAfter);
     return new KubeError({
-      kind: isUntyped(status, message) ? "invalid" : kindOf(status, reason),
+      kind: isUntyped(status, message) ? "invalid" : kindOf(status, reason, causes),
       status,
       message: `${asked}: ${status} ${message}`,
       explanation: message,
@@ -76,11 +78,12 @@ function isUntyped(status: number, message: string): boolean {
   return status === 500 && message.startsWith("failed to create typed patch object");
 }
 
-function kindOf(status: number, reason: string | undefined): KubeErrorKind {
+function kindOf(status: number, reason: string | undefined, causes: readonly unknown[]): KubeErrorKind {
   switch (status) {
     case 401:
-    case 403:
       return "forbidden";
+    case 403:
+      return causes.includes("NamespaceTerminating") ? "terminating" : "forbidden";
     case 404:
       // Of a path that it does not serve, the API server says so in plain text.
       return reason === undefined ? "unknown-kind" : "missing";
@@ -95,16 +98,32 @@ function kindOf(status: number, reason: string | undefined): KubeErrorKind {
   }
 }
 
-/** @returns reason and message of a Status; of anything else, its beginning as the message */
-function parseStatus(body: string): { reason?: string; message: string } {
+interface ParsedStatus {
+  readonly reason?: string;
+  readonly message: string;
+  /** Reasons of its causes. */
+  readonly causes: readonly unknown[];
+}
+
+/** @returns what a Status says; of anything else, its beginning as the message */
+function parseStatus(body: string): ParsedStatus {
   try {
     const parsed: unknown = JSON.parse(body);
     if (typeof parsed === "object" && parsed !== null) {
-      const { reason, message } = parsed as { reason?: unknown; message?: unknown };
-      return { reason: typeof reason === "string" ? reason : "", message: typeof message === "string" ? message : "" };
+      const { reason, message, details } = parsed as {
+        reason?: unknown;
+        message?: unknown;
+        details?: { causes?: unknown } | null;
+      };
+      const causes: readonly ({ reason?: unknown } | null)[] = Array.isArray(details?.causes) ? details.causes : [];
+      return {
+        reason: typeof reason === "string" ? reason : "",
+        message: typeof message === "string" ? message : "",
+        causes: causes.map((cause) => cause?.reason),
+      };
     }
   } catch {
     // Plain text: from the API server itself for paths that it does not know, or from something before it.
   }
-  return { message: body.slice(0, 200).trim() };
+  return { message: body.slice(0, 200).trim(), causes: [] };
 }

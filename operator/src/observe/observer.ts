@@ -182,6 +182,9 @@ export class Observer {
       if (isKubeError(error, "invalid", "forbidden")) {
         return { reason: "OverlayRejected", message: error.explanation };
       }
+      if (isKubeError(error, "terminating")) {
+        return null;
+      }
       throw error;
     }
   }

@@ -46,7 +46,7 @@ describe("The cluster of the tests", function () {
     await kubectl("rollout", "status", "statefulset/web", `--timeout=${LIMIT_MS / 1000}s`);
   });
 
-  after(() => deleteNamespace());
+  after(() => deleteNamespace("--wait=false"));
 
   it("has three nodes, which are Ready and of the version of the API server", async () => {
     const { items } = JSON.parse(await cluster.kubectl(["get", "nodes", "--output", "json"]));
@@ -172,8 +172,8 @@ describe("The cluster of the tests", function () {
     expect(await ask("web-1", ...before.map(({ address }) => `http://${address}:${PORT}/`))).to.deep.equal(names);
   });
 
-  async function deleteNamespace(): Promise<void> {
-    await cluster.kubectl(["delete", "namespace", NAMESPACE, "--ignore-not-found"], { limitMs: LIMIT_MS });
+  async function deleteNamespace(...flags: readonly string[]): Promise<void> {
+    await cluster.kubectl(["delete", "namespace", NAMESPACE, "--ignore-not-found", ...flags], { limitMs: LIMIT_MS });
   }
 
   async function isAnswered(): Promise<boolean> {

@@ -10,7 +10,7 @@ import { canReadTiltfile, readTiltfile, type TiltCall } from "../../tilt/index.t
 import { REPOSITORY, until } from "../cluster/index.ts";
 import { type KubeObject, Kubernetes } from "./kubernetes-api.ts";
 import { LIMIT_MS, QuoinCluster } from "./quoin-cluster.ts";
-import { removeOperator, tell } from "./scene.ts";
+import { leaveNamespace, removeOperator, tell } from "./scene.ts";
 
 const NAMESPACE = "quoin-e2e-development";
 const CLUSTER = "demo";
@@ -49,9 +49,10 @@ describe("What the Tiltfile asks for", function () {
 
   after(async () => {
     try {
-      await kubernetes.removeNamespace(NAMESPACE, LIMIT_MS);
+      // Without rights, its operator does nothing to clusters that come next.
       const ofOperator = ["--selector", "app.kubernetes.io/name=quoin-operator"];
       await kubernetes.cluster.kubectl(["delete", "clusterroles,clusterrolebindings", ...ofOperator]);
+      await leaveNamespace(kubernetes, NAMESPACE);
       if (!hadDefinition) {
         // Another installation would not take over what Helm has not made.
         await kubernetes.send("DELETE", DEFINITION);

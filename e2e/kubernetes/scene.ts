@@ -64,8 +64,7 @@ export class Scene {
     const { kubernetes, cluster } = this;
     try {
       await this.#endpoints?.close();
-      leaving.add(cluster.namespace);
-      await kubernetes.beginToRemoveNamespace(cluster.namespace);
+      await leaveNamespace(kubernetes, cluster.namespace);
     } finally {
       kubernetes.close();
     }
@@ -95,6 +94,12 @@ export class Scene {
   async removeOperator(): Promise<void> {
     await removeOperator(this.kubernetes);
   }
+}
+
+/** Begins to remove a namespace, which takes longer than the next scenario has to wait. */
+export async function leaveNamespace(kubernetes: Kubernetes, namespace: string): Promise<void> {
+  leaving.add(namespace);
+  await kubernetes.beginToRemoveNamespace(namespace);
 }
 
 /** Removes what scenes have left for each other: the operator, and namespaces that are still going. */

@@ -14,12 +14,13 @@ const STORAGE_CLASSES = "/apis/storage.k8s.io/v1/storageclasses";
 const IS_DEFAULT = "storageclass.kubernetes.io/is-default-class";
 const STIFF_CLASS = "quoin-e2e-stiff";
 
-describe("A cluster whose volumes are to be larger", function () {
+describe("A cluster whose volumes are to be larger (with --all)", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
   let storageClass: KubeObject;
 
-  before(async () => {
+  before(async function () {
+    onlyWithAll(this);
     scene = await Scene.set("quoin-e2e-volumes");
     const { items } = await scene.kubernetes.get(STORAGE_CLASSES);
     storageClass = items.find(({ metadata }: KubeObject) => metadata.annotations?.[IS_DEFAULT] === "true");
@@ -65,8 +66,7 @@ describe("A cluster whose volumes are to be larger", function () {
     expect((await cluster.set()).spec.volumeClaimTemplates[0].spec.resources.requests.storage).to.equal(SIZE);
   });
 
-  it("says so if the storage class does not let them grow, and goes on", async function () {
-    onlyWithAll(this);
+  it("says so if the storage class does not let them grow, and goes on", async () => {
     const { cluster, kubernetes } = scene;
     const { provisioner, parameters, volumeBindingMode } = storageClass;
     await kubernetes.send("POST", STORAGE_CLASSES, {

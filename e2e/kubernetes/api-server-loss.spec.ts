@@ -14,7 +14,7 @@ import { LIMIT_MS } from "./quoin-cluster.ts";
 import { Scene, seconds, tell } from "./scene.ts";
 
 const MEMBERS = 3;
-/** The shorter time is more than the Lease of an operator lasts. */
+/** More than the Lease of an operator lasts. */
 const STOPPED_MS = 120_000;
 /** Requests are counted for so long, before and after. */
 const WINDOW_MS = 20_000;

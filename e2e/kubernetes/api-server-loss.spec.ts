@@ -5,7 +5,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
-import { onlyWithAll } from "./extent.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import { LoadPod } from "./load-pod.ts";
@@ -21,7 +21,7 @@ const WINDOW_MS = 20_000;
 /** Everything is listed anew, and each change of a pod calls for a look: that is no storm yet. */
 const STORM_FACTOR = 4;
 
-describe("A cluster whose API server is stopped (with --all)", function () {
+describeWithAll("A cluster whose API server is stopped", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
   let load: LoadPod;
@@ -29,7 +29,6 @@ describe("A cluster whose API server is stopped (with --all)", function () {
   let toMs = 0;
 
   before(async function () {
-    onlyWithAll(this);
     scene = await Scene.set("quoin-e2e-api-server");
     if (scene.kubernetes.cluster.faults === null) {
       this.skip();

@@ -2,7 +2,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
-import { onlyWithAll } from "./extent.ts";
+import { itWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
@@ -59,8 +59,7 @@ describe("A cluster that is asked for an image that does not exist", function ()
     expect(tookMs).to.be.below(BACK_MS_MAX);
   });
 
-  it("comes back with its data if it had one member alone (with --all)", async function () {
-    onlyWithAll(this);
+  itWithAll("comes back with its data if it had one member alone", async () => {
     const { cluster } = scene;
     await cluster.create({ replicas: 1 });
     await cluster.untilReady();
@@ -70,8 +69,7 @@ describe("A cluster that is asked for an image that does not exist", function ()
     await expectRecovery(load);
   });
 
-  it("comes back without a leader to help (with --all)", async function () {
-    onlyWithAll(this);
+  itWithAll("comes back without a leader to help", async () => {
     const { cluster, kubernetes } = scene;
     await cluster.create({ replicas: MEMBERS });
     await cluster.untilReady();

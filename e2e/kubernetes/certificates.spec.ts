@@ -5,7 +5,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
-import { onlyWithAll } from "./extent.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
@@ -40,15 +40,14 @@ const LOOK = `
   });
   Promise.all(process.argv.slice(1).map(look)).then((shown) => console.log(JSON.stringify(shown)));`;
 
-describe("A cluster whose certificates are replaced under load (with --all)", function () {
+describeWithAll("A cluster whose certificates are replaced under load", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
   let load: LoadPod;
   let runsBefore: readonly object[];
   let fromMs = 0;
 
-  before(async function () {
-    onlyWithAll(this);
+  before(async () => {
     scene = await Scene.set("quoin-e2e-certificates");
     await scene.cluster.create({ replicas: MEMBERS });
     await scene.cluster.untilReady();

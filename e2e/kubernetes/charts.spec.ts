@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
-import { onlyWithAll } from "./extent.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { isPodReady, LIMIT_MS, QuoinCluster } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
@@ -19,14 +19,13 @@ const OPERATOR_CHART = join(CHARTS, "quoin-operator");
 const OTHER_RELEASE = "quoin-other";
 const HELM_SECONDS = 100;
 
-describe("The charts (with --all)", function () {
+describeWithAll("The charts", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
   let lives: object[] = [];
   let clusterId = "";
 
-  before(async function () {
-    onlyWithAll(this);
+  before(async () => {
     scene = await Scene.set("quoin-e2e-charts");
     const { cluster } = scene;
     await helm("install", cluster.name, CLUSTER_CHART, "--set", "cluster.replicas=1");
@@ -125,13 +124,12 @@ describe("The charts (with --all)", function () {
 const TENANT = "quoin-e2e-tenant";
 const OPERATOR = `system:serviceaccount:${OPERATOR_NAMESPACE}:quoin-operator`;
 
-describe("An operator for one namespace (with --all)", function () {
+describeWithAll("An operator for one namespace", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
   let stranger: QuoinCluster;
 
-  before(async function () {
-    onlyWithAll(this);
+  before(async () => {
     scene = await Scene.set("quoin-e2e-own");
     const { kubernetes, cluster } = scene;
     await scene.removeOperator();

@@ -5,7 +5,7 @@
 
 import { expect } from "chai";
 import { type Faults, TestCluster, until } from "../cluster/index.ts";
-import { onlyWithAll } from "./extent.ts";
+import { itWithAll } from "./extent.ts";
 
 const NAMESPACE = "quoin-e2e-cluster";
 const NODES = 3;
@@ -118,8 +118,7 @@ describe("The cluster of the tests", function () {
     expect(await kubectl("exec", "web-0", "--", "ls", "/data")).to.equal("");
   });
 
-  it("misses a node that is cut off, and takes it back (with --all)", async function () {
-    onlyWithAll(this);
+  itWithAll("misses a node that is cut off, and takes it back", async function () {
     const faults = cluster.faults ?? this.skip();
     await expectMissed(
       "node-2",
@@ -128,8 +127,7 @@ describe("The cluster of the tests", function () {
     );
   });
 
-  it("misses a node that is held up, and takes it back (with --all)", async function () {
-    onlyWithAll(this);
+  itWithAll("misses a node that is held up, and takes it back", async function () {
     const faults = cluster.faults ?? this.skip();
     await expectMissed(
       "node-3",
@@ -138,8 +136,7 @@ describe("The cluster of the tests", function () {
     );
   });
 
-  it("lets one pod be cut from the API server alone (with --all)", async function () {
-    onlyWithAll(this);
+  itWithAll("lets one pod be cut from the API server alone", async function () {
     const faults: Faults = cluster.faults ?? this.skip();
     const [one, other] = (await findPods()) as [Pod, Pod, Pod];
     const api = "https://kubernetes.default.svc/version";

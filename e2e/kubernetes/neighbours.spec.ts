@@ -5,7 +5,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
-import { onlyWithAll } from "./extent.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
@@ -13,14 +13,13 @@ import { Scene, tell } from "./scene.ts";
 
 const KEY = "default/whose";
 
-describe("Two clusters, one named like a pod of the other (with --all)", function () {
+describeWithAll("Two clusters, one named like a pod of the other", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
   let one: QuoinCluster;
   let other: QuoinCluster;
 
-  before(async function () {
-    onlyWithAll(this);
+  before(async () => {
     scene = await Scene.set("quoin-e2e-neighbours");
     one = scene.cluster;
     other = one.beside(`${one.name}-0`);

@@ -5,7 +5,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
-import { onlyWithAll } from "./extent.ts";
+import { describeWithAll } from "./extent.ts";
 import { isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
 import { Scene, tell } from "./scene.ts";
 
@@ -24,12 +24,11 @@ const KNOCK = `
   const say = (word) => { console.log(word); process.exit(); };
   socket.once("connect", () => say("open")).once("timeout", () => say("shut")).once("error", () => say("shut"));`;
 
-describe("Members behind a NetworkPolicy (with --all)", function () {
+describeWithAll("Members behind a NetworkPolicy", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
 
   before(async function () {
-    onlyWithAll(this);
     scene = await Scene.set("quoin-e2e-network-policy");
     const { cluster, kubernetes } = scene;
     const listen = `require("node:http").createServer().listen(${PROBED_PORT})`;

@@ -6,7 +6,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
-import { onlyWithAll } from "./extent.ts";
+import { itWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import type { LeaderEndpoints } from "./leader-endpoints.ts";
 import { nowMs } from "./load/index.ts";
@@ -88,8 +88,7 @@ describe("A cluster of which is cut off", function () {
     ["the leader", "others tell"],
     ["all members", "the operator tells"],
   ] as const) {
-    it(`${whom} from the API server alone: goes on, and ${tellers} who leads next (with --all)`, async function () {
-      onlyWithAll(this);
+    itWithAll(`${whom} from the API server alone: goes on, and ${tellers} who leads next`, async () => {
       const { cluster, kubernetes } = scene;
       const { faults } = kubernetes.cluster;
       const leader = await leaderPod();

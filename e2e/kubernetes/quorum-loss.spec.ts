@@ -5,7 +5,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
-import { onlyWithAll } from "./extent.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { conditionOf, isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
 import { OPERATOR_PODS, operatorPods, Scene, seconds, tell } from "./scene.ts";
@@ -14,12 +14,11 @@ const MEMBERS = 3;
 const MORE_MEMBERS = 5;
 const TOLD_MS_MAX = 30_000;
 
-describe("A cluster that loses its disks (with --all)", function () {
+describeWithAll("A cluster that loses its disks", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
 
-  before(async function () {
-    onlyWithAll(this);
+  before(async () => {
     scene = await Scene.set("quoin-e2e-quorum-loss");
     await scene.cluster.create({ replicas: MEMBERS });
     await scene.cluster.untilReady();

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
-import { onlyWithAll } from "./extent.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import type { LoadPod } from "./load-pod.ts";
@@ -20,15 +20,14 @@ const SETTLED_MS_MAX = 120_000;
 const SECOND = "quoin-second";
 const HELM_SECONDS = 100;
 
-describe("A cluster whose size is reversed over and over (with --all)", function () {
+describeWithAll("A cluster whose size is reversed over and over", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
   let load: LoadPod;
   let restarts: Restarts;
   let fromMs = 0;
 
-  before(async function () {
-    onlyWithAll(this);
+  before(async () => {
     scene = await Scene.set("quoin-e2e-reversal");
     await scene.cluster.create({ replicas: SMALL });
     await scene.cluster.untilReady();

@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
-import { onlyWithAll } from "./extent.ts";
+import { itWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import type { LeaderEndpoints } from "./leader-endpoints.ts";
 import { nowMs } from "./load/index.ts";
@@ -117,8 +117,7 @@ describe("An upgrade", function () {
     expect(gapsMs.filter((gapMs) => gapMs > GAP_MS_MAX)).to.deep.equal([]);
   });
 
-  it("of a single member brings its data back", async function () {
-    onlyWithAll(this);
+  itWithAll("of a single member brings its data back", async () => {
     const single = new QuoinCluster(scene.kubernetes, scene.cluster.namespace, "single");
     const { repository } = (await scene.cluster.get()).spec.image;
     await single.create({ replicas: 1, image: { repository } });

@@ -2,7 +2,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
-import { onlyWithAll } from "./extent.ts";
+import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { nowMs } from "./load/index.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
@@ -14,13 +14,12 @@ const STORAGE_CLASSES = "/apis/storage.k8s.io/v1/storageclasses";
 const IS_DEFAULT = "storageclass.kubernetes.io/is-default-class";
 const STIFF_CLASS = "quoin-e2e-stiff";
 
-describe("A cluster whose volumes are to be larger (with --all)", function () {
+describeWithAll("A cluster whose volumes are to be larger", function () {
   this.timeout(LIMIT_MS * 2);
   let scene: Scene;
   let storageClass: KubeObject;
 
-  before(async function () {
-    onlyWithAll(this);
+  before(async () => {
     scene = await Scene.set("quoin-e2e-volumes");
     const { items } = await scene.kubernetes.get(STORAGE_CLASSES);
     storageClass = items.find(({ metadata }: KubeObject) => metadata.annotations?.[IS_DEFAULT] === "true");

@@ -4,10 +4,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
+import { BlackHole } from "../../testing/index.ts";
 import { configOf } from "../test/api-server/index.ts";
-import { until } from "../test/index.ts";
+import { clusterOf, until } from "../test/index.ts";
 import { World } from "../test/world/index.ts";
 
+/** An address of this machine, where members are asked. */
+const GONE = "127.86.0.1";
+const ADMIN_PORT = 7403;
 const MAIN = path.join(import.meta.dirname, "main.ts");
 
 describe("operator as a process", () => {
@@ -92,6 +96,33 @@ describe("operator as a process", () => {
     const [code] = await once(operator, "exit");
     expect(code, output).to.equal(1);
   }).timeout(30_000);
+
+  it("ends at once, though it is still connecting to a member whose machine is gone", async function () {
+    if (process.platform !== "linux") {
+      this.skip();
+    }
+    const hole = await BlackHole.open(GONE, ADMIN_PORT);
+    try {
+      const kubelet = world.start.bind(world);
+      world.start = (pod, claim) => {
+        kubelet(pod, claim);
+        return GONE;
+      };
+      world.now = Date.now();
+      const { metadata, ...cluster } = clusterOf({
+        replicas: 1,
+        tls: { mode: "Off", certificateDays: 90, renewBeforeDays: 30 },
+      });
+      world.api.store.create("coordinationclusters", "default", { ...cluster, metadata: { name: metadata.name } });
+      const operator = start(...FLAGS, "--log-level", "debug");
+      await until(() => output.includes("a member did not answer") || operator.exitCode !== null);
+      operator.kill("SIGTERM");
+      const [code] = await once(operator, "exit");
+      expect(code, output).to.equal(0);
+    } finally {
+      await hole.close();
+    }
+  }).timeout(15_000);
 
   it("says which flag it misses", async () => {
     const operator = start("--name", "operator-1");

@@ -37,3 +37,6 @@ if ((await operator.run()) === "lost") {
 await stopped;
 await connection.close();
 logger.info("stopped");
+// A channel of gRPC that is closed while it connects keeps its socket until that has failed, at a machine that is gone for
+// half a minute, and this process with it.
+process.exit();

@@ -4,6 +4,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import type { KeyValue } from "@quoin/proto";
 import { expect } from "chai";
+import { BlackHole } from "../../../testing/index.ts";
 import {
   type ChildResult,
   type RunningChild,
@@ -17,6 +18,8 @@ import {
 } from "../../test/index.ts";
 
 const apiKey = "qk_localkey";
+/** At an address of its own, on which nothing else is. */
+const blackHolePort = 7400;
 
 /** Loaded before the launcher, this makes Node say that it is version 20, which cannot run TypeScript. */
 const oldNode = `data:text/javascript,${encodeURIComponent(
@@ -152,6 +155,23 @@ describe("quoinctl, the process", function () {
       expect(unavailable.stderr).to.match(/^quoinctl: No connection .*ECONNREFUSED.*\(UNAVAILABLE\)\nhint: .*\n$/);
       expect(compareFailed).to.include({ code: 4, stderr: "quoinctl: n/k is not as expected\n" });
     }));
+
+  it("ends when it has said all, though it is still connecting to a machine that is gone", function () {
+    if (process.platform !== "linux") this.skip();
+    return withTemporaryDirectory(async (directory) => {
+      const hole = await BlackHole.open("127.86.0.2", blackHolePort);
+      try {
+        const result = await runQuoinctl(["kv", "get", "n/k", "--timeout", "1s"], {
+          directory,
+          environment: { QUOIN_ENDPOINTS: `127.86.0.2:${blackHolePort}`, QUOIN_TOKEN: "t" },
+        });
+        expect(result).to.include({ code: 3, signal: null });
+        expect(result.stderr).to.match(/^quoinctl: no connection .* in time \(UNAVAILABLE\)\nhint: .*\n$/);
+      } finally {
+        await hole.close();
+      }
+    });
+  });
 
   it("says how to go on where there is no cluster", () =>
     withTemporaryDirectory(async (directory) => {

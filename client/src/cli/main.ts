@@ -22,8 +22,18 @@ export async function main(): Promise<void> {
     runtime: systemRuntime,
     signals: process,
   };
-  // Not process.exit: what was printed must reach a pipe first.
-  process.exitCode = await run(process.argv.slice(2), terminal);
+  const code = await run(process.argv.slice(2), terminal);
+  // What was printed must reach a pipe first. And not without an end: a channel of gRPC that is closed while it connects
+  // keeps its socket, and the process, until that has failed, at a machine that is gone for minutes.
+  await Promise.all([process.stdout, process.stderr].map(written));
+  process.exit(code);
+}
+
+/** Resolves when everything that was written has gone, or cannot go. */
+function written(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    stream.write("", () => resolve());
+  });
 }
 
 /** The reader of a pipe may go away when it has seen enough, as `head` does; that is no error. */

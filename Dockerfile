@@ -41,7 +41,8 @@ COPY --chown=${OWNER} operator operator
 COPY image/bin /usr/local/bin
 
 # What Node compiles is kept from here on, so that a member is there in half the time after a restart.
-ENV NODE_ENV=production HOME=/tmp NODE_COMPILE_CACHE=/quoin/compiled
+# node/local/member-process.ts says what the arenas are for.
+ENV NODE_ENV=production HOME=/tmp NODE_COMPILE_CACHE=/quoin/compiled MALLOC_ARENA_MAX=2
 RUN mkdir compiled && chown 10001:10001 compiled
 USER 10001:10001
 RUN quoin-node --version && quoin-operator --version && quoinctl --version

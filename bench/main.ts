@@ -1,5 +1,6 @@
 /**
- * `npm run bench`: starts clusters of its own in a temporary directory, measures them, prints what came out.
+ * `npm run bench`: starts clusters of its own in a temporary directory, measures them, prints what came out; or measures
+ * single steps of a member in this process.
  *
  * It reports and never judges: figures of a shared machine drift, so compare ratios of runs made side by side. If what it
  * is to measure beside us cannot be had, it measures nothing.
@@ -8,26 +9,32 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { BuildError, buildPeer, EtcdCluster, type MeasuredCluster, QuoinCluster } from "./clusters/index.ts";
+import { runCompare, UnfairError } from "./compare/index.ts";
 import {
-  BuildError,
-  buildEtcd,
-  EtcdCluster,
-  type MeasuredCluster,
-  QuoinCluster,
-  untilLeader,
-} from "./clusters/index.ts";
-import { syncMsMedian } from "./disk.ts";
-import { measure, type Run, type Subject } from "./measure.ts";
+  appendRaw,
+  describeRun,
+  doubtsAboutAll,
+  measurePoint,
+  type Point,
+  pointTable,
+  prepare,
+  type Ratio,
+  type Run,
+  ratioTable,
+  rawRun,
+  syncMsMedian,
+} from "./measuring/index.ts";
+import { FiguresError, runMicro } from "./micro/index.ts";
 import { type BenchOptions, parseOptions, UsageError } from "./options.ts";
-import { appendRaw, describeRun, doubtsAboutAll, pointTable, ratioTable, rawRun } from "./report.ts";
-import { compare, interleave, type Point, type Ratio, summarize } from "./summary.ts";
+import { runTimeline, TimelineError } from "./timeline/index.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 const MS_PER_SECOND = 1000;
 
 async function bench(options: BenchOptions, interrupted: AbortSignal): Promise<void> {
-  const etcd = options.beside === "etcd" ? await buildEtcd(interrupted) : null;
+  const etcd = options.beside === "etcd" ? await buildPeer("etcd", interrupted) : null;
   const directory = mkdtempSync(join(tmpdir(), "quoin-bench-"));
   const clusters: MeasuredCluster[] = [];
   try {
@@ -64,30 +71,34 @@ async function measureAll(
   clusters: readonly MeasuredCluster[],
   interrupted: AbortSignal,
 ): Promise<void> {
-  const subjects: Subject[] = [];
-  for (const cluster of clusters) {
-    subjects.push(await prepare(options, cluster, interrupted));
-  }
+  const { scenario, valueBytes, target } = options;
+  const sizes = { valueBytes, concurrencyMax: Math.max(...options.concurrency) };
+  const subjects = await prepare(scenario, clusters, sizes, interrupted);
   const points: Point[] = [];
   const ratios: Ratio[] = [];
   const allRuns: Run[] = [];
+  const onRun = (run: Run): void => {
+    console.log(describeRun(run, scenario.concurrency.name));
+    appendRaw(options.output, "run", rawRun(run));
+    allRuns.push(run);
+  };
+  const run = {
+    target,
+    warmUpMs: options.warmUpSeconds * MS_PER_SECOND,
+    bounds: { ms: options.seconds * MS_PER_SECOND, operations: options.operations },
+  };
   for (const concurrency of options.concurrency) {
-    const runs = await runInTurns(options, subjects, concurrency, interrupted);
-    allRuns.push(...runs);
-    const [ours, theirs] = subjects.map(({ cluster }) =>
-      summarize(runs.filter(({ system }) => system === cluster.name) as [Run, ...Run[]]),
-    );
-    for (const point of [ours, theirs].filter((one) => one !== undefined)) {
+    const measured = await measurePoint(subjects, { ...run, concurrency }, onRun, interrupted);
+    for (const point of measured.points) {
       points.push(point);
       appendRaw(options.output, "point", point);
     }
-    if (ours !== undefined && theirs !== undefined) {
-      const ratio = compare(ours, theirs);
-      ratios.push(ratio);
-      appendRaw(options.output, "ratio", ratio);
+    if (measured.ratio !== null) {
+      ratios.push(measured.ratio);
+      appendRaw(options.output, "ratio", measured.ratio);
     }
   }
-  const { name } = options.scenario.concurrency;
+  const { name } = scenario.concurrency;
   console.log(pointTable(points, name));
   if (ratios.length > 0) {
     const [ours, theirs] = clusters.map((cluster) => cluster.name);
@@ -98,46 +109,6 @@ async function measureAll(
   if (doubts !== "") {
     console.log(doubts);
   }
-}
-
-async function prepare(options: BenchOptions, cluster: MeasuredCluster, interrupted: AbortSignal): Promise<Subject> {
-  const workload = options.scenario.createWorkload(options.valueBytes);
-  const { leader } = await untilLeader(cluster, interrupted);
-  const connection = await cluster.connect(leader);
-  try {
-    await workload.prepare(connection, Math.max(...options.concurrency));
-  } finally {
-    connection.close();
-  }
-  return { cluster, workload };
-}
-
-/** The runs of one point. */
-async function runInTurns(
-  options: BenchOptions,
-  subjects: readonly Subject[],
-  concurrency: number,
-  interrupted: AbortSignal,
-): Promise<Run[]> {
-  const runs: Run[] = [];
-  for (const subject of interleave(subjects)) {
-    const idle = subjects.filter((other) => other !== subject).map(({ cluster }) => cluster);
-    const run = await measure(
-      subject,
-      idle,
-      {
-        target: options.target,
-        concurrency,
-        warmUpMs: options.warmUpSeconds * MS_PER_SECOND,
-        bounds: { ms: options.seconds * MS_PER_SECOND, operations: options.operations },
-      },
-      interrupted,
-    );
-    console.log(describeRun(run, options.scenario.concurrency.name));
-    appendRaw(options.output, "run", rawRun(run));
-    runs.push(run);
-  }
-  return runs;
 }
 
 /** Aborts at the first signal to end, so that clusters are stopped and their data removed; a second one ends at once. */
@@ -151,16 +122,26 @@ function interruption(): AbortSignal {
 
 const interrupted = interruption();
 try {
-  const options = parseOptions(process.argv.slice(2));
-  if (options !== null) {
-    await bench(options, interrupted);
+  const asked = parseOptions(process.argv.slice(2));
+  if (asked?.kind === "clusters") {
+    await bench(asked.options, interrupted);
+  } else if (asked?.kind === "micro") {
+    await runMicro(asked.options, interrupted);
+  } else if (asked?.kind === "compare") {
+    await runCompare(asked.options, interrupted);
+  } else if (asked?.kind === "timeline") {
+    await runTimeline(asked.options, interrupted);
   }
 } catch (error) {
   process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
   if (error instanceof UsageError) {
     console.error(`npm run bench: ${error.message}\nSee npm run bench -- put --help`);
-  } else if (error instanceof BuildError) {
+  } else if (error instanceof BuildError || error instanceof FiguresError) {
     console.error(`npm run bench: ${error.message}; nothing was measured`);
+  } else if (error instanceof UnfairError) {
+    console.error(`npm run bench: ${error.message}; nothing was compared`);
+  } else if (error instanceof TimelineError) {
+    console.error(`npm run bench: ${error.message}; there is no timeline`);
   } else if (interrupted.aborted) {
     console.error(`npm run bench: ${interrupted.reason.message}`);
   } else {

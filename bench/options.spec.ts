@@ -1,10 +1,19 @@
 import { expect } from "chai";
-import { parseOptions, UsageError } from "./options.ts";
+import { type BenchOptions, parseOptions, UsageError } from "./options.ts";
+
+/** The options of a measurement of clusters. */
+function clusterOptions(args: readonly string[]): BenchOptions {
+  const asked = parseOptions(args);
+  if (asked?.kind !== "clusters") {
+    throw new Error(`${args.join(" ")} asks for no clusters`);
+  }
+  return asked.options;
+}
 
 describe("options of a benchmark", () => {
   it("have defaults: three members, their leader, and nobody beside", () => {
-    const { scenario, ...others } = parseOptions(["put"]) ?? {};
-    expect(scenario?.name).to.equal("put");
+    const { scenario, ...others } = clusterOptions(["put"]);
+    expect(scenario.name).to.equal("put");
     expect(others).to.deep.equal({
       members: 3,
       beside: null,
@@ -20,9 +29,9 @@ describe("options of a benchmark", () => {
 
   it("are read from the arguments", () => {
     const flags = "--members 5 --beside etcd --target any --in-flight 2,8 --value-bytes 1 --seconds 3 --operations 4";
-    const options = parseOptions(["get", ...flags.split(" "), "--warm-up-seconds", "1", "--output", "raw.jsonl"]);
-    const { scenario, ...others } = options ?? {};
-    expect(scenario?.name).to.equal("get");
+    const options = clusterOptions(["get", ...flags.split(" "), "--warm-up-seconds", "1", "--output", "raw.jsonl"]);
+    const { scenario, ...others } = options;
+    expect(scenario.name).to.equal("get");
     expect(others).to.deep.equal({
       members: 5,
       beside: "etcd",
@@ -44,13 +53,41 @@ describe("options of a benchmark", () => {
     ["watch", "--watchers", [1, 100, 1000]],
   ] as const) {
     it(`of ${scenario} say with ${flag} how many there are at once`, () => {
-      expect(parseOptions([scenario])).to.deep.include({ concurrency: counts, beside: null });
-      expect(parseOptions([scenario, flag, "3,4"])?.concurrency).to.deep.equal([3, 4]);
+      expect(clusterOptions([scenario])).to.deep.include({ concurrency: counts, beside: null });
+      expect(clusterOptions([scenario, flag, "3,4"]).concurrency).to.deep.equal([3, 4]);
     });
   }
 
+  it("of micro-benchmarks have defaults, and are read from the arguments", () => {
+    expect(parseOptions(["micro"])).to.deep.equal({
+      kind: "micro",
+      options: { pattern: null, measuredMs: 300, output: null, against: null },
+    });
+    const args = ["micro", "--grep", "put", "--milliseconds", "50", "--output", "now.json", "--against", "before.json"];
+    expect(parseOptions(args)).to.deep.equal({
+      kind: "micro",
+      options: { pattern: /put/, measuredMs: 50, output: "now.json", against: "before.json" },
+    });
+  });
+
+  it("of a timeline have defaults, and are read from the arguments", () => {
+    expect(parseOptions(["timeline"])).to.deep.equal({
+      kind: "timeline",
+      options: { operations: 500, warmUpSeconds: 3, markdown: null, json: null },
+    });
+    const args = "timeline --operations 9 --warm-up-seconds 1 --markdown m --json j";
+    expect(parseOptions(args.split(" "))).to.deep.equal({
+      kind: "timeline",
+      options: { operations: 9, warmUpSeconds: 1, markdown: "m", json: "j" },
+    });
+  });
+
   for (const args of [
     [],
+    ["timeline", "--operations", "0"],
+    ["timeline", "--members", "5"],
+    ["micro", "--grep", "("],
+    ["micro", "--milliseconds", "0"],
     ["pot"],
     ["put", "more"],
     ["put", "--members", "2"],
@@ -69,6 +106,52 @@ describe("options of a benchmark", () => {
   ]) {
     it(`refuse ${JSON.stringify(args)}`, () => {
       expect(() => parseOptions(args)).to.throw(UsageError);
+    });
+  }
+});
+
+function comparison(...args: readonly string[]) {
+  const asked = parseOptions(["compare", ...args]);
+  if (asked?.kind !== "compare") {
+    throw new Error("this asks for no comparison");
+  }
+  const { scenarios, ...others } = asked.options;
+  return { scenarios: scenarios.map(({ name }) => name), ...others };
+}
+
+describe("options of a comparison", () => {
+  it("have defaults: everything that the other system can do as well", () => {
+    expect(comparison("--peer", "etcd")).to.deep.equal({
+      peer: "etcd",
+      scenarios: ["put", "get", "lock", "handover", "watch", "cas"],
+      ...{ seconds: 10, operations: 30_000, warmUpSeconds: 2, markdown: null, json: null },
+    });
+  });
+
+  it("have the scenarios that the other system has a counterpart for", () => {
+    expect(comparison("--peer", "nats").scenarios).to.deep.equal(["append-keyed", "append-batch"]);
+    expect(comparison("--peer", "nats", "--scenario", "append-batch").scenarios).to.deep.equal(["append-batch"]);
+  });
+
+  it("are read from the arguments", () => {
+    const args = "--peer etcd --scenario get,put --seconds 3 --operations 4 --warm-up-seconds 1 --markdown m --json j";
+    expect(comparison(...args.split(" "))).to.deep.equal({
+      ...{ peer: "etcd", scenarios: ["get", "put"], seconds: 3, operations: 4, warmUpSeconds: 1 },
+      ...{ markdown: "m", json: "j" },
+    });
+  });
+
+  for (const [what, args] of [
+    ["no other system", []],
+    ["an unknown system", ["--peer", "consul"]],
+    ["an unknown scenario", ["--peer", "etcd", "--scenario", "pot"]],
+    ["a scenario that the other system does not have", ["--peer", "etcd", "--scenario", "put,append"]],
+    ["a scenario that is only beside another system", ["--peer", "nats", "--scenario", "put"]],
+    ["a scenario twice", ["--peer", "etcd", "--scenario", "put,put"]],
+    ["a run without a length", ["--peer", "etcd", "--seconds", "0"]],
+  ] as const) {
+    it(`refuse ${what}`, () => {
+      expect(() => comparison(...args)).to.throw(UsageError);
     });
   }
 });

@@ -1,8 +1,11 @@
 /** What the benchmark is asked to measure. */
 
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import type { Target } from "./measure.ts";
+import { type CompareOptions, compareCommand } from "./compare/index.ts";
+import type { Target } from "./measuring/index.ts";
+import { type MicroOptions, microCommand } from "./micro/index.ts";
 import { type Scenario, scenarios } from "./scenarios/index.ts";
+import { type TimelineOptions, timelineCommand } from "./timeline/index.ts";
 
 export interface BenchOptions {
   readonly scenario: Scenario;
@@ -28,19 +31,38 @@ export class UsageError extends Error {}
 const MEMBERS = ["1", "3", "5"];
 const VALUE_BYTES_MAX = 1024 * 1024;
 
-/** The options of these arguments. Raises UsageError; null if only help was asked for and given. */
-export function parseOptions(args: readonly string[]): BenchOptions | null {
-  let options: BenchOptions | null = null;
+/** What is to be measured: whole clusters, these beside another system, single steps of a member, or those of a put. */
+export type Asked =
+  | { readonly kind: "clusters"; readonly options: BenchOptions }
+  | { readonly kind: "compare"; readonly options: CompareOptions }
+  | { readonly kind: "micro"; readonly options: MicroOptions }
+  | { readonly kind: "timeline"; readonly options: TimelineOptions };
+
+/** What these arguments ask for. Raises UsageError; null if only help was asked for and given. */
+export function parseOptions(args: readonly string[]): Asked | null {
+  let asked: Asked | null = null;
   const program = new Command("npm run bench --").description("Measures a cluster on this machine").exitOverride();
   program.configureOutput({ writeErr: () => undefined });
   for (const scenario of scenarios) {
     const command = commandOf(scenario);
     command.action(() => {
-      options = optionsOf(scenario, command);
+      asked = { kind: "clusters", options: optionsOf(scenario, command) };
     });
     // Errors go where those of the program go.
     program.addCommand(command.copyInheritedSettings(program));
   }
+  const micro = microCommand({ count: parseCount, pattern: parsePattern }, (options) => {
+    asked = { kind: "micro", options };
+  });
+  program.addCommand(micro.copyInheritedSettings(program));
+  const compare = compareCommand(parseCount, (options) => {
+    asked = { kind: "compare", options };
+  });
+  program.addCommand(compare.copyInheritedSettings(program));
+  const timeline = timelineCommand(parseCount, (options) => {
+    asked = { kind: "timeline", options };
+  });
+  program.addCommand(timeline.copyInheritedSettings(program));
   try {
     program.parse(args, { from: "user" });
   } catch (error) {
@@ -51,7 +73,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | null {
       throw new UsageError(error.message.replace(/^error: /, ""), { cause: error });
     }
   }
-  return options;
+  return asked;
 }
 
 function commandOf({ name, description, concurrency, valueBytesDefault, isComparable }: Scenario): Command {
@@ -91,6 +113,14 @@ function parseCount(text: string): number {
     throw new InvalidArgumentError("It must be a whole number, at least 1.");
   }
   return count;
+}
+
+function parsePattern(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch {
+    throw new InvalidArgumentError("It must be a regular expression.");
+  }
 }
 
 function parseCounts(text: string): number[] {

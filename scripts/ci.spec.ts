@@ -33,9 +33,15 @@ describe("what runs on every commit", function () {
     rmSync(root, { recursive: true });
   });
 
-  function run(check: string, test: string, mutants: string, e2e = CLUSTER): { last: string; status: number | null } {
+  function run(
+    check: string,
+    test: string,
+    mutants: string,
+    e2e = CLUSTER,
+    args: readonly string[] = [],
+  ): { last: string; status: number | null } {
     writeFileSync(path.join(root, "package.json"), JSON.stringify({ scripts: { check, e2e, test, mutants } }));
-    const { stdout, status } = spawnSync(path.join(root, ".ci/run"), {
+    const { stdout, status } = spawnSync(path.join(root, ".ci/run"), args, {
       cwd: root,
       env: { ...process.env, TMPDIR: path.join(root, "tmp"), npm_config_cache: path.join(root, "cache") },
       encoding: "utf8",
@@ -76,6 +82,14 @@ describe("what runs on every commit", function () {
     expect(run(CHECK, "echo '0 passed, 0 failed'; exit 1", MUTANTS)).to.deep.equal({
       last: "31 passed, 1 failed",
       status: 1,
+    });
+  });
+
+  it("runs the whole suite whatever arguments it is given", () => {
+    writeFileSync(path.join(root, "tests.mjs"), "console.log(3 + process.argv.length + ' passed, 0 failed');\n");
+    expect(run(CHECK, "node tests.mjs", MUTANTS, CLUSTER, ["--quick"])).to.deep.equal({
+      last: "36 passed, 0 failed",
+      status: 0,
     });
   });
 

@@ -14,6 +14,8 @@ const WORDS_OF_OTHERS = ["Pending", "Terminating", "SERVING", "VmHWM"];
 const FLAGS_OF_OTHERS = ["--set", "--take-ownership"];
 /** Metrics that the library for Prometheus has for every process. */
 const PROCESS_METRICS = /^(process|nodejs)_/;
+/** Environment variables of ours. */
+const VARIABLE = /^QUOIN_[A-Z_]+$/;
 /** Values of conditions, and of flags in YAML. */
 const VALUES = ["true", "false"];
 
@@ -72,7 +74,7 @@ describe("the documents", () => {
   it("are all there", () => {
     expect(parts.map(({ path }) => path)).to.deep.equal(DOCUMENTS);
     // What is looked for below is found at all.
-    for (const pattern of [/^spec\./, /^quoin\.dev\//, /^quoin_/, /^[A-Z][a-z]+[A-Z]/, /^MEMBER_/, /^--/]) {
+    for (const pattern of [/^spec\./, /^quoin\.dev\//, /^quoin_/, /^[A-Z][a-z]+[A-Z]/, /^MEMBER_/, VARIABLE, /^--/]) {
       expect(matching(pattern), String(pattern)).to.have.lengthOf.at.least(1);
     }
   });
@@ -111,8 +113,15 @@ describe("the documents", () => {
       }
     }
     const known = new Set([...strings, ...cited.flatMap(({ constants }) => constants), ...WORDS_OF_OTHERS]);
-    for (const { path, span } of matching(/^[A-Z]+(_[A-Z]+)*$/)) {
+    for (const { path, span } of matching(/^[A-Z]+(_[A-Z]+)*$/).filter(({ span }) => !VARIABLE.test(span))) {
       expect(known.has(span), `${path}: ${span}`).to.equal(true);
+    }
+  });
+
+  it("name environment variables that a member reads", () => {
+    const known = allOf(read("node/src/configuration.ts"), /\.env\("(\w+)"\)/g);
+    for (const { path, span } of matching(VARIABLE)) {
+      expect(known, path).to.include(span);
     }
   });
 
@@ -262,17 +271,18 @@ describe("the documents", () => {
     const said = {
       rules: unionOf("Rule"),
       holds: unionOf("HoldReason"),
+      obstacles: unionOf("ObstacleReason"),
       states: unionOf("MemberState"),
       conditions: allOf(read("operator/src/status/conditions.ts"), /(?:answer|verdict)\("(\w+)"|type: "(\w+)"/g).filter(
         Boolean,
       ),
-      phases: allOf(read("operator/src/status/status.ts"), /, "([A-Z]\w+)"\],/g),
+      phases: allOf(read("operator/src/status/phase.ts"), /(?:, |return |\? |: )"([A-Z]\w+)"(?=\],|;| :)/g),
       problems: allOf(
         sourcesOf("operator/src/{status,certificates,observe}/*.ts", "operator/src/plan/quorum-loss.ts"),
         /reason: "(\w+)"/g,
       ),
       events: allOf(read("operator/src/controller/events.ts"), /(?:reason: |"?[a-z-]+"?: )"([A-Z]\w+)",?/g).filter(
-        (name) => !["Normal", "Warning", "Observe", "Grow", "Renew"].includes(name),
+        (name) => !["Normal", "Warning", "Observe", "Grow", "Renew", "Restore"].includes(name),
       ),
     };
     for (const [what, found] of Object.entries(said)) {

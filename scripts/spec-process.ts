@@ -6,6 +6,7 @@
  * itself because it left something open.
  */
 import { rmSync } from "node:fs";
+import { flushCompileCache } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { inspect, parseArgs } from "node:util";
@@ -64,6 +65,7 @@ async function runFile(file: string): Promise<FileCounts> {
   mocha.addFile(path.join(repositoryRoot, file));
   try {
     await mocha.loadFilesAsync();
+    flushCompileCache(); // For the processes that its tests start: they need much of the same code.
   } catch (error) {
     counts.failed += 1;
     reportFailure(file, "could not be loaded", describeError(error));

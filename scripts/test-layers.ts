@@ -8,6 +8,10 @@ export interface TestLayer {
   readonly files: readonly string[];
   /** Limit of a single test, in milliseconds. */
   readonly timeoutMs: number;
+  /** Whether it starts members as processes of their own. */
+  readonly startsMembers: boolean;
+  /** Only tests whose title matches this regular expression run; undefined = all. */
+  readonly grep?: string;
 }
 
 /** Time zone and locale of a process. */
@@ -41,7 +45,7 @@ export function findLayers(): TestLayer[] {
   );
   return [
     // Real processes and stores that are killed or damaged, and started again.
-    { name: "crash", files: crash, timeoutMs: 120_000 },
+    { name: "crash", files: crash, timeoutMs: 120_000, startsMembers: true },
     {
       name: "specs",
       files: find([
@@ -53,24 +57,26 @@ export function findLayers(): TestLayer[] {
         "e2e/cluster/**/*.spec.ts",
         "node/local/**/*.spec.ts",
         "node/history/**/*.spec.ts",
+        "node/micro/**/*.spec.ts",
         "node/sim/**/*.spec.ts",
         "node/nemesis/**/*.spec.ts",
       ]).filter((file) => ![...mutants, ...cluster, ...simulator, ...processes].includes(file)),
       // Twenty times what the slowest of them, on a real disk, takes on an idle machine.
       timeoutMs: 30_000,
+      startsMembers: false,
     },
     // Whole clusters in simulated time: hundreds of runs, one after the other.
-    { name: "simulator", files: simulator, timeoutMs: 60_000 },
+    { name: "simulator", files: simulator, timeoutMs: 60_000, startsMembers: false },
     // The contract at real clusters, by what knows nothing but the contract.
-    { name: "conformance", files: conformance, timeoutMs: 120_000 },
+    { name: "conformance", files: conformance, timeoutMs: 120_000, startsMembers: true },
     // The interfaces of real clusters, asked whatever follows from their descriptions.
-    { name: "fuzz", files: fuzz, timeoutMs: 180_000 },
+    { name: "fuzz", files: fuzz, timeoutMs: 180_000, startsMembers: true },
     // Several members as real processes, under load.
-    { name: "cluster", files: cluster, timeoutMs: 180_000 },
+    { name: "cluster", files: cluster, timeoutMs: 180_000, startsMembers: true },
     // Real processes as a user runs them.
-    { name: "process", files: processes, timeoutMs: 120_000 },
+    { name: "process", files: processes, timeoutMs: 120_000, startsMembers: true },
     // Deliberate bugs, each against what is to catch it, in processes of their own.
-    { name: "mutants", files: mutants, timeoutMs: 240_000 },
+    { name: "mutants", files: mutants, timeoutMs: 240_000, startsMembers: false },
   ];
 }
 

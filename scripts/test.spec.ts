@@ -12,6 +12,8 @@ import { text } from "node:stream/consumers";
 import { finished } from "node:stream/promises";
 import { expect } from "chai";
 import { repositoryRoot } from "./command.ts";
+import { findLayers } from "./test-layers.ts";
+import { chooseQuick } from "./test-quick.ts";
 
 const TEST_LIMIT_MS = 60_000; // Each test starts several processes, on cores that other tests keep busy.
 
@@ -63,6 +65,7 @@ describe("the test runner", function () {
   function start(
     files: Readonly<Record<string, string>>,
     args: readonly string[] = [],
+    environment: NodeJS.ProcessEnv = {},
   ): ChildProcessWithoutNullStreams {
     for (const [name, content] of Object.entries({ ...elsewhere, ...files })) {
       const file = path.join(root, name);
@@ -71,7 +74,7 @@ describe("the test runner", function () {
     }
     running = spawn(process.execPath, ["scripts/test.ts", ...args], {
       cwd: root,
-      env: { ...process.env, TMPDIR: temporary },
+      env: { ...process.env, TMPDIR: temporary, CI: undefined, ...environment },
     });
     return running;
   }
@@ -80,8 +83,9 @@ describe("the test runner", function () {
   async function run(
     files: Readonly<Record<string, string>>,
     args: readonly string[] = [],
+    environment: NodeJS.ProcessEnv = {},
   ): Promise<{ output: string; lastLine: string | undefined; exitCode: number | null }> {
-    const child = start(files, args);
+    const child = start(files, args, environment);
     const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
     return { output: output + errors, lastLine: output.trimEnd().split("\n").at(-1), exitCode: child.exitCode };
   }
@@ -238,6 +242,67 @@ describe("the test runner", function () {
     expect(await run(files, ["--grep", "three"])).to.include({ lastLine: "0 passed, 1 failed", exitCode: 1 });
     expect(await run(files, ["--layer", "three"])).to.include({ exitCode: 2 });
     expect(await run(files, ["node/test/three.spec.ts"])).to.include({ exitCode: 2 });
+  });
+
+  it("refuses options that it does not know, and names those that it knows", async () => {
+    const { output, exitCode } = await run({}, ["--quik"]);
+    expect(output).to.equal("Unknown option '--quik'. The options are --grep, --layer, --quick.\n");
+    expect(exitCode).to.equal(2);
+  });
+
+  describe("with --quick", () => {
+    const whole = findLayers();
+    const quick = chooseQuick(whole);
+    const fast = "node/src/fast.spec.ts";
+    /** All that --quick chooses or leaves out by name, small; of the specs that it keeps, one. */
+    const small = Object.fromEntries([
+      ...quick.layers.filter(({ name }) => name !== "specs").flatMap(({ files }) => files.map((file) => [file, good])),
+      ...whole
+        .filter(({ name }) => name === "specs")
+        .flatMap(({ files }) => files)
+        .filter((file) => !quick.layers.some((layer) => layer.files.includes(file)))
+        .map((file) => [file, `it("is slow", () => {\n  throw new Error("a slow spec ran");\n});\n`]),
+      [fast, good],
+      ["node/sim/sim.spec.ts", [1, 50, 70, 100].map((n) => `it("with seed 12${n}", () => {});\n`).join("")],
+      ["node/conformance/local-cluster.spec.ts", `it("stays for the other entries", () => {});\n`],
+    ]);
+
+    it("runs the quick part of each layer, and says last what it left out", async () => {
+      const { output, lastLine, exitCode } = await run(small, ["--quick"]);
+      expect({ lastLine, exitCode }, output).to.deep.equal({ lastLine: "6 passed, 0 failed", exitCode: 0 });
+      expect(output).to.match(/^specs \| node\/src\/fast.spec.ts ok \(1\)/m);
+      expect(output).to.match(/^simulator \| node\/sim\/sim.spec.ts ok \(2\)/m);
+      const lines = output.trimEnd().split("\n");
+      const last = lines.slice(lines.findIndex((line) => line.startsWith("left out by --quick: ")));
+      expect(last.at(0)).to.equal("left out by --quick: crash: all 1 files");
+      expect(last.filter((line) => line.startsWith("left out by --quick: "))).to.have.length(last.length - 2);
+      expect(last.join("\n")).to.match(/^left out by --quick: specs: \d+ of \d+ files$/m);
+    });
+
+    it("fails if a chosen suite ran no test, or a chosen file is not there", async () => {
+      const renamed = { ...small, "node/sim/sim.spec.ts": `it("keeps every rule", () => {});\n` };
+      const { output, lastLine, exitCode } = await run(renamed, ["--quick"]);
+      expect({ lastLine, exitCode }, output).to.deep.equal({ lastLine: "4 passed, 1 failed", exitCode: 1 });
+      expect(output).to.contain("FAILED simulator: nothing ran");
+      rmSync(path.join(root, "node/test/cluster/forwarding.spec.ts"));
+      const { "node/test/cluster/forwarding.spec.ts": _, ...others } = small;
+      const missing = await run(others, ["--quick"]);
+      expect(missing.exitCode).to.equal(1);
+      expect(missing.output).to.contain(
+        "names node/test/cluster/forwarding.spec.ts, which is not a spec file of the layer cluster",
+      );
+    });
+
+    it("is refused beside another selection, and where CI is set", async () => {
+      for (const more of [["--layer", "specs"], ["--grep", "one"], [fast]]) {
+        const { output, exitCode } = await run(small, ["--quick", ...more]);
+        expect(output).to.equal("--quick is a selection of its own: it takes no --grep, no --layer and no files.\n");
+        expect(exitCode).to.equal(2);
+      }
+      const { output, exitCode } = await run(small, ["--quick"], { CI: "true" });
+      expect(output).to.equal("--quick leaves most tests out, and CI is set: run the whole suite there.\n");
+      expect(exitCode).to.equal(2);
+    });
   });
 
   it("alternates time zone and locale from file to file", async () => {

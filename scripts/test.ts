@@ -1,7 +1,8 @@
 /**
- * `npm test`: runs the layers of the test suite, two at a time, and ends with the line `N passed, N failed`.
+ * `npm test`: runs the layers of the test suite, two processes at a time, and ends with the line `N passed, N failed`.
  *
  *     npm test                                       everything
+ *     npm test -- --quick                            what two minutes are enough for, see test-quick.ts; not where CI is set
  *     npm test -- --layer specs                      one layer; may be repeated
  *     npm test -- --grep "S18"                       tests whose title matches a regular expression
  *     npm test -- node/src/raft/quorum.spec.ts       these files
@@ -10,7 +11,7 @@
  * and processes and files that outlive their spec. Every process of the run has its own temporary folder, so whatever
  * is found there was left by it. Nothing is retried.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -19,13 +20,17 @@ import { describeProcess, findProcesses, killProcesses, RUN_VARIABLE } from "./l
 import { mapWithLimit } from "./parallel.ts";
 import { type Failure, readReport } from "./test-events.ts";
 import { findLayers, type Surroundings, surroundings, type TestLayer } from "./test-layers.ts";
+import { chooseQuick } from "./test-quick.ts";
 
-const LAYERS_AT_A_TIME = 2; // The suite is measured on two cores.
+const BATCHES_AT_A_TIME = 2; // The suite is measured on two cores.
 const BATCH_LIMIT_MS = 15 * 60_000; // Far above any layer: only a test that blocks its process gets here.
 const BUDGET_MS = 10 * 60_000; // More than this is printed, not failed: it depends on the machine.
 
 /** Hundreds of processes run the same files: what one of them has compiled, the next ones find in this folder. */
 const COMPILED = "compiled";
+/** Members are killed, which keeps them from saving what they compile: one that ends by itself does so for all. */
+const MEMBER_PROGRAM = path.join(repositoryRoot, "node/src/main.ts");
+const COMPILE_LIMIT_MS = 60_000; // It takes a second or two.
 
 /** What came out of a part of the run. */
 interface Outcome {
@@ -36,17 +41,52 @@ interface Outcome {
 
 /** What the user asked for. */
 interface Selection {
-  readonly grep: string | undefined;
   readonly layers: readonly TestLayer[];
+  /** Whether a layer may have no test that runs. */
+  readonly allowsEmpty: boolean;
+  /** What of the whole suite does not run by --quick, in words. */
+  readonly leftOut: readonly string[];
+}
+
+const options = {
+  grep: { type: "string" },
+  layer: { type: "string", multiple: true },
+  quick: { type: "boolean" },
+} as const;
+
+/** @returns what the arguments say; undefined, after saying why, if there is no such option */
+function readArguments() {
+  try {
+    return parseArgs({ allowPositionals: true, options });
+  } catch (error) {
+    if (!(error instanceof TypeError)) {
+      throw error;
+    }
+    const known = Object.keys(options).map((name) => `--${name}`);
+    process.stderr.write(`${error.message.split(". ")[0]}. The options are ${known.join(", ")}.\n`);
+    return undefined;
+  }
 }
 
 /** @returns what to run; undefined, after saying why, if the arguments make no sense */
 function readSelection(): Selection | undefined {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { grep: { type: "string" }, layer: { type: "string", multiple: true } },
-  });
+  const given = readArguments();
+  if (given === undefined) {
+    return undefined;
+  }
+  const { values, positionals } = given;
   const all = findLayers();
+  if (values.quick === true) {
+    if (process.env.CI !== undefined) {
+      process.stderr.write("--quick leaves most tests out, and CI is set: run the whole suite there.\n");
+      return undefined;
+    }
+    if (values.grep !== undefined || values.layer !== undefined || positionals.length > 0) {
+      process.stderr.write("--quick is a selection of its own: it takes no --grep, no --layer and no files.\n");
+      return undefined;
+    }
+    return { ...chooseQuick(all), allowsEmpty: false };
+  }
   const names = all.map((layer) => layer.name);
   const unknownLayer = values.layer?.find((name) => !names.includes(name));
   if (unknownLayer !== undefined) {
@@ -63,7 +103,12 @@ function readSelection(): Selection | undefined {
     .filter((layer) => values.layer?.includes(layer.name) ?? true)
     .map((layer) => (wanted.length === 0 ? layer : { ...layer, files: layer.files.filter((f) => wanted.includes(f)) }))
     .filter((layer) => wanted.length === 0 || layer.files.length > 0);
-  return { grep: values.grep, layers };
+  const { grep } = values;
+  return {
+    layers: grep === undefined ? layers : layers.map((layer) => ({ ...layer, grep })),
+    allowsEmpty: grep !== undefined,
+    leftOut: [],
+  };
 }
 
 function printFailure(layer: string, { file, title, message }: Failure): void {
@@ -76,13 +121,12 @@ async function runBatch(
   files: readonly string[],
   place: Surroundings,
   folder: string,
-  grep: string | undefined,
 ): Promise<Outcome> {
   const temporary = path.join(folder, "tmp");
   mkdirSync(temporary, { recursive: true, mode: 0o700 });
   const events = path.join(folder, "events.jsonl");
   writeFileSync(events, "");
-  const filter = grep === undefined ? [] : ["--grep", grep];
+  const filter = layer.grep === undefined ? [] : ["--grep", layer.grep];
   const { problem } = await runCommand({
     program: process.execPath,
     args: [
@@ -116,26 +160,61 @@ function killLeftProcesses(layer: string, run: string): Failure[] {
   }));
 }
 
-async function runLayer(layer: TestLayer, folder: string, grep: string | undefined): Promise<Outcome> {
-  const startedMs = performance.now();
-  const outcomes: Outcome[] = [];
-  for (const [index, place] of surroundings.entries()) {
-    const files = layer.files.filter((_, position) => position % surroundings.length === index);
+/** Runs all files, several batches at a time; prints the outcome of each layer when its last batch is over. */
+async function runLayers(layers: readonly TestLayer[], folder: string, allowsEmpty: boolean): Promise<Outcome> {
+  const runs = layers.map((layer) => ({ layer, outcomes: [] as Outcome[], left: 0, durationMs: 0 }));
+  const batches = surroundings.flatMap((place, index) =>
+    runs.flatMap((run) => {
+      const files = run.layer.files.filter((_, position) => position % surroundings.length === index);
+      // A layer without files is reported as well.
+      if (files.length === 0 && (run.layer.files.length > 0 || index > 0)) {
+        return [];
+      }
+      run.left += 1;
+      return [{ run, files, place, folder: path.join(folder, `${run.layer.name}-${index}`) }];
+    }),
+  );
+  const outcomes = await mapWithLimit(batches, BATCHES_AT_A_TIME, async ({ run, files, place, folder: own }) => {
+    const startedMs = performance.now();
     if (files.length > 0) {
-      outcomes.push(await runBatch(layer, files, place, path.join(folder, `${layer.name}-${index}`), grep));
+      run.outcomes.push(await runBatch(run.layer, files, place, own));
     }
-  }
-  const outcome = sum(outcomes);
-  const ran = outcome.passed + outcome.skipped + outcome.failures.length;
-  if (ran === 0 && grep === undefined) {
+    run.durationMs += performance.now() - startedMs;
+    run.left -= 1;
+    return run.left === 0 ? [finishLayer(run.layer, sum(run.outcomes), run.durationMs, allowsEmpty)] : [];
+  });
+  return sum(outcomes.flat());
+}
+
+/** Prints what came out of a layer that took so long, its batches added up; returns it. */
+function finishLayer(
+  layer: TestLayer,
+  outcome: Outcome & { failures: Failure[] },
+  durationMs: number,
+  allowsEmpty: boolean,
+): Outcome {
+  if (outcome.passed + outcome.skipped + outcome.failures.length === 0 && !allowsEmpty) {
     outcome.failures.push({ file: layer.name, title: "nothing ran", message: "The layer has no tests." });
   }
   for (const failure of outcome.failures) {
     printFailure(layer.name, failure);
   }
-  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
-  process.stdout.write(`${layer.name} | ${describe(outcome)} in ${seconds} s\n`);
+  process.stdout.write(`${layer.name} | ${describe(outcome)} in ${(durationMs / 1000).toFixed(1)} s\n`);
   return outcome;
+}
+
+/** Compiles the program of a member once, if members are started: each start after that takes half the time. */
+async function compileMember(layers: readonly TestLayer[], folder: string): Promise<void> {
+  if (layers.some(({ startsMembers }) => startsMembers) && existsSync(MEMBER_PROGRAM)) {
+    // A member that cannot start fails the tests that start one.
+    await runCommand({
+      program: process.execPath,
+      args: [MEMBER_PROGRAM, "--version"],
+      env: { NODE_COMPILE_CACHE: path.join(folder, COMPILED) },
+      limitMs: COMPILE_LIMIT_MS,
+      onLine: () => undefined,
+    });
+  }
 }
 
 function sum(outcomes: readonly Outcome[]): Outcome & { failures: Failure[] } {
@@ -157,7 +236,7 @@ async function main(): Promise<void> {
     process.exitCode = 2;
     return;
   }
-  const { layers, grep } = selection;
+  const { layers, allowsEmpty, leftOut } = selection;
   const folder = mkdtempSync(path.join(tmpdir(), "quoin-run-"));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   stopOnSignals(() => {
@@ -168,13 +247,17 @@ async function main(): Promise<void> {
     }
     removeFolder();
   });
-  const outcome = sum(await mapWithLimit(layers, LAYERS_AT_A_TIME, (layer) => runLayer(layer, folder, grep)));
+  await compileMember(layers, folder);
+  const outcome = sum([await runLayers(layers, folder, allowsEmpty)]);
   removeFolder();
   if (outcome.passed + outcome.skipped + outcome.failures.length === 0) {
     outcome.failures.push({ file: "all layers", title: "nothing ran", message: "No test matches." });
   }
   for (const { file, title } of outcome.failures) {
     process.stdout.write(`FAILED ${file}: ${title}\n`);
+  }
+  for (const line of leftOut) {
+    process.stdout.write(`left out by --quick: ${line}\n`);
   }
   const durationMs = performance.now() - startedMs;
   const over = durationMs > BUDGET_MS ? `, over the budget of ${BUDGET_MS / 1000} s` : "";

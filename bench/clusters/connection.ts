@@ -4,11 +4,10 @@
  */
 
 export interface Connection {
-  readonly keys: Keys;
-  readonly locks: Locks;
-  /** Null for a system that has none. */
+  /** Null for a system that has none, and so are the others. */
+  readonly keys: Keys | null;
+  readonly locks: Locks | null;
   readonly regions: Regions | null;
-  /** Null for a system that has none. */
   readonly logs: EventLogs | null;
   close(): void;
 }
@@ -78,7 +77,10 @@ export interface EventLogs {
   appendBatch(log: string, lines: Buffer, key: string): Promise<readonly number[]>;
   /** Of the log; 0 = nothing was ever appended. */
   lastSequence(log: string): Promise<number>;
-  /** Tells of the events of the log, from a sequence on and as they come. Fulfilled when that has begun. */
+  /**
+   * Tells of the events of the log, from a sequence on and as they come. Fulfilled when that has begun. Rejects for a
+   * system for which this is not measured.
+   */
   follow(log: string, fromSequence: number, onEvent: (sequence: number) => void): Promise<void>;
 }
 

@@ -4,27 +4,26 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { status as grpcStatus, type ServiceError } from "@grpc/grpc-js";
-import { freeBasePort } from "@quoin/node/local";
 import type { Connection, WatchConnection } from "./connection.ts";
 import { EtcdConnection, EtcdWatches } from "./etcd-connection.ts";
 import type { Status } from "./etcd-messages.ts";
-import { EtcdProcess } from "./etcd-process.ts";
 import type { Leadership, MeasuredCluster, MeasuredMember } from "./measured-cluster.ts";
+import { PeerProcess } from "./peer-process.ts";
+import { portsOfMembers } from "./ports-of-members.ts";
 
 const HOST = "127.0.0.1";
-/** freeBasePort finds so many free ports in a row. */
-const PORTS_IN_A_ROW = 5;
 const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 50;
 
 export class EtcdCluster implements MeasuredCluster {
   readonly name = "etcd";
+  readonly settings = "";
   readonly version: string;
   readonly members: readonly MeasuredMember[];
-  readonly #processes: readonly EtcdProcess[];
+  readonly #processes: readonly PeerProcess[];
   readonly #connections: readonly EtcdConnection[];
 
-  private constructor(processes: readonly EtcdProcess[], connections: readonly EtcdConnection[], version: string) {
+  private constructor(processes: readonly PeerProcess[], connections: readonly EtcdConnection[], version: string) {
     this.version = version;
     this.members = processes.map(({ pid }, at) => ({ endpoint: (connections[at] as EtcdConnection).endpoint, pid }));
     this.#processes = processes;
@@ -42,7 +41,7 @@ export class EtcdCluster implements MeasuredCluster {
     interrupted: AbortSignal,
   ): Promise<EtcdCluster> {
     mkdirSync(directory, { recursive: true });
-    const processes: EtcdProcess[] = [];
+    const processes: PeerProcess[] = [];
     const connections: EtcdConnection[] = [];
     try {
       const plans = await planMembers(members);
@@ -57,7 +56,7 @@ export class EtcdCluster implements MeasuredCluster {
           "initial-cluster": plans.map((plan) => `${plan.name}=http://${plan.peer}`).join(","),
         };
         const args = Object.entries(flags).map(([flag, value]) => `--${flag}=${value}`);
-        processes.push(new EtcdProcess(program, args, join(directory, `${name}.log`)));
+        processes.push(new PeerProcess("etcd", program, args, join(directory, `${name}.log`)));
         connections.push(new EtcdConnection(client));
       }
       const version = await untilServing(processes, connections, interrupted);
@@ -89,6 +88,11 @@ export class EtcdCluster implements MeasuredCluster {
     return null;
   }
 
+  /** What matters is in the command lines of its members. */
+  async readReports(): Promise<null> {
+    return null;
+  }
+
   async stop(): Promise<void> {
     await stopAll(this.#processes, this.#connections);
   }
@@ -102,19 +106,13 @@ interface MemberPlan {
 }
 
 async function planMembers(members: number): Promise<MemberPlan[]> {
-  const ports: number[] = [];
-  while (ports.length < members) {
-    const port = await freeBasePort();
-    if (ports.every((other) => Math.abs(other - port) >= PORTS_IN_A_ROW)) {
-      ports.push(port);
-    }
-  }
+  const ports = await portsOfMembers(members);
   return ports.map((port, at) => ({ name: `e-${at}`, client: `${HOST}:${port}`, peer: `${HOST}:${port + 1}` }));
 }
 
 /** Waits until every member answers and knows the same leader; returns their version. */
 async function untilServing(
-  processes: readonly EtcdProcess[],
+  processes: readonly PeerProcess[],
   connections: readonly EtcdConnection[],
   interrupted: AbortSignal,
 ): Promise<string> {
@@ -148,7 +146,7 @@ async function statusIfAny(connection: EtcdConnection): Promise<Status | null> {
   }
 }
 
-async function stopAll(processes: readonly EtcdProcess[], connections: readonly EtcdConnection[]): Promise<void> {
+async function stopAll(processes: readonly PeerProcess[], connections: readonly EtcdConnection[]): Promise<void> {
   for (const connection of connections) {
     connection.close();
   }

@@ -1,4 +1,4 @@
-/** The clusters that can be measured, behind one interface: ours, and etcd. */
+/** The clusters that can be measured, behind one interface: ours, etcd, and NATS. */
 
 export type {
   Connection,
@@ -14,8 +14,15 @@ export type {
   WatchedPut,
   WatchListener,
 } from "./connection.ts";
-export { BuildError, buildEtcd } from "./etcd-build.ts";
 export { EtcdCluster } from "./etcd-cluster.ts";
-export type { Leadership, MeasuredCluster, MeasuredMember } from "./measured-cluster.ts";
+export type {
+  Leadership,
+  MeasuredCluster,
+  MeasuredMember,
+  MemberReport,
+  StreamReport,
+} from "./measured-cluster.ts";
 export { untilLeader } from "./measured-cluster.ts";
+export { NatsCluster } from "./nats-cluster.ts";
+export { BuildError, buildPeer, type Peer } from "./peer-build.ts";
 export { QuoinCluster } from "./quoin-cluster.ts";

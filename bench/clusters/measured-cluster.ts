@@ -18,20 +18,44 @@ export interface Leadership {
   readonly term: number;
 }
 
+/** What a running member says of its own settings, as far as a comparison depends on them. */
+export interface MemberReport {
+  readonly endpoint: string;
+  /** Whether it acknowledges a write only when the write is synced. */
+  readonly isSynced: boolean;
+  /** How many members its cluster has, itself included. */
+  readonly clusterSize: number;
+  /** The streams that it has a replica of. */
+  readonly streams: readonly StreamReport[];
+}
+
+export interface StreamReport {
+  readonly name: string;
+  readonly replicas: number;
+  readonly isInFiles: boolean;
+  /** Whether its messages are acknowledged before they are synced, whatever its member does. */
+  readonly isAsynchronous: boolean;
+}
+
 export interface MeasuredCluster {
   /** What it is, such as `etcd`, and its version. */
   readonly name: string;
   readonly version: string;
+  /** Its settings that are not the defaults of the system, in one line for reports; empty = none. */
+  readonly settings: string;
   readonly members: readonly MeasuredMember[];
   /** The member that leads; null while none does, or more than one says so. */
   findLeader(): Promise<Leadership | null>;
   connect(member: MeasuredMember): Promise<Connection>;
+  /** Rejects for a system that has no watches of keys. */
   connectWatches(member: MeasuredMember): Promise<WatchConnection>;
   /**
    * The largest delay of each member's event loop since this was called last, in milliseconds and in the order of the
    * members; null for a system that has no event loop.
    */
   takeLoopDelaysMs(): Promise<readonly number[] | null>;
+  /** What each running member says of its settings; null for a system whose command lines say it. */
+  readReports(): Promise<readonly MemberReport[] | null>;
   stop(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { freeBasePort, LocalCluster } from "@quoin/node/local";
 import type { Connection, WatchConnection } from "./connection.ts";
 import type { Leadership, MeasuredCluster, MeasuredMember } from "./measured-cluster.ts";
 import { readMetric } from "./prometheus-text.ts";
-import { QuoinConnection } from "./quoin-connection.ts";
+import { type OnCall, QuoinConnection } from "./quoin-connection.ts";
 import { QuoinWatches } from "./quoin-watches.ts";
 
 const LOOP_DELAY_METRIC = "quoin_event_loop_delay_max_seconds";
@@ -15,6 +15,7 @@ const UNLIMITED = ["--rate-limit", "grpc=0", "--rate-limit", "http=0"];
 
 export class QuoinCluster implements MeasuredCluster {
   readonly name = "quoin";
+  readonly settings = "no rate limits";
   readonly version: string;
   readonly members: readonly MeasuredMember[];
   readonly #cluster: LocalCluster;
@@ -30,10 +31,15 @@ export class QuoinCluster implements MeasuredCluster {
     this.members = cluster.endpoints.grpc.map((endpoint, at) => ({ endpoint, pid: pids[at] as number }));
   }
 
-  /** Starts that many members with their data below the directory, and returns when they serve. */
-  static async start(members: number, dataDirectory: string): Promise<QuoinCluster> {
+  /**
+   * Starts that many members with their data below the directory, and returns when they serve.
+   *
+   * @param nodeFlags flags of Node for each member and its threads.
+   */
+  static async start(members: number, dataDirectory: string, nodeFlags: readonly string[] = []): Promise<QuoinCluster> {
     const basePort = await freeBasePort();
-    const cluster = await LocalCluster.start({ members, basePort, dataDirectory, memberFlags: UNLIMITED });
+    const options = { members, basePort, dataDirectory, memberFlags: UNLIMITED, nodeFlags };
+    const cluster = await LocalCluster.start(options);
     const { grpc, http, apiKey } = cluster.endpoints;
     const tokens = createTokenSource({ apiKey, httpEndpoints: http }, undefined);
     const admins = grpc.map((endpoint) => createAdminClient({ endpoint, credentials: tokens }));
@@ -61,12 +67,13 @@ export class QuoinCluster implements MeasuredCluster {
     return leadership !== undefined && others.length === 0 ? leadership : null;
   }
 
-  async connect(member: MeasuredMember): Promise<Connection> {
+  /** @param onCall is given the request id of each call before it is made. */
+  async connect(member: MeasuredMember, onCall?: OnCall): Promise<Connection> {
     const url = this.#cluster.endpoints.http[this.members.indexOf(member)];
     if (url === undefined) {
       throw new Error(`${member.endpoint} is no member of this cluster`);
     }
-    return new QuoinConnection(member.endpoint, url, await this.#tokens.token());
+    return new QuoinConnection(member.endpoint, url, await this.#tokens.token(), onCall);
   }
 
   async connectWatches(member: MeasuredMember): Promise<WatchConnection> {
@@ -80,6 +87,11 @@ export class QuoinCluster implements MeasuredCluster {
         return readMetric(await metrics.text(), LOOP_DELAY_METRIC) * MS_PER_SECOND;
       }),
     );
+  }
+
+  /** What matters is in the command lines of its members. */
+  async readReports(): Promise<null> {
+    return null;
   }
 
   async stop(): Promise<void> {

@@ -34,6 +34,9 @@ const namespace = NAMESPACE;
 
 type Ask = <Request, Response>(method: Method<Request, Response>, request: Request) => Promise<Response>;
 
+/** Is given the request id of a call that is about to be made. */
+export type OnCall = (requestId: string) => void;
+
 export class QuoinConnection implements Connection {
   readonly keys: Keys;
   readonly locks: Locks;
@@ -42,14 +45,16 @@ export class QuoinConnection implements Connection {
   readonly #calls: UnaryCalls;
 
   /** @param url of the HTTP interface of the same member. */
-  constructor(endpoint: string, url: string, token: string) {
+  constructor(endpoint: string, url: string, token: string, onCall: OnCall = () => undefined) {
     this.#calls = new UnaryCalls(endpoint);
     this.logs = new QuoinEventLogs(url, token);
     const ask: Ask = (method, request) => {
       const metadata = new Metadata();
-      for (const [name, value] of Object.entries(quoinHeaders(token))) {
+      const headers = quoinHeaders(token);
+      for (const [name, value] of Object.entries(headers)) {
         metadata.set(name, value);
       }
+      onCall(headers["request-id"]);
       return this.#calls.call(method, request, metadata);
     };
     this.keys = new QuoinKeys(ask);

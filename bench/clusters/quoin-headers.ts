@@ -6,6 +6,6 @@ import { randomUUID } from "node:crypto";
 export const NAMESPACE = "default";
 
 /** Metadata for one call. It has an id of its own: a repeated one would be answered from memory, without being done. */
-export function quoinHeaders(token: string): Readonly<Record<string, string>> {
-  return { authorization: `Bearer ${token}`, "api-version": "v1", "request-id": randomUUID() };
+export function quoinHeaders(token: string) {
+  return { authorization: `Bearer ${token}`, "api-version": "v1", "request-id": randomUUID() } as const;
 }

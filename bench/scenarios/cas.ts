@@ -4,6 +4,7 @@
  */
 
 import type { Connection } from "../clusters/index.ts";
+import { keysOf } from "./abilities.ts";
 import { closedLoop, type Operations } from "./closed-loop.ts";
 import { greater } from "./revisions.ts";
 import type { Scenario } from "./scenario.ts";
@@ -30,16 +31,16 @@ class Raises implements Operations {
   attempts = 0;
   revision = 0n;
 
-  async prepare({ keys }: Connection): Promise<void> {
-    this.revision = await keys.put(COUNTER, Buffer.from(String(this.#done)));
+  async prepare(connection: Connection): Promise<void> {
+    this.revision = await keysOf(connection).put(COUNTER, Buffer.from(String(this.#done)));
   }
 
-  async perform({ keys }: Connection): Promise<void> {
+  async perform(connection: Connection): Promise<void> {
     for (;;) {
-      const { value, modRevision } = await keys.get(COUNTER);
+      const { value, modRevision } = await keysOf(connection).get(COUNTER);
       this.attempts++;
       const raised = Number(Buffer.from(value).toString()) + 1;
-      const { isDone, revision } = await keys.swap(COUNTER, modRevision, Buffer.from(String(raised)));
+      const { isDone, revision } = await keysOf(connection).swap(COUNTER, modRevision, Buffer.from(String(raised)));
       this.revision = greater(revision, this.revision);
       if (isDone) {
         this.#done++;
@@ -49,8 +50,8 @@ class Raises implements Operations {
   }
 
   /** A raise that overwrote another one, or was done twice, leaves another count. */
-  async verify({ keys }: Connection): Promise<void> {
-    const counted = Buffer.from((await keys.get(COUNTER)).value).toString();
+  async verify(connection: Connection): Promise<void> {
+    const counted = Buffer.from((await keysOf(connection).get(COUNTER)).value).toString();
     if (counted !== String(this.#done)) {
       throw new Error(`the counter was raised ${this.#done} times, but holds ${counted}`);
     }

@@ -1,6 +1,7 @@
 /** Appends to an event log: single events with and without a key, batches, and how soon who follows the log has them. */
 
-import type { Connection, EventLogs } from "../clusters/index.ts";
+import type { Connection } from "../clusters/index.ts";
+import { logsOf } from "./abilities.ts";
 import { closedLoop, type Operations } from "./closed-loop.ts";
 import { IN_FLIGHT } from "./in-flight.ts";
 import type { Scenario } from "./scenario.ts";
@@ -43,7 +44,7 @@ export const tail: Scenario = {
   createWorkload: (valueBytes) => closedLoop(new Tails(Buffer.alloc(valueBytes, "v"))),
 };
 
-/** Events of one log, of which nothing else is appended. They take no revision. */
+/** Events of one log. They take no revision. */
 abstract class LogOperations implements Operations {
   readonly revisionsPerOperation = 0n;
   readonly revision = 0n;
@@ -146,11 +147,4 @@ class Tails extends LogOperations {
     });
     return follower;
   }
-}
-
-function logsOf({ logs }: Connection): EventLogs {
-  if (logs === null) {
-    throw new Error("this system has no event logs");
-  }
-  return logs;
 }

@@ -1,6 +1,7 @@
 /** Linearizable gets of existing keys. */
 
 import type { Connection } from "../clusters/index.ts";
+import { keysOf } from "./abilities.ts";
 import { closedLoop, type Operations } from "./closed-loop.ts";
 import { IN_FLIGHT } from "./in-flight.ts";
 import { greater } from "./revisions.ts";
@@ -31,18 +32,18 @@ class Gets implements Operations {
     this.#value = value;
   }
 
-  async prepare({ keys }: Connection): Promise<void> {
+  async prepare(connection: Connection): Promise<void> {
     const names = Array.from({ length: KEYS_READ }, (_, at) => keyToRead(at));
     while (names.length > 0) {
       const batch = names.splice(0, KEYS_WRITTEN_AT_ONCE);
-      const revisions = await Promise.all(batch.map((name) => keys.put(name, this.#value)));
+      const revisions = await Promise.all(batch.map((name) => keysOf(connection).put(name, this.#value)));
       this.revision = revisions.reduce(greater, this.revision);
     }
   }
 
-  async perform({ keys }: Connection): Promise<void> {
+  async perform(connection: Connection): Promise<void> {
     const key = keyToRead(this.#next++ % KEYS_READ);
-    const { value, revision } = await keys.get(key);
+    const { value, revision } = await keysOf(connection).get(key);
     if (!this.#value.equals(value)) {
       throw new Error(`${key} was read, but holds something else than was put (${value.length} bytes)`);
     }

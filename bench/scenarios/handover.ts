@@ -6,6 +6,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection, Hold } from "../clusters/index.ts";
+import { locksOf } from "./abilities.ts";
 import { closeAll, connectAll } from "./connections.ts";
 import { HoldOrder } from "./hold-order.ts";
 import { assertGrown } from "./revisions.ts";
@@ -37,7 +38,8 @@ class HandOvers implements Workload {
   /** After the last release. */
   #revision = 0n;
 
-  async prepare({ locks }: Connection): Promise<void> {
+  async prepare(connection: Connection): Promise<void> {
+    const locks = locksOf(connection);
     await locks.create(LOCK);
     const hold = await locks.acquire(LOCK);
     this.judge([{ token: hold.token, releasedAt: await hold.release() }]);
@@ -103,11 +105,11 @@ class Rounds implements Load {
   async #round(): Promise<number[]> {
     const first = this.#connections[0] as Connection;
     const round = new Round();
-    const holder = await first.locks.acquire(LOCK);
+    const holder = await locksOf(first).acquire(LOCK);
     const turns = Promise.all(
       Array.from({ length: this.#waiters }, async (_, waiter) => {
-        const { locks } = this.#connections[waiter % this.#connections.length] as Connection;
-        const hold = await locks.acquire(LOCK);
+        const connection = this.#connections[waiter % this.#connections.length] as Connection;
+        const hold = await locksOf(connection).acquire(LOCK);
         round.granted();
         await round.end(hold);
       }),
@@ -118,10 +120,10 @@ class Rounds implements Load {
     return round.valuesMs;
   }
 
-  async #untilQueued({ locks }: Connection): Promise<void> {
+  async #untilQueued(connection: Connection): Promise<void> {
     const deadlineMs = performance.now() + QUEUE_TIMEOUT_MS;
     for (;;) {
-      const queued = await locks.countWaiters(LOCK);
+      const queued = await locksOf(connection).countWaiters(LOCK);
       if (queued === this.#waiters) {
         return;
       }

@@ -10,6 +10,7 @@ import { put } from "./put.ts";
 import type { Scenario } from "./scenario.ts";
 import { watch } from "./watch.ts";
 
+export { keysOf } from "./abilities.ts";
 export type { Bounds, LoadResult, Scenario, Workload } from "./scenario.ts";
 
 export const scenarios: readonly Scenario[] = [

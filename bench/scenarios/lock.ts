@@ -1,6 +1,7 @@
 /** Locks taken and given back, each worker its own, so that nobody waits for anybody. */
 
 import type { Connection } from "../clusters/index.ts";
+import { locksOf } from "./abilities.ts";
 import { closedLoop, type Operations } from "./closed-loop.ts";
 import { HoldOrder } from "./hold-order.ts";
 import { IN_FLIGHT } from "./in-flight.ts";
@@ -27,13 +28,13 @@ class LockCycles implements Operations {
   async prepare(connection: Connection, workersMax: number): Promise<void> {
     for (let worker = 0; worker < workersMax; worker++) {
       this.#orders.push(new HoldOrder());
-      await connection.locks.create(lockOf(worker));
+      await locksOf(connection).create(lockOf(worker));
     }
     await this.perform(connection, 0);
   }
 
-  async perform({ locks }: Connection, worker: number): Promise<void> {
-    const { token, release } = await locks.acquire(lockOf(worker));
+  async perform(connection: Connection, worker: number): Promise<void> {
+    const { token, release } = await locksOf(connection).acquire(lockOf(worker));
     const revision = await release();
     (this.#orders[worker] as HoldOrder).add(token, revision);
     this.revision = greater(revision, this.revision);

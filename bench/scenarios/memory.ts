@@ -1,6 +1,7 @@
 /** Writes of whole pages at random in one large memory region that is full. */
 
 import type { Connection, Regions } from "../clusters/index.ts";
+import { regionsOf } from "./abilities.ts";
 import { closedLoop, type Operations } from "./closed-loop.ts";
 import { IN_FLIGHT } from "./in-flight.ts";
 import { greater } from "./revisions.ts";
@@ -107,11 +108,4 @@ function contentOf(page: number, write: number): Buffer {
   content.writeUInt32LE(page, 0);
   content.writeUInt32LE(write, 4);
   return content;
-}
-
-function regionsOf({ regions }: Connection): Regions {
-  if (regions === null) {
-    throw new Error("this system has no memory regions");
-  }
-  return regions;
 }

@@ -1,6 +1,7 @@
 /** Puts of ever new keys, each with a request id of its own. */
 
 import type { Connection } from "../clusters/index.ts";
+import { keysOf } from "./abilities.ts";
 import { closedLoop, type Operations } from "./closed-loop.ts";
 import { IN_FLIGHT } from "./in-flight.ts";
 import { greater } from "./revisions.ts";
@@ -30,8 +31,8 @@ class Puts implements Operations {
     return this.perform(connection);
   }
 
-  async perform({ keys }: Connection): Promise<void> {
-    const revision = await keys.put(`bench/${this.#next++}`, this.#value);
+  async perform(connection: Connection): Promise<void> {
+    const revision = await keysOf(connection).put(`bench/${this.#next++}`, this.#value);
     this.revision = greater(revision, this.revision);
   }
 

@@ -5,6 +5,7 @@
  */
 
 import type { Connection, WatchConnection } from "../clusters/index.ts";
+import { keysOf } from "./abilities.ts";
 import { closeAll, connectAll } from "./connections.ts";
 import { type Delivered, Deliveries } from "./deliveries.ts";
 import { assertGrown, greater } from "./revisions.ts";
@@ -80,8 +81,8 @@ class WatchedPuts implements Workload {
   }
 
   /** Puts the key and returns the revision. */
-  async put({ keys }: Connection, key: string): Promise<bigint> {
-    const revision = await keys.put(key, this.#value);
+  async put(connection: Connection, key: string): Promise<bigint> {
+    const revision = await keysOf(connection).put(key, this.#value);
     this.revision = greater(revision, this.revision);
     return revision;
   }

@@ -10,6 +10,7 @@ import type {
   Leadership,
   MeasuredCluster,
   MeasuredMember,
+  MemberReport,
   RegionPart,
   Swapped,
   WatchConnection,
@@ -52,6 +53,7 @@ interface Watch {
 export class ClusterInMemory implements MeasuredCluster {
   readonly name = "memory";
   readonly version = "1";
+  readonly settings: string = "";
   readonly members: readonly MeasuredMember[] = ["a", "b", "c"].map((endpoint) => ({ endpoint, pid: process.pid }));
   readonly values = new Map<string, { value: Buffer; modRevision: bigint }>();
   readonly regions: { readonly bytes: Buffer; version: bigint }[] = [];
@@ -71,6 +73,7 @@ export class ClusterInMemory implements MeasuredCluster {
     forgetsAppends: false,
     tell: (put) => [put],
   };
+  reports: readonly MemberReport[] | null = null;
   leader = this.members[1] as MeasuredMember;
   term = 7;
   loopDelaysMs: readonly number[] = [1, 2, 3];
@@ -132,6 +135,10 @@ export class ClusterInMemory implements MeasuredCluster {
 
   async takeLoopDelaysMs(): Promise<readonly number[]> {
     return this.loopDelaysMs;
+  }
+
+  async readReports(): Promise<readonly MemberReport[] | null> {
+    return this.reports;
   }
 
   async stop(): Promise<void> {}

@@ -94,6 +94,17 @@ describe("AdminClient", () => {
     expect(member.calls[0]?.request).to.deep.equal({ clusterId: "c", incarnation: "i", owner });
   });
 
+  it("resets the owner, with an API key only if there is one", async () => {
+    member.scripts.resetOwner = () => ({ userId: "u", created: true });
+    const owner = { email: "a@b.c", password: "password" };
+    expect(await admin.resetOwner({ owner })).to.deep.equal({ userId: "u", created: true });
+    await admin.resetOwner({ owner: { ...owner, apiKey: "qk_" } });
+    expect(member.calls.map(({ request }) => request)).to.deep.equal([
+      { owner: { ...owner, apiKey: "" } },
+      { owner: { ...owner, apiKey: "qk_" } },
+    ]);
+  });
+
   it("adds a member, and hands out its place", async () => {
     const slot = { id: "7", name: "m-1", lagMs: 0n };
     member.scripts.addMember = () => ({ member: slot, configIndex: 7n });

@@ -20,6 +20,7 @@ import {
   PromoteMembersResponse,
   PutSettingsResponse,
   RemoveMembersResponse,
+  ResetOwnerResponse,
   serviceDefinitions,
   TransferLeadershipResponse,
 } from "@quoin/proto";
@@ -45,6 +46,7 @@ const addMemberMethod = unaryMethod(service.addMember, AddMemberResponse);
 const promoteMembersMethod = unaryMethod(service.promoteMembers, PromoteMembersResponse);
 const removeMembersMethod = unaryMethod(service.removeMembers, RemoveMembersResponse);
 const putSettingsMethod = unaryMethod(service.putSettings, PutSettingsResponse);
+const resetOwnerMethod = unaryMethod(service.resetOwner, ResetOwnerResponse);
 const compactMethod = unaryMethod(service.compact, CompactResponse);
 const transferLeadershipMethod = unaryMethod(service.transferLeadership, TransferLeadershipResponse);
 
@@ -151,6 +153,12 @@ export interface BootstrapOptions extends CallOptions {
   readonly owner: { readonly email: string; readonly password: string; readonly apiKey: string };
 }
 
+/** Which user is to be the owner. */
+export interface ResetOwnerOptions extends CallOptions {
+  /** Password of 8 to 1,024 bytes; API key `qk_<8 characters>_<43 characters>`, none if it is absent. */
+  readonly owner: { readonly email: string; readonly password: string; readonly apiKey?: string | undefined };
+}
+
 /** Administers a cluster, or one member. */
 export class AdminClient {
   readonly #context: OperationContext;
@@ -199,6 +207,24 @@ export class AdminClient {
       },
     };
     return toPlain((await execute(this.#context, bootstrapMethod, request, options)).message);
+  }
+
+  /**
+   * Lets the owner log in again: the user with the address becomes an active owner with this password, and is made if there is
+   * none. Its API keys stay. Served on admin ports only. Repeating it is safe.
+   *
+   * @throws QuoinError INVALID_ARGUMENT / BAD_FIELD that names `owner.email`, `owner.password` or `owner.api_key`;
+   *   RESOURCE_EXHAUSTED / QUOTA when the user has too many API keys; UNIMPLEMENTED / NOT_SERVED on a public port.
+   */
+  async resetOwner({ owner, ...options }: ResetOwnerOptions): Promise<Plain<ResetOwnerResponse>> {
+    const request = {
+      owner: {
+        email: textField("owner.email", owner.email),
+        password: textField("owner.password", owner.password),
+        apiKey: textField("owner.api_key", owner.apiKey ?? ""),
+      },
+    };
+    return toPlain((await execute(this.#context, resetOwnerMethod, request, options)).message);
   }
 
   /**

@@ -7,7 +7,7 @@
 import { badField } from "./request-field.ts";
 import type { Runtime } from "./runtime.ts";
 import type { TlsOptions } from "./tls.ts";
-import { exchangeApiKey } from "./token-exchange.ts";
+import { exchangeApiKeyOnce } from "./token-exchange.ts";
 import type { TokenSource } from "./token-source.ts";
 
 /** Part of its life after which a token is replaced: early enough for several tries. */
@@ -85,7 +85,7 @@ export class ApiKeyTokenSource implements TokenSource {
     const { apiKey, httpEndpoints, tls, runtime } = this.#options;
     // The life counts from before the exchange, so that this side errs early.
     const startMs = runtime.monotonicMs();
-    const { accessToken, expiresInSeconds } = await exchangeApiKey({ apiKey, httpEndpoints, tls });
+    const { accessToken, expiresInSeconds } = await exchangeApiKeyOnce({ apiKey, httpEndpoints, tls });
     const lifeMs = expiresInSeconds * 1_000;
     this.#current = {
       text: accessToken,

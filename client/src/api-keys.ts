@@ -119,7 +119,8 @@ export class ApiKeyClient {
   /**
    * Revokes an API key and all of its tokens, at once and for ever. Once more does no harm.
    *
-   * @throws QuoinError NOT_FOUND / KEY_NOT_FOUND, also for the key of somebody else, unless an administrator asks.
+   * @throws QuoinError NOT_FOUND / KEY_NOT_FOUND, also for the key of a user whose role and
+   *   namespaces one does not hold as an administrator.
    */
   async revoke(apiKeyId: string, options: HttpCallOptions = {}): Promise<RevokedApiKey> {
     const path = `/keys/${encodeURIComponent(textField("apiKeyId", apiKeyId))}`;

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { backoffMs, maxAttempts } from "./backoff.ts";
+import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
+import { QuoinError } from "./quoin-error.ts";
 
 describe("backoffMs", () => {
   it("doubles from 50 ms and ends at 1 s", () => {
@@ -14,5 +15,21 @@ describe("backoffMs", () => {
 
   it("serves four attempts", () => {
     expect(maxAttempts).to.equal(4);
+  });
+});
+
+describe("attempts that reach no member", () => {
+  it("are those that were certainly not sent, and that nobody answered", () => {
+    const unreached = (fields: object): boolean =>
+      isUnreached(new QuoinError({ code: "UNAVAILABLE", message: "", ...fields }));
+    expect(unreached({ outcome: "not-executed" })).to.equal(true);
+    expect(unreached({ outcome: "not-executed", reason: "NO_LEADER" }), "a member has answered").to.equal(false);
+    expect(unreached({ outcome: "unknown" })).to.equal(false);
+    expect(unreached({ outcome: "not-executed", code: "DEADLINE_EXCEEDED" })).to.equal(false);
+  });
+
+  it("pause for half of the most at least, so that nothing spins", () => {
+    expect([unreachedPauseMs(1, 0), unreachedPauseMs(3, 0), unreachedPauseMs(60, 0)]).to.deep.equal([25, 100, 500]);
+    expect(unreachedPauseMs(60, 0.5)).to.equal(750);
   });
 });

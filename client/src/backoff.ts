@@ -1,10 +1,31 @@
 /** How often an operation is tried, and how long it waits in between. */
 
-/** Attempts of one operation, the first one included: enough for a change of leader, few enough not to feed an overload. */
+import type { QuoinError } from "./quoin-error.ts";
+
+/** Attempts of one operation that reach a member, the first one included: enough for a change of leader, few enough not to feed an overload. */
 export const maxAttempts = 4;
 
 const firstPauseMs = 50;
 const maxPauseMs = 1_000;
+
+/**
+ * Whether an attempt reached no member: no connection came about, or no name had an address. Such attempts load no member,
+ * and do not count: a Service may have no endpoint for a while.
+ */
+export function isUnreached({ code, reason, outcome }: QuoinError): boolean {
+  return code === "UNAVAILABLE" && reason === "" && outcome === "not-executed";
+}
+
+/**
+ * The pause after an attempt that reached no member: as `backoffMs`, and at least half of the most, so that nothing spins.
+ *
+ * @param attempt the attempt that failed, from 1.
+ * @param random at least 0 and less than 1.
+ * @returns milliseconds.
+ */
+export function unreachedPauseMs(attempt: number, random: number): number {
+  return backoffMs(attempt, 0.5 + random / 2);
+}
 
 /**
  * The pause after a failed attempt: exponential from 50 ms, capped at 1 s, with full jitter, so that clients that failed

@@ -23,6 +23,8 @@ const defaultMaxMessageBytes = 4 * 1_024 * 1_024;
 // A member that restarts is back within seconds: the 120 s that grpc-js may wait otherwise would be an outage of its own.
 const firstReconnectMs = 50;
 const maxReconnectMs = 1_000;
+/** An address may belong to a pod that is gone: the names are asked again as soon as connecting fails. */
+const minResolutionPauseMs = 1_000;
 
 /** A name that no server has: `.invalid` is reserved (RFC 2606 §2). */
 const meaninglessName = "address.invalid";
@@ -45,6 +47,7 @@ export function openChannel(endpoint: string, tls: TlsOptions | undefined, optio
     "grpc.max_receive_message_length": maxMessageBytes,
     "grpc.initial_reconnect_backoff_ms": firstReconnectMs,
     "grpc.max_reconnect_backoff_ms": maxReconnectMs,
+    "grpc.dns_min_time_between_resolutions_ms": minResolutionPauseMs,
     // Retries are the SDK's: it must count them, and change the endpoint in between.
     "grpc.enable_retries": 0,
     "grpc.service_config_disable_resolution": 1,

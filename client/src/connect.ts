@@ -1,8 +1,8 @@
 /** Connecting to a member before something is sent to it, within a bound. */
 
 import { connectivityState } from "@grpc/grpc-js";
-import type { Target } from "./endpoint-pool.ts";
 import { QuoinError } from "./quoin-error.ts";
+import type { Target } from "./target.ts";
 
 /**
  * How long an attempt waits for a connection. A host that does not answer at all would otherwise take the whole deadline,
@@ -11,17 +11,19 @@ import { QuoinError } from "./quoin-error.ts";
 const connectTimeoutMs = 1_000;
 
 /**
- * Waits until the channel is connected, or has failed to: sending then fails at once, and says why.
+ * Waits until the channel is connected, or has failed to: sending then fails at once, and says why. A channel that does
+ * neither in time is abandoned: what it waits for may never come, though the next connection would be made at once.
  *
  * @param remainingMs how long it may take at most, in milliseconds.
  * @throws QuoinError UNAVAILABLE after the timeout; CANCELLED by the signal.
  */
 export async function connect(target: Target, remainingMs: number, signal: AbortSignal | undefined): Promise<void> {
   if (currentState(target, false) === connectivityState.READY) return;
-  const deadline = Date.now() + Math.min(connectTimeoutMs, remainingMs);
+  const abandonAtMs = Date.now() + connectTimeoutMs;
+  const deadline = Math.min(abandonAtMs, Date.now() + remainingMs);
   let state = currentState(target, true);
   while (state === connectivityState.IDLE || state === connectivityState.CONNECTING) {
-    await changeOfState(target, state, deadline, signal);
+    await changeOfState(target, state, { deadline, abandonAtMs }, signal);
     state = currentState(target, true);
   }
 }
@@ -43,7 +45,7 @@ function currentState(target: Target, connect: boolean): connectivityState {
 function changeOfState(
   target: Target,
   state: connectivityState,
-  deadline: number,
+  { deadline, abandonAtMs }: { readonly deadline: number; readonly abandonAtMs: number },
   signal: AbortSignal | undefined,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -52,8 +54,12 @@ function changeOfState(
     signal?.addEventListener("abort", onAbort, { once: true });
     target.channel.getChannel().watchConnectivityState(state, deadline, (timeout) => {
       signal?.removeEventListener("abort", onAbort);
-      if (timeout === undefined) resolve();
-      else reject(unavailable(`no connection to ${target.endpoint} in time`));
+      if (timeout === undefined) {
+        resolve();
+        return;
+      }
+      if (Date.now() >= abandonAtMs) target.abandon();
+      reject(unavailable(`no connection to ${target.endpoint} in time`));
     });
   });
 }

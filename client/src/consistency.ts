@@ -5,7 +5,8 @@ import type { CallOptions } from "./operation.ts";
 
 /**
  * How fresh an answer must be: `linearizable` sees every change acknowledged before the read began; `serializable` sees what
- * the answering member has applied, which may be old, and costs no round to other members.
+ * the answering member has applied, which may be up to 1 s old, and all of them cost a member one round to others a second.
+ * What the caller may do is decided by the same state: for up to 1 s after a revocation, `serializable` reads with a revoked token may still be answered.
  */
 export type Consistency = "linearizable" | "serializable";
 

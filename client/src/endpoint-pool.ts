@@ -12,22 +12,17 @@
 
 import type { Client } from "@grpc/grpc-js";
 import { isEndpoint } from "./endpoint.ts";
+import { Target } from "./target.ts";
 
 /** Channels to endpoints that members have told of, besides the configured ones: more than a cluster has members. */
 const maxHintedChannels = 16;
-
-/** An endpoint and its channel. */
-export interface Target {
-  readonly endpoint: string;
-  readonly channel: Client;
-}
 
 /** The endpoints of one client, and which of them is in use. */
 export class EndpointPool {
   readonly #configured: readonly string[];
   readonly #open: (endpoint: string) => Client;
   /** By endpoint; those that were named by members in the order in which that happened first. */
-  readonly #channels = new Map<string, Client>();
+  readonly #targets = new Map<string, Target>();
   /** Endpoints that the cluster has told of and that are not configured, in the order in which they are tried. */
   #learned: readonly string[] = [];
   /** Where the configured endpoints go on. */
@@ -59,13 +54,13 @@ export class EndpointPool {
   /** The endpoint in use. Not to be called after close. */
   current(): Target {
     const endpoint = this.#current;
-    let channel = this.#channels.get(endpoint);
-    if (channel === undefined) {
-      channel = this.#open(endpoint);
-      this.#channels.set(endpoint, channel);
+    let target = this.#targets.get(endpoint);
+    if (target === undefined) {
+      target = this.#make(endpoint);
+      this.#targets.set(endpoint, target);
       this.#closeSurplus();
     }
-    return { endpoint, channel };
+    return target;
   }
 
   /**
@@ -105,15 +100,25 @@ export class EndpointPool {
   /** Closes all channels; calls in flight still get their answers. */
   close(): void {
     this.#closing.abort();
-    for (const channel of this.#channels.values()) channel.close();
-    this.#channels.clear();
+    for (const { channel } of this.#targets.values()) channel.close();
+    this.#targets.clear();
+  }
+
+  #make(endpoint: string): Target {
+    const channel = this.#open(endpoint);
+    const target = new Target(endpoint, channel, () => {
+      // Many calls may find out together.
+      if (this.#targets.get(endpoint) !== target) return;
+      this.#targets.delete(endpoint);
+      channel.close();
+    });
+    return target;
   }
 
   #closeSurplus(): void {
-    const hinted = [...this.#channels.keys()].filter((endpoint) => !this.#configured.includes(endpoint));
+    const hinted = [...this.#targets.keys()].filter((endpoint) => !this.#configured.includes(endpoint));
     const oldest = hinted[0];
     if (hinted.length <= maxHintedChannels || oldest === undefined) return;
-    this.#channels.get(oldest)?.close();
-    this.#channels.delete(oldest);
+    this.#targets.get(oldest)?.abandon();
   }
 }

@@ -18,8 +18,14 @@ export interface HttpRequest {
   readonly body?: Uint8Array | undefined;
 }
 
-/** More than any answer has: a page of 1 MiB of events, as text. It bounds what a wrong address makes this side read. */
-const maxAnswerBytes = 8 * 1_024 * 1_024;
+/**
+ * More than any answer has: an event of 10 MiB as text, or the sequences of a batch of 1,000,000 events. It bounds what a
+ * wrong address makes this side read.
+ */
+const maxAnswerBytes = 20 * 1_024 * 1_024;
+
+/** How long a connection may take, with its handshake: what takes longer may never come, and another one comes at once. */
+const connectTimeoutMs = 1_000;
 
 /** Keeps connections to members, and sends requests over them. */
 export class HttpExchange {
@@ -57,8 +63,18 @@ export class HttpExchange {
           : requestHttp(url, { ...options, agent: this.#plain });
       let isConnected = false;
       request.once("socket", (socket) => {
-        if (socket.connecting) socket.once("connect", () => (isConnected = true));
-        else isConnected = true;
+        const isPlain = url.protocol === "http:";
+        if (request.reusedSocket || (isPlain && !socket.connecting)) {
+          isConnected = true;
+          return;
+        }
+        const timer = setTimeout(() => request.destroy(new Error("no connection in time")), connectTimeoutMs);
+        // Nothing is sent before the handshake is done.
+        socket.once(isPlain ? "connect" : "secureConnect", () => {
+          isConnected = true;
+          clearTimeout(timer);
+        });
+        socket.once("close", () => clearTimeout(timer));
       });
       request.once("response", resolve);
       request.on("error", (error) => reject(failed(origin, error, isConnected)));

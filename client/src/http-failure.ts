@@ -52,6 +52,11 @@ export function failureOf({ status, headers, body }: HttpAnswer, endpoint: strin
   });
 }
 
+/** Whether another attempt may have another answer. */
+export function isPassing({ code, reason }: QuoinError): boolean {
+  return code === "UNAVAILABLE" || reason === "RATE_LIMITED" || reason === "TIMEOUT";
+}
+
 /** The fields of a JSON object; none when it is something else, as from a server that is not a member. */
 export function parseObject(body: Buffer): ReadonlyMap<string, unknown> {
   try {

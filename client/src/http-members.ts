@@ -1,5 +1,6 @@
 /**
  * Requests to the HTTP interface of a cluster: up to four attempts within one deadline, at one member after the other.
+ * Attempts that reach no member do not count.
  *
  * What certainly was not executed is sent again: to the next member, or after the time that a limit asks for. What may
  * have been executed is sent again only where that does no harm, because it only reads or carries an idempotency key.
@@ -7,9 +8,9 @@
  */
 
 import type { IncomingMessage } from "node:http";
-import { backoffMs, maxAttempts } from "./backoff.ts";
+import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
 import { HttpExchange, type HttpRequest } from "./http-exchange.ts";
-import { failureOf, type HttpAnswer } from "./http-failure.ts";
+import { failureOf, type HttpAnswer, isPassing } from "./http-failure.ts";
 import { assertTimeout, type CallOptions } from "./operation.ts";
 import { type Outcome, QuoinError } from "./quoin-error.ts";
 import { badField } from "./request-field.ts";
@@ -78,6 +79,7 @@ export class HttpMembers {
     const deadlineMs = this.runtime.monotonicMs() + timeoutMs;
     let outcome: Outcome = "not-executed";
     let refused = "";
+    let counted = 0;
     for (let attempt = 1; ; attempt += 1) {
       const endpoint = this.#endpoint();
       let token = "";
@@ -85,18 +87,23 @@ export class HttpMembers {
         token = await this.#context.tokens.token();
         return await this.#attempt(endpoint, token, request, deadlineMs, signal);
       } catch (thrown) {
-        const failure = QuoinError.from(thrown);
+        let failure = QuoinError.from(thrown);
         if (failure.outcome === "unknown") outcome = "unknown";
         // Whatever an attempt is refused for: an earlier one may have been executed, or be on its way still.
-        const error = failure.with({ outcome });
-        if (attempt >= maxAttempts || signal?.aborted === true || this.closing.aborted) throw error;
+        let error = failure.with({ outcome });
+        if (!isUnreached(failure)) counted += 1;
+        if (counted >= maxAttempts || signal?.aborted === true || this.closing.aborted) throw error;
         if (error.code === "UNAUTHENTICATED" && refused === "" && token !== "") {
           refused = token;
-          if ((await this.#context.tokens.refresh(token)) === undefined) throw error;
-          continue;
+          const missing = await this.#refreshToken(token, failure);
+          if (missing === null) continue;
+          // Without another token, this attempt has failed for the reason that there is none.
+          failure = missing;
+          error = failure.with({ outcome });
         }
         if (!isPassing(failure) || (failure.outcome === "unknown" && !request.isRepeatable)) throw error;
-        await this.#pause(attempt, endpoint, error, deadlineMs, signal);
+        const pauseMs = (isUnreached(failure) ? unreachedPauseMs : backoffMs)(attempt, this.runtime.random());
+        await this.#pause(pauseMs, endpoint, error, deadlineMs, signal);
       }
     }
   }
@@ -163,8 +170,17 @@ export class HttpMembers {
     }
   }
 
+  /** Why there is no other token for the next attempt: the refusal, or why none could be fetched; null = there is one. */
+  async #refreshToken(refused: string, refusal: QuoinError): Promise<QuoinError | null> {
+    try {
+      return (await this.#context.tokens.refresh(refused)) === undefined ? refusal : null;
+    } catch (thrown) {
+      return QuoinError.from(thrown);
+    }
+  }
+
   async #pause(
-    attempt: number,
+    leastMs: number,
     endpoint: string,
     error: QuoinError,
     deadlineMs: number,
@@ -172,7 +188,7 @@ export class HttpMembers {
   ): Promise<void> {
     if (this.#endpoint() === endpoint) this.leaveMember();
     const asked = error.code === "RESOURCE_EXHAUSTED" ? (error.retryDelayMs ?? 0) : 0;
-    const pauseMs = Math.max(asked, backoffMs(attempt, this.runtime.random()));
+    const pauseMs = Math.max(asked, leastMs);
     if (this.runtime.monotonicMs() + pauseMs >= deadlineMs) throw error;
     try {
       await this.runtime.sleep(pauseMs, signal);
@@ -186,11 +202,6 @@ export class HttpMembers {
     // The index is kept within the list, of which the constructor requires one at least.
     return this.#context.endpoints[this.#current]!;
   }
-}
-
-/** Whether another attempt may have another answer. */
-function isPassing({ code, reason }: QuoinError): boolean {
-  return code === "UNAVAILABLE" || reason === "RATE_LIMITED" || reason === "TIMEOUT";
 }
 
 function tooLate(outcome: Outcome): QuoinError {

@@ -12,6 +12,7 @@ export {
   type MemberStatus,
   type Membership,
   type PutSettingsOptions,
+  type ResetOwnerOptions,
   type StatusResult,
   type TransferOptions,
   type TransferResult,
@@ -46,6 +47,7 @@ export type {
   KeyValueClient,
   ListOptions,
   ListPageOptions,
+  PreviousEntry,
   PutOptions,
   PutResult,
 } from "./key-value.ts";
@@ -75,6 +77,7 @@ export type {
   AppendOptions,
   AppendResult,
   CreateLogOptions,
+  FindLogOptions,
   ListLogsOptions,
   LogClient,
   LogGuard,
@@ -118,7 +121,7 @@ export {
   logIn,
 } from "./token-exchange.ts";
 export type { TokenSource } from "./token-source.ts";
-export type { ApiKeyUsage, Usage, UsageClient, UsageNumbers, UsageOptions } from "./usage.ts";
+export type { ApiKeyUsage, NamespaceUse, QuotaUse, Usage, UsageClient, UsageNumbers, UsageOptions } from "./usage.ts";
 export type { ListUsersOptions, NewUser, UserChanges, UserClient, UserInfo, UserRole } from "./users.ts";
 export { Watch, type WatchBatch, type WatchOptions } from "./watch.ts";
 export type { KeyEvent, LockEvent, WatchClient, WatchKeysOptions, WatchLocksOptions } from "./watch-client.ts";

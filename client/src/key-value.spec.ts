@@ -98,7 +98,9 @@ describe("KeyValueClient", () => {
       expectedModRevision: 0,
       returnPrevious: true,
     });
-    expect(result).to.deep.equal({ modRevision: 8, created: true, previous: plainEntry, revision: 8 });
+    expect(result).to.deep.equal({
+      ...{ modRevision: 8, created: true, previous: plainEntry, previousValueOmitted: false, revision: 8 },
+    });
     expect(request()).to.deep.equal({
       namespace: "n",
       key: "k",
@@ -120,7 +122,7 @@ describe("KeyValueClient", () => {
   it("deletes a key", async () => {
     member.scripts.deleteKey = () => ({ deleted: true, previous: entry, revision: 6n });
     const result = await client.keyValue.delete("n", "k", { expectedModRevision: 2, returnPrevious: true });
-    expect(result).to.deep.equal({ deleted: true, previous: plainEntry, revision: 6 });
+    expect(result).to.deep.equal({ deleted: true, previous: plainEntry, previousValueOmitted: false, revision: 6 });
     expect(request()).to.include({ expectedModRevision: 2n, returnPrevious: true });
   });
 
@@ -137,6 +139,7 @@ describe("KeyValueClient", () => {
       success: true,
       currentExists: true,
       currentValue: new Uint8Array(Buffer.from("new")),
+      currentValueOmitted: false,
       modRevision: 3,
       revision: 3,
     });
@@ -144,16 +147,16 @@ describe("KeyValueClient", () => {
   });
 
   it("does not take the missing value of a large replayed answer for an empty one", async () => {
-    let success = true;
-    member.scripts.compareAndSwap = (_request, call) => {
-      call.sendHeader("replayed", "no-values");
-      return { success, currentExists: true, modRevision: 3n };
-    };
-    const swapped = await client.keyValue.compareAndSwap("n", "k", "new", { expectedModRevision: 2 });
-    expect(swapped.currentValue).to.deep.equal(new Uint8Array(Buffer.from("new")));
-    success = false;
+    member.scripts.compareAndSwap = () => ({ currentExists: true, currentValueOmitted: true, modRevision: 3n });
     const failed = await client.keyValue.compareAndSwap("n", "k", "new", { expectedModRevision: 2 });
-    expect(failed).to.include({ currentExists: true, currentValue: undefined, modRevision: 3 });
+    expect(failed).to.include({ currentExists: true, currentValue: undefined, currentValueOmitted: true });
+    const bare = { ...entry, value: new Uint8Array() };
+    member.scripts.putKey = () => ({ previous: bare, previousValueOmitted: true });
+    const put = await client.keyValue.put("n", "k", "v", { returnPrevious: true });
+    expect(put.previous).to.deep.equal({ ...plainEntry, value: undefined });
+    member.scripts.deleteKey = () => ({ previous: bare, previousValueOmitted: true });
+    const removed = await client.keyValue.delete("n", "k", { returnPrevious: true });
+    expect(removed.previous).to.deep.equal({ ...plainEntry, value: undefined });
   });
 
   it("lists one page", async () => {

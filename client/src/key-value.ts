@@ -39,11 +39,17 @@ export type CreateNamespaceResult = Plain<CreateNamespaceResponse>;
 /** Answer of get. */
 export type GetResult = Plain<GetKeyResponse>;
 
+/** What a key was before a change. */
+export type PreviousEntry = Omit<KeyEntry, "value"> & {
+  /** Undefined where the answer is that of a repeated attempt and the service does not keep the value any more. */
+  value: Uint8Array | undefined;
+};
+
 /** Answer of put. */
-export type PutResult = Plain<PutKeyResponse>;
+export type PutResult = Omit<Plain<PutKeyResponse>, "previous"> & { previous: PreviousEntry | undefined };
 
 /** Answer of delete. */
-export type DeleteResult = Plain<DeleteKeyResponse>;
+export type DeleteResult = Omit<Plain<DeleteKeyResponse>, "previous"> & { previous: PreviousEntry | undefined };
 
 /** One page of keys, in the order of their UTF-8 bytes. */
 export type KeyPage = Plain<ListKeysResponse>;
@@ -51,8 +57,8 @@ export type KeyPage = Plain<ListKeysResponse>;
 /** Answer of compareAndSwap. */
 export type CompareAndSwapResult = Omit<Plain<CompareAndSwapResponse>, "currentValue"> & {
   /**
-   * The key's value now: the new one after success. Undefined when the key does not exist; also when the comparison failed
-   * and the answer is the replay of a large one, which comes without the value.
+   * The key's value now: the new one after success. Undefined when the key does not exist; also where
+   * `currentValueOmitted` says that the answer is that of a repeated attempt and the value is not kept any more.
    */
   currentValue: Uint8Array | undefined;
 };
@@ -63,7 +69,7 @@ export interface PutOptions extends GuardedOptions {
   readonly ttlSeconds?: number | undefined;
   /** The revision that the key must have; 0 = it must not exist. Otherwise FAILED_PRECONDITION / REVISION_MISMATCH. */
   readonly expectedModRevision?: number | undefined;
-  /** Whether the answer says what the key was before. A replay of a large answer comes without it. */
+  /** Whether the answer says what the key was before. */
   readonly returnPrevious?: boolean | undefined;
 }
 
@@ -71,7 +77,7 @@ export interface PutOptions extends GuardedOptions {
 export interface DeleteOptions extends GuardedOptions {
   /** The revision that the key must have, else FAILED_PRECONDITION / REVISION_MISMATCH. */
   readonly expectedModRevision?: number | undefined;
-  /** Whether the answer says what the key was. A replay of a large answer comes without it. */
+  /** Whether the answer says what the key was. */
   readonly returnPrevious?: boolean | undefined;
 }
 
@@ -143,7 +149,7 @@ export class KeyValueClient {
       returnPrevious: options.returnPrevious ?? false,
       guard: guardField(options.guard),
     };
-    return toPlain((await execute(this.#context, putKeyMethod, request, options)).message);
+    return withPrevious(toPlain((await execute(this.#context, putKeyMethod, request, options)).message));
   }
 
   /**
@@ -158,7 +164,7 @@ export class KeyValueClient {
       returnPrevious: options.returnPrevious ?? false,
       guard: guardField(options.guard),
     };
-    return toPlain((await execute(this.#context, deleteKeyMethod, request, options)).message);
+    return withPrevious(toPlain((await execute(this.#context, deleteKeyMethod, request, options)).message));
   }
 
   /**
@@ -213,12 +219,19 @@ export class KeyValueClient {
       ttlSeconds: int64Field("ttl_seconds", options.ttlSeconds ?? 0),
       guard: guardField(options.guard),
     };
-    const { message, valuesOmitted } = await execute(this.#context, compareAndSwapMethod, request, options);
-    const result = toPlain(message);
-    if (!result.currentExists) return { ...result, currentValue: undefined };
-    if (!valuesOmitted) return result;
-    return { ...result, currentValue: result.success ? request.newValue : undefined };
+    const result = toPlain((await execute(this.#context, compareAndSwapMethod, request, options)).message);
+    const isKnown = result.currentExists && !result.currentValueOmitted;
+    return { ...result, currentValue: isKnown ? result.currentValue : undefined };
   }
+}
+
+/** The answer with an omitted value as undefined, so that it is not taken for an empty one. */
+function withPrevious<Result extends { previous: KeyEntry | undefined; previousValueOmitted: boolean }>(
+  result: Result,
+): Omit<Result, "previous"> & { previous: PreviousEntry | undefined } {
+  const { previous, previousValueOmitted } = result;
+  const isOmitted = previous !== undefined && previousValueOmitted;
+  return { ...result, previous: isOmitted ? { ...previous, value: undefined } : previous };
 }
 
 function target(namespace: string, key: string): { namespace: string; key: string } {

@@ -31,6 +31,14 @@ describe("the body of a batch", () => {
     );
   });
 
+  it("is no larger than its only payload, whatever that holds", () => {
+    for (const payload of [Buffer.from("a"), Buffer.from("a\n"), Buffer.from("\n")]) {
+      const { body, delimiter } = joinPayloads([payload]);
+      expect([...split(body, delimiter)].map(String)).to.deep.equal([String(payload)]);
+      expect(body).to.have.length(payload.length);
+    }
+  });
+
   it("has a newline between texts of one line, for whoever looks at it", () => {
     const { body, delimiter } = joinPayloads([Buffer.from("a"), Buffer.from("")]);
     expect([String(body), percentEncoded(delimiter)]).to.deep.equal(["a\n\n", "%0A"]);

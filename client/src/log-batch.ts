@@ -12,15 +12,18 @@ export interface BatchBody {
 }
 
 /**
- * Joins payloads, with a newline if they have none, else with random bytes. The delimiter also ends the last one, so that an
- * empty payload there is not lost.
+ * Joins payloads, with a newline if they have none, else with random bytes. The delimiter also ends an empty payload at the
+ * end, which would be lost without it; any other payload there takes no more than its own bytes.
  */
 export function joinPayloads(payloads: readonly Uint8Array[]): BatchBody {
   let delimiter: Uint8Array = newline;
+  const isEnded = payloads.at(-1)?.length === 0;
+  const delimiters = isEnded ? payloads.length : payloads.length - 1;
   for (;;) {
-    const body = Buffer.concat(payloads.flatMap((payload) => [payload, delimiter]));
+    const parts = payloads.flatMap((payload, at) => (at < delimiters ? [payload, delimiter] : [payload]));
+    const body = Buffer.concat(parts);
     // Counted over the joined bytes: a delimiter might also come about where a payload ends.
-    if (occurrences(body, delimiter) === payloads.length && !payloads.some((payload) => holds(payload, delimiter))) {
+    if (occurrences(body, delimiter) === delimiters && !payloads.some((payload) => holds(payload, delimiter))) {
       return { body, delimiter };
     }
     delimiter = randomBytes(randomDelimiterBytes);

@@ -6,8 +6,8 @@ import { parseJson } from "./http-json.ts";
 export interface LogInfo {
   readonly logId: string;
   readonly name: string;
-  /** Who may not touch it does not see the log; undefined = everybody sees it. */
-  readonly namespace: string | undefined;
+  /** Within which the name is unique. Users see logs of their namespaces only. */
+  readonly namespace: string;
   /** Of the oldest event that is kept, or of the next one if there is none. */
   readonly firstSequence: number;
   /** 0 = nothing was ever appended. */
@@ -58,7 +58,7 @@ const settingNames = [
 export interface WireLog {
   readonly log_id: string;
   readonly name: string;
-  readonly namespace: string | null;
+  readonly namespace: string;
   readonly first_sequence: number;
   readonly last_sequence: number;
   readonly event_count: number;
@@ -92,7 +92,7 @@ export function logOf(log: WireLog): LogInfo {
   return {
     logId: log.log_id,
     name: log.name,
-    namespace: log.namespace ?? undefined,
+    namespace: log.namespace,
     firstSequence: log.first_sequence,
     lastSequence: log.last_sequence,
     eventCount: log.event_count,

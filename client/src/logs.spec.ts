@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { expect } from "chai";
 import { answerJson, FakeRuntime, failure, type ReceivedRequest, ScriptedHttpMember } from "../test/index.ts";
-import { type Client, createClient } from "./index.ts";
+import { type Client, createClient, QuoinError } from "./index.ts";
 import type { TokenSource } from "./token-source.ts";
 
 const LOG = "00000000-0000-4000-8000-000000000001";
@@ -70,6 +70,15 @@ describe("logs of the SDK", () => {
     expect([new Set(keys).size, keys[2]]).to.deep.equal([3, "mine"]);
   });
 
+  it("send a key as the bytes of its UTF-8, and spaces inside it as they are", async () => {
+    const client = await connect([store]);
+    for (const key of ["order 7", "grüße 鍵", "é".repeat(512)]) {
+      await client.logs.append(LOG, "a", { key });
+      const sent = keysOf(members[0]?.requests ?? []).at(-1);
+      expect(Buffer.from(String(sent), "latin1").toString()).to.equal(key);
+    }
+  });
+
   it("miss the namespace of a new log as any other thing that is not there", async () => {
     const client = await connect([refuse(404, "not_found")]);
     const missing = await failure(client.logs.create("a", { namespace: "absent" }));
@@ -122,6 +131,23 @@ describe("logs of the SDK", () => {
     expect(await failure(refused.logs.describe(LOG))).to.include({ code: "UNAUTHENTICATED", reason: "TOKEN_REVOKED" });
   });
 
+  it("go on when there is no other token for a while", async () => {
+    let [token, asked] = ["old", 0];
+    const next = (): string => {
+      asked += 1;
+      if (asked < 3) throw new QuoinError({ code: "UNAVAILABLE", outcome: "not-executed", message: "no member" });
+      token = "new";
+      return token;
+    };
+    const tokens: TokenSource = { token: () => (asked === 0 ? token : next()), refresh: async () => next() };
+    const client = await connect(
+      [(...call) => (call[1].headers.authorization === "Bearer new" ? store : refuse(401, "token_expired"))(...call)],
+      tokens,
+    );
+    await client.logs.append(LOG, "a");
+    expect([asked, runtime.pausesMs.length]).to.deep.equal([3, 2]);
+  });
+
   it("say of a conflict what the last sequence is, and of a hold that is over that it is", async () => {
     const client = await connect([refuse(409, "sequence_conflict", { "last-sequence": "41" })]);
     const conflict = await failure(client.logs.append(LOG, "a", { expectedSequence: 40 }));
@@ -138,7 +164,9 @@ describe("logs of the SDK", () => {
   it("refuse what no member need see", async () => {
     const client = await connect([store]);
     for (const work of [
-      client.logs.append(LOG, "a", { key: "a b" }),
+      ...["", " a", "a ", "a\nb", "\u0085", "\ud800", "é".repeat(513)].map((key) =>
+        client.logs.append(LOG, "a", { key }),
+      ),
       client.logs.append(LOG, "\ud800"),
       client.logs.append(LOG, "a", { expectedSequence: 2 ** 53 }),
       client.logs.appendBatch(LOG, []),
@@ -146,6 +174,15 @@ describe("logs of the SDK", () => {
       expect(await failure(work)).to.include({ code: "INVALID_ARGUMENT", reason: "BAD_FIELD" });
     }
     expect(members[0]?.requests).to.have.length(0);
+  });
+
+  it("read an event that is as large as the largest batch", async () => {
+    const payload = Buffer.alloc(10 * 1024 * 1024, "x");
+    const event = { sequence: 3, timestamp: "2026-01-01T00:00:00.000Z", payload: payload.toString("base64") };
+    const body = { events: [{ ...event, idempotency_key: "k:0" }], last_sequence: 3 };
+    const client = await connect([(response) => answerJson(response, 200, body)]);
+    const page = await client.logs.read(LOG);
+    expect(page.events.map((one) => [one.sequence, payload.equals(one.payload)])).to.deep.equal([[3, true]]);
   });
 
   it("go on behind the last event, at the next member, when a stream ends", async () => {

@@ -32,13 +32,23 @@ import { type SentEvent, sentEvents } from "./sent-events.ts";
 
 /** Options of create. */
 export interface CreateLogOptions extends HttpCallOptions {
-  /** Who may not touch it does not see the log. Undefined = everybody sees it. */
+  /** The namespace that the log belongs to; users see logs of their namespaces only. Default `default`. */
   readonly namespace?: string | undefined;
   readonly settings?: LogSettings | undefined;
 }
 
+/** Options of find. */
+export interface FindLogOptions extends HttpCallOptions {
+  /** The namespace of the log. Default `default`. */
+  readonly namespace?: string | undefined;
+}
+
 /** Options of pages. */
 export interface ListLogsOptions extends HttpCallOptions {
+  /** Only logs of this name, at most one in each namespace. */
+  readonly name?: string | undefined;
+  /** Only logs of this namespace. Default: of all namespaces that one may access. */
+  readonly namespace?: string | undefined;
   /** Logs of a page, at most 1,000. Default 100. */
   readonly pageSize?: number | undefined;
 }
@@ -52,7 +62,8 @@ export interface LogGuard extends Guard {
 export interface AppendOptions extends HttpCallOptions {
   /**
    * Idempotency key: while the log remembers it, an append with the same key stores nothing and is answered as the first one.
-   * 1 to 255 visible ASCII characters, for a batch 240. Random by default.
+   * 1 to 1,024 bytes of UTF-8 without control characters and without spaces at either end; for a batch with the `:{i}` that
+   * each event adds. Random by default.
    */
   readonly key?: string | undefined;
   /** The last sequence that the log must have, else FAILED_PRECONDITION / SEQUENCE_CONFLICT; 0 = none was appended. */
@@ -97,6 +108,10 @@ export interface TailOptions {
 }
 
 /** Members send something every ten seconds; one that is silent for so long, in milliseconds, is left. */
+const keyBytesMax = 1_024;
+/** No control characters, and no space at either end. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
+const keyPattern = /^[^\u0000-\u0020\u007f-\u009f](?:[^\u0000-\u001f\u007f-\u009f]*[^\u0000-\u0020\u007f-\u009f])?$/u;
 const silenceMs = 30_000;
 const defaultTimeoutMs = 5_000;
 const msPerSecond = 1_000;
@@ -114,7 +129,8 @@ export class LogClient {
   /**
    * Creates a log.
    *
-   * @throws QuoinError ALREADY_EXISTS / ALREADY_EXISTS when a live log has the name.
+   * @throws QuoinError ALREADY_EXISTS / ALREADY_EXISTS when a live log of the namespace has the name;
+   *   PERMISSION_DENIED / NAMESPACE_DENIED for a namespace that one may not access, also for `default` when none is named.
    */
   async create(name: string, { namespace, settings = {}, ...options }: CreateLogOptions = {}): Promise<LogInfo> {
     const body = { name: textField("name", name), namespace, settings: wireSettings(settings) };
@@ -128,28 +144,36 @@ export class LogClient {
     return logOf(await getJson<WireLog>(this.#members, pathOf(logId), options));
   }
 
-  /** The live log of this name; undefined = there is none that one may see. */
-  async find(name: string, options: HttpCallOptions = {}): Promise<LogInfo | undefined> {
-    const path = `/logs?name=${encodeURIComponent(textField("name", name))}`;
-    const [log] = (await getJson<WireLogs>(this.#members, path, options)).logs;
+  /**
+   * The live log of this name in one namespace; undefined = there is none.
+   *
+   * @throws QuoinError PERMISSION_DENIED / NAMESPACE_DENIED for a namespace that one may not access.
+   */
+  async find(name: string, { namespace = "default", ...options }: FindLogOptions = {}): Promise<LogInfo | undefined> {
+    const query = new URLSearchParams({ name: textField("name", name), namespace: textField("namespace", namespace) });
+    const [log] = (await getJson<WireLogs>(this.#members, `/logs?${query}`, options)).logs;
     return log === undefined ? undefined : logOf(log);
   }
 
-  /** All logs that one may see, by name, page by page. */
+  /** The logs that one may see, by namespace and name, page by page; a page may be empty though others follow. */
   async *pages({
     pageSize = 100,
+    name,
+    namespace,
     ...options
   }: ListLogsOptions = {}): AsyncGenerator<readonly LogInfo[], void, undefined> {
-    let cursor = "";
-    do {
-      const path = `/logs?limit=${pageSize}&cursor=${encodeURIComponent(cursor)}`;
-      const page = await getJson<WireLogs>(this.#members, path, options);
+    const query = new URLSearchParams({ limit: String(pageSize) });
+    if (name !== undefined) query.set("name", textField("name", name));
+    if (namespace !== undefined) query.set("namespace", textField("namespace", namespace));
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      query.set("cursor", cursor);
+      const page: WireLogs = await getJson<WireLogs>(this.#members, `/logs?${query}`, options);
       yield page.logs.map(logOf);
-      cursor = page.next_cursor ?? "";
-    } while (cursor !== "");
+      cursor = page.next_cursor;
+    }
   }
 
-  /** Changes the settings that are given; needs the role of an administrator. */
+  /** Changes the settings that are given. One must be the creator of the log, or an administrator. */
   async updateSettings(logId: string, settings: LogSettings, options: HttpCallOptions = {}): Promise<LogInfo> {
     const value = { settings: wireSettings(settings) };
     // Settings are the same however often they are set.
@@ -157,7 +181,7 @@ export class LogClient {
     return logOf(await sendJson<WireLog>(this.#members, request, options));
   }
 
-  /** Deletes a log and its events, at once and for ever; needs the role of an administrator. */
+  /** Deletes a log and its events, at once and for ever. One must be the creator of the log, or an administrator. */
   async delete(logId: string, options: HttpCallOptions = {}): Promise<void> {
     await sendJson(this.#members, { method: "DELETE", path: pathOf(logId), isRepeatable: false }, options);
   }
@@ -170,7 +194,10 @@ export class LogClient {
     return { sequence, replayed: isReplayed(answer) };
   }
 
-  /** Appends events, all or none of them: at most 10,000, of at most 10 MiB together. */
+  /**
+   * Appends events, all or none of them: at most 1,000,000, of at most 10 MiB together with what separates them: a byte behind
+   * each but the last, or 24 if any holds a line break. One event may be as large as that.
+   */
   async appendBatch(
     logId: string,
     payloads: readonly (string | Uint8Array)[],
@@ -187,7 +214,7 @@ export class LogClient {
     return { sequences, lastSequence, replayed: isReplayed(answer) };
   }
 
-  /** Reads a page of events, of at most 1 MiB. */
+  /** Reads a page of events, of at most 1 MiB, or one that is larger. */
   async read(
     logId: string,
     { fromSequence = 1, limit = 100, waitSeconds = 0, ...options }: ReadEventsOptions = {},
@@ -297,10 +324,19 @@ function pathOf(logId: string): string {
   return `/logs/${encodeURIComponent(textField("logId", logId))}`;
 }
 
-/** Checked here, because Node would quote it in its error. */
+/**
+ * The key as Node writes headers, one character for each byte. Checked here, because Node would quote it in its error, and
+ * because HTTP drops spaces at both ends: two keys would be one.
+ */
 function keyField(key: string): string {
-  if (!/^[\x21-\x7e]{1,255}$/.test(key)) throw badField("key", "must have 1 to 255 visible ASCII characters");
-  return key;
+  const bytes = Buffer.from(key);
+  if (!key.isWellFormed() || !keyPattern.test(key) || bytes.length > keyBytesMax) {
+    throw badField(
+      "key",
+      `must have 1 to ${keyBytesMax} bytes of UTF-8, no control characters, no space at either end`,
+    );
+  }
+  return bytes.toString("latin1");
 }
 
 function guardHeader({ namespace, lockName, fencingToken, rw = false }: LogGuard): string {

@@ -40,7 +40,7 @@ export class MemberDiscovery {
 
   async #ask(): Promise<void> {
     try {
-      const { members } = await askForCluster(this.#context, { timeoutMs }, { maxAttempts: 1 });
+      const { members } = await askForCluster(this.#context, { timeoutMs }, { maxAttempts: 1, countsUnreached: true });
       const voters = members.filter(({ learner }) => !learner);
       voters.sort((one, other) => Number(other.leader) - Number(one.leader));
       this.#context.pool.learn(voters.map(({ grpcEndpoint }) => grpcEndpoint));

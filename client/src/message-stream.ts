@@ -5,8 +5,8 @@
 
 import type { ClientReadableStream, Metadata } from "@grpc/grpc-js";
 import { decodeRequest, type MessageCodec } from "@quoin/proto";
-import type { Target } from "./endpoint-pool.ts";
 import { QuoinError } from "./quoin-error.ts";
+import type { Target } from "./target.ts";
 
 /** A method of the contract that answers with a stream. */
 export interface StreamMethod<Request, Message> {

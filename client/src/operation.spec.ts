@@ -308,6 +308,23 @@ describe("operations", function () {
       expect(tokens.bodies, "the new token is kept").to.have.length(2);
     });
 
+    it("are asked for again when one is refused while the exchange has no leader", async () => {
+      const tokens = await startTokens((_body, count) =>
+        count === 2 || count === 3
+          ? { status: 503, body: { error: "no leader", code: "unavailable" } }
+          : { status: 200, body: { access_token: `token-${count}`, expires_in: 60, token_type: "Bearer" } },
+      );
+      const member = await startMember({
+        getKey: (_request, call) =>
+          call.authorization[0] === "Bearer token-1"
+            ? refuse({ code: "UNAUTHENTICATED", reason: "TOKEN_EXPIRED" })
+            : found,
+      });
+      const client = connect([member.endpoint], { credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] } });
+      await client.keyValue.get("n", "k");
+      expect(member.calls.map((call) => call.authorization[0])).to.deep.equal(["Bearer token-1", "Bearer token-4"]);
+    });
+
     it("are not refreshed twice in one operation", async () => {
       const tokens = await startTokens();
       const member = await startMember({ getKey: () => refuse({ code: "UNAUTHENTICATED", reason: "TOKEN_REVOKED" }) });

@@ -5,18 +5,21 @@
  * - UNAVAILABLE is tried again, at the leader if the member named it, else at the next endpoint. That is safe for mutations,
  *   because the service executes a request id once and replays its answer.
  * - UNAUTHENTICATED is tried again once with another token, if there is one.
+ * - Attempts that reach no member do not count: they are repeated as long as the deadline allows, for a Service may have
+ *   no endpoint for a while.
  * - Everything else is final: PERMISSION_DENIED does not get better, and DEADLINE_EXCEEDED leaves no time.
  *
  * What must not end before its deadline, such as the renewal of a lock, is given more persistence than four attempts.
  */
 
 import { randomUUID } from "node:crypto";
-import { backoffMs, maxAttempts } from "./backoff.ts";
+import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
 import { callMetadata } from "./call-metadata.ts";
-import type { EndpointPool, Target } from "./endpoint-pool.ts";
+import type { EndpointPool } from "./endpoint-pool.ts";
 import { type Outcome, QuoinError } from "./quoin-error.ts";
 import { badField } from "./request-field.ts";
 import type { Runtime } from "./runtime.ts";
+import type { Target } from "./target.ts";
 import type { TokenSource } from "./token-source.ts";
 import { type Answer, callUnary, type UnaryMethod } from "./unary-call.ts";
 
@@ -50,6 +53,8 @@ export interface OperationContext {
 export interface Persistence {
   /** Most attempts, the first one included; Infinity = as many as the deadline allows. */
   readonly maxAttempts: number;
+  /** Whether attempts count that reach no member; always for methods that ask one very member. Default false. */
+  readonly countsUnreached?: boolean | undefined;
   /**
    * How long a member may take for one attempt before the next one is asked, in milliseconds; only for requests that are
    * answered at once. Undefined = as long as the operation.
@@ -116,6 +121,8 @@ class Operation<Request, Response> {
   /** The token of the attempt under way; undefined while there is none. */
   #token: string | undefined;
   #tokenRefreshed = false;
+  /** Attempts that count. */
+  #counted = 0;
   /** What is certain of the attempts so far. */
   #outcome: Outcome = "not-executed";
 
@@ -143,9 +150,10 @@ class Operation<Request, Response> {
         this.#context.onAnswer?.();
         return execution;
       } catch (thrown) {
-        const error = this.#conclude(QuoinError.from(thrown));
+        const failure = QuoinError.from(thrown);
+        const error = this.#conclude(failure);
         this.#outcome = error.outcome;
-        await this.#prepareNext(attempt, target.endpoint, error);
+        await this.#prepareNext(attempt, target.endpoint, error, this.#isUncounted(failure));
       }
     }
   }
@@ -166,18 +174,25 @@ class Operation<Request, Response> {
   }
 
   /** Makes ready for another attempt, or throws the error when there is to be none. */
-  async #prepareNext(attempt: number, endpoint: string, error: QuoinError): Promise<void> {
-    if (attempt >= this.#persistence.maxAttempts) throw error;
+  async #prepareNext(attempt: number, endpoint: string, error: QuoinError, isUncounted: boolean): Promise<void> {
+    if (!isUncounted) this.#counted += 1;
+    if (this.#counted >= this.#persistence.maxAttempts) throw error;
     if (error.code === "UNAUTHENTICATED" && this.#token !== undefined && !this.#tokenRefreshed) {
       this.#tokenRefreshed = true;
-      if (!(await this.#refreshToken(this.#token))) throw error;
+      const failure = await this.#refreshToken(this.#token, error);
+      // Without another token, this attempt has failed for the reason that there is none.
+      if (failure !== null) await this.#prepareNext(attempt, endpoint, failure, isUnreached(failure));
       return;
     }
     if (error.code !== "UNAVAILABLE" && !this.#isLateAttempt(error)) throw error;
     this.#context.pool.leave(endpoint, this.#context.followLeader ? error.leaderEndpoint : undefined);
-    const pauseMs = backoffMs(attempt, this.#context.runtime.random());
+    const pauseMs = (isUncounted ? unreachedPauseMs : backoffMs)(attempt, this.#context.runtime.random());
     if (pauseMs >= this.#remainingMs()) throw error;
     await this.#pause(pauseMs);
+  }
+
+  #isUncounted(failure: QuoinError): boolean {
+    return isUnreached(failure) && this.#context.followLeader && this.#persistence.countsUnreached !== true;
   }
 
   /** Whether only the member was too slow, and not the operation. */
@@ -192,12 +207,12 @@ class Operation<Request, Response> {
     return this.#token;
   }
 
-  /** Returns whether the next attempt will have another token. */
-  async #refreshToken(refused: string): Promise<boolean> {
+  /** Why there is no other token for the next attempt: the refusal, or why none could be fetched; null = there is one. */
+  async #refreshToken(refused: string, refusal: QuoinError): Promise<QuoinError | null> {
     try {
-      return (await this.#within(this.#context.tokens.refresh(refused))) !== undefined;
+      return (await this.#within(this.#context.tokens.refresh(refused))) === undefined ? refusal : null;
     } catch (thrown) {
-      throw this.#conclude(QuoinError.from(thrown));
+      return this.#conclude(QuoinError.from(thrown));
     }
   }
 

@@ -8,13 +8,21 @@ export interface SentEvent {
 
 /** The events of a stream; undefined for a comment, which only says that the stream lives. */
 export async function* sentEvents(chunks: AsyncIterable<string>): AsyncGenerator<SentEvent | undefined> {
-  let pending = "";
+  // Of an event that comes in many chunks only the new one is looked through.
+  const pending: string[] = [];
   for await (const chunk of chunks) {
-    pending += chunk;
-    const blocks = pending.split("\n\n");
-    pending = blocks.pop() ?? "";
-    for (const block of blocks) yield eventOf(block);
+    const isEnded = chunk.includes("\n\n") || (chunk.startsWith("\n") && endsWithLineBreak(pending));
+    pending.push(chunk);
+    if (isEnded) {
+      const blocks = pending.splice(0).join("").split("\n\n");
+      pending.push(blocks.pop() ?? "");
+      for (const block of blocks) yield eventOf(block);
+    }
   }
+}
+
+function endsWithLineBreak(chunks: readonly string[]): boolean {
+  return chunks.findLast((chunk) => chunk !== "")?.endsWith("\n") ?? false;
 }
 
 function eventOf(block: string): SentEvent | undefined {

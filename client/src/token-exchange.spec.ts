@@ -2,16 +2,53 @@ import { inspect } from "node:util";
 import { expect } from "chai";
 import {
   answerInTurn,
+  FakeRuntime,
   failure,
   ScriptedHttpMember,
   ScriptedTokenEndpoint,
+  type StatusAndBody,
   testCertificate,
   testKey,
 } from "../test/index.ts";
 import type { QuoinError } from "./quoin-error.ts";
-import { type AccessToken, type ExchangeRequest, exchangeApiKey, logIn } from "./token-exchange.ts";
+import { type AccessToken, type ExchangeRequest, exchangeApiKey, exchangeApiKeyOnce, logIn } from "./token-exchange.ts";
 
 const apiKey = "qk_verysecret";
+
+/** More than attempts that reach a member. */
+const ROUNDS_ALONE = 6;
+
+/** A member that is not there until some rounds were made in vain. */
+class LateMember extends FakeRuntime {
+  readonly #answers: StatusAndBody[];
+  #port = 0;
+  #member: ScriptedHttpMember | undefined;
+
+  constructor(answers: StatusAndBody[]) {
+    super();
+    this.#answers = answers;
+  }
+
+  /** Where it will be. */
+  async freeUrl(): Promise<string> {
+    const member = await ScriptedHttpMember.start(() => undefined);
+    const { url } = member;
+    await member.stop();
+    this.#port = Number(new URL(url).port);
+    return url;
+  }
+
+  override async sleep(durationMs: number, signal: AbortSignal | undefined): Promise<void> {
+    await super.sleep(durationMs, signal);
+    if (this.pausesMs.length === ROUNDS_ALONE) {
+      this.#member = await ScriptedHttpMember.start(answerInTurn(this.#answers), this.#port);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#member?.stop();
+  }
+}
 
 describe("exchangeApiKey", () => {
   const endpoints: ScriptedTokenEndpoint[] = [];
@@ -78,10 +115,55 @@ describe("exchangeApiKey", () => {
   });
 
   it("is UNAVAILABLE when no member decides", async () => {
-    const error = await secretFailure(exchange(["http://127.0.0.1:1"]));
+    const error = await secretFailure(exchange(["http://127.0.0.1:1"], { timeoutMs: 100 }));
     expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
     expect(error.message).to.match(/^no answer from http:\/\/127.0.0.1:1: .*ECONNREFUSED/);
     expect((await secretFailure(exchange([]))).code).to.equal("UNAVAILABLE");
+  });
+
+  it("goes on while no member is there, or none can decide, within its time", async () => {
+    const member = new LateMember([
+      [503, { error: "no leader", code: "unavailable" }],
+      [504, { error: "not in time", code: "timeout" }],
+      [200, { access_token: "token", expires_in: 60 }],
+    ]);
+    try {
+      const httpEndpoints = ["http://127.0.0.1:1", await member.freeUrl()];
+      expect((await exchangeApiKey({ apiKey, httpEndpoints }, member)).accessToken).to.equal("token");
+      expect(member.pausesMs, "rounds without an answer do not count").to.have.length(ROUNDS_ALONE + 2);
+      expect(Math.min(...member.pausesMs)).to.be.greaterThan(0);
+    } finally {
+      await member.stop();
+    }
+  });
+
+  it("gives up when its time is over", async () => {
+    const runtime = new FakeRuntime();
+    const error = await failure(exchangeApiKey({ apiKey, httpEndpoints: ["http://127.0.0.1:1"] }, runtime));
+    expect(error).to.include({ code: "UNAVAILABLE", outcome: "not-executed" });
+    expect(runtime.nowMs - 1_000).to.be.within(4_000, 5_000);
+  });
+
+  it("asks members that cannot decide no more than four times, and ones with a bug once", async () => {
+    const withoutLeader = await start(() => ({ status: 503, body: { error: "no leader", code: "unavailable" } }));
+    expect((await secretFailure(exchange([withoutLeader.url], { timeoutMs: 20_000 }))).message).to.equal("no leader");
+    expect(withoutLeader.bodies).to.have.length(4);
+    const broken = await start(() => ({ status: 500, body: { error: "oops", code: "internal_error" } }));
+    expect((await secretFailure(exchange([broken.url], { timeoutMs: 20_000 }))).message).to.equal("oops");
+    expect(broken.bodies).to.have.length(1);
+  });
+
+  it("is made in one round for operations, which go on by themselves", async () => {
+    const withoutLeader = await start(() => ({ status: 503, body: { error: "no leader", code: "unavailable" } }));
+    const request = { apiKey, httpEndpoints: [withoutLeader.url, withoutLeader.url] };
+    expect((await secretFailure(exchangeApiKeyOnce(request))).code).to.equal("UNAVAILABLE");
+    expect(withoutLeader.bodies).to.have.length(2);
+  });
+
+  it("refuses a time that no timer can measure", async () => {
+    for (const timeoutMs of [0, -1, Number.NaN, 2 ** 31]) {
+      expect(await secretFailure(exchange(["http://127.0.0.1:1"], { timeoutMs }))).to.include({ reason: "BAD_FIELD" });
+    }
   });
 
   it("waits for an answer no longer than it may", async () => {
@@ -109,7 +191,7 @@ describe("exchangeApiKey", () => {
   });
 
   it("reads no endless answer", async () => {
-    const endpoint = await start(() => ({ status: 200, body: "x".repeat(10 * 1_024 * 1_024) }));
+    const endpoint = await start(() => ({ status: 200, body: "x".repeat(21 * 1_024 * 1_024) }));
     expect((await secretFailure(exchange([endpoint.url]))).message).to.include("the answer is too large");
   });
 
@@ -117,12 +199,10 @@ describe("exchangeApiKey", () => {
     const endpoint = await start(undefined, { certificate: testCertificate, key: testKey });
     const tls = { ca: testCertificate, certificate: testCertificate, key: testKey };
     expect((await exchange([endpoint.url], { tls })).accessToken).to.equal("token-1");
-    expect((await secretFailure(exchange([endpoint.url], { tls: { ...tls, ca: undefined } }))).message).to.include(
-      "self-signed",
-    );
-    expect((await secretFailure(exchange([endpoint.url], { tls: { ca: testCertificate } }))).code).to.equal(
-      "UNAVAILABLE",
-    );
+    const refused = (others: typeof tls | { readonly ca: string }) =>
+      secretFailure(exchangeApiKeyOnce({ apiKey, httpEndpoints: [endpoint.url], tls: others }));
+    expect((await refused({ ...tls, ca: undefined } as unknown as typeof tls)).message).to.include("self-signed");
+    expect((await refused({ ca: testCertificate })).code).to.equal("UNAVAILABLE");
     expect(endpoint.bodies).to.have.length(1);
   });
 });
@@ -153,6 +233,17 @@ describe("logIn", () => {
       expect(JSON.parse(String(member.requests[0]?.body))).to.deep.equal({
         ...{ email: request.email, password: request.password },
       });
+    } finally {
+      await member.stop();
+    }
+  });
+
+  it("goes on while no member is there", async () => {
+    const member = new LateMember([[200, { ...token, user }]]);
+    try {
+      const request = { email: "ada@example.com", password: "correct horse", httpEndpoints: [await member.freeUrl()] };
+      expect((await logIn(request, member)).accessToken).to.equal("token");
+      expect(member.pausesMs).to.have.length(ROUNDS_ALONE);
     } finally {
       await member.stop();
     }

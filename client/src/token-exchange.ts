@@ -1,9 +1,18 @@
-/** What is exchanged for access tokens at the HTTP interface of any member: API keys, and passwords of users. */
+/**
+ * What is exchanged for access tokens at the HTTP interface of any member: API keys, and passwords of users.
+ *
+ * Each endpoint is asked in turn. Where none could decide, all are asked again until the time is over, as for other
+ * operations: up to four attempts that reach a member, and any number of those that reach none. To repeat an exchange does
+ * no harm, whatever became of the attempt before.
+ */
 
+import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
 import { isToken } from "./bearer-token.ts";
 import { HttpExchange } from "./http-exchange.ts";
-import { failureOf, type HttpAnswer, parseObject } from "./http-failure.ts";
+import { failureOf, type HttpAnswer, isPassing, parseObject } from "./http-failure.ts";
+import { assertTimeout } from "./operation.ts";
 import { QuoinError } from "./quoin-error.ts";
+import { type Runtime, systemRuntime } from "./runtime.ts";
 import type { TlsOptions } from "./tls.ts";
 
 /** Where to exchange. */
@@ -11,7 +20,10 @@ interface ExchangePlace {
   /** URLs of HTTP interfaces, such as `http://127.0.0.1:7401`; tried in turn until one decides. */
   readonly httpEndpoints: readonly string[];
   readonly tls?: TlsOptions | undefined;
-  /** How long each endpoint may take, in milliseconds. Default 2,000: two fit into the default deadline of a call. */
+  /**
+   * How long to go on while no endpoint decides, in milliseconds; also how long each endpoint of the first round may take.
+   * Default for an API key 5,000, and 2,000 for each endpoint; for a login 10,000.
+   */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -53,9 +65,19 @@ interface Exchange {
 const statusOk = 200;
 /** Members that answer so could not decide, or have a bug: the next one is asked. */
 const firstStatusOfServerErrors = 500;
-const defaultTimeoutMs = 2_000;
+
+/** How long things may take, in milliseconds. */
+interface Patience {
+  /** An attempt at one endpoint. */
+  readonly attemptMs: number;
+  /** All rounds together; the first one is made to its end, however long it takes. */
+  readonly totalMs: number;
+}
+
+/** Two attempts fit into the default deadline of a call. */
+const defaultPatience: Patience = { attemptMs: 2_000, totalMs: 5_000 };
 /** A password is hashed before the answer, by design slowly: as long as the service takes at most. */
-const defaultLoginTimeoutMs = 10_000;
+const defaultLoginPatience: Patience = { attemptMs: 10_000, totalMs: 10_000 };
 
 /**
  * Exchanges an API key for a token.
@@ -63,9 +85,14 @@ const defaultLoginTimeoutMs = 10_000;
  * @throws QuoinError UNAUTHENTICATED / INVALID_API_KEY for a key that is unknown, revoked or expired; UNAVAILABLE when no
  *   endpoint could decide. The message contains neither the key nor a token.
  */
-export async function exchangeApiKey({ apiKey, expiresInSeconds, ...place }: ExchangeRequest): Promise<AccessToken> {
-  const asked = { path: "/auth/token", body: { api_key: apiKey, expires_in_secs: expiresInSeconds } };
-  return exchange(place, asked, (answer) => tokenOf(answer));
+export async function exchangeApiKey(request: ExchangeRequest, runtime: Runtime = systemRuntime): Promise<AccessToken> {
+  return exchange(request, apiKeyExchange(request), patienceOf(request, defaultPatience), runtime, tokenOf);
+}
+
+/** The same in one round. An operation that needs the token repeats this call until its own deadline. */
+export async function exchangeApiKeyOnce(request: ExchangeRequest): Promise<AccessToken> {
+  const patience = { ...patienceOf(request, defaultPatience), totalMs: 0 };
+  return exchange(request, apiKeyExchange(request), patience, systemRuntime, tokenOf);
 }
 
 /**
@@ -74,10 +101,12 @@ export async function exchangeApiKey({ apiKey, expiresInSeconds, ...place }: Exc
  * @throws QuoinError UNAUTHENTICATED / INVALID_CREDENTIALS when one of both is not right; PERMISSION_DENIED /
  *   EMAIL_NOT_VERIFIED; UNAVAILABLE when no endpoint could decide. The message contains neither the password nor a token.
  */
-export async function logIn({ email, password, ...place }: LoginRequest): Promise<Login> {
-  const { timeoutMs = defaultLoginTimeoutMs } = place;
+export async function logIn(
+  { email, password, ...place }: LoginRequest,
+  runtime: Runtime = systemRuntime,
+): Promise<Login> {
   const asked = { path: "/auth/login", body: { email, password } };
-  return exchange({ ...place, timeoutMs }, asked, (answer) => {
+  return exchange(place, asked, patienceOf(place, defaultLoginPatience), runtime, (answer) => {
     const token = tokenOf(answer);
     const user = answer.get("user");
     return token !== undefined && isUser(user)
@@ -86,13 +115,26 @@ export async function logIn({ email, password, ...place }: LoginRequest): Promis
   });
 }
 
+function apiKeyExchange({ apiKey, expiresInSeconds }: ExchangeRequest): Exchange {
+  return { path: "/auth/token", body: { api_key: apiKey, expires_in_secs: expiresInSeconds } };
+}
+
+/** @throws QuoinError INVALID_ARGUMENT / BAD_FIELD for a time that no timer can measure. */
+function patienceOf({ timeoutMs }: ExchangePlace, unset: Patience): Patience {
+  if (timeoutMs === undefined) return unset;
+  assertTimeout(timeoutMs);
+  return { attemptMs: timeoutMs, totalMs: timeoutMs };
+}
+
 /** @param read what is made of an answer; undefined = it is none. */
 async function exchange<Result>(
   place: ExchangePlace,
   asked: Exchange,
+  patience: Patience,
+  runtime: Runtime,
   read: (answer: ReadonlyMap<string, unknown>) => Result | undefined,
 ): Promise<Result> {
-  const { endpoint, answer } = await firstDecision(place, asked);
+  const { endpoint, answer } = await firstDecision(place, asked, patience, runtime);
   if (answer.status !== statusOk) {
     const refusal = notExecuted(failureOf(answer, endpoint));
     // Nothing is looked up here: what is not there is the path, at a server that is no member.
@@ -105,22 +147,40 @@ async function exchange<Result>(
 
 /** The answer of the first endpoint that does not fail. */
 async function firstDecision(
-  { httpEndpoints, tls, timeoutMs = defaultTimeoutMs }: ExchangePlace,
+  { httpEndpoints, tls }: ExchangePlace,
   { path, body }: Exchange,
+  { attemptMs, totalMs }: Patience,
+  runtime: Runtime,
 ): Promise<{ readonly endpoint: string; readonly answer: HttpAnswer }> {
   const headers = { "content-type": "application/json" };
   const request = { method: "POST", path, headers, body: Buffer.from(JSON.stringify(body)) } as const;
+  const endMs = runtime.monotonicMs() + totalMs;
   const http = new HttpExchange(tls);
   let failure = new QuoinError({ code: "UNAVAILABLE", message: "there is no HTTP endpoint to ask for a token" });
+  let counted = 0;
   try {
-    for (const endpoint of httpEndpoints) {
-      try {
-        const answer = await http.answer(endpoint, request, AbortSignal.timeout(timeoutMs));
-        if (answer.status < firstStatusOfServerErrors) return { endpoint, answer };
-        failure = failureOf(answer, endpoint);
-      } catch (error) {
-        failure = QuoinError.from(error);
+    for (let round = 1; ; round += 1) {
+      let mayPass = false;
+      let reached = false;
+      for (const endpoint of httpEndpoints) {
+        const leftMs = round === 1 ? attemptMs : Math.min(attemptMs, endMs - runtime.monotonicMs());
+        if (leftMs <= 0 || (round > 1 && counted >= maxAttempts)) break;
+        try {
+          const answer = await http.answer(endpoint, request, AbortSignal.timeout(Math.ceil(leftMs)));
+          if (answer.status < firstStatusOfServerErrors) return { endpoint, answer };
+          failure = failureOf(answer, endpoint);
+        } catch (error) {
+          failure = QuoinError.from(error);
+        }
+        mayPass ||= isPassing(failure);
+        if (!isUnreached(failure)) {
+          reached = true;
+          counted += 1;
+        }
       }
+      const pauseMs = (reached ? backoffMs : unreachedPauseMs)(round, runtime.random());
+      if (!mayPass || counted >= maxAttempts || runtime.monotonicMs() + pauseMs >= endMs) break;
+      await runtime.sleep(pauseMs, undefined);
     }
   } finally {
     http.close();

@@ -3,11 +3,11 @@
  * choice of the endpoint are the business of the caller.
  */
 
-import type { Metadata } from "@grpc/grpc-js";
+import { type Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { decodeRequest, type MessageCodec } from "@quoin/proto";
 import { connect, neverSent } from "./connect.ts";
-import type { Target } from "./endpoint-pool.ts";
 import { QuoinError } from "./quoin-error.ts";
+import type { Target } from "./target.ts";
 
 /** A unary method of the contract. */
 export interface UnaryMethod<Request, Response> {
@@ -19,8 +19,6 @@ export interface UnaryMethod<Request, Response> {
 /** The answer to a call. */
 export interface Answer<Response> {
   readonly message: Response;
-  /** Whether it is the replay of a large answer, which comes without the values that the first one had. */
-  readonly valuesOmitted: boolean;
 }
 
 /** One attempt. */
@@ -70,7 +68,7 @@ function send<Request, Response>(
 ): Promise<Answer<Response>> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) throw neverSent(signal);
-    let valuesOmitted = false;
+    const startMs = performance.now();
     const onAbort = () => call.cancel();
     const call = target.channel.makeUnaryRequest(
       method.path,
@@ -81,13 +79,21 @@ function send<Request, Response>(
       { deadline: Date.now() + remainingMs },
       (error, message) => {
         signal?.removeEventListener("abort", onAbort);
-        if (error === null) resolve({ message: message as Response, valuesOmitted });
-        else reject(QuoinError.from(error));
+        if (error === null) {
+          target.noteAnswer();
+          resolve({ message: message as Response });
+          return;
+        }
+        if (isAnswer(error)) target.noteAnswer();
+        else if (error.code === status.DEADLINE_EXCEEDED) target.noteSilence(startMs);
+        reject(QuoinError.from(error));
       },
     );
-    call.once("metadata", (header: Metadata) => {
-      valuesOmitted = header.get("replayed").includes("no-values");
-    });
     signal?.addEventListener("abort", onAbort, { once: true });
   });
+}
+
+/** Members give each refusal its trailers; what grpc-js itself makes up has none. */
+function isAnswer({ metadata }: ServiceError): boolean {
+  return Object.keys(metadata.getMap()).length > 0;
 }

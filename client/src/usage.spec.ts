@@ -11,14 +11,30 @@ const NUMBERS = {
   ...{ kvOperations: 6, lockOperations: 7, memoryOperations: 8, memoryBytes: 9 },
 };
 
+const [bytes, keys, locks, memory_bytes, memory_regions, event_bytes, event_logs] = [1, 2, 3, 4, 5, 6, 7].map(
+  (used) => ({
+    used,
+    limit: used + 10,
+  }),
+);
+
 describe("usage of the SDK", () => {
   it("is read for a period, and has numbers for all of it, its parts and API keys", async () => {
     const member = await ScriptedHttpMember.start((response) =>
       answerJson(response, 200, {
         period: { start: "2030-01-01T00:00:00.000Z", end: "2030-01-03T00:00:00.000Z" },
         totals: SENT,
-        buckets: [{ start: "2030-01-02T00:00:00.000Z", ...SENT }],
+        buckets: [
+          { start: "2030-01-02T00:00:00.000Z", ...SENT },
+          { start: "2030-01-03T00:00:00.000Z", ...SENT, bytes_stored: null, memory_bytes: null },
+        ],
         by_key: [{ api_key_id: "k", requests: 1, events_appended: 3, bytes_appended: 4 }],
+        namespaces: [
+          {
+            namespace: "team-a",
+            quotas: { bytes, keys, locks, memory_bytes, memory_regions, event_bytes, event_logs },
+          },
+        ],
         limits: { requests_per_minute: 6_000 },
         as_of: "2030-01-04T00:00:00.000Z",
       }),
@@ -29,8 +45,17 @@ describe("usage of the SDK", () => {
       expect(await client.usage.read()).to.deep.equal({
         ...{ startMs: Date.parse("2030-01-01"), endMs: Date.parse("2030-01-03"), asOfMs: Date.parse("2030-01-04") },
         totals: NUMBERS,
-        buckets: [{ startMs: Date.parse("2030-01-02"), ...NUMBERS }],
+        buckets: [
+          { startMs: Date.parse("2030-01-02"), ...NUMBERS },
+          { startMs: Date.parse("2030-01-03"), ...NUMBERS, bytesStored: undefined, memoryBytes: undefined },
+        ],
         byKey: [{ apiKeyId: "k", requests: 1, eventsAppended: 3, bytesAppended: 4 }],
+        namespaces: [
+          {
+            ...{ namespace: "team-a", bytes, keys, locks, memoryBytes: memory_bytes, memoryRegions: memory_regions },
+            ...{ eventBytes: event_bytes, eventLogs: event_logs },
+          },
+        ],
         requestsPerMinuteMax: 6_000,
       });
       await client.usage.read({ from: "2030-01-01", to: new Date("2030-01-03"), granularity: "hour" });

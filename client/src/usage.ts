@@ -11,13 +11,16 @@ export interface UsageNumbers {
   readonly appendRequests: number;
   readonly eventsAppended: number;
   readonly bytesAppended: number;
-  /** At the end of the time. */
-  readonly bytesStored: number;
+  /**
+   * At the end of the time. For users who may not read all namespaces: what their namespaces have now; undefined where the
+   * time is over, and in single hours and days.
+   */
+  readonly bytesStored: number | undefined;
   readonly kvOperations: number;
   readonly lockOperations: number;
   readonly memoryOperations: number;
-  /** The sizes of all memory regions together, at the end of the time. */
-  readonly memoryBytes: number;
+  /** The sizes of memory regions together, at the end of the time; undefined where `bytesStored` is. */
+  readonly memoryBytes: number | undefined;
 }
 
 /** What was counted for one API key. */
@@ -25,15 +28,44 @@ export interface ApiKeyUsage extends Pick<UsageNumbers, "requests" | "eventsAppe
   readonly apiKeyId: string;
 }
 
+/** What a namespace has of what a quota limits, and may have. */
+export interface QuotaUse {
+  readonly used: number;
+  /** As settings have it now; it may be below what is used. */
+  readonly limit: number;
+}
+
+/** What a namespace has now. */
+export interface NamespaceUse {
+  readonly namespace: string;
+  /** Of keys, values, locks, and descriptions of memory regions. */
+  readonly bytes: QuotaUse;
+  readonly keys: QuotaUse;
+  /** Of both kinds. */
+  readonly locks: QuotaUse;
+  /** The sizes of the memory regions. */
+  readonly memoryBytes: QuotaUse;
+  readonly memoryRegions: QuotaUse;
+  /** Of events, and of what is remembered of their keys. */
+  readonly eventBytes: QuotaUse;
+  readonly eventLogs: QuotaUse;
+}
+
 /** What was used in a period. Times are Unix times. */
 export interface Usage {
   readonly startMs: number;
   readonly endMs: number;
+  /**
+   * Of the cluster for users who may read all namespaces; for other users their own usage, and for administrators also that
+   * of users whose role and namespaces they hold.
+   */
   readonly totals: UsageNumbers;
-  /** The hours or days in which something was counted. */
+  /** The hours or days in which something was counted, of what the totals are of. */
   readonly buckets: readonly (UsageNumbers & { readonly startMs: number })[];
-  /** One's own API keys; all of them for administrators. */
+  /** One's own API keys; for administrators also those of users whose role and namespaces they hold. */
   readonly byKey: readonly ApiKeyUsage[];
+  /** What one's own namespaces have now, the one nearest to a limit first; at most 1,000. */
+  readonly namespaces: readonly NamespaceUse[];
   /** Of one user at one member; 0 = as many as there come. */
   readonly requestsPerMinuteMax: number;
   readonly asOfMs: number;
@@ -54,11 +86,11 @@ interface WireNumbers {
   readonly append_requests: number;
   readonly events_appended: number;
   readonly bytes_appended: number;
-  readonly bytes_stored: number;
+  readonly bytes_stored: number | null;
   readonly kv_operations: number;
   readonly lock_operations: number;
   readonly memory_operations: number;
-  readonly memory_bytes: number;
+  readonly memory_bytes: number | null;
 }
 
 interface WireUsage {
@@ -68,6 +100,18 @@ interface WireUsage {
   readonly by_key: readonly (Pick<WireNumbers, "requests" | "events_appended" | "bytes_appended"> & {
     readonly api_key_id: string;
   })[];
+  readonly namespaces: readonly {
+    readonly namespace: string;
+    readonly quotas: {
+      readonly bytes: QuotaUse;
+      readonly keys: QuotaUse;
+      readonly locks: QuotaUse;
+      readonly memory_bytes: QuotaUse;
+      readonly memory_regions: QuotaUse;
+      readonly event_bytes: QuotaUse;
+      readonly event_logs: QuotaUse;
+    };
+  }[];
   readonly limits: { readonly requests_per_minute: number };
   readonly as_of: string;
 }
@@ -97,6 +141,16 @@ export class UsageClient {
         eventsAppended: key.events_appended,
         bytesAppended: key.bytes_appended,
       })),
+      namespaces: usage.namespaces.map(({ namespace, quotas }) => ({
+        namespace,
+        bytes: quotas.bytes,
+        keys: quotas.keys,
+        locks: quotas.locks,
+        memoryBytes: quotas.memory_bytes,
+        memoryRegions: quotas.memory_regions,
+        eventBytes: quotas.event_bytes,
+        eventLogs: quotas.event_logs,
+      })),
       requestsPerMinuteMax: usage.limits.requests_per_minute,
       asOfMs: Date.parse(usage.as_of),
     };
@@ -113,10 +167,10 @@ function numbersOf(numbers: WireNumbers): UsageNumbers {
     appendRequests: numbers.append_requests,
     eventsAppended: numbers.events_appended,
     bytesAppended: numbers.bytes_appended,
-    bytesStored: numbers.bytes_stored,
+    bytesStored: numbers.bytes_stored ?? undefined,
     kvOperations: numbers.kv_operations,
     lockOperations: numbers.lock_operations,
     memoryOperations: numbers.memory_operations,
-    memoryBytes: numbers.memory_bytes,
+    memoryBytes: numbers.memory_bytes ?? undefined,
   };
 }

@@ -1,4 +1,7 @@
-/** Users, for administrators: who may do what, and where. Served over HTTP, by every member. */
+/**
+ * Users: who may do what, and where. Users may see themselves. Administrators act on users whose role and namespaces they
+ * hold; other users look as if they did not exist. Served over HTTP, by every member.
+ */
 
 import { getJson, sendJson } from "./http-json.ts";
 import type { HttpCallOptions, HttpMembers } from "./http-members.ts";
@@ -32,6 +35,8 @@ export interface NewUser {
 export interface UserChanges extends Partial<NewUser> {
   /** Of a user who was verified. */
   readonly status?: "active" | "disabled" | undefined;
+  /** The password that a new one replaces. Required to change one's own, which ends the tokens of one's logins. */
+  readonly currentPassword?: string | undefined;
 }
 
 /** Options of pages. */
@@ -81,7 +86,7 @@ export class UserClient {
     return infoOf(await getJson(this.#members, pathOf(userId), options));
   }
 
-  /** All users, page by page, each when it is asked for. */
+  /** The users that one may see, page by page; the next page is requested when it is needed. */
   async *pages({
     pageSize = 100,
     ...options
@@ -96,16 +101,18 @@ export class UserClient {
   }
 
   /**
-   * Changes a user.
+   * Changes a user, or one's own password. A new password ends all tokens and streams of the user's logins at once, but not
+   * those of API keys.
    *
    * @throws QuoinError NOT_FOUND / USER_NOT_FOUND; PERMISSION_DENIED for what one does not hold; FAILED_PRECONDITION /
    *   LAST_OWNER when nobody would be an active owner any more.
    */
   async update(userId: string, changes: UserChanges, options: HttpCallOptions = {}): Promise<UserInfo> {
-    const { role, namespaces, password, status } = changes;
-    const value = { role, namespaces, password, status };
-    // The user is the same however often it is set.
-    return infoOf(await this.#send({ method: "PATCH", path: pathOf(userId), value, isRepeatable: true }, options));
+    const { role, namespaces, password, status, currentPassword } = changes;
+    const value = { role, namespaces, password, status, current_password: currentPassword };
+    // The user is the same however often it is set. Only a password that was replaced cannot be shown again.
+    const isRepeatable = currentPassword === undefined;
+    return infoOf(await this.#send({ method: "PATCH", path: pathOf(userId), value, isRepeatable }, options));
   }
 
   /**

@@ -9,7 +9,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { backoffMs, maxAttempts } from "./backoff.ts";
+import { backoffMs, isUnreached, maxAttempts, unreachedPauseMs } from "./backoff.ts";
 import { callMetadata } from "./call-metadata.ts";
 import { CompactedError } from "./compacted-error.ts";
 import { connect } from "./connect.ts";
@@ -17,6 +17,7 @@ import { EndableIterator } from "./endable-iterator.ts";
 import { type MessageStream, openMessageStream, type StreamMethod } from "./message-stream.ts";
 import { assertTimeout, type CallOptions, type OperationContext } from "./operation.ts";
 import { QuoinError } from "./quoin-error.ts";
+import type { Target } from "./target.ts";
 
 /** Options of every watch. */
 export interface WatchOptions extends Omit<CallOptions, "requestId"> {
@@ -117,11 +118,15 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
   revision = 0;
   #next: number;
   #stream: MessageStream<Message> | undefined;
+  /** That of the stream. */
+  #target: Target | undefined;
   /** Where the stream was asked for, and with which token; undefined = it did not get that far. */
   #endpoint: string | undefined;
   #token: string | undefined;
   /** Failures since a stream has told anything but that it is in place. */
   #failures = 0;
+  /** Those of them that reached no member. */
+  #unreached = 0;
   #isTokenRefreshed = false;
 
   constructor(
@@ -172,6 +177,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
         if (this.#stream === undefined) return await this.#open(untilMs);
         const message = await this.#read(this.#silenceMs);
         this.#failures = 0;
+        this.#unreached = 0;
         return message;
       } catch (thrown) {
         await this.#prepareNext(QuoinError.from(thrown), attemptsMax, untilMs);
@@ -192,6 +198,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     const leftMs = untilMs - runtime.monotonicMs();
     await connect(target, leftMs, this.#anyEnd);
     const request = this.#source.request(BigInt(this.#next));
+    this.#target = target;
     this.#stream = openMessageStream(target, this.#source.method, request, callMetadata(token, randomUUID()));
     return this.#read(Math.min(leftMs, openTimeoutMs));
   }
@@ -200,6 +207,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
   async #read(silenceMs: number): Promise<Message> {
     const stream = this.#stream;
     if (stream === undefined) throw this.#endError();
+    const startMs = performance.now();
     let isSilent = false;
     const stopTimer = this.#context.runtime.after(silenceMs, () => {
       isSilent = true;
@@ -207,11 +215,13 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     });
     try {
       const message = await stream.next();
+      this.#target?.noteAnswer();
       this.#isTokenRefreshed = false;
       this.#next = Math.max(this.#next, Number(message.revision) + 1);
       return message;
     } catch (thrown) {
       if (!isSilent) throw thrown;
+      this.#target?.noteSilence(startMs);
       const message = `${this.#endpoint} has told nothing for ${silenceMs} ms`;
       throw new QuoinError({ code: "UNAVAILABLE", message, cause: thrown });
     } finally {
@@ -225,7 +235,9 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     if (this.#anyEnd.aborted) throw this.#endError();
     const { pool, tokens, runtime } = this.#context;
     this.#failures += 1;
-    if (this.#failures >= attemptsMax) throw error;
+    const isUncounted = isUnreached(error);
+    if (isUncounted) this.#unreached += 1;
+    if (this.#failures - this.#unreached >= attemptsMax) throw error;
     if (error.code === "UNAUTHENTICATED" && this.#token !== undefined && !this.#isTokenRefreshed) {
       this.#isTokenRefreshed = true;
       if ((await this.#unlessEnded(tokens.refresh(this.#token))) === undefined) throw error;
@@ -233,7 +245,7 @@ class WatchStreams<Request, Message extends WatchMessage, Event> {
     }
     if (!isPassing(error)) throw error.reason === "COMPACTED" ? new CompactedError(error) : error;
     if (this.#endpoint !== undefined) pool.leave(this.#endpoint, error.leaderEndpoint);
-    const pauseMs = backoffMs(this.#failures, runtime.random());
+    const pauseMs = (isUncounted ? unreachedPauseMs : backoffMs)(this.#failures, runtime.random());
     if (runtime.monotonicMs() + pauseMs >= untilMs) throw error;
     await this.#unlessEnded(runtime.sleep(pauseMs, this.#anyEnd));
   }

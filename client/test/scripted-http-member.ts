@@ -26,9 +26,10 @@ export class ScriptedHttpMember {
     this.#script = script;
   }
 
-  static async start(script: HttpScript): Promise<ScriptedHttpMember> {
+  /** @param port where it listens; 0 = any free one. */
+  static async start(script: HttpScript, port = 0): Promise<ScriptedHttpMember> {
     const member = new ScriptedHttpMember(script);
-    await new Promise<void>((resolve) => member.#server.listen(0, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => member.#server.listen(port, "127.0.0.1", resolve));
     return member;
   }
 

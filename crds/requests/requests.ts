@@ -8,6 +8,8 @@ export interface AcceptedRequest {
   readonly spec: object;
   /** Of the object that is there already; absent where there is none. */
   readonly from?: object;
+  /** What the operator has told of that one; absent where it has told nothing yet. */
+  readonly status?: object;
 }
 
 export interface RefusedRequest extends AcceptedRequest {
@@ -64,8 +66,51 @@ export const ACCEPTED: readonly AcceptedRequest[] = [
   { what: "the minor version before", spec: { version: "1.3.0" }, from: { version: "1.4.0" } },
   { what: "a first version", spec: { version: "3.0.0-rc.1" }, from: {} },
   { what: "a larger volume", spec: { storage: { size: "0.5Ti" } }, from: { storage: { size: "511Gi" } } },
+  {
+    what: "another storage class, before the operator has looked",
+    spec: { storage: { storageClassName: "fast" } },
+    from: { storage: { storageClassName: "fsat" } },
+  },
+  {
+    what: "another storage class, while no volume is bound",
+    spec: { storage: { storageClassName: "fast" } },
+    from: { storage: { storageClassName: "fsat" } },
+    status: { volumesBound: false },
+  },
+  {
+    what: "the storage class that the volumes have",
+    spec: { storage: { storageClassName: "fast" } },
+    from: {},
+    status: { volumesBound: true, storageClassName: "fast" },
+  },
   { what: "the same size in other words", spec: { storage: { size: "8192Mi" } }, from: {} },
   { what: "another mode of certificates", spec: { tls: { mode: "Secret", secretName: "mine" } }, from: {} },
+  { what: "the least memory", spec: { resources: { limits: { memory: 1024 ** 3 } } } },
+  { what: "no limit of memory", spec: { resources: { limits: { cpu: "4" } } } },
+  { what: "a registry with a port", spec: { image: { repository: "registry.example:5000/quoin" } } },
+  {
+    what: "pods with more than a member needs",
+    spec: {
+      podTemplate: {
+        spec: {
+          nodeSelector: { disk: "fast" },
+          terminationGracePeriodSeconds: 40,
+          hostNetwork: false,
+          initContainers: [{ name: "prepare", image: "busybox", command: ["true"] }],
+          containers: [
+            {
+              name: "quoin",
+              env: [{ name: "TZ", value: "UTC" }],
+              volumeMounts: [{ name: "mail", mountPath: "/etc/mail", readOnly: true }],
+              resources: { limits: { cpu: 4 } },
+            },
+            { name: "sidecar", image: "sidecar:1", args: ["--all"], ports: [{ name: "web", containerPort: 8080 }] },
+          ],
+          volumes: [{ name: "mail", secret: { secretName: "mail" } }],
+        },
+      },
+    },
+  },
   { what: "resources as numbers", spec: { resources: { limits: { cpu: 2, memory: "1.5Gi" } } } },
 ];
 
@@ -76,6 +121,12 @@ const REFUSED_BY_SCHEMA: readonly RefusedRequest[] = [
   { what: "a version with a letter before it", field: "spec.version", spec: { version: "v1.4.0" } },
   { what: "a version of two parts", field: "spec.version", spec: { version: "1.4" } },
   { what: "a version that cannot be a tag", field: "spec.version", spec: { version: "1.4.0+build" } },
+  {
+    what: "a repository with a tag",
+    field: "spec.image.repository",
+    message: "spec.image.repository must not name a tag",
+    spec: { image: { repository: "registry.example:5000/quoin:1.4.0" } },
+  },
   { what: "a digest of another kind", field: "spec.image.digest", spec: { image: { digest: "md5:0" } } },
   {
     what: "nine pull secrets",
@@ -123,6 +174,11 @@ const REFUSED_BY_SCHEMA: readonly RefusedRequest[] = [
   { what: "an unknown field", field: "spec.replica", spec: { replica: 3 } },
 ];
 
+/** An overlay of the container of the member. */
+function member(fields: object): object {
+  return { containers: [{ name: "quoin", ...fields }] };
+}
+
 /** Refused by the rules in CEL, by which they are called. */
 const REFUSED_BY_RULES: readonly RefusedRequest[] = [
   {
@@ -159,6 +215,18 @@ const REFUSED_BY_RULES: readonly RefusedRequest[] = [
     spec: { storage: { size: "big" } },
   },
   {
+    what: "R1: too little memory",
+    field: "spec.resources.limits",
+    message: "spec.resources.limits.memory must be at least 1Gi",
+    spec: { resources: { limits: { memory: "128Mi" } } },
+  },
+  {
+    what: "R1: too little memory, as a number",
+    field: "spec.resources.limits",
+    message: "spec.resources.limits.memory must be at least 1Gi",
+    spec: { resources: { limits: { memory: 1024 ** 3 - 1 } } },
+  },
+  {
     what: "S2: a smaller volume",
     field: "spec.storage.size",
     message: "spec.storage.size may only",
@@ -171,6 +239,7 @@ const REFUSED_BY_RULES: readonly RefusedRequest[] = [
     message: "spec.storage.storageClassName cannot",
     spec: { storage: { storageClassName: "fast" } },
     from: {},
+    status: { volumesBound: true, storageClassName: "standard" },
   },
   {
     what: "S3: no storage class any more",
@@ -178,6 +247,7 @@ const REFUSED_BY_RULES: readonly RefusedRequest[] = [
     message: "spec.storage.storageClassName cannot",
     spec: {},
     from: { storage: { storageClassName: "fast" } },
+    status: { volumesBound: true, storageClassName: "fast" },
   },
   {
     what: "S3: another storage class",
@@ -185,6 +255,7 @@ const REFUSED_BY_RULES: readonly RefusedRequest[] = [
     message: "spec.storage.storageClassName cannot",
     spec: { storage: { storageClassName: "slow" } },
     from: { storage: { storageClassName: "fast" } },
+    status: { volumesBound: true, storageClassName: "fast" },
   },
   {
     what: "T1: CertManager without an issuer",
@@ -247,6 +318,132 @@ const REFUSED_BY_RULES: readonly RefusedRequest[] = [
     field: "spec.podTemplate.metadata.annotations",
     message: "spec.podTemplate.metadata.annotations must",
     spec: { podTemplate: { metadata: { annotations: { "quoin.dev/term": "1" } } } },
+  },
+  {
+    what: "P1: another account",
+    field: "spec.podTemplate.spec.serviceAccountName",
+    message: "spec.podTemplate.spec.serviceAccountName",
+    spec: { podTemplate: { spec: { serviceAccountName: "admin" } } },
+  },
+  {
+    what: "P1: another account by its old name",
+    field: "spec.podTemplate.spec.serviceAccount",
+    message: "spec.podTemplate.spec.serviceAccount",
+    spec: { podTemplate: { spec: { serviceAccount: "admin" } } },
+  },
+  {
+    what: "P1: another restart policy",
+    field: "spec.podTemplate.spec.restartPolicy",
+    message: "spec.podTemplate.spec.restartPolicy",
+    spec: { podTemplate: { spec: { restartPolicy: "Never" } } },
+  },
+  {
+    what: "P1: a token of the account",
+    field: "spec.podTemplate.spec.automountServiceAccountToken",
+    message: "spec.podTemplate.spec.automountServiceAccountToken",
+    spec: { podTemplate: { spec: { automountServiceAccountToken: true } } },
+  },
+  {
+    what: "P1: another host name",
+    field: "spec.podTemplate.spec.hostname",
+    message: "spec.podTemplate.spec.hostname",
+    spec: { podTemplate: { spec: { hostname: "demo" } } },
+  },
+  {
+    what: "P1: another subdomain",
+    field: "spec.podTemplate.spec.subdomain",
+    message: "spec.podTemplate.spec.subdomain",
+    spec: { podTemplate: { spec: { subdomain: "demo" } } },
+  },
+  {
+    what: "P1: the network of the node",
+    field: "spec.podTemplate.spec.hostNetwork",
+    message: "spec.podTemplate.spec.hostNetwork",
+    spec: { podTemplate: { spec: { hostNetwork: true } } },
+  },
+  {
+    what: "P1: too little time to end",
+    field: "spec.podTemplate.spec.terminationGracePeriodSeconds",
+    message: "spec.podTemplate.spec.terminationGracePeriodSeconds",
+    spec: { podTemplate: { spec: { terminationGracePeriodSeconds: 39 } } },
+  },
+  {
+    what: "P1: a volume of the member",
+    field: "spec.podTemplate.spec.volumes[].name",
+    message: "spec.podTemplate.spec.volumes[].name",
+    spec: { podTemplate: { spec: { volumes: [{ name: "tokens", emptyDir: {} }] } } },
+  },
+  {
+    what: "P1: an init container named as the member",
+    field: "spec.podTemplate.spec.initContainers[].name",
+    message: "spec.podTemplate.spec.initContainers[].name",
+    spec: { podTemplate: { spec: { initContainers: [{ name: "quoin", image: "busybox" }] } } },
+  },
+  {
+    what: "P1: another image",
+    field: "spec.podTemplate.spec.containers[].image",
+    message: "spec.podTemplate.spec.containers[].image",
+    spec: { podTemplate: { spec: member({ image: "other" }) } },
+  },
+  {
+    what: "P1: another command",
+    field: "spec.podTemplate.spec.containers[].command",
+    message: "spec.podTemplate.spec.containers[].command",
+    spec: { podTemplate: { spec: member({ command: ["sh"] }) } },
+  },
+  {
+    what: "P1: other arguments",
+    field: "spec.podTemplate.spec.containers[].args",
+    message: "spec.podTemplate.spec.containers[].args",
+    spec: { podTemplate: { spec: member({ args: ["--help"] }) } },
+  },
+  {
+    what: "P1: another startup probe",
+    field: "spec.podTemplate.spec.containers[].startupProbe",
+    message: "spec.podTemplate.spec.containers[].startupProbe",
+    spec: { podTemplate: { spec: member({ startupProbe: {} }) } },
+  },
+  {
+    what: "P1: another liveness probe",
+    field: "spec.podTemplate.spec.containers[].livenessProbe",
+    message: "spec.podTemplate.spec.containers[].livenessProbe",
+    spec: { podTemplate: { spec: member({ livenessProbe: {} }) } },
+  },
+  {
+    what: "P1: another readiness probe",
+    field: "spec.podTemplate.spec.containers[].readinessProbe",
+    message: "spec.podTemplate.spec.containers[].readinessProbe",
+    spec: { podTemplate: { spec: member({ readinessProbe: {} }) } },
+  },
+  {
+    what: "P1: hooks of the member",
+    field: "spec.podTemplate.spec.containers[].lifecycle",
+    message: "spec.podTemplate.spec.containers[].lifecycle",
+    spec: { podTemplate: { spec: member({ lifecycle: {} }) } },
+  },
+  {
+    what: "P1: ports of the member",
+    field: "spec.podTemplate.spec.containers[].ports",
+    message: "spec.podTemplate.spec.containers[].ports",
+    spec: { podTemplate: { spec: member({ ports: [] }) } },
+  },
+  {
+    what: "P1: a sidecar on a port of the member",
+    field: "spec.podTemplate.spec.containers[].ports",
+    message: "spec.podTemplate.spec.containers[].ports",
+    spec: { podTemplate: { spec: { containers: [{ name: "sidecar", ports: [{ containerPort: 7403 }] }] } } },
+  },
+  {
+    what: "P1: an environment variable of the member",
+    field: "spec.podTemplate.spec.containers[].env",
+    message: "spec.podTemplate.spec.containers[].env",
+    spec: { podTemplate: { spec: member({ env: [{ name: "QUOIN_POD_IP", value: "::1" }] }) } },
+  },
+  {
+    what: "P1: a mount of the member",
+    field: "spec.podTemplate.spec.containers[].volumeMounts",
+    message: "spec.podTemplate.spec.containers[].volumeMounts",
+    spec: { podTemplate: { spec: member({ volumeMounts: [{ name: "x", mountPath: "/data" }] }) } },
   },
 ];
 

@@ -186,12 +186,31 @@ def watch(members):
     expect([event.kv.mod_revision for event in next(resumed)], revisions[1:])
 
 
+def watch_locks(members):
+    name = {"namespace": NAMESPACE, "name": f"interop/{uuid.uuid4()}"}
+    call(next(members).locks.CreateLock, lock_pb2.CreateLockRequest(**name, ttl_seconds=60))
+    request = watch_pb2.WatchLocksRequest(namespace=NAMESPACE, name_prefix=name["name"])
+    stream = next(members).watches.WatchLocks(request, metadata=metadata(), timeout=WAIT_LIMIT_SECONDS)
+    expect(next(stream).created, True)
+    held = call(next(members).locks.AcquireLock, lock_pb2.AcquireLockRequest(**name, owner="me"))
+    release = lock_pb2.ReleaseLockRequest(**name, owner="me", fencing_token=held.fencing_token)
+    call(next(members).locks.ReleaseLock, release)
+    seen = []
+    while len(seen) < 2:
+        seen.extend(next(stream).events)
+    stream.cancel()
+    acquired, released = watch_pb2.LockEvent.ACQUIRED, watch_pb2.LockEvent.RELEASED
+    told = [(event.action, event.lock_key, event.owner, event.fencing_token) for event in seen]
+    expect(told, [(action, name["name"], "me", held.fencing_token) for action in (acquired, released)])
+
+
 SCENARIOS = {
     "put": put,
     "compare-and-swap": compare_and_swap,
     "lock": lock,
     "memory": memory,
     "watch": watch,
+    "watch-locks": watch_locks,
 }
 
 if __name__ == "__main__":

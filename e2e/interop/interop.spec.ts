@@ -1,6 +1,6 @@
 /**
- * A client in another language, at a cluster of three: Python on grpcio, with stubs that are generated from proto/ for
- * the run. Skipped, with the reason, where there is no Python.
+ * Clients in another language, at a cluster of three: Python on grpcio, with stubs that are generated from proto/ for the
+ * run, and Python on its standard library over HTTP. Skipped, with the reason, where there is no Python.
  */
 
 import { execFile } from "node:child_process";
@@ -15,12 +15,14 @@ import { PythonMissing, pythonEnvironment } from "../python/index.ts";
 const PROTO = fileURLToPath(new URL("../../proto/", import.meta.url));
 const REQUIREMENTS = new URL("requirements.txt", import.meta.url);
 const CLIENT = fileURLToPath(new URL("interop.py", import.meta.url));
+const HTTP_CLIENT = fileURLToPath(new URL("interop_http.py", import.meta.url));
 const FILES = ["types", "key_value", "lock", "memory", "watch", "cluster"].map(
   (name) => `coordination/v1/${name}.proto`,
 );
 /** The first run makes an environment and downloads packages into it. */
 const START_LIMIT_MS = 300_000;
-const SCENARIOS = ["put", "compare-and-swap", "lock", "memory", "watch"];
+const SCENARIOS = ["put", "compare-and-swap", "lock", "memory", "watch", "watch-locks"];
+const HTTP_SCENARIOS = ["token-exchange", "keys", "logs", "append", "append-batch", "usage", "follow"];
 
 const execute = promisify(execFile);
 
@@ -30,6 +32,7 @@ describe("a client in Python, at a cluster of three members", function () {
   let python: string;
   let cluster: LocalConformanceCluster | undefined;
   let endpoints: readonly string[];
+  let httpEndpoints: readonly string[];
   let environment: NodeJS.ProcessEnv;
 
   before(async function () {
@@ -46,9 +49,10 @@ describe("a client in Python, at a cluster of three members", function () {
     const outputs = [`--python_out=${stubs}`, `--grpc_python_out=${stubs}`];
     await execute(python, ["-m", "grpc_tools.protoc", `--proto_path=${PROTO}`, ...outputs, ...FILES]);
     cluster = await LocalConformanceCluster.start();
-    const { token, endpoints: members } = await cluster.target();
-    endpoints = members;
+    const { token, endpoints: members, httpEndpoints: httpMembers } = await cluster.target();
+    [endpoints, httpEndpoints] = [members, httpMembers];
     environment = { ...process.env, PYTHONPATH: stubs, PYTHONDONTWRITEBYTECODE: "1", QUOIN_TOKEN: token };
+    environment.QUOIN_API_KEY = cluster.apiKey;
   });
 
   after(async () => {
@@ -59,6 +63,12 @@ describe("a client in Python, at a cluster of three members", function () {
   for (const scenario of SCENARIOS) {
     it(`plays the scenario ${scenario}, each call through another member`, async () => {
       await execute(python, [CLIENT, scenario, ...endpoints], { env: environment });
+    });
+  }
+
+  for (const scenario of HTTP_SCENARIOS) {
+    it(`plays the scenario ${scenario} over HTTP, each request at another member`, async () => {
+      await execute(python, [HTTP_CLIENT, scenario, ...httpEndpoints], { env: environment });
     });
   }
 });

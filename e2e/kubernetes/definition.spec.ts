@@ -33,16 +33,16 @@ describe("The definition in an API server", function () {
 
   after(() => scene?.clear());
 
-  for (const { what, spec, from } of ACCEPTED) {
+  for (const { what, spec, from, status } of ACCEPTED) {
     it(`takes ${what}`, async () => {
-      const accepted = await request(spec, from);
+      const accepted = await request(spec, from, undefined, status);
       expect(accepted.spec).to.include.keys("replicas", "storage", "tls");
     });
   }
 
-  for (const { what, field, message = field, spec, from } of REFUSED) {
+  for (const { what, field, message = field, spec, from, status } of REFUSED) {
     it(`refuses ${what}, and names ${field}`, async () => {
-      const causes = await refusal(() => request(spec, from));
+      const causes = await refusal(() => request(spec, from, undefined, status));
       expect(causes.join("\n")).to.contain(field).and.to.contain(message);
       expectShown(what, causes);
     });
@@ -97,13 +97,14 @@ describe("The definition in an API server", function () {
   }
 
   /** What the API server would store. Rejects with a Refusal. */
-  async function request(spec: object, from?: object, name = "asked-for"): Promise<KubeObject> {
+  async function request(spec: object, from?: object, name = "asked-for", status?: object): Promise<KubeObject> {
     const { cluster, kubernetes } = scene;
     if (from === undefined) {
       return await kubernetes.send("POST", `${collection()}?${TRY_OUT}`, objectOf({ name }, spec));
     }
-    const { metadata } = await existing(from);
-    const { resourceVersion } = metadata;
+    const made = await existing(from);
+    const told = status === undefined ? made : await kubernetes.send("PATCH", `${cluster.path}/status`, { status });
+    const { resourceVersion } = told.metadata;
     const changed = objectOf({ name: cluster.name, resourceVersion }, spec);
     return await kubernetes.send("PUT", `${cluster.path}?${TRY_OUT}`, changed);
   }

@@ -2,6 +2,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import type { KubeObject } from "./kubernetes-api.ts";
 import { LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
 import { Scene, seconds, tell } from "./scene.ts";
@@ -13,6 +14,13 @@ const DURABLE = [
   "secrets/demo-owner",
   "persistentvolumeclaims/data-demo-0",
 ];
+
+/** Beside the StatefulSet. */
+const OWNED = [
+  ...["secrets/demo-tokens", "secrets/demo-server-tls", "configmaps/demo-ca"],
+  ...["services/demo", "services/demo-peers", "services/demo-leader", "serviceaccounts/demo"],
+];
+const ORPHAN = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Orphan" };
 
 describe("A cluster that is deleted", function () {
   this.timeout(LIMIT_MS * 3);
@@ -42,6 +50,33 @@ describe("A cluster that is deleted", function () {
     expect(await quoinctl(cluster, "kv", "get", "default/kept")).to.include("as it was");
   });
 
+  it("leaves everything running when it is deleted alone, and a new one of its name takes that up", async () => {
+    const { cluster, kubernetes } = scene;
+    const { status } = (await cluster.get()) as KubeObject;
+    const pods = await uidsOf();
+    await kubernetes.send("DELETE", cluster.path, ORPHAN);
+    await until("the cluster to be gone", async () => (await cluster.get()) === null, LIMIT_MS);
+    for (const path of OWNED) {
+      expect((await objectAt(path))?.metadata.ownerReferences ?? [], path).to.deep.equal([]);
+    }
+    expect(await uidsOf()).to.deep.equal(pods);
+    await cluster.create({ replicas: 1 });
+    const { object, tookMs } = await cluster.untilReady();
+    tell(`Ready ${seconds(tookMs)} after it was made again`);
+    expect(object.status.clusterId).to.equal(status.clusterId);
+    expect(await uidsOf(), "no pod was restarted").to.deep.equal(pods);
+    const isAdopted = async (path: string): Promise<boolean> => {
+      const owners: KubeObject[] = (await objectAt(path))?.metadata.ownerReferences ?? [];
+      return owners.map(({ uid }) => uid).join() === object.metadata.uid;
+    };
+    const areAdopted = async (): Promise<boolean> => (await Promise.all(OWNED.map(isAdopted))).every(Boolean);
+    await until("everything to belong to the new one", areAdopted, LIMIT_MS);
+    expect((await cluster.set())?.metadata.ownerReferences.map(({ uid }: KubeObject) => uid)).to.deep.equal([
+      object.metadata.uid,
+    ]);
+    expect(await quoinctl(cluster, "kv", "get", "default/kept")).to.include("as it was");
+  });
+
   it("leaves nothing if that is to be deleted", async () => {
     const { cluster } = scene;
     await cluster.patch({ spec: { storage: { whenDeleted: "Delete" } } });
@@ -55,8 +90,9 @@ describe("A cluster that is deleted", function () {
       LIMIT_MS,
     );
     await remove(cluster);
+    // The ConfigMap belongs to the Secret.
     const isGone = async (): Promise<boolean> =>
-      (await Promise.all(DURABLE.map(objectAt))).every((object) => object === null);
+      (await Promise.all([...DURABLE, "configmaps/demo-owner"].map(objectAt))).every((object) => object === null);
     await until("everything to be gone", isGone, LIMIT_MS);
   });
 
@@ -73,6 +109,10 @@ describe("A cluster that is deleted", function () {
   });
 
   const objectAt = (path: string) => scene.kubernetes.get(`/api/v1/namespaces/${scene.cluster.namespace}/${path}`);
+
+  async function uidsOf(): Promise<readonly string[]> {
+    return (await scene.cluster.pods()).map(({ metadata }) => metadata.uid);
+  }
 
   async function secret(name: string): Promise<unknown> {
     return (await objectAt(`secrets/${name}`)).data;

@@ -89,6 +89,11 @@ export class LocalConformanceCluster {
     return { endpoints: grpc, httpEndpoints, token, otherTokens: [expired], mailLogs: this.#logs, mayCompact: true };
   }
 
+  /** The API key of the owner. */
+  get apiKey(): string {
+    return this.#endpoints.apiKey;
+  }
+
   /** Process id of the launcher. */
   get launcherPid(): number {
     return this.#launcher?.pid ?? 0;

@@ -9,13 +9,23 @@ export class Fleet {
   readonly layouts: readonly MemberLayout[];
   readonly #tokens: TokenFiles;
   readonly #flags: readonly string[];
+  readonly #nodeFlags: readonly string[];
   readonly #started = new Map<string, MemberProcess>();
 
-  /** @param flags of each member, beside those that follow from its layout. */
-  constructor(layouts: readonly MemberLayout[], tokens: TokenFiles, flags: readonly string[]) {
+  /**
+   * @param flags of each member, beside those that follow from its layout.
+   * @param nodeFlags of Node, for each member.
+   */
+  constructor(
+    layouts: readonly MemberLayout[],
+    tokens: TokenFiles,
+    flags: readonly string[],
+    nodeFlags: readonly string[],
+  ) {
     this.layouts = layouts;
     this.#tokens = tokens;
     this.#flags = flags;
+    this.#nodeFlags = nodeFlags;
   }
 
   get processes(): readonly MemberProcess[] {
@@ -44,7 +54,8 @@ export class Fleet {
 
   #start(layouts: readonly MemberLayout[]): void {
     for (const layout of layouts) {
-      this.#started.set(layout.name, new MemberProcess(layout, this.layouts, this.#tokens, this.#flags));
+      const process = new MemberProcess(layout, this.layouts, this.#tokens, this.#flags, this.#nodeFlags);
+      this.#started.set(layout.name, process);
     }
   }
 }

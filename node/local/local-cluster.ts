@@ -60,7 +60,7 @@ export class LocalCluster {
    * in `members`. Raises StartError or PortInUseError, or the reason of the signal.
    */
   static async start(options: LocalOptions, interrupted = new AbortController().signal): Promise<LocalCluster> {
-    const { members, basePort, dataDirectory, memberFlags = [] } = options;
+    const { members, basePort, dataDirectory, memberFlags = [], nodeFlags = [] } = options;
     const directory = resolve(dataDirectory);
     mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
     const layouts = layoutsOf(directory, basePort, members);
@@ -68,7 +68,7 @@ export class LocalCluster {
       await requireFree(ports, PORTS_ADVICE);
     }
     const credentials = requireCredentials(directory, layouts);
-    const fleet = new Fleet(layouts, writeTokens(directory), memberFlags);
+    const fleet = new Fleet(layouts, writeTokens(directory), memberFlags, nodeFlags);
     try {
       const observed = await assemble(directory, fleet, credentials, interrupted);
       const cluster = new LocalCluster(directory, fleet, observed, endpointsOf(layouts, credentials));

@@ -16,6 +16,15 @@ export interface Exit {
 }
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+/** Where Node keeps what it has compiled: a member starts in half the time then, and takes a fifth less memory. */
+const COMPILED = fileURLToPath(new URL("../../node_modules/.cache/quoin-compiled", import.meta.url));
+/**
+ * What Node is started with, as in the image: a young generation of 24 MiB at most, and an old one that is collected
+ * when it has grown by half, where Node would let it grow to four times what lives in it.
+ */
+export const NODE_FLAGS: readonly string[] = ["--max-semi-space-size=8", "--heap-growing-percent=50"];
+/** As in the image as well: more arenas than two keep freed memory for threads that seldom ask for any. */
+export const ARENAS = "2";
 const LOG_FILE_MODE = 0o600;
 const LOG_TAIL_LINES = 5;
 /** A member finishes running calls for ten seconds, after it gave a leadership away; then it is ended. */
@@ -30,21 +39,25 @@ export class MemberProcess {
   readonly #child: ChildProcess;
   #exit: Exit | null = null;
 
-  /** Starts it. `others` are the members that may know the cluster, `flags` more of its flags. */
+  /**
+   * Starts it. `others` are the members that may know the cluster, `flags` more of its flags, `nodeFlags` more
+   * flags of Node, which its threads get, too.
+   */
   constructor(
     layout: MemberLayout,
     others: readonly MemberLayout[],
     tokens: TokenFiles,
     flags: readonly string[] = [],
+    nodeFlags: readonly string[] = [],
   ) {
     this.layout = layout;
     const log = openSync(layout.logFile, "a", LOG_FILE_MODE);
     this.#child = spawn(
       process.execPath,
-      [MAIN, ...flagsOf(layout, others, tokens), ...flags],
+      [...NODE_FLAGS, ...nodeFlags, MAIN, ...flagsOf(layout, others, tokens), ...flags],
       // In a group of its own, Ctrl-C reaches the launcher alone, which then stops the member in order. Its standard
       // input is a pipe from here, so it also ends if the launcher is killed.
-      { stdio: ["pipe", log, log], detached: true },
+      { stdio: ["pipe", log, log], detached: true, env: environment() },
     );
     closeSync(log);
     this.exited = new Promise((resolve) => {
@@ -144,4 +157,9 @@ function flagsOf(layout: MemberLayout, others: readonly MemberLayout[], tokens: 
     "--mail-to-log",
     "--until-stdin-ends",
   ];
+}
+
+/** What is set already stays as it is. */
+function environment(): NodeJS.ProcessEnv {
+  return { NODE_COMPILE_CACHE: COMPILED, MALLOC_ARENA_MAX: ARENAS, ...process.env };
 }

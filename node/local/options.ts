@@ -13,6 +13,8 @@ export interface LocalOptions {
   readonly dataDirectory: string;
   /** Flags of each member beside those that the launcher sets. */
   readonly memberFlags?: readonly string[];
+  /** Flags of Node for each member and its threads, such as a module to load first. */
+  readonly nodeFlags?: readonly string[];
 }
 
 /** One member of a cluster that runs, again. */

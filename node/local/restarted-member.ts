@@ -4,6 +4,7 @@
 
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { QuoinError, type StatusResult } from "@quoin/client";
 import { describeState } from "./assembly.ts";
 import { readLauncher, removePid, tokenFiles, writePid } from "./cluster-files.ts";
 import { layoutsOf } from "./member-layout.ts";
@@ -55,7 +56,7 @@ export class RestartedMember {
   async follow(onChange: (state: string) => void): Promise<void> {
     let last = "";
     while (readLauncher(this.#directory)?.pid === this.#launcherPid) {
-      const answer = await this.#process.status();
+      const answer = await this.#status();
       const { exit, name } = this.#process;
       if (exit !== null) {
         throw new StartError(`member ${name} ended (${describeExit(exit)}):\n${this.#process.logTail()}`);
@@ -68,6 +69,18 @@ export class RestartedMember {
         }
       }
       await sleep(POLL_MS);
+    }
+  }
+
+  /** Null also where the member answers that it cannot say: it runs, and is asked again. */
+  async #status(): Promise<StatusResult | null> {
+    try {
+      return await this.#process.status();
+    } catch (error) {
+      if (error instanceof QuoinError) {
+        return null;
+      }
+      throw error;
     }
   }
 

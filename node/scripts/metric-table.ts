@@ -28,6 +28,8 @@ const TITLES: ReadonlyMap<string, string> = new Map([
   ["watch", "Watches"],
   ["grpc", "gRPC"],
   ["http", "HTTP"],
+  ["connections", "Connections"],
+  ["intakes", "Refused calls"],
 ]);
 
 const TITLE_ROW = ["Name", "Type", "Unit", "Labels", "Meaning"];

@@ -187,7 +187,15 @@ export function recheck({ access }: Process, principal: Principal): void {
 /** By a token that says nothing against anybody: what counts is what members know. */
 function callerOf(principal: Principal): Caller {
   const times = { issuedAtSecs: 0, expiresAtSecs: Number.MAX_SAFE_INTEGER };
-  const claims = { ...principal, ...times, namespaces: ["*"], access: ["admin"], role: "owner", tokenId: "" } as const;
+  const claims = {
+    ...principal,
+    ...times,
+    namespaces: ["*"],
+    access: ["admin"],
+    role: "owner",
+    tokenId: "",
+    passwordVersion: 0,
+  } as const;
   return { principal, claims };
 }
 

@@ -15,6 +15,7 @@ import {
   type StateLimits,
   StateMachine,
 } from "../src/state/index.ts";
+import { replaysTwice, usageTwice } from "../test/index.ts";
 import { isRevocation } from "./access-rules.ts";
 import type { CanonicalLog } from "./canonical-log.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
@@ -73,7 +74,26 @@ export function replay(log: CanonicalLog, limits: StateLimits, membership: Membe
     }
     checkState(log, index, machine.progress.digest, store);
   }
+  checkUsage(store);
+  checkReplays(store);
   return { executions, refused, endings: lifetimes.endings, fingerprint: fingerprintOf(store.all()) };
+}
+
+/** What namespaces are counted to have is what they have. */
+function checkUsage(store: StateRows): void {
+  const { stored, counted } = usageTwice(store);
+  const [said, there] = [JSON.stringify(stored), JSON.stringify(counted)];
+  must(said === there, "quotas count what namespaces have", () => `${said} instead of ${there}`);
+}
+
+/** What generations of stored answers are counted to hold is what they hold. */
+function checkReplays(store: StateRows): void {
+  const { stored, counted } = replaysTwice(store);
+  const [said, there] = [JSON.stringify(stored), JSON.stringify(counted)];
+  must(said === there, "generations hold the answers that are counted", () => `${said} instead of ${there}`);
+  const { replays } = readProgress(store);
+  const count = counted.reduce((sum, [, totals]) => sum + totals.count, 0);
+  must(replays === count, "all stored answers are counted", () => `${replays} instead of ${count}`);
 }
 
 /** Whoever asks for the slot of a voter has an empty directory, whatever it says of itself: it must not have a vote. */

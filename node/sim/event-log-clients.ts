@@ -13,8 +13,10 @@ import {
   type HttpOperation,
   type LogSettings,
   type Outcome,
+  Payloads,
   type Principal,
   readEvents,
+  sequencesOf,
 } from "../src/state/index.ts";
 import { isRevocation } from "./access-rules.ts";
 import type { Accounts } from "./accounts.ts";
@@ -169,7 +171,7 @@ export class EventLogClients {
       retentionMaxBytes: isWhole ? null : (client.random.pick([null, 60]) ?? null),
     };
     const name = `log-${this.#creations}`;
-    this.#send(client, process, { kind: "create-log", name, namespace: null, settings }, 1, (ended) => {
+    this.#send(client, process, { kind: "create-log", name, namespace: "default", settings }, 1, (ended) => {
       const answer = answerOf(ended);
       if (answer?.kind === "create-log") {
         const { logId } = answer.log;
@@ -200,7 +202,7 @@ export class EventLogClients {
     const expectedSequence = random.chance(0.35) ? random.pick([last, last, last + 1n, 2n ** 53n + last]) : undefined;
     const guard = random.chance(0.3) ? this.#options.guardOf(random) : undefined;
     const operation: AppendEvents = {
-      ...{ kind: "append-events", logId: log.logId, payloads: texts.map((text) => Buffer.from(text)) },
+      ...{ kind: "append-events", logId: log.logId, payloads: Payloads.of(texts.map((text) => Buffer.from(text))) },
       ...{ isBatch, idempotencyKey, expectedSequence },
       ...(guard === undefined ? {} : { guard: { ...guard, namespace: "default" } }),
     };
@@ -216,7 +218,7 @@ export class EventLogClients {
         const answer = answerOf(ended);
         if (answer?.kind === "append-events") {
           log.lastSequence = Math.max(log.lastSequence, answer.lastSequence);
-          this.#acknowledged.push({ logId: log.logId, sequences: answer.sequences });
+          this.#acknowledged.push({ logId: log.logId, sequences: [...sequencesOf(answer.runs)] });
         }
         if (ended === "not-executed") {
           this.#refused.push(...texts);
@@ -378,7 +380,7 @@ function toldOf(ended: Ended): EventLogAnswer | null {
     return answer.reason === "SEQUENCE_CONFLICT" ? { kind: "conflict", lastSequence } : null;
   }
   return answer.kind === "append-events"
-    ? { kind: "appended", sequences: answer.sequences, replayed: replayed === "yes" }
+    ? { kind: "appended", sequences: [...sequencesOf(answer.runs)], replayed: replayed === "yes" }
     : null;
 }
 

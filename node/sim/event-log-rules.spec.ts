@@ -5,7 +5,9 @@ import {
   CoordinationError,
   type LogSettings,
   type Outcome,
+  Payloads,
   type Result,
+  SequenceRuns,
 } from "../src/state/index.ts";
 import { NO_SETTINGS } from "../test/index.ts";
 import { EventLogRules } from "./event-log-rules.ts";
@@ -17,7 +19,12 @@ describe("the rules of event logs", () => {
   let logId: Uint8Array;
 
   const create = (settings: Partial<LogSettings> = {}, name = "l"): Uint8Array => {
-    const operation = { kind: "create-log", name, namespace: null, settings: { ...NO_SETTINGS, ...settings } } as const;
+    const operation = {
+      kind: "create-log",
+      name,
+      namespace: "default",
+      settings: { ...NO_SETTINGS, ...settings },
+    } as const;
     return (log.askByHttp(operation).answer as Extract<Result, { readonly kind: "create-log" }>).log.logId;
   };
 
@@ -30,11 +37,14 @@ describe("the rules of event logs", () => {
   beforeEach(() => begin());
 
   const append = (texts: string, changes: Partial<AppendEvents> = {}, pretend?: Manner["pretend"]): Outcome => {
-    const payloads = texts.split(" ").map((text) => Buffer.from(text));
-    const isBatch = payloads.length > 1;
+    const payloads = Payloads.of(texts.split(" ").map((text) => Buffer.from(text)));
+    const isBatch = payloads.count > 1;
     const operation = { kind: "append-events", logId, payloads, isBatch, idempotencyKey: null } as const;
     return log.askByHttp({ ...operation, expectedSequence: undefined, ...changes }, pretend);
   };
+
+  /** An event of a batch, with its sequence. */
+  const run = (position: number, firstSequence: number) => ({ position, count: 1, firstSequence });
 
   const broken = (rule: string, act: () => void): void => {
     expect(act, rule).to.throw(rule);
@@ -91,15 +101,17 @@ describe("the rules of event logs", () => {
   });
 
   it("break when a sequence is left out, or a batch does not stand together", () => {
-    broken("sequences are dense", () => append("a", {}, answered({ sequences: [2], lastSequence: 2 })));
+    broken("sequences are dense", () =>
+      append("a", {}, answered({ runs: SequenceRuns.of([run(0, 2)]), lastSequence: 2 })),
+    );
     begin();
-    const apart = answered({ sequences: [1, 3], lastSequence: 3 });
+    const apart = answered({ runs: SequenceRuns.of([run(0, 1), run(1, 3)]), lastSequence: 3 });
     broken("batches stand together", () => append("a b", { idempotencyKey: "b" }, apart));
   });
 
   it("break when a duplicate is given another sequence, or is stored again", () => {
     append("a", { idempotencyKey: "k" });
-    const another = answered({ sequences: [2], lastSequence: 2 });
+    const another = answered({ runs: SequenceRuns.of([run(0, 2)]), lastSequence: 2 });
     broken("S4 a key in its window has its first sequence", () => append("b", { idempotencyKey: "k" }, another));
     begin();
     append("a", { idempotencyKey: "k" });
@@ -169,7 +181,9 @@ describe("the rules of event logs", () => {
   });
 
   it("break when an event is not what was appended", () => {
-    broken("S2 a log holds what was accepted", () => append("a", {}, asked({ payloads: [Buffer.from("b")] })));
+    broken("S2 a log holds what was accepted", () =>
+      append("a", {}, asked({ payloads: Payloads.of([Buffer.from("b")]) })),
+    );
   });
 
   it("break when events are removed early", () => {

@@ -12,6 +12,7 @@ import {
   type Result,
   readEvents,
   type StateReader,
+  sequencesOf,
 } from "../src/state/index.ts";
 import { isRevocation } from "./access-rules.ts";
 import type { ExecutedCommand, Witness } from "./live-replay.ts";
@@ -154,8 +155,9 @@ export class EventLogRules implements Witness {
     } else if (!(answer instanceof CoordinationError)) {
       must(log !== undefined, "a log that was deleted takes nothing", what);
       must(answer?.kind === "append-events", "appends are answered as such", what);
-      this.#append(tickMs, log, operation, answer.sequences, what);
-      must(answer.lastSequence === Math.max(...answer.sequences), "S6 the last sequence is the greatest", what);
+      const sequences = [...sequencesOf(answer.runs)];
+      this.#append(tickMs, log, operation, sequences, what);
+      must(answer.lastSequence === Math.max(...sequences), "S6 the last sequence is the greatest", what);
     }
     if (log !== undefined) {
       this.#checkKept(index, tickMs, log, state);
@@ -172,7 +174,7 @@ export class EventLogRules implements Witness {
     const { expectedSequence } = operation;
     const { lastSequence } = log;
     const known = knownOf(log, operation, tickMs);
-    for (const [at, payload] of operation.payloads.entries()) {
+    for (const [at, payload] of [...operation.payloads].entries()) {
       const before = known[at];
       const sequence = sequences[at] as number;
       if (before !== undefined) {
@@ -249,7 +251,7 @@ export class EventLogRules implements Witness {
 
 /** For each event the sequence under which its key is remembered. */
 function knownOf(log: ModelLog, operation: AppendEvents, tickMs: number): (number | undefined)[] {
-  return operation.payloads.map((_, at) => {
+  return Array.from(operation.payloads, (_, at) => {
     const stored = log.keys.get(keyOf(operation, at) ?? "");
     return stored !== undefined && tickMs <= stored.tickMs + log.windowMs ? stored.sequence : undefined;
   });

@@ -414,7 +414,7 @@ export class Faults {
       // A sole voter does not even start without its data.
       return !member.disk.fence.sole;
     }
-    const configurations = members().map(({ disk }) => clusterOf(disk.state)?.configuration);
+    const configurations = members().map(({ state }) => clusterOf(state)?.configuration);
     const known = configurations.filter((configuration) => configuration !== undefined);
     const newest = known.reduce((one, other) => (one.index > other.index ? one : other));
     if (isChanging() || isJoint(newest) || members().some((one) => holdsChange(one))) {

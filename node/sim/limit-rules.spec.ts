@@ -20,7 +20,16 @@ describe("the rules of limits", () => {
 
   function append(count: number): void {
     const rows = Array.from({ length: count }, (_, at) => rowOf(at + 1));
-    const header = { type: "append", from: 1, to: 2, term: 1, prevIndex: 0, prevTerm: 0, commit: 0 } as const;
+    const header = {
+      type: "append",
+      from: 1,
+      to: 2,
+      term: 1,
+      prevIndex: 0,
+      prevTerm: 0,
+      commit: 0,
+      wantsReply: true,
+    } as const;
     rules.onFrameSent(1, 2, { type: FrameType.Append, body: encodeMessage({ ...header, rows }) });
   }
 
@@ -36,7 +45,16 @@ describe("the rules of limits", () => {
 
   it("let a single entry through whatever its size", () => {
     const tight = new LimitRules({ ...limits, core: { ...limits.core, messageBytesMax: 1 } });
-    const header = { type: "append", from: 1, to: 2, term: 1, prevIndex: 0, prevTerm: 0, commit: 0 } as const;
+    const header = {
+      type: "append",
+      from: 1,
+      to: 2,
+      term: 1,
+      prevIndex: 0,
+      prevTerm: 0,
+      commit: 0,
+      wantsReply: true,
+    } as const;
     tight.onFrameSent(1, 2, { type: FrameType.Append, body: encodeMessage({ ...header, rows: [ROW] }) });
   });
 

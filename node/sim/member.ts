@@ -1,6 +1,7 @@
 /** One simulated member: its disk, its processes one after the other, and what befalls them. */
 
 import type { Told } from "../src/replica/index.ts";
+import type { StateReader } from "../src/state/index.ts";
 import type { Disk } from "./disk.ts";
 import { Process, type World } from "./process.ts";
 
@@ -47,6 +48,11 @@ export class Member {
   /** Its process, if it is up. */
   get process(): Process | null {
     return this.#process;
+  }
+
+  /** What its process has applied, or what its disk has where it has none. */
+  get state(): StateReader {
+    return this.#process?.state ?? this.disk.state;
   }
 
   get isUp(): boolean {

@@ -55,6 +55,7 @@ export const MOMENTS = [
   "replica.answers.after",
   "replica.attempt.refuted",
   "replica.compacted",
+  "replica.long-entry-paused",
   "replica.forward.held",
   "replica.forward.unsent",
   "replica.healed",
@@ -448,5 +449,8 @@ function drawLimits(random: RandomStream, isSmall: boolean, isSteady: boolean): 
     proposalBytesPerTurn: random.whole(1, 2_000),
     sliceEntries: random.whole(1, 4),
     sliceBytes: random.whole(1, 1_000),
+    // Every append is applied in steps, each in a turn of its own.
+    longEntryBytes: 0,
+    longEntryMs: -1,
   };
 }

@@ -15,8 +15,8 @@ import {
 } from "../src/peers/index.ts";
 import { entryTerm, type Message, NO_CONFIGURATION, type Role } from "../src/raft/index.ts";
 import { claimedMembers, PeerDirectory, Replica, type ReplicaLimits, type Told } from "../src/replica/index.ts";
-import { CLUSTER_VERSION, readProgress } from "../src/state/index.ts";
-import { DEFAULT_WATCH_LIMITS, WatchHub } from "../src/watch/index.ts";
+import { CLUSTER_VERSION, readProgress, type StateReader } from "../src/state/index.ts";
+import { DEFAULT_WATCH_LIMITS, NamespaceStreams, WatchHub } from "../src/watch/index.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
 import type { Disk } from "./disk.ts";
 import type { EventHeap } from "./event-heap.ts";
@@ -30,6 +30,7 @@ import type { Reach } from "./reach.ts";
 import { must } from "./rule-violation.ts";
 import type { Observed, Rules } from "./rules.ts";
 import { SimLog } from "./sim-log.ts";
+import { SimOverlay } from "./sim-overlay.ts";
 import { SimState } from "./sim-state.ts";
 import { nameOfType, SimTransport } from "./sim-transport.ts";
 import type { Trace } from "./trace.ts";
@@ -86,6 +87,8 @@ export class Process {
   readonly watchHub: WatchHub;
   readonly access: Access;
   readonly observed: Observed;
+  /** What it has applied, whether or not its disk has it. */
+  readonly state: StateReader;
   readonly #world: World;
   readonly #user: ProcessUser;
   readonly #transport: SimTransport;
@@ -154,11 +157,10 @@ export class Process {
       onHealed: () => this.#onHealedDurably(),
       takeFailure: () => takeFailure("log"),
     });
-    const state = new SimState({
+    const store = new SimState({
       ...device,
       stalledUntilMs: () => stalledUntilMs("state"),
       stepMs: () => (network.isCalm ? Math.min(plan.syncMs, CALM_DISK_MS) : plan.syncMs),
-      onApplied: () => this.#onApplied(),
       onSnapshot: (index, sum) => {
         trace.say(id, "snapshot", [index, sum]);
         rules.log.snapshot(id, index, sum);
@@ -172,11 +174,13 @@ export class Process {
       },
       takeFailure: () => takeFailure("state"),
     });
-    this.observed = { id, incarnation, disk, log: this.#log, commit: 0, configuration: NO_CONFIGURATION };
+    const state = new SimOverlay(store, beginning.boot, () => this.#onApplied());
+    this.state = state;
+    this.observed = { id, incarnation, disk, state, log: this.#log, commit: 0, configuration: NO_CONFIGURATION };
     const shown = {
       ...{ id, clock: this.loop, meta: () => disk.meta, row: (index: number) => this.#log.row(index) },
-      configuration: () => configurationOf(disk.state),
-      ...{ applied: () => readProgress(disk.state).appliedIndex, status: () => this.replica.status() },
+      configuration: () => configurationOf(state),
+      ...{ applied: () => readProgress(state).appliedIndex, status: () => this.replica.status() },
       termOf: (index: number) => entryTermOf(disk.rows.get(index)),
       isWriting: () => this.#log.isWriting,
       isDamaged: () => this.#damaged,
@@ -211,6 +215,7 @@ export class Process {
     this.watchHub = new WatchHub({
       ...{ member: { replica: this.replica }, clock: this.loop, scheduler: this.loop },
       limits: plan.watches?.limits ?? DEFAULT_WATCH_LIMITS,
+      namespaceStreams: new NamespaceStreams(),
     });
     this.access = new Access(this.replica, this.loop);
     this.#directory = new PeerDirectory(this.replica);
@@ -233,13 +238,13 @@ export class Process {
   setDiskSpace(space: Parameters<Replica["setDiskSpace"]>[0]): void {
     this.replica.setDiskSpace(space);
     // It may act on that, and end, before its turn is over.
-    const configuration = configurationOf(this.#user.disk.state);
+    const configuration = configurationOf(this.state);
     this.#world.rules.room.onTurn(this.replica.status(), configuration);
   }
 
   /** Whether it may say that there is too little room for what makes the state larger. */
   get mayLackRoom(): boolean {
-    const configuration = configurationOf(this.#user.disk.state);
+    const configuration = configurationOf(this.state);
     return this.#world.rules.room.mayRefuse(this.replica.status(), configuration);
   }
 
@@ -289,7 +294,7 @@ export class Process {
     if (name === CAMPAIGN) {
       const { term } = this.replica.status();
       // A sole voter has nobody to wait for.
-      const isAlone = clusterOf(this.#user.disk.state)?.configuration.voters.length === 1;
+      const isAlone = clusterOf(this.state)?.configuration.voters.length === 1;
       const isHeard = this.#heardTerm >= term && !this.#isAsked && !isAlone;
       must(!isHeard, "I24 nobody campaigns before it has read what a leader sent", () => {
         return `m${this.memberId} in term ${term}: a leader of term ${this.#heardTerm} was heard`;
@@ -346,7 +351,7 @@ export class Process {
   #onApplied(): void {
     const { rules, trace } = this.#world;
     const before = this.#applied;
-    const { appliedIndex, digest } = readProgress(this.#user.disk.state);
+    const { appliedIndex, digest } = readProgress(this.state);
     this.#applied = appliedIndex;
     trace.say(this.memberId, "applies", [before + 1, appliedIndex, digest]);
     rules.onApplied(this.observed, before);
@@ -397,7 +402,7 @@ export class Process {
 
   #onRefused(peer: number, refusal: IdentityRefusal): void {
     if (refusal === "REMOVED") {
-      const isMember = clusterOf(this.#user.disk.state)?.members.some(({ id }) => id === this.memberId) ?? false;
+      const isMember = clusterOf(this.state)?.members.some(({ id }) => id === this.memberId) ?? false;
       this.#world.trace.say(this.memberId, "is removed", [Number(isMember)]);
       this.#world.rules.departures.onGone(this.memberId);
       this.replica.onRemoved();

@@ -3,10 +3,9 @@
  * and to several members. All that is asked and answered goes into the record of requests.
  */
 
-import { createHash } from "node:crypto";
 import {
-  type ClientCommand,
   type ClientOperation,
+  type ClientRequest,
   CoordinationError,
   type Outcome,
   type Principal,
@@ -56,8 +55,7 @@ export class RequestCalls {
   begin(operation: ClientOperation, principal: Principal): Request {
     const { heap, random, requests } = this.#options;
     const requestId = random.bytes(REQUEST_ID_BYTES);
-    const payloadHash = createHash("sha256").update(requestId).digest();
-    return requests.begin({ requestId, payloadHash, principal, operation, startMs: heap.nowMs });
+    return requests.begin({ requestId, principal, operation, startMs: heap.nowMs });
   }
 
   /**
@@ -66,17 +64,19 @@ export class RequestCalls {
    */
   send(process: Process, request: Request, limitMs: number, onEnd: (answer: Answer | null) => void): () => void {
     const { accounts, calls, requests, trace } = this.#options;
-    const { requestId, payloadHash, principal, operation } = request;
+    const { requestId, principal, operation } = request;
     const name = `${operation.kind} ${requestId.toHex().slice(0, 8)}`;
-    const command: ClientCommand = { principal, request: { requestId, payloadHash }, operation };
+    const command: ClientRequest = { principal, request: { requestId }, operation };
     trace.say(process.memberId, "is asked to", [Math.round(limitMs)], () => `${name} within ${Math.round(limitMs)} ms`);
     const onAnswered = accounts.beginChange(principal, name);
+    let isEnded = false;
     const leave = calls.callUntilLeft<Answer>(
       process,
       name,
       limitMs,
       (deadlineMs, done) => process.replica.propose(command, deadlineMs, (error, outcome) => done({ error, outcome })),
       (answer) => {
+        isEnded = true;
         this.#note(process, name, request, answer);
         const result = answer?.outcome?.answer;
         if (result !== undefined && !(result instanceof CoordinationError && result.outcome === "unknown")) {
@@ -96,10 +96,11 @@ export class RequestCalls {
       },
     );
     return () => {
+      // Its process may be lost already, which is told a moment later.
+      request.isUncertain ||= !isEnded;
       if (leave()) {
         trace.say(process.memberId, "is left alone with", [], () => name);
         requests.onEnd(request, process, "lost");
-        request.isUncertain = true;
       }
     };
   }

@@ -9,8 +9,9 @@ function putAt(revision: number): Result {
   return { kind: "put-key", modRevision: revision, created: false, previous: null, revision };
 }
 
-function entryOf({ requestId, payloadHash, operation }: Request, origin: Origin): Uint8Array {
-  const payload = encodeCommand({ principal: OWNER, request: { requestId, payloadHash }, operation });
+function entryOf({ requestId, operation }: Request, origin: Origin): Uint8Array {
+  const request = { requestId, payloadHash: new Uint8Array(32) };
+  const payload = encodeCommand({ principal: OWNER, request, operation });
   const row = encodeEntry(EntryType.Command, { tickMs: 0, wallMs: 0, origin }, payload);
   sealEntry(row, 1, 1, crc32);
   return row;
@@ -23,7 +24,6 @@ describe("the record of requests", () => {
   function begin(id: number): Request {
     return requests.begin({
       requestId: new Uint8Array(16).fill(id),
-      payloadHash: new Uint8Array(32),
       principal: OWNER,
       startMs: 0,
       operation: { kind: "create-namespace", namespace: "n" },

@@ -19,7 +19,6 @@ import { must } from "./rule-violation.ts";
 /** A request, however often it was sent. */
 export interface Request {
   readonly requestId: Uint8Array;
-  readonly payloadHash: Uint8Array;
   readonly principal: Principal;
   readonly operation: ClientOperation;
   /** When it was sent first. */
@@ -69,7 +68,7 @@ export class Requests {
     return this.#all.filter(({ answer }) => answer !== null).length;
   }
 
-  begin(request: Pick<Request, "requestId" | "payloadHash" | "principal" | "operation" | "startMs">): Request {
+  begin(request: Pick<Request, "requestId" | "principal" | "operation" | "startMs">): Request {
     const begun: Request = { ...request, floor: this.#floor, answer: null, isUncertain: false, refusals: 0 };
     this.#all.push(begun);
     return begun;

@@ -6,7 +6,7 @@
 import { decodeMessage, type Frame, isMessageType } from "../src/peers/index.ts";
 import { type AppendEffect, type Configuration, entryTerm } from "../src/raft/index.ts";
 import type { ReplicaLimits, ReplicaStatus } from "../src/replica/index.ts";
-import { readProgress } from "../src/state/index.ts";
+import { readProgress, type StateReader } from "../src/state/index.ts";
 import { AccessRules } from "./access-rules.ts";
 import { CanonicalLog } from "./canonical-log.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
@@ -31,6 +31,8 @@ export interface Observed {
   /** 32 hexadecimal digits. */
   readonly incarnation: string;
   readonly disk: Disk;
+  /** What its process has applied, whether or not its disk has it. */
+  readonly state: StateReader;
   readonly log: SimLog;
   /** What its process has last said of its commit index. */
   commit: number;
@@ -135,8 +137,8 @@ export class Rules {
   }
 
   /** A batch of the state is written. */
-  onApplied({ id, disk }: Observed, fromIndex: number): void {
-    const { appliedIndex, appliedTerm, digest } = readProgress(disk.state);
+  onApplied({ id, disk, state }: Observed, fromIndex: number): void {
+    const { appliedIndex, appliedTerm, digest } = readProgress(state);
     for (let index = fromIndex + 1; index <= appliedIndex; index++) {
       const row = disk.rows.get(index);
       must(row !== undefined, "I8 what is applied is durable in the log", () => `m${id}: ${index}`);
@@ -147,7 +149,7 @@ export class Rules {
       return `m${id} at ${appliedIndex}/${appliedTerm}`;
     });
     this.limits.onApplied(id, appliedIndex - fromIndex);
-    const cluster = clusterOf(disk.state);
+    const cluster = clusterOf(state);
     if (cluster !== undefined) {
       this.departures.onRecord(cluster);
     }
@@ -171,7 +173,7 @@ export class Rules {
     }
     observed.commit = commitIndex;
     if (role === "leader") {
-      observed.configuration = configurationOf(observed.disk.state);
+      observed.configuration = configurationOf(observed.state);
     }
     this.room.onTurn(status, observed.configuration);
     if (role !== "leader") {
@@ -187,7 +189,7 @@ export class Rules {
    * earlier term it was led by the word of a voter: the leader of that term has counted, by a configuration of its own.
    * Who holds what a later leader has committed long ago is not asked: they may have been removed and destroyed since.
    */
-  #onFirstCommit({ id, log, disk, configuration: before }: Observed, index: number, term: number): void {
+  #onFirstCommit({ id, log, state: applied, configuration: before }: Observed, index: number, term: number): void {
     const row = log.row(index);
     if (row === undefined || entryTerm(row) !== term) {
       return;
@@ -205,7 +207,7 @@ export class Rules {
         holders.add(holder);
       }
     }
-    const after = configurationOf(disk.state);
+    const after = configurationOf(applied);
     must(isQuorum(holders, before) || isQuorum(holders, after), "I7 what is committed is durable on a quorum", () => {
       return `m${id} has committed ${index}, held by ${[...holders].join()}; voters ${after.voters.join()}`;
     });
@@ -228,10 +230,10 @@ export class Rules {
   }
 
   /** A damaged member takes itself for whole again. */
-  onHealed({ id, disk }: Observed): void {
+  onHealed({ id, disk, state }: Observed): void {
     const needed = this.#lostAt.get(id) ?? 0;
     const { first, last } = disk.meta;
-    const applied = readProgress(disk.state).appliedIndex;
+    const applied = readProgress(state).appliedIndex;
     must(Math.max(last, applied) >= needed, "I18 a member is whole when it has all that was committed", () => {
       return `m${id} ends at ${last}, committed ${needed} when it began`;
     });
@@ -241,7 +243,7 @@ export class Rules {
   }
 
   /** A frame leaves the member. */
-  onFrameSent({ id, incarnation, disk }: Observed, to: number, frame: Frame): void {
+  onFrameSent({ id, incarnation, disk, state }: Observed, to: number, frame: Frame): void {
     const { type, body } = frame;
     this.limits.onFrameSent(id, to, frame);
     if (!isMessageType(type)) {
@@ -275,7 +277,7 @@ export class Rules {
         const { index, refused, busy } = message;
         const isAcknowledged = !refused && busy === "no";
         must(
-          !isAcknowledged || index <= Math.max(meta.last, readProgress(disk.state).appliedIndex),
+          !isAcknowledged || index <= Math.max(meta.last, readProgress(state).appliedIndex),
           "I11 what is acknowledged is durable",
           () => {
             return `m${id} to m${to}: ${index}, durable ${meta.last}`;

@@ -4,8 +4,9 @@
  * Views are copies. A state that is being received is gone with its process, unless it was put in its place.
  */
 
+import { compareBytes } from "../src/bytes/index.ts";
 import { invariant } from "../src/raft/index.ts";
-import { type Change, compareBytes, type Row, readProgress } from "../src/state/index.ts";
+import { type Change, droppedReplays, type KeyRange, type Row, readProgress } from "../src/state/index.ts";
 import { LOCAL_ROWS_FROM, type MemberStateStore, type StateReplacement, type StateView } from "../src/storage/index.ts";
 import type { Disk } from "./disk.ts";
 import type { EventHeap } from "./event-heap.ts";
@@ -22,7 +23,6 @@ export interface SimStateOptions {
   readonly stepMs: () => number;
   /** Until when the disk does nothing at all. */
   readonly stalledUntilMs: () => number;
-  readonly onApplied: () => void;
   /** A state is read for another member, or is received whole. */
   readonly onSnapshot: (index: number, sum: number) => void;
   /** A received state is where a start would open it; it has come to this index. */
@@ -42,6 +42,8 @@ export class SimState implements MemberStateStore {
 
   constructor(options: SimStateOptions) {
     this.#options = options;
+    // As the store on a disk does it: a crash may have come between a batch and what it drops.
+    this.#live.write([], [droppedReplays(this.#live)]);
   }
 
   get #live(): StateRows {
@@ -50,6 +52,10 @@ export class SimState implements MemberStateStore {
 
   get isStalled(): boolean {
     return this.#options.stalledUntilMs() > this.#options.heap.nowMs;
+  }
+
+  flush(): boolean {
+    return true;
   }
 
   /** Whether another state is in its place already, so that the log may begin behind this one. */
@@ -65,7 +71,7 @@ export class SimState implements MemberStateStore {
     this.#live.scan(from, to, visit);
   }
 
-  write(changes: readonly Change[]): void {
+  write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
     invariant(!this.#isSyncing, "no batch is written during a sync");
     invariant(!this.isStalled, "no batch is written while the store is stalled");
     invariant(!this.isPlaced, "no batch is written to a state that is being replaced");
@@ -74,8 +80,11 @@ export class SimState implements MemberStateStore {
       die();
     }
     this.#live.write(changes);
-    this.#options.onApplied();
     passPoint();
+    if (dropped.length > 0) {
+      this.#live.write([], dropped);
+      passPoint();
+    }
   }
 
   sync(done: () => void): void {

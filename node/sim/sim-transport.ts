@@ -15,6 +15,7 @@ import {
   judgeHello,
   type LinkKind,
   type PeerMember,
+  PROTOCOL_VERSIONS,
 } from "../src/peers/index.ts";
 import { invariant } from "../src/raft/index.ts";
 import type { OutgoingSnapshot, Replica, Told, Transport } from "../src/replica/index.ts";
@@ -52,7 +53,6 @@ interface Accepted {
 }
 
 const LINK_KINDS: readonly LinkKind[] = ["control", "log"];
-const VERSIONS = { min: 1, max: 1 };
 /** Snapshots that a process takes in at a time. */
 const INCOMING_SNAPSHOTS_MAX = 2;
 /** The name of a type of frames. */
@@ -171,7 +171,7 @@ export class SimTransport implements Transport {
   hello(kind: Hello["kind"], target: { readonly memberId: number; readonly incarnation: string }): Hello {
     const { clusterId, self } = this.#user.view();
     invariant(clusterId !== null, "only members of a cluster have peers");
-    return { protocol: VERSIONS, kind, clusterId, source: self, target, joinToken: "", dialHint: null };
+    return { protocol: PROTOCOL_VERSIONS, kind, clusterId, source: self, target, joinToken: "", dialHint: null };
   }
 
   /** A handshake has arrived: why it is refused, or null. */

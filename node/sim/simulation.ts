@@ -44,7 +44,7 @@ import { type Execution, Requests } from "./requests.ts";
 import { must, RuleViolation } from "./rule-violation.ts";
 import { Rules } from "./rules.ts";
 import type { Script, ScriptItem } from "./script.ts";
-import { fingerprintOf } from "./state-rows.ts";
+import { fingerprintOf, rowsOf } from "./state-rows.ts";
 import { Trace, type TraceLine } from "./trace.ts";
 import { Watchers } from "./watchers.ts";
 
@@ -444,8 +444,8 @@ export class Simulation {
   #checkHistory(): void {
     const { log, membership } = this.#rules;
     const { executions, refused, endings, fingerprint } = replay(log, this.#script.plan.limits.state, membership);
-    for (const { id, disk } of this.#script.plan.isBeyond ? [] : this.#membersNow()) {
-      must(fingerprintOf(disk.state.all()) === fingerprint, "I9 members end with the state of the log", () => {
+    for (const { id, state } of this.#script.plan.isBeyond ? [] : this.#membersNow()) {
+      must(fingerprintOf(rowsOf(state)) === fingerprint, "I9 members end with the state of the log", () => {
         return `m${id}`;
       });
     }
@@ -551,13 +551,13 @@ export class Simulation {
 
   #voters(): number {
     const [member] = this.#members.values();
-    return member === undefined ? 0 : (clusterOf(member.disk.state)?.configuration.voters.length ?? 0);
+    return member === undefined ? 0 : (clusterOf(member.state)?.configuration.voters.length ?? 0);
   }
 
   /** Who is a member by the newest configuration, and has a process or had one. */
   #membersNow(): Member[] {
     const all = [...this.#members.values()];
-    const configurations = all.map(({ disk }) => configurationOf(disk.state));
+    const configurations = all.map(({ state }) => configurationOf(state));
     const newest = configurations.reduce((one, other) => (one.index > other.index ? one : other));
     return all.filter(({ id }) => membersOf(newest).includes(id));
   }

@@ -6,24 +6,33 @@
  */
 
 import { crc32 } from "node:zlib";
-import { type Change, type Row, readProgress } from "../src/state/index.ts";
+import { type Change, type KeyRange, type Row, readProgress, type StateReader } from "../src/state/index.ts";
+import { LOCAL_ROWS_FROM } from "../src/storage/index.ts";
 import { MemoryStateStore } from "../test/index.ts";
+
+interface Step {
+  readonly changes: readonly Change[];
+  readonly dropped: readonly KeyRange[];
+}
 
 export class StateRows extends MemoryStateStore {
   /** The snapshot that it was received as. */
   installed: { readonly index: number; readonly term: number } | null = null;
   #synced: readonly Row[] = [];
-  #unsynced: (readonly Change[])[] = [];
+  /** Batches and deletions of ranges, each a step of its own: a loss of power may come between them. */
+  #unsynced: Step[] = [];
 
-  override write(changes: readonly Change[]): void {
-    super.write(changes);
+  override write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
+    super.write(changes, dropped);
     // Copies: the caller may use its buffers again.
-    this.#unsynced.push(
-      changes.map(({ key, value }) => ({
-        key: new Uint8Array(key),
-        value: value === null ? null : new Uint8Array(value),
-      })),
-    );
+    const copies = changes.map(({ key, value }) => ({
+      key: new Uint8Array(key),
+      value: value === null ? null : new Uint8Array(value),
+    }));
+    this.#unsynced.push({ changes: copies, dropped: [] });
+    for (const { from, to } of dropped) {
+      this.#unsynced.push({ changes: [], dropped: [{ from: new Uint8Array(from), to: new Uint8Array(to) }] });
+    }
   }
 
   /** All rows as they are now, ascending by key. */
@@ -43,8 +52,8 @@ export class StateRows extends MemoryStateStore {
     const before = new StateRows();
     MemoryStateStore.prototype.write.call(before, this.#synced);
     this.become(before);
-    for (const batch of kept) {
-      super.write(batch);
+    for (const { changes, dropped } of kept) {
+      super.write(changes, dropped);
     }
     this.markSynced();
   }
@@ -53,6 +62,13 @@ export class StateRows extends MemoryStateStore {
   fingerprint(): { readonly index: number; readonly sum: number } {
     return { index: readProgress(this).appliedIndex, sum: fingerprintOf(this.copy()) };
   }
+}
+
+/** All rows of a replicated state, ascending by key. */
+export function rowsOf(state: StateReader): readonly Row[] {
+  const rows: Row[] = [];
+  state.scan(new Uint8Array(0), LOCAL_ROWS_FROM, (row) => rows.push(row) > 0);
+  return rows;
 }
 
 /** The same of rows. */

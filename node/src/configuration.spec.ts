@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { DEFAULT_RATE_LIMITS } from "./access/index.ts";
+import { DEFAULT_CLIENT_LIMITS } from "./api/connections/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
 
@@ -38,10 +39,14 @@ describe("parseConfiguration", () => {
       foundingRecord: null,
       labelPodIn: null,
       hasDiskReserve: true,
+      stateCacheBytes: 64 * 1024 * 1024,
       limits: DEFAULT_RATE_LIMITS,
+      proxies: { trusted: [], speakProxyProtocol: false },
+      clientLimits: DEFAULT_CLIENT_LIMITS,
       mail: null,
       untilStdinEnds: false,
       logLevel: "info",
+      lingerMs: 0,
       slowRequestMs: 1_000,
     });
   });
@@ -79,9 +84,51 @@ describe("parseConfiguration", () => {
       http: { requests: 60, windowSecs: 30, burst: 2 },
       tokenFailures: { requests: 5, windowSecs: 10, burst: 2 },
     });
-    expect(parse("--rate-limit", "http=6000")?.limits).to.deep.equal(DEFAULT_RATE_LIMITS);
+    expect(parse("--rate-limit", "http=1200000")?.limits).to.deep.equal(DEFAULT_RATE_LIMITS);
     for (const text of ["http", "http=", "http=-1", "http=1/0", "http=1/1/0", "ftp=1", "http=1.5", "__proto__=1"]) {
       expect(problem([...REQUIRED, "--rate-limit", text]), text).to.include("token-failures");
+    }
+  });
+
+  it("takes the proxies that it may believe, by flags or the environment", () => {
+    const flags = ["--trusted-proxies", "10.0.0.0/8, 2001:db8::7", "--proxy-protocol", "on"];
+    const proxies = { trusted: ["10.0.0.0/8", "2001:db8::7"], speakProxyProtocol: true };
+    expect(parse(...flags)?.proxies).to.deep.equal(proxies);
+    process.env.QUOIN_TRUSTED_PROXIES = "10.0.0.0/8,2001:db8::7";
+    process.env.QUOIN_PROXY_PROTOCOL = "on";
+    try {
+      expect(parse()?.proxies).to.deep.equal(proxies);
+      process.env.QUOIN_PROXY_PROTOCOL = "yes";
+      expect(problem(REQUIRED)).to.include("QUOIN_PROXY_PROTOCOL");
+    } finally {
+      delete process.env.QUOIN_TRUSTED_PROXIES;
+      delete process.env.QUOIN_PROXY_PROTOCOL;
+    }
+    expect(parse("--trusted-proxies", "")?.proxies.trusted).to.deep.equal([]);
+    const named = problem([...REQUIRED, "--trusted-proxies", "10.0.0.0/8,ingress"]);
+    expect(named).to.include("--trusted-proxies").and.to.include('"ingress"');
+    expect(problem([...REQUIRED, "--proxy-protocol", "on"])).to.include("needs --trusted-proxies");
+  });
+
+  it("takes limits of clients by name and scope, and what is left out of the default", () => {
+    const limits = ["connections=100", "calls=50/40", "streams=7/6/5"].flatMap((text) => ["--client-limit", text]);
+    expect(parse(...limits)?.clientLimits).to.deep.equal({
+      ...DEFAULT_CLIENT_LIMITS,
+      connections: { member: 100, address: 100 },
+      calls: { member: 50, address: 40, user: 50 },
+      streams: { member: 7, address: 6, user: 5 },
+    });
+    for (const text of [
+      "calls",
+      "calls=",
+      "calls=0",
+      "calls=1/0",
+      "calls=1/1/1/1",
+      "connections=1/1/1",
+      "ftp=1",
+      "__proto__=1",
+    ]) {
+      expect(problem([...REQUIRED, "--client-limit", text]), text).to.include("unverified-calls");
     }
   });
 
@@ -133,10 +180,25 @@ describe("parseConfiguration", () => {
   });
 
   it("needs an address that others can dial", () => {
-    for (const any of ["0.0.0.0:7402", "[::]:7402"]) {
+    for (const any of ["0.0.0.0:7402", "[::]:7402", "*:7402"]) {
       const flags = [...REQUIRED, "--join-token-file", "tokens", "--peer", any];
       expect(problem(flags)).to.include(any).and.include("--advertise-peer");
     }
+  });
+
+  it("listens on every address, and takes none of these as an address to dial", () => {
+    expect(parse("--grpc", "*:7400", "--health", "[fd00::7]:7404")).to.deep.include({
+      grpc: { host: "*", port: 7400 },
+      health: { host: "fd00::7", port: 7404 },
+    });
+    for (const flag of ["--advertise-grpc", "--advertise-http", "--advertise-peer", "--seed"]) {
+      expect(problem([...REQUIRED, "--join-token-file", "tokens", flag, "*:7402"]))
+        .to.include(flag)
+        .and.include("every address");
+    }
+    expect(problem([...REQUIRED, "--grpc", "fd00::7:7400"]))
+      .to.include("--grpc")
+      .and.include("brackets");
   });
 
   it("takes certificates whole or not at all", () => {
@@ -189,6 +251,14 @@ describe("parseConfiguration", () => {
     expect(problem([...REQUIRED, "--peer-join-name", "a name"]))
       .to.include("--peer-join-name")
       .and.to.include("DNS");
+    for (const size of ["0", "65537", "1e3", "-1", ""]) {
+      expect(problem([...REQUIRED, "--state-cache-mib", size]))
+        .to.include("--state-cache-mib")
+        .and.include("1 to 65536");
+    }
+    expect(problem([...REQUIRED, "--linger-ms", "10001"]))
+      .to.include("--linger-ms")
+      .and.to.include("at most 10000");
     expect(problem([...REQUIRED, "--log-level", "loud"]))
       .to.include("--log-level")
       .and.to.include("debug");
@@ -213,7 +283,7 @@ describe("isLoopback", () => {
     for (const host of ["127.0.0.1", "127.1.2.3", "localhost", "::1"]) {
       expect(isLoopback({ host, port: 1 }), host).to.equal(true);
     }
-    for (const host of ["0.0.0.0", "::", "127.0.0.1.example", "10.0.0.1", "localhost.example"]) {
+    for (const host of ["0.0.0.0", "::", "*", "127.0.0.1.example", "10.0.0.1", "localhost.example"]) {
       expect(isLoopback({ host, port: 1 }), host).to.equal(false);
     }
   });

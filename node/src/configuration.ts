@@ -7,11 +7,13 @@
 import { isIP } from "node:net";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits, requireEmail } from "./access/index.ts";
+import { type ClientLimits, DEFAULT_CLIENT_LIMITS } from "./api/connections/index.ts";
+import { TrustedProxies } from "./api/http/index.ts";
 import { parseArguments, UsageError } from "./command-line/index.ts";
-import type { ServerTlsFilePaths } from "./peers/index.ts";
+import { EVERY_ADDRESS, type ServerTlsFilePaths } from "./peers/index.ts";
 import { LOG_LEVELS, type LogLevel } from "./telemetry/index.ts";
 
-/** Where to listen: an address of this machine, and a port, 0 = any free one. */
+/** Where to listen: an address of this machine or `*`, which is all of IPv6 and IPv4, and a port, 0 = any free one. */
 export interface Listen {
   readonly host: string;
   readonly port: number;
@@ -44,15 +46,30 @@ export interface Configuration {
   readonly labelPodIn: string | null;
   /** Whether room on the disk is kept back for when it is full. */
   readonly hasDiskReserve: boolean;
+  /** Size of the cache of the state's store, in bytes. */
+  readonly stateCacheBytes: number;
   /** Where the settings of the cluster say nothing else. */
   readonly limits: RateLimits;
+  /** Proxies whose word about the addresses of HTTP clients is taken. */
+  readonly proxies: ProxyConfiguration;
+  /** What clients of a port may have open at a time. */
+  readonly clientLimits: ClientLimits;
   /** How mail is sent; null = not at all. */
   readonly mail: MailConfiguration | null;
+  /** How long the member serves on, after it was asked to stop and has handed the leadership over, in milliseconds. */
+  readonly lingerMs: number;
   /** Stop when standard input ends, so that the process ends with the one that started it. */
   readonly untilStdinEnds: boolean;
   readonly logLevel: LogLevel;
   /** Requests that take at least so many milliseconds are logged; 0 = none is for that. */
   readonly slowRequestMs: number;
+}
+
+export interface ProxyConfiguration {
+  /** IP addresses and networks. */
+  readonly trusted: readonly string[];
+  /** Whether each of their connections begins with a header of the PROXY protocol. */
+  readonly speakProxyProtocol: boolean;
 }
 
 export type MailConfiguration =
@@ -107,17 +124,22 @@ interface Flags {
   readonly labelPodIn?: string;
   readonly acceptMissingFence: boolean;
   readonly diskReserve: boolean;
+  readonly stateCacheMib: number;
   readonly rateLimit: RateLimits;
+  readonly trustedProxies: readonly string[];
+  readonly proxyProtocol: "on" | "off";
+  readonly clientLimit: ClientLimits;
   readonly smtpUrlFile?: string;
   readonly mailFrom?: string;
   readonly mailToLog: boolean;
+  readonly lingerMs: number;
   readonly untilStdinEnds: boolean;
   readonly logLevel: LogLevel;
   readonly slowRequestMs: number;
 }
 
 /** What stands for all addresses of this machine. */
-const ANY_ADDRESS = new Set(["0.0.0.0", "::"]);
+const ANY_ADDRESS = new Set([EVERY_ADDRESS, "0.0.0.0", "::"]);
 const PEER_DEFAULT = "127.0.0.1:7402";
 /** Names of certificates, not addresses: a member is known by its name. */
 const JOIN_NAME = /^(\*\.)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/i;
@@ -132,8 +154,21 @@ const RATE_LIMIT_NAMES: ReadonlyMap<string, keyof RateLimits> = new Map([
   ["login-requests", "loginRequests"],
   ["login-failures", "loginFailures"],
 ]);
+const CLIENT_LIMIT_NAMES: ReadonlyMap<string, keyof ClientLimits> = new Map([
+  ["connections", "connections"],
+  ["calls", "calls"],
+  ["streams", "streams"],
+  ["unverified-calls", "unverifiedCalls"],
+  ["open-calls", "openCalls"],
+  ["request-bytes", "requestBytes"],
+]);
 /** Far above what a healthy cluster needs, and below the shortest common deadline. */
 const SLOW_REQUEST_MS = 1_000;
+/** Bounds and default of the cache of the state's store. */
+const STATE_CACHE_MIB = { min: 1, max: 65_536, default: 64 };
+const MEBIBYTE = 1024 * 1024;
+/** Longer would not fit into the time that Kubernetes gives a pod to end. */
+const LINGER_MS_MAX = 10_000;
 
 /** The configuration of these arguments. Raises UsageError; null if only help or version was asked for. */
 export function parseConfiguration(args: readonly string[], version: string): Configuration | null {
@@ -170,13 +205,43 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .option("--label-pod-in <namespace>", "Kubernetes: label the pod of this name with what the member is", parseName)
     .option("--accept-missing-fence", "start the only member of a cluster although its fence file is lost", false)
     .option("--no-disk-reserve", "keep no room back on the disk for when it is full")
+    .addOption(
+      new Option(
+        "--state-cache-mib <MiB>",
+        `cache of the state's store, in MiB, ${STATE_CACHE_MIB.min} to ${STATE_CACHE_MIB.max}`,
+      )
+        .env("QUOIN_STATE_CACHE_MIB")
+        .argParser(parseStateCache)
+        .default(STATE_CACHE_MIB.default),
+    )
     .option(
       "--rate-limit <name=requests[/seconds[/burst]]>",
       "how often one may ask, 0 = as often as they like; repeatable",
       collectRateLimit,
       DEFAULT_RATE_LIMITS,
     )
+    .option(
+      "--client-limit <name=member[/address[/user]]>",
+      "what clients of a port may have open, in all, by address and by user; repeatable",
+      collectClientLimit,
+      DEFAULT_CLIENT_LIMITS,
+    )
     // By the environment, too: on Kubernetes the flags are the operator's.
+    .addOption(
+      new Option(
+        "--trusted-proxies <networks>",
+        "addresses and networks of proxies, with commas between, whose X-Forwarded-For is believed on the HTTP port",
+      )
+        .env("QUOIN_TRUSTED_PROXIES")
+        .argParser(parseNetworks)
+        .default([]),
+    )
+    .addOption(
+      new Option("--proxy-protocol <on|off>", "whether trusted proxies begin HTTP connections with a PROXY header")
+        .env("QUOIN_PROXY_PROTOCOL")
+        .choices(["on", "off"])
+        .default("off"),
+    )
     .addOption(
       new Option("--smtp-url-file <file>", "file with the URL of the mail server, as smtps://user:password@host").env(
         "QUOIN_SMTP_URL_FILE",
@@ -188,6 +253,12 @@ export function parseConfiguration(args: readonly string[], version: string): Co
         .argParser(parseEmail),
     )
     .option("--mail-to-log", "for development: write mails, which hold secrets, into the log", false)
+    .option(
+      "--linger-ms <ms>",
+      `when told to stop, serve on for so long after the leadership is handed over, at most ${LINGER_MS_MAX}`,
+      parseLinger,
+      0,
+    )
     .option("--until-stdin-ends", "stop when standard input ends", false)
     .addOption(new Option("--log-level <level>", "least severe lines to log").choices(LOG_LEVELS).default("info"))
     .option(
@@ -195,7 +266,9 @@ export function parseConfiguration(args: readonly string[], version: string): Co
       "log requests that take at least so many milliseconds; 0 = none",
       parseMilliseconds,
       SLOW_REQUEST_MS,
-    );
+    )
+    .addHelpText("after", "\nTo listen, * as a host is every address, of IPv6 and IPv4.")
+    .addHelpText("after", "\nA lost owner, while the member is stopped: quoin-node reset-owner --help");
   return parseArguments(program, args) ? configurationOf(program.opts<Flags>()) : null;
 }
 
@@ -222,12 +295,23 @@ function configurationOf(flags: Flags): Configuration {
     foundingRecord: flags.foundingRecord ?? null,
     labelPodIn: flags.labelPodIn ?? null,
     hasDiskReserve: flags.diskReserve,
+    stateCacheBytes: flags.stateCacheMib * MEBIBYTE,
     limits: flags.rateLimit,
+    proxies: proxiesOf(flags),
+    clientLimits: flags.clientLimit,
     mail: mailOf(flags),
+    lingerMs: flags.lingerMs,
     untilStdinEnds: flags.untilStdinEnds,
     logLevel: flags.logLevel,
     slowRequestMs: flags.slowRequestMs,
   };
+}
+
+function proxiesOf({ trustedProxies: trusted, proxyProtocol }: Flags): ProxyConfiguration {
+  if (proxyProtocol === "on" && trusted.length === 0) {
+    throw new UsageError("--proxy-protocol on needs --trusted-proxies: the header of anybody else is not believed");
+  }
+  return { trusted, speakProxyProtocol: proxyProtocol === "on" };
 }
 
 function mailOf({ smtpUrlFile: urlFile, mailFrom: from, mailToLog }: Flags): MailConfiguration | null {
@@ -319,7 +403,8 @@ export function isLoopback({ host }: Listen): boolean {
   return host === "localhost" || host === "::1" || /^127(\.[0-9]{1,3}){3}$/.test(host);
 }
 
-function parseName(text: string): string {
+/** For commander: raises InvalidArgumentError unless the text can name a member, a cluster or a namespace. */
+export function parseName(text: string): string {
   if (!NAME.test(text)) {
     throw new InvalidArgumentError("It must be 1 to 63 lower-case letters, digits, `-` or `.`, as in a DNS name.");
   }
@@ -327,9 +412,12 @@ function parseName(text: string): string {
 }
 
 function parseAddress(text: string): string {
-  const { port } = parseListen(text);
+  const { host, port } = parseListen(text);
   if (port === 0) {
     throw new InvalidArgumentError("Others cannot dial port 0.");
+  }
+  if (host === EVERY_ADDRESS) {
+    throw new InvalidArgumentError("Others cannot dial every address: name one, or a name.");
   }
   return text;
 }
@@ -341,7 +429,8 @@ function parseIpAddress(text: string): string {
   return text;
 }
 
-function parseEmail(text: string): string {
+/** For commander: raises InvalidArgumentError unless the text is an e-mail address. */
+export function parseEmail(text: string): string {
   try {
     requireEmail(text, "It");
   } catch (error) {
@@ -350,11 +439,37 @@ function parseEmail(text: string): string {
   return text;
 }
 
+function parseNetworks(text: string): readonly string[] {
+  const networks = text.trim() === "" ? [] : text.split(",").map((network) => network.trim());
+  try {
+    new TrustedProxies(networks);
+  } catch (error) {
+    throw new InvalidArgumentError(`${(error as Error).message}.`);
+  }
+  return networks;
+}
+
 function parseMilliseconds(text: string): number {
   if (!/^[0-9]{1,9}$/.test(text)) {
     throw new InvalidArgumentError("It must be a whole number of milliseconds.");
   }
   return Number(text);
+}
+
+function parseStateCache(text: string): number {
+  const { min, max } = STATE_CACHE_MIB;
+  if (!/^[0-9]{1,5}$/.test(text) || Number(text) < min || Number(text) > max) {
+    throw new InvalidArgumentError(`It must be a whole number of MiB, ${min} to ${max}.`);
+  }
+  return Number(text);
+}
+
+function parseLinger(text: string): number {
+  const lingerMs = parseMilliseconds(text);
+  if (lingerMs > LINGER_MS_MAX) {
+    throw new InvalidArgumentError(`It must be at most ${LINGER_MS_MAX}.`);
+  }
+  return lingerMs;
 }
 
 function collectSeed(text: string, seeds: readonly string[]): readonly string[] {
@@ -380,6 +495,25 @@ function collectRateLimit(text: string, limits: RateLimits): RateLimits {
   return { ...limits, [name]: limit };
 }
 
+/** Without a scope that of the default, as far as the whole allows it. */
+function collectClientLimit(text: string, limits: ClientLimits): ClientLimits {
+  const match = /^([a-z-]+)=([0-9]{1,12})(?:\/([0-9]{1,12}))?(?:\/([0-9]{1,12}))?$/.exec(text);
+  const name = CLIENT_LIMIT_NAMES.get(match?.[1] ?? "");
+  const given = (match ?? []).slice(2).filter((part) => part !== undefined);
+  const usual: Readonly<Record<string, number>> = name === undefined ? {} : { ...limits[name] };
+  if (name === undefined || given.some((part) => Number(part) === 0) || given.length > Object.keys(usual).length) {
+    throw new InvalidArgumentError(
+      `It must be NAME=MEMBER[/ADDRESS[/USER]], each at least 1, and the name one of ${[...CLIENT_LIMIT_NAMES.keys()].join(", ")}.`,
+    );
+  }
+  const member = Number(given[0]);
+  const scopes = Object.entries(usual).map(([scope, value], index) => [
+    scope,
+    given[index] === undefined ? Math.min(value, member) : Number(given[index]),
+  ]);
+  return { ...limits, [name]: Object.fromEntries(scopes) };
+}
+
 function parseJoinName(text: string): string {
   if (!JOIN_NAME.test(text)) {
     throw new InvalidArgumentError('It must be a DNS name, which may begin with "*.".');
@@ -391,7 +525,7 @@ function parseListen(text: string): Listen {
   const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:\s]+)):([0-9]{1,5})$/.exec(text);
   const port = Number(match?.[3]);
   if (match === null || port > PORT_MAX) {
-    throw new InvalidArgumentError("It must be host:port, with a port of 0 to 65535.");
+    throw new InvalidArgumentError("It must be host:port, with a port of 0 to 65535; an IPv6 address is in brackets.");
   }
   return { host: match[1] ?? match[2] ?? "", port };
 }

@@ -3,10 +3,11 @@
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
-import { closeHttpServer, createHttpServer } from "./api/http/index.ts";
+import type { ConnectionGate } from "./api/connections/index.ts";
+import { type ClientAddresses, closeHttpServer, createHttpServer } from "./api/http/index.ts";
 import { UsageError } from "./command-line/index.ts";
 import { formatListen, type Listen } from "./configuration.ts";
-import { ServerTls, type ServerTlsFilePaths } from "./peers/index.ts";
+import { listenAt, ServerTls, type ServerTlsFilePaths } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
 import type { Logger } from "./telemetry/index.ts";
 
@@ -52,16 +53,21 @@ function flagsOf(paths: ServerTlsFilePaths | null, message: string): string {
   return (named.length > 0 ? named : given).map(([flag]) => flag).join(", ");
 }
 
-/** Serves HTTP, without `tls` in plain text, and tells where. */
+/** Serves HTTP, without `tls` in plain text, and tells where. With `clients`, what proxies say of connections is read. */
 export async function listenHttp(
   application: RequestListener,
   flag: string,
   at: Listen,
-  tls: ServerTls | null,
+  {
+    tls,
+    gate,
+    clients,
+  }: { readonly tls: ServerTls | null; readonly gate: ConnectionGate; readonly clients?: ClientAddresses },
 ): Promise<Stoppable & { readonly address: string }> {
-  const server = createHttpServer(application, { tls });
+  const server = createHttpServer(application, { tls, ...(clients === undefined ? {} : { clients }) });
+  gate.guard(server);
   await bound(flag, at, () => {
-    server.listen(at.port, at.host);
+    listenAt(server, at.host, at.port);
     return once(server, "listening");
   });
   const { port } = server.address() as AddressInfo;

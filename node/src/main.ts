@@ -1,12 +1,15 @@
 /**
- * Starts one member: reads the configuration, wires the parts, and ends them in order. Nothing else happens here.
+ * Starts one member: reads the configuration, wires the parts, and ends them in order. `reset-owner` as the first argument
+ * starts no member, but changes the data of a stopped one.
  */
 
 import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
+import { setTimeout as delay } from "node:timers/promises";
 import {
   Access,
   type LeadingMember,
+  QueuedHashing,
   type ReadArea,
   ReplicatedRateLimits,
   type ReportDone,
@@ -14,17 +17,21 @@ import {
   UseReports,
   VerificationMail,
 } from "./access/index.ts";
-import { AdminServer, CallObserver, PublicServer } from "./api/grpc/index.ts";
+import { DEFAULT_CLIENT_LIMITS } from "./api/connections/index.ts";
+import { AdminServer, CallObserver, type CallStatistics, PublicServer } from "./api/grpc/index.ts";
 import {
   accountRoutes,
+  ClientAddresses,
   createHealthApplication,
   createHttpApplication,
   httpLimiters,
   logRoutes,
   RequestObserver,
+  TrustedProxies,
 } from "./api/http/index.ts";
 import { EventLogMethods, Executor } from "./api/methods/index.ts";
 import { memberMetrics } from "./api/metrics/index.ts";
+import { ClientGates } from "./client-gates.ts";
 import { UsageError } from "./command-line/index.ts";
 import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
 import { DISK_STUCK_MESSAGE, ExitCode, exitCodeOf, kindOf } from "./exit-code.ts";
@@ -32,6 +39,7 @@ import { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
 import { memberHealth } from "./member-health.ts";
 import { memberMailer } from "./member-mail.ts";
 import { memberPodLabel, roleReportOf } from "./member-pod.ts";
+import { RESET_OWNER, resetOwnerOffline } from "./offline-owner-reset.ts";
 import { JoinTokenFile } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
 import {
@@ -53,19 +61,18 @@ import {
   type PodLabel,
   RequestLog,
 } from "./telemetry/index.ts";
-import { DEFAULT_EVENT_HUB_LIMITS, EventHub } from "./watch/index.ts";
+import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "./watch/index.ts";
 
 /** Calls that run when the member is told to stop are finished for at most this long, in milliseconds (S47). */
 const DRAIN_MS = 10_000;
 /** A leader that stops gives the leadership away first, for which it has at most this long, in milliseconds. */
 const HAND_OVER_MS = 5_000;
-/** How often health is looked at for the gRPC health service, and the role for the pod's label, in milliseconds. */
-const HEALTH_INTERVAL_MS = 50;
-
 /** How often uses are looked at that may be due to be reported, in milliseconds. */
 const USE_INTERVAL_MS = 1_000;
 /** How often the leader looks at the keys that sign tokens, in milliseconds. */
 const SIGNING_KEYS_INTERVAL_MS = 60_000;
+/** Refused connections of proxies have at most one line in so many milliseconds. */
+const PROXY_LINE_MS = 10_000;
 /** What a member proposes by itself takes at most this long, in milliseconds. */
 const OWN_PROPOSAL_MS = 10_000;
 
@@ -77,6 +84,7 @@ interface Running {
   readonly podLabel: PodLabel | null;
   readonly others: readonly Stoppable[];
   readonly member: Member;
+  readonly lingerMs: number;
 }
 
 async function start(configuration: Configuration, version: string, logger: Logger): Promise<Running> {
@@ -85,7 +93,9 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const mailer = memberMailer(configuration.mail, logger);
   const podLabel = memberPodLabel(configuration, process.env, logger);
   let isListening = false;
-  const member = await openMember(configuration, version, logger);
+  const proxies = new TrustedProxies(configuration.proxies.trusted);
+  const gates = new ClientGates(configuration.clientLimits, proxies, logger, systemClock);
+  const member = await openMember(configuration, version, logger, gates);
   const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
   const replicated = replicatedState(member);
   const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
@@ -100,24 +110,36 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const tls = await openTls(configuration.tls, logger);
   warnOfPlainText(configuration, logger);
   const { monotonicMs } = systemClock;
+  const eventLoopDelay = new EventLoopDelay(monotonicMs);
+  /** Looks at health for the gRPC health service, and at the role for the pod's label. */
+  let lookAtHealth = (): void => undefined;
+  // One timer for both: each timer wakes an idle process up.
+  setInterval(() => {
+    eventLoopDelay.beat();
+    lookAtHealth();
+  }, BEAT_INTERVAL_MS).unref();
   const limits = new ReplicatedRateLimits(configuration.limits, member, monotonicMs);
   const requestLog = new RequestLog(logger, configuration.slowRequestMs, monotonicMs);
   const calls = new CallObserver(requestLog, monotonicMs);
-  const requests = new RequestObserver(requestLog, monotonicMs);
+  const clients = clientAddresses(configuration, proxies, logger);
+  const requests = new RequestObserver(requestLog, monotonicMs, clients);
   const { peer, grpc } = configuration;
   const listening = new Map<string, string>();
   const peerPort = await bound("--peer", peer, () => member.listenForPeers(peer.host, peer.port));
   if (peerPort !== null) {
     listening.set("peer", formatListen({ ...peer, port: peerPort }));
   }
+  const namespaceStreams = new NamespaceStreams();
   const publicServer = new PublicServer({
     ...{ member, access, limits, logger, observer: calls },
     ...{ clock: systemClock, scheduler: systemScheduler },
-    onRead,
+    ...{ gate: gates.grpc, clientLimits: configuration.clientLimits },
+    ...{ onRead, namespaceStreams },
   });
+  const intakes: CallStatistics[] = [publicServer.intake];
   const metrics = memberMetrics(
     {
-      process: { version, eventLoopDelay: measuredEventLoop() },
+      process: { version, eventLoopDelay },
       ...{ health, raft: member, storage: member, state: member },
       certificates: {
         wallMs: systemClock.wallMs,
@@ -127,6 +149,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
         },
       },
       ...{ watch: publicServer.watches, grpc: calls, http: requests },
+      ...{ connections: gates.all, intakes },
     },
     monotonicMs,
   );
@@ -136,20 +159,25 @@ async function start(configuration: Configuration, version: string, logger: Logg
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
   const mail = new VerificationMail({ mailer, clusterName: configuration.clusterName, log: logger });
   const timing = { clock: systemClock, scheduler: systemScheduler };
-  const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS });
+  const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
   const executor = new Executor(member, onRead);
   const logs = new EventLogMethods(member, executor, eventHub, systemClock);
   const routes = [
-    ...accountRoutes({ member, replicated, clock: systemClock, limits, limiters, mail, onRead }),
+    ...accountRoutes({
+      ...{ member, replicated, clock: systemClock, limits, limiters, mail, onRead },
+      hashing: new QueuedHashing(systemClock, systemScheduler),
+    }),
     ...logRoutes(logs, systemScheduler),
   ];
-  const clientApplication = requests.observed(createHttpApplication({ ...edge, routes }));
-  const http = await listenHttp(clientApplication, "--http", configuration.http, tls);
+  const clientApplication = requests.observed(createHttpApplication({ ...edge, clients, routes }));
+  const http = await listenHttp(clientApplication, "--http", configuration.http, { tls, gate: gates.http, clients });
   listening.set("http", http.address);
   const others: Stoppable[] = [http];
   if (configuration.health !== null) {
     const application = requests.observed(createHealthApplication(edge));
-    const server = await listenHttp(application, "--health", configuration.health, null);
+    const server = await listenHttp(application, "--health", configuration.health, {
+      ...{ tls: null, gate: gates.health },
+    });
     others.push(server);
     listening.set("health", server.address);
   }
@@ -162,15 +190,19 @@ async function start(configuration: Configuration, version: string, logger: Logg
   member.introduce(address);
   if (configuration.admin !== null && configuration.adminTokenFile !== null) {
     const { admin, adminTokenFile: tokenFile } = configuration;
-    const server = new AdminServer({ member, tokenFile, address, clock: systemClock, logger, observer: calls });
+    const server = new AdminServer({
+      ...{ member, tokenFile, address, clock: systemClock, logger, observer: calls },
+      ...{ gate: gates.admin, clientLimits: DEFAULT_CLIENT_LIMITS },
+    });
+    intakes.push(server.intake);
     const port = await bound("--admin", admin, () => server.listen(formatListen(admin), tls));
     others.push(server);
     listening.set("admin", formatListen({ ...admin, port }));
   }
-  setInterval(() => {
+  lookAtHealth = () => {
     publicServer.setServing(!stopping && health.ready().every(({ ok }) => ok));
     podLabel?.update(roleReportOf(member));
-  }, HEALTH_INTERVAL_MS).unref();
+  };
   setInterval(() => uses.onSecond(), USE_INTERVAL_MS).unref();
   const signingKeys = new SigningKeyCare(systemClock, () => leadingMember(member));
   setInterval(
@@ -179,10 +211,15 @@ async function start(configuration: Configuration, version: string, logger: Logg
   ).unref();
   isListening = true;
   logger.info(Object.fromEntries(listening), "listening");
-  return { member, publicServer, mail, eventHub, podLabel, others };
+  return { member, publicServer, mail, eventHub, podLabel, others, lingerMs: configuration.lingerMs };
 }
 
-async function openMember(configuration: Configuration, version: string, logger: Logger): Promise<Member> {
+async function openMember(
+  configuration: Configuration,
+  version: string,
+  logger: Logger,
+  gates: ClientGates,
+): Promise<Member> {
   const { name, clusterName, dataDirectory: directory, admin, foundingRecord } = configuration;
   const member = await Member.open({
     directory,
@@ -198,8 +235,10 @@ async function openMember(configuration: Configuration, version: string, logger:
     log: logger,
     measureDisk,
     hasReserve: configuration.hasDiskReserve,
+    stateCacheBytes: configuration.stateCacheBytes,
     onRole: (role, term, leaderId) => logger.info({ role, term, leaderId }, "role changed"),
     onFatal: (error) => die(logger, error),
+    processAlarms: () => gates.alarms,
     onEnd: (end, reason) => {
       logger.error({ end, reason }, "this member serves no more");
       if (admin === null || end === "too-old") {
@@ -225,6 +264,8 @@ async function openMember(configuration: Configuration, version: string, logger:
       await member.stop();
       process.exit(state === "MEMBER_REMOVED" ? ExitCode.Removed : ExitCode.DataRefused);
     }
+  } else if (state === "MEMBER_DAMAGED") {
+    logger.warn({ state, reason }, "acknowledged data was lost here: this member heals from the others");
   }
   return member;
 }
@@ -265,6 +306,22 @@ function warnOfPlainText({ tls, grpc, http, admin }: Configuration, logger: Logg
     const ports = open.map(formatListen);
     logger.warn({ ports }, "clients talk in plain text: whoever reads along learns their tokens");
   }
+}
+
+/** From where HTTP clients ask, of whom proxies may speak. */
+function clientAddresses({ proxies }: Configuration, trusted: TrustedProxies, logger: Logger): ClientAddresses {
+  let linesUntilMs = Number.NEGATIVE_INFINITY;
+  return new ClientAddresses({
+    trusted,
+    speaksProxyProtocol: proxies.speakProxyProtocol,
+    onRefused: (proxy) => {
+      const nowMs = systemClock.monotonicMs();
+      if (nowMs >= linesUntilMs) {
+        linesUntilMs = nowMs + PROXY_LINE_MS;
+        logger.warn({ proxy }, "a connection was cut off: the proxy did not begin it with a PROXY header");
+      }
+    },
+  });
 }
 
 /** Proposes a report of use, if there is a cluster to report it to. */
@@ -316,17 +373,12 @@ function replicatedState(member: Member) {
   };
 }
 
-/** How late the event loop of this process is, from now on. */
-function measuredEventLoop(): EventLoopDelay {
-  const eventLoopDelay = new EventLoopDelay(systemClock.monotonicMs);
-  setInterval(() => eventLoopDelay.beat(), BEAT_INTERVAL_MS).unref();
-  return eventLoopDelay;
-}
-
-async function stop({ member, publicServer, mail, eventHub, podLabel, others }: Running): Promise<void> {
+async function stop({ member, publicServer, mail, eventHub, podLabel, others, lingerMs }: Running): Promise<void> {
   publicServer.setServing(false);
   mail.stop();
   await member.handOver(HAND_OVER_MS);
+  // Load balancers that have seen it turn unready may still lead clients here for a while.
+  await delay(lingerMs);
   eventHub.drain();
   await publicServer.stop(DRAIN_MS);
   await Promise.all(others.map((server) => server.stop(DRAIN_MS)));
@@ -356,10 +408,14 @@ function onStopSignals(configuration: Configuration, callback: (why: string) => 
 }
 
 const { version } = createRequire(import.meta.url)("../package.json") as { readonly version: string };
+const programArguments = process.argv.slice(2);
+if (programArguments[0] === RESET_OWNER) {
+  process.exit(await resetOwnerOffline(programArguments.slice(1), version));
+}
 let configuration: Configuration | null = null;
 let stopping = false;
 try {
-  configuration = parseConfiguration(process.argv.slice(2), version);
+  configuration = parseConfiguration(programArguments, version);
 } catch (error) {
   if (!(error instanceof UsageError)) {
     throw error;

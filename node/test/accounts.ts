@@ -30,7 +30,8 @@ export function updateUser(
   userId: string,
   changes: Partial<OperationOf<"update-user">> = {},
 ): OperationOf<"update-user"> {
-  return { kind: "update-user", userId, role: null, namespaces: null, status: null, passwordHash: null, ...changes };
+  const unchanged = { role: null, namespaces: null, status: null, passwordHash: null, knownPasswordVersion: null };
+  return { kind: "update-user", userId, ...unchanged, ...changes };
 }
 
 /** A key whose public part and hash follow from its id. */

@@ -14,8 +14,10 @@ import {
   type LogEvent,
   type LogSettings,
   type Outcome,
+  Payloads,
   type Principal,
   readEvents,
+  sequencesOf,
 } from "../src/state/index.ts";
 import { AppliedLog, OWNER } from "./applied-log.ts";
 
@@ -35,7 +37,7 @@ export function appended({ answer, replayed }: Outcome): string {
   if (answer.kind !== "append-events") {
     return answer.kind;
   }
-  return `${replayed === "yes" ? "again " : ""}${answer.sequences.join(" ")}`;
+  return `${replayed === "yes" ? "again " : ""}${[...sequencesOf(answer.runs)].join(" ")}`;
 }
 
 export class AppliedEventLog {
@@ -44,7 +46,7 @@ export class AppliedEventLog {
 
   constructor(
     settings: Partial<LogSettings> = {},
-    { log = new AppliedLog(DEFAULT_STATE_LIMITS), name = "events", namespace = null as string | null } = {},
+    { log = new AppliedLog(DEFAULT_STATE_LIMITS), name = "events", namespace = "default" } = {},
   ) {
     this.log = log;
     const { logId } = log.httpResult<"create-log">({
@@ -55,7 +57,7 @@ export class AppliedEventLog {
 
   operation(payloads: readonly string[], changes: Partial<AppendEvents> = {}): AppendEvents {
     return {
-      ...{ kind: "append-events", logId: this.logId, payloads: payloads.map((payload) => Buffer.from(payload)) },
+      ...{ kind: "append-events", logId: this.logId, payloads: Payloads.of(payloads.map((one) => Buffer.from(one))) },
       ...{ isBatch: false, idempotencyKey: null, expectedSequence: undefined, ...changes },
     };
   }

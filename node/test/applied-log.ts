@@ -114,12 +114,25 @@ export class AppliedLog {
   origin: Origin = NO_ORIGIN;
   /** Waits that entries have ended, oldest first. */
   readonly settled: SettledWait[] = [];
-  readonly #machine: StateMachine;
+  readonly #limits: StateLimits;
+  #machine: StateMachine;
   #requests = 0x8000_0000;
 
   constructor(limits: StateLimits = DEFAULT_STATE_LIMITS) {
+    this.#limits = limits;
     this.#machine = machineOver(this.store, limits);
     this.append(EntryType.Bootstrap, encodeFounding(FOUNDING));
+  }
+
+  /** Goes on with a new state machine over the same store, and reads so many rows for its filters. */
+  restart(filterRows = 0): void {
+    this.#machine = machineOver(this.store, this.#limits);
+    this.readForFilters(filterRows);
+  }
+
+  /** Reads so many rows for the filters of the state machine; returns whether there are more. */
+  readForFilters(filterRows: number): boolean {
+    return this.#machine.readForReplayFilters(filterRows);
   }
 
   get progress(): Progress {

@@ -89,7 +89,7 @@ export class FoundedCluster {
     this.#writeRowOf(this.ownerId, [
       ...[textField(user.userId), textField(user.email), numberOf(user.role, ["viewer", "member", "admin", "owner"])],
       ...[uint(4, namespaces.length), ...namespaces, numberOf(user.status, ["unverified", "active", "disabled"])],
-      ...[textField(user.passwordHash), uint(8, user.createdAtMs)],
+      ...[textField(user.passwordHash), uint(8, user.passwordVersion), uint(8, user.createdAtMs)],
     ]);
     expectSame(readUser(this.state, this.ownerId), user);
   }

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { compareBytes } from "../src/state/index.ts";
+import { compareBytes } from "../src/bytes/index.ts";
+
 import { MemoryStateStore } from "./memory-state-store.ts";
 
 const END = Uint8Array.of(0xff, 0xff, 0xff, 0xff);

@@ -5,7 +5,8 @@
  * `sync` is done at once, and what was written is gone with the object.
  */
 
-import { type Change, compareBytes, type Row, type StateStore } from "../src/state/index.ts";
+import { compareBytes } from "../src/bytes/index.ts";
+import type { Change, KeyRange, Row, StateStore } from "../src/state/index.ts";
 
 export class MemoryStateStore implements StateStore {
   #rows: Row[] = [];
@@ -24,7 +25,7 @@ export class MemoryStateStore implements StateStore {
     }
   }
 
-  write(changes: readonly Change[]): void {
+  write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
     for (const { key, value } of changes) {
       const at = this.#position(key);
       const present = this.#rows[at];
@@ -35,6 +36,10 @@ export class MemoryStateStore implements StateStore {
         // Copies, as a store on disk makes them: the caller may use its buffers again. (`slice` of a Buffer is a view.)
         this.#rows.splice(at, found ? 1 : 0, { key: new Uint8Array(key), value: new Uint8Array(value) });
       }
+    }
+    for (const { from, to } of dropped) {
+      const at = this.#position(from);
+      this.#rows.splice(at, Math.max(0, this.#position(to) - at));
     }
   }
 

@@ -3,7 +3,8 @@
  * needs about as long for it as for a row: a scan that goes over many of them stalls the event loop (S44).
  */
 
-import { type Change, compareBytes, type Row } from "../src/state/index.ts";
+import { compareBytes } from "../src/bytes/index.ts";
+import type { Change, KeyRange, Row } from "../src/state/index.ts";
 import { MemoryStateStore } from "./memory-state-store.ts";
 
 export class StoreWithGraves extends MemoryStateStore {
@@ -30,8 +31,8 @@ export class StoreWithGraves extends MemoryStateStore {
     }
   }
 
-  override write(changes: readonly Change[]): void {
-    super.write(changes);
+  override write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
+    super.write(changes, dropped);
     for (const { key, value } of changes) {
       if (value !== null) {
         this.#graves.delete(key.toHex());

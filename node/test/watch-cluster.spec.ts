@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { DEFAULT_REPLICA_LIMITS } from "../src/replica/index.ts";
 import { DEFAULT_STATE_LIMITS, type HistoryLimits } from "../src/state/index.ts";
-import { DEFAULT_WATCH_LIMITS, WatchHub } from "../src/watch/index.ts";
+import { DEFAULT_WATCH_LIMITS, NamespaceStreams, WatchHub } from "../src/watch/index.ts";
 import { ReplicaCluster, WatchReader } from "./harness/index.ts";
 
 /** The log is shortened soon, and nothing is kept for members that were away. */
@@ -77,6 +77,7 @@ function hubsOf(cluster: ReplicaCluster): ReadonlyMap<number, WatchHub> {
       clock: cluster.time,
       scheduler: cluster.time,
       limits: DEFAULT_WATCH_LIMITS,
+      namespaceStreams: new NamespaceStreams(),
     });
   return new Map([1, 2, 3].map((id) => [id, hubOf(id)]));
 }

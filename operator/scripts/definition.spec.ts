@@ -1,8 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
+import type { V1StatefulSet } from "@kubernetes/client-node";
 import { Ajv } from "ajv";
 import { expect } from "chai";
 import { parse } from "yaml";
 import { ACCEPTED, NAMES, PRODUCTION, REFUSED } from "../../crds/requests/index.ts";
+import { render } from "../src/render/index.ts";
+import { clusterOf } from "../test/index.ts";
 import { type DefinitionSchema, readDefinition, schemaOf, toJsonSchema } from "./definition.ts";
 import { refusalsOf } from "./rules.ts";
 import { describeTypes } from "./types.ts";
@@ -44,9 +47,10 @@ function admit(spec: object, name = "demo"): { problems: string[]; object: { spe
 }
 
 /** As `admit`, with the rules, which are only looked at when the schema is content. */
-function refusals(spec: object, from?: object, name?: string): string[] {
+function refusals(spec: object, from?: object, name?: string, status?: object): string[] {
   const { problems, object } = admit(spec, name);
-  const old = from === undefined ? undefined : admit(from, name).object;
+  const told = status === undefined ? {} : { status };
+  const old = from === undefined ? undefined : { ...admit(from, name).object, ...told };
   return problems.length > 0 ? problems : refusalsOf(schema, object, old);
 }
 
@@ -81,7 +85,9 @@ describe("definition of CoordinationCluster", () => {
     }
     const parts = [schema.properties?.spec, schema.properties?.status].flatMap((part) => [...nodes(part ?? {}, "")]);
     const silent = parts.filter(([at, { description }]) => /\w$/.test(at) && description === undefined);
-    const own = silent.filter(([at]) => !at.startsWith(".networkPolicy.clients"));
+    // Kinds of Kubernetes, which describes them itself.
+    const isOfKubernetes = (at: string): boolean => /^\.(networkPolicy\.clients|podTemplate\.spec\.)/.test(at);
+    const own = silent.filter(([at]) => !isOfKubernetes(at));
     expect(own.map(([at]) => at)).to.deep.equal([]);
   });
 
@@ -118,7 +124,7 @@ describe("definition of CoordinationCluster", () => {
   it("has a message for each rule, which names the field", () => {
     for (const [at, node] of nodes(schema, "")) {
       for (const { message, fieldPath = "" } of node["x-kubernetes-validations"] ?? []) {
-        expect(message).to.contain(at === "" ? "metadata.name" : `${at.slice(1)}${fieldPath}`);
+        expect(message).to.contain(`${at}${fieldPath}`.slice(1) || "metadata.name");
       }
     }
   });
@@ -157,15 +163,15 @@ describe("definition of CoordinationCluster", () => {
     });
   });
 
-  for (const { what, spec, from } of ACCEPTED) {
+  for (const { what, spec, from, status } of ACCEPTED) {
     it(`accepts ${what}`, () => {
-      expect(refusals(spec, from)).to.deep.equal([]);
+      expect(refusals(spec, from, undefined, status)).to.deep.equal([]);
     });
   }
 
-  for (const { what, field, message = field, spec, from } of REFUSED) {
+  for (const { what, field, message = field, spec, from, status } of REFUSED) {
     it(`refuses ${what}`, () => {
-      const found = refusals(spec, from);
+      const found = refusals(spec, from, undefined, status);
       expect(found.length, found.join("\n")).to.be.greaterThan(0);
       expect(found.join("\n")).to.contain(field).and.to.contain(message);
     });
@@ -178,6 +184,89 @@ describe("definition of CoordinationCluster", () => {
       }
     });
   }
+
+  describe("refuses in the overlay of the pods all that the operator renders for a member", () => {
+    const settings = { operatorNamespace: "quoin-system", clusterDomain: "cluster.local" };
+    const objects = render(clusterOf(), { replicas: 3, minAvailable: null }, settings);
+    const { spec } = (objects.find(({ kind }) => kind === "StatefulSet") as V1StatefulSet).spec?.template ?? {};
+    const [container] = spec?.containers ?? [];
+    const ofPod = (overlay: object): string => refusals({ podTemplate: { spec: overlay } }).join();
+    const ofMember = (overlay: object): string => ofPod({ containers: [{ name: container?.name, ...overlay }] });
+    const podFields = ["serviceAccountName", "restartPolicy", "automountServiceAccountToken"] as const;
+    const memberFields = ["image", "command", "args", "startupProbe", "livenessProbe", "readinessProbe"] as const;
+
+    for (const field of podFields) {
+      it(field, () => {
+        expect(ofPod({ [field]: spec?.[field] })).to.contain(`spec.podTemplate.spec.${field} belongs`);
+      });
+    }
+
+    for (const field of memberFields) {
+      it(`${field} of the container`, () => {
+        expect(ofMember({ [field]: container?.[field] })).to.contain(`containers[].${field} of`);
+      });
+    }
+
+    it("its ports, also on other containers", () => {
+      const numbers = container?.ports?.map(({ containerPort }) => containerPort) ?? [];
+      expect(numbers).to.have.length(5);
+      for (const containerPort of numbers) {
+        const ports = [{ containerPort }];
+        expect(ofMember({ ports })).to.contain("containers[].ports");
+        expect(ofPod({ containers: [{ name: "other", ports }] }), String(containerPort)).to.contain("[].ports");
+      }
+    });
+
+    it("its volumes, and that of its data", () => {
+      for (const { name } of [...(spec?.volumes ?? []), { name: "data" }]) {
+        expect(ofPod({ volumes: [{ name, emptyDir: {} }] }), name).to.contain("volumes[].name");
+      }
+    });
+
+    it("its mounts", () => {
+      for (const { mountPath } of container?.volumeMounts ?? []) {
+        expect(ofMember({ volumeMounts: [{ name: "x", mountPath }] }), mountPath).to.contain("[].volumeMounts");
+      }
+    });
+
+    it("its environment, but for the options of Node, which it sets only with a limit of memory", () => {
+      const names = container?.env?.map(({ name }) => name) ?? [];
+      const taken = names.filter((name) => ofMember({ env: [{ name, value: "x" }] }) === "");
+      expect(names).to.have.lengthOf.at.least(5);
+      expect(taken).to.deep.equal(["NODE_OPTIONS"]);
+    });
+
+    it("less time to end than it has", () => {
+      const seconds = spec?.terminationGracePeriodSeconds ?? 0;
+      const field = "terminationGracePeriodSeconds";
+      expect(ofPod({ [field]: seconds })).to.equal("");
+      expect(ofPod({ [field]: seconds - 1 })).to.contain(field);
+    });
+  });
+
+  it("lets a size be taken back that no volume has been asked for", () => {
+    const grown = { ...admit({ storage: { size: "1Ti" } }).object, status: { volumeSize: "8Gi" } };
+    const refusalsOfSize = (size: string, old: object): string[] =>
+      refusalsOf(schema, { ...old, ...admit({ storage: { size } }).object }, old);
+    expect(refusalsOfSize("8192Mi", grown)).to.deep.equal([]);
+    expect(refusalsOfSize("7Gi", grown).join()).to.contain("spec.storage.size may only grow");
+    expect(refusalsOfSize("8Gi", { ...grown, status: {} }).join()).to.contain("spec.storage.size may only grow");
+  });
+
+  it("lets the storage class change until a volume is bound, and then only to that of the volumes", () => {
+    const [typo, fast] = ["fsat", "fast"].map((storageClassName) => ({ storage: { storageClassName } }));
+    const isTaken = (from: object, to: object, status: object): boolean =>
+      refusalsOf(schema, admit(to).object, { ...admit(from).object, status }).length === 0;
+    for (const from of [typo, {}] as object[]) {
+      expect(isTaken(from, fast as object, { volumesBound: false })).to.equal(true);
+      expect(isTaken(from, fast as object, { volumesBound: true, storageClassName: "fast" })).to.equal(true);
+      expect(isTaken(from, fast as object, { volumesBound: true, storageClassName: "slow" })).to.equal(false);
+      expect(isTaken(from, fast as object, { volumesBound: true }), "volumes of no class").to.equal(false);
+      expect(isTaken(from, fast as object, {}), "an operator that does not say").to.equal(false);
+    }
+    expect(isTaken(fast as object, {}, { volumesBound: true }), "volumes of no class").to.equal(true);
+    expect(isTaken(fast as object, {}, { volumesBound: true, storageClassName: "fast" })).to.equal(false);
+  });
 
   it("accepts other names", () => {
     for (const name of NAMES.accepted) {

@@ -76,9 +76,10 @@ function sectionOf(root: DefinitionSchema, name: "spec" | "status"): Field[] {
   return fieldsBelow(name, section, section.default);
 }
 
-/** Each object before what is in it. Objects that say nothing themselves but what they hold are left out. */
+/** Each object before what is in it; none of what is in a kind of Kubernetes that is kept whole. Objects that say nothing themselves but what they hold are left out. */
 function fieldsBelow(at: string, schema: DefinitionSchema, preset: unknown): Field[] {
-  return Object.entries(schema.properties ?? {}).flatMap(([name, child]) => {
+  const own = schema["x-kubernetes-preserve-unknown-fields"] === true ? {} : (schema.properties ?? {});
+  return Object.entries(own).flatMap(([name, child]) => {
     const path = `${at}.${name}`;
     const childPreset = child.default ?? (isRecord(preset) ? preset[name] : undefined);
     const isRequired = schema.required?.includes(name) === true;
@@ -142,7 +143,8 @@ function rulesOf(schema: DefinitionSchema, at: string): RuleAt[] {
   const below = Object.entries(schema.properties ?? {}).flatMap(([name, child]) =>
     rulesOf(child, at === "" ? name : `${at}.${name}`),
   );
-  return [...own, ...below];
+  const ofItems = schema.items === undefined ? [] : rulesOf(schema.items, `${at}[]`);
+  return [...own, ...below, ...ofItems];
 }
 
 function columnRow({ name, jsonPath, description = "", priority = 0 }: DefinitionColumn): Row {

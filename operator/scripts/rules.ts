@@ -46,7 +46,11 @@ function compare(this: number, other: number): bigint {
   return BigInt(Math.sign(this - other));
 }
 
-/** @returns the messages of the rules that refuse the object, or its change from an old one; raises when one cannot be judged */
+/**
+ * Items of lists have no old value, as in an API server where a list is replaced whole.
+ *
+ * @returns the messages of the rules that refuse the object, or its change from an old one; raises when one cannot be judged
+ */
 export function refusalsOf(schema: DefinitionSchema, value: unknown, oldValue?: unknown): string[] {
   if (value === undefined) {
     return [];
@@ -58,7 +62,9 @@ export function refusalsOf(schema: DefinitionSchema, value: unknown, oldValue?: 
   const below = Object.entries(schema.properties ?? {}).flatMap(([name, child]) =>
     refusalsOf(child, fieldOf(value, name), fieldOf(oldValue, name)),
   );
-  return [...here, ...below];
+  const items = schema.items;
+  const ofItems = items === undefined || !Array.isArray(value) ? [] : value.flatMap((item) => refusalsOf(items, item));
+  return [...here, ...below, ...ofItems];
 }
 
 function isKept(rule: string, self: unknown, oldSelf: unknown): boolean {

@@ -1,9 +1,11 @@
 import { Ajv } from "ajv";
 import { expect } from "chai";
 import { plan } from "../src/plan/index.ts";
-import { statusOf } from "../src/status/index.ts";
+import { statusOf, statusOfFailedPass } from "../src/status/index.ts";
 import { NOW, Scene } from "../test/index.ts";
 import { readDefinition, schemaOf, toJsonSchema } from "./definition.ts";
+
+const SURROUNDINGS = { tlsProblem: null, monitoringProblem: null, ownerProblem: null, failures: [] };
 
 describe("status that the operator writes", () => {
   const ajv = new Ajv({ allErrors: true, strictTypes: false, validateFormats: false });
@@ -23,9 +25,24 @@ describe("status that the operator writes", () => {
     it(`fits the definition, for a cluster ${what}`, () => {
       const observed = scene.observe();
       const tls = { notAfter: "2026-01-01T00:00:00Z", caNotAfter: "2026-01-01T00:00:00Z" };
-      const status = statusOf(observed, plan(observed), { tlsProblem: null, monitoringProblem: null, tls });
+      const status = statusOf(observed, plan(observed), { ...SURROUNDINGS, tls });
       validate(status);
       expect(validate.errors).to.equal(null);
     });
   }
+
+  it("fits the definition while an action fails, however much the API server says", () => {
+    const target = "data-demo-0";
+    const message = "exceeded quota ".repeat(200);
+    const held = { gate: "Upkeep", reason: "UpkeepFailed", target, message } as const;
+    const failure = { ...held, action: "grow-claim", since: NOW - 60_000 };
+    const observed = new Scene(3).observe();
+    const surroundings = { ...SURROUNDINGS, tls: null, failures: [failure] };
+    const status = statusOf(observed, { ...plan(observed), hold: failure }, surroundings);
+    validate(status);
+    expect(validate.errors).to.equal(null);
+    expect(status.blocked?.message).to.have.length(1_024);
+    validate(statusOfFailedPass({ ...observed.cluster, status }, failure, NOW));
+    expect(validate.errors).to.equal(null);
+  });
 });

@@ -36,6 +36,11 @@ export async function describeTypes(schema: DefinitionSchema): Promise<string> {
 
 /** Sets titles, which become names of types. */
 function nameParts(schema: JSONSchema, at: string): JSONSchema {
+  if (schema.additionalProperties === true) {
+    // What a rule reads of it is no more certain than the rest.
+    const { properties: _properties, ...open } = schema;
+    return open;
+  }
   const name = NAMES.get(at);
   const parts = name === undefined ? schema : { ...schema, title: name };
   return mapChildren(parts, (child, step) => nameParts(child, `${at}/${step}`));

@@ -75,7 +75,7 @@ describe("chart quoin-operator", () => {
       leaseName: "quoin-operator",
       memberVersion: "1.2.3",
       memberRepository: "quoin",
-      health: { host: "0.0.0.0", port: 8080 },
+      health: { host: "*", port: 8080 },
       logLevel: "info",
     });
     expect(configurationOf(render("production"))).to.deep.include({

@@ -13,7 +13,7 @@ describe("configuration of the operator", () => {
       leaseName: "quoin-operator",
       memberVersion: "1.4.0",
       memberRepository: "quoin",
-      health: { host: "0.0.0.0", port: 8080 },
+      health: { host: "*", port: 8080 },
       logLevel: "info",
     });
   });

@@ -1,6 +1,6 @@
 /** What an operator is told when it starts: flags, checked before anything else happens. It holds no secrets. */
 import { Command, InvalidArgumentError, Option } from "commander";
-import { LOG_LEVELS, type LogLevel } from "./telemetry/index.ts";
+import { EVERY_ADDRESS, LOG_LEVELS, type LogLevel } from "./telemetry/index.ts";
 
 export interface Configuration {
   readonly instance: string;
@@ -43,7 +43,7 @@ export function parseConfiguration(argv: readonly string[], version: string): Co
     .addOption(
       new Option("--health <host:port>", "where probes and metrics are served")
         .argParser(parseListen)
-        .default({ host: "0.0.0.0", port: 8080 }, "0.0.0.0:8080"),
+        .default({ host: EVERY_ADDRESS, port: 8080 }, `${EVERY_ADDRESS}:8080, every address of IPv6 and IPv4`),
     )
     .addOption(new Option("--log-level <level>", "what is logged").choices(LOG_LEVELS).default("info"));
   const flags = program.parse(argv, { from: "user" }).opts<Flags>();
@@ -65,10 +65,10 @@ function collect(value: string, before: readonly string[] = []): readonly string
 }
 
 function parseListen(text: string): Configuration["health"] {
-  const match = /^(.+):(\d{1,5})$/.exec(text);
-  const port = Number(match?.[2]);
-  if (match?.[1] === undefined || port > 65_535) {
-    throw new InvalidArgumentError("must be host:port.");
+  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65_535) {
+    throw new InvalidArgumentError("must be host:port, with a port of 0 to 65535; an IPv6 address is in brackets.");
   }
-  return { host: match[1].replace(/^\[(.*)\]$/, "$1"), port };
+  return { host: match[1] ?? match[2] ?? "", port };
 }

@@ -19,15 +19,17 @@ describe("operator as a process", () => {
   let folder: string;
   let child: ChildProcess | null;
   let output: string;
+  let hole: BlackHole | null;
 
   beforeEach(async () => {
     folder = mkdtempSync(path.join(tmpdir(), "quoin-test-"));
     child = null;
+    hole = null;
     output = "";
     world = new World();
     await world.open();
     world.api.store.create("customresourcedefinitions", "", {
-      metadata: { name: "coordinationclusters.quoin.dev", annotations: { "quoin.dev/schema-version": "1" } },
+      metadata: { name: "coordinationclusters.quoin.dev", annotations: { "quoin.dev/schema-version": "2" } },
     });
   });
 
@@ -36,6 +38,7 @@ describe("operator as a process", () => {
       child.kill("SIGKILL");
       await once(child, "exit");
     }
+    await hole?.close();
     await world.close();
     rmSync(folder, { recursive: true });
   });
@@ -53,6 +56,19 @@ describe("operator as a process", () => {
       });
     }
     return child;
+  }
+
+  for (const [what, address] of [
+    ["without a port", "*"],
+    ["of IPv6 without brackets", "fd00::7:8080"],
+    ["with a port beyond all", "*:65536"],
+  ] as const) {
+    it(`refuses an address ${what}`, async () => {
+      const process = start("--name", "operator-1", "--namespace", "quoin-system", "--health", address);
+      const [code] = await once(process, "close");
+      expect(code).to.equal(1);
+      expect(output).to.include("--health").and.include("host:port");
+    });
   }
 
   function holder(): string | undefined {
@@ -101,27 +117,23 @@ describe("operator as a process", () => {
     if (process.platform !== "linux") {
       this.skip();
     }
-    const hole = await BlackHole.open(GONE, ADMIN_PORT);
-    try {
-      const kubelet = world.start.bind(world);
-      world.start = (pod, claim) => {
-        kubelet(pod, claim);
-        return GONE;
-      };
-      world.now = Date.now();
-      const { metadata, ...cluster } = clusterOf({
-        replicas: 1,
-        tls: { mode: "Off", certificateDays: 90, renewBeforeDays: 30 },
-      });
-      world.api.store.create("coordinationclusters", "default", { ...cluster, metadata: { name: metadata.name } });
-      const operator = start(...FLAGS, "--log-level", "debug");
-      await until(() => output.includes("a member did not answer") || operator.exitCode !== null);
-      operator.kill("SIGTERM");
-      const [code] = await once(operator, "exit");
-      expect(code, output).to.equal(0);
-    } finally {
-      await hole.close();
-    }
+    hole = await BlackHole.open(GONE, ADMIN_PORT);
+    const kubelet = world.start.bind(world);
+    world.start = (pod, claim) => {
+      kubelet(pod, claim);
+      return GONE;
+    };
+    world.now = Date.now();
+    const { metadata, ...cluster } = clusterOf({
+      replicas: 1,
+      tls: { mode: "Off", certificateDays: 90, renewBeforeDays: 30 },
+    });
+    world.api.store.create("coordinationclusters", "default", { ...cluster, metadata: { name: metadata.name } });
+    const operator = start(...FLAGS, "--log-level", "debug");
+    await until(() => output.includes("a member did not answer") || operator.exitCode !== null);
+    operator.kill("SIGTERM");
+    const [code] = await once(operator, "exit");
+    expect(code, output).to.equal(0);
   }).timeout(15_000);
 
   it("says which flag it misses", async () => {

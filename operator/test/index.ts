@@ -1,3 +1,5 @@
 /** What the specs of the operator share. */
+
+export { crashing, failed, founding, table } from "./plan-tables.ts";
 export { CLUSTER_ID, CONFIG_INDEX, clusterOf, idOf, NEW_REVISION, NOW, Scene, specOf } from "./scene.ts";
 export { ManualTiming, settled, until } from "./timing.ts";

@@ -9,6 +9,7 @@ import type {
   Identity,
   MemberReport,
   Observed,
+  Obstacle,
   PodView,
   SetView,
   Slot,
@@ -58,7 +59,9 @@ export function idOf(ordinal: number): number {
   return 10 + ordinal;
 }
 
-type Rest = Partial<Pick<Observed, "refusal" | "leaderlessSince" | "minAvailable" | "drift" | "attempts">>;
+type Rest = Partial<
+  Pick<Observed, "refusal" | "leaderlessSince" | "minAvailable" | "drift" | "attempts" | "obstacles">
+>;
 
 export class Scene {
   cluster: CoordinationCluster;
@@ -81,6 +84,8 @@ export class Scene {
       replicas: voters,
       updateRevision: NEW_REVISION,
       caughtUp: true,
+      isOverwritten: false,
+      storageClassName: null,
       configIndex: CONFIG_INDEX,
       settings: null,
     };
@@ -158,6 +163,7 @@ export class Scene {
       resourceVersion: "pod-1",
       revision: NEW_REVISION,
       version: "1.4.0",
+      created: LONG_AGO,
       readySince: LONG_AGO,
       unreadySince: null,
       terminating: false,
@@ -167,6 +173,10 @@ export class Scene {
       notRunningSince: null,
       started: true,
       everStarted: true,
+      stuck: false,
+      restarts: 0,
+      lastExit: null,
+      failedExit: null,
       role: isLeader ? "leader" : "follower",
       term: TERM,
     };
@@ -182,7 +192,10 @@ export class Scene {
       clusterId: CLUSTER_ID,
       memberId: idOf(ordinal),
       ours: true,
+      leftover: false,
       foreign: false,
+      bound: true,
+      storageClassName: "standard",
       requested: 8 * GIB,
       capacity: 8 * GIB,
       expandable: true,
@@ -244,6 +257,12 @@ export class Scene {
     return this;
   }
 
+  /** Kubernetes cannot make this, or place it. */
+  obstacle(ordinal: number, reason: Obstacle["reason"], cause: string): this {
+    this.rest = { ...this.rest, obstacles: [...(this.rest.obstacles ?? []), { ordinal, reason, cause }] };
+    return this;
+  }
+
   attempts(changes: Partial<Observed["attempts"]>): this {
     this.rest = { ...this.rest, attempts: { failedTransfers: 0, refusedEviction: null, handover: null, ...changes } };
     return this;
@@ -270,12 +289,14 @@ export class Scene {
       set: this.set,
       pods: [...this.pods.values()],
       claims: [...this.claims.values()],
+      obstacles: [],
       reports: this.withKnown(),
       configuration: this.configuration,
       known: this.known.members.length === 0 ? null : this.known,
       leaderlessSince: this.configuration === null ? NOW : null,
       minAvailable: wanted < 2 ? null : Math.max(Math.floor(voters / 2) + 1, voters - 1),
       drift: [],
+      ownerPending: false,
       attempts: { failedTransfers: 0, refusedEviction: null, handover: null },
       ...this.rest,
     };

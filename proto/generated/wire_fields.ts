@@ -85,6 +85,13 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
   ["coordination.v1.BootstrapResponse", [
     [1, "member_id", "string"],
   ]],
+  ["coordination.v1.ResetOwnerRequest", [
+    [1, "owner", "coordination.v1.Owner"],
+  ]],
+  ["coordination.v1.ResetOwnerResponse", [
+    [1, "user_id", "string"],
+    [2, "created", "bool"],
+  ]],
   ["coordination.v1.AddMemberRequest", [
     [1, "name", "string"],
     [2, "if_config_index", "int64"],
@@ -191,6 +198,7 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
     [1, "mod_revision", "int64"],
     [2, "created", "bool"],
     [3, "previous", "coordination.v1.KeyValue"],
+    [4, "previous_value_omitted", "bool"],
     [15, "revision", "int64"],
   ]],
   ["coordination.v1.DeleteKeyRequest", [
@@ -203,6 +211,7 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
   ["coordination.v1.DeleteKeyResponse", [
     [1, "deleted", "bool"],
     [2, "previous", "coordination.v1.KeyValue"],
+    [3, "previous_value_omitted", "bool"],
     [15, "revision", "int64"],
   ]],
   ["coordination.v1.ListKeysRequest", [
@@ -232,6 +241,7 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
     [2, "current_exists", "bool"],
     [3, "current_value", "bytes"],
     [4, "mod_revision", "int64"],
+    [5, "current_value_omitted", "bool"],
     [15, "revision", "int64"],
   ]],
   ["coordination.v1.LockHold", [

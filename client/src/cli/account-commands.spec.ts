@@ -25,12 +25,23 @@ const user = {
   ...{ user_id: ID, email: "ada@example.com", role: "member", namespaces: ["a", "b"], status: "active" },
   created_at: "2030-01-01T00:00:00.000Z",
 };
-const counted = { requests: 7, events_appended: 3, memory_bytes: 9 };
+const counted = { requests: 7, events_appended: 3, bytes_stored: null, memory_bytes: 9 };
 const usage = {
   period: { start: "2030-01-01T00:00:00.000Z", end: "2030-02-01T00:00:00.000Z" },
   totals: counted,
   buckets: [{ start: "2030-01-05T00:00:00.000Z", ...counted }],
   by_key: [],
+  namespaces: [
+    {
+      namespace: "team-a",
+      quotas: Object.fromEntries(
+        ["bytes", "keys", "locks", "memory_bytes", "memory_regions", "event_bytes", "event_logs"].map((quota, at) => [
+          quota,
+          { used: at, limit: 10 + at },
+        ]),
+      ),
+    },
+  ],
   limits: { requests_per_minute: 60 },
   as_of: "2030-02-01T00:00:00.000Z",
 };
@@ -88,11 +99,54 @@ describe("quoinctl and accounts", () => {
         usage,
         ["GET /billing/usage?granularity=hour&from=2030-01-01&to=2030-01-02"],
       ],
+      [["usage", "--by", "namespace"], usage, ["GET /billing/usage?granularity=day"]],
     ] as const) {
       expect(await sent(answer, parameters), parameters.join(" ")).to.deep.equal(expected);
     }
     expect(new Set(service.requests.map(({ headers }) => headers.authorization))).to.deep.equal(new Set(["Bearer t"]));
   });
+
+  it("changes one's own password with the one before, each out of a file", () =>
+    withTemporaryDirectory(async (directory) => {
+      const [next, current] = [path.join(directory, "next"), path.join(directory, "current")];
+      await writeFile(next, "another horse\n");
+      await writeFile(current, " correct horse \r\n");
+      const parameters = ["user", "update", ID, "--password-file", next, "--current-password-file", current];
+      expect(await sent(user, parameters)).to.deep.equal([
+        `PATCH /users/${ID}`,
+        { password: "another horse", current_password: " correct horse " },
+      ]);
+      answers = [[400, { error: "current_password is not your password", code: "invalid_request" }]];
+      const refused = await quoinctl(parameters);
+      expect([refused.code, refused.out]).to.deep.equal([2, ""]);
+      expect(refused.err).to.include("current_password is not your password").and.not.include("correct horse");
+
+      answers = [
+        [503, { error: "no leader", code: "unavailable" }],
+        [504, { error: "late", code: "timeout" }],
+        [200, user],
+      ];
+      const before = service.requests.length;
+      const unknown = await quoinctl(parameters);
+      expect(unknown.code).to.equal(3);
+      expect(unknown.err).to.include("late");
+      expect(service.requests.length - before, "what may have been executed is not sent again").to.equal(2);
+
+      const asked = service.requests.length;
+      const absent = path.join(directory, "absent");
+      const missing = await quoinctl([
+        "user",
+        "update",
+        ID,
+        "--password-file",
+        next,
+        "--current-password-file",
+        absent,
+      ]);
+      expect([missing.code, missing.out]).to.deep.equal([2, ""]);
+      expect(missing.err).to.include(absent);
+      expect(service.requests.length, "nothing is sent without the file").to.equal(asked);
+    }));
 
   it("prints what it was answered, as a table without what a terminal obeys, or whole", async () => {
     answers = [[201, key]];
@@ -114,13 +168,19 @@ describe("quoinctl and accounts", () => {
       .and.include("a,b")
       .and.include(user.created_at);
     answers = [[200, usage]];
-    expect((await quoinctl(["usage"])).out).to.match(/^START .* MEMORY BYTES\n2030-01-05T00:00:00.000Z +7 +3 .* 9\n$/);
+    expect((await quoinctl(["usage"])).out).to.match(
+      /^START .* BYTES STORED +MEMORY BYTES\n2030-01-05T00:00:00.000Z +7 +3 .* - +9\n$/,
+    );
     const {
       totals,
       buckets,
       requests_per_minute_max: most,
     } = JSON.parse((await quoinctl(["usage", "-o", "json"])).out);
+    expect((await quoinctl(["usage", "--by", "namespace"])).out).to.match(
+      /^NAMESPACE +BYTES +KEYS .* EVENT LOGS\nteam-a +0 of 10 +1 of 11 .* 6 of 16\n$/,
+    );
     expect([totals.events_appended, buckets[0].start_ms, most]).to.deep.equal([3, Date.parse("2030-01-05"), 60]);
+    expect([totals.bytes_stored, buckets[0].bytes_stored]).to.deep.equal([null, null]);
   });
 
   it("reads listings to their end", async () => {
@@ -181,6 +241,20 @@ describe("quoinctl and accounts", () => {
         expect(await readFile(file, "utf8")).to.equal("secret-token\n");
         expect((await stat(file)).mode & 0o777).to.equal(0o600);
       }));
+
+    it("goes on while no member can decide, within --timeout", async () => {
+      const unavailable = [503, { error: "no leader", code: "unavailable" }] as const;
+      answers = [unavailable, unavailable, [200, answer]];
+      const parameters = ["login", "ada@example.com", "--timeout", "20s"];
+      const ran = await quoinctl(parameters, { input: "correct horse\n" });
+      expect(ran).to.include({ code: 0, out: "secret-token\n", err: "" });
+      expect(passwords()).to.deep.equal(["correct horse", "correct horse", "correct horse"]);
+      const environment = { QUOIN_ENDPOINTS: "127.0.0.1:1", QUOIN_HTTP_ENDPOINTS: "http://127.0.0.1:1" };
+      const input = { input: "correct horse\n", environment };
+      const gone = await quoinctl(["login", "ada@example.com", "--timeout", "300ms"], input);
+      expect([gone.code, gone.out]).to.deep.equal([3, ""]);
+      expect(gone.err).to.include("ECONNREFUSED").and.not.include("correct horse");
+    });
 
     it("tells when there is no password, and when it is not right", async () => {
       answers = [[401, { error: "not right", code: "invalid_credentials" }]];

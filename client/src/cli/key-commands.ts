@@ -31,8 +31,8 @@ export function addKeyCommands(program: Command, session: Session): void {
   key
     .command("list")
     .description("list your API keys, without what is secret of them")
-    .option("--all", "those of all users (needs the role admin)")
-    .option("--user <USER-ID>", "those of this user (needs the role admin)")
+    .option("--all", "those of all users whose role and namespaces you hold (needs the role admin)")
+    .option("--user <USER-ID>", "those of this user, whose role and namespaces you hold (needs the role admin)")
     .option("--revoked", "also those that were revoked")
     .action(async ({ all, user: userId, revoked: includeRevoked = false }: ListOptions) => {
       const options = { all, userId, includeRevoked, pageSize };

@@ -1,7 +1,7 @@
 /** `quoinctl kv …` */
 
 import { type Command, Option } from "commander";
-import type { KeyEntry } from "../index.ts";
+import type { KeyEntry, PreviousEntry } from "../index.ts";
 import { parseCount, parsePositiveCount } from "./count.ts";
 import { displayValue, escapeControls } from "./displayed-text.ts";
 import { parseDurationSeconds } from "./duration.ts";
@@ -225,7 +225,7 @@ function addCompareAndSwap(kv: Command, session: Session): void {
           guard: guardOf(options),
         }),
       );
-      const { success, currentExists, currentValue, modRevision, revision } = result;
+      const { success, currentExists, currentValue, currentValueOmitted, modRevision, revision } = result;
       session.print({
         document: {
           namespace,
@@ -233,6 +233,7 @@ function addCompareAndSwap(kv: Command, session: Session): void {
           success,
           current_exists: currentExists,
           ...(currentValue === undefined ? {} : valueDocument(currentValue)),
+          ...(currentValueOmitted ? { value_omitted: true } : {}),
           mod_revision: modRevision,
           revision,
         },
@@ -243,7 +244,7 @@ function addCompareAndSwap(kv: Command, session: Session): void {
               escapeControls(target),
               String(success),
               currentExists ? String(modRevision) : "-",
-              currentValue === undefined ? "-" : displayValue(currentValue, shownCharacters),
+              currentExists ? shownValue(currentValue) : "-",
             ],
           ],
         },
@@ -262,13 +263,25 @@ function ifRevisionOption(description: string): Option {
   return new Option("--if-revision <N>", description).argParser(parseCount);
 }
 
-function previousDocument(asked: boolean | undefined, previous: KeyEntry | undefined): object {
+function previousDocument(asked: boolean | undefined, previous: PreviousEntry | undefined): object {
   if (asked !== true) return {};
-  return { previous: previous === undefined ? null : entryDocument(previous) };
+  if (previous === undefined) return { previous: null };
+  const { key, value } = previous;
+  const known = value === undefined ? { value_omitted: true } : valueDocument(value);
+  return { previous: { key, ...known, ...historyDocument(previous) } };
 }
 
-function withPrevious(asked: boolean | undefined, previous: KeyEntry | undefined, table: TableContent): TableContent {
+function withPrevious(
+  asked: boolean | undefined,
+  previous: PreviousEntry | undefined,
+  table: TableContent,
+): TableContent {
   if (asked !== true) return table;
-  const shown = previous === undefined ? "-" : displayValue(previous.value, shownCharacters);
+  const shown = previous === undefined ? "-" : shownValue(previous.value);
   return { columns: [...table.columns, "PREVIOUS"], rows: table.rows.map((row) => [...row, shown]) };
+}
+
+/** A value in a table; one that the service does not keep any more is undefined. */
+function shownValue(value: Uint8Array | undefined): string {
+  return value === undefined ? "(not kept)" : displayValue(value, shownCharacters);
 }

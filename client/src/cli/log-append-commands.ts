@@ -30,7 +30,7 @@ function addAppend(log: Command, session: Session, findLogId: FindLogId): void {
     .command("append <LOG> [DATA]")
     .description("append an event; without DATA, or with -, the standard input")
     .option("--file <FILE>", "the event is in this file");
-  addConditions(command, "key of the event: with one that is remembered nothing is stored").action(
+  addConditions(command, "key of the event, at most 1,024 bytes: with one that is remembered nothing is stored").action(
     async (text: string, argument: string | undefined, options: AppendCommandOptions) => {
       const payload = await readValue(session.terminal, { argument, file: options.file });
       const { sequence, replayed } = await session.withClient(async (client) =>
@@ -52,7 +52,7 @@ function addAppendBatch(log: Command, session: Session, findLogId: FindLogId): v
     .addOption(
       new Option("--delimiter <TEXT>", "what separates the events (default: a line break)").argParser(parseDelimiter),
     );
-  addConditions(command, "base of the keys: event i, from 0, has the key KEY:i").action(
+  addConditions(command, "base of the keys: event i, from 0, has the key KEY:i, of at most 1,024 bytes").action(
     async (
       text: string,
       argument: string | undefined,

@@ -10,10 +10,20 @@ import {
 import { run } from "./program.ts";
 
 const LOG = {
-  ...{ log_id: "00000000-0000-4000-8000-000000000001", name: "a\tlog", namespace: null },
+  ...{ log_id: "00000000-0000-4000-8000-000000000001", name: "a\tlog", namespace: "n" },
   ...{ first_sequence: 1, last_sequence: 2, event_count: 2, size_bytes: 3, created_by: "u" },
   ...{ created_at: "2026-01-01T00:00:00.000Z", settings: { "retention.max_bytes": 10 } },
 };
+/** Page after page, one log in each: `l` is in the namespace n alone, `twice` in another one as well. */
+function listed(query: URLSearchParams): object {
+  const [name, namespace, cursor] = [query.get("name"), query.get("namespace"), query.get("cursor") ?? ""];
+  const all = [LOG, { ...LOG, namespace: "o" }].slice(0, name === "twice" ? 2 : 1);
+  const found = all.filter((log) => name !== "absent" && (namespace === null || log.namespace === namespace));
+  return {
+    logs: found.slice(Number(cursor), Number(cursor) + 1),
+    next_cursor: found.length > 1 && cursor === "" ? "1" : null,
+  };
+}
 const EVENT = { sequence: 2, timestamp: "2026-01-01T00:00:00.000Z", payload: "YQE=", idempotency_key: "k" };
 
 describe("quoinctl log", () => {
@@ -21,8 +31,7 @@ describe("quoinctl log", () => {
 
   beforeEach(async () => {
     member = await ScriptedHttpMember.start((response, { method, path }) => {
-      if (path.startsWith("/logs?name=")) answerJson(response, 200, { logs: path.endsWith("=l") ? [LOG] : [] });
-      else if (path.startsWith("/logs?")) answerJson(response, 200, { logs: [LOG], next_cursor: null });
+      if (path.startsWith("/logs?")) answerJson(response, 200, listed(new URLSearchParams(path.slice(6))));
       else if (path.endsWith("/append")) answerJson(response, 200, { success: true, sequence: 3 });
       else if (path.includes("/append_batch")) answerJson(response, 200, { sequences: [3, 4], last_sequence: 4 });
       else if (path.includes("/events")) answerJson(response, 200, { events: [EVENT], last_sequence: 2 });
@@ -65,10 +74,7 @@ describe("quoinctl log", () => {
       ...{ "idempotency-key": "k", "expected-sequence": "2", "lock-guard": "ns/a%2Fb%3Dc;token=7;rw" },
     });
     const batch = await asked(["append-batch", "l", "--delimiter", "--"], "a--b--");
-    expect([batch.path, String(batch.body)]).to.deep.equal([
-      `/logs/${LOG.log_id}/append_batch?delimiter=%0A`,
-      "a\nb\n",
-    ]);
+    expect([batch.path, String(batch.body)]).to.deep.equal([`/logs/${LOG.log_id}/append_batch?delimiter=%0A`, "a\nb"]);
   });
 
   it("lists logs and reads events, with what is not to be printed escaped", async () => {
@@ -79,12 +85,26 @@ describe("quoinctl log", () => {
     expect(events).to.deep.equal([{ sequence: 2, timestamp_ms: 1_767_225_600_000, key: "k", value: "a\u0001" }]);
   });
 
+  it("takes a name of several namespaces only together with one of them", async () => {
+    const { code, err } = await quoinctl(["describe", "twice"]);
+    expect([
+      code,
+      err.includes('several namespaces have an event log named "twice": give n/twice or o/twice'),
+    ]).to.deep.equal([...[2, true]]);
+    expect((await asked(["describe", "n/twice"])).path).to.equal(`/logs/${LOG.log_id}`);
+    const { path } = await asked(["list", "--namespace", "n", "--name", "l"]);
+    expect(path).to.equal("/logs?limit=100&name=l&namespace=n&cursor=");
+  });
+
   it("says which name there is no log of, and what no guard is", async () => {
     const absent = await quoinctl(["describe", "absent"]);
     expect([absent.code, absent.err]).to.deep.equal([
       1,
-      'quoinctl: there is no event log named "absent" (LOG_NOT_FOUND)\nhint: list the event logs with: quoinctl log list\n',
+      'quoinctl: there is no event log named "absent" in your namespaces (LOG_NOT_FOUND)\n' +
+        "hint: list the event logs with: quoinctl log list\n",
     ]);
+    const elsewhere = await quoinctl(["describe", "m/l/x"]);
+    expect([elsewhere.code, member.requests.at(-1)?.path]).to.deep.equal([1, "/logs?name=l%2Fx&namespace=m"]);
     expect((await quoinctl(["append", "l", "x", "--guard", "lock=7"])).code).to.equal(2);
   });
 });

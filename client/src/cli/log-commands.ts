@@ -9,6 +9,7 @@ import { parseDurationSeconds } from "./duration.ts";
 import { addAppendCommands } from "./log-append-commands.ts";
 import { addReadCommands } from "./log-read-commands.ts";
 import type { Session } from "./session.ts";
+import { UsageError } from "./usage-error.ts";
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** Says that a setting is to be set no more. */
@@ -27,16 +28,38 @@ export function addLogCommands(program: Command, session: Session): void {
 }
 
 /**
- * The id of a log that was given by its id or its name.
+ * The id of a log that was given by its id, as NAMESPACE/NAME, or as NAME if only one visible namespace has that name. The
+ * text is split at the first slash: a namespace has none, and a name may have more.
  *
- * @throws QuoinError NOT_FOUND / LOG_NOT_FOUND when there is none of that name.
+ * @throws QuoinError NOT_FOUND / LOG_NOT_FOUND when there is none of that name; UsageError when there are several.
  */
 async function findLogId(client: Client, text: string): Promise<string> {
   if (uuidPattern.test(text)) return text;
-  const found = await client.logs.find(text);
-  if (found !== undefined) return found.logId;
-  const message = `there is no event log named ${JSON.stringify(text)}`;
-  throw new QuoinError({ code: "NOT_FOUND", reason: "LOG_NOT_FOUND", message });
+  const slash = text.indexOf("/");
+  const found =
+    slash < 0
+      ? await logsNamed(client, text)
+      : await client.logs.find(text.slice(slash + 1), { namespace: text.slice(0, slash) });
+  const [log, other] = [found ?? []].flat();
+  if (log === undefined) {
+    const message = `there is no event log named ${JSON.stringify(text)} in your namespaces`;
+    throw new QuoinError({ code: "NOT_FOUND", reason: "LOG_NOT_FOUND", message });
+  }
+  if (other !== undefined) {
+    const named = `${log.namespace}/${text} or ${other.namespace}/${text}`;
+    throw new UsageError(`several namespaces have an event log named ${JSON.stringify(text)}: give ${named}`);
+  }
+  return log.logId;
+}
+
+/** Logs of this name, at least two of them if there are as many. */
+async function logsNamed(client: Client, name: string): Promise<readonly LogInfo[]> {
+  const found: LogInfo[] = [];
+  for await (const page of client.logs.pages({ name })) {
+    found.push(...page);
+    if (found.length > 1) break;
+  }
+  return found;
 }
 
 type Setting = number | typeof notSet;
@@ -51,7 +74,7 @@ function addCreate(log: Command, session: Session): void {
   const command = log
     .command("create <NAME>")
     .description("create an event log, and print its id")
-    .option("--namespace <NAMESPACE>", "whoever may not touch it does not see the log (default: everybody sees it)");
+    .option("--namespace <NAMESPACE>", "the namespace that the log belongs to (default: default)");
   for (const option of settingOptions()) command.addOption(option);
   command.action(async (name: string, options: SettingOptions & { readonly namespace?: string }) => {
     const { namespace } = options;
@@ -62,15 +85,23 @@ function addCreate(log: Command, session: Session): void {
   });
 }
 
+interface ListOptions {
+  readonly limit?: number;
+  readonly namespace?: string;
+  readonly name?: string;
+}
+
 function addList(log: Command, session: Session): void {
   log
     .command("list")
-    .description("list event logs by name")
+    .description("list event logs by namespace and name")
     .addOption(new Option("--limit <N>", "stop after this many").argParser(parsePositiveCount))
-    .action(async ({ limit = Number.POSITIVE_INFINITY }: { readonly limit?: number }) => {
+    .option("--namespace <NAMESPACE>", "only those of this namespace")
+    .option("--name <NAME>", "only those of this name")
+    .action(async ({ limit = Number.POSITIVE_INFINITY, namespace, name }: ListOptions) => {
       const logs = await session.withClient(async (client) => {
         const found: LogInfo[] = [];
-        for await (const page of client.logs.pages()) {
+        for await (const page of client.logs.pages({ namespace, name })) {
           found.push(...page);
           if (found.length >= limit) break;
         }
@@ -83,14 +114,18 @@ function addList(log: Command, session: Session): void {
 function addDescribe(log: Command, session: Session): void {
   log
     .command("describe <LOG>")
-    .description("show an event log, given by its name or its id")
+    .description(
+      "show an event log, given as NAMESPACE/NAME or by its id; NAME is enough where only one namespace has it",
+    )
     .action(async (text: string) => {
       print(session, await session.withClient(async (client) => client.logs.describe(await findLogId(client, text))));
     });
 }
 
 function addSettings(log: Command, session: Session): void {
-  const command = log.command("settings <LOG>").description("change settings of an event log (needs admin)");
+  const command = log
+    .command("settings <LOG>")
+    .description("change settings of an event log (needs its creator or an admin)");
   for (const option of settingOptions()) command.addOption(option);
   command.action(async (text: string, options: SettingOptions) => {
     print(
@@ -105,7 +140,7 @@ function addSettings(log: Command, session: Session): void {
 function addDelete(log: Command, session: Session): void {
   log
     .command("delete <LOG>")
-    .description("delete an event log and its events, at once and for ever (needs admin)")
+    .description("delete an event log and its events, at once and for ever (needs its creator or an admin)")
     .action(async (text: string) => {
       const logId = await session.withClient(async (client) => {
         const id = await findLogId(client, text);
@@ -152,7 +187,7 @@ function logDocument({ settings, ...log }: LogInfo): object {
   return {
     log_id: log.logId,
     name: log.name,
-    namespace: log.namespace ?? null,
+    namespace: log.namespace,
     first_sequence: log.firstSequence,
     last_sequence: log.lastSequence,
     event_count: log.eventCount,
@@ -173,7 +208,7 @@ function logTable(logs: readonly LogInfo[]) {
     rows: logs.map(({ logId, name, namespace, eventCount, lastSequence, sizeBytes }) => [
       logId,
       escapeControls(name),
-      namespace ?? "",
+      namespace,
       String(eventCount),
       String(lastSequence),
       formatSize(sizeBytes),

@@ -95,6 +95,16 @@ describe("quoinctl member, leader and settings", () => {
     expect((await quoinctl(["member", "list"])).err).to.equal("a change of the membership is under way\n");
   });
 
+  it("resets the owner with the password of the standard input, and prints no secret", async () => {
+    member.scripts.resetOwner = () => ({ userId: "u-1", created: false });
+    const { out, err, code } = await quoinctl(["owner", "reset", "a@b.example", "-o", "json"], {
+      input: "correct horse\n",
+    });
+    expect([code, JSON.parse(out)]).to.deep.equal([0, { user_id: "u-1", email: "a@b.example", created: false }]);
+    expect(request()).to.deep.equal({ owner: { email: "a@b.example", password: "correct horse", apiKey: "" } });
+    expect(out + err).to.not.contain("correct horse");
+  });
+
   it("adds a member, and says what comes next", async () => {
     member.scripts.addMember = ({ name }) => ({ member: { id: "11", name }, configIndex: 11n });
     const { code, out, err } = await quoinctl(["member", "add", "q-4", "--if-config-index", "9"]);

@@ -325,6 +325,13 @@ describe("quoinctl, the program", () => {
       });
     });
 
+    it("says of a value that the service does not keep any more that it is not kept", async () => {
+      member.scripts.compareAndSwap = () => ({ currentExists: true, currentValueOmitted: true, modRevision: 5n });
+      const cas = ["kv", "cas", "n/k", "--expect", "old", "new"];
+      expect((await quoinctl(cas)).out).to.include("n/k  false    5             (not kept)\n");
+      expect(JSON.parse((await quoinctl([...cas, "-o", "json"])).out)).to.include({ value_omitted: true });
+    });
+
     it("wants exactly one meaning: an expectation, or --absent", async () => {
       for (const options of [
         [],

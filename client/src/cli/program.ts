@@ -18,6 +18,7 @@ import { addMemberCommands } from "./member-commands.ts";
 import { addMemoryCommands } from "./memory-commands.ts";
 import { addNamespaceCommands } from "./namespace-commands.ts";
 import { outputFormats } from "./output.ts";
+import { addOwnerCommands } from "./owner-commands.ts";
 import { type GlobalOptions, Session } from "./session.ts";
 import { addSettingsCommands } from "./settings-commands.ts";
 import { addStatusCommand } from "./status-command.ts";
@@ -109,6 +110,7 @@ function addCommands(program: Command, session: Session): void {
   addLoginCommand(program, session);
   addKeyCommands(program, session);
   addUserCommands(program, session);
+  addOwnerCommands(program, session);
   addUsageCommand(program, session);
   addCompletionCommand(program, session);
 }

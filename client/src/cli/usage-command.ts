@@ -1,12 +1,12 @@
 /** `quoinctl usage`: what was used. */
 
 import { type Command, Option } from "commander";
-import type { UsageOptions } from "../index.ts";
+import type { NamespaceUse, UsageOptions } from "../index.ts";
 import { accountResult } from "./account-result.ts";
 import type { Session } from "./session.ts";
 
 interface UsageCommandOptions extends Pick<UsageOptions, "from" | "to"> {
-  readonly by: NonNullable<UsageOptions["granularity"]>;
+  readonly by: NonNullable<UsageOptions["granularity"]> | "namespace";
 }
 
 const fields = [
@@ -14,16 +14,29 @@ const fields = [
   ...(["memoryOperations", "bytesStored", "memoryBytes"] as const),
 ];
 
+const quotas = ["bytes", "keys", "locks", "memoryBytes", "memoryRegions", "eventBytes", "eventLogs"] as const;
+
 /** Adds the command to the program. */
 export function addUsageCommand(program: Command, session: Session): void {
   program
     .command("usage")
-    .description("what was used of the cluster, by hour or day; by API key with -o json")
+    .description("what was used of the cluster by hour or day, or what namespaces have now; by API key with -o json")
     .option("--from <TIME>", "from this day or instant, such as 2030-01-31 (default: the beginning of the month)")
     .option("--to <TIME>", "until this day or instant (default: now)")
-    .addOption(new Option("--by <UNIT>", "how to divide it").choices(["hour", "day"]).default("day"))
-    .action(async ({ from, to, by: granularity }: UsageCommandOptions) => {
+    .addOption(new Option("--by <UNIT>", "how to divide it").choices(["hour", "day", "namespace"]).default("day"))
+    .action(async ({ from, to, by }: UsageCommandOptions) => {
+      const granularity = by === "namespace" ? "day" : by;
       const usage = await session.withClient((client) => client.usage.read({ from, to, granularity }));
-      session.print(accountResult(usage, usage.buckets, fields));
+      session.print(
+        by === "namespace"
+          ? accountResult(usage, usage.namespaces.map(shownUse), ["namespace", ...quotas])
+          : accountResult(usage, usage.buckets, fields),
+      );
     });
+}
+
+/** What a namespace has, each as `3 of 10`. */
+function shownUse(use: NamespaceUse): Readonly<Record<"namespace" | (typeof quotas)[number], string>> {
+  const shown = quotas.map((quota) => [quota, `${use[quota].used} of ${use[quota].limit}`]);
+  return { namespace: use.namespace, ...Object.fromEntries(shown) };
 }

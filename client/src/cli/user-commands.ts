@@ -19,13 +19,14 @@ interface CreateOptions {
   readonly passwordFile?: string;
 }
 
-interface UpdateOptions extends Omit<UserChanges, "password"> {
+interface UpdateOptions extends Omit<UserChanges, "password" | "currentPassword"> {
   readonly passwordFile?: string;
+  readonly currentPasswordFile?: string;
 }
 
 /** Adds the commands to the program. */
 export function addUserCommands(program: Command, session: Session): void {
-  const user = program.command("user").description("manage users (needs the role admin)");
+  const user = program.command("user").description("manage users (needs the role admin, but for your own password)");
   addCreate(user, session);
   addList(user, session);
   addDescribe(user, session);
@@ -49,7 +50,7 @@ function addCreate(user: Command, session: Session): void {
 function addList(user: Command, session: Session): void {
   user
     .command("list")
-    .description("list users")
+    .description("list the users whose role and namespaces you hold")
     .action(async () => {
       const users = await session.withClient((client) => allOf(client.users.pages({ pageSize })));
       session.print(accountResult({ users }, users, shownFields));
@@ -66,14 +67,17 @@ function addDescribe(user: Command, session: Session): void {
 function addUpdate(user: Command, session: Session): void {
   user
     .command("update <USER-ID>")
-    .description("change a user; what is not named stays")
+    .description("change a user, or your own password; what is not named stays")
     .addOption(new Option("--role <ROLE>", "what the user may do").choices(roles))
     .addOption(namespacesOption())
     .addOption(new Option("--status <STATUS>", "whether the user may do anything at all").choices(statuses))
     .addOption(passwordOption())
-    .action(async (id: string, { passwordFile, ...changes }: UpdateOptions) => {
+    .option("--current-password-file <FILE>", "file with the password that is replaced, if it is your own")
+    .action(async (id: string, { passwordFile, currentPasswordFile, ...changes }: UpdateOptions) => {
       const password = await readPassword(passwordFile);
-      print(session, await session.withClient((client) => client.users.update(id, { ...changes, password })));
+      const currentPassword = await readPassword(currentPasswordFile);
+      const wanted = { ...changes, password, currentPassword };
+      print(session, await session.withClient((client) => client.users.update(id, wanted)));
     });
 }
 

@@ -69,7 +69,8 @@ export function sequencesOf(answer: HttpAnswer): readonly number[] {
   const body = answered(answer);
   expect(body).to.have.all.keys("success", "sequences", "last_sequence");
   const sequences = body.sequences as number[];
-  expect([body.success, body.last_sequence]).to.deep.equal([true, Math.max(...sequences)]);
+  const last = sequences.reduce((greatest, sequence) => Math.max(greatest, sequence));
+  expect([body.success, body.last_sequence]).to.deep.equal([true, last]);
   return sequences;
 }
 

@@ -124,7 +124,9 @@ export class HttpConnection {
   /** An answer of which the body is still to come, made once. */
   open(method: HttpMethod, target: string, request: HttpRequest = {}): Promise<IncomingMessage> {
     const { json, body } = request;
-    const sent = json === undefined ? body : JSON.stringify(json);
+    const given = json === undefined ? body : JSON.stringify(json);
+    // Node would write the headers in UTF-8 together with a text, and not the bytes that they are.
+    const sent = typeof given === "string" ? Buffer.from(given) : given;
     const client = this.#begin(method, target, request);
     return new Promise((resolve, reject) => {
       client.on("response", resolve);

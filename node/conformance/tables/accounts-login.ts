@@ -28,10 +28,13 @@ export async function refusesBadBodies(
   for (const body of ["", "{", "[]", "null", "1", '"x"', Buffer.from([0x7b, 0xff, 0x7d])]) {
     expectHttpRefusal(await connection.call(method, target, { headers: json, body }), "invalid_request");
   }
-  for (const type of ["text/plain", "application/x-www-form-urlencoded", null]) {
+  for (const type of ["text/plain", "application/x-www-form-urlencoded", ""]) {
     const answer = await connection.call(method, target, { headers: { "Content-Type": type }, body: "{}" });
     expectHttpRefusal(answer, "unsupported_media_type");
   }
+  // None counts as the right one.
+  const untyped = await connection.call(method, target, { headers: { "Content-Type": null }, body: "[]" });
+  expectHttpRefusal(untyped, "invalid_request");
   const large = Buffer.from(JSON.stringify({ text: "x".repeat(TOO_MANY_BYTES) }));
   const chunks = Array.from({ length: 20 }, (_, at) => large.subarray((at * large.length) / 20));
   for (const body of [large, chunks]) {

@@ -12,7 +12,7 @@ const LEVELS = ["bytes_stored", "memory_bytes"] as const;
 const DAY_MS = 86_400_000;
 const PUTS = 3;
 
-type Numbers = Readonly<Record<(typeof SUMS)[number] | (typeof LEVELS)[number], number>>;
+type Numbers = Readonly<Record<(typeof SUMS)[number], number> & Record<(typeof LEVELS)[number], number | null>>;
 
 interface Usage {
   readonly period: { readonly start: string; readonly end: string };
@@ -59,7 +59,7 @@ export const accountsUsage: Table = {
         const usage = answered(answer) as unknown as Usage;
         const { period, totals, buckets, limits, as_of: asOf } = usage;
         expect(Object.keys(usage).sort()).to.deep.equal([
-          ...["as_of", "buckets", "by_key", "limits", "period", "totals"],
+          ...["as_of", "buckets", "by_key", "limits", "namespaces", "period", "totals"],
         ]);
         const now = new Date(asOf);
         const month = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth())).toISOString();
@@ -79,6 +79,22 @@ export const accountsUsage: Table = {
       const user = await place.newUser("viewer");
       const own = answered(await place.http(user.token).call("GET", "/billing/usage")) as unknown as Usage;
       expect(own.by_key).to.deep.equal([]);
+    },
+    "has the totals of the cluster for readers of all namespaces, and their own for others": async (place) => {
+      const user = await place.newUser("member", [place.namespace]);
+      for (const connection of [place.here, place.visit.at(place.here.endpoint, user.token)]) {
+        const fields = { namespace: place.namespace, key: place.name() };
+        expect((await connection.call(putKey, fields)).code).to.equal("OK");
+      }
+      const own = answered(await place.httpElsewhere(user.token).call("GET", "/billing/usage")) as unknown as Usage;
+      expect(own.totals.kv_operations).to.equal(1);
+      expect(own.totals.bytes_stored).to.be.at.least(1);
+      for (const { bytes_stored: bytesStored, memory_bytes: memoryBytes } of own.buckets) {
+        expect([bytesStored, memoryBytes]).to.deep.equal([null, null]);
+      }
+      const all = answered(await place.http().call("GET", "/billing/usage")) as unknown as Usage;
+      expect(all.totals.kv_operations).to.be.at.least(2);
+      expect(all.totals.bytes_stored).to.be.at.least(own.totals.bytes_stored ?? 0);
     },
     "refuses what is no period, by its name": async (place) => {
       for (const [query, name] of [

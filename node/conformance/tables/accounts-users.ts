@@ -104,9 +104,11 @@ const creation: Table = {
 const others: Table = {
   name: "/users",
   entries: {
-    "is for administrators alone, who learn nothing before that is known": async (place) => {
+    "is for administrators alone, but for one's own record": async (place) => {
       const { viewer, member } = place.users;
-      for (const { token } of [viewer, member]) {
+      for (const { token, userId, email } of [viewer, member]) {
+        const own = answered(await place.http(token).call("GET", `/users/${userId.toUpperCase()}`));
+        expect(own).to.include({ user_id: userId, email });
         for (const [method, target] of [
           ["POST", "/users"],
           ["GET", "/users?limit=0"],
@@ -175,21 +177,23 @@ const others: Table = {
         expect(expectHttpRefusal(answer, "invalid_request")).to.include("status");
       }
     },
-    "lets nobody change or delete who holds more": async (place) => {
+    "hides users who hold more": async (place) => {
       const { admin, adminNamespace, member } = place.users;
       const { visit } = place;
       const connection = place.http(admin.token);
       const own = { role: "member", namespaces: [adminNamespace], password: null };
       const { user_id: weaker } = await visit.accounts.make(connection, own);
       const owner = visit.claims.sub;
-      const refusals: readonly (readonly ["PATCH" | "DELETE", string, object | undefined, HttpCode])[] = [
-        ["PATCH", owner, { role: "viewer" }, "insufficient_role"],
-        ["PATCH", owner, { namespaces: [] }, "insufficient_role"],
-        ["PATCH", owner, { password: PASSWORD }, "insufficient_role"],
-        ["DELETE", owner, undefined, "insufficient_role"],
-        ["PATCH", member.userId, { status: "disabled" }, "insufficient_role"],
-        ["PATCH", member.userId, { namespaces: [] }, "namespace_denied"],
-        ["DELETE", member.userId, undefined, "insufficient_role"],
+      const refusals: readonly (readonly ["GET" | "PATCH" | "DELETE", string, object | undefined, HttpCode])[] = [
+        ["GET", owner, undefined, "user_not_found"],
+        ["PATCH", owner, { role: "viewer" }, "user_not_found"],
+        ["PATCH", owner, { namespaces: [] }, "user_not_found"],
+        ["PATCH", owner, { password: PASSWORD }, "user_not_found"],
+        ["DELETE", owner, undefined, "user_not_found"],
+        ["GET", member.userId, undefined, "user_not_found"],
+        ["PATCH", member.userId, { status: "disabled" }, "user_not_found"],
+        ["PATCH", member.userId, { namespaces: [] }, "user_not_found"],
+        ["DELETE", member.userId, undefined, "user_not_found"],
         ["PATCH", weaker, { role: "owner" }, "insufficient_role"],
         ["PATCH", weaker, { namespaces: [adminNamespace, "*"] }, "namespace_denied"],
       ];
@@ -197,6 +201,9 @@ const others: Table = {
         const answer = await connection.call(method, `/users/${id}`, { json });
         expect(expectHttpRefusal(answer, code), `${method} ${JSON.stringify(json)}`).to.not.equal("");
       }
+      const visible = (await everybody(connection, 1_000)).map(({ user_id }) => user_id);
+      expect(visible).to.include.members([weaker, admin.userId]);
+      expect(visible.filter((id) => id === owner || id === member.userId)).to.deep.equal([]);
       answered(await connection.call("PATCH", `/users/${weaker}`, { json: { role: "admin", namespaces: [] } }));
       expect(answered(await connection.call("DELETE", `/users/${weaker}`))).to.deep.equal({
         ...{ user_id: weaker, deleted: true },

@@ -120,7 +120,13 @@ const putting: Table = {
       const key = freeKey(place);
       const first = await place.ask(putKey, { ...key, value: VALUE, returnPrevious: true });
       const { modRevision } = first;
-      expectFields(first, { modRevision: isPositive, created: true, previous: undefined, revision: modRevision });
+      expectFields(first, {
+        modRevision: isPositive,
+        created: true,
+        previous: undefined,
+        previousValueOmitted: false,
+        revision: modRevision,
+      });
       const second = await place.ask(putKey, { ...key, value: OTHER, returnPrevious: true });
       expectFields(second, {
         modRevision: isAbove(modRevision),
@@ -128,6 +134,7 @@ const putting: Table = {
         previous: {
           ...{ key: key.key, value: VALUE, createRevision: modRevision, modRevision, version: 1n, expiresInMs: 0n },
         },
+        previousValueOmitted: false,
         revision: second.modRevision,
       });
       const third = await place.ask(putKey, key);
@@ -229,6 +236,7 @@ const deleting: Table = {
         previous: {
           ...{ key: key.key, value: VALUE, createRevision: modRevision, modRevision, version: 1n, expiresInMs: 0n },
         },
+        previousValueOmitted: false,
         revision: isAbove(modRevision),
       });
       await place.refuses(getKey, key, "KEY_NOT_FOUND", { connection: place.elsewhere });
@@ -236,7 +244,12 @@ const deleting: Table = {
       const again = await place.ask(putKey, key);
       expect(again.created && again.modRevision > gone.revision).to.equal(true);
       const silent = await place.ask(deleteKey, key);
-      expectFields(silent, { deleted: true, previous: undefined, revision: isAbove(again.revision) });
+      expectFields(silent, {
+        deleted: true,
+        previous: undefined,
+        previousValueOmitted: false,
+        revision: isAbove(again.revision),
+      });
     },
     "removes only the revision that is expected": async (place) => {
       const key = freeKey(place);
@@ -376,6 +389,7 @@ const swapping: Table = {
         success: true,
         currentExists: true,
         currentValue: VALUE,
+        currentValueOmitted: false,
         modRevision: isPositive,
         revision: modRevision,
       });
@@ -384,6 +398,7 @@ const swapping: Table = {
         success: false,
         currentExists: true,
         currentValue: VALUE,
+        currentValueOmitted: false,
         modRevision,
         revision: isAtLeast(modRevision),
       });
@@ -396,6 +411,7 @@ const swapping: Table = {
           success: false,
           currentExists: false,
           currentValue: EMPTY,
+          currentValueOmitted: false,
           modRevision: 0n,
           revision: isPositive,
         });
@@ -414,6 +430,7 @@ const swapping: Table = {
         success: true,
         currentExists: true,
         currentValue: EMPTY,
+        currentValueOmitted: false,
         modRevision: isAbove(made.modRevision),
         revision: emptied.modRevision,
       });

@@ -50,7 +50,7 @@ const creating: Table = {
       const name = place.name();
       const log = await newLog(place, { name, ignored: { of: "no account" } });
       expect(log).to.deep.equal({
-        ...{ log_id: log.log_id, name, namespace: null, first_sequence: 1, last_sequence: 0 },
+        ...{ log_id: log.log_id, name, namespace: "default", first_sequence: 1, last_sequence: 0 },
         ...{ event_count: 0, size_bytes: 0, created_at: log.created_at },
         ...{ created_by: place.visit.claims.sub, settings: NO_SETTINGS },
       });
@@ -66,7 +66,7 @@ const creating: Table = {
         settings: { ...NO_SETTINGS, "queue.duplicate_window_secs": 60, "retention.max_bytes": 1000 },
       });
       expect(await newLog(place, { namespace: null, settings: null })).to.deep.include({
-        namespace: null,
+        namespace: "default",
         settings: NO_SETTINGS,
       });
     },
@@ -108,15 +108,12 @@ const creating: Table = {
       for (const body of ["", "{", "[]", "null", "1", '"name"', '{"name":"a"}x', Buffer.from([0xff])]) {
         expectHttpRefusal(await place.http().call("POST", "/logs", { headers, body }), "invalid_request");
       }
-      for (const type of [
-        null,
-        "text/plain",
-        "application/x-www-form-urlencoded",
-        "application/json; charset=latin1",
-      ]) {
+      for (const type of ["", "text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin1"]) {
         const answer = await place.http().call("POST", "/logs", { headers: { "Content-Type": type }, body: "{}" });
         expectHttpRefusal(answer, "unsupported_media_type");
       }
+      const untyped = { headers: { "Content-Type": null }, body: JSON.stringify({ name: place.name() }) };
+      expect((await place.http().call("POST", "/logs", untyped)).status, "without a type").to.equal(201);
       const large = Buffer.from(JSON.stringify({ name: "x".repeat(JSON_BYTES_MAX) }));
       for (const body of [large, [large]]) {
         expectHttpRefusal(await place.http().call("POST", "/logs", { headers, body }), "payload_too_large");
@@ -147,6 +144,29 @@ const creating: Table = {
       const second = await newLog(place, { name });
       expect(second.log_id).to.not.equal(first.log_id);
       expectHttpRefusal(await again(), "already_exists");
+    },
+    "takes a name that a log of another namespace has, whatever its users may see": async (place) => {
+      const adminNamespace = await place.newNamespace();
+      const admin = await place.newUser("admin", [adminNamespace]);
+      const log = await newLog(place);
+      const json = { name: log.name, namespace: adminNamespace };
+      const same = answered(await place.http(admin.token).call("POST", "/logs", { json }), 201);
+      place.atEnd(() => place.http().call("DELETE", `/logs/${same.log_id}`));
+      expect(same).to.include({ name: log.name, namespace: adminNamespace, created_by: admin.userId });
+      expectHttpRefusal(await place.http(admin.token).call("POST", "/logs", { json }), "already_exists");
+      const named = encodeURIComponent(String(log.name));
+      const found = async (query: string, token?: string) =>
+        (answered(await place.http(token).call("GET", `/logs?name=${named}${query}`)).logs as { log_id: string }[]).map(
+          ({ log_id }) => log_id,
+        );
+      expect(await found("")).to.have.members([log.log_id, same.log_id]);
+      expect(await found("&namespace=default")).to.deep.equal([log.log_id]);
+      expect(await found("", admin.token)).to.deep.equal([same.log_id]);
+    },
+    "says why it refuses a request without a namespace to users without the namespace default": async (place) => {
+      const { admin } = place.users;
+      const answer = await place.http(admin.token).call("POST", "/logs", { json: { name: place.name() } });
+      expect(expectHttpRefusal(answer, "namespace_denied")).to.include('belongs to "default"');
     },
     "refuses a namespace that is none, or not there": async (place) => {
       for (const namespace of ["", "Upper", "-a", "a/b", "x".repeat(64), 7]) {
@@ -186,14 +206,33 @@ const listing: Table = {
       }
       answered(await place.http().call("GET", "/logs?limit=1&other=%FF&other=2"));
     },
-    "shows no log of a namespace that is not in the token": async (place) => {
-      const token = place.otherToken("for some namespaces only", ({ namespaces }) => !namespaces.includes("*"));
-      const open = await newLog(place);
-      const closed = await newLog(place, { namespace: place.namespace });
-      expect(await listed(place, 1000)).to.include.members([open.name, closed.name]);
-      expect(await listed(place, 1000, token)).to.deep.equal([open.name]);
-      const named = encodeURIComponent(String(closed.name));
-      expect(answered(await place.http(token).call("GET", `/logs?name=${named}`)).logs).to.deep.equal([]);
+    "shows no log of a namespace that its users do not hold, and hides all that is done with it": async (place) => {
+      const { admin } = place.users;
+      const [first, second] = [await newLog(place), await newLog(place, { namespace: place.namespace })];
+      expect(await listed(place, 1000)).to.include.members([first.name, second.name]);
+      expect(await listed(place, 1, admin.token)).to.deep.equal([]);
+      for (const { log_id: id, name, namespace } of [first, second]) {
+        const http = place.http(admin.token);
+        expect(answered(await http.call("GET", `/logs?name=${encodeURIComponent(String(name))}`))).to.deep.equal({
+          ...{ logs: [], next_cursor: null },
+        });
+        expectHttpRefusal(await http.call("GET", `/logs?namespace=${namespace}`), "namespace_denied");
+        for (const [method, path, json] of [
+          ["GET", `/logs/${id}`, undefined],
+          ["GET", `/logs/${id}/events`, undefined],
+          ["POST", `/logs/${id}/append`, undefined],
+          ["PATCH", `/logs/${id}`, { settings: {} }],
+          ["DELETE", `/logs/${id}`, undefined],
+        ] as const) {
+          expectHttpRefusal(await http.call(method, path, { json }), "log_not_found");
+        }
+      }
+    },
+    "refuses a namespace that is none": async (place) => {
+      for (const namespace of ["", "A", "-"]) {
+        const answer = await place.http().call("GET", `/logs?namespace=${namespace}`);
+        expect(expectHttpRefusal(answer, "invalid_request")).to.include("namespace");
+      }
     },
   },
 };
@@ -233,6 +272,21 @@ const describing: Table = {
         expectHttpRefusal(await place.http().call("PATCH", path, { json }), "invalid_request");
       }
       expect(answered(await place.httpElsewhere().call("GET", path)).settings).to.deep.equal(NO_SETTINGS);
+    },
+    "is for the creator and for admins": async (place) => {
+      const user = await place.newUser("member");
+      const own = answered(await place.http(user.token).call("POST", "/logs", { json: { name: place.name() } }), 201);
+      place.atEnd(() => place.http().call("DELETE", `/logs/${own.log_id}`));
+      const other = place.http(place.users.member.token);
+      expectHttpRefusal(
+        await other.call("PATCH", `/logs/${own.log_id}`, { json: { settings: {} } }),
+        "insufficient_role",
+      );
+      expectHttpRefusal(await other.call("DELETE", `/logs/${own.log_id}`), "insufficient_role");
+      answered(await place.http(user.token).call("PATCH", `/logs/${own.log_id}`, { json: { settings: {} } }));
+      answered(await place.http(user.token).call("DELETE", `/logs/${own.log_id}`));
+      const byOwner = await newLog(place);
+      expectHttpRefusal(await place.http(user.token).call("DELETE", `/logs/${byOwner.log_id}`), "insufficient_role");
     },
     "deletes the log with its events, once": async (place) => {
       const log = await newLog(place);

@@ -49,8 +49,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: "verification-by-the-user-alone",
     pitfall: "S42",
     file: "state/users.ts",
-    find: "    compareBytes(verification.tokenSha256, tokenSha256) === 0;",
-    replace: "    compareBytes(verification.tokenSha256, tokenSha256) !== Number.NaN;",
+    find: "    equalBytes(verification.tokenSha256, tokenSha256);",
+    replace: "    equalBytes(verification.tokenSha256, verification.tokenSha256);",
   },
   {
     name: "key-of-another-with-the-same-public-part",
@@ -63,7 +63,7 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     name: "key-of-somebody-else-is-told-apart",
     pitfall: "S43",
     file: "state/api-keys.ts",
-    find: "  if (apiKey === undefined || (apiKey.userId !== subject && !isAdmin)) {",
+    find: "  if (apiKey === undefined || !managedUsers(transaction, subject)(apiKey.userId)) {",
     replace: "  if (apiKey === undefined) {",
   },
   {
@@ -85,7 +85,8 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     pitfall: "S13",
     file: "state/machine.ts",
     find: "  const refusal = refusalOf(context.transaction, principal, needOf(operation), context.wallMs);",
-    replace: `  const isRetry = operation.kind !== "acquire-lock" && replayOf(context, principal, request) !== null;
+    replace: `  const asked = answerPlace(context, principal.subject, request);
+  const isRetry = operation.kind !== "acquire-lock" && replayOf(asked, request) !== null;
   const refusal = isRetry ? null : refusalOf(context.transaction, principal, needOf(operation), context.wallMs);`,
   },
   {
@@ -132,18 +133,54 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     replace: "  const revokedAtMs = Math.max(wallMs, apiKey.revokedAtMs);",
   },
   {
-    name: "password-of-a-holder-of-more-can-be-set",
+    name: "holder-of-more-namespaces-can-be-managed",
     pitfall: "S43",
-    file: "state/users.ts",
-    find: "  if (after.role !== role || after.status !== status || after.passwordHash !== passwordHash) {",
-    replace: "  if (after.role !== role || (after.status !== status && after.passwordHash === passwordHash)) {",
+    file: "state/principals.ts",
+    find: "    other.namespaces.every((namespace) => includesNamespace(actor.namespaces, namespace))",
+    replace:
+      "    other.namespaces.every((namespace) => namespace !== ALL_NAMESPACES || actor.namespaces.includes(namespace))",
   },
   {
-    name: "namespace-can-be-taken-by-anybody",
+    name: "holder-of-a-greater-role-can-be-managed",
+    pitfall: "S43",
+    file: "state/principals.ts",
+    find: "    includesRole(actor.role, other.role) &&",
+    replace: "",
+  },
+  {
+    name: "namespace-can-be-given-by-anybody",
     pitfall: "S43",
     file: "state/users.ts",
-    find: "  requireGiven(actor, after.role, [...added, ...removed]);",
-    replace: "  requireGiven(actor, after.role, removed.length > 0 ? added : [...added, ...removed]);",
+    find: "  requireGiven(actor, role, added);",
+    replace: "  requireGiven(actor, role, []);",
+  },
+  {
+    name: "login-of-an-earlier-password-counts",
+    pitfall: "S39",
+    file: "state/principals.ts",
+    find: "  } else if ((principal.passwordVersion ?? 0) !== user.passwordVersion) {",
+    replace: "  } else if ((principal.passwordVersion ?? 0) > user.passwordVersion) {",
+  },
+  {
+    name: "own-password-changed-without-the-present-one",
+    pitfall: "S42",
+    file: "state/users.ts",
+    find: "  if (known !== passwordVersion) {",
+    replace: "  if (known > passwordVersion + 1) {",
+  },
+  {
+    name: "serializable-read-of-any-age",
+    pitfall: "S39",
+    file: "api/methods/executor.ts",
+    find: "this.#clock.monotonicMs() - this.#provenMs <= STALE_MS_MAX;",
+    replace: "this.#clock.monotonicMs() >= this.#provenMs;",
+  },
+  {
+    name: "revocation-by-a-revoked-caller-counts",
+    pitfall: "S39",
+    file: "state/machine.ts",
+    find: "      return [null];",
+    replace: "      return [];",
   },
   {
     name: "last-owner-can-be-disabled",
@@ -194,5 +231,19 @@ export const ACCOUNT_MUTANTS: readonly Mutant[] = [
     file: "state/usage.ts",
     find: "    const bytes = this.#store.get(key);",
     replace: "    const bytes = this.#store.get(key.subarray(0, 1));",
+  },
+  {
+    name: "reset-of-the-owner-leaves-the-logins",
+    pitfall: "S39",
+    file: "state/owner-reset.ts",
+    find: "    passwordVersion: before === undefined ? 0 : before.passwordVersion + 1,",
+    replace: "    passwordVersion: before === undefined ? 0 : before.passwordVersion,",
+  },
+  {
+    name: "reset-of-the-owner-leaves-the-role",
+    pitfall: "S40",
+    file: "state/owner-reset.ts",
+    find: '    role: "owner",',
+    replace: '    role: before?.role ?? "owner",',
   },
 ];

@@ -78,16 +78,16 @@ export const EDGE_MUTANTS: readonly Mutant[] = [
     pitfall: "rate limits",
     file: "api/http/route-server.ts",
     find: `      takeOne(response, "default", limiter, call.principal.subject);
-      await call.authorize(needOf(route));`,
-    replace: `      await call.authorize(needOf(route));
+      await call.authorize(needOf(route, request, call));`,
+    replace: `      await call.authorize(needOf(route, request, call));
       takeOne(response, "default", limiter, call.principal.subject);`,
   },
   {
     name: "path-before-the-token",
     pitfall: "S43",
     file: "api/http/route-server.ts",
-    find: "    const call = new HttpCall(this.#options.access, response, this.#nowMs() + DEADLINE_MS);",
-    replace: `    const call = new HttpCall(this.#options.access, response, this.#nowMs() + DEADLINE_MS);
+    find: "    const call = new HttpCall(this.#options.access, this.#options.clients, response, this.#nowMs() + DEADLINE_MS);",
+    replace: `    const call = new HttpCall(this.#options.access, this.#options.clients, response, this.#nowMs() + DEADLINE_MS);
     readInput(route, request);`,
   },
   {

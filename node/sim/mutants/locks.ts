@@ -169,9 +169,9 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     name: "timer-of-a-hold-stays",
     pitfall: "S22",
     file: "state/lock-rows.ts",
-    find: `  context.countData(-key.length - encodeHold(hold).length);
+    find: `  context.countDataIn(lock.namespace, -key.length - encodeHold(hold).length);
   removeTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });`,
-    replace: "  context.countData(-key.length - encodeHold(hold).length);",
+    replace: "  context.countDataIn(lock.namespace, -key.length - encodeHold(hold).length);",
   },
   {
     name: "delay-after-an-expired-hold-skipped",

@@ -7,46 +7,45 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     name: "sequence-checked-before-duplicates",
     pitfall: "S1",
     file: "state/event-logs.ts",
-    find: "  const found = findStored(context, log, command);",
-    replace: "  requireExpectedSequence(log, command);\n  const found = findStored(context, log, command);",
+    find: "  const found = yield* findStored(context, log, command);",
+    replace: "  requireExpectedSequence(log, command);\n  const found = yield* findStored(context, log, command);",
   },
   {
     name: "guard-asked-of-a-retry-of-an-append",
     pitfall: "S1",
     file: "state/event-logs.ts",
-    find: "  if (positions.length > 0) {\n    checkGuard(",
-    replace: "  if (positions.length >= 0) {\n    checkGuard(",
+    find: "  if (fresh.length > 0) {\n    checkGuard(",
+    replace: "  if (fresh.length >= 0) {\n    checkGuard(",
   },
   {
     name: "rejected-append-burns-its-key",
     pitfall: "S2",
     file: "state/event-logs.ts",
-    find: "    requireExpectedSequence(log, command);\n  }",
+    find: "    requireExpectedSequence(log, command);\n    requireRoom(",
     replace: `    const { idempotencyKey, isBatch } = command;
     if (idempotencyKey !== null) {
-      rememberKeys(context, log, { idempotencyKey, isBatch, count: payloads.length }, positions, log.lastSequence + 1);
+      yield* rememberKeys(context, log, { idempotencyKey, isBatch, count: payloads.count }, fresh);
     }
     requireExpectedSequence(log, command);
-  }`,
+    requireRoom(`,
   },
   {
     name: "keys-of-events-forgotten-by-a-new-leader",
     pitfall: "S3",
     file: "state/duplicates.ts",
     find: "  if (windowMs > 0) {",
-    replace: `  const { transaction } = context;
-  const isNew = Reflect.get(transaction, "served") === undefined;
-  Reflect.set(transaction, "served", true);
+    replace: `  const isNew = Reflect.get(context.transaction, "served") === undefined;
+  Reflect.set(context.transaction, "served", true);
   if (windowMs > 0 && !isNew) {`,
   },
   {
     name: "duplicate-refreshes-its-window",
     pitfall: "S4",
     file: "state/duplicates.ts",
-    find: "      found[0] = findOne(context.transaction, log, keys.idempotencyKey, isStored);",
-    replace: `      found[0] = findOne(context.transaction, log, keys.idempotencyKey, isStored);
-      if (found[0] !== undefined) {
-        rememberKeys(context, log, keys, [0], found[0]);
+    find: "      found = findOne(transaction, log, keys.idempotencyKey, isStored);",
+    replace: `      found = findOne(transaction, log, keys.idempotencyKey, isStored);
+      if (found.length > 0) {
+        yield* rememberKeys(context, log, keys, found);
       }`,
   },
   {
@@ -74,39 +73,52 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     name: "some-duplicates-make-a-batch-new",
     pitfall: "S6",
     file: "state/event-logs.ts",
-    find: ".filter((position) => found[position] === undefined);",
-    replace: ".filter(() => found.includes(undefined));",
+    find: "yield* appendedSequences(found, payloads, log.lastSequence + 1);",
+    replace: `yield* appendedSequences(found, payloads, log.lastSequence + 1);
+  if (added.appendedEvents > 0 && found.length > 0) {
+    return yield* applyAppendEvents(context, principal, { ...command, idempotencyKey: null, isBatch: false });
+  }`,
   },
   {
     name: "some-duplicates-make-a-batch-old",
     pitfall: "S6",
     file: "state/event-logs.ts",
-    find: ".filter((position) => found[position] === undefined);",
-    replace: ".filter(() => found.every((sequence) => sequence === undefined));",
+    find: "yield* appendedSequences(found, payloads, log.lastSequence + 1);",
+    replace: `found.length === 0
+    ? yield* appendedSequences(found, payloads, log.lastSequence + 1)
+    : { fresh: SequenceRuns.NONE, runs: found, lastSequence: log.lastSequence, appendedEvents: 0, appendedBytes: 0 };`,
   },
   {
     name: "last-sequence-of-a-batch-is-that-of-its-last-event",
     pitfall: "S6",
-    file: "state/event-logs.ts",
-    find: "    lastSequence: sequences.reduce((greatest, sequence) => Math.max(greatest, sequence)),",
-    replace: "    lastSequence: sequences.at(-1) as number,",
+    file: "state/appended-sequences.ts",
+    find: "Math.max(this.#lastSequence, firstSequence + count - 1);",
+    replace: "firstSequence + count - 1;",
+  },
+  {
+    name: "key-of-its-own-hidden-from-the-rest-of-its-batch",
+    pitfall: "S6",
+    file: "state/duplicates.ts",
+    find: "shelved: position };",
+    replace: "shelved: position % SHELF_POSITIONS };",
   },
   {
     name: "keys-of-batches-in-a-scope-of-their-own",
     pitfall: "S6",
     file: "state/duplicates.ts",
-    find: "  return later(own, ofBatch);",
-    replace: "  return ofBatch === undefined ? own : undefined;",
+    find: "  const firstSequence = later(own, batch?.sequenceAt(position, isStored));",
+    replace: "  const firstSequence = batch?.sequenceAt(position, isStored) === undefined ? own : undefined;",
   },
   {
     name: "key-taken-again-by-another-payload",
     pitfall: "S7",
     file: "state/event-logs.ts",
-    find: "  const found = findStored(context, log, command);",
-    replace: `  const found = findStored(context, log, command).map((sequence, at) => {
-    const [event] = readEvents(context.transaction, log, sequence ?? 0, { eventsMax: 1, bytesMax: 1 });
-    return event?.payload.toHex() === payloads[at]?.toHex() ? sequence : undefined;
-  });`,
+    find: "  const found = yield* findStored(context, log, command);",
+    replace: `  const stored = yield* findStored(context, log, command);
+  const sequence = stored.length > 0 ? stored.firstSequenceOf(0) : 0;
+  const [event] = readEvents(context.transaction, log, sequence, { eventsMax: 1, bytesMax: 1 });
+  const isSame = stored.length > 0 && event?.payload.toHex() === payloads.at(stored.positionOf(0)).toHex();
+  const found = isSame ? stored : SequenceRuns.NONE;`,
   },
   {
     name: "every-trailing-delimiter-ignored",
@@ -114,8 +126,8 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     file: "api/http/event-delimiter.ts",
     find: "  } while (from < bytes.length);",
     replace: `  } while (from < bytes.length);
-  while (events.length > 1 && events.at(-1)?.length === 0) {
-    events.pop();
+  while (count > 1 && offsets[count - 1] === end) {
+    count--;
   }`,
   },
   {
@@ -144,7 +156,21 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     pitfall: "S40",
     file: "state/event-logs.ts",
     find: "!includesNamespace(namespaces, log.namespace)",
-    replace: '!namespaces.some((one) => one === "*" || one.startsWith(log.namespace ?? ""))',
+    replace: '!namespaces.some((one) => one === "*" || one.startsWith(log.namespace))',
+  },
+  {
+    name: "log-names-of-all-namespaces-are-one",
+    pitfall: "S43",
+    file: "state/rows.ts",
+    find: '  return row("logName").plainText(namespace).uint8(0).plainText(name).finish();',
+    replace: '  return row("logName").plainText(namespace.slice(0, 0)).uint8(0).plainText(name).finish();',
+  },
+  {
+    name: "log-is-deleted-by-any-member-of-its-namespace",
+    pitfall: "S43",
+    file: "state/event-logs.ts",
+    find: '  return log.createdBy === subject ? "write" : "admin";',
+    replace: '  return log.createdBy === "" || subject !== "" ? "write" : "admin";',
   },
   {
     name: "guard-of-an-append-not-checked",
@@ -179,8 +205,8 @@ export const EVENT_LOG_MUTANTS: readonly Mutant[] = [
     name: "erasure-begins-anew-with-each-step",
     pitfall: "S44",
     file: "state/log-retention.ts",
-    find: "nextAfter(events, begins.events)",
-    replace: "nextAfter([], begins.events)",
+    find: "nextAfter(events, erasure.events)",
+    replace: "nextAfter([], erasure.events)",
   },
   {
     name: "events-that-stay-are-read-for-nothing",

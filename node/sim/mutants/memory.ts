@@ -49,8 +49,15 @@ export const MEMORY_MUTANTS: readonly Mutant[] = [
     name: "erasing-never-ends",
     pitfall: "S44",
     file: "replica/maintenance.ts",
-    find: "  if (hasErasures(state)) {",
-    replace: "  if (hasErasures(state) && tickMs < 0) {",
+    find: "    if (hasErasures(this.#state)) {",
+    replace: "    if (hasErasures(this.#state) && progress.tickMs < 0) {",
+  },
+  {
+    name: "erasures-looked-for-once-only",
+    pitfall: "S44",
+    file: "replica/maintenance.ts",
+    find: "    if (progress.appliedIndex === this.#erasedIndex) {",
+    replace: "    if (this.#erasedIndex > 0) {",
   },
   {
     name: "expected-version-of-a-region-ignored",

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { stripTypeScriptTypes } from "node:module";
 import { expect } from "chai";
 import { commitText } from "../index.ts";
@@ -13,16 +14,40 @@ const SHARE = 12;
 const mutants = new Map(MUTANTS.map((mutant) => [mutant.name, mutant]));
 const record = readRecord();
 
+/** Reads named modules as JSON, parses each, and prints what the engine says of those that are no modules. */
+const PARSER = `
+  import { readFileSync } from "node:fs";
+  import { SourceTextModule } from "node:vm";
+  for (const [name, source] of JSON.parse(readFileSync(0, "utf8"))) {
+    try {
+      new SourceTextModule(source);
+    } catch (error) {
+      console.log(name + ": " + error);
+    }
+  }
+`;
+
+/** Lines of the modules that do not parse, such as one that declares a name twice. */
+function unparsable(sources: readonly (readonly [name: string, source: string])[]): string[] {
+  const args = ["--no-warnings", "--experimental-vm-modules", "--input-type=module", "--eval", PARSER];
+  const child = spawnSync(process.execPath, args, { input: JSON.stringify(sources), encoding: "utf8" });
+  expect(child.status, child.stderr).to.equal(0);
+  return child.stdout.split("\n").filter((line) => line !== "");
+}
+
 describe("mutants", () => {
   it("have names of their own", () => {
     expect(mutants.size).to.equal(MUTANTS.length);
   });
 
   it("are not stale: what they replace stands once in its file, and what they make of it is TypeScript", () => {
-    for (const mutant of MUTANTS) {
+    const modules = MUTANTS.map((mutant): [string, string] => {
       expect(staleness(mutant), mutant.name).to.equal(null);
-      expect(() => stripTypeScriptTypes(mutated(sourceOf(mutant), mutant)), mutant.name).not.to.throw();
-    }
+      return [mutant.name, stripTypeScriptTypes(mutated(sourceOf(mutant), mutant))];
+    });
+    expect(unparsable(modules)).to.deep.equal([]);
+    const twice = unparsable([["twice", "const a = 1; const a = 2;"]]);
+    expect(twice).to.deep.equal(["twice: SyntaxError: Identifier 'a' has already been declared"]);
   });
 
   it("are stale when what they replace is gone, or is there twice", () => {

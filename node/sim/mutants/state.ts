@@ -8,17 +8,17 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     pitfall: "P42",
     file: "state/machine.ts",
     find: `    changes.push({ key: PROGRESS_ROW, value: encodeProgress(this.#progress) });
-    this.#store.write(changes);`,
-    replace: `    this.#store.write(changes);
+    this.#store.write(changes, this.#replays.takeDropped());`,
+    replace: `    this.#store.write(changes, this.#replays.takeDropped());
     this.#store.write([{ key: PROGRESS_ROW, value: encodeProgress(this.#progress) }]);`,
   },
   {
     name: "record-in-a-second-batch",
     pitfall: "P24",
     file: "state/machine.ts",
-    find: "    this.#store.write(changes);",
+    find: "    this.#store.write(changes, this.#replays.takeDropped());",
     replace: `    const isRecord = ({ key }: { readonly key: Uint8Array }) => key.length === 1 && key[0] === 0x63;
-    this.#store.write(changes.filter((change) => !isRecord(change)));
+    this.#store.write(changes.filter((change) => !isRecord(change)), this.#replays.takeDropped());
     if (changes.some(isRecord)) {
       this.#store.write(changes.filter(isRecord));
     }`,
@@ -47,9 +47,9 @@ export const STATE_MUTANTS: readonly Mutant[] = [
   {
     name: "map-order-in-apply",
     pitfall: "P44",
-    file: "state/transaction.ts",
-    find: "    return rows.sort((a, b) => compareBytes(a.key, b.key));",
-    replace: "    return rows;",
+    file: "state/merged-scan.ts",
+    find: "  return rows.sort((a, b) => compareBytes(a.key, b.key));",
+    replace: "  return rows;",
   },
   {
     name: "clock-in-apply",
@@ -104,8 +104,59 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     name: "replay-of-another-payload",
     pitfall: "P56",
     file: "state/replays.ts",
-    find: "if (!stored.payloadHash.every((byte, at) => byte === request.payloadHash[at])) {",
+    find: "if (!equalBytes(stored.payloadHash, request.payloadHash)) {",
     replace: "if (stored.payloadHash.length !== request.payloadHash.length) {",
+  },
+  {
+    name: "filter-forgets-what-comes-while-it-is-made",
+    pitfall: "S13",
+    file: "state/replay-ledger.ts",
+    find: "    addTo(generation, key, place.low, place.high);",
+    replace: `    if (generation.isComplete) {
+      addTo(generation, key, place.low, place.high);
+    }`,
+  },
+  {
+    name: "generation-of-answers-dropped-too-early",
+    pitfall: "S13",
+    file: "state/replay-ledger.ts",
+    find: "  return lastTickOf(generation, windowMs) < tickMs - windowMs;",
+    replace: "  return lastTickOf(generation - 1, windowMs) < tickMs - windowMs;",
+  },
+  {
+    name: "drop-leaves-the-totals",
+    pitfall: "S13",
+    file: "state/replay-ledger.ts",
+    find: "      generation.count = 0;\n      this.#changed.set(generation.number, generation);",
+    replace: "      this.#changed.delete(generation.number);",
+  },
+  {
+    name: "drop-forgets-the-rows",
+    pitfall: "S13",
+    file: "state/replay-ledger.ts",
+    find: "      this.#dropped.push(replayRange(first.number, last.number));",
+    replace: "      this.#dropped.push(replayRange(last.number, last.number));",
+  },
+  {
+    name: "requests-told-apart-by-kind-alone",
+    pitfall: "P56",
+    file: "state/command.ts",
+    find: "sha256(payload.subarray(hashOffset));",
+    replace: "sha256(payload.subarray(hashOffset, hashOffset + HASH_BYTES));",
+  },
+  {
+    name: "requests-told-apart-by-who-asks",
+    pitfall: "P56",
+    file: "state/command.ts",
+    find: "sha256(payload.subarray(hashOffset));",
+    replace: "sha256(payload);",
+  },
+  {
+    name: "replay-with-the-value-of-now",
+    pitfall: "P56",
+    file: "state/restored-values.ts",
+    find: "return current?.modRevision === modRevision ?",
+    replace: "return current !== undefined ?",
   },
   {
     name: "keys-expire-a-moment-early",
@@ -113,5 +164,26 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     file: "state/keys.ts",
     find: "if (current.deadlineMs === 0 || current.deadlineMs >= context.tickMs) {",
     replace: "if (current.deadlineMs === 0 || current.deadlineMs > context.tickMs) {",
+  },
+  {
+    name: "deleted-key-still-counted",
+    pitfall: "A12",
+    file: "state/keys.ts",
+    find: `  context.accounts.of(namespace).count("keys", -1);`,
+    replace: "",
+  },
+  {
+    name: "limits-from-before-the-settings-changed",
+    pitfall: "A12",
+    file: "state/settings.ts",
+    find: "  context.accounts.onSettingsChanged();",
+    replace: "",
+  },
+  {
+    name: "quota-passed-by-what-is-added",
+    pitfall: "A12",
+    file: "state/namespace-accounts.ts",
+    find: "    if (used + added > limit) {",
+    replace: "    if (used > limit) {",
   },
 ];

@@ -50,6 +50,13 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     replace: "if (isOfNode(reply)) {",
   },
   {
+    name: "kind-of-a-failure-lost-between-threads",
+    pitfall: "P30",
+    file: "storage/store-thread.ts",
+    find: "this.#onFatal(new StoreError(kind,",
+    replace: `this.#onFatal(new StoreError("io",`,
+  },
+  {
     name: "fence-ignored",
     pitfall: "P33",
     file: "storage/judgement.ts",
@@ -167,5 +174,56 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "storage/state-replacement.ts",
     find: `    invariant(this.#phase === "finished", "a finished state is placed, once", () => this.#phase);`,
     replace: "",
+  },
+  {
+    name: "rows-in-memory-alone-made-durable",
+    pitfall: "P27",
+    file: "storage/state-overlay.ts",
+    find: `  sync(done: () => void): void {
+    this.#handOver();`,
+    replace: "  sync(done: () => void): void {",
+  },
+  {
+    name: "view-without-rows-in-memory",
+    pitfall: "P25",
+    file: "storage/state-overlay.ts",
+    find: `  openView(): StateView {
+    this.#handOver();`,
+    replace: "  openView(): StateView {",
+  },
+  {
+    name: "row-deleted-in-memory-read-from-the-store",
+    pitfall: "P44",
+    file: "storage/state-overlay.ts",
+    find: `    if (change !== undefined) {
+      return change.value ?? undefined;`,
+    replace: `    if (change !== undefined && change.value !== null) {
+      return change.value;`,
+  },
+  {
+    name: "rows-of-a-failed-batch-forgotten",
+    pitfall: "P32",
+    file: "storage/state-overlay.ts",
+    find: `      this.#store.write(this.#pending.all(), this.#dropped);
+      this.#recent = this.#pending.bytes > RECENT_TIMES * this.#limits.bytesMax ? new ChangedRows() : this.#pending;
+      this.#pending = new ChangedRows();`,
+    replace: `      const pending = this.#pending;
+      this.#pending = new ChangedRows();
+      this.#store.write(pending.all(), this.#dropped);
+      this.#recent = pending;`,
+  },
+  {
+    name: "range-dropped-with-what-came-later",
+    pitfall: "P44",
+    file: "storage/state-overlay.ts",
+    find: "if (changes.some(({ key }) => this.#isDropped(key))) {",
+    replace: "if (changes.length < 0) {",
+  },
+  {
+    name: "state-made-durable-while-it-is-held-back",
+    pitfall: "P27",
+    file: "replica/apply-loop.ts",
+    find: "if (!isDue || isHeld || !this.#options.state.flush()) {",
+    replace: "if (!isDue || isHeld) {",
   },
 ];

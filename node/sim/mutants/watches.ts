@@ -7,9 +7,9 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "history-in-a-second-batch",
     pitfall: "S37",
     file: "state/machine.ts",
-    find: "    this.#store.write(changes);",
+    find: "    this.#store.write(changes, this.#replays.takeDropped());",
     replace: `    const isHistory = ({ key }: { readonly key: Uint8Array }) => key[0] === 0x77;
-    this.#store.write(changes.filter((change) => !isHistory(change)));
+    this.#store.write(changes.filter((change) => !isHistory(change)), this.#replays.takeDropped());
     if (changes.some(isHistory)) {
       this.#store.write(changes.filter(isHistory));
     }`,
@@ -62,6 +62,13 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     file: "state/history.ts",
     find: "    compactRevision = Math.max(compactRevision, rowRevision + 1);",
     replace: "    compactRevision = Math.max(compactRevision, rowRevision);",
+  },
+  {
+    name: "bounds-of-the-history-written-once",
+    pitfall: "P42",
+    file: "state/history.ts",
+    find: "    this.#bounds = bounds;\n    this.#isChanged = true;",
+    replace: "    this.#isChanged = this.#bounds === null;\n    this.#bounds = bounds;",
   },
   {
     name: "slow-watcher-loses-changes",

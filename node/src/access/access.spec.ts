@@ -39,6 +39,7 @@ describe("Access", () => {
       role: "owner",
       tokenId: "0b7c",
       apiKeyId: cluster.apiKeyId,
+      passwordVersion: 0,
       ...changes,
     };
     return sign(claims, key ?? expect.fail("there is a signing key"));
@@ -361,6 +362,7 @@ describe("Access", () => {
         role: "member",
         tokenId: "",
         apiKeyId: cluster.apiKeyId,
+        passwordVersion: 0,
       });
       expect(claims.tokenId).to.match(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
       expect(cluster.barriers).to.deep.equal([DEADLINE_MS]);

@@ -12,5 +12,6 @@ export interface Caller {
 
 /** The caller that a token with these claims speaks for. */
 export function callerOf(claims: Claims): Caller {
-  return { principal: { subject: claims.subject, apiKeyId: claims.apiKeyId }, claims };
+  const { subject, apiKeyId, passwordVersion } = claims;
+  return { principal: { subject, apiKeyId, ...(passwordVersion === 0 ? {} : { passwordVersion }) }, claims };
 }

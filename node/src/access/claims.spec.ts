@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { JWTPayload } from "jose";
 import { refused } from "../../test/index.ts";
+import { CoordinationError } from "../state/index.ts";
 import { type Claims, claimsOf, isExpired, payloadOf } from "./claims.ts";
 
 const CLUSTER_ID = "0d0c8c9e-6e0e-4f0f-9b7a-3a1d6d0f2a11";
@@ -17,6 +18,7 @@ const CLAIMS: Claims = {
   role: "member",
   tokenId: "a8c1",
   apiKeyId: "77aa",
+  passwordVersion: 0,
 };
 
 function read(changes: JWTPayload): Claims {
@@ -43,11 +45,21 @@ describe("claims", () => {
     });
   });
 
-  it("carry no key_id for a login", () => {
-    const payload = payloadOf({ ...CLAIMS, apiKeyId: "" }, CLUSTER_ID);
-    expect(payload).not.to.have.property("key_id");
-    expect(claimsOf(payload, CLUSTER_ID, NOW_MS).apiKeyId).to.equal("");
+  it("carry no key_id for a login, but the version of the password", () => {
+    const login = { ...CLAIMS, apiKeyId: "", passwordVersion: 3 };
+    const payload = payloadOf(login, CLUSTER_ID);
+    expect(payload).to.include({ password_version: 3 }).and.not.to.have.property("key_id");
+    expect(claimsOf(payload, CLUSTER_ID, NOW_MS)).to.deep.equal(login);
   });
+
+  for (const version of [undefined, null, "3", -1, 1.5]) {
+    it(`are invalid for a login with the password version ${JSON.stringify(version)}`, () => {
+      const payload = { ...payloadOf({ ...CLAIMS, apiKeyId: "" }, CLUSTER_ID), password_version: version };
+      expect(() => claimsOf(payload, CLUSTER_ID, NOW_MS))
+        .to.throw(CoordinationError, "password_version")
+        .with.property("reason", "TOKEN_INVALID");
+    });
+  }
 
   it("S41: may be issued up to 30 s ahead of this clock", () => {
     expect(read({ iat: NOW_SECS + 30 }).issuedAtSecs).to.equal(NOW_SECS + 30);

@@ -24,6 +24,8 @@ export interface Claims {
   readonly tokenId: string;
   /** The API key that the token was issued for, "" for a login. */
   readonly apiKeyId: string;
+  /** Of a login: how often the user's password had been changed before it; 0 for an API key. */
+  readonly passwordVersion: number;
 }
 
 const ISSUER = "quoin";
@@ -45,7 +47,7 @@ export function payloadOf(claims: Claims, clusterId: string): JWTPayload {
     namespaces: claims.namespaces,
     access: claims.access,
     role: claims.role,
-    ...(claims.apiKeyId === "" ? {} : { key_id: claims.apiKeyId }),
+    ...(claims.apiKeyId === "" ? { password_version: claims.passwordVersion } : { key_id: claims.apiKeyId }),
   };
 }
 
@@ -60,19 +62,20 @@ export function claimsOf(payload: JWTPayload, clusterId: string, wallMs: number)
   if (payload.aud !== clusterId) {
     throw invalid("aud", "must be the id of this cluster");
   }
-  const issuedAtSecs = seconds(payload, "iat");
+  const issuedAtSecs = count(payload, "iat", "seconds");
   if (issuedAtSecs * MS_PER_SECOND > wallMs + ISSUED_AHEAD_SECS_MAX * MS_PER_SECOND) {
     throw invalid("iat", `lies more than ${ISSUED_AHEAD_SECS_MAX} s in the future`);
   }
   return {
     subject: text(payload, "sub"),
     issuedAtSecs,
-    expiresAtSecs: seconds(payload, "exp"),
+    expiresAtSecs: count(payload, "exp", "seconds"),
     namespaces: texts(payload, "namespaces"),
     access: texts(payload, "access").map((level) => oneOf<Access>(level, LEVELS, "access")),
     role: oneOf<Role>(text(payload, "role"), ROLES, "role"),
     tokenId: text(payload, "jti"),
     apiKeyId: payload.key_id === undefined ? "" : text(payload, "key_id"),
+    passwordVersion: payload.key_id === undefined ? count(payload, "password_version", "changes") : 0,
   };
 }
 
@@ -81,10 +84,10 @@ export function isExpired(claims: Claims, wallMs: number): boolean {
   return claims.expiresAtSecs * MS_PER_SECOND <= wallMs;
 }
 
-function seconds(payload: JWTPayload, name: string): number {
+function count(payload: JWTPayload, name: string, of: string): number {
   const value = payload[name];
   if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
-    throw invalid(name, "must be a whole number of seconds");
+    throw invalid(name, `must be a whole number of ${of}`);
   }
   return value;
 }

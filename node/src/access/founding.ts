@@ -28,6 +28,14 @@ export interface FoundingRequest {
   };
 }
 
+/** What is stored of an owner, but for the user's id. */
+export interface OwnerCredentials {
+  readonly email: string;
+  readonly passwordHash: string;
+  /** Null = none was given. */
+  readonly apiKey: { readonly apiKeyId: string; readonly prefix: string; readonly sha256: Uint8Array } | null;
+}
+
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const PAGE_TOKEN_KEY_BYTES = 32;
 
@@ -42,11 +50,12 @@ export async function createFounding(request: FoundingRequest): Promise<Founding
   if (!UUID.test(request.clusterId)) {
     throw badField("cluster_id", "must be a UUID in lower case");
   }
-  requireEmail(owner.email, "owner.email");
-  requirePassword(owner.password, "owner.password");
-  const prefix = apiKeyPrefix(owner.apiKey);
-  if (prefix === null) {
-    throw badField("owner.api_key", "must have the form qk_<8 base62 characters>_<43 base62 characters>");
+  const { email, passwordHash, apiKey } = await ownerCredentials(owner);
+  if (apiKey === null) {
+    throw badField(
+      "owner.api_key",
+      "is required: it must have the form qk_<8 base62 characters>_<43 base62 characters>",
+    );
   }
   const signingKey = await generateSigningKey();
   return {
@@ -57,16 +66,36 @@ export async function createFounding(request: FoundingRequest): Promise<Founding
     address: request.address,
     owner: {
       userId: randomUUID(),
-      email: owner.email,
-      passwordHash: await hashPassword(owner.password),
-      apiKeyId: randomUUID(),
-      apiKeyPrefix: prefix,
-      apiKeySha256: apiKeySha256(owner.apiKey),
+      email,
+      passwordHash,
+      apiKeyId: apiKey.apiKeyId,
+      apiKeyPrefix: apiKey.prefix,
+      apiKeySha256: apiKey.sha256,
     },
     signingKeyId: signingKey.kid,
     signingPublicKey: signingKey.publicKey,
     signingPrivateKey: signingKey.privateKey,
     pageTokenKey: randomBytes(PAGE_TOKEN_KEY_BYTES),
+  };
+}
+
+/**
+ * @param owner in plaintext; an empty API key is none.
+ * @param salt 16 bytes for the hash of the password; random ones by default.
+ *
+ * Raises BAD_FIELD that names `owner.email`, `owner.password` or `owner.api_key`; no message repeats a secret.
+ */
+export async function ownerCredentials(owner: FoundingRequest["owner"], salt?: Uint8Array): Promise<OwnerCredentials> {
+  requireEmail(owner.email, "owner.email");
+  requirePassword(owner.password, "owner.password");
+  const prefix = owner.apiKey === "" ? null : apiKeyPrefix(owner.apiKey);
+  if (owner.apiKey !== "" && prefix === null) {
+    throw badField("owner.api_key", "must have the form qk_<8 base62 characters>_<43 base62 characters>");
+  }
+  return {
+    email: owner.email,
+    passwordHash: await hashPassword(owner.password, undefined, salt),
+    apiKey: prefix === null ? null : { apiKeyId: randomUUID(), prefix, sha256: apiKeySha256(owner.apiKey) },
   };
 }
 

@@ -1,8 +1,10 @@
 import { expect } from "chai";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets, refused } from "../../test/index.ts";
+import { FoundedCluster, type FoundingSecrets, foundingSecrets, refused, unqueuedHashing } from "../../test/index.ts";
 import { CoordinationError } from "../state/index.ts";
 import { Access } from "./access.ts";
-import { Logins } from "./login.ts";
+import type { HashOrder } from "./hash-queue.ts";
+import { accountName, Logins } from "./login.ts";
+import type { HashLane } from "./password-hashing.ts";
 
 const DEADLINE_MS = 15_000;
 
@@ -17,15 +19,19 @@ describe("Logins", () => {
 
   beforeEach(() => {
     cluster = new FoundedCluster(secrets);
-    logins = new Logins(cluster, cluster.clock);
+    logins = new Logins(cluster, cluster.clock, unqueuedHashing);
   });
 
+  function orderOf(email: string, client = "192.0.2.1"): HashOrder {
+    return { client, account: accountName(email), deadlineMs: DEADLINE_MS };
+  }
+
   async function kindOf(password: string, email = secrets.email): Promise<string> {
-    return (await logins.login(email, password, DEADLINE_MS)).kind;
+    return (await logins.login(email, password, orderOf(email))).kind;
   }
 
   it("give a token that is good, of the default lifetime and without an API key", async () => {
-    const outcome = await logins.login(secrets.email, secrets.password, DEADLINE_MS);
+    const outcome = await logins.login(secrets.email, secrets.password, orderOf(secrets.email));
     if (outcome.kind !== "accepted") {
       return expect.fail(outcome.kind);
     }
@@ -80,7 +86,9 @@ describe("Logins", () => {
   it("refuse whoever was disabled, or given another password, while the password was hashed", async () => {
     for (const changes of [{ status: "disabled" }, { passwordHash: "another" }] as const) {
       const again = new FoundedCluster(secrets);
-      const pending = new Logins(again, again.clock).login(secrets.email, secrets.password, DEADLINE_MS);
+      const pending = new Logins(again, again.clock, unqueuedHashing).login(
+        ...([secrets.email, secrets.password, orderOf(secrets.email)] as const),
+      );
       await Promise.resolve();
       again.changeOwner(changes);
       expect((await pending).kind).equal("invalid-credentials");
@@ -94,16 +102,45 @@ describe("Logins", () => {
     };
     expect(await kindOf(secrets.password)).equal("invalid-credentials");
     cluster.onBarrier = (done) => done(new CoordinationError("NO_LEADER", "no leader is known"));
-    expect((await refused(() => logins.login(secrets.email, secrets.password, DEADLINE_MS))).reason).equal("NO_LEADER");
+    expect((await refused(() => logins.login(secrets.email, secrets.password, orderOf(secrets.email)))).reason).equal(
+      "NO_LEADER",
+    );
   });
 
-  it("hash so many passwords at a time and no more", async () => {
-    logins = new Logins(cluster, cluster.clock, 2);
-    const pending = [kindOf("a wrong password"), kindOf("a wrong password")];
-    expect((await refused(() => logins.login(secrets.email, secrets.password, DEADLINE_MS))).reason).equal(
-      "OVERLOADED",
-    );
-    await Promise.all(pending);
+  it("are hashed as strangers until they succeed, and then as familiar ones: that account, from that address", async () => {
+    const lanes: HashLane[] = [];
+    const hashing: typeof unqueuedHashing = {
+      run: (lane, order, use) => {
+        lanes.push(lane);
+        return unqueuedHashing.run(lane, order, use);
+      },
+    };
+    logins = new Logins(cluster, cluster.clock, hashing);
+    const laneOf = async (email: string, password: string, client?: string): Promise<HashLane | undefined> => {
+      await logins.login(email, password, orderOf(email, client));
+      return lanes.at(-1);
+    };
+    const { email, password } = secrets;
+    expect(await laneOf(email, "a wrong password")).equal("strangers");
+    expect(await laneOf(email, password)).equal("strangers");
+    expect(await laneOf(email.toUpperCase(), password)).equal("familiar");
+    expect(await laneOf(email, "a wrong password")).equal("familiar");
+    expect(await laneOf(email, password, "192.0.2.2")).equal("strangers");
+    expect(await laneOf("nobody@quoin.local", password)).equal("strangers");
+  });
+
+  it("go by the record as it is when their turn comes", async () => {
+    let onTurn: () => void = () => undefined;
+    const hashing: typeof unqueuedHashing = {
+      run: (lane, order, use) => {
+        onTurn();
+        return unqueuedHashing.run(lane, order, use);
+      },
+    };
+    logins = new Logins(cluster, cluster.clock, hashing);
+    onTurn = () => cluster.changeOwner({ passwordHash: "" });
+    expect(await kindOf(secrets.password)).equal("invalid-credentials");
+    onTurn = () => cluster.changeOwner({ passwordHash: secrets.founding.owner.passwordHash });
     expect(await kindOf(secrets.password)).equal("accepted");
   });
 });

@@ -66,15 +66,6 @@ export class RateLimiter {
     }
   }
 
-  /** Raises RATE_LIMITED if none is left; takes nothing. */
-  check(name: string): void {
-    const limit = this.#limit();
-    if (limit.requests > 0) {
-      const nowMs = this.#nowMs();
-      this.#requireOne(this.#bucketOf(name, nowMs), limit, nowMs);
-    }
-  }
-
   /** Takes one for what has happened already, also where none is left. */
   charge(name: string): void {
     const limit = this.#limit();

@@ -29,7 +29,7 @@ describe("replicated rate limits", () => {
   it("are what is set, and those of the member for the rest", () => {
     put({ "ratelimit.http.requests": "0", "ratelimit.grpc.window_secs": "10", "ratelimit.grpc.burst": "7" });
     expect(limits.http).to.deep.equal({ requests: 0, windowSecs: 60, burst: 20 });
-    expect(limits.grpc).to.deep.equal({ requests: 60_000, windowSecs: 10, burst: 7 });
+    expect(limits.grpc).to.deep.equal({ requests: 1_200_000, windowSecs: 10, burst: 7 });
   });
 
   it("follow the settings within a second", () => {

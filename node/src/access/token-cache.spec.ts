@@ -12,6 +12,7 @@ function caller(subject: string, expiresAtSecs = 100): Caller {
     role: "viewer",
     tokenId: "id",
     apiKeyId: "",
+    passwordVersion: 0,
   });
 }
 

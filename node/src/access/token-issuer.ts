@@ -63,6 +63,7 @@ export async function issueToken(
     role: user.role,
     tokenId: randomUUID(),
     apiKeyId,
+    passwordVersion: apiKeyId === "" ? user.passwordVersion : 0,
   };
   const privateKey = await ring.privateKey(signingKey);
   const accessToken = await signToken(claims, cluster.clusterId, signingKey.kid, privateKey);

@@ -17,6 +17,7 @@ const CLAIMS: Claims = {
   role: "viewer",
   tokenId: "a8c1",
   apiKeyId: "",
+  passwordVersion: 0,
 };
 const PAYLOAD = { iss: "quoin", aud: CLUSTER_ID, sub: "9f8b", iat: 1_750_000_000, exp: 1_750_003_600 };
 

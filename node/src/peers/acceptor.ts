@@ -17,7 +17,9 @@ import { decodeHello, type Hello, speaksProtocol } from "./hello.ts";
 import { parseHostPort } from "./host-port.ts";
 import { decodeJoin, encodeJoinAnswer, type JoinAnswer, type JoinRequest, type ReceivedJoin } from "./join-codec.ts";
 import { isAccepted } from "./join-token.ts";
+import { listenAt } from "./listen-at.ts";
 import type { PeerEnvironment, PeerTls } from "./peer-environment.ts";
+import { StrangerLog } from "./stranger-log.ts";
 import { TLS_VERSION, type TlsSet } from "./tls-files.ts";
 
 export interface AcceptorUser {
@@ -32,6 +34,7 @@ export class Acceptor {
   readonly #user: AcceptorUser;
   readonly #server: Server;
   readonly #tlsServer: TlsServer | null;
+  readonly #strangers: StrangerLog;
   /** All TCP connections, so that stopping leaves none. */
   readonly #sockets = new Set<Socket>();
   /** Those on which a first frame came. */
@@ -40,6 +43,7 @@ export class Acceptor {
   constructor(environment: PeerEnvironment, user: AcceptorUser) {
     this.#environment = environment;
     this.#user = user;
+    this.#strangers = new StrangerLog(environment.log, environment.clock);
     this.#tlsServer = environment.tls === null ? null : createSecureServer(environment.tls, environment.limits.helloMs);
     this.#server = this.#tlsServer ?? createServer();
     this.#server.on("connection", (socket: Socket) => this.#onSocket(socket));
@@ -47,7 +51,7 @@ export class Acceptor {
     this.#tlsServer?.on("tlsClientError", (error: NodeJS.ErrnoException, socket) => {
       // Who goes away has changed its mind, as dials do that have become pointless; all else is wrong with somebody.
       const level = error.code === "ECONNRESET" ? "info" : "warn";
-      environment.log[level]({ reason: error.message }, "a connection to the peer port failed in TLS");
+      this.#strangers.add(level, "a connection to the peer port failed in TLS", error.message);
       socket.destroy();
     });
   }
@@ -56,14 +60,15 @@ export class Acceptor {
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen(port, host, () => {
+      this.#server.once("listening", () => {
         this.#server.off("error", reject);
         this.#server.on("error", (error) => {
-          this.#environment.log.warn({ reason: error.message }, "the peer port could not accept a connection");
+          this.#strangers.add("warn", "the peer port could not accept a connection", error.message);
         });
         const address = this.#server.address();
         resolve(typeof address === "object" && address !== null ? address.port : port);
       });
+      listenAt(this.#server, host, port);
     });
   }
 
@@ -87,7 +92,8 @@ export class Acceptor {
     // Errors end the socket by themselves, and whoever reads from it hears of them; a listener there must be.
     socket.on("error", () => socket.destroy());
     if (this.#sockets.size - this.#introduced.size >= this.#environment.limits.handshakesMax) {
-      this.#environment.log.warn({}, "too many connections to the peer port have not introduced themselves");
+      const reason = `${this.#environment.limits.handshakesMax} connections`;
+      this.#strangers.add("warn", "too many connections to the peer port have not introduced themselves", reason);
       socket.destroy();
       return;
     }
@@ -100,7 +106,7 @@ export class Acceptor {
 
   /** A connection on which the other side may speak. */
   #onConnection(socket: Socket): void {
-    const { clock, limits, log } = this.#environment;
+    const { clock, limits } = this.#environment;
     const first = { types: [FrameType.Hello, FrameType.Join], bodyBytesMax: limits.helloBytesMax };
     const connection = new FrameConnection(socket, clock, limits, first, {
       onFrame: (frame) => {
@@ -110,7 +116,7 @@ export class Acceptor {
       },
       onEnded: (reason) => {
         cancel();
-        log.warn({ reason }, "a connection to the peer port was not let in");
+        this.#strangers.add("warn", "a connection to the peer port was not let in", reason);
       },
     });
     const cancel = clock.after(limits.helloMs, () => connection.end(`no introduction within ${limits.helloMs} ms`));

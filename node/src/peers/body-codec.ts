@@ -5,6 +5,7 @@
  * does not fit raises a FrameError, never a violation.
  */
 
+import { SlabPool } from "../bytes/index.ts";
 import { invariant, readUint32, readUint53, writeUint32, writeUint53 } from "../raft/index.ts";
 import { FrameError } from "./frame.ts";
 
@@ -17,6 +18,9 @@ const UPPER_HALF_MAX = 0x1f_ffff;
 /** A view that keeps at least so many times its own size in memory is copied. */
 const WASTE_RATIO = 4;
 
+const written = new SlabPool();
+/** Entries that were received stay in memory for long. */
+const received = new SlabPool();
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -30,7 +34,7 @@ export class BodyWriter {
   #offset = 0;
 
   constructor(length: number) {
-    this.#bytes = new Uint8Array(length);
+    this.#bytes = written.allocate(length);
   }
 
   number(value: number): this {
@@ -104,7 +108,7 @@ export class BodyReader {
     const length = readUint32(this.#body, this.#advance(LENGTH_BYTES));
     const at = this.#advance(length);
     const view = this.#body.subarray(at, at + length);
-    return view.buffer.byteLength >= length * WASTE_RATIO ? Uint8Array.from(view) : view;
+    return view.buffer.byteLength >= length * WASTE_RATIO ? received.copyOf(view) : view;
   }
 
   /** A byte string that is text in UTF-8. */

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { expect } from "chai";
 import { FakePeerClock, frameBytes, until } from "../../test/peers/index.ts";
+import type { Frame } from "./frame.ts";
 import { FrameConnection } from "./frame-connection.ts";
 import { FrameType } from "./frame-type.ts";
 import { DEFAULT_PEER_LIMITS } from "./limits.ts";
@@ -96,6 +97,57 @@ describe("FrameConnection", () => {
     expect(unsent.length).to.be.within(1, 8);
     expect(unsent.every(({ body }) => body === block)).to.equal(true);
     expect(connection.takeUnsent()).to.deep.equal([]);
+  });
+
+  it("carries frames of all sizes in their order, however they are put together", async () => {
+    const [near, far] = await pair();
+    const sender = new FrameConnection(near, new FakePeerClock(), DEFAULT_PEER_LIMITS, FIRST, {
+      onFrame: () => {},
+      onEnded: () => {},
+    });
+    const arrived: Frame[] = [];
+    new FrameConnection(
+      far,
+      new FakePeerClock(),
+      DEFAULT_PEER_LIMITS,
+      { ...FIRST, bodyBytesMax: 100_000 },
+      {
+        onFrame: (frame) => arrived.push(frame),
+        onEnded: () => {},
+      },
+    );
+    const lengths = [0, 1, 4_096, 4_097, 12, 100_000, 70_000, 0, ...Array.from({ length: 40 }, (_, at) => at * 100), 9];
+    const sent = lengths.map((length, at) => Buffer.alloc(length, at + 1));
+    for (const body of sent) {
+      expect(sender.send(FrameType.Heartbeat, body)).to.equal(true);
+    }
+    sender.flush();
+    await until("all frames", () => arrived.length === sent.length);
+    for (const [at, { type, body }] of arrived.entries()) {
+      expect([type, Buffer.compare(body, sent[at] as Buffer)]).to.deep.equal([FrameType.Heartbeat, 0]);
+    }
+    sender.end("done");
+    far.destroy();
+  });
+
+  it("hands small frames of one flush to the socket in one piece", async () => {
+    const [near] = await pair();
+    const connection = new FrameConnection(near, new FakePeerClock(), DEFAULT_PEER_LIMITS, FIRST, {
+      onFrame: () => {},
+      onEnded: () => {},
+    });
+    const pieces: number[] = [];
+    const write = near.write.bind(near);
+    near.write = ((piece: Uint8Array) => {
+      pieces.push(piece.length);
+      return write(piece);
+    }) as typeof near.write;
+    for (const length of [10, 20, 5_000, 30]) {
+      connection.send(FrameType.Heartbeat, Buffer.alloc(length));
+    }
+    connection.flush();
+    expect(pieces).to.deep.equal([10 + 20 + 2 * 12, 12, 5_000, 30 + 12]);
+    connection.end("done");
   });
 
   it("closes a connection whose last words are never read", async () => {

@@ -9,7 +9,16 @@
 
 import type { Socket } from "node:net";
 import { invariant } from "../raft/index.ts";
-import { FRAME_BODY_BYTES_MAX, FRAME_HEADER_BYTES, type Frame, FrameError, FrameParser, frameHeader } from "./frame.ts";
+import { stamp } from "../stamps/index.ts";
+import {
+  FRAME_BODY_BYTES_MAX,
+  FRAME_HEADER_BYTES,
+  type Frame,
+  FrameError,
+  FrameParser,
+  frameHeader,
+  writeFrameHeader,
+} from "./frame.ts";
 import { FrameType } from "./frame-type.ts";
 import type { PeerLimits } from "./limits.ts";
 import { Liveness } from "./liveness.ts";
@@ -25,8 +34,10 @@ export interface ConnectionUser {
   onDrained?(): void;
 }
 
-/** A body up to this size is copied behind its header: one piece costs less than two. */
+/** Frames with bodies up to this size are copied into one piece: one costs less than two. */
 const COPIED_BODY_BYTES_MAX = 4_096;
+/** About how many bytes such a piece has at most. */
+const PIECE_BYTES_MAX = 32 * 1024;
 const NO_BODY = new Uint8Array(0);
 
 export class FrameConnection {
@@ -120,7 +131,7 @@ export class FrameConnection {
   write(type: number, body: Uint8Array): void {
     invariant(this.#queue.length === 0, "frames leave in their order");
     if (this.isOpen) {
-      this.#write(type, body);
+      this.#write([{ type, body }]);
     }
   }
 
@@ -130,12 +141,19 @@ export class FrameConnection {
       return;
     }
     const { socket } = this;
+    const queue = this.#queue;
     socket.cork();
-    while (this.#queue.length > 0 && !socket.writableNeedDrain) {
-      const { type, body } = this.#queue.shift() as Frame;
-      this.#queueBytes -= FRAME_HEADER_BYTES + body.length;
-      this.#write(type, body);
+    let sent = 0;
+    while (sent < queue.length && !socket.writableNeedDrain) {
+      const count = framesOfPiece(queue, sent);
+      const frames = queue.slice(sent, sent + count);
+      sent += count;
+      for (const { body } of frames) {
+        this.#queueBytes -= FRAME_HEADER_BYTES + body.length;
+      }
+      this.#write(frames);
     }
+    queue.splice(0, sent);
     socket.uncork();
     if (this.isDrained) {
       this.#user.onDrained?.();
@@ -180,7 +198,7 @@ export class FrameConnection {
     if (this.#ended) {
       return;
     }
-    this.#write(type, body);
+    this.#write([{ type, body }]);
     this.#stop();
     this.socket.destroySoon();
     // A side that does not read could hold what is left for ever.
@@ -202,6 +220,7 @@ export class FrameConnection {
     if (this.#ended) {
       return;
     }
+    stamp("peer.read");
     this.#liveness?.heard();
     try {
       this.#parser.push(chunk, this.#deliver);
@@ -227,19 +246,45 @@ export class FrameConnection {
   #ping(): void {
     // Bytes that already wait for the other side show it as much, once it reads them.
     if (!this.#finishing && !this.socket.writableNeedDrain) {
-      this.#write(FrameType.Ping, NO_BODY);
+      this.#write([{ type: FrameType.Ping, body: NO_BODY }]);
     }
   }
 
-  #write(type: number, body: Uint8Array): void {
-    // The other side would end the connection, and would do so again for the same frame on the next one.
-    invariant(body.length <= FRAME_BODY_BYTES_MAX, "frames have at most 16 MiB", () => `${body.length} bytes`);
-    const header = frameHeader(type, body);
-    if (body.length <= COPIED_BODY_BYTES_MAX) {
-      this.socket.write(Buffer.concat([header, body]));
-    } else {
-      this.socket.write(header);
-      this.socket.write(body);
+  /** Hands frames to the socket: one of any size, or small ones in one piece. */
+  #write(frames: readonly Frame[]): void {
+    let length = 0;
+    for (const { body } of frames) {
+      // The other side would end the connection, and would do so again for the same frame on the next one.
+      invariant(body.length <= FRAME_BODY_BYTES_MAX, "frames have at most 16 MiB", () => `${body.length} bytes`);
+      length += FRAME_HEADER_BYTES + body.length;
     }
+    const [first] = frames;
+    if (first !== undefined && first.body.length > COPIED_BODY_BYTES_MAX) {
+      this.socket.write(frameHeader(first));
+      this.socket.write(first.body);
+      return;
+    }
+    const piece = Buffer.allocUnsafe(length);
+    let offset = 0;
+    for (const frame of frames) {
+      offset = writeFrameHeader(piece, offset, frame);
+      piece.set(frame.body, offset);
+      offset += frame.body.length;
+    }
+    this.socket.write(piece);
   }
+}
+
+/** How many frames from this one on go to the socket together: a large one alone. */
+function framesOfPiece(queue: readonly Frame[], from: number): number {
+  let bytes = 0;
+  let at = from;
+  for (; at < queue.length && bytes < PIECE_BYTES_MAX; at++) {
+    const { body } = queue[at] as Frame;
+    if (body.length > COPIED_BODY_BYTES_MAX) {
+      break;
+    }
+    bytes += FRAME_HEADER_BYTES + body.length;
+  }
+  return Math.max(1, at - from);
 }

@@ -5,7 +5,7 @@ import { type Frame, FrameError, FrameParser, frameHeader } from "./frame.ts";
 const ANY = { bodyBytesMax: 1_000, accepts: () => true };
 
 function stream(frames: readonly Frame[]): Buffer {
-  return Buffer.concat(frames.flatMap(({ type, body }) => [frameHeader(type, body), body]));
+  return Buffer.concat(frames.flatMap(({ type, body }) => [frameHeader({ type, body }), body]));
 }
 
 /** The bytes in pieces; the numbers say how long each is, over and over. */
@@ -90,15 +90,15 @@ describe("FrameParser", () => {
   it("refuses length, type and form by the header alone", () => {
     const expected = { bodyBytesMax: 10, accepts: (type: number) => type === 3 };
     const headers = [
-      frameHeader(3, new Uint8Array(11)),
-      frameHeader(4, new Uint8Array(1)),
+      frameHeader({ type: 3, body: new Uint8Array(11) }),
+      frameHeader({ type: 4, body: new Uint8Array(1) }),
       Buffer.from("00000001" + "03010000" + "00000000", "hex"),
       Buffer.from("00000001" + "03000100" + "00000000", "hex"),
     ];
     for (const header of headers) {
       expect(parse([header], new FrameParser(expected)).error).to.be.instanceOf(FrameError);
     }
-    expect(parse([frameHeader(3, new Uint8Array(10))], new FrameParser(expected)).error).to.equal(null);
+    expect(parse([frameHeader({ type: 3, body: new Uint8Array(10) })], new FrameParser(expected)).error).to.equal(null);
   });
 
   it("judges the next frame by what is expected then", () => {

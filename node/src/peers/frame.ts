@@ -22,12 +22,17 @@ export const FRAME_BODY_BYTES_MAX = 16 * 1024 * 1024;
 export class FrameError extends Error {}
 
 /** The header of a frame; the body follows it on the stream. */
-export function frameHeader(type: number, body: Uint8Array): Buffer {
-  const header = Buffer.alloc(FRAME_HEADER_BYTES);
-  header.writeUInt32BE(body.length, 0);
-  header.writeUInt8(type, 4);
-  header.writeUInt32BE(crc32(body), 8);
+export function frameHeader(frame: Frame): Buffer {
+  const header = Buffer.allocUnsafe(FRAME_HEADER_BYTES);
+  writeFrameHeader(header, 0, frame);
   return header;
+}
+
+/** Writes the header of a frame at the offset, and returns where it ends. */
+export function writeFrameHeader(bytes: Buffer, offset: number, { type, body }: Frame): number {
+  bytes.writeUInt32BE(body.length, offset);
+  bytes.writeUInt32BE(type * 0x100_0000, offset + 4);
+  return bytes.writeUInt32BE(crc32(body), offset + 8);
 }
 
 /** Which frames may come next. */

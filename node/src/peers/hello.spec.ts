@@ -48,7 +48,7 @@ describe("judgeHello", () => {
   const wrongs: readonly (readonly [string, (right: Hello) => Hello])[] = [
     ["WRONG_CLUSTER", (right) => ({ ...right, clusterId: "another" })],
     ["WRONG_TARGET", (right) => ({ ...right, target: { memberId: 1, incarnation: incarnationOf(8) } })],
-    ["VERSION", (right) => ({ ...right, protocol: { min: 2, max: 2 } })],
+    ["VERSION", (right) => ({ ...right, protocol: { min: 3, max: 3 } })],
     ["REMOVED", (right) => ({ ...right, source: { ...right.source, memberId: 9 } })],
     ["WRONG_INCARNATION", (right) => ({ ...right, source: { ...right.source, incarnation: incarnationOf(8) } })],
     ["STALE", (right) => ({ ...right, source: { ...right.source, boot: 2 } })],
@@ -78,7 +78,7 @@ describe("judgeHello", () => {
       {},
       0,
     ],
-    ["speaks an older protocol", "VERSION", hello({ protocol: { min: 0, max: 0 } }), {}, 0],
+    ["speaks an older protocol", "VERSION", hello({ protocol: { min: 1, max: 1 } }), {}, 0],
     ["finds a common protocol", null, hello({ protocol: { min: 0, max: 9 } }), {}, 0],
     ["refuses a binary that is too old", "VERSION", hello({}, { versions: { min: 1, max: 1 } }), {}, 0],
     ["accepts a binary that it lags behind", null, hello({}, { versions: { min: 3, max: 4 } }), {}, 0],
@@ -159,10 +159,10 @@ describe("Hello codec", () => {
 
   it("knows the layout", () => {
     expect(Buffer.from(encodeHello(helloTo(1))).toString()).to.equal(
-      '{"magic":"quoin-peer","protocol":{"min":1,"max":1},"kind":"control",' +
+      '{"magic":"quoin-peer","protocol":{"min":2,"max":2},"kind":"control",' +
         '"clusterId":"6f0c9f6e-8a57-4d0e-9d0f-2f6f3c1f7a11",' +
         '"source":{"memberId":2,"incarnation":"00000000000000000000000000000002","boot":1,"damaged":false,' +
-        '"versions":{"min":2,"max":2}},' +
+        '"versions":{"min":3,"max":3}},' +
         '"target":{"memberId":1,"incarnation":"00000000000000000000000000000001"},"joinToken":"the token of the specs","dialHint":null}',
     );
   });
@@ -170,7 +170,7 @@ describe("Hello codec", () => {
 
 describe("Answer codec", () => {
   const answers: readonly Answer[] = [
-    { ok: true, protocol: 1, boot: 2 ** 53 - 1, damaged: true },
+    { ok: true, protocol: 2, boot: 2 ** 53 - 1, damaged: true },
     { ok: false, refusal: "WRONG_CLUSTER" },
     { ok: false, refusal: "WRONG_TARGET" },
     { ok: false, refusal: "VERSION" },

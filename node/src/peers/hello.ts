@@ -72,7 +72,7 @@ export interface AcceptorView {
 }
 
 /** The version of the peer protocol that this release speaks. */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 export const PROTOCOL_VERSIONS: VersionRange = { min: PROTOCOL_VERSION, max: PROTOCOL_VERSION };
 
 /** Bytes of every answer. */

@@ -22,12 +22,14 @@ export {
   type IdentityRefusal,
   judgeHello,
   type PeerIdentity,
+  PROTOCOL_VERSIONS,
   type SelfDescription,
   type VersionRange,
 } from "./hello.ts";
 export type { JoinAnswer, JoinRequest, PeerMember } from "./join-codec.ts";
 export { JoinTokenFile, JoinTokenFileError } from "./join-token-file.ts";
 export type { PeerLimits } from "./limits.ts";
+export { EVERY_ADDRESS, listenAt } from "./listen-at.ts";
 export { decodeMemberReport, encodeMemberReport, type MemberReport } from "./member-report-codec.ts";
 export { decodeMessage, encodeMessage, isMessageType, messageKind, messageType } from "./message-codec.ts";
 export type { PeerClock } from "./peer-clock.ts";

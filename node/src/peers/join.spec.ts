@@ -129,7 +129,7 @@ describe("asking to join", () => {
     const seed = await start(1);
     const peer = await RawPeer.open(seed.port);
     raws.push(peer);
-    const question = { magic: "quoin-join", protocol: { min: 2, max: 3 }, joinToken: TOKEN, ...REQUEST };
+    const question = { magic: "quoin-join", protocol: { min: 3, max: 4 }, joinToken: TOKEN, ...REQUEST };
     peer.send(FrameType.Join, Buffer.from(JSON.stringify(question)));
     expect((await peer.untilClosed()).subarray(12).toString()).to.equal('{"result":"VERSION"}');
   });
@@ -140,7 +140,7 @@ describe("asking to join", () => {
     seed.onJoin = () => promise;
     const peer = await RawPeer.open(seed.port);
     raws.push(peer);
-    const question = { magic: "quoin-join", protocol: { min: 1, max: 1 }, joinToken: TOKEN, ...REQUEST };
+    const question = { magic: "quoin-join", protocol: { min: 2, max: 2 }, joinToken: TOKEN, ...REQUEST };
     const bytes = Buffer.from(JSON.stringify(question));
     peer.send(FrameType.Join, bytes);
     peer.send(FrameType.Join, bytes);

@@ -20,10 +20,18 @@ const EXAMPLES: readonly Message[] = [
   { type: "pre-vote", ...HEADER, lastIndex: 12, lastTerm: 5 },
   { type: "vote-reply", ...HEADER, granted: true, commit: 8, commitTerm: 4 },
   { type: "pre-vote-reply", ...HEADER, granted: false, commit: 9, commitTerm: 3 },
-  { type: "append", ...HEADER, prevIndex: 13, prevTerm: 5, commit: 9, rows: [row(5, 14), row(7, 15, "longer")] },
+  {
+    type: "append",
+    ...HEADER,
+    prevIndex: 13,
+    prevTerm: 5,
+    commit: 9,
+    wantsReply: true,
+    rows: [row(5, 14), row(7, 15, "longer")],
+  },
   { type: "append-reply", ...HEADER, index: 1, refused: true, hintIndex: 2, hintTerm: 3, commit: 4, busy: "full" },
   { type: "heartbeat", ...HEADER, commit: 21, readPosition: 22 },
-  { type: "heartbeat-reply", ...HEADER, commit: 23, applied: 20, readPosition: 24 },
+  { type: "heartbeat-reply", ...HEADER, commit: 23, applied: 20, readPosition: 24, watched: true },
   { type: "read-request", ...HEADER, boot: 31, position: 32 },
   { type: "read-reply", ...HEADER, boot: 33, position: 34, index: 35 },
   { type: "timeout-now", ...HEADER },
@@ -118,7 +126,15 @@ describe("message codec", () => {
   ];
   for (const [what, rows] of badRows) {
     it(`refuses entries with ${what}`, () => {
-      const message: Message = { type: "append", ...HEADER, prevIndex: 13, prevTerm: 5, commit: 0, rows };
+      const message: Message = {
+        type: "append",
+        ...HEADER,
+        prevIndex: 13,
+        prevTerm: 5,
+        commit: 0,
+        wantsReply: false,
+        rows,
+      };
       expect(() => decode(message, encodeMessage(message))).to.throw(FrameError, "an entry is");
     });
   }
@@ -129,9 +145,11 @@ describe("message codec", () => {
     const body = encodeMessage(small);
     roomy.set(body, 1_000);
     const copied = decode(small, roomy.subarray(1_000, 1_000 + body.length)) as Message & { type: "append" };
-    expect(copied.rows[0]?.buffer.byteLength).to.equal(65);
-    const view = decode(small, body) as Message & { type: "append" };
-    expect(view.rows[0]?.buffer).to.equal(body.buffer);
+    expect(copied.rows[0]?.buffer.byteLength).to.be.at.most(16 * 1024);
+    expect(copied.rows[0]?.buffer).not.to.equal(roomy.buffer);
+    const tight = body.slice();
+    const view = decode(small, tight) as Message & { type: "append" };
+    expect(view.rows[0]?.buffer).to.equal(tight.buffer);
   });
 
   it("sends entries and what answers them on the log link, all else on the control link", () => {
@@ -144,8 +162,8 @@ describe("message codec", () => {
     const number = (value: number) => value.toString(16).padStart(16, "0");
     expect(hex(0)).to.equal([7, 11, 6, 1].map(number).join(""));
     expect(hex(5)).to.equal([7, 1, 1, 2, 3, 4, 2].map(number).join(""));
-    expect(hex(7)).to.equal([7, 23, 20, 24].map(number).join(""));
-    expect(hex(4).startsWith(`${[7, 13, 5, 9].map(number).join("")}0000000200000041`)).to.equal(true);
+    expect(hex(7)).to.equal([7, 23, 20, 24, 1].map(number).join(""));
+    expect(hex(4).startsWith(`${[7, 13, 5, 9, 1].map(number).join("")}0000000200000041`)).to.equal(true);
   });
 });
 

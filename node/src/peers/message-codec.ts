@@ -60,7 +60,10 @@ export function encodeMessage(message: Message): Uint8Array {
     case "pre-vote-reply":
       return numbers(message.term, message.granted ? 1 : 0, message.commit, message.commitTerm);
     case "append":
-      return withRows([message.term, message.prevIndex, message.prevTerm, message.commit], message.rows);
+      return withRows(
+        [message.term, message.prevIndex, message.prevTerm, message.commit, message.wantsReply ? 1 : 0],
+        message.rows,
+      );
     case "append-reply":
       return numbers(
         message.term,
@@ -74,7 +77,7 @@ export function encodeMessage(message: Message): Uint8Array {
     case "heartbeat":
       return numbers(message.term, message.commit, message.readPosition);
     case "heartbeat-reply":
-      return numbers(message.term, message.commit, message.applied, message.readPosition);
+      return numbers(message.term, message.commit, message.applied, message.readPosition, message.watched ? 1 : 0);
     case "read-request":
       return numbers(message.term, message.boot, message.position);
     case "read-reply":
@@ -115,6 +118,7 @@ function decodeFields(
         prevIndex: read.number(),
         prevTerm: read.number(),
         commit: read.number(),
+        wantsReply: read.flag(),
         rows: read.list(() => read.bytes()),
       };
     case "append-reply":
@@ -137,6 +141,7 @@ function decodeFields(
         commit: read.number(),
         applied: read.number(),
         readPosition: read.number(),
+        watched: read.flag(),
       };
     case "read-request":
       return { type: name, ...header, boot: read.number(), position: read.number() };

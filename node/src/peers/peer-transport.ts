@@ -10,6 +10,7 @@
 import { lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import { invariant } from "../raft/index.ts";
+import { stamp } from "../stamps/index.ts";
 import { Acceptor } from "./acceptor.ts";
 import { Boots } from "./boots.ts";
 import { ConnectionError } from "./connection-error.ts";
@@ -174,6 +175,7 @@ export class PeerTransport {
   /** Hands over to the sockets what was queued since the last call, in one piece for each connection. */
   flush(): void {
     for (const link of this.#unflushed) {
+      stamp("peer.written", link.member.memberId, 0, 0, link.kind);
       link.flush();
     }
     this.#unflushed.clear();

@@ -114,6 +114,8 @@ describe("TLS between members", function () {
     await two.transport.stop();
     // Whoever listens there now shows a certificate for another name.
     await start(2, other as TlsFilePaths, { port: two.port });
+    // Only what is lost is dialed again, some time after the loss.
+    await until("the loss", () => one.logLines.join().includes("the connection to a member is lost"));
     one.clock.advance(4_000);
     await until("a refusal", () => one.logLines.join().includes("the certificate is not for q-2.peers.example"));
   });

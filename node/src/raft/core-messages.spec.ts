@@ -9,6 +9,7 @@ import { changeRow, FIT, StoredLog } from "./scenarios/index.ts";
 import { InvariantViolation } from "./violation.ts";
 
 const SELF = 1;
+const ACCEPTED = { refused: false, hintIndex: 0, hintTerm: 0, busy: "no" } as const;
 const THREE = { ...NO_CONFIGURATION, index: 1, voters: [1, 2, 3] };
 
 /** A log of so many commands of term 1 after the founding entry. */
@@ -74,7 +75,18 @@ function row(index: number, term: number): Uint8Array {
 }
 
 function append(prevIndex: number, rows: readonly Uint8Array[], changes: Partial<Append> = {}): Append {
-  return { type: "append", from: 2, to: SELF, term: 2, prevIndex, prevTerm: 1, commit: 0, rows, ...changes };
+  return {
+    type: "append",
+    from: 2,
+    to: SELF,
+    term: 2,
+    prevIndex,
+    prevTerm: 1,
+    commit: 0,
+    wantsReply: true,
+    rows,
+    ...changes,
+  };
 }
 
 function heartbeat(changes: object = {}): Message {
@@ -163,6 +175,77 @@ describe("the leader's log", () => {
     const add = { type: "add-slot" } as const;
     expect(() => core.proposeChange(leave, add, 0, () => true)).to.throw(InvariantViolation, "entry of its type");
     expect(core.proposeChange(changeRow(add, 0), add, 0, () => true)).to.equal("change-in-progress");
+  });
+});
+
+describe("an append that only tells the commit index", () => {
+  const told = (changes: Partial<Append> = {}) => append(4, [], { commit: 4, wantsReply: false, ...changes });
+
+  it("is not answered", () => {
+    const core = start(stored(3), { commit: 3, applied: 3 });
+    core.step(told());
+    expect(settle(core)).to.deep.equal([]);
+    expect(core.commitIndex).to.equal(4);
+    core.step(told({ wantsReply: true }));
+    expect(settle(core)).to.deep.include.members([
+      { type: "append-reply", from: SELF, to: 2, term: 2, commit: 4, index: 4, ...ACCEPTED },
+    ]);
+    core.step(told({ prevIndex: 2, prevTerm: 1 }));
+    expect(settle(core), "below the commit index").to.deep.equal([]);
+  });
+
+  it("is refused where the entry before it is not there", () => {
+    const core = start(stored(2), { commit: 3, applied: 3 });
+    core.step(told());
+    expect(settle(core)).to.deep.equal([
+      {
+        type: "append-reply",
+        from: SELF,
+        to: 2,
+        term: 2,
+        commit: 3,
+        ...ACCEPTED,
+        index: 4,
+        refused: true,
+        hintIndex: 3,
+        hintTerm: 1,
+      },
+    ]);
+  });
+
+  it("asks for an answer only while something is not known about the peer", () => {
+    const core = start();
+    lead(core);
+    const reply = (index: number, commit: number): Message => {
+      return { type: "append-reply", from: 2, to: SELF, term: core.term, index, commit, ...ACCEPTED };
+    };
+    const emptyToPeer = () => {
+      const sent = settle(core).filter((message) => message.type === "append" && message.to === 2);
+      expect(sent).to.have.lengthOf(1);
+      const [only] = sent as Append[];
+      expect(only?.rows).to.deep.equal([]);
+      return only?.wantsReply;
+    };
+    core.step(reply(core.lastIndex, 0));
+    expect(emptyToPeer(), "whether it knows that the configuration is committed (P18)").to.equal(true);
+    core.step(reply(core.lastIndex, core.commitIndex));
+    core.propose([row(0, 0)]);
+    settle(core);
+    core.step(reply(core.lastIndex, core.commitIndex));
+    expect(emptyToPeer()).to.equal(false);
+    core.propose([row(0, 0)]);
+    settle(core);
+    const answered = {
+      from: 2,
+      to: SELF,
+      term: core.term,
+      commit: core.commitIndex,
+      applied: 0,
+      readPosition: 0,
+      watched: true,
+    };
+    core.step({ type: "heartbeat-reply", ...answered });
+    expect(emptyToPeer(), "whether what was sent has come (P39)").to.equal(true);
   });
 });
 

@@ -290,6 +290,16 @@ export class RaftCore {
     this.#election.setFitness(fitness);
   }
 
+  /** Whether somebody at this member waits for whatever is committed next; then the leader tells it at once. */
+  setWatched(isWatched: boolean): void {
+    this.#follower.setWatched(isWatched);
+  }
+
+  /** If this member leads: somebody at the other member waits for the entry to be committed there. */
+  awaitAt(id: number, index: number): void {
+    this.peer(id)?.awaits(index);
+  }
+
   /** Starts an election now unless this member may not be elected; returns whether it did. */
   campaign(): boolean {
     return this.#election.campaign();
@@ -605,6 +615,8 @@ export class RaftCore {
     const state = this.#state;
     const { leadership, role, leader } = this.#election;
     effects.snapshotsWanted = [];
+    // Before sending: the members that are answered may have to be told the commit index.
+    leadership?.confirmReads();
     leadership?.sendToPeers(effects.snapshotsWanted);
     effects.append = writerIdle ? this.#takeAppend() : null;
 
@@ -613,7 +625,6 @@ export class RaftCore {
     effects.apply = ready > this.#handedOut ? { from: this.#handedOut + 1, to: ready } : null;
     this.#handedOut = Math.max(this.#handedOut, ready);
 
-    leadership?.confirmReads();
     effects.messages = state.outbox;
     state.outbox = [];
     effects.reads = state.reads.takeConfirmed();

@@ -3,12 +3,13 @@
  *
  * The leader encodes an entry once; the same bytes go into its own log, to the other members and into their logs. The
  * checksum covers everything after itself and is checked on every receipt and every read from disk. The checksum
- * function is passed in, because this folder imports nothing.
+ * function is passed in, because this folder knows nothing that computes one.
  *
  * Layout, big-endian: crc32 (4) · format (1) · type (1) · zero (2) · term (8) · index (8) · envelope: tick (8), wall
  * (8), origin member (8), origin boot (8), origin seq (8) · payload.
  */
 
+import { SlabPool } from "../bytes/index.ts";
 import { readUint32, readUint53, writeUint32, writeUint53 } from "./binary.ts";
 import { invariant } from "./violation.ts";
 
@@ -47,13 +48,17 @@ export const ENTRY_BYTES_MAX = 11 * 1024 * 1024;
 
 const FORMAT = 1;
 
+/** Rows stay in memory for long, and leave it in their order: they share their slabs with nothing else. */
+const rows = new SlabPool();
+
 /** A row with everything but term, index and checksum, which `sealEntry` adds when the leader appends it. */
 export function encodeEntry(type: EntryType, envelope: Envelope, payload: Uint8Array): Uint8Array {
   // A larger row would be written, acknowledged, and found damaged at the next start.
   invariant(ENTRY_HEADER_BYTES + payload.length <= ENTRY_BYTES_MAX, "entries have at most 11 MiB", () => {
     return `a payload of ${payload.length} bytes`;
   });
-  const row = new Uint8Array(ENTRY_HEADER_BYTES + payload.length);
+  const row = rows.allocate(ENTRY_HEADER_BYTES + payload.length);
+  row.fill(0, 0, ENTRY_HEADER_BYTES);
   row[4] = FORMAT;
   row[5] = type;
   writeUint53(row, 24, envelope.tickMs);
@@ -112,6 +117,11 @@ export function entryEnvelope(row: Uint8Array): Envelope {
     wallMs: readUint53(row, 32),
     origin: { memberId: readUint53(row, 40), boot: readUint53(row, 48), seq: readUint53(row, 56) },
   };
+}
+
+/** The member at which somebody waits for the entry; 0 = nobody does. */
+export function entryOriginMember(row: Uint8Array): number {
+  return readUint53(row, 40);
 }
 
 /** The payload of a row: a view, not a copy. */

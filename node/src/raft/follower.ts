@@ -2,8 +2,9 @@
  * Following: what a member does with the entries and heartbeats of its leader (Raft, Ongaro 2014 §3.5).
  *
  * Entries are taken if the one before them is held; the first that differs removes what followed it, never anything
- * committed (P29). Every answer to an Append waits for the write that makes it true (P2). A member that holds too much
- * that is not written or applied takes no more and says so (P41).
+ * committed (P29). Every answer to an Append waits for the write that makes it true (P2). An Append that only tells the
+ * commit index is answered only if it does not fit. A member that holds too much that is not written or applied takes no
+ * more and says so (P41).
  */
 
 import type { CoreState } from "./core-state.ts";
@@ -21,6 +22,7 @@ export class Follower {
   /** Acknowledged data is known to be lost, or, before the first word about it, may be: no loss is proven by it. */
   #damaged = true;
   #diskFull = false;
+  #isWatched = false;
   #lossProven = false;
 
   constructor(state: CoreState, election: Election, install: Install) {
@@ -33,6 +35,11 @@ export class Follower {
   setDisk(disk: { readonly damaged: boolean; readonly diskFull: boolean }): void {
     this.#damaged = disk.damaged;
     this.#diskFull = disk.diskFull;
+  }
+
+  /** Whether somebody at this member waits for whatever is committed next. */
+  setWatched(isWatched: boolean): void {
+    this.#isWatched = isWatched;
   }
 
   /** Whether the leader has proven, since the last call, that acknowledged entries are gone unnoticed. */
@@ -65,11 +72,11 @@ export class Follower {
       mark("raft.append.during-install");
       return;
     }
-    const { from, prevIndex, prevTerm, rows } = message;
+    const { prevIndex, prevTerm, rows } = message;
     const { log, commit, unappliedBytes, limits } = this.#state;
     if (prevIndex < commit) {
       mark("raft.append.below-commit");
-      this.accept(from, commit);
+      this.#acceptIfAsked(message, commit);
       return;
     }
     if (!this.#state.holds(prevIndex, prevTerm)) {
@@ -84,7 +91,7 @@ export class Follower {
     this.#take(message);
     const lastNew = prevIndex + rows.length;
     this.#state.commitTo(Math.min(message.commit, lastNew));
-    this.accept(from, lastNew);
+    this.#acceptIfAsked(message, lastNew);
   }
 
   /** Counts only from the present leader in the present term, for this start of this member (P10). */
@@ -131,6 +138,14 @@ export class Follower {
     this.#answerAppend(to, { index, refused: false, hintIndex: 0, hintTerm: 0, busy: "no" });
   }
 
+  #acceptIfAsked({ from, wantsReply }: Append, index: number): void {
+    if (wantsReply) {
+      this.accept(from, index);
+    } else {
+      mark("raft.append.no-reply");
+    }
+  }
+
   /** Says that the entry before the sent ones is not held, and where the logs may still be equal. */
   refuse({ from, prevIndex, prevTerm }: Append, busy: Busy): void {
     const { log } = this.#state;
@@ -141,7 +156,8 @@ export class Follower {
   /** Needs no write: each quorum that elects has its term durable. */
   answerHeartbeat(to: number, readPosition: number): void {
     const { id, term, lastingCommit: commit, applied } = this.#state;
-    this.#state.send({ type: "heartbeat-reply", from: id, to, term, commit, applied, readPosition });
+    const watched = this.#isWatched;
+    this.#state.send({ type: "heartbeat-reply", from: id, to, term, commit, applied, readPosition, watched });
   }
 
   #answerAppend(to: number, answer: Pick<AppendReply, "index" | "refused" | "hintIndex" | "hintTerm" | "busy">): void {

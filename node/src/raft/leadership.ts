@@ -15,7 +15,7 @@ import {
   members,
 } from "./configuration.ts";
 import type { CoreState } from "./core-state.ts";
-import { EntryType, encodeEntry, entryIndex, entryTerm, entryType, NO_ENVELOPE } from "./entry.ts";
+import { EntryType, encodeEntry, entryIndex, entryOriginMember, entryTerm, entryType, NO_ENVELOPE } from "./entry.ts";
 import { mark } from "./mark.ts";
 import type { AppendReply, HeartbeatReply, ReadRequest } from "./message.ts";
 import { Progress } from "./progress.ts";
@@ -231,6 +231,7 @@ export class Leadership {
     }
     progress.commit = Math.max(progress.commit, message.commit);
     progress.applied = message.applied;
+    progress.isWatched = message.watched;
     progress.readPosition = Math.max(progress.readPosition, message.readPosition);
     progress.heartbeatAnswered(this.#state.log.firstIndex, this.#state.log.lastIndex);
     this.#observeCatchUp(progress);
@@ -246,6 +247,18 @@ export class Leadership {
   #append(row: Uint8Array): void {
     this.#state.append(row);
     this.#uncommittedBytes += row.length;
+    const index = this.#state.log.lastIndex;
+    if (entryType(row) === EntryType.Command) {
+      this.#peers.get(entryOriginMember(row))?.awaits(index);
+    } else {
+      this.#awaitAtAll(index);
+    }
+  }
+
+  #awaitAtAll(index: number): void {
+    for (const progress of this.#peers.values()) {
+      progress.awaits(index);
+    }
   }
 
   #proposalRefusal(bytes: number): ProposalRefusal | null {
@@ -292,6 +305,7 @@ export class Leadership {
     for (const request of reads.confirm(position, this.#termStart, commit)) {
       const { peer: to, boot, position: asked, index } = request;
       this.#state.send({ type: "read-reply", from: id, to, term, boot, position: asked, index });
+      this.#peers.get(to)?.awaits(index);
     }
   }
 
@@ -315,16 +329,18 @@ export class Leadership {
   }
 
   #sendHeartbeat(progress: Progress): void {
-    const { id, term, commit, reads } = this.#state;
+    const { id, term, reads } = this.#state;
+    // Never above what the peer holds: it might take other entries for committed (P51).
+    const commit = Math.min(progress.match, this.#state.commit);
     this.#state.send({
       type: "heartbeat",
       from: id,
       to: progress.id,
       term,
-      // Never above what the peer holds: it might take other entries for committed (P51).
-      commit: Math.min(progress.match, commit),
+      commit,
       readPosition: reads.position,
     });
+    progress.told(commit);
   }
 
   /** Sends the next Append to the peer if there is something to say; returns whether entries went out. */
@@ -348,7 +364,19 @@ export class Leadership {
     }
     const prevTerm = log.term(prevIndex);
     const bytes = checkRows(rows, prevIndex, prevTerm);
-    this.#state.send({ type: "append", from: id, to: progress.id, term, prevIndex, prevTerm, commit, rows });
+    // A configuration lasts only once a majority has said that it knows it as committed (P18).
+    const wantsReply = rows.length > 0 || progress.wantsReply || progress.commit < this.#pendingConfigIndex;
+    this.#state.send({
+      type: "append",
+      from: id,
+      to: progress.id,
+      term,
+      prevIndex,
+      prevTerm,
+      commit,
+      wantsReply,
+      rows,
+    });
     progress.sent(prevIndex + rows.length, bytes, commit, tick);
     return rows.length > 0;
   }

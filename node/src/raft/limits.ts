@@ -57,7 +57,7 @@ export const DEFAULT_CORE_LIMITS: CoreLimits = {
   unappliedEntriesMax: 5_000,
   unappliedBytesMax: 64 * MIB,
   followerBytesMax: 128 * MIB,
-  tailBytesMax: 64 * MIB,
+  tailBytesMax: 16 * MIB,
   readsMax: 10_000,
   learnerLagEntriesMax: 1_000,
   transferLagEntriesMax: 5_000,

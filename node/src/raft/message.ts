@@ -52,6 +52,8 @@ export interface Append extends Header {
   readonly prevIndex: number;
   readonly prevTerm: number;
   readonly commit: number;
+  /** False when all that it tells is the commit index: then only a refusal is sent back. */
+  readonly wantsReply: boolean;
   readonly rows: readonly Uint8Array[];
 }
 
@@ -83,6 +85,8 @@ export interface HeartbeatReply extends Header {
   /** How far the sender has applied: tells whether a learner keeps up. */
   readonly applied: number;
   readonly readPosition: number;
+  /** Somebody at the sender waits for whatever is committed next: it is to be told the commit index at once. */
+  readonly watched: boolean;
 }
 
 /** A follower asks for a read point; `boot` and `position` come back unchanged. */

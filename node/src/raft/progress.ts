@@ -38,11 +38,15 @@ export class Progress {
   applied = 0;
   /** The peer's disk is full: it must not be asked to lead. */
   diskFull = false;
+  /** Somebody at the peer waits for whatever is committed next, as far as is known. */
+  isWatched = true;
   #state: ProgressState = "probe";
   #match = 0;
   #next: number;
-  /** Commit index that the peer was last told in an Append. */
+  /** Commit index that the peer was last told. */
   #commitSent = 0;
+  /** Highest index that somebody at the peer waits for. */
+  #awaitedIndex = 0;
   /** An Append is to be sent even if it is empty: it shows whether earlier ones were lost (P39). */
   #isAskedAgain = false;
   /** probe: an Append is unanswered. */
@@ -99,9 +103,28 @@ export class Progress {
     return this.#window.messagesMax;
   }
 
-  /** Whether an Append without entries is of use: as a probe, or to tell the commit index. */
+  /** The peer is told in a heartbeat that it holds everything up to the index, and that this is committed. */
+  told(commit: number): void {
+    this.#commitSent = Math.max(this.#commitSent, commit);
+  }
+
+  /** Somebody at the peer waits for the entry to be committed there. */
+  awaits(index: number): void {
+    this.#awaitedIndex = Math.max(this.#awaitedIndex, index);
+  }
+
+  /**
+   * Whether an Append without entries is of use: as a probe, or to tell the commit index to those who wait at the peer.
+   * If nobody does, it is told with the next entries, or with the next heartbeat.
+   */
   mayWantEmptyAppend(commit: number): boolean {
-    return this.#state === "probe" || this.#isAskedAgain || this.#commitSent < commit;
+    const isAwaited = this.isWatched || this.#commitSent < this.#awaitedIndex;
+    return this.wantsReply || (isAwaited && this.#commitSent < commit);
+  }
+
+  /** Whether an Append without entries is a question: what the peer holds is not known, or may have been lost. */
+  get wantsReply(): boolean {
+    return this.#state === "probe" || this.#isAskedAgain;
   }
 
   // ---- Entries ----

@@ -1,14 +1,26 @@
 import { expect } from "chai";
 import { FakeTime, leadingCore, MemoryDriverState, MemoryLogStore, settleCore } from "../../test/harness/index.ts";
 import { EntryType, encodeEntry, listenToMarks, type RaftCore } from "../raft/index.ts";
-import { DEFAULT_STATE_LIMITS, encodeCommand } from "../state/index.ts";
+import { DEFAULT_STATE_LIMITS, encodeCommand, Payloads } from "../state/index.ts";
 import { type AppliedEntry, type ApplyLimits, ApplyLoop } from "./apply-loop.ts";
+import type { Clock } from "./clock.ts";
 import { ClusterTick } from "./cluster-tick.ts";
 import { Compaction, DEFAULT_COMPACTION_LIMITS } from "./compaction.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
 
 const TICK = encodeCommand({ principal: null, request: null, operation: { kind: "tick" } });
-const LIMITS: ApplyLimits = { sliceEntries: 512, sliceBytes: 1e6, sliceMs: 4, syncBytes: 1e6, syncMs: 5_000 };
+/** Of as many events as take several steps. */
+const BATCH = encodeCommand({
+  ...{ principal: { subject: "somebody", apiKeyId: "" }, request: null },
+  operation: {
+    ...{ kind: "append-events", logId: new Uint8Array(16), isBatch: true, idempotencyKey: "k" },
+    ...{ payloads: new Payloads(new Uint8Array(0), new Uint32Array(70_001)), expectedSequence: undefined },
+  },
+});
+const LIMITS: ApplyLimits = {
+  ...{ sliceEntries: 512, sliceBytes: 1e6, sliceMs: 4 },
+  ...{ longEntryBytes: 65_536, longEntryMs: 4, syncBytes: 1e6, syncMs: 5_000 },
+};
 
 describe("ApplyLoop", () => {
   let time: FakeTime;
@@ -23,6 +35,7 @@ describe("ApplyLoop", () => {
   let diverged: string[];
   let onDiverged: () => void;
   let marks: string[];
+  let isWaiting: boolean;
   beforeEach(() => {
     time = new FakeTime();
     log = new MemoryLogStore(time);
@@ -35,11 +48,25 @@ describe("ApplyLoop", () => {
     diverged = [];
     onDiverged = () => undefined;
     marks = [];
+    isWaiting = false;
     listenToMarks((mark) => marks.push(mark));
   });
   afterEach(() => listenToMarks(null));
 
-  function newLoop(limits: Partial<ApplyLimits> = {}, stateLimits = DEFAULT_STATE_LIMITS): ApplyLoop {
+  /** A clock by which every look at it takes so long. */
+  const slowClock = (milliseconds: number) => ({
+    wallMs: () => time.wallMs(),
+    monotonicMs: () => {
+      time.stall(milliseconds);
+      return time.monotonicMs();
+    },
+  });
+
+  function newLoop(
+    limits: Partial<ApplyLimits> = {},
+    stateLimits = DEFAULT_STATE_LIMITS,
+    clock: Clock = time,
+  ): ApplyLoop {
     const compaction = { ...DEFAULT_COMPACTION_LIMITS, keptEntries: 0, dueEntries: 1 };
     return new ApplyLoop({
       statistics: new ReplicaStatistics(),
@@ -52,7 +79,7 @@ describe("ApplyLoop", () => {
       limits: { ...LIMITS, ...limits },
       tick,
       compaction: new Compaction(compaction, 1, 0, 0.5),
-      clock: time,
+      clock,
       scheduler: time,
       durableApplied: 0,
       neededFrom: () => Number.POSITIVE_INFINITY,
@@ -63,12 +90,20 @@ describe("ApplyLoop", () => {
       },
       onDurable: () => durables++,
       onRest: () => rests++,
+      isWaiting: () => isWaiting,
     });
   }
 
   /** Commits so many entries, with these attempts in them, and lets them be applied. */
   function commit(loop: ApplyLoop, origins: readonly { memberId: number; boot: number; seq: number }[]): void {
     core.propose(origins.map((origin) => encodeEntry(EntryType.Command, { tickMs: 700, wallMs: 0, origin }, TICK)));
+    loop.applyUpTo(settleCore(core, log) || 1);
+  }
+
+  /** The same of entries with these payloads. */
+  function commitPayloads(loop: ApplyLoop, payloads: readonly Uint8Array[]): void {
+    const envelope = { tickMs: 700, wallMs: 0, origin: { memberId: 1, boot: 3, seq: 9 } };
+    core.propose(payloads.map((payload) => encodeEntry(EntryType.Command, envelope, payload)));
     loop.applyUpTo(settleCore(core, log) || 1);
   }
 
@@ -86,6 +121,29 @@ describe("ApplyLoop", () => {
     expect(slices.flat().map(({ seq }) => seq)).to.deep.equal([0, 5, 0, 0]);
     expect(loop.progress.appliedIndex).to.equal(4);
     expect(tick.nowMs, "ticks of entries are known").to.equal(700);
+  });
+
+  it("lets the leader know at once that somebody waits for what is committed, and a second later that nobody does", () => {
+    const loop = newLoop();
+    const told: boolean[] = [];
+    core.setWatched = (isWatched) => told.push(isWatched);
+    const tickAfter = (milliseconds: number) => {
+      time.stall(milliseconds);
+      loop.onTick(time.monotonicMs());
+    };
+    time.stall(5_000);
+    loop.onTick(time.monotonicMs());
+    const stop = loop.observe(() => undefined);
+    tickAfter(5_000);
+    stop();
+    tickAfter(900);
+    tickAfter(200);
+    isWaiting = true;
+    tickAfter(50);
+    isWaiting = false;
+    tickAfter(900);
+    tickAfter(200);
+    expect(told).to.deep.equal([false, true, true, true, false, true, true, false]);
   });
 
   it("S44: applies in slices bounded by count and by bytes, one batch and one turn each", () => {
@@ -229,5 +287,93 @@ describe("ApplyLoop", () => {
     expect(durables).to.equal(2);
     loop.onTick(time.monotonicMs());
     expect(state.syncs, "nothing is wanted any more").to.equal(2);
+  });
+
+  describe("with an entry of very many events", () => {
+    /** A loop that takes one step a turn, and that has applied what is before the batch. */
+    function begun(): ApplyLoop {
+      const loop = newLoop({}, DEFAULT_STATE_LIMITS, slowClock(5));
+      commit(loop, attempts(1));
+      time.settle();
+      slices = [];
+      return loop;
+    }
+
+    it("S44: applies it over several turns as a batch of its own, between those before and behind it", () => {
+      const loop = newLoop({}, DEFAULT_STATE_LIMITS, slowClock(1));
+      commitPayloads(loop, [TICK, BATCH, TICK, TICK]);
+      time.turn();
+      expect([sizes(), loop.progress.appliedIndex]).to.deep.equal([[2], 2]);
+      let turns = 0;
+      while (loop.progress.appliedIndex === 2) {
+        turns++;
+        time.turn();
+      }
+      expect(turns).to.be.above(1);
+      expect(sizes()).to.deep.equal([2, 1]);
+      expect(slices[1]?.[0]).to.include({ seq: 9 });
+      expect(slices[1]?.[0]?.outcome?.answer).to.include({ code: "UNAUTHENTICATED" });
+      time.settle();
+      expect([sizes(), state.batches]).to.deep.equal([[2, 1, 2], 3]);
+      expect(core.appliedIndex).to.equal(5);
+    });
+
+    it("comes to the same state, however many turns it takes", () => {
+      const digests = [0, 1, 5].map((milliseconds) => {
+        log = new MemoryLogStore(time);
+        core = leadingCore(log);
+        state = new MemoryDriverState(time);
+        const loop = newLoop({}, DEFAULT_STATE_LIMITS, slowClock(milliseconds));
+        commitPayloads(loop, [TICK, BATCH, BATCH, TICK]);
+        time.settle();
+        return [loop.progress.appliedIndex, loop.progress.digest];
+      });
+      expect(digests[0]?.[0]).to.equal(5);
+      expect(digests[1]).to.deep.equal(digests[0]);
+      expect(digests[2]).to.deep.equal(digests[0]);
+    });
+
+    it("§4.7: completes it before it comes to rest, and makes nothing durable before", () => {
+      const loop = begun();
+      commitPayloads(loop, [BATCH, TICK]);
+      time.turn();
+      const { syncs } = state;
+      loop.makeDurable();
+      time.stall(10_000);
+      loop.onTick(time.monotonicMs());
+      expect(state.syncs).to.equal(syncs);
+      loop.rest();
+      expect(loop.isAtRest).to.equal(false);
+      time.settle();
+      expect([loop.isAtRest, rests, sizes()]).to.deep.equal([true, 1, [1]]);
+      loop.resume();
+      time.settle();
+      loop.onTick(time.monotonicMs());
+      time.settle();
+      expect([rests, sizes(), state.syncs]).to.deep.equal([1, [1, 1], syncs + 1]);
+    });
+
+    it("P59: waits with it for a store that would block", () => {
+      const loop = begun();
+      commitPayloads(loop, [BATCH]);
+      time.turn();
+      state.isStalled = true;
+      time.settle();
+      expect(sizes()).to.deep.equal([]);
+      state.isStalled = false;
+      loop.onTick(time.monotonicMs());
+      time.settle();
+      expect(sizes()).to.deep.equal([1]);
+    });
+
+    it("leaves it incomplete once it is stopped", () => {
+      const loop = begun();
+      const { batches } = state;
+      commitPayloads(loop, [BATCH]);
+      time.turn();
+      loop.stop();
+      time.settle();
+      expect([sizes(), state.batches]).to.deep.equal([[], batches]);
+    });
   });
 });

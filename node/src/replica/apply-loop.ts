@@ -1,13 +1,27 @@
 /**
  * Applying what is committed: in slices of their own turns, each one batch, bounded by count, bytes and time (S44).
  *
+ * An entry of very many events takes longer than a slice may. It is a batch of its own, and is applied over several turns,
+ * each as long as a slice. Until it is complete, the state is what it was before.
+ *
  * Now and then the state is made durable, while applying rests; what is durable bounds what the log must keep. A store
  * that would block is waited for, so that nothing else waits with it.
  */
 
+import { randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { entryEnvelope, entryIndex, invariant, mark, type RaftCore } from "../raft/index.ts";
-import { type Checkpoints, type Outcome, type Progress, type StateLimits, StateMachine } from "../state/index.ts";
+import { stamp } from "../stamps/index.ts";
+import {
+  type Checkpoints,
+  type FilterSeed,
+  isLongEntry,
+  type Outcome,
+  type Progress,
+  type StateLimits,
+  StateMachine,
+  type Steps,
+} from "../state/index.ts";
 import type { LogStore, MemberStateStore } from "../storage/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
@@ -20,6 +34,9 @@ export interface ApplyLimits {
   readonly sliceEntries: number;
   readonly sliceBytes: number;
   readonly sliceMs: number;
+  /** An append in an entry of at least this many bytes takes several turns; each turn takes about `longEntryMs`. */
+  readonly longEntryBytes: number;
+  readonly longEntryMs: number;
   /** The state is made durable after this many bytes applied, or milliseconds, whichever comes first. */
   readonly syncBytes: number;
   readonly syncMs: number;
@@ -69,8 +86,22 @@ export interface ApplyLoopOptions {
   readonly onDurable: () => void;
   /** Applying came to rest after `rest`. */
   readonly onRest: () => void;
+  /** Whether somebody at this member waits for what others do. */
+  readonly isWaiting: () => boolean;
 }
 
+/** An entry that is applied over several turns. */
+interface LongEntry {
+  readonly row: Uint8Array;
+  readonly steps: Steps<Outcome>;
+}
+
+/** Rows of stored answers that a tick reads for filters after a start: some milliseconds (S44). */
+const FILTER_ROWS_PER_TICK = 1_000;
+/** Of this process: clients do not know it. */
+const FILTER_SEED: FilterSeed = [randomInt(2 ** 32) | 0, randomInt(2 ** 32) | 0];
+/** Once it is watched, a member stays so for this long: readers that poll come back. */
+const WATCHED_MS = 1_000;
 const NONE_SETTLED: readonly SettledAttempt[] = [];
 
 export class ApplyLoop {
@@ -79,10 +110,15 @@ export class ApplyLoop {
   #isArmed = false;
   #isResting = false;
   #isStopped = false;
+  /** The entry that is not complete, null without one. */
+  #long: LongEntry | null = null;
   /** Who is told that the state has gone on. */
   readonly #observers = new Set<ApplyObserver>();
+  #watchedUntilMs = 0;
   /** Last index that may be applied. */
   #applyTo: number;
+  /** Nothing was written since the state was last flushed. */
+  #isFlushed = true;
   #isSyncing = false;
   /** The state is to be made durable as soon as possible. */
   #isSyncWanted = false;
@@ -110,12 +146,13 @@ export class ApplyLoop {
 
   /** Whether the state is not changing and no sync of it is in flight. */
   get isAtRest(): boolean {
-    return this.#isResting && !this.#isSyncing;
+    return this.#isResting && !this.#isSyncing && this.#long === null;
   }
 
   /** Calls back after each slice and each replacement of the state, until the returned function is called. */
   observe(listener: ApplyObserver): () => void {
     this.#observers.add(listener);
+    this.#watch(this.#options.clock.monotonicMs());
     return () => this.#observers.delete(listener);
   }
 
@@ -128,7 +165,9 @@ export class ApplyLoop {
   /** Asks for a slice if there is something to apply. */
   arm(): void {
     const isBehind = this.progress.appliedIndex < this.#applyTo;
-    if (isBehind && !this.#isArmed && !this.#isSyncing && !this.#isResting && !this.#isStopped) {
+    // What has been begun is completed before it rests.
+    const isHeld = this.#isSyncing || (this.#isResting && this.#long === null) || this.#isStopped;
+    if (isBehind && !this.#isArmed && !isHeld) {
       this.#isArmed = true;
       this.#options.scheduler.immediate(() => this.#slice());
     }
@@ -136,11 +175,16 @@ export class ApplyLoop {
 
   /** A tick has passed. */
   onTick(nowMs: number): void {
+    this.#watch(nowMs);
     this.#syncIfDue(nowMs);
+    this.#flush();
+    if (this.#long === null && !this.#isStopped) {
+      this.#machine.readForReplayFilters(FILTER_ROWS_PER_TICK);
+    }
     this.arm();
   }
 
-  /** Applies no more until `restart`; `isAtRest` from when no sync is in flight either. */
+  /** Applies no more until `restart`; `isAtRest` from when no sync is in flight and no entry is incomplete. */
   rest(): void {
     this.#isResting = true;
   }
@@ -175,6 +219,15 @@ export class ApplyLoop {
     this.#isStopped = true;
   }
 
+  /** Lets the leader know whether what is committed is to be told at once. */
+  #watch(nowMs: number): void {
+    const { core, isWaiting } = this.#options;
+    if (this.#observers.size > 0 || isWaiting()) {
+      this.#watchedUntilMs = nowMs + WATCHED_MS;
+    }
+    core.setWatched(nowMs < this.#watchedUntilMs);
+  }
+
   #tellObservers(entries: readonly AppliedEntry[] | null): void {
     for (const listener of this.#observers) {
       listener(entries);
@@ -183,22 +236,36 @@ export class ApplyLoop {
 
   #newMachine(): StateMachine {
     const { state, stateLimits } = this.#options;
-    return new StateMachine(state, (previous, bytes) => crc32(bytes, previous), stateLimits);
+    return new StateMachine(state, (previous, bytes) => crc32(bytes, previous), stateLimits, FILTER_SEED);
   }
 
   #slice(): void {
     this.#isArmed = false;
-    const { state, core, clock, limits, compaction, statistics } = this.#options;
-    if (this.#isStopped || this.#isSyncing || this.#isResting || state.isStalled) {
+    const { state, core, clock, limits } = this.#options;
+    const isResting = this.#isResting && this.#long === null;
+    if (this.#isStopped || this.#isSyncing || isResting || state.isStalled) {
       // A stalled store would block the loop; the next tick looks again.
       return;
     }
+    stamp("apply.begun");
     const startedMs = clock.monotonicMs();
+    if (this.#long !== null) {
+      this.#goOn(this.#long, startedMs);
+      return;
+    }
     const from = this.progress.appliedIndex + 1;
     const to = Math.min(this.#applyTo, from + limits.sliceEntries - 1);
     const entries: AppliedEntry[] = [];
     let bytes = 0;
     for (const row of core.entries(from, to, limits.sliceBytes)) {
+      if (isLongEntry(row, limits.longEntryBytes)) {
+        if (entries.length > 0) {
+          break;
+        }
+        this.#long = { row, steps: this.#machine.applyInSteps(row) };
+        this.#goOn(this.#long, startedMs);
+        return;
+      }
       entries.push(this.#apply(row));
       bytes += row.length;
       const { divergence } = this.#machine;
@@ -210,38 +277,91 @@ export class ApplyLoop {
         break;
       }
     }
+    this.#commit(entries, bytes);
+  }
+
+  /** Goes on with an entry for as long as a turn of it may take. */
+  #goOn({ row, steps }: LongEntry, startedMs: number): void {
+    const { clock, limits } = this.#options;
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) {
+        this.#long = null;
+        this.#commit([this.#applied(row, value)], row.length);
+        return;
+      }
+      if (clock.monotonicMs() - startedMs > limits.longEntryMs) {
+        mark("replica.long-entry-paused");
+        this.arm();
+        return;
+      }
+    }
+  }
+
+  /** Hands to the disk what the state keeps in memory, unless that would block. */
+  #flush(): void {
+    const { state, clock, statistics } = this.#options;
+    if (this.#isFlushed || this.#isSyncing || this.#isResting || this.#isStopped) {
+      return;
+    }
+    const beganMs = clock.monotonicMs();
+    if (state.flush()) {
+      this.#isFlushed = true;
+      statistics.stateBatches.addMs(clock.monotonicMs() - beganMs);
+    }
+  }
+
+  /** Writes what was applied, and tells of it. */
+  #commit(entries: readonly AppliedEntry[], bytes: number): void {
+    const { core, clock, compaction, statistics } = this.#options;
+    // Only an entry over several turns is still completed then.
+    const wasResting = this.#isResting;
     const appliedMs = clock.monotonicMs();
+    this.#isFlushed = false;
     this.#machine.commit();
     statistics.stateBatches.addMs(clock.monotonicMs() - appliedMs);
-    const applied = from + entries.length - 1;
+    const applied = this.progress.appliedIndex;
+    stamp("apply.done", applied);
     core.onApplied(applied, bytes);
     compaction.onApplied(applied, bytes);
     this.#unsyncedBytes += bytes;
     this.#options.onApplied(entries);
     this.#tellObservers(entries);
+    if (wasResting) {
+      this.#options.onRest();
+    }
     this.#syncIfDue(clock.monotonicMs());
     this.arm();
   }
 
   #apply(row: Uint8Array): AppliedEntry {
-    const { memberId, boot, core, tick, statistics } = this.#options;
+    const { core } = this.#options;
     const outcome = this.#machine.apply(row, (index, change, expectIndex) => {
       invariant(index === entryIndex(row), "a configuration applies at its own entry");
       return core.applyConfiguration(index, change, expectIndex);
     });
+    return this.#applied(row, outcome);
+  }
+
+  /** Counts the entry that the state machine has just applied. */
+  #applied(row: Uint8Array, outcome: Outcome | null): AppliedEntry {
+    const { memberId, boot, tick, statistics } = this.#options;
     statistics.onApplied(outcome, this.#machine.watched, this.#machine.settled);
     const { origin, tickMs } = entryEnvelope(row);
     tick.observe(tickMs);
     const isOwn = origin.memberId === memberId && origin.boot === boot;
-    return { row, seq: isOwn ? origin.seq : 0, outcome, settled: this.#ownSettled() };
+    return { row, seq: isOwn ? origin.seq : 0, outcome, settled: this.#ownSettled(row) };
   }
 
-  /** Which attempts of this process the last entry has settled. */
-  #ownSettled(): readonly SettledAttempt[] {
-    const { memberId, boot } = this.#options;
+  /** Which attempts of this process the entry, the last one, has settled; lets other members know soon of theirs. */
+  #ownSettled(row: Uint8Array): readonly SettledAttempt[] {
+    const { memberId, boot, core } = this.#options;
     const { settled } = this.#machine;
     if (settled.length === 0) {
       return NONE_SETTLED;
+    }
+    for (const { attempt } of settled) {
+      core.awaitAt(attempt.memberId, entryIndex(row));
     }
     return settled
       .filter(({ attempt }) => attempt.memberId === memberId && attempt.boot === boot)
@@ -253,7 +373,8 @@ export class ApplyLoop {
     const { syncBytes, syncMs } = this.#options.limits;
     const isOld = this.#unsyncedBytes > 0 && nowMs - this.#lastSyncMs >= syncMs;
     const isDue = this.#isSyncWanted || this.#unsyncedBytes >= syncBytes || isOld;
-    if (!isDue || this.#isSyncing || this.#isResting || this.#isStopped) {
+    const isHeld = this.#isSyncing || this.#isResting || this.#isStopped || this.#long !== null;
+    if (!isDue || isHeld || !this.#options.state.flush()) {
       return;
     }
     const applied = this.progress.appliedIndex;

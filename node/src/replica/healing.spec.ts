@@ -135,7 +135,17 @@ describe("a member that has lost acknowledged data", () => {
       const row = encodeEntry(EntryType.Empty, NO_ENVELOPE, new Uint8Array(0));
       sealEntry(row, 5, 1, crc32);
       const commit = isCommittedFirst ? 1 : 0;
-      core.step({ type: "append", from: 1, to: 2, term: 5, prevIndex: 0, prevTerm: 0, commit, rows: [row] });
+      core.step({
+        type: "append",
+        from: 1,
+        to: 2,
+        term: 5,
+        prevIndex: 0,
+        prevTerm: 0,
+        commit,
+        wantsReply: true,
+        rows: [row],
+      });
       expect([core.commitIndex, core.stableIndex, healing.proceed()]).to.deep.equal([commit, 0, false]);
       settleCore(core);
       expect([core.stableIndex, healing.proceed()]).to.deep.equal([1, isCommittedFirst]);

@@ -30,6 +30,7 @@ import {
 } from "../peers/index.ts";
 import { EntryType, InvariantViolation, type Message } from "../raft/index.ts";
 import { decodeCommand, decodeMembershipEntry } from "../state/index.ts";
+import { stampArrived } from "./message-stamps.ts";
 
 export type ArrivedFrame = { readonly peer: number; readonly bytes: number } & (
   | { readonly kind: "message"; readonly message: Message }
@@ -72,7 +73,9 @@ export class IncomingFrames {
 
   /** Keeps the frame for the next turn. Raises a FrameError. */
   push(peer: number, kind: LinkKind, frame: Frame): void {
-    (kind === "control" ? this.#control : this.#log).push(this.#decode(peer, frame));
+    const arrived = this.#decode(peer, frame);
+    stampArrived(arrived);
+    (kind === "control" ? this.#control : this.#log).push(arrived);
   }
 
   /** What this turn looks at: everything that is urgent, then as much of the rest as a turn takes. */

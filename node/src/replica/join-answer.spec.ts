@@ -13,7 +13,7 @@ const REQUEST: JoinRequest = {
   name: "q-1",
   incarnation: "ab".repeat(16),
   endpoints: { peerEndpoint: "q-1:7402", grpcEndpoint: "q-1:7400", httpEndpoint: "q-1:7401" },
-  versions: { min: 1, max: 2 },
+  versions: { min: 1, max: 3 },
 };
 const FOUNDER = { memberId: 1, incarnation: "11".repeat(16), address: FOUNDING.address.peerEndpoint };
 
@@ -107,10 +107,11 @@ describe("answerJoin", () => {
     expect(await ask({ clusterName: "other" })).to.deep.equal({ result: "WRONG_CLUSTER" });
     expect(await ask({ clusterId: crypto.randomUUID() })).to.deep.equal({ result: "WRONG_CLUSTER" });
     for (const versions of [
-      { min: 3, max: 4 },
+      { min: 4, max: 5 },
       { min: 0, max: 0 },
-      // That of releases without event logs: they would meet commands that they do not know.
+      // Those of commits without event logs, and without namespaces of them: they would meet commands that they do not know.
       { min: 1, max: 1 },
+      { min: 1, max: 2 },
     ]) {
       expect(await ask({ versions })).to.deep.equal({ result: "VERSION" });
     }

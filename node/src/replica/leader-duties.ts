@@ -11,7 +11,7 @@ import { members, type RaftCore } from "../raft/index.ts";
 import type { Checkpoints, Progress, StateReader } from "../state/index.ts";
 import type { Clock } from "./clock.ts";
 import type { ClusterTick } from "./cluster-tick.ts";
-import { dueMaintenance, type MaintenanceLimits } from "./maintenance.ts";
+import { Maintenance, type MaintenanceLimits } from "./maintenance.ts";
 import type { Proposals } from "./proposals.ts";
 import { StateComparison } from "./state-comparison.ts";
 import type { Transport } from "./transport.ts";
@@ -41,12 +41,14 @@ export class LeaderDuties {
   /** Whether the members have the same state. */
   readonly comparison: StateComparison;
   readonly #options: LeaderDutiesOptions;
+  readonly #maintenance: Maintenance;
   #isMaintaining = false;
   #isStopped = false;
   #tickToldMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: LeaderDutiesOptions) {
     this.#options = options;
+    this.#maintenance = new Maintenance(options.state, options.limits);
     this.comparison = new StateComparison(options);
   }
 
@@ -78,11 +80,11 @@ export class LeaderDuties {
   }
 
   #maintain(): void {
-    const { core, state, progress, proposals, tick, clock, limits } = this.#options;
+    const { core, progress, proposals, tick, clock } = this.#options;
     if (this.#isMaintaining || this.#isStopped || !core.isSettledLeader) {
       return;
     }
-    const operation = dueMaintenance(state, progress(), tick.nowMs, limits) ?? this.comparison.next();
+    const operation = this.#maintenance.due(progress(), tick.nowMs) ?? this.comparison.next();
     if (operation === null) {
       return;
     }

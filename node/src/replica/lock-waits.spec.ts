@@ -100,6 +100,24 @@ describe("waiting for a lock at three replicas", () => {
     expect(heldBy(second)).not.to.equal(heldBy(third));
   });
 
+  it("is answered at once, also where nothing was waited for until now", () => {
+    cluster.resultAfter(ask(1));
+    cluster.advance(3_000);
+    // Less than from heartbeat to heartbeat.
+    const soon = () => {
+      for (let step = 0; step < 10; step++) {
+        cluster.advance(1);
+      }
+    };
+    const second = ask(2);
+    soon();
+    expect(waiting(1)).to.equal(1);
+    const fencingToken = view(1).holds[0]?.token ?? 0;
+    const call = cluster.execute(1, "release", { kind: "release-lock", ...LOCK, mode: null, owner: "", fencingToken });
+    soon();
+    expect([resultOf(call), heldBy(second)]).to.deep.equal(["done", `token ${view(1).lock.lastToken}`]);
+  });
+
   it("ends without it when the time to wait is over, by the leader's word", () => {
     cluster.resultAfter(ask(1));
     const second = ask(2, { waitMs: 700 });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { AppliedEventLog, AppliedLog } from "../../test/index.ts";
-import type { StateReader } from "../state/index.ts";
-import { dueMaintenance, type MaintenanceLimits } from "./maintenance.ts";
+import { DEFAULT_STATE_LIMITS, type StateReader } from "../state/index.ts";
+import { Maintenance, type MaintenanceLimits } from "./maintenance.ts";
 
 const LIMITS: MaintenanceLimits = {
   expiriesMax: 3,
@@ -36,7 +36,17 @@ describe("maintenance", () => {
     }).modRevision;
   }
 
-  const due = (tickMs: number) => dueMaintenance(log.store, log.progress, tickMs, LIMITS);
+  /** A region with ten pages. */
+  function writtenRegion() {
+    const { regionId } = log.result<"allocate-memory">({
+      ...{ kind: "allocate-memory", namespace: "default", sizeBytes: 1024 * 1024, label: "" },
+    });
+    const region = { namespace: "default", regionId, expectedVersion: undefined };
+    log.result({ kind: "write-memory", ...region, offset: 0, data: new Uint8Array(40_960).fill(1) });
+    return region;
+  }
+
+  const due = (tickMs: number) => new Maintenance(log.store, LIMITS).due(log.progress, tickMs);
 
   function expiredAt(tickMs: number): string[] {
     const operation = due(tickMs);
@@ -90,22 +100,40 @@ describe("maintenance", () => {
     expect(expiredAt(log.tickMs)).to.deep.equal([]);
   });
 
-  it("drops stored answers when their window has ended, in lots and not one by one as each ends", () => {
+  it("drops a generation of stored answers once all of its windows have ended, and those that follow later", () => {
     for (let at = 0; at < 8; at++) {
       put(`k${at}`);
-      log.tickMs += 100;
+      log.tickMs += 15_000;
     }
-    const firstMs = log.tickMs - 800;
-    expect(due(firstMs + 300_000)?.kind).to.equal("tick");
-    expect(due(firstMs + 301_000)?.kind).to.equal("tick");
-    expect(due(firstMs + 301_001)).to.deep.equal({ kind: "prune-replays", countMax: 5 });
-    log.tickMs = firstMs + 301_001;
-    log.lead({ kind: "prune-replays", countMax: 5 });
-    expect(log.progress.replays).to.equal(3);
-    expect(due(log.tickMs), "the others ended less than a second ago").to.equal(null);
-    log.tickMs += 1_000;
+    expect(due(330_999)?.kind).to.equal("tick");
+    expect(due(331_000)).to.deep.equal({ kind: "drop-replays" });
+    log.tickMs = 331_000;
+    log.lead({ kind: "drop-replays" });
+    expect(log.progress.replays).to.equal(6);
+    expect(due(log.tickMs)).to.equal(null);
+    log.tickMs = 331_000 + 2 * 30_000;
+    log.lead(due(log.tickMs) as NonNullable<ReturnType<typeof due>>);
+    expect(log.progress.replays).to.equal(2);
+    log.tickMs += 30_000;
     log.lead(due(log.tickMs) as NonNullable<ReturnType<typeof due>>);
     expect(log.progress.replays).to.equal(0);
+  });
+
+  it("drops short generations in lots, and not one by one as each ends", () => {
+    const replayWindowMs = 2_000;
+    log = new AppliedLog({ ...DEFAULT_STATE_LIMITS, replayWindowMs });
+    const dueMs: number[] = [];
+    for (let at = 0; at < 100; at++) {
+      put(`k${at}`);
+      log.tickMs += 100;
+      const operation = new Maintenance(log.store, { ...LIMITS, replayWindowMs }).due(log.progress, log.tickMs);
+      if (operation?.kind === "drop-replays") {
+        dueMs.push(log.tickMs);
+        log.lead(operation);
+      }
+    }
+    const [firstMs = 0, ...others] = dueMs;
+    expect(others).to.deep.equal([1, 2, 3, 4, 5].map((second) => firstMs + second * 1_200));
   });
 
   it("S21: logs a tick after 10 s without an entry, only while something runs out", () => {
@@ -120,11 +148,7 @@ describe("maintenance", () => {
   });
 
   it("erases what was freed in bounded steps until nothing is left, and however long nothing else happens", () => {
-    const { regionId } = log.result<"allocate-memory">({
-      ...{ kind: "allocate-memory", namespace: "default", sizeBytes: 1024 * 1024, label: "" },
-    });
-    const region = { namespace: "default", regionId, expectedVersion: undefined };
-    log.result({ kind: "write-memory", ...region, offset: 0, data: new Uint8Array(40_960).fill(1) });
+    const region = writtenRegion();
     expect(due(log.tickMs)).to.equal(null);
     log.result({ kind: "free-memory", ...region });
     const step = { kind: "erase-memory", rowsMax: 4 } as const;
@@ -168,8 +192,8 @@ describe("maintenance", () => {
     const quiet = { ...LIMITS, replayWindowMs: Number.MAX_SAFE_INTEGER };
     const { progress } = log;
     const held = { ...progress, lockTimers: 1 };
-    expect(dueMaintenance(log.store, progress, log.tickMs + 10_000, quiet)).to.equal(null);
-    expect(dueMaintenance(log.store, held, log.tickMs + 10_000, quiet)).to.deep.equal({ kind: "tick" });
+    expect(new Maintenance(log.store, quiet).due(progress, log.tickMs + 10_000)).to.equal(null);
+    expect(new Maintenance(log.store, quiet).due(held, log.tickMs + 10_000)).to.deep.equal({ kind: "tick" });
   });
 
   it("S21: forgets keys of events and removes events when it is time, and ticks while that is to come", () => {
@@ -205,11 +229,32 @@ describe("maintenance", () => {
         log.store.scan(from, to, visit);
       },
     };
-    expect(dueMaintenance(watched, log.progress, log.tickMs + 1e9, LIMITS)).to.equal(null);
+    expect(new Maintenance(watched, LIMITS).due(log.progress, log.tickMs + 1e9)).to.equal(null);
     expect(
       looked.filter((table) => "TRF".includes(table)),
       "the tables of logs",
     ).to.deep.equal([]);
+  });
+
+  it("looks for what only an entry can leave once for each entry, and finds it behind the next one", () => {
+    const looked: string[] = [];
+    const watched: StateReader = {
+      get: (key) => log.store.get(key),
+      scan: (from, to, visit) => {
+        looked.push(String.fromCharCode(from[0] ?? 0));
+        log.store.scan(from, to, visit);
+      },
+    };
+    const maintenance = new Maintenance(watched, LIMITS);
+    put("a");
+    expect(maintenance.due(log.progress, log.tickMs)).to.equal(null);
+    expect(looked, "usage and memory").to.include.members(["U", "f"]);
+    looked.length = 0;
+    expect(maintenance.due(log.progress, log.tickMs)).to.equal(null);
+    expect(looked).to.deep.equal([]);
+    log.result({ kind: "free-memory", ...writtenRegion() });
+    expect(maintenance.due(log.progress, log.tickMs)).to.deep.equal({ kind: "erase-memory", rowsMax: 4 });
+    expect(maintenance.due(log.progress, log.tickMs), "until it is erased").to.include({ kind: "erase-memory" });
   });
 
   it("drops what the history keeps beyond its limits, in lots", () => {
@@ -223,9 +268,9 @@ describe("maintenance", () => {
 
   it("drops what is too old in the history, once it is so for some time", () => {
     put("k");
-    expect(due(log.tickMs + 2_001_000)?.kind).to.equal("prune-replays");
+    expect(due(log.tickMs + 2_001_000)?.kind).to.equal("drop-replays");
     log.tickMs += 2_001_000;
-    log.lead({ kind: "prune-replays", countMax: 5 });
+    log.lead({ kind: "drop-replays" });
     expect(due(log.tickMs)).to.equal(null);
     expect(due(log.tickMs + 1)?.kind).to.equal("trim-history");
   });
@@ -235,6 +280,6 @@ describe("maintenance", () => {
     expect(due(log.tickMs + 400_000)?.kind).to.equal("expire-keys");
     log.tickMs += 400_000;
     log.lead(due(log.tickMs) as NonNullable<ReturnType<typeof due>>);
-    expect(due(log.tickMs + 20_000)?.kind).to.equal("prune-replays");
+    expect(due(log.tickMs + 20_000)?.kind).to.equal("drop-replays");
   });
 });

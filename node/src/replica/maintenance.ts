@@ -22,7 +22,7 @@ import {
 } from "../state/index.ts";
 
 export interface MaintenanceLimits {
-  /** Keys named by one command, timers of locks by one, answers dropped by one: bounds the work of its apply (S44). */
+  /** Keys named by one command, timers of locks by one, rows of usage dropped by one: bounds the work of its apply (S44). */
   readonly expiriesMax: number;
   readonly lockTimersMax: number;
   readonly prunesMax: number;
@@ -32,8 +32,8 @@ export interface MaintenanceLimits {
   readonly duplicatesMax: number;
   readonly retentionMax: number;
   /**
-   * Answers, keys of events and events are dropped this much after their time, in cluster milliseconds: under a steady
-   * load they end one by one, and an entry for each would double the log.
+   * Generations of answers, keys of events and events are dropped this much after their time, in cluster milliseconds:
+   * under a steady load they end one by one, and an entry for each could double the log.
    */
   readonly pruneDelayMs: number;
   /** A leader that logged nothing for this long logs a tick while something runs out, in milliseconds (S21). */
@@ -61,8 +61,40 @@ export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs
   history: DEFAULT_STATE_LIMITS.history,
 };
 
-/** The next command that is due at the cluster tick, or null. */
-export function dueMaintenance(
+export class Maintenance {
+  readonly #state: StateReader;
+  readonly #limits: MaintenanceLimits;
+  /** Index of the last entry if it has left nothing to erase: nothing is looked for again before the next one. */
+  #erasedIndex = Number.NaN;
+
+  constructor(state: StateReader, limits: MaintenanceLimits) {
+    this.#state = state;
+    this.#limits = limits;
+  }
+
+  /** The next command that is due at the cluster tick, or null. `progress` is that of the state. */
+  due(progress: Progress, tickMs: number): ClusterOperation | null {
+    const due = dueByTime(this.#state, progress, tickMs, this.#limits) ?? this.#dueByEntries(progress);
+    return due ?? dueForLogs(this.#state, progress, tickMs, this.#limits) ?? dueTick(progress, tickMs, this.#limits);
+  }
+
+  /** What only an entry can make due: an idle leader asks twenty times a second. */
+  #dueByEntries(progress: Progress): ClusterOperation | null {
+    if (progress.appliedIndex === this.#erasedIndex) {
+      return null;
+    }
+    if (isUsageDue(this.#state, progress.wallMs)) {
+      return { kind: "prune-usage", countMax: this.#limits.prunesMax };
+    }
+    if (hasErasures(this.#state)) {
+      return { kind: "erase-memory", rowsMax: this.#limits.erasuresMax };
+    }
+    this.#erasedIndex = progress.appliedIndex;
+    return null;
+  }
+}
+
+function dueByTime(
   state: StateReader,
   progress: Progress,
   tickMs: number,
@@ -81,28 +113,23 @@ export function dueMaintenance(
     }
   }
   if (progress.replays > 0 && hasEndedReplays(state, tickMs - limits.pruneDelayMs, limits.replayWindowMs)) {
-    return { kind: "prune-replays", countMax: limits.prunesMax };
+    return { kind: "drop-replays" };
   }
   const slack = { revisions: limits.trimsMax, ageMs: limits.trimDelayMs };
   if (isHistoryDue(state, progress.revision, tickMs, limits.history, slack)) {
     return { kind: "trim-history", countMax: limits.trimsMax };
   }
-  if (isUsageDue(state, progress.wallMs)) {
-    return { kind: "prune-usage", countMax: limits.prunesMax };
-  }
-  if (hasErasures(state)) {
-    return { kind: "erase-memory", rowsMax: limits.erasuresMax };
-  }
-  const ofLogs = dueForLogs(state, progress, tickMs, limits);
-  if (ofLogs !== null) {
-    return ofLogs;
-  }
-  const { expiringKeys, lockTimers, replays, logTimers } = progress;
-  const timeMatters = expiringKeys > 0 || lockTimers > 0 || replays > 0 || logTimers > 0;
-  if (timeMatters && tickMs - progress.tickMs >= limits.idleTickMs) {
-    return { kind: "tick" };
-  }
   return null;
+}
+
+/** While something runs out, time must go on. */
+function dueTick(
+  { tickMs: loggedMs, expiringKeys, lockTimers, replays, logTimers }: Progress,
+  tickMs: number,
+  { idleTickMs }: MaintenanceLimits,
+): ClusterOperation | null {
+  const timeMatters = expiringKeys > 0 || lockTimers > 0 || replays > 0 || logTimers > 0;
+  return timeMatters && tickMs - loggedMs >= idleTickMs ? { kind: "tick" } : null;
 }
 
 function dueForLogs(

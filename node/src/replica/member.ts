@@ -77,6 +77,8 @@ export interface MemberOptions extends DataDirectoryOptions {
   readonly onEnd: (end: MemberEnd, reason: string) => void;
   /** A write to the disk does not come back: nothing but the end of the process helps. */
   readonly onDiskStuck: () => void;
+  /** What is wrong with the process around the member, for people. */
+  readonly processAlarms?: () => readonly string[];
 }
 
 /** The founding entry is the first of the log, and its index the id of the first member. */
@@ -169,9 +171,17 @@ export class Member {
     return this.#reason;
   }
 
-  /** What is wrong with its disk and between this member and others, beside what `replica` says; for people. */
+  /**
+   * What is wrong with its disk, between this member and others, and with its process, beside what `replica` says; for
+   * people.
+   */
   get alarms(): readonly string[] {
-    return [...this.#disk.alarms, ...(this.#peers?.alarms ?? []), ...this.#recordAlarms];
+    return [
+      ...this.#disk.alarms,
+      ...(this.#peers?.alarms ?? []),
+      ...this.#recordAlarms,
+      ...(this.#options.processAlarms?.() ?? []),
+    ];
   }
 
   /** The room on the disk as it was measured last, at most a second ago unless the disk hangs; null before that. */
@@ -524,7 +534,7 @@ export class Member {
       onUnlisted: () => this.#inquiry?.start(),
     });
     const isJoining = !data.damaged && !this.#isListed(replica);
-    this.#become(data.damaged ? "MEMBER_DAMAGED" : isJoining ? "JOINING" : "RUNNING", "");
+    this.#become(data.damaged ? "MEMBER_DAMAGED" : isJoining ? "JOINING" : "RUNNING", data.loss);
     return replica;
   }
 

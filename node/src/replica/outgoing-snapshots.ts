@@ -89,7 +89,7 @@ export class OutgoingSnapshots {
     const { core, state, transport, clock, limits } = this.#options;
     // Trying to reach a member that is away would count as a failure, and delay its snapshot once it is back.
     const isReachable = transport.isConnected(peer, "control");
-    if (!isReachable || this.#streams.has(peer) || this.#streams.size >= limits.streamsMax) {
+    if (!isReachable || this.#streams.has(peer) || this.#streams.size >= limits.streamsMax || !state.flush()) {
       return;
     }
     const about = aboutState();

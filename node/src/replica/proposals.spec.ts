@@ -81,6 +81,11 @@ describe("Proposals", () => {
     return { type: EntryType.Command, payload, stored: { subject: OWNER.subject, request } };
   }
 
+  /** Under what the answer of a proposal is stored. */
+  function identityOf({ stored }: Proposal): RequestIdentity {
+    return stored?.request ?? expect.fail("its answer is stored");
+  }
+
   function changing(operation: MembershipOperation): Proposal {
     const type = operation.kind === "add-slot" ? EntryType.AddSlot : EntryType.Reconfigure;
     const payload = encodeMembershipEntry({ subject: "spec", request: null, expectIndex: 0, operation });
@@ -377,10 +382,11 @@ describe("Proposals", () => {
       it(`S24, P56: a request for a lock, snapshot ${name}: ${becomes}`, () => {
         const core = followingCore();
         const proposals = over(core);
-        const request = requestOf(7);
         const lock = { namespace: "default", name: "l" };
         const rest = { mode: "exclusive", ttlSeconds: 0, owner: "", fencingToken: 0 } as const;
         const operation = { kind: "acquire-lock", ...lock, ...rest, waitMs: 5_000 } as const;
+        const proposal = proposalOf({ principal: OWNER, request: requestOf(7), operation });
+        const request = identityOf(proposal);
         applied.execute({ kind: "create-lock", ...lock, rw: false, ttlSeconds: 30, lockDelaySeconds: 0 });
         if (shown === "queued") {
           applied.execute(operation);
@@ -389,7 +395,7 @@ describe("Proposals", () => {
         if (shown !== "none") {
           applied.execute(operation, { request });
         }
-        add(proposals, "call", proposalOf({ principal: OWNER, request, operation }), 10 * WINDOW_MS);
+        add(proposals, "call", proposal, 10 * WINDOW_MS);
         proposals.handOut();
         proposals.onForwarded({ term: 5, appended: [{ seq: 1, index: 3 }] });
         forwarded();
@@ -417,11 +423,12 @@ describe("Proposals", () => {
     ] as const) {
       it(`S13: the stored answer for somebody who ${name}: ${becomes}`, () => {
         const proposals = over(followingCore());
-        const command = { principal: ANNA, request: requestOf(7), operation: putOf("k", "v") };
+        const operation = putOf("k", "v");
+        const proposal = proposalOf({ principal: ANNA, request: requestOf(7), operation });
         addUser(applied, ANNA, { role: "member", namespaces: ["default"] });
-        applied.execute(command.operation, command);
+        applied.execute(operation, { principal: ANNA, request: identityOf(proposal) });
         addUser(applied, ANNA, { role: "member", namespaces: ["default"], ...changes });
-        add(proposals, "call", proposalOf(command));
+        add(proposals, "call", proposal);
         proposals.handOut();
         proposals.onSnapshotInstalled(S, 6);
         expect(answers).to.deep.equal([`call: ${becomes}`]);
@@ -439,11 +446,11 @@ describe("Proposals", () => {
         fencingToken: 0,
         waitMs: 0,
       } as const;
-      const command = { principal: ANNA, request: requestOf(7), operation };
+      const proposal = proposalOf({ principal: ANNA, request: requestOf(7), operation });
       addUser(applied, ANNA);
-      applied.refusal(operation, command);
+      applied.refusal(operation, { principal: ANNA, request: identityOf(proposal) });
       addUser(applied, ANNA, { status: "disabled" });
-      add(proposals, "call", proposalOf(command));
+      add(proposals, "call", proposal);
       proposals.handOut();
       proposals.onSnapshotInstalled(S, 6);
       expect(answers).to.deep.equal(["call: LEADER_CHANGED unknown"]);

@@ -31,6 +31,7 @@ import {
   type RaftCore,
   type Refusal,
 } from "../raft/index.ts";
+import { hasStampReader, stamp } from "../stamps/index.ts";
 import {
   acquisitionOutcome,
   CoordinationError,
@@ -124,6 +125,7 @@ export class Proposals {
     const { clock, statistics } = this.#options;
     const waiter = this.#waiters.add(clock.monotonicMs(), deadlineMs, proposal, statistics.counted(done));
     this.#waiting.push(waiter);
+    stamp("proposal.queued", waiter.seq);
     this.#options.arm();
     return () => this.#abandon(waiter);
   }
@@ -159,6 +161,7 @@ export class Proposals {
       return;
     }
     const isRefused = outcome === null || outcome.answer instanceof CoordinationError;
+    stamp("proposal.answered", seq);
     if (waiter.proposal.type === EntryType.Command || isRefused) {
       waiter.done(null, outcome);
     } else {
@@ -430,6 +433,7 @@ export class Proposals {
   #onAppended(waiter: Waiter, term: number, index: number): void {
     this.#waiters.handOut(waiter, term, this.#options.clock.monotonicMs());
     this.#waiters.appended(waiter.seq, index);
+    stamp("proposal.appended", index, waiter.seq, this.#options.memberId);
   }
 
   #proposeCommands(commands: readonly { readonly payload: Uint8Array; readonly origin: Origin }[]) {
@@ -463,6 +467,7 @@ export class Proposals {
     const nowMs = clock.monotonicMs();
     for (const waiter of batch) {
       this.#waiters.handOut(waiter, term, nowMs);
+      stamp("proposal.forwarded", waiter.seq, leader);
     }
   }
 
@@ -514,6 +519,11 @@ export class Proposals {
       );
     } else {
       this.#appendForwarded(peer, boot, attempts, appended, refuse);
+    }
+    if (hasStampReader()) {
+      for (const { seq, index } of appended) {
+        stamp("proposal.appended", index, seq, peer);
+      }
     }
     if (appended.length > 0) {
       transport.send(peer, "log", FrameType.Forwarded, encodeForwarded({ term, appended }));

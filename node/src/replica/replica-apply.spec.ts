@@ -76,6 +76,24 @@ describe("Replica that applies", () => {
     expect(resultOf(call)).to.equal("done");
   });
 
+  it("P27: hands over at each tick what is in memory alone, and makes nothing durable before that is done", () => {
+    const driven = DrivenReplica.leading({ syncBytes: 1e9, syncMs: 1_000 });
+    let isKept = true;
+    let asked = 0;
+    driven.state.flush = () => {
+      asked++;
+      return !isKept;
+    };
+    expect(resultOf(driven.put("k", "v"))).to.equal("open");
+    const before = driven.state.syncs;
+    driven.time.advance(5_000);
+    expect(driven.state.syncs).to.equal(before);
+    expect(asked).to.be.at.least(100);
+    isKept = false;
+    driven.time.advance(50);
+    expect(driven.state.syncs).to.equal(before + 1);
+  });
+
   it("P59: pauses during a sync of the state, and no other write waits for it", () => {
     const driven = DrivenReplica.leading({ syncBytes: 1 });
     driven.state.isHeld = true;

@@ -8,7 +8,9 @@ import {
   describeLog,
   type HttpOperation,
   type Outcome,
+  Payloads,
   readEvents,
+  SequenceRuns,
 } from "../state/index.ts";
 
 const DEADLINE_MS = 30_000;
@@ -33,7 +35,7 @@ function execute(cluster: ReplicaCluster, id: number, operation: HttpOperation):
 
 function createLog(cluster: ReplicaCluster, id: number): Uint8Array {
   const settings = { ...NO_SETTINGS };
-  const { answer } = execute(cluster, id, { kind: "create-log", name: "l", namespace: null, settings });
+  const { answer } = execute(cluster, id, { kind: "create-log", name: "l", namespace: "default", settings });
   if (answer instanceof CoordinationError || answer.kind !== "create-log") {
     throw new Error("no log was created");
   }
@@ -41,7 +43,14 @@ function createLog(cluster: ReplicaCluster, id: number): Uint8Array {
 }
 
 function batch(logId: Uint8Array, idempotencyKey: string, payloads: readonly Uint8Array[]): AppendEvents {
-  return { kind: "append-events", logId, payloads, isBatch: true, idempotencyKey, expectedSequence: undefined };
+  return {
+    kind: "append-events",
+    logId,
+    payloads: Payloads.of(payloads),
+    isBatch: true,
+    idempotencyKey,
+    expectedSequence: undefined,
+  };
 }
 
 describe("event logs of three replicas", () => {
@@ -63,6 +72,21 @@ describe("event logs of three replicas", () => {
       expect(events.every(({ payload }, at) => Buffer.compare(payload, payloads[at] as Uint8Array) === 0)).to.equal(
         true,
       );
+    }
+  });
+
+  it("take one event as large as the largest batch, alike at every member", function () {
+    this.timeout(30_000);
+    const cluster = ReplicaCluster.ledBy(1);
+    const logId = createLog(cluster, 2);
+    const payload = new Uint8Array(BATCH_BYTES).fill(7);
+    const { answer } = execute(cluster, 2, batch(logId, "k".repeat(240), [payload]));
+    expect(answer).to.deep.include({ runs: SequenceRuns.one(0, 1, 1), appendedBytes: BATCH_BYTES });
+    cluster.advance(500);
+    for (const id of [1, 2, 3]) {
+      const { state } = cluster.replica(id);
+      const [event] = readEvents(state, describeLog(state, logId), 1, { eventsMax: 1, bytesMax: 1 });
+      expect(Buffer.compare(event?.payload ?? new Uint8Array(0), payload), `member ${id}`).to.equal(0);
     }
   });
 

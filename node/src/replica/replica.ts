@@ -24,8 +24,9 @@ import {
   RaftCore,
   type Role,
 } from "../raft/index.ts";
+import { stamp } from "../stamps/index.ts";
 import {
-  type ClientCommand,
+  type ClientRequest,
   type ClusterOperation,
   CoordinationError,
   encodeMembershipEntry,
@@ -50,6 +51,8 @@ import { LeaderCalls } from "./leader-calls.ts";
 import { LeaderDuties } from "./leader-duties.ts";
 import { MemberRecord } from "./member-record.ts";
 import type { MembershipViewDone, TransferDone } from "./membership-view.ts";
+import { stampSent } from "./message-stamps.ts";
+import { NamespaceSurvey } from "./namespace-survey.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
 import { Proposals } from "./proposals.ts";
 import { seededRandom } from "./random.ts";
@@ -69,6 +72,8 @@ const CATCH_UP_TICKS_MAX = 19;
 export class Replica {
   /** What this driver has done since it started. */
   readonly statistics = new ReplicaStatistics();
+  /** Which namespaces are near a limit. */
+  readonly namespaces = new NamespaceSurvey();
   /** What it says of itself, beside `status`. */
   readonly report: ReplicaReport;
   readonly #options: ReplicaOptions;
@@ -152,8 +157,8 @@ export class Replica {
       durableApplied: options.bounds.first - 1,
       neededFrom: () => this.#snapshots.neededFrom,
       onApplied: (entries) => this.#onApplied(entries),
-      onDurable: () => this.#record.onDurable(),
-      onRest: arm,
+      ...{ onDurable: () => this.#record.onDurable(), onRest: arm },
+      isWaiting: () => this.#proposals.queueing > 0,
     });
     this.#space = new ClusterSpace({ ...shared, onCritical: options.onDiskCritical });
     this.#proposals = new Proposals({
@@ -239,7 +244,7 @@ export class Replica {
    * Returns what is to be called when the caller is gone: `done` is not called any more, a command that is in no log yet
    * is dropped, and a lock that was asked for is neither waited for nor held (S25).
    */
-  propose(command: ClientCommand | HttpCommand, deadlineMs: number, done: ProposalDone): () => void {
+  propose(command: ClientRequest | HttpCommand, deadlineMs: number, done: ProposalDone): () => void {
     return this.#propose(proposalOf(command), deadlineMs, done);
   }
 
@@ -422,6 +427,7 @@ export class Replica {
     if (this.#stopped) {
       return;
     }
+    stamp("turn.begun");
     // Everything that has arrived comes before time passes: a leader that was heard is not given up (P55).
     for (const frame of this.#frames.take()) {
       this.#step(frame);
@@ -551,10 +557,13 @@ export class Replica {
     for (const message of effects.messages) {
       this.#send(message);
     }
+    // The others begin while this member still hands its own write over.
+    this.#options.transport.flush();
     if (effects.append !== null) {
       this.#write(effects.append);
     }
     if (effects.apply !== null) {
+      stamp("apply.due", effects.apply.to);
       this.#applyLoop.applyUpTo(effects.apply.to);
     }
     this.#onReads(effects);
@@ -576,9 +585,11 @@ export class Replica {
   }
 
   #send(message: Message): void {
-    const { transport } = this.#options;
-    if (!transport.send(message.to, messageKind(message), messageType(message), encodeMessage(message))) {
-      this.#core.peerUnreachable(message.to);
+    const { to } = message;
+    if (this.#options.transport.send(to, messageKind(message), messageType(message), encodeMessage(message))) {
+      stampSent(message);
+    } else {
+      this.#core.peerUnreachable(to);
     }
   }
 
@@ -587,6 +598,7 @@ export class Replica {
     const begunMs = this.#clock.monotonicMs();
     this.#fitness.onWriteBegun(begunMs);
     this.#options.log.write(append, (writeSeq, writeMs) => {
+      stamp("log.durable", writeSeq);
       this.statistics.onAppended(append.rows, this.#clock.monotonicMs() - begunMs, writeMs);
       this.#writing = false;
       this.#fitness.onWritten();

@@ -7,6 +7,7 @@
  */
 
 import { createHash, type Hash } from "node:crypto";
+import { compareBytes } from "../bytes/index.ts";
 import {
   decodeChunk,
   decodeManifest,
@@ -17,7 +18,6 @@ import {
   type SnapshotManifest,
 } from "../peers/index.ts";
 import { invariant, mark, type RaftCore } from "../raft/index.ts";
-import { compareBytes } from "../state/index.ts";
 import { LOCAL_ROWS_FROM, type MemberStateStore, type StateReplacement } from "../storage/index.ts";
 import type { Clock } from "./clock.ts";
 import { SNAPSHOT_FORMAT } from "./outgoing-snapshots.ts";

@@ -75,6 +75,17 @@ describe("snapshots", () => {
     expect([1, 2, 3].map((id) => cluster.node(id).state.openViews)).to.deep.equal([0, 0, 0]);
   });
 
+  it("S44: are not begun while the state cannot be handed to the disk without waiting", () => {
+    const cluster = withOneBehind();
+    const { state } = cluster.node(1);
+    state.flush = () => false;
+    cluster.network.rejoin(2);
+    cluster.advance(2_000);
+    expect(count("replica.snapshot.started")).to.equal(0);
+    state.flush = () => true;
+    cluster.until("it is caught up", () => isCaughtUp(cluster, 2));
+  });
+
   it("S44: the leader goes on while it sends, and what it logs meanwhile follows", () => {
     const cluster = withOneBehind();
     cluster.network.areSnapshotsHeld = true;

@@ -56,6 +56,12 @@ export const STATE_METRICS: readonly Metric<Member>[] = [
     read: served(({ statistics }) => statistics.appendedEventBytes),
   }),
   gauge({
+    name: "quoin_namespace_quota_used_ratio",
+    help: "Share of a limit that a namespace uses: of the twenty fullest, those from 0.5 on.",
+    labels: ["namespace", "quota"],
+    read: served(({ namespaces, state }) => namespaces.look(state)),
+  }),
+  gauge({
     name: "quoin_history_bytes",
     help: "Bytes of the changes that are kept for watches.",
     read: served(({ state }) => readHistoryBounds(state).bytes),

@@ -26,7 +26,7 @@ export const STORAGE_METRICS: readonly Metric<Member>[] = [
   }),
   histogram({
     name: "quoin_storage_state_batch_duration_seconds",
-    help: "Writing what a slice of applied entries has changed, on the event loop.",
+    help: "Writing what applied entries have changed, to memory after each slice and from there to RocksDB, on the event loop.",
     bounds: SHORT_BOUNDS,
     read: served(({ statistics }) => statistics.stateBatches),
   }),

@@ -9,12 +9,14 @@
  * prove nothing (P52).
  */
 
+import { hash } from "node:crypto";
 import { EntryType } from "../raft/index.ts";
 import {
-  type ClientCommand,
+  type ClientRequest,
   type ClusterOperation,
   CoordinationError,
   encodeCommand,
+  encodeRequest,
   type HttpCommand,
   type Need,
   needOf,
@@ -39,18 +41,23 @@ export interface Proposal {
   readonly mayQueue?: boolean;
 }
 
-/** A client's command as what is to be logged. */
-export function proposalOf(command: ClientCommand | HttpCommand): Proposal {
-  const { principal, request, operation } = command;
-  if (request === null) {
-    return { type: EntryType.Command, payload: encodeCommand(command), stored: null };
+/** A client's request as what is to be logged. */
+export function proposalOf(asked: ClientRequest | HttpCommand): Proposal {
+  if (asked.request === null) {
+    return { type: EntryType.Command, payload: encodeCommand(asked), stored: null };
   }
+  const { principal, operation } = asked;
+  const { payload, request } = encodeRequest(asked, sha256);
   const stored = { subject: principal.subject, request };
   const asking = { principal, need: needOf(operation) };
-  const proposal = { type: EntryType.Command, payload: encodeCommand(command), stored, asking };
+  const proposal = { type: EntryType.Command, payload, stored, asking };
   // To renew a hold, or to change its mode, adds none that would have to be given back.
   const acquires = operation.kind === "acquire-lock" && operation.fencingToken === 0;
   return acquires ? { ...proposal, acquisition: { principal, request }, mayQueue: operation.waitMs > 0 } : proposal;
+}
+
+function sha256(bytes: Uint8Array): Uint8Array {
+  return hash("sha256", bytes, "buffer");
 }
 
 /** What the cluster does by itself, or an administrator asks of it, as what is to be logged. */

@@ -38,6 +38,7 @@ const operation: fc.Arbitrary<AccountOperation> = fc.oneof(
     namespaces: fc.option(namespaces),
     status: fc.option(fc.constantFrom("active" as const, "disabled" as const)),
     passwordHash: fc.option(text),
+    knownPasswordVersion: fc.option(fc.maxSafeNat()),
   }),
   fc.record({ kind: fc.constant("delete-user" as const), userId: text }),
 );
@@ -58,6 +59,11 @@ const clusterOperation: fc.Arbitrary<AccountClusterOperation> = fc.oneof(
     ifKid: text,
     subject: text,
     request,
+  }),
+  fc.record({
+    kind: fc.constant("reset-owner" as const),
+    ...{ userId: text, email: text, passwordHash: text, subject: text, request },
+    apiKey: fc.option(fc.record({ apiKeyId: text, prefix: text, sha256: hash })),
   }),
   fc.constant({ kind: "drop-signing-keys" as const }),
   fc.record({
@@ -104,7 +110,7 @@ describe("commands about accounts", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).equal(11);
+    expect(kinds.size).equal(12);
   });
 
   // What is in the logs of every member: a change here is a change of the storage format.
@@ -120,11 +126,19 @@ describe("commands about accounts", () => {
       byUser(createUser("a", { email: "e", role: "admin", namespaces: ["x", "*"], passwordHash: "p" })),
       `013e ${ASKED} 0000000161 0000000165 02 00000002 0000000178 000000012a 0000000170 ${TOKEN} 000000000000ea60`,
     ],
-    ["update-user of nothing", byUser(updateUser("a")), `013f ${ASKED} 0000000161 00 00 00 00`],
+    ["update-user of nothing", byUser(updateUser("a")), `013f ${ASKED} 0000000161 00 00 00 00 00 0000000000000000`],
     [
       "update-user of everything",
-      byUser(updateUser("a", { role: "owner", namespaces: ["*"], status: "disabled", passwordHash: "p" })),
-      `013f ${ASKED} 0000000161 01 03 01 00000001 000000012a 01 02 01 0000000170`,
+      byUser(
+        updateUser("a", {
+          role: "owner",
+          namespaces: ["*"],
+          status: "disabled",
+          passwordHash: "p",
+          knownPasswordVersion: 7,
+        }),
+      ),
+      `013f ${ASKED} 0000000161 01 03 01 00000001 000000012a 01 02 01 0000000170 01 0000000000000007`,
     ],
     ["delete-user", byUser({ kind: "delete-user", userId: "a" }), `0140 ${ASKED} 0000000161`],
     [
@@ -148,6 +162,14 @@ describe("commands about accounts", () => {
         ...{ privateKey: new Uint8Array(32).fill(2), ifKid: "o", subject: "s", request: null },
       }),
       `0144 000000016b ${"01".repeat(32)} ${"02".repeat(32)} 000000016f 0000000173 00`,
+    ],
+    [
+      "reset-owner",
+      byCluster({
+        ...{ kind: "reset-owner", userId: "u", email: "e", passwordHash: "p", subject: "s", request: null },
+        apiKey: { apiKeyId: "k", prefix: "q", sha256: new Uint8Array(32).fill(2) },
+      }),
+      `0147 0000000175 0000000165 0000000170 01 000000016b 0000000171 ${"02".repeat(32)} 0000000173 00`,
     ],
     ["drop-signing-keys", byCluster({ kind: "drop-signing-keys" }), "0145"],
     [

@@ -8,7 +8,7 @@
 import { invariant } from "../raft/index.ts";
 import type { Principal, RequestIdentity } from "./command.ts";
 import { ROLES, type Role, SHA256_BYTES, STATUSES, type UserStatus } from "./principals.ts";
-import type { RecordReader, RecordWriter } from "./record.ts";
+import { type RecordReader, type RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
 import { SIGNING_KEY_BYTES } from "./signing-keys.ts";
 
 /** A new API key, which acts as whoever asks for it. */
@@ -54,6 +54,8 @@ export interface UpdateUser {
   /** Of whoever was verified. */
   readonly status: "active" | "disabled" | null;
   readonly passwordHash: string | null;
+  /** The version of the password that the caller has shown to know: for one's own password; null = none was shown. */
+  readonly knownPasswordVersion: number | null;
 }
 
 export interface DeleteUser {
@@ -95,6 +97,20 @@ export interface RotateSigningKey {
   readonly request: RequestIdentity | null;
 }
 
+/** The owner can log in again: see owner-reset.ts. */
+export interface ResetOwner {
+  readonly kind: "reset-owner";
+  /** UUID in text form, new: of the user, if there is none with the address. */
+  readonly userId: string;
+  readonly email: string;
+  readonly passwordHash: string;
+  /** Null = the API keys stay as they are. */
+  readonly apiKey: { readonly apiKeyId: string; readonly prefix: string; readonly sha256: Uint8Array } | null;
+  /** Who asks, for the stored answer. */
+  readonly subject: string;
+  readonly request: RequestIdentity | null;
+}
+
 /** Drops keys that no token can be signed with any more that is still good. */
 export interface DropSigningKeys {
   readonly kind: "drop-signing-keys";
@@ -128,6 +144,7 @@ export type AccountClusterOperation =
   | VerifyUser
   | PutSettings
   | RotateSigningKey
+  | ResetOwner
   | DropSigningKeys
   | ReportUse
   | PruneUsage;
@@ -146,6 +163,7 @@ export const ACCOUNT_CLUSTER_KINDS = {
   "rotate-signing-key": 68,
   "drop-signing-keys": 69,
   "prune-usage": 70,
+  "reset-owner": 71,
 } as const;
 
 const REQUEST_ID_BYTES = 16;
@@ -187,6 +205,16 @@ export function writeAccountOperation(
     case "rotate-signing-key":
       writer.text(operation.kid).fixed(operation.publicKey, SIGNING_KEY_BYTES);
       writer.fixed(operation.privateKey, SIGNING_KEY_BYTES).text(operation.ifKid).text(operation.subject);
+      writeRequest(writer, operation.request);
+      return;
+    case "reset-owner":
+      writer.text(operation.userId).text(operation.email).text(operation.passwordHash);
+      writer.boolean(operation.apiKey !== null);
+      if (operation.apiKey !== null) {
+        const { apiKeyId, prefix, sha256 } = operation.apiKey;
+        writer.text(apiKeyId).text(prefix).fixed(sha256, SHA256_BYTES);
+      }
+      writer.text(operation.subject);
       writeRequest(writer, operation.request);
       return;
     case "drop-signing-keys":
@@ -236,6 +264,7 @@ export function readAccountOperation(kind: number, reader: RecordReader): Accoun
         namespaces: reader.boolean() ? readTexts(reader) : null,
         status: reader.boolean() ? readStatus(reader) : null,
         passwordHash: reader.boolean() ? reader.text() : null,
+        knownPasswordVersion: readOptionalCount(reader) ?? null,
       };
     case ACCOUNT_KINDS["delete-user"]:
       return { kind: "delete-user", userId: reader.text() };
@@ -271,6 +300,18 @@ export function readAccountClusterOperation(kind: number, reader: RecordReader):
         subject: reader.text(),
         request: readRequest(reader),
       };
+    case ACCOUNT_CLUSTER_KINDS["reset-owner"]:
+      return {
+        kind: "reset-owner",
+        userId: reader.text(),
+        email: reader.text(),
+        passwordHash: reader.text(),
+        apiKey: reader.boolean()
+          ? { apiKeyId: reader.text(), prefix: reader.text(), sha256: reader.fixed(SHA256_BYTES) }
+          : null,
+        subject: reader.text(),
+        request: readRequest(reader),
+      };
     case ACCOUNT_CLUSTER_KINDS["drop-signing-keys"]:
       return { kind: "drop-signing-keys" };
     case ACCOUNT_CLUSTER_KINDS["report-use"]: {
@@ -293,7 +334,8 @@ export function readAccountClusterOperation(kind: number, reader: RecordReader):
   }
 }
 
-function writeUpdate(writer: RecordWriter, { userId, role, namespaces, status, passwordHash }: UpdateUser): void {
+function writeUpdate(writer: RecordWriter, command: UpdateUser): void {
+  const { userId, role, namespaces, status, passwordHash, knownPasswordVersion } = command;
   writer.text(userId).boolean(role !== null);
   if (role !== null) {
     writer.uint8(ROLES.indexOf(role));
@@ -310,6 +352,7 @@ function writeUpdate(writer: RecordWriter, { userId, role, namespaces, status, p
   if (passwordHash !== null) {
     writer.text(passwordHash);
   }
+  writeOptionalCount(writer, knownPasswordVersion ?? undefined);
 }
 
 function readRole(reader: RecordReader): Role {

@@ -60,7 +60,7 @@ class Accounts {
   }
 
   users(): Map<string, User> {
-    return new Map(listUsers(this.log.store, null, 100).items.map((user) => [user.userId, user]));
+    return new Map(listUsers(this.log.store, null, 100, () => true).items.map((user) => [user.userId, user]));
   }
 
   take(each: Step): void {
@@ -73,6 +73,9 @@ class Accounts {
       this.accepted++;
       if ("by" in each) {
         this.#checkRights(each.by, before, after);
+      }
+      if (each.do === "revoke") {
+        this.#checkRevocation(each.by, this.keys[each.key]?.owner, before);
       }
     }
     const owners = [...after.values()].filter((user) => user.role === "owner" && user.status === "active");
@@ -146,13 +149,23 @@ class Accounts {
       for (const record of [was, is]) {
         expect(record === undefined || holdsRole(actor, record.role), `${by} has the role of ${userId}`).equal(true);
       }
-      const moved = [...had.filter((one) => !has.includes(one)), ...has.filter((one) => !had.includes(one))];
-      const touched = was?.role === is?.role && was?.status === is?.status ? moved : [...had, ...has];
-      const all = was?.passwordHash === is?.passwordHash ? touched : [...had, ...has];
-      for (const namespace of all) {
+      for (const namespace of [...had, ...has]) {
         expect(holds(actor, namespace), `${by} holds ${namespace}`).equal(true);
       }
       expect(is?.role !== "owner" || has.join() === "*", "owners have all namespaces").equal(true);
+    }
+  }
+
+  /** Users revoke their own keys; administrators also those of users of whom they hold everything. */
+  #checkRevocation(by: string, owner: string | undefined, users: ReadonlyMap<string, User>): void {
+    const [actor, other] = [users.get(by), users.get(owner ?? "")];
+    if (actor === undefined || other === undefined) {
+      expect.fail(`${by} has revoked a key that nobody has`);
+    }
+    if (by !== owner) {
+      expect(["admin", "owner"], `${by} may revoke keys of others`).include(actor.role);
+      expect(holdsRole(actor, other.role), `${by} has the role of ${owner}`).equal(true);
+      expect(other.namespaces.every((namespace) => holds(actor, namespace))).equal(true);
     }
   }
 

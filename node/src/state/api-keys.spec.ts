@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { AppliedLog, createApiKey, createUser, FOUNDING, OWNER, TOKEN_SHA256 } from "../../test/index.ts";
+import { AppliedLog, createApiKey, createUser, FOUNDING, OWNER, TOKEN_SHA256, updateUser } from "../../test/index.ts";
 import type { Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import {
@@ -23,8 +23,8 @@ describe("API keys in the state", () => {
     ada = user("ada", "member");
   });
 
-  function user(userId: string, role: Role): Principal {
-    log.ask(createUser(userId, { role }));
+  function user(userId: string, role: Role, namespaces: readonly string[] = ["default"]): Principal {
+    log.ask(createUser(userId, { role, namespaces }));
     log.lead({ kind: "verify-user", userId, tokenSha256: TOKEN_SHA256, passwordHash: "" });
     return { subject: userId, apiKeyId: "" };
   }
@@ -111,15 +111,39 @@ describe("API keys in the state", () => {
       expect(verdict(revoke("k1", principal))).equal("TOKEN_REVOKED");
     });
 
-    it("of somebody else's key is as of none, but for administrators", () => {
-      const ben = user("ben", "member");
-      const refusals = [revoke("k1", ben), revoke("nothing", ben)];
-      for (const refusal of refusals) {
-        expect(verdict(refusal)).equal("API_KEY_NOT_FOUND");
-      }
-      expect(String(refusals[0])).equal(String(refusals[1]));
-      expect(verdict(revoke("k1", user("eve", "viewer")))).equal("ACCESS_DENIED");
-      expect(verdict(revoke("k1", user("adm", "admin")))).equal("ok");
+    for (const [role, namespaces, expected] of [
+      ["viewer", ["default"], "API_KEY_NOT_FOUND"],
+      ["member", ["*"], "API_KEY_NOT_FOUND"],
+      ["admin", [], "API_KEY_NOT_FOUND"],
+      ["admin", ["defaults"], "API_KEY_NOT_FOUND"],
+      ["admin", ["default"], "ok"],
+      ["admin", ["*"], "ok"],
+      ["owner", ["*"], "ok"],
+    ] as const) {
+      it(`of a member's key by another ${role} of [${namespaces}]: ${expected}`, () => {
+        const other = user("other", role, namespaces);
+        const [answer, unknown] = [revoke("k1", other), revoke("nothing", other)];
+        expect(verdict(answer)).equal(expected);
+        expect(verdict(unknown)).equal("API_KEY_NOT_FOUND");
+        expect(readApiKey(log.store, "k1")?.revokedAtMs !== 0).equal(expected === "ok");
+        if (expected !== "ok") {
+          expect(String(answer), "as if there were none").equal(String(unknown));
+        }
+      });
+    }
+
+    it("of the owner's key is refused to an admin of a namespace, as of none", () => {
+      const admin = user("admin", "admin");
+      expect(verdict(revoke(FOUNDING.owner.apiKeyId, admin))).equal("API_KEY_NOT_FOUND");
+      expect(readApiKey(log.store, FOUNDING.owner.apiKeyId)?.revokedAtMs).equal(0);
+    });
+
+    it("of a viewer's own key needs no more than a token that is good", () => {
+      const eve = user("eve", "member");
+      log.ask(createApiKey("leaked"), eve);
+      log.ask(updateUser("eve", { role: "viewer", namespaces: [] }));
+      expect(verdict(revoke("leaked", eve))).equal("ok");
+      expect(verdict(revoke("leaked", { ...eve, apiKeyId: "leaked" }))).equal("TOKEN_REVOKED");
     });
   });
 
@@ -146,8 +170,30 @@ describe("API keys in the state", () => {
 
     it("leaves revoked ones out, unless they are wanted", () => {
       expect(ids(listApiKeysOf(log.store, "ada", null, 10, false))).deep.equal(["c", "a", "b"]);
-      expect(ids(listApiKeys(log.store, null, 10, false))).deep.equal(["a", FOUNDING.owner.apiKeyId, "b", "c"]);
-      expect(ids(listApiKeys(log.store, null, 10, true))).deep.equal(["a", FOUNDING.owner.apiKeyId, "b", "c", "d"]);
+      expect(ids(listApiKeys(log.store, null, 10, false, () => true))).deep.equal([
+        "a",
+        FOUNDING.owner.apiKeyId,
+        "b",
+        "c",
+      ]);
+      expect(ids(listApiKeys(log.store, null, 10, true, () => true))).deep.equal([
+        "a",
+        FOUNDING.owner.apiKeyId,
+        "b",
+        "c",
+        "d",
+      ]);
+    });
+
+    it("leaves out keys of users who are not visible, and says nothing of rows behind the last visible one", () => {
+      const page = listApiKeys(log.store, null, 3, false, (userId) => userId === "ada");
+      expect(ids(page)).deep.equal(["a", "b", "c"]);
+      expect(page.lastRow).equal(null);
+      const first = listApiKeys(log.store, null, 2, false, (userId) => userId === "ada");
+      expect(ids(first)).deep.equal(["a", "b"]);
+      expect(ids(listApiKeys(log.store, first.lastRow, 2, false, (userId) => userId === "ada"))).deep.equal(["c"]);
+      const none = listApiKeys(log.store, null, 2, false, () => false);
+      expect([ids(none), none.lastRow]).deep.equal([[], null]);
     });
 
     it("shows nobody else's", () => {

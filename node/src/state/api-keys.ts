@@ -12,14 +12,14 @@ import {
   type ApiKey,
   apiKeysOf,
   countApiKeysOf,
-  includesAccess,
+  managedUsers,
   readApiKey,
   readApiKeyByPrefix,
-  readUser,
   removeApiKey,
-  roleAccess,
   writeApiKey,
 } from "./principals.ts";
+import { userFull } from "./quotas.ts";
+import { userApiKeysMaxOf } from "./settings.ts";
 
 export interface CreateApiKeyResult {
   readonly kind: "create-api-key";
@@ -49,7 +49,7 @@ export function applyCreateApiKey(
   if (readApiKey(transaction, apiKeyId) !== undefined || readApiKeyByPrefix(transaction, prefix) !== undefined) {
     throw new CoordinationError("OVERLOADED", "the id that was drawn for the new key is taken; try again");
   }
-  makeRoom(context, subject);
+  makeRoomForApiKey(context, subject);
   const apiKey: ApiKey = {
     apiKeyId,
     userId: subject,
@@ -65,7 +65,10 @@ export function applyCreateApiKey(
   return { kind: "create-api-key", apiKey, revision: context.revision };
 }
 
-/** Again it answers the same. Raises API_KEY_NOT_FOUND, also for somebody else's key unless an administrator asks (S43). */
+/**
+ * A repeated revocation has the same answer. Raises API_KEY_NOT_FOUND, also for the key of a user whom the principal may
+ * not manage (S43).
+ */
 export function applyRevokeApiKey(
   context: ApplyContext,
   { subject }: Principal,
@@ -73,10 +76,8 @@ export function applyRevokeApiKey(
 ): RevokeApiKeyResult {
   const { transaction, wallMs } = context;
   const apiKey = readApiKey(transaction, apiKeyId);
-  const actor = readUser(transaction, subject);
-  const isAdmin = actor !== undefined && includesAccess(roleAccess(actor.role), "admin");
-  if (apiKey === undefined || (apiKey.userId !== subject && !isAdmin)) {
-    throw new CoordinationError("API_KEY_NOT_FOUND", "you have no API key with this id");
+  if (apiKey === undefined || !managedUsers(transaction, subject)(apiKey.userId)) {
+    throw new CoordinationError("API_KEY_NOT_FOUND", "there is no API key with this id that you may revoke");
   }
   const revokedAtMs = apiKey.revokedAtMs === 0 ? wallMs : apiKey.revokedAtMs;
   if (apiKey.revokedAtMs === 0) {
@@ -93,16 +94,25 @@ export function noteApiKeyUse({ transaction, wallMs }: ApplyContext, apiKeyId: s
   }
 }
 
-/** Of a user who has as many keys as there may be, the oldest one goes that is revoked or expired. */
-function makeRoom({ transaction, wallMs }: ApplyContext, userId: string): void {
-  if (countApiKeysOf(transaction, userId) < API_KEYS_PER_USER_MAX) {
+/**
+ * Refuses with QUOTA if the user has as many live keys as a user may have. Those that are revoked or expired do not count;
+ * of a user who has as many keys as can be stored, the oldest one of these goes.
+ */
+export function makeRoomForApiKey({ transaction, wallMs, limits }: ApplyContext, userId: string): void {
+  const stored = countApiKeysOf(transaction, userId);
+  const limit = userApiKeysMaxOf(transaction, limits.userApiKeysMax);
+  if (stored < limit) {
     return;
   }
-  const ended = apiKeysOf(transaction, userId).find(({ revokedAtMs, expiresAtMs }) => {
+  const apiKeys = apiKeysOf(transaction, userId);
+  const ended = apiKeys.filter(({ revokedAtMs, expiresAtMs }) => {
     return revokedAtMs !== 0 || (expiresAtMs !== 0 && expiresAtMs <= wallMs);
   });
-  if (ended === undefined) {
-    throw new CoordinationError("QUOTA", `a user has at most ${API_KEYS_PER_USER_MAX} API keys; revoke some first`);
+  const live = apiKeys.length - ended.length;
+  if (live >= limit) {
+    throw userFull(userId, limit, live);
   }
-  removeApiKey(transaction, ended);
+  if (stored >= API_KEYS_PER_USER_MAX) {
+    removeApiKey(transaction, ended[0] as ApiKey);
+  }
 }

@@ -2,8 +2,12 @@ import { expect } from "chai";
 import { MemoryStateStore, refused } from "../../test/index.ts";
 import { InvariantViolation, NO_ORIGIN } from "../raft/index.ts";
 import { ApplyContext } from "./apply-context.ts";
+import { HistoryLedger } from "./history.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
+import { NamespaceAccounts } from "./namespace-accounts.ts";
 import type { Progress } from "./progress.ts";
+import { unsetLimits } from "./quotas.ts";
+import { ReplayLedger } from "./replay-ledger.ts";
 import { Transaction } from "./transaction.ts";
 
 const BEFORE: Progress = {
@@ -25,9 +29,16 @@ const BEFORE: Progress = {
 };
 
 function contextOf(entry: { tickMs?: number; wallMs?: number } = {}, before = BEFORE): ApplyContext {
-  const transaction = new Transaction(new MemoryStateStore(), (previous) => previous + 1, before.digest);
+  const store = new MemoryStateStore();
+  const transaction = new Transaction(store, (previous) => previous + 1, before.digest);
   const limits = { ...DEFAULT_STATE_LIMITS, dataBytesMax: 100 };
-  return new ApplyContext(transaction, limits, before, {
+  const accounts = new NamespaceAccounts(transaction, () => unsetLimits(limits));
+  const ledgers = {
+    accounts,
+    history: new HistoryLedger(transaction),
+    replays: new ReplayLedger(transaction, store, limits.replayWindowMs, [1, 2]),
+  };
+  return new ApplyContext(transaction, limits, ledgers, before, {
     index: 10,
     tickMs: 600,
     wallMs: 8_000,

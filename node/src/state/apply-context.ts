@@ -4,9 +4,12 @@ import { invariant, type Origin, safeCount } from "../raft/index.ts";
 import type { WatchedChange } from "./changes.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { CoordinationError } from "./coordination-error.ts";
+import type { HistoryLedger } from "./history.ts";
 import type { StateLimits } from "./limits.ts";
+import type { NamespaceAccounts } from "./namespace-accounts.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Progress, Totals } from "./progress.ts";
+import type { ReplayLedger } from "./replay-ledger.ts";
 import type { Transaction } from "./transaction.ts";
 import type { UsageLevels } from "./usage.ts";
 
@@ -16,9 +19,22 @@ export interface SettledWait {
   readonly outcome: Outcome;
 }
 
+/** What is kept in memory, and written once for each batch of entries. */
+export interface Ledgers {
+  readonly accounts: NamespaceAccounts;
+  readonly history: HistoryLedger;
+  readonly replays: ReplayLedger;
+}
+
 export class ApplyContext {
   readonly transaction: Transaction;
   readonly limits: StateLimits;
+  /** How much each namespace has of what its quotas limit. */
+  readonly accounts: NamespaceAccounts;
+  /** Which part of the history of changes is kept. */
+  readonly history: HistoryLedger;
+  /** The stored answers of requests. */
+  readonly replays: ReplayLedger;
   /** Log index of the entry. */
   readonly index: number;
   /** Greatest cluster tick of the log up to this entry; never runs back. */
@@ -35,7 +51,7 @@ export class ApplyContext {
   #revision: number;
   #dataBytes: number;
   #expiringKeys: number;
-  #replays: number;
+  #replayCount: number;
   #lockTimers: number;
   #logs: number;
   #eventBytes: number;
@@ -46,11 +62,15 @@ export class ApplyContext {
   constructor(
     transaction: Transaction,
     limits: StateLimits,
+    ledgers: Ledgers,
     before: Progress,
     entry: { readonly index: number; readonly tickMs: number; readonly wallMs: number; readonly origin: Origin },
   ) {
     this.transaction = transaction;
     this.limits = limits;
+    this.accounts = ledgers.accounts;
+    this.history = ledgers.history;
+    this.replays = ledgers.replays;
     this.index = entry.index;
     this.tickMs = Math.max(before.tickMs, entry.tickMs);
     this.wallMs = Math.max(before.wallMs, entry.wallMs);
@@ -58,7 +78,7 @@ export class ApplyContext {
     this.#revision = before.revision;
     this.#dataBytes = before.dataBytes;
     this.#expiringKeys = before.expiringKeys;
-    this.#replays = before.replays;
+    this.#replayCount = before.replays;
     this.#lockTimers = before.lockTimers;
     this.#logs = before.logs;
     this.#eventBytes = before.eventBytes;
@@ -87,6 +107,12 @@ export class ApplyContext {
     }
   }
 
+  /** Refuses with QUOTA if this many more bytes of data would exceed the limit of the namespace or of the cluster. */
+  requireRoomIn(namespace: string, bytes: number): void {
+    this.requireRoom(bytes);
+    this.accounts.of(namespace).requireRoom("bytes", bytes);
+  }
+
   /** Stored are keys, values and stored answers, and events and what is remembered of their keys. */
   get usageLevels(): UsageLevels {
     return { bytesStored: this.#dataBytes + this.#eventBytes, memoryBytes: this.#totals.memoryBytes };
@@ -98,14 +124,20 @@ export class ApplyContext {
     invariant(this.#dataBytes >= 0, "data bytes never fall below zero", () => String(this.#dataBytes));
   }
 
+  /** Counts bytes of data of a namespace that came (positive) or went (negative). */
+  countDataIn(namespace: string, bytes: number): void {
+    this.countData(bytes);
+    this.accounts.of(namespace).count("bytes", bytes);
+  }
+
   countExpiringKeys(change: number): void {
     this.#expiringKeys += change;
     invariant(this.#expiringKeys >= 0, "expiring keys never fall below zero");
   }
 
   countReplays(change: number): void {
-    this.#replays += change;
-    invariant(this.#replays >= 0, "stored answers never fall below zero");
+    this.#replayCount += change;
+    invariant(this.#replayCount >= 0, "stored answers never fall below zero");
   }
 
   countLockTimers(change: number): void {
@@ -142,6 +174,12 @@ export class ApplyContext {
     invariant(this.#eventBytes >= 0, "bytes of events never fall below zero", () => String(this.#eventBytes));
   }
 
+  /** The same of a namespace. */
+  countEventBytesIn(namespace: string, bytes: number): void {
+    this.countEventBytes(bytes);
+    this.accounts.of(namespace).count("event_bytes", bytes);
+  }
+
   countLogTimers(change: number): void {
     this.#logTimers += change;
     invariant(this.#logTimers >= 0, "timers of event logs never fall below zero");
@@ -169,7 +207,7 @@ export class ApplyContext {
       digest: this.transaction.digest,
       dataBytes: this.#dataBytes,
       expiringKeys: this.#expiringKeys,
-      replays: this.#replays,
+      replays: this.#replayCount,
       lockTimers: this.#lockTimers,
       logs: this.#logs,
       eventBytes: this.#eventBytes,

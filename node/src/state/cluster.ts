@@ -37,8 +37,11 @@ export interface Cluster {
   readonly members: readonly ClusterMember[];
 }
 
-/** The cluster version that this release founds. Version 1 had neither event logs nor usage, and counted less. */
-export const CLUSTER_VERSION = 2;
+/**
+ * The cluster version that this release founds. Version 1 had neither event logs nor usage, and counted less. Version 2 had
+ * event logs without a namespace, neither quotas of namespaces nor versions of passwords, and hashed the bytes of requests.
+ */
+export const CLUSTER_VERSION = 3;
 export const INCARNATION_BYTES = 16;
 const FORMAT = 1;
 

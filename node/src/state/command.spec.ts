@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import fc from "fast-check";
 import { itNoticesDamage, OWNER, requestOf } from "../../test/index.ts";
@@ -9,6 +11,7 @@ import {
   type Command,
   decodeCommand,
   encodeCommand,
+  encodeRequest,
   isGrowing,
 } from "./command.ts";
 
@@ -103,8 +106,9 @@ const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
     keys: fc.array(fc.record({ namespace, key: bytes, modRevision: count }), { maxLength: 4 }),
   }),
   fc.constant({ kind: "tick" as const }),
+  fc.constant({ kind: "drop-replays" as const }),
   fc.record({
-    kind: fc.constantFrom("prune-replays" as const, "trim-history" as const),
+    kind: fc.constant("trim-history" as const),
     countMax: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
   }),
   fc.record({
@@ -289,7 +293,7 @@ describe("commands", () => {
       `0119 0000000175 ${"ee".repeat(16)} 0000000000000001 0000000000000002 0000000000000003`,
     ],
     ["tick", byLeader({ kind: "tick" }), "0106"],
-    ["prune-replays", byLeader({ kind: "prune-replays", countMax: 512 }), "0107 00000200"],
+    ["drop-replays", byLeader({ kind: "drop-replays" }), "0107"],
     [
       "allocate-memory",
       byClient({ kind: "allocate-memory", namespace: "ns", sizeBytes: 0x1_0000_0003, label: "l" }),
@@ -397,6 +401,40 @@ describe("commands", () => {
       const request = { requestId: new Uint8Array(idLength), payloadHash: new Uint8Array(hashLength) };
       expect(() => encodeCommand({ principal: OWNER, request, operation })).to.throw(InvariantViolation);
     }
+  });
+
+  it("S13: are of the same request by kind and fields alone, whoever asks and under whatever id", () => {
+    const sha256 = (hashed: Uint8Array): Uint8Array => createHash("sha256").update(hashed).digest();
+    const asked = fc.record({ subject: text, apiKeyId: text, id: fc.uint8Array({ minLength: 16, maxLength: 16 }) });
+    const requestOf = ({ subject, apiKeyId, id }: { subject: string; apiKeyId: string; id: Uint8Array }) => {
+      return { principal: { subject, apiKeyId }, request: { requestId: id } };
+    };
+    fc.assert(
+      fc.property(asked, asked, clientOperation, clientOperation, (one, other, operation, another) => {
+        const { payload, request } = encodeRequest({ ...requestOf(one), operation }, sha256);
+        const { principal } = requestOf(one);
+        expect(decodeCommand(payload)).to.deep.equal({ principal, request, operation });
+        expect(payload).to.deep.equal(encodeCommand({ principal, request, operation }));
+        const again = encodeRequest({ ...requestOf(other), operation }, sha256).request.payloadHash;
+        expect(again.toHex()).to.equal(request.payloadHash.toHex());
+        const different = encodeRequest({ ...requestOf(one), operation: another }, sha256);
+        // As they are read, for what draws them makes objects with and without a prototype.
+        const [drawn, drawnToo] = [payload, different.payload].map((bytes) => decodeCommand(bytes).operation);
+        const isSame = isDeepStrictEqual(drawn, drawnToo);
+        expect(different.request.payloadHash.toHex() === request.payloadHash.toHex()).to.equal(isSame);
+      }),
+    );
+  });
+
+  it("S13: have the kind among what is hashed, for fields of two kinds may be the same bytes", () => {
+    const hashed: string[] = [];
+    const sha256 = (canonical: Uint8Array): Uint8Array => {
+      hashed.push(canonical.toHex());
+      return new Uint8Array(32);
+    };
+    const asked = { principal: OWNER, request: { requestId: new Uint8Array(16).fill(7) } };
+    encodeRequest({ ...asked, operation: { kind: "create-namespace", namespace: "ns" } }, sha256);
+    expect(hashed).to.deep.equal([`${"00".repeat(31)}01000000026e73`]);
   });
 
   it("fit into an entry at their largest", () => {

@@ -1,7 +1,7 @@
 /**
  * Commands: what a mutation becomes before it is proposed. Nothing after this point looks at the API's message again.
  *
- * A command asked for by a client carries who asked (re-checked in apply), the request id and the hash of the request,
+ * A command asked for by a client carries who asked (re-checked in apply), the request id and the hash of what it asks,
  * by which a retry is recognised. Those that come by HTTP have no request id: a retry is executed again, unless the
  * operation itself recognises it. Commands that the cluster proposes by itself carry neither.
  */
@@ -31,9 +31,11 @@ import {
   writeLockOperation,
 } from "./lock-commands.ts";
 import {
+  type AppendEvents,
   LOG_KINDS,
   type LogClusterOperation,
   type LogOperation,
+  readAppendEvents,
   readLogOperation,
   writeLogOperation,
 } from "./log-commands.ts";
@@ -45,19 +47,26 @@ import {
   MEMORY_KINDS,
   type MemoryOperation,
 } from "./memory-command.ts";
+import { readPrincipal, writePrincipal } from "./principal-codec.ts";
 import { RecordReader, RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
+import type { Steps } from "./steps.ts";
 
 /** Who asks: the user by id, and the API key that the token came from, "" for a login. */
 export interface Principal {
   readonly subject: string;
   readonly apiKeyId: string;
+  /** Of a login: how often the user's password had been changed before it. Absent = never, and for API keys. */
+  readonly passwordVersion?: number;
 }
 
-/** What makes a retry recognisable: the request id and the SHA-256 of method and request bytes. */
+/** What makes a retry recognisable: the request id, and what the request under that id asks for. */
 export interface RequestIdentity {
   /** 16 bytes of the UUID. */
   readonly requestId: Uint8Array;
-  /** 32 bytes. */
+  /**
+   * 32 bytes: a SHA-256 of the decoded request in one canonical form, never of the bytes that came. Requests that mean
+   * the same have the same hash, however they were encoded.
+   */
   readonly payloadHash: Uint8Array;
 }
 
@@ -114,10 +123,9 @@ export interface Tick {
   readonly kind: "tick";
 }
 
-/** Drops stored answers whose window has ended, at most this many. */
-export interface PruneReplays {
-  readonly kind: "prune-replays";
-  readonly countMax: number;
+/** Drops the generations of stored answers all of whose windows have ended. */
+export interface DropReplays {
+  readonly kind: "drop-replays";
 }
 
 /** Drops changes that are beyond the limits of the history, the oldest first, at most this many revisions. */
@@ -155,7 +163,7 @@ export type HttpOperation = LogOperation | AccountOperation;
 export type ClusterOperation =
   | ExpireKeys
   | Tick
-  | PruneReplays
+  | DropReplays
   | EraseMemory
   | TrimHistory
   | CompactHistory
@@ -170,6 +178,11 @@ export interface ClientCommand {
   readonly principal: Principal;
   readonly request: RequestIdentity;
   readonly operation: ClientOperation;
+}
+
+/** The same before its hash is known, which follows from the operation. */
+export interface ClientRequest extends Omit<ClientCommand, "request"> {
+  readonly request: Pick<RequestIdentity, "requestId">;
 }
 
 /** A mutation of which no answer is stored. */
@@ -215,7 +228,7 @@ const KINDS = {
   "compare-and-swap": 4,
   "expire-keys": 5,
   tick: 6,
-  "prune-replays": 7,
+  "drop-replays": 7,
   "claim-slot": 8,
   "update-member": 9,
   "check-digest": 10,
@@ -240,7 +253,7 @@ const KINDS = {
 const CLUSTER_KINDS: ReadonlySet<number> = new Set([
   KINDS["expire-keys"],
   KINDS.tick,
-  KINDS["prune-replays"],
+  KINDS["drop-replays"],
   KINDS["claim-slot"],
   KINDS["update-member"],
   KINDS["check-digest"],
@@ -256,8 +269,11 @@ const CLUSTER_KINDS: ReadonlySet<number> = new Set([
 ]);
 /** Kinds of commands that carry a principal and no request. */
 const HTTP_KINDS: ReadonlySet<number> = new Set([...Object.values(LOG_KINDS), ...Object.values(ACCOUNT_KINDS)]);
+/** Where the kind stands in a command: behind the format. */
+const KIND_OFFSET = 1;
 const REQUEST_ID_BYTES = 16;
 const HASH_BYTES = 32;
+const NO_HASH = new Uint8Array(HASH_BYTES - 1);
 
 /** Bytes of the largest command that an entry can carry. */
 export const COMMAND_BYTES_MAX = ENTRY_BYTES_MAX - ENTRY_HEADER_BYTES;
@@ -266,13 +282,39 @@ export const COMMAND_BYTES_MAX = ENTRY_BYTES_MAX - ENTRY_HEADER_BYTES;
 export function encodeCommand(command: Command): Uint8Array {
   const writer = new RecordWriter().uint8(FORMAT).uint8(KINDS[command.operation.kind]);
   if (command.principal !== null) {
-    writer.text(command.principal.subject).text(command.principal.apiKeyId);
+    writePrincipal(writer, command.principal);
   }
   if (command.request !== null) {
     writer.fixed(command.request.requestId, REQUEST_ID_BYTES).fixed(command.request.payloadHash, HASH_BYTES);
   }
   encodeOperation(writer, command.operation);
   return writer.finish();
+}
+
+/**
+ * The request as the command that it becomes, and by what its retries are recognised. The hash covers the kind and the
+ * fields of the operation as the command carries them: they have one encoding, which leaves out who asks, the request
+ * id, and how the message was written. So the operation is encoded once, and hashed where it lies.
+ *
+ * @param sha256 returns the 32 bytes of the SHA-256 of its argument.
+ */
+export function encodeRequest(
+  { principal, request: { requestId }, operation }: ClientRequest,
+  sha256: (bytes: Uint8Array) => Uint8Array,
+): { readonly payload: Uint8Array; readonly request: RequestIdentity } {
+  const kind = KINDS[operation.kind];
+  const writer = new RecordWriter().uint8(FORMAT).uint8(kind);
+  writePrincipal(writer, principal);
+  writer.fixed(requestId, REQUEST_ID_BYTES);
+  const hashOffset = writer.length;
+  // The place of the hash holds the kind while the hash is made.
+  writer.fixed(NO_HASH, HASH_BYTES - 1).uint8(kind);
+  encodeOperation(writer, operation);
+  const payload = writer.finish();
+  const payloadHash = sha256(payload.subarray(hashOffset));
+  invariant(payloadHash.length === HASH_BYTES, "a SHA-256 has 32 bytes");
+  payload.set(payloadHash, hashOffset);
+  return { payload, request: { requestId, payloadHash } };
 }
 
 /** The command of an entry's payload. Raises an InvariantViolation for bytes that `encodeCommand` never wrote. */
@@ -286,7 +328,7 @@ export function decodeCommand(bytes: Uint8Array): Command {
     reader.end();
     return { principal: null, request: null, operation };
   }
-  const principal = { subject: reader.text(), apiKeyId: reader.text() };
+  const principal = readPrincipal(reader);
   if (HTTP_KINDS.has(kind)) {
     const operation = readLogOperation(kind, reader) ?? readAccountOperation(kind, reader);
     reader.end();
@@ -296,6 +338,24 @@ export function decodeCommand(bytes: Uint8Array): Command {
   const operation = decodeClientOperation(kind, reader);
   reader.end();
   return { principal, request, operation };
+}
+
+/** Whether the command of an entry's payload appends events, without decoding it. */
+export function isAppend(bytes: Uint8Array): boolean {
+  return bytes[KIND_OFFSET] === LOG_KINDS["append-events"];
+}
+
+/** The same as `decodeCommand`, in steps, of a payload that `isAppend`. */
+export function* decodeAppend(bytes: Uint8Array): Steps<{ principal: Principal; operation: AppendEvents }> {
+  const reader = new RecordReader(bytes);
+  const format = reader.uint8();
+  invariant(format === FORMAT, "commands have a known format", () => String(format));
+  const kind = reader.uint8();
+  invariant(kind === LOG_KINDS["append-events"], "only appends are decoded in steps", () => String(kind));
+  const principal = readPrincipal(reader);
+  const operation = yield* readAppendEvents(reader);
+  reader.end();
+  return { principal, operation };
 }
 
 function encodeOperation(writer: RecordWriter, operation: Command["operation"]): void {
@@ -337,8 +397,8 @@ function encodeOperation(writer: RecordWriter, operation: Command["operation"]):
       }
       return;
     case "tick":
+    case "drop-replays":
       return;
-    case "prune-replays":
     case "trim-history":
     case "prune-duplicates":
       writer.uint32(operation.countMax);
@@ -449,8 +509,8 @@ function decodeClusterOperation(kind: number, reader: RecordReader): ClusterOper
       }
       return { kind: "expire-keys", keys };
     }
-    case KINDS["prune-replays"]:
-      return { kind: "prune-replays", countMax: reader.uint32() };
+    case KINDS["drop-replays"]:
+      return { kind: "drop-replays" };
     case KINDS["erase-memory"]:
       return { kind: "erase-memory", rowsMax: reader.uint32() };
     case KINDS["prune-duplicates"]:

@@ -3,18 +3,32 @@
  *
  * A key is remembered by the entry that stores its event, and by no other (S2), in replicated state (S3), for a window of
  * cluster ticks from then on, which a duplicate does not prolong (S4). Whether it is over is judged by the window as it is
- * when the duplicate comes. A row holds one key, or those of a batch together: its base, and for each run of events that
- * follow each other the first position and sequence. A key of its own and a key of a batch that read the same are the
- * same. A timer for each row tells when to look whether it can go.
+ * when the duplicate comes. A row holds runs: events that follow each other, with the first position and sequence.
+ * There is a row for the keys of a batch together. A key of its own and a key of a batch that read the same are the same:
+ * so keys of their own that read like keys of a batch share rows as well, by base and position, where a batch finds them
+ * all without a look at each of its keys. Any other key has a row alone. A timer for each row says when it is looked
+ * whether the row can go.
  */
 
 import { invariant } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
+import { type AddedRuns, DuplicateRow, type IsStored, mergedRow, NOTHING_ADDED } from "./duplicate-rows.ts";
 import { BATCH_EVENTS_MAX, LOG_ID_BYTES } from "./log-commands.ts";
-import { derivedKey, type EventLog, readLog } from "./log-rows.ts";
-import { decodeText, RecordReader, RecordWriter } from "./record.ts";
-import { duplicateOfTimer, duplicateRange, duplicateRow, duplicateTimerRow, tableRange } from "./rows.ts";
+import { type LogErasure, readErasure } from "./log-erasures.ts";
+import { type EventLog, readLog } from "./log-rows.ts";
+import { RecordReader } from "./record.ts";
+import {
+  duplicateOfTimer,
+  duplicateRange,
+  duplicateRow,
+  duplicateShelfRow,
+  duplicateTimerRow,
+  tableRange,
+  withNul,
+} from "./rows.ts";
+import { SequenceRuns, SequenceRunsWriter, withLaterSequences } from "./sequence-runs.ts";
 import { settingOf } from "./settings.ts";
+import { allAtOnce, STEP_ITEMS, type Steps } from "./steps.ts";
 import type { Row, StateReader } from "./store.ts";
 
 /** The keys of an append: one, or those of a batch. */
@@ -24,66 +38,58 @@ export interface AppendKeys {
   readonly count: number;
 }
 
-/** Events that followed each other in their batch, and that were stored together. */
-interface Run {
-  readonly position: number;
-  readonly count: number;
-  readonly firstSequence: number;
-  /** Cluster tick at which they were stored, in milliseconds. */
-  readonly tickMs: number;
-}
-
-interface Remembered {
-  /** When its timer is due, in cluster milliseconds. */
-  readonly dueMs: number;
-  readonly runs: readonly Run[];
-}
-
 const MS_PER_SECOND = 1_000;
 /** What ends the key of an event of a batch: as `derivedKey` writes it, and in no other form. */
-const POSITION = /^(.*):(0|[1-9][0-9]{0,3})$/s;
+const POSITION = /^(.*):(0|[1-9][0-9]{0,5})$/s;
 const NO_KEY = new Uint8Array(0);
-const DIGITS = { first: "0", afterLast: ":" } as const;
-/** Rows that are looked over for keys that read like those of a batch, for each event of it, before each is looked up. */
-const SCANNED_PER_EVENT = 2;
+/** Where the number of the log begins in the key of a row. */
+const ROW_LOG_OFFSET = 1;
+/** Positions of keys of their own that share a row: a row is written again with each of them. */
+const SHELF_POSITIONS = 32;
+/** Rows of keys of their own that are read between two pauses: less than a millisecond of work. */
+const STEP_SHELVES = 256;
 
 /** Seconds for which the keys of the log are remembered; 0 = not at all. */
 function duplicateWindowSecs(reader: StateReader, log: EventLog): number {
   return log.settings.duplicateWindowSecs ?? settingOf(reader, "queue.duplicate_window_secs");
 }
 
-/** For each of the events the sequence under which it is stored already, or undefined. */
-export function findDuplicates(context: ApplyContext, log: EventLog, keys: AppendKeys): (number | undefined)[] {
-  const windowMs = windowMsOf(context.transaction, log);
-  const found = new Array<number | undefined>(keys.count).fill(undefined);
+/** The events that are stored already, in the order of their positions. */
+export function* findDuplicates(context: ApplyContext, log: EventLog, keys: AppendKeys): Steps<SequenceRuns> {
+  const { transaction } = context;
+  const windowMs = windowMsOf(transaction, log);
+  let found = SequenceRuns.NONE;
   if (windowMs > 0) {
-    const isStored = ({ tickMs }: Run): boolean => !isOver(tickMs, windowMs, context.tickMs);
+    const isStored = (tickMs: number): boolean => !isOver(tickMs, windowMs, context.tickMs);
     if (keys.isBatch) {
-      findBatch(context.transaction, log, keys.idempotencyKey, found, isStored);
+      found = yield* findBatch(transaction, log, keys, isStored);
     } else {
-      found[0] = findOne(context.transaction, log, keys.idempotencyKey, isStored);
+      found = findOne(transaction, log, keys.idempotencyKey, isStored);
     }
   }
   return found;
 }
 
-/** Remembers the keys of the events at these positions, which have consecutive sequences from now on. */
-export function rememberKeys(
+/** Remembers the keys of these events, which were not remembered before. */
+export function* rememberKeys(
   context: ApplyContext,
   log: EventLog,
   { idempotencyKey, isBatch }: AppendKeys,
-  positions: readonly number[],
-  firstSequence: number,
-): void {
+  stored: SequenceRuns,
+): Steps<void> {
   const { transaction, tickMs } = context;
   const windowMs = windowMsOf(transaction, log);
   if (windowMs === 0) {
     return;
   }
-  const key = duplicateRow(log.number, isBatch, idempotencyKey);
+  const { key, shelved } = isBatch
+    ? { key: duplicateRow(log.number, "batch", idempotencyKey), shelved: 0 }
+    : placeOf(log, idempotencyKey);
   const before = readRow(transaction, key);
-  const kept = before?.runs.filter((run) => !isOver(run.tickMs, windowMs, tickMs)) ?? [];
-  replaceRow(context, log.logId, key, windowMs, [...kept, ...runsOf(positions, firstSequence, tickMs)]);
+  const isStored: IsStored = (storedMs) => !isOver(storedMs, windowMs, tickMs);
+  const added: AddedRuns = { runs: stored, shift: shelved, tickMs };
+  const row = yield* mergedRow(before, isStored, added, windowMs);
+  replaceRow(context, { logId: log.logId, namespace: log.namespace }, key, before, row);
 }
 
 /** Whether a timer is due before the tick. */
@@ -101,16 +107,17 @@ export function applyPruneDuplicates(context: ApplyContext, countMax: number): v
     invariant(row !== undefined, "every timer belongs to a row of keys");
     const windowMs = log === undefined ? 0 : windowMsOf(transaction, log);
     // The window may be longer than it was: then there is something to look at later.
-    const kept = row.runs.filter((run) => windowMs > 0 && !isOver(run.tickMs, windowMs, tickMs));
-    replaceRow(context, logId, key, windowMs, kept);
+    const isStored: IsStored = (storedMs) => windowMs > 0 && !isOver(storedMs, windowMs, tickMs);
+    const kept = allAtOnce(mergedRow(row, isStored, NOTHING_ADDED, windowMs));
+    replaceRow(context, { logId, namespace: namespaceOfRow(transaction, log, key) }, key, row, kept);
   }
 }
 
-/** Removes rows of keys of a log that is gone, from this row on and at most so many; returns which there were. */
+/** Removes rows of keys of a log that is gone, at most so many; returns which there were. */
 export function eraseKeys(
   context: ApplyContext,
   logNumber: number,
-  from: Uint8Array,
+  { keys: from, namespace }: LogErasure,
   rowsMax: number,
 ): readonly Uint8Array[] {
   const keys: Uint8Array[] = [];
@@ -118,9 +125,19 @@ export function eraseKeys(
     context.transaction.scan(from, duplicateRange(logNumber).to, ({ key }) => keys.push(key) < rowsMax);
   }
   for (const key of keys) {
-    replaceRow(context, null, key, 0, []);
+    replaceRow(context, { logId: null, namespace }, key, readRow(context.transaction, key), null);
   }
   return keys;
+}
+
+/** The namespace of a row of keys, whose log may have been deleted: then its rows are still to be erased. */
+function namespaceOfRow(reader: StateReader, log: EventLog | undefined, key: Uint8Array): string {
+  if (log !== undefined) {
+    return log.namespace;
+  }
+  const erasure = readErasure(reader, new RecordReader(key.subarray(ROW_LOG_OFFSET)).uint53());
+  invariant(erasure !== undefined, "rows of keys belong to a log, or to one that is being erased");
+  return erasure.namespace;
 }
 
 function windowMsOf(reader: StateReader, log: EventLog): number {
@@ -132,80 +149,94 @@ function isOver(storedMs: number, windowMs: number, tickMs: number): boolean {
   return tickMs > storedMs + windowMs;
 }
 
-function findOne(reader: StateReader, log: EventLog, key: string, isStored: (run: Run) => boolean): number | undefined {
-  const own = sequenceAt(readRow(reader, duplicateRow(log.number, false, key)), 0, isStored);
-  const [, base, position] = POSITION.exec(key) ?? [];
-  if (base === undefined) {
-    return own;
-  }
-  const ofBatch = sequenceAt(readRow(reader, duplicateRow(log.number, true, base)), Number(position), isStored);
-  return later(own, ofBatch);
+/** Where a key of its own is remembered: the row, and the position in it. */
+function placeOf(log: EventLog, key: string): { readonly key: Uint8Array; readonly shelved: number } {
+  const { base, position } = derivationOf(key);
+  return base === null
+    ? { key: duplicateRow(log.number, "single", key), shelved: 0 }
+    : { key: duplicateShelfRow(log.number, base, Math.floor(position / SHELF_POSITIONS)), shelved: position };
 }
 
-function findBatch(
+/** The base of the batches that may have the key, and its position in them; null if none may. */
+function derivationOf(key: string): { readonly base: string | null; readonly position: number } {
+  const [, base, digits] = POSITION.exec(key) ?? [];
+  const position = Number(digits);
+  return base === undefined || position >= BATCH_EVENTS_MAX ? { base: null, position: 0 } : { base, position };
+}
+
+function findOne(reader: StateReader, log: EventLog, key: string, isStored: IsStored): SequenceRuns {
+  const { base, position } = derivationOf(key);
+  const place = placeOf(log, key);
+  const own = readRow(reader, place.key)?.sequenceAt(place.shelved, isStored);
+  const batch = base === null ? undefined : readRow(reader, duplicateRow(log.number, "batch", base));
+  const firstSequence = later(own, batch?.sequenceAt(position, isStored));
+  return firstSequence === undefined ? SequenceRuns.NONE : SequenceRuns.one(0, 1, firstSequence);
+}
+
+function* findBatch(
   reader: StateReader,
   log: EventLog,
-  base: string,
-  found: (number | undefined)[],
-  isStored: (run: Run) => boolean,
+  { idempotencyKey: base, count }: AppendKeys,
+  isStored: IsStored,
+): Steps<SequenceRuns> {
+  const own = yield* findShelved(reader, log, { base, count }, isStored);
+  const row = readRow(reader, duplicateRow(log.number, "batch", base));
+  const batch = new SequenceRunsWriter(row?.length ?? 0);
+  for (let run = 0; run < (row?.length ?? 0); run += STEP_ITEMS) {
+    joinRuns(batch, row as DuplicateRow, { from: run, to: run + STEP_ITEMS }, count, isStored);
+    yield;
+  }
+  const found = batch.finish();
+  if (own.length === 0 || found.length === 0) {
+    return own.length === 0 ? found : own;
+  }
+  return yield* withLaterSequences(found, own);
+}
+
+/** What is stored under keys of their own that read like keys of the batch. */
+function* findShelved(
+  reader: StateReader,
+  log: EventLog,
+  { base, count }: { readonly base: string; readonly count: number },
+  isStored: IsStored,
+): Steps<SequenceRuns> {
+  const own = new SequenceRunsWriter();
+  const to = duplicateShelfRow(log.number, base, Math.ceil(count / SHELF_POSITIONS));
+  const seen = { left: 0, last: duplicateShelfRow(log.number, base, 0) };
+  let from = seen.last;
+  do {
+    seen.left = STEP_SHELVES;
+    reader.scan(from, to, ({ key, value }) => {
+      joinRuns(own, new DuplicateRow(value), { from: 0, to: Infinity }, count, isStored);
+      seen.left--;
+      seen.last = key;
+      return seen.left > 0;
+    });
+    from = withNul(seen.last);
+    yield;
+  } while (seen.left === 0);
+  return own.finish();
+}
+
+/** Adds the stored ones of these runs of a row, as far as their positions are below `count`. */
+function joinRuns(
+  all: SequenceRunsWriter,
+  row: DuplicateRow,
+  { from, to }: { readonly from: number; readonly to: number },
+  count: number,
+  isStored: IsStored,
 ): void {
-  for (const run of readRow(reader, duplicateRow(log.number, true, base))?.runs ?? []) {
-    if (isStored(run)) {
-      const end = Math.min(run.position + run.count, found.length);
-      for (let position = run.position; position < end; position++) {
-        found[position] = run.firstSequence + position - run.position;
-      }
+  for (let run = from; run < Math.min(to, row.length); run++) {
+    const position = row.positionOf(run);
+    if (position < count && isStored(row.tickOf(run))) {
+      all.join(position, Math.min(row.countOf(run), count - position), row.firstSequenceOf(run));
     }
   }
-  for (const position of ownKeysOf(reader, log, base, found.length)) {
-    const own = readRow(reader, duplicateRow(log.number, false, derivedKey(base, position)));
-    found[position] = later(found[position], sequenceAt(own, 0, isStored));
-  }
-}
-
-/** Positions of a batch whose keys may be remembered as keys of their own: nearly always none. */
-function ownKeysOf(reader: StateReader, log: EventLog, base: string, count: number): Iterable<number> {
-  const positions: number[] = [];
-  let left = count * SCANNED_PER_EVENT;
-  const prefix = duplicateRow(log.number, false, `${base}:`);
-  const from = duplicateRow(log.number, false, `${base}:${DIGITS.first}`);
-  reader.scan(from, duplicateRow(log.number, false, `${base}:${DIGITS.afterLast}`), ({ key }) => {
-    const position = POSITION.exec(`:${decodeText(key.subarray(prefix.length))}`)?.[2];
-    if (position !== undefined && Number(position) < count) {
-      positions.push(Number(position));
-    }
-    return --left > 0;
-  });
-  // Many keys only begin like those of the batch: what it may have is looked up one by one.
-  return left > 0 ? positions : Array.from({ length: count }, (_, position) => position);
-}
-
-function sequenceAt(
-  row: Remembered | undefined,
-  position: number,
-  isStored: (run: Run) => boolean,
-): number | undefined {
-  const run = row?.runs.find((one) => position >= one.position && position < one.position + one.count && isStored(one));
-  return run === undefined ? undefined : run.firstSequence + position - run.position;
 }
 
 /** Of two events with the same key the one that was stored last. */
 function later(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
-}
-
-function runsOf(positions: readonly number[], firstSequence: number, tickMs: number): Run[] {
-  const runs: Run[] = [];
-  for (let from = 0; from < positions.length; ) {
-    const position = positions[from] as number;
-    let count = 1;
-    while (positions[from + count] === position + count) {
-      count++;
-    }
-    runs.push({ position, count, firstSequence: firstSequence + from, tickMs });
-    from += count;
-  }
-  return runs;
 }
 
 /** Rows of timers that are due before the tick, the earliest first. */
@@ -218,66 +249,37 @@ function dueTimers(reader: StateReader, tickMs: number, countMax: number): Row[]
   return timers;
 }
 
-/** Puts a row with these runs, or none without any, in the place of the one that may be there, and its timer. */
+/** Puts a row, or none, in the place of the one that may be there, and its timer. */
 function replaceRow(
   context: ApplyContext,
-  logId: Uint8Array | null,
+  { logId, namespace }: { readonly logId: Uint8Array | null; readonly namespace: string },
   key: Uint8Array,
-  windowMs: number,
-  runs: readonly Run[],
+  before: DuplicateRow | undefined,
+  row: DuplicateRow | null,
 ): void {
   const { transaction } = context;
-  const before = transaction.get(key);
   if (before !== undefined) {
-    const timer = duplicateTimerRow(decodeRow(before).dueMs, key);
+    const timer = duplicateTimerRow(before.dueMs, key);
     transaction.delete(timer);
     context.countLogTimers(-1);
-    context.countEventBytes(-bytesOf(key, before));
+    context.countEventBytesIn(namespace, -bytesOf(key, before));
   }
-  if (runs.length === 0 || logId === null) {
+  if (row === null || logId === null) {
     transaction.delete(key);
     return;
   }
-  const dueMs = Math.min(...runs.map(({ tickMs }) => tickMs)) + windowMs;
-  const row = encodeRow({ dueMs, runs });
-  transaction.put(key, row);
-  transaction.put(duplicateTimerRow(dueMs, key), logId);
+  transaction.put(key, row.bytes);
+  transaction.put(duplicateTimerRow(row.dueMs, key), logId);
   context.countLogTimers(1);
-  context.countEventBytes(bytesOf(key, row));
+  context.countEventBytesIn(namespace, bytesOf(key, row));
 }
 
 /** Bytes that a row and its timer take. */
-function bytesOf(key: Uint8Array, row: Uint8Array): number {
-  return key.length + row.length + duplicateTimerRow(0, key).length + LOG_ID_BYTES;
+function bytesOf(key: Uint8Array, { bytes }: DuplicateRow): number {
+  return key.length + bytes.length + duplicateTimerRow(0, key).length + LOG_ID_BYTES;
 }
 
-function readRow(reader: StateReader, key: Uint8Array): Remembered | undefined {
+function readRow(reader: StateReader, key: Uint8Array): DuplicateRow | undefined {
   const bytes = reader.get(key);
-  return bytes === undefined ? undefined : decodeRow(bytes);
-}
-
-function encodeRow({ dueMs, runs }: Remembered): Uint8Array {
-  const writer = new RecordWriter().uint53(dueMs).uint32(runs.length);
-  for (const { position, count, firstSequence, tickMs } of runs) {
-    writer.uint32(position).uint32(count).uint53(firstSequence).uint53(tickMs);
-  }
-  return writer.finish();
-}
-
-function decodeRow(bytes: Uint8Array): Remembered {
-  const reader = new RecordReader(bytes);
-  const dueMs = reader.uint53();
-  const runs: Run[] = [];
-  for (let left = reader.uint32(); left > 0; left--) {
-    const run = {
-      position: reader.uint32(),
-      count: reader.uint32(),
-      firstSequence: reader.uint53(),
-      tickMs: reader.uint53(),
-    };
-    invariant(run.position + run.count <= BATCH_EVENTS_MAX, "positions are those of a batch");
-    runs.push(run);
-  }
-  reader.end();
-  return { dueMs, runs };
+  return bytes === undefined ? undefined : new DuplicateRow(bytes);
 }

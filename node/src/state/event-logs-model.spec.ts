@@ -1,19 +1,30 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { AppliedLog, applyRows, dumpOf, MemoryStateStore, machineOver, NO_SETTINGS } from "../../test/index.ts";
+import {
+  AppliedLog,
+  applyRows,
+  dumpOf,
+  expectExactUsage,
+  MemoryStateStore,
+  machineOver,
+  NO_SETTINGS,
+} from "../../test/index.ts";
 import type { HttpOperation } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
-import { describeLog, findLog, listLogs, readEvents } from "./event-logs.ts";
+import { describeLog, listLogs, readEvents, sequencesOf } from "./event-logs.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import type { AppendEvents, LogSettings } from "./log-commands.ts";
 import { eventCountOf } from "./log-rows.ts";
+import { Payloads } from "./payloads.ts";
 
 /** Of a cluster that was set to nothing else. */
 const WINDOW_SECS_DEFAULT = 3_600;
 const LIMITS = { ...DEFAULT_STATE_LIMITS, logsMax: 3 };
 const NAMES = ["a", "__proto__", "constructor", "b", "c"];
+/** One begins with the name of the other. */
+const NAMESPACES = ["default", "default.a"];
 /** Keys of their own that read like those of batches, and bases that do. */
-const KEYS = ["k", "b", "b:0", "b:1", "b:01", "b:2:0", "__proto__", "__proto__:0"];
+const KEYS = ["k", "b", "b:0", "b:1", "b:3", "b:01", "b:2:0", "__proto__", "__proto__:0"];
 const BASES = ["b", "__proto__", "b:2", "k"];
 const ALL = { eventsMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER };
 const MANY = 1_000_000;
@@ -42,7 +53,7 @@ const operation = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant("create" as const),
       name: fc.constantFrom(...NAMES),
-      namespace: fc.constantFrom(null, "default", "nowhere"),
+      namespace: fc.constantFrom(...NAMESPACES, "nowhere"),
       settings: fc.record(settings),
     }),
   },
@@ -97,20 +108,21 @@ interface ModelEvent extends Stored {
 /** An event log as anybody would write it down. */
 interface ModelLog {
   readonly logId: Uint8Array;
+  readonly namespace: string;
   readonly name: string;
   settings: LogSettings;
   isDeleted: boolean;
   lastSequence: number;
   events: ModelEvent[];
   /**
-   * When and where the event of a key was stored last, for keys that are remembered together: one of its own, or those of
-   * a batch. `dueMs` is when it is looked whether they can go.
+   * When and where the event of a key was stored last, for keys that are remembered together: one of its own, those of a
+   * batch, or those of their own that read like keys of a batch with neighbouring positions. `dueMs` is when it is looked whether they can go.
    */
   readonly remembered: Map<string, { dueMs: number; readonly keys: Map<string, Stored> }>;
 }
 
 const NEVER: ModelLog = {
-  ...{ logId: new Uint8Array(16), name: "", settings: NO_SETTINGS, isDeleted: true },
+  ...{ logId: new Uint8Array(16), namespace: "", name: "", settings: NO_SETTINGS, isDeleted: true },
   ...{ lastSequence: 0, events: [], remembered: new Map() },
 };
 
@@ -205,6 +217,12 @@ function sizeOf(events: readonly ModelEvent[]): number {
   return events.reduce((sum, { payload: { length } }) => sum + length, 0);
 }
 
+/** What is remembered together has the same name. */
+function togetherOf(key: string | null, isBatch: boolean): string {
+  const [, base, position] = /^(.*):(0|[1-9][0-9]*)$/s.exec(key ?? "") ?? [];
+  return isBatch || base === undefined ? `${isBatch} ${key}` : `shelf ${Math.floor(Number(position) / 32)} of ${base}`;
+}
+
 class Comparison {
   readonly log = new AppliedLog(LIMITS);
   readonly model = new Model();
@@ -213,6 +231,7 @@ class Comparison {
 
   constructor(seen: Set<string>) {
     this.#seen = seen;
+    this.log.result({ kind: "create-namespace", namespace: "default.a" });
   }
 
   run(operations: readonly Operation[]): void {
@@ -224,6 +243,7 @@ class Comparison {
     for (const found of this.model.live) {
       this.#compareLog(found);
     }
+    expectExactUsage(this.log.store);
     expect(this.log.revision, "nothing of this takes a revision").to.equal(revision);
   }
 
@@ -315,7 +335,8 @@ class Comparison {
     if (answer instanceof CoordinationError) {
       throw answer;
     }
-    expect(answer).to.deep.include({ kind: asked.kind, ...wanted });
+    const told = answer.kind === "append-events" ? { ...answer, sequences: [...sequencesOf(answer.runs)] } : answer;
+    expect(told).to.deep.include({ kind: asked.kind, ...wanted });
     return wanted;
   }
 
@@ -324,7 +345,7 @@ class Comparison {
       if (namespace === "nowhere") {
         throw new CoordinationError("NAMESPACE_NOT_FOUND", "");
       }
-      if (this.model.live.some((one) => one.name === name)) {
+      if (this.model.live.some((one) => one.namespace === namespace && one.name === name)) {
         throw new CoordinationError("LOG_EXISTS", "");
       }
       if (this.model.live.length === LIMITS.logsMax) {
@@ -333,9 +354,11 @@ class Comparison {
       return {};
     });
     if (created !== null) {
-      const logId = findLog(this.log.store, name)?.logId ?? new Uint8Array(0);
+      const selection = { namespaces: [namespace], name };
+      const [found] = listLogs(this.log.store, selection, null, 100, () => true).logs;
+      const logId = found?.logId ?? new Uint8Array(0);
       const fresh = { isDeleted: false, lastSequence: 0, events: [], remembered: new Map() };
-      this.model.logs.push({ logId, name, settings: wanted, ...fresh });
+      this.model.logs.push({ logId, namespace, name, settings: wanted, ...fresh });
     }
   }
 
@@ -370,7 +393,7 @@ class Comparison {
     }[meaning];
     const asked: AppendEvents = {
       ...{ kind: "append-events", logId: found.logId, isBatch, idempotencyKey: key, expectedSequence },
-      payloads: payloads.map((one) => Buffer.from(one)),
+      payloads: Payloads.of(payloads.map((one) => Buffer.from(one))),
       ...(isGuarded ? { guard: { namespace: "default", lockName: "free", fencingToken: 1, rw: false } } : {}),
     };
     const keys = payloads.map((_, at) => (isBatch ? `${key}:${at}` : key));
@@ -385,16 +408,22 @@ class Comparison {
       }
       const known = keys.filter((one) => one !== null && this.model.sequenceOf(found, one) !== undefined).length;
       this.#seen.add(`of ${isBatch ? "a batch" : "one"}, ${known === 0 ? "none" : isAllKnown ? "all" : "some"} again`);
-      const sequences = this.model.append(found, keys, payloads, `${isBatch} ${key}`);
+      const sequences = this.model.append(found, keys, payloads, togetherOf(key, isBatch));
       return { sequences, lastSequence: Math.max(...sequences), appendedEvents: keys.length - known };
     });
   }
 
   #list(): void {
-    const names = listLogs(this.log.store, "name", null, 100, () => true).logs.map(({ name }) => name);
-    expect(names).to.deep.equal(this.model.live.map(({ name }) => name).sort());
-    const ids = listLogs(this.log.store, "id", null, 100, () => true).logs.map(({ logId }) => logId.toHex());
-    expect(ids).to.deep.equal(this.model.live.map(({ logId }) => logId.toHex()));
+    for (const namespaces of [null, [], ["default"], [...NAMESPACES].reverse(), ["nowhere", "de"]]) {
+      for (const name of [null, ...NAMES]) {
+        const listed = listLogs(this.log.store, { namespaces, name }, null, 100, () => true).logs;
+        const selected = this.model.live.filter(
+          (log) => (namespaces?.includes(log.namespace) ?? true) && (name ?? log.name) === log.name,
+        );
+        const places = selected.map((log) => `${log.namespace}\0${log.name}\0${log.logId.toHex()}`).sort();
+        expect(listed.map((log) => `${log.namespace}\0${log.name}\0${log.logId.toHex()}`)).to.deep.equal(places);
+      }
+    }
   }
 
   #compareLog({ logId, settings: wanted, lastSequence, events }: ModelLog): void {

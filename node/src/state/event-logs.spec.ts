@@ -8,20 +8,22 @@ import {
   FOUNDING,
   NO_SETTINGS,
   OWNER,
+  updateUser,
 } from "../../test/index.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { derivedIdText } from "./derived-id.ts";
-import { describeLog, findLog, type LogOrder, listLogs, readEvents } from "./event-logs.ts";
+import { describeLog, type LogSelection, listLogs, readEvents, sequencesOf } from "./event-logs.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { BATCH_EVENTS_MAX, type CreateLog } from "./log-commands.ts";
-import { eventCountOf } from "./log-rows.ts";
+import { eventCountOf, readLogId } from "./log-rows.ts";
+import { SequenceRuns } from "./sequence-runs.ts";
 
 const HOUR_MS = 3_600_000;
 const NOWHERE = new Uint8Array(16);
 const everything = () => true;
 
 function create(name: string, changes: Partial<CreateLog> = {}): CreateLog {
-  return { kind: "create-log", name, namespace: null, settings: NO_SETTINGS, ...changes };
+  return { kind: "create-log", name, namespace: "default", settings: NO_SETTINGS, ...changes };
 }
 
 function viewer(log: AppliedLog, subject: string, changes: object) {
@@ -67,18 +69,35 @@ describe("creating an event log", () => {
     events.log.httpResult({ kind: "delete-log", logId: events.logId });
     const { logId } = events.log.httpResult<"create-log">(create("taken")).log;
     expect(logId).not.to.deep.equal(events.logId);
-    expect(findLog(events.log.store, "taken")?.logId).to.deep.equal(logId);
-    expect(findLog(events.log.store, "other")).to.equal(undefined);
+    expect(readLogId(events.log.store, "default", "taken")).to.deep.equal(logId);
+    expect(readLogId(events.log.store, "default", "other")).to.equal(undefined);
+  });
+
+  it("S43: takes a name that a log of another namespace has: the refusal would show that the other log exists", () => {
+    const events = new AppliedEventLog({}, { name: "taken" });
+    const { log } = events;
+    log.result({ kind: "create-namespace", namespace: "default.a" });
+    log.result({ kind: "create-namespace", namespace: "a" });
+    const ids = ["default.a", "a"].map((namespace) => {
+      const { logId } = log.httpResult<"create-log">(create("taken", { namespace })).log;
+      expect(log.httpRefusal(create("taken", { namespace })).reason).to.equal("LOG_EXISTS");
+      return logId;
+    });
+    log.httpResult({ kind: "delete-log", logId: events.logId });
+    expect(["default", "default.a", "a"].map((namespace) => readLogId(log.store, namespace, "taken"))).to.deep.equal([
+      undefined,
+      ...ids,
+    ]);
   });
 
   it("S19: takes __proto__ and constructor as ordinary names, and as keys of events", () => {
     const log = new AppliedLog();
     for (const name of ["__proto__", "constructor", "toString"]) {
-      expect(findLog(log.store, name), name).to.equal(undefined);
+      expect(readLogId(log.store, "default", name), name).to.equal(undefined);
       const events = new AppliedEventLog({}, { log, name });
       expect(events.append("a", { idempotencyKey: name })).to.equal("1");
       expect(events.append("b", { idempotencyKey: name })).to.equal("again 1");
-      expect(findLog(log.store, name)?.name).to.equal(name);
+      expect(readLogId(log.store, "default", name)).to.deep.equal(events.logId);
     }
   });
 
@@ -103,7 +122,7 @@ describe("access to event logs", () => {
   for (const { role, creates, appends, changes } of needs) {
     it(`lets a ${role} do what the role gives, decided in apply`, () => {
       const events = new AppliedEventLog();
-      const principal = viewer(events.log, `user-${role}`, { role, namespaces: [] });
+      const principal = viewer(events.log, `user-${role}`, { role, namespaces: ["default"] });
       const change = { kind: "update-log-settings", logId: events.logId, changes: {} } as const;
       expect(appended(events.log.executeHttp(create("other"), principal))).to.equal(creates);
       expect(events.append("a", {}, principal)).to.equal(appends);
@@ -113,6 +132,27 @@ describe("access to event logs", () => {
       expect(removed).to.equal(changes === "ACCESS_DENIED" ? changes : "delete-log");
     });
   }
+
+  it("lets the creator change and delete the log, as long as they may write", () => {
+    const log = new AppliedLog();
+    const creator = viewer(log, "user-creator", { role: "member", namespaces: ["default"] });
+    const other = viewer(log, "user-other", { role: "member", namespaces: ["*"] });
+    const { logId } = log.httpResult<"create-log">(create("own"), creator).log;
+    const change = { kind: "update-log-settings", logId, changes: {} } as const;
+    const remove = { kind: "delete-log", logId } as const;
+    for (const operation of [change, remove]) {
+      expect(log.httpRefusal(operation, other).reason).to.equal("ACCESS_DENIED");
+    }
+    expect(appended(log.executeHttp(change, creator))).to.equal("update-log-settings");
+    log.httpResult(updateUser(creator.subject, { role: "viewer" }));
+    for (const operation of [change, remove]) {
+      expect(log.httpRefusal(operation, creator).reason).to.equal("ACCESS_DENIED");
+    }
+    log.httpResult(updateUser(creator.subject, { role: "member", namespaces: ["elsewhere"] }));
+    expect(log.httpRefusal(remove, creator).reason).to.equal("LOG_NOT_FOUND");
+    log.httpResult(updateUser(creator.subject, { namespaces: ["default"] }));
+    expect(appended(log.executeHttp(remove, creator))).to.equal("delete-log");
+  });
 
   it("says of a log in a namespace that the user may not touch that there is none, whatever is asked", () => {
     const events = new AppliedEventLog({}, { namespace: "default" });
@@ -171,7 +211,12 @@ describe("appending events", () => {
     const { revision } = events.log;
     const result = events.log.httpResult(events.operation(["aa", "b"], { isBatch: true, idempotencyKey: "b" }));
     expect(result).to.deep.equal({
-      ...{ kind: "append-events", logId: events.logId, sequences: [1, 2], lastSequence: 2 },
+      ...{
+        kind: "append-events",
+        logId: events.logId,
+        runs: SequenceRuns.one(0, 2, 1),
+        lastSequence: 2,
+      },
       ...{ appendedEvents: 2, appendedBytes: 3, revision },
     });
     expect(events.log.revision).to.equal(revision);
@@ -276,7 +321,8 @@ describe("appending events", () => {
     const result = events.log.httpResult(
       events.operation(["p", "q", "r", "s"], { isBatch: true, idempotencyKey: "b", expectedSequence: 2n }),
     );
-    expect(result).to.deep.include({ sequences: [3, 2, 4, 1], lastSequence: 4, appendedEvents: 2, appendedBytes: 2 });
+    expect([...sequencesOf(result.runs)]).to.deep.equal([3, 2, 4, 1]);
+    expect(result).to.include({ lastSequence: 4, appendedEvents: 2, appendedBytes: 2 });
     expect(events.texts).to.deep.equal(["1 x", "2 y", "3 p", "4 r"]);
     expect(events.appendBatch("b", ["p", "q", "r", "s"])).to.equal("again 3 2 4 1");
     // A longer one: what came after is new.
@@ -295,7 +341,8 @@ describe("appending events", () => {
     events.append("x", { idempotencyKey: "b:1" });
     events.append("y", { idempotencyKey: "b:0" });
     const result = events.log.httpResult(events.operation(["p", "q"], { isBatch: true, idempotencyKey: "b" }));
-    expect(result).to.deep.include({ sequences: [2, 1], lastSequence: 2, appendedEvents: 0 });
+    expect([...sequencesOf(result.runs)]).to.deep.equal([2, 1]);
+    expect(result).to.include({ lastSequence: 2, appendedEvents: 0 });
   });
 
   it("S6: derived keys and keys of their own share one scope, whichever came first", () => {
@@ -382,6 +429,35 @@ describe("appending events", () => {
     expect(events.append("a", { guard })).to.equal("FENCED");
   });
 
+  it("S6: knows every key of the largest batch, and in it those that were stored alone", () => {
+    const events = new AppliedEventLog();
+    const last = BATCH_EVENTS_MAX - 1;
+    const alone = [0, 7, last - 1];
+    for (const position of alone) {
+      events.append(`${position}`, { idempotencyKey: `k:${position}` });
+    }
+    const payloads = Array.from({ length: BATCH_EVENTS_MAX }, (_, at) => `${at}`);
+    let next = alone.length;
+    const sequences = payloads.map((_, at) => (alone.includes(at) ? alone.indexOf(at) + 1 : ++next));
+    expect(events.appendBatch("k", payloads)).to.equal(sequences.join(" "));
+    expect(events.appendBatch("k", payloads)).to.equal(`again ${sequences.join(" ")}`);
+    expect(events.append("x", { idempotencyKey: `k:${last}` })).to.equal(`again ${sequences[last]}`);
+    expect(events.append("x", { idempotencyKey: `k:${last + 1}` })).to.equal(`${BATCH_EVENTS_MAX + 1}`);
+    expect(events.log.dump().filter((row) => row.startsWith("E")).length).to.be.below(1_000);
+  });
+
+  it("takes a batch of one event of 10 MiB, which is read, and found again by its key", () => {
+    const events = new AppliedEventLog();
+    const whole = "x".repeat(10 * 1024 * 1024);
+    expect(events.appendBatch("k", [whole])).to.equal("1");
+    expect(events.append("small")).to.equal("2");
+    const page = readEvents(events.log.store, describeLog(events.log.store, events.logId), 1, {
+      ...{ eventsMax: 10, bytesMax: 1024 * 1024 },
+    });
+    expect(page.map(({ sequence, payload }) => [sequence, payload.length])).to.deep.equal([[1, whole.length]]);
+    expect(events.appendBatch("k", [whole])).to.equal("again 1");
+  });
+
   it("stores a batch of many small events, and one of large ones, in rows of some 64 KiB", () => {
     const events = new AppliedEventLog();
     const small = Array.from({ length: BATCH_EVENTS_MAX }, (_, at) => `${at}`);
@@ -391,7 +467,9 @@ describe("appending events", () => {
       events.events.slice(0, BATCH_EVENTS_MAX).map(({ payload }) => Buffer.from(payload).toString()),
     ).to.deep.equal(small);
     expect(events.events.slice(-4).map(({ payload }) => payload.length)).to.deep.equal([200_000, 40_000, 40_000, 0]);
-    expect(events.log.dump().filter((row) => row.startsWith("E"))).to.have.length(10 + 3);
+    expect(events.log.dump().filter((row) => row.startsWith("E"))).to.have.length(
+      Math.ceil(BATCH_EVENTS_MAX / 1_024) + 3,
+    );
     expect(events.appendBatch("small", small)).to.equal(`again ${small.map((at) => Number(at) + 1).join(" ")}`);
   });
 });
@@ -437,27 +515,66 @@ describe("reading events", () => {
 });
 
 describe("listing event logs", () => {
-  it("goes by names in UTF-8 bytes, or by age, page by page, and shows what is visible alone", () => {
+  function pages(log: AppliedLog, selection: LogSelection, isVisible: Parameters<typeof listLogs>[4] = everything) {
+    const names: string[][] = [];
+    let after: Uint8Array | null = null;
+    do {
+      const page = listLogs(log.store, selection, after, 2, isVisible);
+      names.push(page.logs.map(({ namespace, name }) => `${namespace} ${name}`));
+      after = page.next;
+    } while (after !== null);
+    return names;
+  }
+
+  /** Logs in three namespaces. The name of one begins with the name of another. */
+  function spread(): AppliedLog {
     const log = new AppliedLog();
-    for (const name of ["b", "a", "\u{1f600}", "\uffff", "c"]) {
-      log.httpResult(create(name, name === "b" ? { namespace: "default" } : {}));
+    for (const namespace of ["default.a", "a"]) {
+      log.result({ kind: "create-namespace", namespace });
     }
-    const pages = (order: LogOrder, isVisible: (log: { namespace: string | null }) => boolean) => {
-      const names: string[][] = [];
-      let after: Uint8Array | null = null;
-      do {
-        const page = listLogs(log.store, order, after, 2, isVisible);
-        names.push(page.logs.map(({ name }) => name));
-        after = page.next;
-      } while (after !== null);
-      return names;
-    };
-    expect(pages("name", everything)).to.deep.equal([["a", "b"], ["c", "\uffff"], ["\u{1f600}"]]);
-    expect(pages("id", everything)).to.deep.equal([["b", "a"], ["\u{1f600}", "\uffff"], ["c"]]);
-    expect(pages("name", ({ namespace }) => namespace === null)).to.deep.equal([
-      ["a", "c"],
-      ["\uffff", "\u{1f600}"],
+    for (const [namespace, name] of [
+      ["default.a", "b"],
+      ["default", "b"],
+      ["default", "\u{1f600}"],
+      ["default", "\uffff"],
+      ["a", "b"],
+      ["a", "z"],
+    ] as const) {
+      log.httpResult(create(name, { namespace }));
+    }
+    return log;
+  }
+
+  it("goes by namespaces, then by names in UTF-8 bytes, page by page", () => {
+    const log = spread();
+    const all = [
+      ["a b", "a z"],
+      ["default b", "default \uffff"],
+      ["default \u{1f600}", "default.a b"],
+    ];
+    expect(pages(log, { namespaces: null, name: null })).to.deep.equal(all);
+    expect(pages(log, { namespaces: ["default.a", "nowhere", "default", "a"], name: null })).to.deep.equal(all);
+    expect(pages(log, { namespaces: ["default"], name: null })).to.deep.equal([
+      ["default b", "default \uffff"],
+      ["default \u{1f600}"],
     ]);
+    expect(pages(log, { namespaces: [], name: null })).to.deep.equal([[]]);
+  });
+
+  it("finds a name in every namespace of the selection, page by page", () => {
+    const log = spread();
+    for (const namespaces of [null, ["default.a", "default", "nowhere", "a"]]) {
+      expect(pages(log, { namespaces, name: "b" })).to.deep.equal([["a b", "default b"], ["default.a b"]]);
+    }
+    expect(pages(log, { namespaces: ["default"], name: "b" })).to.deep.equal([["default b"]]);
+    expect(pages(log, { namespaces: ["default"], name: "z" })).to.deep.equal([[]]);
+  });
+
+  it("S43: has no next page when only logs follow that are not visible", () => {
+    const log = spread();
+    const isVisible = ({ namespace }: { readonly namespace: string }) => namespace === "a";
+    expect(pages(log, { namespaces: null, name: null }, isVisible)).to.deep.equal([["a b", "a z"]]);
+    expect(pages(log, { namespaces: null, name: "b" }, isVisible)).to.deep.equal([["a b"]]);
   });
 
   it("S44: looks at a bounded number of logs for one page, and goes on in the next", () => {
@@ -466,9 +583,10 @@ describe("listing event logs", () => {
       log.httpResult(create(`log-${String(count).padStart(4, "0")}`));
     }
     const isLast = ({ name }: { name: string }) => name === "log-2000";
-    const first = listLogs(log.store, "name", null, 10, isLast);
+    const all = { namespaces: null, name: null };
+    const first = listLogs(log.store, all, null, 10, isLast);
     expect(first.logs).to.deep.equal([]);
-    const second = listLogs(log.store, "name", first.next, 10, isLast);
+    const second = listLogs(log.store, all, first.next, 10, isLast);
     expect([second.logs.map(({ name }) => name), second.next]).to.deep.equal([["log-2000"], null]);
   });
 });

@@ -4,9 +4,15 @@
  * A log is ACTIVE until it is DELETED. Sequences begin at 1, have no gaps, and are never given out twice, whatever is
  * removed (see log-retention). An append stores all of its events or none. First it is looked for what is stored already:
  * a retry of what was accepted is answered with its sequences, whatever has changed since (S1); only what is new needs
- * its guard, the expected sequence and room. Whoever may not see a log is told that there is none.
+ * its guard, the expected sequence and room.
+ *
+ * A log belongs to a namespace, within which its name is unique. Users see the logs of their namespaces; every other log
+ * looks as if there were none. Changing settings and deleting needs the access level admin, or to be the log's creator.
  */
 
+import { compareBytes } from "../bytes/index.ts";
+import { invariant } from "../raft/index.ts";
+import { appendedSequences } from "./appended-sequences.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import type { Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
@@ -14,7 +20,8 @@ import { derivedId, derivedIdText } from "./derived-id.ts";
 import { findDuplicates, rememberKeys } from "./duplicates.ts";
 import { checkGuard } from "./guards.ts";
 import type { AppendEvents, CreateLog, DeleteLog, UpdateLogSettings } from "./log-commands.ts";
-import { beginErasure, withoutRetentionTimer, withRetentionTimer } from "./log-retention.ts";
+import { beginErasure } from "./log-erasures.ts";
+import { withoutRetentionTimer, withRetentionTimer } from "./log-retention.ts";
 import {
   derivedKey,
   type EventLog,
@@ -25,10 +32,22 @@ import {
   writeEvents,
   writeLog,
 } from "./log-rows.ts";
-import { requireNamespace } from "./namespaces.ts";
-import { includesNamespace, readUser } from "./principals.ts";
-import { decodeText } from "./record.ts";
-import { logNameRow, logRow, tableRange, withNul } from "./rows.ts";
+import { requireNamespace, scanNamespaces } from "./namespaces.ts";
+import { PositionCursor } from "./position-runs.ts";
+import { type Access, includesAccess, includesNamespace, readUser, roleAccess } from "./principals.ts";
+import {
+  logNamePlace,
+  logNamePrefix,
+  logNameRow,
+  logNameRowAt,
+  logRow,
+  namespaceOfPlace,
+  prefixEnd,
+  tableRange,
+  withNul,
+} from "./rows.ts";
+import { SequenceRuns } from "./sequence-runs.ts";
+import type { Steps } from "./steps.ts";
 import type { StateReader } from "./store.ts";
 
 export interface CreateLogResult {
@@ -52,8 +71,8 @@ export interface DeleteLogResult {
 export interface AppendEventsResult {
   readonly kind: "append-events";
   readonly logId: Uint8Array;
-  /** Of all events in their order, those that were stored before included. */
-  readonly sequences: readonly number[];
+  /** Of all events in their order, those that were stored before included; see `sequencesOf`. */
+  readonly runs: SequenceRuns;
   /** The greatest of them. */
   readonly lastSequence: number;
   /** Events that were stored now, and bytes of their payloads. */
@@ -64,27 +83,33 @@ export interface AppendEventsResult {
 
 export type LogResult = CreateLogResult | UpdateLogSettingsResult | DeleteLogResult | AppendEventsResult;
 
-/** The order of a listing: by the UTF-8 bytes of names, or by ids, which is by age. */
-export type LogOrder = "name" | "id";
+/** Which logs are listed. */
+export interface LogSelection {
+  /** Only logs of these namespaces, each named once; null = of all. */
+  readonly namespaces: readonly string[] | null;
+  /** Only logs of this name; null = of any. */
+  readonly name: string | null;
+}
 
 export interface LogPage {
   readonly logs: readonly EventLog[];
-  /** The name or id after which the next page begins; null if this is the last one. */
+  /** The place after which the next page begins; null if this is the last one. */
   readonly next: Uint8Array | null;
 }
 
-/** Logs that one page looks at, whether or not they are in it: one turn of the event loop (S44). */
+/** Rows and namespaces that one page looks at, whether or not it shows them: one turn of the event loop (S44). */
 const LISTED_MAX = 2_000;
 
 export function applyCreateLog(context: ApplyContext, principal: Principal, command: CreateLog): CreateLogResult {
   const { transaction, index, wallMs } = context;
   const { name, namespace, settings } = command;
-  if (namespace !== null) {
-    requireNamespace(transaction, namespace);
+  requireNamespace(transaction, namespace);
+  if (readLogId(transaction, namespace, name) !== undefined) {
+    const named = `a log named ${JSON.stringify(name)}`;
+    throw new CoordinationError("LOG_EXISTS", `${named} exists already in the namespace "${namespace}"`);
   }
-  if (readLogId(transaction, name) !== undefined) {
-    throw new CoordinationError("LOG_EXISTS", `a log named ${JSON.stringify(name)} exists already`);
-  }
+  const account = context.accounts.of(namespace);
+  account.requireRoom("event_logs", 1);
   context.requireRoomForLog();
   const log = {
     ...{ logId: derivedId(transaction, "log", index), number: index, name, namespace, settings },
@@ -92,7 +117,8 @@ export function applyCreateLog(context: ApplyContext, principal: Principal, comm
     ...{ lastSequence: 0, firstSequence: 1, sizeBytes: 0, oldestTickMs: 0, retentionDueMs: 0 },
   };
   context.countLogs(1);
-  transaction.put(logNameRow(name), log.logId);
+  account.count("event_logs", 1);
+  transaction.put(logNameRow(namespace, name), log.logId);
   writeLog(context, log);
   return { kind: "create-log", log, revision: context.revision };
 }
@@ -102,7 +128,7 @@ export function applyUpdateLogSettings(
   principal: Principal,
   { logId, changes }: UpdateLogSettings,
 ): UpdateLogSettingsResult {
-  const log = requireVisibleLog(context.transaction, principal, logId);
+  const log = requireManagedLog(context.transaction, principal, logId);
   const changed = withRetentionTimer(context, { ...log, settings: { ...log.settings, ...changes } });
   writeLog(context, changed);
   return { kind: "update-log-settings", log: changed, revision: context.revision };
@@ -111,45 +137,44 @@ export function applyUpdateLogSettings(
 /** Its events are gone at once for everybody; their rows are erased later, step by step. */
 export function applyDeleteLog(context: ApplyContext, principal: Principal, { logId }: DeleteLog): DeleteLogResult {
   const { transaction } = context;
-  const log = requireVisibleLog(transaction, principal, logId);
+  const log = requireManagedLog(transaction, principal, logId);
   withoutRetentionTimer(context, log);
   transaction.delete(logRow(logId));
-  transaction.delete(logNameRow(log.name));
+  transaction.delete(logNameRow(log.namespace, log.name));
   context.countLogs(-1);
+  context.accounts.of(log.namespace).count("event_logs", -1);
   if (log.lastSequence > 0) {
     beginErasure(context, log);
   }
   return { kind: "delete-log", logId, revision: context.revision };
 }
 
-export function applyAppendEvents(
+/** Appends events. It may pause, for a batch takes longer than a turn of the event loop should. */
+export function* applyAppendEvents(
   context: ApplyContext,
   principal: Principal,
   command: AppendEvents,
-): AppendEventsResult {
+): Steps<AppendEventsResult> {
   const { logId, payloads } = command;
   const log = requireVisibleLog(context.transaction, principal, logId);
-  const found = findStored(context, log, command);
-  const positions = [...found.keys()].filter((position) => found[position] === undefined);
-  if (positions.length > 0) {
+  const found = yield* findStored(context, log, command);
+  const { fresh, runs, ...added } = yield* appendedSequences(found, payloads, log.lastSequence + 1);
+  if (fresh.length > 0) {
     checkGuard(context.transaction, command.guard?.namespace ?? "", command.guard);
     requireExpectedSequence(log, command);
+    requireRoom(context, log, added.appendedBytes, added.appendedEvents);
+    yield* storeEvents(context, log, command, fresh, added);
   }
-  const fresh = positions.map((position) => payloads[position] as Uint8Array);
-  const appendedBytes = bytesOf(fresh);
-  if (positions.length > 0) {
-    requireRoom(context, log, appendedBytes, positions.length);
-    storeEvents(context, log, command, positions, fresh);
+  return { kind: "append-events", logId, runs, ...added, revision: context.revision };
+}
+
+/** The sequence of each event of an append, in their order. */
+export function* sequencesOf(runs: SequenceRuns): Generator<number> {
+  for (let run = 0; run < runs.length; run++) {
+    for (let at = 0; at < runs.countOf(run); at++) {
+      yield runs.firstSequenceOf(run) + at;
+    }
   }
-  for (const [at, position] of positions.entries()) {
-    found[position] = log.lastSequence + 1 + at;
-  }
-  const sequences = found as number[];
-  return {
-    ...{ kind: "append-events", logId, sequences, appendedEvents: positions.length, appendedBytes },
-    lastSequence: sequences.reduce((greatest, sequence) => Math.max(greatest, sequence)),
-    revision: context.revision,
-  };
 }
 
 /** The log; raises LOG_NOT_FOUND. Who may see it is for the caller to decide. */
@@ -166,42 +191,90 @@ export function logNotFound(logId: Uint8Array): CoordinationError {
 }
 
 /**
- * Logs that are visible and come after `after`, at most so many. A page may have fewer, or none, and be followed by
- * another one: it looks at LISTED_MAX logs at most.
+ * Logs of the selection that are visible, in the order of namespaces and names, after the place `after`, at most
+ * `entriesMax` of them. A page may have fewer or none and still be followed by another one: it looks at LISTED_MAX rows
+ * at most. It never looks at rows of other namespaces, so nothing of them shows in how the pages are divided.
  */
 export function listLogs(
   reader: StateReader,
-  order: LogOrder,
+  selection: LogSelection,
   after: Uint8Array | null,
   entriesMax: number,
   isVisible: (log: EventLog) => boolean,
 ): LogPage {
+  const { name } = selection;
   const logs: EventLog[] = [];
-  const { from, to } = tableRange(order === "name" ? "logName" : "log");
   let looked = 0;
   let last: Uint8Array | null = null;
-  let more = false;
-  const start = after === null ? from : withNul(order === "name" ? logNameRow(decodeText(after)) : logRow(after));
-  reader.scan(start, to, ({ key, value }) => {
-    if (logs.length === entriesMax || looked === LISTED_MAX) {
-      more = true;
+  let isMore = false;
+  /** Takes what a row leads to; false = the page is full, and another one follows. */
+  const visit = (key: Uint8Array, logId: Uint8Array | undefined): boolean => {
+    const log = logId === undefined ? undefined : readLog(reader, logId);
+    const isListed = log !== undefined && isVisible(log);
+    isMore = looked === LISTED_MAX || (logs.length === entriesMax && isListed);
+    if (isMore) {
       return false;
     }
     looked++;
-    last = key.slice(1);
-    const log = describeLog(reader, order === "name" ? value : key.slice(1));
-    if (isVisible(log)) {
+    if (logs.length < entriesMax) {
+      last = logNamePlace(key);
+    }
+    if (isListed) {
       logs.push(log);
     }
     return true;
-  });
-  return { logs, next: more ? last : null };
+  };
+  if (name !== null) {
+    visitNamed(reader, selection.namespaces, name, after, visit);
+  } else {
+    visitRanges(reader, selection.namespaces, after, visit);
+  }
+  return { logs, next: isMore ? last : null };
 }
 
-/** The live log of this name. */
-export function findLog(reader: StateReader, name: string): EventLog | undefined {
-  const logId = readLogId(reader, name);
-  return logId === undefined ? undefined : readLog(reader, logId);
+type Visit = (key: Uint8Array, logId: Uint8Array | undefined) => boolean;
+
+/** Visits the rows of all names in the namespaces, after a place. */
+function visitRanges(
+  reader: StateReader,
+  namespaces: readonly string[] | null,
+  after: Uint8Array | null,
+  visit: Visit,
+): void {
+  const start = after === null ? null : withNul(logNameRowAt(after));
+  const ranges = namespaces?.toSorted(byBytes).map((namespace) => rangeOf(logNamePrefix(namespace)));
+  for (const { from, to } of ranges ?? [tableRange("logName")]) {
+    const first = start !== null && compareBytes(start, from) > 0 ? start : from;
+    let isFull = false;
+    if (compareBytes(first, to) < 0) {
+      reader.scan(first, to, ({ key, value }) => {
+        isFull = !visit(key, value);
+        return !isFull;
+      });
+    }
+    if (isFull) {
+      return;
+    }
+  }
+}
+
+/** Visits the row that a log of the name has, or would have, in each of the namespaces, after a place. */
+function visitNamed(
+  reader: StateReader,
+  namespaces: readonly string[] | null,
+  name: string,
+  after: Uint8Array | null,
+  visit: Visit,
+): void {
+  const visitIn = (namespace: string): boolean => {
+    const key = logNameRow(namespace, name);
+    return (after !== null && compareBytes(logNamePlace(key), after) <= 0) || visit(key, reader.get(key));
+  };
+  if (namespaces === null) {
+    scanNamespaces(reader, after === null ? "" : namespaceOfPlace(after), visitIn);
+  } else {
+    namespaces.toSorted(byBytes).every(visitIn);
+  }
 }
 
 /**
@@ -221,9 +294,14 @@ export function readEvents(
   }
   let bytes = 0;
   scanChunks(reader, log.number, from, ({ firstSequence, wallMs, idempotencyKey, positions, payloads }) => {
-    for (let at = Math.max(from - firstSequence, 0); at < payloads.length; at++) {
-      const payload = payloads[at] as Uint8Array;
-      const position = positions?.[at];
+    const first = Math.max(from - firstSequence, 0);
+    const cursor = positions === null ? null : new PositionCursor(positions);
+    for (let passed = 0; passed < first; passed++) {
+      cursor?.next();
+    }
+    for (let at = first; at < payloads.count; at++) {
+      const payload = payloads.at(at);
+      const position = cursor?.next();
       const key =
         idempotencyKey === null || position === undefined ? idempotencyKey : derivedKey(idempotencyKey, position);
       const size = payload.length + (key?.length ?? 0);
@@ -238,26 +316,43 @@ export function readEvents(
   return events;
 }
 
-/** The log, if the principal's user may touch its namespace: else it is as if there were none. */
+/** The log, if the principal's user may access its namespace: else it is as if there were none. */
 function requireVisibleLog(reader: StateReader, { subject }: Principal, logId: Uint8Array): EventLog {
   const log = describeLog(reader, logId);
   const namespaces = readUser(reader, subject)?.namespaces ?? [];
-  if (log.namespace !== null && !includesNamespace(namespaces, log.namespace)) {
+  if (!includesNamespace(namespaces, log.namespace)) {
     throw logNotFound(logId);
   }
   return log;
 }
 
-/** For each event its sequence, if it is stored already (S5, S6, S7). */
-function findStored(
+/** The log, if the principal sees it and may change its settings or delete it. Raises LOG_NOT_FOUND and ACCESS_DENIED. */
+function requireManagedLog(reader: StateReader, principal: Principal, logId: Uint8Array): EventLog {
+  const log = requireVisibleLog(reader, principal, logId);
+  const role = readUser(reader, principal.subject)?.role ?? "viewer";
+  if (!includesAccess(roleAccess(role), managingAccess(log, principal))) {
+    throw new CoordinationError(
+      "ACCESS_DENIED",
+      `only the log's creator or an admin may do this; your role is "${role}"`,
+    );
+  }
+  return log;
+}
+
+/** The access level that changing the log's settings or deleting it needs of the principal. */
+export function managingAccess(log: EventLog, { subject }: Principal): Access {
+  return log.createdBy === subject ? "write" : "admin";
+}
+
+/** The events that are stored already, with their sequences (S5, S6, S7). */
+function* findStored(
   context: ApplyContext,
   log: EventLog,
-  { idempotencyKey, isBatch, payloads }: AppendEvents,
-): (number | undefined)[] {
-  const count = payloads.length;
+  { idempotencyKey, isBatch, payloads: { count } }: AppendEvents,
+): Steps<SequenceRuns> {
   return idempotencyKey === null
-    ? payloads.map(() => undefined)
-    : findDuplicates(context, log, { idempotencyKey, isBatch, count });
+    ? SequenceRuns.NONE
+    : yield* findDuplicates(context, log, { idempotencyKey, isBatch, count });
 }
 
 /** Compared as whole numbers of any size: no two of them are taken for the same (S9). */
@@ -274,36 +369,42 @@ function requireExpectedSequence(log: EventLog, { expectedSequence }: AppendEven
 
 function requireRoom(context: ApplyContext, log: EventLog, bytes: number, count: number): void {
   context.requireRoomForEvents(bytes);
+  context.accounts.of(log.namespace).requireRoom("event_bytes", bytes);
   if (log.lastSequence + count > Number.MAX_SAFE_INTEGER) {
     throw new CoordinationError("QUOTA", "the sequences of the event log are used up");
   }
 }
 
 /** Stores the new events, and remembers their keys in the same apply (S2). */
-function storeEvents(
+function* storeEvents(
   context: ApplyContext,
   log: EventLog,
   { idempotencyKey, isBatch, payloads }: AppendEvents,
-  positions: readonly number[],
-  fresh: readonly Uint8Array[],
-): void {
+  fresh: SequenceRuns,
+  { appendedEvents, appendedBytes }: { readonly appendedEvents: number; readonly appendedBytes: number },
+): Steps<void> {
   const { tickMs, wallMs } = context;
-  const firstSequence = log.lastSequence + 1;
-  const chunk = { firstSequence, tickMs, wallMs, idempotencyKey, payloads: fresh };
-  writeEvents(context, log, { ...chunk, positions: isBatch ? positions : null });
+  yield* writeEvents(context, log, { tickMs, wallMs, idempotencyKey, isBatch, payloads, stored: fresh });
   if (idempotencyKey !== null) {
-    rememberKeys(context, log, { idempotencyKey, isBatch, count: payloads.length }, positions, firstSequence);
+    yield* rememberKeys(context, log, { idempotencyKey, isBatch, count: payloads.count }, fresh);
   }
   const isFirst = log.firstSequence > log.lastSequence;
   const grown = {
     ...log,
-    lastSequence: log.lastSequence + fresh.length,
-    sizeBytes: log.sizeBytes + bytesOf(fresh),
+    lastSequence: log.lastSequence + appendedEvents,
+    sizeBytes: log.sizeBytes + appendedBytes,
     oldestTickMs: isFirst ? tickMs : log.oldestTickMs,
   };
   writeLog(context, withRetentionTimer(context, grown));
 }
 
-function bytesOf(payloads: readonly Uint8Array[]): number {
-  return payloads.reduce((sum, { length }) => sum + length, 0);
+function rangeOf(prefix: Uint8Array): { readonly from: Uint8Array; readonly to: Uint8Array } {
+  const to = prefixEnd(prefix);
+  invariant(to !== undefined, "tables have a first byte below 0xFF");
+  return { from: prefix, to };
+}
+
+/** Names of namespaces are ASCII: their order is that of their bytes. */
+function byBytes(one: string, other: string): number {
+  return one < other ? -1 : 1;
 }

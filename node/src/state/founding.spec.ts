@@ -61,6 +61,7 @@ describe("the founding entry", () => {
       namespaces: ["*"],
       status: "active",
       passwordHash: FOUNDING.owner.passwordHash,
+      passwordVersion: 0,
       createdAtMs: wallMs,
     });
     expect(readApiKeyByPrefix(store, FOUNDING.owner.apiKeyPrefix)).to.deep.equal({

@@ -118,6 +118,7 @@ export function applyFounding(context: ApplyContext, founding: Founding, reconfi
     namespaces: ["*"],
     status: "active",
     passwordHash: owner.passwordHash,
+    passwordVersion: 0,
     createdAtMs: wallMs,
   });
   writeApiKey(transaction, {

@@ -289,6 +289,19 @@ describe("the history of changes", () => {
       expect(changed, "only how far it is applied").to.have.length(1);
     });
 
+    it("so that the digest tells from which revision on", () => {
+      const digests = [undefined, 2, 3].map((revision) => {
+        const log = new AppliedLog();
+        log.execute(put("k", "1"));
+        log.execute(put("k", "2"));
+        if (revision !== undefined) {
+          compact(log, revision);
+        }
+        return log.progress.digest;
+      });
+      expect(new Set(digests).size).to.equal(3);
+    });
+
     it("answers a retry as the first time, and refuses its id for another request (S13)", () => {
       const log = new AppliedLog();
       log.execute(put("k", "1"));

@@ -6,9 +6,12 @@
  * oldest revisions are dropped by commands of the leader, which apply decides again: the compact revision tells from
  * where on nothing is missing. An administrator may raise it, and so give up what is below: nobody can begin there any
  * more, and the rows go step by step.
+ *
+ * Which part is kept changes with every revision. While entries are applied it is in memory, and its row is written once
+ * for each batch of them: the digest of the state goes over the changes from which it follows.
  */
 
-import { invariant, readUint53 } from "../raft/index.ts";
+import { invariant, readUint53, writeUint53 } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { readChange, type WatchedChange, writeChange } from "./changes.ts";
 import type { CompactHistory, TrimHistory } from "./command.ts";
@@ -18,6 +21,7 @@ import { RecordReader, RecordWriter } from "./record.ts";
 import { HISTORY_BOUNDS_ROW, historyRow, tableRange } from "./rows.ts";
 import { historyLimitsOf } from "./settings.ts";
 import type { StateReader } from "./store.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** All changes of one revision, in order. */
 export interface RevisionChanges {
@@ -44,28 +48,65 @@ export interface HistoryBounds {
 }
 
 const WHOLE_HISTORY: HistoryBounds = { compactRevision: 0, bytes: 0, oldestRevision: 0, oldestTickMs: 0 };
-const ROW_KEY_BYTES = 1 + 8;
+const NUMBER_BYTES = 8;
+const ROW_KEY_BYTES = 1 + NUMBER_BYTES;
 /** What one command drops at most: it reads that much, in one turn of the event loop (S44). */
 const TRIMMED_BYTES_MAX = 8 * 1024 * 1024;
 /** When the history has become too large, this share of its limit is freed at once, and not a little with each write. */
 const FREED_SHARE = 16;
 
+/** Which part of the history is kept, while entries are applied. */
+export class HistoryLedger {
+  readonly #transaction: Transaction;
+  /** Null until it is asked for. */
+  #bounds: HistoryBounds | null = null;
+  #isChanged = false;
+
+  constructor(transaction: Transaction) {
+    this.#transaction = transaction;
+  }
+
+  /** As of the last change. */
+  get bounds(): HistoryBounds {
+    this.#bounds ??= readHistoryBounds(this.#transaction);
+    return this.#bounds;
+  }
+
+  change(bounds: HistoryBounds): void {
+    invariant(bounds.bytes >= 0, "bytes of the history never fall below zero", () => String(bounds.bytes));
+    this.#bounds = bounds;
+    this.#isChanged = true;
+  }
+
+  /** To be called once before a batch is written. */
+  flush(): void {
+    if (this.#isChanged) {
+      this.#isChanged = false;
+      this.#transaction.carry(HISTORY_BOUNDS_ROW, encodeBounds(this.bounds));
+    }
+  }
+}
+
 /** Adds the changes of a revision that was just taken. */
 export function recordChanges(context: ApplyContext, revision: number, changes: readonly WatchedChange[]): void {
   invariant(changes.length > 0, "a revision in the history has changes");
-  const { transaction, tickMs } = context;
+  const { transaction, history, tickMs } = context;
   const row = encodeChanges(tickMs, changes);
   transaction.put(historyRow(revision), row);
-  context.watched.push(...changes);
-  const bounds = readHistoryBounds(transaction);
-  writeBounds(context, {
-    ...bounds,
-    bytes: bounds.bytes + row.length,
-    ...(bounds.oldestRevision === 0 ? { oldestRevision: revision, oldestTickMs: tickMs } : {}),
+  for (const change of changes) {
+    context.watched.push(change);
+  }
+  const { compactRevision, bytes, oldestRevision, oldestTickMs } = history.bounds;
+  const isFirst = oldestRevision === 0;
+  history.change({
+    compactRevision,
+    bytes: bytes + row.length,
+    oldestRevision: isFirst ? revision : oldestRevision,
+    oldestTickMs: isFirst ? tickMs : oldestTickMs,
   });
 }
 
-/** Which part of the history is kept. */
+/** Which part of the history is kept, as of the last batch that was written. */
 export function readHistoryBounds(reader: StateReader): HistoryBounds {
   const bytes = reader.get(HISTORY_BOUNDS_ROW);
   if (bytes === undefined) {
@@ -123,9 +164,9 @@ export function isHistoryDue(
 
 /** Drops the oldest revisions as far as they are beyond a limit or given up, at most so many as the command says. */
 export function applyTrimHistory(context: ApplyContext, { countMax }: TrimHistory): void {
-  const { transaction, tickMs, revision, limits } = context;
+  const { transaction, history, tickMs, revision, limits } = context;
   const { revisionsMax, ageMsMax, bytesMax } = historyLimitsOf(transaction, limits.history);
-  const bounds = readHistoryBounds(transaction);
+  const { bounds } = history;
   const keptBytes = bounds.bytes > bytesMax ? bytesMax - Math.floor(bytesMax / FREED_SHARE) : bytesMax;
   let { bytes, compactRevision } = bounds;
   let oldest: Pick<HistoryBounds, "oldestRevision" | "oldestTickMs"> = { oldestRevision: 0, oldestTickMs: 0 };
@@ -151,7 +192,7 @@ export function applyTrimHistory(context: ApplyContext, { countMax }: TrimHistor
   for (const key of gone) {
     transaction.delete(key);
   }
-  writeBounds(context, { compactRevision, bytes, ...oldest });
+  history.change({ compactRevision, bytes, ...oldest });
 }
 
 /**
@@ -159,19 +200,22 @@ export function applyTrimHistory(context: ApplyContext, { countMax }: TrimHistor
  * and what was given up before does not come back.
  */
 export function applyCompactHistory(context: ApplyContext, { revision }: CompactHistory): CompactHistoryResult {
-  const bounds = readHistoryBounds(context.transaction);
+  const { transaction, history } = context;
+  const { bounds } = history;
   const compactRevision = Math.max(bounds.compactRevision, Math.min(revision, context.revision));
   if (compactRevision > bounds.compactRevision) {
-    writeBounds(context, { ...bounds, compactRevision });
+    history.change({ ...bounds, compactRevision });
+    // No row says so: those below go later.
+    const noted = new Uint8Array(NUMBER_BYTES);
+    writeUint53(noted, 0, compactRevision);
+    transaction.note(noted);
   }
   return { kind: "compact-history", compactRevision, revision: context.revision };
 }
 
-function writeBounds(context: ApplyContext, bounds: HistoryBounds): void {
-  const { compactRevision, bytes, oldestRevision, oldestTickMs } = bounds;
-  invariant(bytes >= 0, "bytes of the history never fall below zero", () => String(bytes));
+function encodeBounds({ compactRevision, bytes, oldestRevision, oldestTickMs }: HistoryBounds): Uint8Array {
   const writer = new RecordWriter().uint53(compactRevision).uint53(bytes).uint53(oldestRevision).uint53(oldestTickMs);
-  context.transaction.put(HISTORY_BOUNDS_ROW, writer.finish());
+  return writer.finish();
 }
 
 function revisionOf(key: Uint8Array): number {

@@ -16,10 +16,12 @@ export {
   type CheckDigest,
   type ClientCommand,
   type ClientOperation,
+  type ClientRequest,
   type ClusterOperation,
   type Command,
   decodeCommand,
   encodeCommand,
+  encodeRequest,
   type HttpCommand,
   type HttpOperation,
   isGrowing,
@@ -32,14 +34,15 @@ export { hasDueDuplicates } from "./duplicates.ts";
 export {
   type AppendEventsResult,
   describeLog,
-  findLog,
-  type LogOrder,
   type LogPage,
+  type LogSelection,
   listLogs,
   logNotFound,
+  managingAccess,
   readEvents,
+  sequencesOf,
 } from "./event-logs.ts";
-export { encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
+export { DEFAULT_NAMESPACE, encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
 export { checkGuard, type Guard } from "./guards.ts";
 export {
   completeFrom,
@@ -64,7 +67,7 @@ export {
 } from "./log-commands.ts";
 export { hasDueRetention } from "./log-retention.ts";
 export { type EventLog, eventCountOf, type LogEvent } from "./log-rows.ts";
-export { type Divergence, needOf, type Reconfigure, StateMachine } from "./machine.ts";
+export { type Divergence, isLongEntry, needOf, type Reconfigure, StateMachine } from "./machine.ts";
 export {
   type ClaimSlot,
   type ClaimSlotResult,
@@ -80,8 +83,18 @@ export {
 } from "./membership.ts";
 export { describeMemory, listMemory, type MemoryRegion, readMemory } from "./memory.ts";
 export { hasErasures } from "./memory-pages.ts";
-export { requireNamespace } from "./namespaces.ts";
+export { rowsPut, scanMerged } from "./merged-scan.ts";
+export {
+  KEPT_QUOTAS,
+  type KeptQuota,
+  type NamespaceUsage,
+  readNamespaceUsage,
+  scanNamespaceUsage,
+} from "./namespace-accounts.ts";
+export { NAMESPACE_PATTERN, requireNamespace } from "./namespaces.ts";
 export type { CompactHistoryResult, CreateNamespaceResult, Outcome, Replayed, Result } from "./outcome.ts";
+export type { ResetOwnerResult } from "./owner-reset.ts";
+export { copyBytes, Payloads } from "./payloads.ts";
 export {
   type Access,
   type AccountPage,
@@ -92,6 +105,8 @@ export {
   listApiKeys,
   listApiKeysOf,
   listUsers,
+  managedUsers,
+  mayManage,
   type Need,
   type Role,
   readApiKey,
@@ -105,10 +120,22 @@ export {
   writeUser,
 } from "./principals.ts";
 export { type Progress, readProgress } from "./progress.ts";
+export { type NamespaceLimits, namespaceFull, unsetLimits } from "./quotas.ts";
 export { decodeText, encodeText } from "./record.ts";
+export type { FilterSeed } from "./replay-filters.ts";
+export { droppedReplays, type GenerationTotals, replayGenerationMs, scanGenerations } from "./replay-ledger.ts";
 export { hasEndedReplays, storedOutcome } from "./replays.ts";
-export { isHotRow, PROGRESS_ROW } from "./rows.ts";
-export { type PutSettingsResult, rateLimitOf, readSettings, settingOf } from "./settings.ts";
+export { restoreValues } from "./restored-values.ts";
+export { isHotRow, PROGRESS_ROW, replayRange } from "./rows.ts";
+export { SequenceRuns } from "./sequence-runs.ts";
+export {
+  namespaceLimitsOf,
+  namespaceWatchesMaxOf,
+  type PutSettingsResult,
+  rateLimitOf,
+  readSettings,
+  settingOf,
+} from "./settings.ts";
 export {
   endedSigningKeys,
   type RotateSigningKeyResult,
@@ -118,8 +145,9 @@ export {
   type SigningKey,
   TOKEN_LIFETIME_MS_MAX,
 } from "./signing-keys.ts";
-export type { Change, Row, StateReader, StateStore } from "./store.ts";
-export { compareBytes, type Digest, Transaction } from "./transaction.ts";
+export type { Steps } from "./steps.ts";
+export type { Change, KeyRange, Row, StateReader, StateStore } from "./store.ts";
+export { type Digest, Transaction } from "./transaction.ts";
 export {
   type Granularity,
   isUsageDue,
@@ -131,4 +159,4 @@ export {
   type UsageCounts,
   type UsageLevels,
 } from "./usage.ts";
-export { type DeleteUserResult, readVerification } from "./users.ts";
+export { type DeleteUserResult, readVerification, userNotFound } from "./users.ts";

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { AppliedLog } from "../../test/index.ts";
+import { AppliedLog, expectExactUsage } from "../../test/index.ts";
+import { compareBytes } from "../bytes/index.ts";
 import type { ClientOperation, ClusterOperation } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { expiredKeys, listKeys, readKey, type StoredKey } from "./keys.ts";
-import { compareBytes } from "./transaction.ts";
 
 const NAMESPACES = ["default", "__proto__", "constructor"];
 /** Few, so that operations meet, and in the order of their bytes. */
@@ -147,8 +147,9 @@ class Comparison {
     expect(totals.keys).to.equal(all.length);
     expect(expiringKeys).to.equal(all.filter(({ stored }) => stored.deadlineMs !== 0).length);
     // When no answer is stored any more, what remains counted are keys, values, and names of namespaces.
+    expectExactUsage(this.log.store);
     this.log.tickMs += 10_000_000;
-    this.log.lead({ kind: "prune-replays", countMax: 1_000_000 });
+    this.log.lead({ kind: "drop-replays" });
     const names = [...this.model.namespaces.keys()].filter((name) => name !== "default").join("").length;
     const bytes = all.reduce((sum, { stored }) => sum + stored.key.length + stored.value.length, names);
     expect(this.log.progress.dataBytes).to.equal(bytes);

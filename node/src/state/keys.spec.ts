@@ -4,6 +4,7 @@ import { InvariantViolation } from "../raft/index.ts";
 import type { CompareAndSwap, DeleteKey, PutKey } from "./command.ts";
 import { expiredKeys, getKey, listKeys, type PageBounds, readKey, type StoredKey } from "./keys.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
+import { replayGenerationMs } from "./replay-ledger.ts";
 import { keyRow } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 
@@ -526,12 +527,13 @@ describe("the quota", () => {
     expect(readKey(expiring.store, NAMESPACE, KEY)).to.equal(undefined);
   });
 
-  it("counts stored answers, until they are pruned", () => {
+  it("counts stored answers, until they are dropped", () => {
     const log = withRoom(1_000);
     log.result(put());
     const withAnswer = log.progress.dataBytes;
-    log.tickMs += DEFAULT_STATE_LIMITS.replayWindowMs + 1;
-    log.lead({ kind: "prune-replays", countMax: 10 });
+    const { replayWindowMs } = DEFAULT_STATE_LIMITS;
+    log.tickMs += replayWindowMs + replayGenerationMs(replayWindowMs);
+    log.lead({ kind: "drop-replays" });
     expect(log.progress.dataBytes).to.be.below(withAnswer);
     expect(log.progress.dataBytes).to.equal(KEY.length + 1);
   });

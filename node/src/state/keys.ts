@@ -5,6 +5,7 @@
  * exists, an absent key does not (S14). A key with a deadline stays visible until the entry that expires it (S21, S22).
  */
 
+import { equalBytes } from "../bytes/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { endOf } from "./changes.ts";
 import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./command.ts";
@@ -61,9 +62,10 @@ const SCANNED_BYTES_MAX = 8 * 1024 * 1024;
 export function applyPutKey(context: ApplyContext, command: PutKey): PutKeyResult {
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
-  const current = readKey(context.transaction, command.namespace, command.key);
+  const row = keyRow(command.namespace, command.key);
+  const current = readKeyAt(context.transaction, row, command.key);
   requireModRevision(command, current);
-  const stored = putKey(context, command.namespace, command.key, command.value, command.ttlSeconds, current);
+  const stored = putKey(context, row, command, command.value, current);
   return {
     kind: "put-key",
     modRevision: stored.modRevision,
@@ -89,7 +91,8 @@ export function applyDeleteKey(context: ApplyContext, command: DeleteKey): Delet
 export function applyCompareAndSwap(context: ApplyContext, command: CompareAndSwap): CompareAndSwapResult {
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
-  const current = readKey(context.transaction, command.namespace, command.key);
+  const row = keyRow(command.namespace, command.key);
+  const current = readKeyAt(context.transaction, row, command.key);
   if (!matches(command, current)) {
     return {
       kind: "compare-and-swap",
@@ -100,7 +103,7 @@ export function applyCompareAndSwap(context: ApplyContext, command: CompareAndSw
       revision: context.revision,
     };
   }
-  const stored = putKey(context, command.namespace, command.key, command.newValue, command.ttlSeconds, current);
+  const stored = putKey(context, row, command, command.newValue, current);
   return {
     kind: "compare-and-swap",
     success: true,
@@ -130,7 +133,11 @@ export function applyExpireKeys(context: ApplyContext, command: ExpireKeys): voi
 
 /** The key, whether or not its deadline has passed. */
 export function readKey(reader: StateReader, namespace: string, key: Uint8Array): StoredKey | undefined {
-  const bytes = reader.get(keyRow(namespace, key));
+  return readKeyAt(reader, keyRow(namespace, key), key);
+}
+
+function readKeyAt(reader: StateReader, row: Uint8Array, key: Uint8Array): StoredKey | undefined {
+  const bytes = reader.get(row);
   return bytes === undefined ? undefined : decodeStoredKey(key, bytes);
 }
 
@@ -207,20 +214,25 @@ export function expiredKeys(reader: StateReader, tickMs: number, countMax: numbe
   return keys;
 }
 
+/** @param row of the key that the command names; `current` is what is there. */
 function putKey(
   context: ApplyContext,
-  namespace: string,
-  key: Uint8Array,
+  row: Uint8Array,
+  { namespace, key, ttlSeconds }: PutKey | CompareAndSwap,
   value: Uint8Array,
-  ttlSeconds: number,
   current: StoredKey | undefined,
 ): StoredKey {
   const grown = value.length - (current === undefined ? -key.length : current.value.length);
+  const account = context.accounts.of(namespace);
   context.requireRoom(grown);
-  context.countData(grown);
+  account.requireRoom("bytes", grown);
   if (current === undefined) {
+    account.requireRoom("keys", 1);
+    account.count("keys", 1);
     context.countTotal("keys", 1);
   }
+  account.count("bytes", grown);
+  context.countData(grown);
   if (current !== undefined && current.deadlineMs !== 0) {
     context.transaction.delete(expiryRow(current.deadlineMs, namespace, key));
     context.countExpiringKeys(-1);
@@ -239,7 +251,7 @@ function putKey(
     version: (current?.version ?? 0) + 1,
     deadlineMs,
   };
-  context.transaction.put(keyRow(namespace, key), encodeStoredKey(stored));
+  context.transaction.put(row, encodeStoredKey(stored));
   recordChanges(context, revision, [
     { about: "key", kind: "put", namespace, current: stored, previous: current ?? null },
   ]);
@@ -249,8 +261,9 @@ function putKey(
 /** Removes the key and returns the revision of its end. */
 function removeKey(context: ApplyContext, kind: "delete" | "expire", namespace: string, stored: StoredKey): number {
   context.transaction.delete(keyRow(namespace, stored.key));
-  context.countData(-stored.key.length - stored.value.length);
+  context.countDataIn(namespace, -stored.key.length - stored.value.length);
   context.countTotal("keys", -1);
+  context.accounts.of(namespace).count("keys", -1);
   if (stored.deadlineMs !== 0) {
     context.transaction.delete(expiryRow(stored.deadlineMs, namespace, stored.key));
     context.countExpiringKeys(-1);
@@ -281,12 +294,8 @@ function matches(command: CompareAndSwap, current: StoredKey | undefined): boole
     return false;
   }
   return (
-    command.expectedValue === undefined || (current !== undefined && sameBytes(command.expectedValue, current.value))
+    command.expectedValue === undefined || (current !== undefined && equalBytes(command.expectedValue, current.value))
   );
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
 
 function keyNotFound(namespace: string, key: Uint8Array): CoordinationError {

@@ -16,6 +16,15 @@ export interface StateLimits {
   /** Bytes of one memory region, and of all regions of a namespace together; beyond, growth is refused (QUOTA). */
   readonly memoryRegionBytesMax: number;
   readonly memoryNamespaceBytesMax: number;
+  /** Keys, locks of both kinds together, memory regions and event logs of one namespace; none is added beyond (QUOTA). */
+  readonly namespaceKeysMax: number;
+  readonly namespaceLocksMax: number;
+  readonly namespaceRegionsMax: number;
+  readonly namespaceLogsMax: number;
+  /** Watches of one namespace at one member; further ones are refused (QUOTA). */
+  readonly namespaceWatchesMax: number;
+  /** API keys of one user that are neither revoked nor expired; none is added beyond (QUOTA). */
+  readonly userApiKeysMax: number;
   /** Cluster ticks that an answer is kept for retries, in milliseconds from its first execution. */
   readonly replayWindowMs: number;
   /** Bytes above which an answer is stored without the values it carries. */
@@ -40,6 +49,13 @@ export const DEFAULT_STATE_LIMITS: StateLimits = {
   dataBytesMax: 8 * 1024 * 1024 * 1024,
   memoryRegionBytesMax: 64 * 1024 * 1024,
   memoryNamespaceBytesMax: 1024 * 1024 * 1024,
+  namespaceKeysMax: 10_000_000,
+  namespaceLocksMax: 1_000_000,
+  namespaceRegionsMax: 100_000,
+  namespaceLogsMax: 10_000,
+  // As many as one member serves.
+  namespaceWatchesMax: 10_000,
+  userApiKeysMax: 1_000,
   replayWindowMs: 300_000,
   replayAnswerBytesMax: 4 * 1024,
   lockWaitsMax: 1_000,

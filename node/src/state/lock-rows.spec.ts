@@ -40,7 +40,7 @@ describe("rows of locks", () => {
     const id = (request: number) => Buffer.from(requestOf(request).requestId).toString("hex");
     const hold = `000000016f ${subject} ${id(1)} 01 ${number(7)} ${number(wallMs)} ${number(tickMs + 7_000)}`;
     expect(row(lockHoldRow(2, 3))).to.equal(hold.replaceAll(" ", ""));
-    const wait = `${subject} 00000000 ${id(2)} 000000016f 02 ${number(7)} ${number(tickMs)} ${number(tickMs + 900)}`;
+    const wait = `${subject} 00000000 ${number(0)} ${id(2)} 000000016f 02 ${number(7)} ${number(tickMs)} ${number(tickMs + 900)}`;
     expect(row(lockWaitRow(2, 5))).to.equal(wait.replaceAll(" ", ""));
     const reference = Buffer.from(lockRow("default", true, "l")).toString("hex");
     expect(row(lockTimerRow(tickMs + 7_000, 0, 2, 3))).to.equal(reference);

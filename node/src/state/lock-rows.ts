@@ -20,6 +20,7 @@ import {
   timerOfCode,
   writeLockMode,
 } from "./lock-commands.ts";
+import { readPrincipal, writePrincipal } from "./principal-codec.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { lockHoldRow, lockRow, lockTimerRow, lockWaitRow, splitLockRow, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";
@@ -164,7 +165,7 @@ export function readHolds(reader: StateReader, lock: Lock): readonly Hold[] {
 }
 
 export function addHold(context: ApplyContext, lock: Lock, hold: Hold): void {
-  context.countData(putHold(context, lock, hold));
+  context.countDataIn(lock.namespace, putHold(context, lock, hold));
   context.countTotal("lockHolds", 1);
   addTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });
 }
@@ -180,7 +181,7 @@ export function removeHold(context: ApplyContext, lock: Lock, hold: Hold): void 
   const key = lockHoldRow(lock.id, hold.token);
   context.transaction.delete(key);
   context.countTotal("lockHolds", -1);
-  context.countData(-key.length - encodeHold(hold).length);
+  context.countDataIn(lock.namespace, -key.length - encodeHold(hold).length);
   removeTimer(context, lock, { about: "hold", number: hold.token, deadlineMs: hold.deadlineMs });
 }
 
@@ -242,8 +243,8 @@ export function visitWaits(reader: StateReader, lock: Lock, visit: (wait: Wait) 
 export function addWait(context: ApplyContext, lock: Lock, wait: Wait): void {
   const key = lockWaitRow(lock.id, wait.position);
   const value = encodeWait(wait);
-  context.requireRoom(key.length + value.length);
-  context.countData(key.length + value.length);
+  context.requireRoomIn(lock.namespace, key.length + value.length);
+  context.countDataIn(lock.namespace, key.length + value.length);
   context.transaction.put(key, value);
   context.countTotal("lockWaits", 1);
   addTimer(context, lock, { about: "wait", number: wait.position, deadlineMs: wait.deadlineMs });
@@ -254,7 +255,7 @@ export function addWait(context: ApplyContext, lock: Lock, wait: Wait): void {
 export function replaceWait(context: ApplyContext, lock: Lock, before: Wait, after: Wait): void {
   const value = encodeWait(after);
   context.transaction.put(lockWaitRow(lock.id, after.position), value);
-  context.countData(value.length - encodeWait(before).length);
+  context.countDataIn(lock.namespace, value.length - encodeWait(before).length);
   removeTimer(context, lock, { about: "wait", number: before.position, deadlineMs: before.deadlineMs });
   addTimer(context, lock, { about: "wait", number: after.position, deadlineMs: after.deadlineMs });
 }
@@ -262,7 +263,7 @@ export function replaceWait(context: ApplyContext, lock: Lock, before: Wait, aft
 export function removeWait(context: ApplyContext, lock: Lock, wait: Wait): void {
   const key = lockWaitRow(lock.id, wait.position);
   context.transaction.delete(key);
-  context.countData(-key.length - encodeWait(wait).length);
+  context.countDataIn(lock.namespace, -key.length - encodeWait(wait).length);
   context.countTotal("lockWaits", -1);
   removeTimer(context, lock, { about: "wait", number: wait.position, deadlineMs: wait.deadlineMs });
   countWait(lock, wait.mode, -1);
@@ -277,7 +278,8 @@ function countWait(lock: Lock, mode: LockMode, change: number): void {
 }
 
 function encodeWait(wait: Wait): Uint8Array {
-  const writer = new RecordWriter().text(wait.principal.subject).text(wait.principal.apiKeyId);
+  const writer = new RecordWriter();
+  writePrincipal(writer, wait.principal);
   writer.fixed(wait.requestId, REQUEST_ID_BYTES).text(wait.owner);
   writeLockMode(writer, wait.mode);
   return writer.uint53(wait.ttlSeconds).uint53(wait.askedMs).uint53(wait.deadlineMs).finish();
@@ -287,7 +289,7 @@ function decodeWait(position: number, bytes: Uint8Array): Wait {
   const reader = new RecordReader(bytes);
   const wait = {
     position,
-    principal: { subject: reader.text(), apiKeyId: reader.text() },
+    principal: readPrincipal(reader),
     requestId: reader.fixed(REQUEST_ID_BYTES),
     owner: reader.text(),
     mode: readLockMode(reader),

@@ -17,6 +17,7 @@ import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { dueLockTimers } from "./lock-rows.ts";
 import { type AcquireLockResult, describeLock } from "./lock-view.ts";
 import { acquisitionOutcome } from "./locks.ts";
+import { replayGenerationMs } from "./replay-ledger.ts";
 
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;
 
@@ -460,7 +461,7 @@ describe("a request for a lock that is sent again (S24)", () => {
 
   it("is known as long as it waits or its hold lives, and a window longer", () => {
     const locks = new AppliedLock({ ttlSeconds: 86_400 });
-    const prune = () => locks.log.lead({ kind: "prune-replays", countMax: 1_000 });
+    const prune = () => locks.log.lead({ kind: "drop-replays" });
     locks.ask({}, { request: requestOf(1) });
     locks.ask({ waitMs: 10 * WINDOW_MS }, { request: requestOf(2) });
     locks.pass(3 * WINDOW_MS);
@@ -481,8 +482,8 @@ describe("a request for a lock that is sent again (S24)", () => {
   it("leaves nothing behind when all is over and its window has ended", () => {
     const locks = new AppliedLock({ rw: true, lockDelaySeconds: 1 });
     const { dataBytes } = locks.log.progress;
-    locks.log.tickMs += WINDOW_MS + 1;
-    locks.log.lead({ kind: "prune-replays", countMax: 1_000 });
+    locks.log.tickMs += WINDOW_MS + replayGenerationMs(WINDOW_MS);
+    locks.log.lead({ kind: "drop-replays" });
     const bare = locks.log.progress;
     for (let round = 0; round < 3; round++) {
       const { token = 0 } = locks.result({ mode: "read", owner: "o" }).hold ?? {};
@@ -496,8 +497,8 @@ describe("a request for a lock that is sent again (S24)", () => {
       locks.force();
       locks.pass(2_000);
     }
-    locks.log.tickMs += WINDOW_MS + 1;
-    locks.log.lead({ kind: "prune-replays", countMax: 1_000 });
+    locks.log.tickMs += WINDOW_MS + replayGenerationMs(WINDOW_MS);
+    locks.log.lead({ kind: "drop-replays" });
     const { progress } = locks.log;
     expect(bare.dataBytes).to.be.below(dataBytes);
     expect([progress.dataBytes, progress.lockTimers, progress.replays]).to.deep.equal([bare.dataBytes, 0, 0]);

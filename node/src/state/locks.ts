@@ -5,6 +5,7 @@
  * whose deadline has passed is live until the entry that expires it, and that entry is judged again (S21, S22).
  */
 
+import { equalBytes } from "../bytes/index.ts";
 import type { Acquisition } from "./acquisition.ts";
 import { isSameAttempt } from "./acquisition.ts";
 import type { ApplyContext } from "./apply-context.ts";
@@ -59,7 +60,16 @@ import type {
   QueuedLockResult,
   ReleaseLockResult,
 } from "./outcome.ts";
-import { changeAcquisition, findStored, readAcquisition, storeAcquisition, storeAnswer } from "./replays.ts";
+import type { AnswerPlace } from "./replay-ledger.ts";
+import {
+  answerPlace,
+  changeAcquisition,
+  findStored,
+  foundAt,
+  readAcquisition,
+  storeAcquisition,
+  storeAnswer,
+} from "./replays.ts";
 import type { StateReader } from "./store.ts";
 
 /** Room that a lock must find: its row, and some for a hold, so that a lock that was created can be used. */
@@ -71,13 +81,15 @@ export function applyCreateLock(context: ApplyContext, command: CreateLock): Cre
   if (readLock(context.transaction, command) !== undefined) {
     throw new CoordinationError("LOCK_EXISTS", `${kindOf(command)} ${quote(command)} exists already`);
   }
-  context.requireRoom(LOCK_BYTES_ABOUT);
+  context.requireRoomIn(namespace, LOCK_BYTES_ABOUT);
+  context.accounts.of(namespace).requireRoom("locks", 1);
   const revision = context.nextRevision();
   const lock: Lock = {
     ...{ namespace, rw, name, id: revision, createdAtMs: context.wallMs, ttlSeconds, lockDelaySeconds },
     ...{ lastToken: 0, exclusiveToken: 0, readers: 0, waitingReaders: 0, waitingWriters: 0, delayUntilMs: 0 },
   };
-  context.countData(writeLock(context, lock));
+  context.countDataIn(namespace, writeLock(context, lock));
+  context.accounts.of(namespace).count("locks", 1);
   return { kind: "create-lock", createdAtMs: context.wallMs, revision };
 }
 
@@ -88,8 +100,8 @@ type Acquiring = ClientCommand & { readonly operation: AcquireLock };
 /** Acquires a lock, or goes on where an earlier attempt of the same request is (S24). */
 export function applyAcquireLock(context: ApplyContext, command: Acquiring): Outcome {
   const { principal, request } = command;
-  const since = context.tickMs - context.limits.replayWindowMs;
-  const found = findStored(context.transaction, principal.subject, request, since);
+  const place = answerPlace(context, principal.subject, request);
+  const found = foundAt(place, request);
   if (found !== null && "outcome" in found) {
     return found.outcome;
   }
@@ -97,42 +109,42 @@ export function applyAcquireLock(context: ApplyContext, command: Acquiring): Out
     return goOn(context, command, found.acquisition);
   }
   try {
-    return begin(context, command);
+    return begin(context, command, place);
   } catch (error) {
     if (error instanceof CoordinationError) {
-      storeAnswer(context, principal, request, error);
+      storeAnswer(context, place, request, error);
       return { answer: error, replayed: "no" };
     }
     throw error;
   }
 }
 
-function begin(context: ApplyContext, command: Acquiring): Outcome {
+function begin(context: ApplyContext, command: Acquiring, place: AnswerPlace): Outcome {
   const { principal, request, operation } = command;
   const lockName = nameOf(operation);
   requireNamespace(context.transaction, lockName.namespace);
   const lock = requireLock(context.transaction, lockName);
   if (operation.fencingToken !== 0) {
-    return changeHold(context, lock, command);
+    return changeHold(context, lock, command, place);
   }
   const isFirst = lock.waitingReaders + lock.waitingWriters === 0;
   const stored = { lock: lockName, attempt: context.origin };
   if (isFirst && isGrantable(context, lock, operation.mode)) {
-    context.requireRoom(LOCK_BYTES_ABOUT);
+    context.requireRoomIn(lock.namespace, LOCK_BYTES_ABOUT);
     const hold = grant(context, lock, askedBy(lock, principal, request, operation));
     writeLock(context, lock);
-    storeAcquisition(context, principal, request, { ...stored, status: "granted", number: hold.token }, true);
+    storeAcquisition(context, place, request, { ...stored, status: "granted", number: hold.token }, true);
     return answered(context, lock, hold);
   }
   if (operation.waitMs === 0) {
-    storeAcquisition(context, principal, request, { ...stored, status: "not-acquired", number: 0 }, false);
+    storeAcquisition(context, place, request, { ...stored, status: "not-acquired", number: 0 }, false);
     return answered(context, lock, null);
   }
   requireWaitRoom(context, lock);
   const wait = waitOf(context, lock, command);
   addWait(context, lock, wait);
   writeLock(context, lock);
-  storeAcquisition(context, principal, request, { ...stored, status: "queued", number: wait.position }, true);
+  storeAcquisition(context, place, request, { ...stored, status: "queued", number: wait.position }, true);
   return queued(context);
 }
 
@@ -167,7 +179,12 @@ function goOn(context: ApplyContext, command: Acquiring, acquisition: Acquisitio
 }
 
 /** Renews the hold with the token, downgrades it, or upgrades it. */
-function changeHold(context: ApplyContext, lock: Lock, { principal, request, operation }: Acquiring): Outcome {
+function changeHold(
+  context: ApplyContext,
+  lock: Lock,
+  { principal, request, operation }: Acquiring,
+  place: AnswerPlace,
+): Outcome {
   const { mode, owner, fencingToken } = operation;
   const before = readHold(context.transaction, lock, fencingToken);
   if (before === undefined) {
@@ -181,7 +198,7 @@ function changeHold(context: ApplyContext, lock: Lock, { principal, request, ope
     : renew(context, lock, before, mode, ttlSeconds);
   const stored = { lock: nameOf(operation), status: "granted", number: hold.token } as const;
   // What is stored of a renewal has a window from now; that of the acquisition itself lives with the hold.
-  storeAcquisition(context, principal, request, { ...stored, attempt: context.origin }, isUpgrade);
+  storeAcquisition(context, place, request, { ...stored, attempt: context.origin }, isUpgrade);
   const isDowngrade = before.mode === "write" && mode === "read";
   if (isDowngrade) {
     onDowngraded(context, lock, hold);
@@ -331,7 +348,7 @@ function expire(context: ApplyContext, lock: Lock, { about, number }: LockTimer)
  */
 export function applyCancelAcquisition(context: ApplyContext, command: CancelAcquisition): void {
   const { subject, requestId, attempt } = command;
-  const acquisition = readAcquisition(context.transaction, subject, requestId);
+  const acquisition = readAcquisition(context, subject, requestId);
   if (acquisition === undefined || !isSameAttempt(acquisition.attempt, attempt)) {
     return;
   }
@@ -435,7 +452,7 @@ function requireHolder(lock: Lock, hold: Hold, { subject }: Principal, owner: st
 }
 
 function isSameRequest(hold: Hold, { requestId }: Pick<RequestIdentity, "requestId">): boolean {
-  return hold.requestId.every((byte, at) => byte === requestId[at]);
+  return equalBytes(hold.requestId, requestId);
 }
 
 function notHolder(lock: LockName): CoordinationError {

@@ -4,6 +4,7 @@ import { itNoticesDamage } from "../../test/index.ts";
 import { InvariantViolation } from "../raft/index.ts";
 import { COMMAND_BYTES_MAX, type Command, decodeCommand, encodeCommand, isGrowing } from "./command.ts";
 import { type AppendEvents, BATCH_EVENTS_MAX, type LogClusterOperation, type LogOperation } from "./log-commands.ts";
+import { Payloads } from "./payloads.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 }).filter((value) => value.isWellFormed());
 const nullable = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null });
@@ -20,12 +21,12 @@ const append: fc.Arbitrary<AppendEvents> = fc
   .tuple(
     fc.oneof(
       fc.record({
-        payloads: payload.map((one) => [one]),
+        payloads: payload.map((one) => Payloads.of([one])),
         isBatch: fc.constant(false),
         idempotencyKey: nullable(text),
       }),
       fc.record({
-        payloads: fc.array(payload, { minLength: 1, maxLength: 5 }),
+        payloads: fc.array(payload, { minLength: 1, maxLength: 5 }).map((several) => Payloads.of(several)),
         isBatch: fc.constant(true),
         idempotencyKey: text,
       }),
@@ -39,7 +40,7 @@ const append: fc.Arbitrary<AppendEvents> = fc
   )
   .map(([events, rest, under]) => ({ ...rest, ...events, ...(under === undefined ? {} : { guard: under }) }));
 const operation: fc.Arbitrary<LogOperation> = fc.oneof(
-  fc.record({ kind: fc.constant("create-log" as const), name: text, namespace: nullable(text), settings }),
+  fc.record({ kind: fc.constant("create-log" as const), name: text, namespace: text, settings }),
   fc.record({
     kind: fc.constant("update-log-settings" as const),
     logId,
@@ -71,7 +72,7 @@ const ID = "ee".repeat(16);
 const ASKED = "0000000175 000000016b";
 const NONE = "00 0000000000000000";
 const APPEND: AppendEvents = {
-  ...{ kind: "append-events", logId: LOG_ID, payloads: [Uint8Array.of(7)], isBatch: false },
+  ...{ kind: "append-events", logId: LOG_ID, payloads: Payloads.of([Uint8Array.of(7)]), isBatch: false },
   ...{ idempotencyKey: null, expectedSequence: undefined },
 };
 
@@ -99,7 +100,7 @@ describe("commands about event logs", () => {
         ...{ kind: "create-log", name: "l", namespace: "ns" },
         settings: { duplicateWindowSecs: 5, retentionMaxAgeSecs: null, retentionMaxBytes: 6 },
       },
-      `0132 ${ASKED} 000000016c 01 000000026e73 01 0000000000000005 ${NONE} 01 0000000000000006`,
+      `0132 ${ASKED} 000000016c 000000026e73 01 0000000000000005 ${NONE} 01 0000000000000006`,
     ],
     [
       "update-log-settings",
@@ -107,16 +108,25 @@ describe("commands about event logs", () => {
       `0133 ${ASKED} ${ID} 01 ${NONE} 00 ${NONE} 01 01 0000000000000006`,
     ],
     ["delete-log", { kind: "delete-log", logId: LOG_ID }, `0134 ${ASKED} ${ID}`],
-    ["append-events of one", APPEND, `0135 ${ASKED} ${ID} 00 00 00000000 00 0000000000000000 00 00000001 0000000107`],
+    [
+      "append-events of one",
+      APPEND,
+      `0135 ${ASKED} ${ID} 00 00 00000000 00 0000000000000000 00 00000001 0000000101 0000000107`,
+    ],
     [
       "append-events of a batch",
       {
-        ...{ ...APPEND, payloads: [new Uint8Array(0), Uint8Array.of(7)], isBatch: true, idempotencyKey: "b" },
+        ...{
+          ...APPEND,
+          payloads: Payloads.of([new Uint8Array(0), Uint8Array.of(7)]),
+          isBatch: true,
+          idempotencyKey: "b",
+        },
         ...{ expectedSequence: 2n ** 63n - 1n },
         guard: { namespace: "ns", lockName: "l", fencingToken: 9, rw: true },
       },
       `0135 ${ASKED} ${ID} 01 01 0000000162 01 7fffffffffffffff 01 000000016c 0000000000000009 01 000000026e73 ` +
-        `00000002 00000000 0000000107`,
+        `00000002 000000020001 0000000107`,
     ],
   ] satisfies [string, LogOperation, string][]) {
     it(`have these bytes: ${name}`, () => {
@@ -134,12 +144,12 @@ describe("commands about event logs", () => {
   itNoticesDamage(command);
 
   it("have one event, or those of a batch with a key, or are refused", () => {
-    const events = (count: number) => Array.from({ length: count }, () => new Uint8Array(0));
+    const events = (count: number) => new Payloads(new Uint8Array(0), new Uint32Array(count + 1));
     const batch = { ...APPEND, isBatch: true, idempotencyKey: "b" };
     for (const wrong of [
-      { ...APPEND, payloads: [] },
+      { ...APPEND, payloads: events(0) },
       { ...APPEND, payloads: events(2) },
-      { ...batch, payloads: [] },
+      { ...batch, payloads: events(0) },
       { ...batch, payloads: events(BATCH_EVENTS_MAX + 1) },
       { ...batch, idempotencyKey: null },
     ]) {
@@ -151,7 +161,9 @@ describe("commands about event logs", () => {
 
   it("hold the largest batch there may be: 10 MiB with its delimiters, and the longest key", () => {
     const payloadBytes = 10 * 1024 * 1024;
-    const payloads = Array.from({ length: BATCH_EVENTS_MAX }, () => new Uint8Array(payloadBytes / BATCH_EVENTS_MAX));
+    const bytes = Math.floor(payloadBytes / BATCH_EVENTS_MAX);
+    const offsets = Uint32Array.from({ length: BATCH_EVENTS_MAX + 1 }, (_, at) => at * bytes);
+    const payloads = new Payloads(new Uint8Array(bytes * BATCH_EVENTS_MAX), offsets);
     const guarded = { namespace: "n".repeat(63), lockName: "l".repeat(256), fencingToken: 1, rw: true };
     const batch = { ...APPEND, payloads, isBatch: true, idempotencyKey: "k".repeat(240), guard: guarded };
     expect(encodeCommand(asked(batch)).length).to.be.lessThan(COMMAND_BYTES_MAX);
@@ -160,7 +172,7 @@ describe("commands about event logs", () => {
   it("P45: are refused on a full disk if they make the state larger; deleting and limiting is not", () => {
     const limits = { duplicateWindowSecs: null, retentionMaxAgeSecs: 1, retentionMaxBytes: 1 };
     expect(isGrowing(asked(APPEND))).to.equal(true);
-    expect(isGrowing(asked({ kind: "create-log", name: "l", namespace: null, settings: limits }))).to.equal(true);
+    expect(isGrowing(asked({ kind: "create-log", name: "l", namespace: "default", settings: limits }))).to.equal(true);
     expect(isGrowing(asked({ kind: "update-log-settings", logId: LOG_ID, changes: limits }))).to.equal(false);
     expect(isGrowing(asked({ kind: "delete-log", logId: LOG_ID }))).to.equal(false);
     for (const kind of ["apply-retention", "erase-logs"] as const) {

@@ -2,12 +2,14 @@
 
 import { invariant, readUint32, writeUint32 } from "../raft/index.ts";
 import { type Guard, readGuard, writeGuard } from "./guards.ts";
+import { Payloads } from "./payloads.ts";
 import { type RecordReader, type RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
+import { allAtOnce, type Steps } from "./steps.ts";
 
 /** Bytes of the id of a log, which is a UUID. */
 export const LOG_ID_BYTES = 16;
-/** Events of one batch. */
-export const BATCH_EVENTS_MAX = 10_000;
+/** Events of one batch, which apply takes in steps (S44). With the length of each, 10 MiB of them fit into an entry. */
+export const BATCH_EVENTS_MAX = 1_000_000;
 
 export interface LogSettings {
   /** Seconds for which the key of an event is remembered, 0 = not at all, null = as long as the cluster says. */
@@ -20,8 +22,8 @@ export interface LogSettings {
 export interface CreateLog {
   readonly kind: "create-log";
   readonly name: string;
-  /** Whoever may not touch it does not see the log; null = everybody sees it. */
-  readonly namespace: string | null;
+  /** Who may access it, sees the log; the name of the log is unique within it. */
+  readonly namespace: string;
   readonly settings: LogSettings;
 }
 
@@ -46,9 +48,9 @@ export interface AppendEvents {
   readonly kind: "append-events";
   readonly logId: Uint8Array;
   /** At least one; more than one, or a batch of one, has the keys `{idempotencyKey}:{position}`. */
-  readonly payloads: readonly Uint8Array[];
+  readonly payloads: Payloads;
   readonly isBatch: boolean;
-  /** Visible ASCII; null = these events are no duplicates of any. A batch has one. */
+  /** At most 1,024 bytes of UTF-8, with its position; null = these events are no duplicates of any. A batch has one. */
   readonly idempotencyKey: string | null;
   /**
    * The last sequence that the log must have, 0 = nothing was ever appended, undefined = any. Up to 2^63 − 1, exactly: no
@@ -95,10 +97,7 @@ const SEQUENCE_BYTES = 8;
 export function writeLogOperation(writer: RecordWriter, operation: LogOperation): void {
   switch (operation.kind) {
     case "create-log":
-      writer
-        .text(operation.name)
-        .boolean(operation.namespace !== null)
-        .text(operation.namespace ?? "");
+      writer.text(operation.name).text(operation.namespace);
       writeSettings(writer, operation.settings);
       return;
     case "update-log-settings":
@@ -121,19 +120,14 @@ export function writeLogOperation(writer: RecordWriter, operation: LogOperation)
 /** The operation of this kind, or null for a kind that is none of logs. */
 export function readLogOperation(kind: number, reader: RecordReader): LogOperation | null {
   switch (kind) {
-    case LOG_KINDS["create-log"]: {
-      const name = reader.text();
-      const hasNamespace = reader.boolean();
-      const namespace = reader.text();
-      invariant(hasNamespace || namespace === "", "fields that are absent are empty");
-      return { kind: "create-log", name, namespace: hasNamespace ? namespace : null, settings: readSettings(reader) };
-    }
+    case LOG_KINDS["create-log"]:
+      return { kind: "create-log", name: reader.text(), namespace: reader.text(), settings: readSettings(reader) };
     case LOG_KINDS["update-log-settings"]:
       return { kind: "update-log-settings", logId: reader.fixed(LOG_ID_BYTES), changes: readChanges(reader) };
     case LOG_KINDS["delete-log"]:
       return { kind: "delete-log", logId: reader.fixed(LOG_ID_BYTES) };
     case LOG_KINDS["append-events"]:
-      return readAppendEvents(reader);
+      return allAtOnce(readAppendEvents(reader));
     default:
       return null;
   }
@@ -175,13 +169,11 @@ function writeAppendEvents(writer: RecordWriter, operation: AppendEvents): void 
   if (guard !== undefined) {
     writer.text(guard.namespace);
   }
-  writer.uint32(payloads.length);
-  for (const payload of payloads) {
-    writer.bytes(payload);
-  }
+  payloads.write(writer);
 }
 
-function readAppendEvents(reader: RecordReader): AppendEvents {
+/** An append, behind its kind. A batch takes longer than a turn of the event loop should. */
+export function* readAppendEvents(reader: RecordReader): Steps<AppendEvents> {
   const logId = reader.fixed(LOG_ID_BYTES);
   const isBatch = reader.boolean();
   const hasKey = reader.boolean();
@@ -192,11 +184,8 @@ function readAppendEvents(reader: RecordReader): AppendEvents {
   invariant(isExpected || sequence === 0n, "fields that are absent are empty");
   const { guard } = readGuard(reader);
   const logGuard = guard === undefined ? {} : { guard: { ...guard, namespace: reader.text() } };
-  const payloads: Uint8Array[] = [];
-  for (let left = reader.uint32(); left > 0; left--) {
-    payloads.push(reader.bytes());
-  }
-  const count = payloads.length;
+  const payloads = yield* Payloads.readInSteps(reader);
+  const { count } = payloads;
   invariant(
     isBatch ? count >= 1 && count <= BATCH_EVENTS_MAX && hasKey : count === 1,
     "an append has its events",

@@ -9,9 +9,10 @@
 import { invariant } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { eraseKeys } from "./duplicates.ts";
+import { decodeErasure, type LogErasure, writeErasure } from "./log-erasures.ts";
 import { type EventChunk, type EventLog, eventCountOf, readLog, scanChunks, writeChunk, writeLog } from "./log-rows.ts";
-import { RecordReader, RecordWriter } from "./record.ts";
-import { duplicateRange, eventRow, logErasureRow, retentionRow, tableRange, withNul } from "./rows.ts";
+import { RecordReader } from "./record.ts";
+import { eventRow, retentionRow, tableRange, withNul } from "./rows.ts";
 import type { Row, StateReader } from "./store.ts";
 
 const MS_PER_SECOND = 1_000;
@@ -62,15 +63,6 @@ export function applyApplyRetention(context: ApplyContext, rowsMax: number): voi
   }
 }
 
-/** A log that had events is deleted: its rows are to be erased. */
-export function beginErasure(context: ApplyContext, { number, firstSequence }: EventLog): void {
-  writeErasure(context, logErasureRow(number), {
-    events: eventRow(number, firstSequence),
-    keys: duplicateRange(number).from,
-  });
-  context.countLogErasures(1);
-}
-
 /** Erases rows of logs that were deleted: at most so many. */
 export function applyEraseLogs(context: ApplyContext, rowsMax: number): void {
   const { transaction } = context;
@@ -82,38 +74,22 @@ export function applyEraseLogs(context: ApplyContext, rowsMax: number): void {
   const left = { rows: rowsMax, bytes: READ_BYTES_MAX };
   for (const { key, value } of erasures) {
     const logNumber = new RecordReader(key.subarray(NUMBER_OFFSET)).uint53();
-    const begins = decodeErasure(value);
-    const events = eraseEvents(context, logNumber, begins.events, left);
-    const keys = eraseKeys(context, logNumber, begins.keys, left.rows);
+    const erasure = decodeErasure(value);
+    const events = eraseEvents(context, logNumber, erasure, left);
+    const keys = eraseKeys(context, logNumber, erasure, left.rows);
     left.rows -= keys.length;
     if (left.rows <= 0 || left.bytes <= 0) {
       // There may be more: the row stays until a step finds none.
-      writeErasure(context, key, { events: nextAfter(events, begins.events), keys: nextAfter(keys, begins.keys) });
+      writeErasure(context, key, {
+        ...erasure,
+        events: nextAfter(events, erasure.events),
+        keys: nextAfter(keys, erasure.keys),
+      });
       return;
     }
     transaction.delete(key);
     context.countLogErasures(-1);
   }
-}
-
-/**
- * The keys before which nothing is left of a deleted log. A step that began with the first row that the log ever had
- * would go over everything that was deleted since: a store on disk keeps a mark of each for a while.
- */
-interface Erasure {
-  readonly events: Uint8Array;
-  readonly keys: Uint8Array;
-}
-
-function writeErasure({ transaction }: ApplyContext, key: Uint8Array, { events, keys }: Erasure): void {
-  transaction.put(key, new RecordWriter().bytes(events).bytes(keys).finish());
-}
-
-function decodeErasure(bytes: Uint8Array): Erasure {
-  const reader = new RecordReader(bytes);
-  const erasure = { events: reader.bytes(), keys: reader.bytes() };
-  reader.end();
-  return erasure;
 }
 
 function nextAfter(gone: readonly Uint8Array[], from: Uint8Array): Uint8Array {
@@ -157,8 +133,8 @@ function trimmed(context: ApplyContext, log: EventLog, left: Left): EventLog {
     left.bytes -= rowBytes;
     const isTooOld = tickMs > chunk.tickMs + ageMs;
     let removed = 0;
-    while (removed < chunk.payloads.length && (isTooOld || sizeBytes > sizeMax)) {
-      sizeBytes -= (chunk.payloads[removed] as Uint8Array).length;
+    while (removed < chunk.payloads.count && (isTooOld || sizeBytes > sizeMax)) {
+      sizeBytes -= chunk.payloads.lengthOf(removed);
       removed++;
     }
     if (removed === 0) {
@@ -167,7 +143,7 @@ function trimmed(context: ApplyContext, log: EventLog, left: Left): EventLog {
     gone.push({ key, rowBytes });
     firstSequence += removed;
     left.rows--;
-    if (removed < chunk.payloads.length) {
+    if (removed < chunk.payloads.count) {
       rest.push(withoutFirst(chunk, removed));
       return false;
     }
@@ -175,7 +151,7 @@ function trimmed(context: ApplyContext, log: EventLog, left: Left): EventLog {
   });
   for (const { key, rowBytes } of gone) {
     transaction.delete(key);
-    context.countEventBytes(-rowBytes);
+    context.countEventBytesIn(log.namespace, -rowBytes);
   }
   for (const chunk of rest) {
     writeChunk(context, log, chunk);
@@ -187,18 +163,23 @@ function withoutFirst(chunk: EventChunk, count: number): EventChunk {
   return {
     ...chunk,
     firstSequence: chunk.firstSequence + count,
-    positions: chunk.positions?.slice(count) ?? null,
+    positions: chunk.positions?.without(count) ?? null,
     payloads: chunk.payloads.slice(count),
   };
 }
 
-/** Removes rows of events from this key on, and returns their keys. */
-function eraseEvents(context: ApplyContext, logNumber: number, from: Uint8Array, left: Left): readonly Uint8Array[] {
+/** Removes rows of events of a deleted log, and returns their keys. */
+function eraseEvents(
+  context: ApplyContext,
+  logNumber: number,
+  { events, namespace }: LogErasure,
+  left: Left,
+): readonly Uint8Array[] {
   const gone: Uint8Array[] = [];
-  context.transaction.scan(from, eventRow(logNumber + 1, 0), ({ key, value }) => {
+  context.transaction.scan(events, eventRow(logNumber + 1, 0), ({ key, value }) => {
     const rowBytes = key.length + value.length;
     gone.push(key);
-    context.countEventBytes(-rowBytes);
+    context.countEventBytesIn(namespace, -rowBytes);
     left.rows--;
     left.bytes -= rowBytes;
     return left.rows > 0 && left.bytes > 0;

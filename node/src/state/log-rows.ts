@@ -1,15 +1,20 @@
 /**
  * The rows of event logs: one for each log, and those of its events.
  *
- * Events of one append stand together in rows of some 64 KiB: a batch of ten thousand is few rows. A row is found by the
+ * Events of one append stand together in rows of some 64 KiB, or of one event that is larger: a batch
+ * of a million is a thousand rows. A row is found by the
  * sequence of its last event, so a scan from any sequence on begins with the row that holds it.
  */
 
 import { invariant } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { type LogSettings, readSettings, writeSettings } from "./log-commands.ts";
+import { Payloads } from "./payloads.ts";
+import { PositionRuns } from "./position-runs.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { eventRow, logNameRow, logRow } from "./rows.ts";
+import type { SequenceRuns } from "./sequence-runs.ts";
+import type { Steps } from "./steps.ts";
 import type { StateReader } from "./store.ts";
 
 /** An event log as it is stored, without its events. */
@@ -19,7 +24,7 @@ export interface EventLog {
   /** Index of the entry that created it: its rows stand under this number, which no other log ever has. */
   readonly number: number;
   readonly name: string;
-  readonly namespace: string | null;
+  readonly namespace: string;
   readonly settings: LogSettings;
   /** Unix time in milliseconds, and the id of the user. */
   readonly createdAtMs: number;
@@ -52,24 +57,32 @@ export interface EventChunk {
   readonly wallMs: number;
   /** The key of the only event, or the base of the keys of a batch. */
   readonly idempotencyKey: string | null;
-  /** Positions of the events in their batch; null if they are of none. */
-  readonly positions: readonly number[] | null;
+  /** Positions of the events in their batch, as many as there are events; null if they are of none. */
+  readonly positions: PositionRuns | null;
   /** At least one. */
-  readonly payloads: readonly Uint8Array[];
+  readonly payloads: Payloads;
+}
+
+/** Events of one append that are to be stored. */
+export interface NewEvents extends Omit<EventChunk, "positions" | "firstSequence"> {
+  readonly isBatch: boolean;
+  /** Which of the payloads are stored, and under which sequences, each the next one. */
+  readonly stored: SequenceRuns;
 }
 
 /** A row of events is closed when its payloads have so many bytes, or when it has so many events. */
 const CHUNK_BYTES = 64 * 1024;
 const CHUNK_EVENTS = 1_024;
+const NO_POSITIONS = new PositionRuns(new Uint32Array(0));
 
 export function readLog(reader: StateReader, logId: Uint8Array): EventLog | undefined {
   const bytes = reader.get(logRow(logId));
   return bytes === undefined ? undefined : decodeLog(logId, bytes);
 }
 
-/** The id of the live log of this name. */
-export function readLogId(reader: StateReader, name: string): Uint8Array | undefined {
-  return reader.get(logNameRow(name));
+/** The id of the live log of this name in the namespace. */
+export function readLogId(reader: StateReader, namespace: string, name: string): Uint8Array | undefined {
+  return reader.get(logNameRow(namespace, name));
 }
 
 export function writeLog({ transaction }: ApplyContext, log: EventLog): void {
@@ -87,34 +100,78 @@ export function derivedKey(base: string, position: number): string {
 }
 
 /** Stores events with the next sequences, in rows of some bytes each. */
-export function writeEvents(context: ApplyContext, log: EventLog, events: EventChunk): void {
-  const { payloads, positions } = events;
-  for (let from = 0; from < payloads.length; ) {
-    let to = from + 1;
-    let bytes = (payloads[from] as Uint8Array).length;
-    while (to < payloads.length && to - from < CHUNK_EVENTS) {
-      bytes += (payloads[to] as Uint8Array).length;
-      if (bytes > CHUNK_BYTES) {
+export function* writeEvents(context: ApplyContext, log: EventLog, events: NewEvents): Steps<void> {
+  const { tickMs, wallMs, idempotencyKey, isBatch, payloads } = events;
+  const rows = new RowDivider(events);
+  for (let at = rows.next(); at !== null; at = rows.next()) {
+    const { firstSequence, positions } = at;
+    const chunk = { firstSequence, tickMs, wallMs, idempotencyKey, payloads: payloads.pick(positions) };
+    writeChunk(context, log, { ...chunk, positions: isBatch ? positions : null });
+    yield;
+  }
+}
+
+/** Divides new events into rows, from the first one on. */
+class RowDivider {
+  readonly #payloads: Payloads;
+  readonly #stored: SequenceRuns;
+  #run = 0;
+  /** Events of the run that are in rows. */
+  #taken = 0;
+
+  constructor({ payloads, stored }: NewEvents) {
+    this.#payloads = payloads;
+    this.#stored = stored;
+  }
+
+  /** The positions of the next row, and the sequence of the first of them; null without any. */
+  next(): { readonly firstSequence: number; readonly positions: PositionRuns } | null {
+    const stored = this.#stored;
+    if (this.#run === stored.length) {
+      return null;
+    }
+    const firstSequence = stored.firstSequenceOf(this.#run) + this.#taken;
+    const numbers: number[] = [];
+    let [count, bytes] = [0, 0];
+    while (this.#run < stored.length) {
+      const position = stored.positionOf(this.#run) + this.#taken;
+      const left = stored.countOf(this.#run) - this.#taken;
+      const fitting = this.#fitting(position, Math.min(left, CHUNK_EVENTS - count), { isFirst: count === 0, bytes });
+      if (fitting > 0) {
+        numbers.push(position, fitting);
+        bytes += this.#payloads.bytesOf(position, position + fitting);
+        count += fitting;
+      }
+      if (fitting < left) {
+        this.#taken += fitting;
         break;
       }
-      to++;
+      this.#run++;
+      this.#taken = 0;
     }
-    writeChunk(context, log, {
-      ...events,
-      firstSequence: events.firstSequence + from,
-      positions: positions?.slice(from, to) ?? null,
-      payloads: payloads.slice(from, to),
-    });
-    from = to;
+    return { firstSequence, positions: new PositionRuns(new Uint32Array(numbers)) };
+  }
+
+  /** How many events from a position on, of at most so many, fit into a row that has so many bytes. */
+  #fitting(position: number, countMax: number, row: { readonly isFirst: boolean; readonly bytes: number }): number {
+    let fitting = row.isFirst ? 1 : 0;
+    const room = CHUNK_BYTES - row.bytes;
+    if (this.#payloads.bytesOf(position, position + countMax) <= room) {
+      return countMax;
+    }
+    while (fitting < countMax && this.#payloads.bytesOf(position, position + fitting + 1) <= room) {
+      fitting++;
+    }
+    return fitting;
   }
 }
 
 /** Stores one row of events; one with the same last sequence must not be there. */
 export function writeChunk(context: ApplyContext, log: EventLog, chunk: EventChunk): void {
-  const key = eventRow(log.number, chunk.firstSequence + chunk.payloads.length - 1);
+  const key = eventRow(log.number, chunk.firstSequence + chunk.payloads.count - 1);
   const row = encodeChunk(chunk);
   context.transaction.put(key, row);
-  context.countEventBytes(key.length + row.length);
+  context.countEventBytesIn(log.namespace, key.length + row.length);
 }
 
 /** Calls `visit` for the rows of events that end at the sequence or later, ascending, until it returns false. */
@@ -130,8 +187,7 @@ export function scanChunks(
 }
 
 function encodeLog(log: EventLog): Uint8Array {
-  const writer = new RecordWriter().uint53(log.number).text(log.name);
-  writer.boolean(log.namespace !== null).text(log.namespace ?? "");
+  const writer = new RecordWriter().uint53(log.number).text(log.name).text(log.namespace);
   writeSettings(writer, log.settings);
   return writer
     .uint53(log.createdAtMs)
@@ -147,11 +203,8 @@ function encodeLog(log: EventLog): Uint8Array {
 function decodeLog(logId: Uint8Array, bytes: Uint8Array): EventLog {
   const reader = new RecordReader(bytes);
   const number = reader.uint53();
-  const name = reader.text();
-  const hasNamespace = reader.boolean();
-  const namespace = reader.text();
   const log = {
-    ...{ logId, number, name, namespace: hasNamespace ? namespace : null },
+    ...{ logId, number, name: reader.text(), namespace: reader.text() },
     settings: readSettings(reader),
     createdAtMs: reader.uint53(),
     createdBy: reader.text(),
@@ -168,13 +221,9 @@ function decodeLog(logId: Uint8Array, bytes: Uint8Array): EventLog {
 function encodeChunk({ firstSequence, tickMs, wallMs, idempotencyKey, positions, payloads }: EventChunk): Uint8Array {
   const writer = new RecordWriter().uint53(firstSequence).uint53(tickMs).uint53(wallMs);
   writer.boolean(idempotencyKey !== null).text(idempotencyKey ?? "");
-  writer.boolean(positions !== null).uint32(payloads.length);
-  for (const position of positions ?? []) {
-    writer.uint32(position);
-  }
-  for (const payload of payloads) {
-    writer.bytes(payload);
-  }
+  writer.boolean(positions !== null);
+  (positions ?? NO_POSITIONS).write(writer);
+  payloads.write(writer);
   return writer.finish();
 }
 
@@ -186,16 +235,9 @@ function decodeChunk(bytes: Uint8Array): EventChunk {
   const hasKey = reader.boolean();
   const key = reader.text();
   const isBatch = reader.boolean();
-  const count = reader.uint32();
-  invariant(count > 0, "a row of events has one");
-  const positions: number[] = [];
-  for (let left = isBatch ? count : 0; left > 0; left--) {
-    positions.push(reader.uint32());
-  }
-  const payloads: Uint8Array[] = [];
-  for (let left = count; left > 0; left--) {
-    payloads.push(reader.bytes());
-  }
+  const positions = PositionRuns.read(reader);
+  const payloads = Payloads.read(reader);
+  invariant(payloads.count > 0, "a row of events has one");
   reader.end();
   return {
     ...{ firstSequence, tickMs, wallMs, idempotencyKey: hasKey ? key : null },

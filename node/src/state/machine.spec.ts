@@ -145,7 +145,7 @@ function logOf(steps: readonly Step[]): AppliedLog {
         log.lead({ kind: "expire-keys", keys: expiredKeys(log.store, log.tickMs, 3) });
         break;
       case "prune":
-        log.lead({ kind: "prune-replays", countMax: 3 });
+        log.lead({ kind: "drop-replays" });
         break;
       case "tick":
         log.lead({ kind: "tick" });
@@ -234,16 +234,16 @@ describe("the state machine under random logs", () => {
     log.refusal({ ...put("value"), expectedModRevision: 1 }, { request: requestOf(3) });
     log.tickMs += 1_001;
     log.lead({ kind: "expire-keys", keys: expiredKeys(log.store, log.tickMs, 10) });
-    log.tickMs += 300_000;
-    log.lead({ kind: "prune-replays", countMax: 2 });
+    log.tickMs += 330_000;
+    log.lead({ kind: "drop-replays" });
     const { appliedIndex, revision, digest, dataBytes, expiringKeys, replays } = log.progress;
     expect({ appliedIndex, revision, digest, dataBytes, expiringKeys, replays }).to.deep.equal({
       appliedIndex: 6,
       revision: 4,
-      digest: 1_792_895_100,
-      dataBytes: 199,
+      digest: 1_292_448_323,
+      dataBytes: 1,
       expiringKeys: 0,
-      replays: 1,
+      replays: 0,
     });
   });
 });
@@ -312,7 +312,7 @@ describe("applying an entry", () => {
     log.append(EntryType.Empty, new Uint8Array(0));
     log.lead({ kind: "tick" });
     log.lead({ kind: "expire-keys", keys: [] });
-    log.lead({ kind: "prune-replays", countMax: 10 });
+    log.lead({ kind: "drop-replays" });
     expect(log.progress).to.deep.equal({ ...before, appliedIndex: 5 });
     expect(log.dump().filter((row) => !row.startsWith("a"))).to.deep.equal(rows);
   });

@@ -28,9 +28,11 @@ import {
   type ClientCommand,
   type ClientOperation,
   type ClusterOperation,
+  decodeAppend,
   decodeCommand,
   type HttpCommand,
   type HttpOperation,
+  isAppend,
   type Principal,
   type RequestIdentity,
 } from "./command.ts";
@@ -38,7 +40,7 @@ import { CoordinationError } from "./coordination-error.ts";
 import { applyPruneDuplicates } from "./duplicates.ts";
 import { applyAppendEvents, applyCreateLog, applyDeleteLog, applyUpdateLogSettings } from "./event-logs.ts";
 import { applyFounding, decodeFounding } from "./founding.ts";
-import { applyCompactHistory, applyTrimHistory } from "./history.ts";
+import { applyCompactHistory, applyTrimHistory, HistoryLedger } from "./history.ts";
 import { applyCompareAndSwap, applyDeleteKey, applyExpireKeys, applyPutKey } from "./keys.ts";
 import type { StateLimits } from "./limits.ts";
 import type { AcquireLock } from "./lock-commands.ts";
@@ -61,18 +63,24 @@ import {
 } from "./membership.ts";
 import { applyAllocateMemory, applyFreeMemory, applyResizeMemory, applyWriteMemory } from "./memory.ts";
 import { applyEraseMemory } from "./memory-pages.ts";
+import { NamespaceAccounts } from "./namespace-accounts.ts";
 import { readNamespace, writeNamespace } from "./namespaces.ts";
 import type { HttpResult, Outcome, StoredResult } from "./outcome.ts";
+import { applyResetOwner } from "./owner-reset.ts";
 import { type Need, refusalOf } from "./principals.ts";
 import { encodeProgress, type Progress, readProgress } from "./progress.ts";
-import { applyPruneReplays, replayOf, storeAnswer } from "./replays.ts";
+import { unsetLimits } from "./quotas.ts";
+import type { FilterSeed } from "./replay-filters.ts";
+import { ReplayLedger } from "./replay-ledger.ts";
+import { answerPlace, replayOf, storeAnswer } from "./replays.ts";
 import { PROGRESS_ROW } from "./rows.ts";
-import { applyPutSettings } from "./settings.ts";
+import { applyPutSettings, namespaceLimitsOf } from "./settings.ts";
 import { applyDropSigningKeys, applyRotateSigningKey } from "./signing-keys.ts";
+import { allAtOnce, type Steps } from "./steps.ts";
 import type { StateStore } from "./store.ts";
 import { type Digest, Transaction } from "./transaction.ts";
 import { applyPruneUsage, NO_USAGE, UsageLedger, usageOf } from "./usage.ts";
-import { applyCreateUser, applyDeleteUser, applyUpdateUser, applyVerifyUser } from "./users.ts";
+import { applyCreateUser, applyDeleteUser, applyUpdateUser, applyVerifyUser, isOwnPassword } from "./users.ts";
 
 /** Brings the configuration of the entry at the index into force in the consensus core, or says why it is void. */
 export type Reconfigure = (
@@ -87,6 +95,8 @@ export interface Divergence extends Checkpoint {
   readonly toldDigest: number;
 }
 
+const NO_SEED: FilterSeed = [0, 0];
+
 export class StateMachine {
   /** The digests of this state, to be compared with those of others. */
   readonly checkpoints: Checkpoints;
@@ -94,13 +104,19 @@ export class StateMachine {
   readonly #limits: StateLimits;
   readonly #transaction: Transaction;
   readonly #usage: UsageLedger;
+  readonly #accounts: NamespaceAccounts;
+  readonly #history: HistoryLedger;
+  readonly #replays: ReplayLedger;
   #progress: Progress;
   #committed: Progress;
   #settled: readonly SettledWait[] = [];
   #watched: readonly WatchedChange[] = [];
   #divergence: Divergence | null = null;
+  /** Whether an entry is applied in steps and not complete. */
+  #isWithinEntry = false;
 
-  constructor(store: StateStore, digest: Digest, limits: StateLimits) {
+  /** @param seed random numbers of this process: which rows are read depends on them, and nothing else */
+  constructor(store: StateStore, digest: Digest, limits: StateLimits, seed: FilterSeed = NO_SEED) {
     this.checkpoints = new Checkpoints(limits.checkpointEntries);
     this.#store = store;
     this.#limits = limits;
@@ -108,6 +124,15 @@ export class StateMachine {
     this.#committed = this.#progress;
     this.#transaction = new Transaction(store, digest, this.#progress.digest);
     this.#usage = new UsageLedger(store);
+    this.#history = new HistoryLedger(this.#transaction);
+    this.#replays = new ReplayLedger(this.#transaction, store, limits.replayWindowMs, seed);
+    invariant(this.#replays.count === this.#progress.replays, "generations hold all stored answers", () => {
+      return `${this.#replays.count} of ${this.#progress.replays}`;
+    });
+    const unset = unsetLimits(limits);
+    this.#accounts = new NamespaceAccounts(this.#transaction, (namespace) => {
+      return namespaceLimitsOf(this.#transaction, namespace, unset);
+    });
   }
 
   /** How far the state has come, as of the last commit. */
@@ -120,24 +145,47 @@ export class StateMachine {
    * be read before `commit`. Raises an InvariantViolation if the entry is not the next one or cannot be decoded.
    */
   apply(row: Uint8Array, reconfigure: Reconfigure): Outcome | null {
+    const context = this.#begin(row);
+    const outcome = applyEntry(context, row, reconfigure, this.#usage);
+    this.#finish(context, row);
+    return outcome;
+  }
+
+  /**
+   * The same as `apply` in steps, for an entry that `isLongEntry`: it takes longer than one turn of the event loop should.
+   * Until the last step nothing else may be applied, and nothing be committed. What was committed before can be read.
+   */
+  *applyInSteps(row: Uint8Array): Steps<Outcome> {
+    const context = this.#begin(row);
+    this.#isWithinEntry = true;
+    const outcome = yield* applyAppendInSteps(context, entryPayload(row), this.#usage);
+    this.#isWithinEntry = false;
+    this.#finish(context, row);
+    return outcome;
+  }
+
+  #begin(row: Uint8Array): ApplyContext {
     const index = entryIndex(row);
     const term = entryTerm(row);
-    const envelope = entryEnvelope(row);
     const before = this.#progress;
+    invariant(!this.#isWithinEntry, "an entry is complete before the next one is applied");
     invariant(index === before.appliedIndex + 1, "entries are applied one by one", () => {
       return `${index} after ${before.appliedIndex}`;
     });
     invariant(term >= before.appliedTerm, "terms never fall along the log", () => `${term} at ${index}`);
-    const context = new ApplyContext(this.#transaction, this.#limits, before, { index, ...envelope });
-    const outcome = applyEntry(context, row, reconfigure, this.#usage);
-    this.#progress = context.progress(term);
+    const entry = { index, ...entryEnvelope(row) };
+    const ledgers = { accounts: this.#accounts, history: this.#history, replays: this.#replays };
+    return new ApplyContext(this.#transaction, this.#limits, ledgers, before, entry);
+  }
+
+  #finish(context: ApplyContext, row: Uint8Array): void {
+    this.#progress = context.progress(entryTerm(row));
     this.#settled = context.settled;
     this.#watched = context.watched;
-    this.checkpoints.onApplied(index, this.#progress.digest);
+    this.checkpoints.onApplied(context.index, this.#progress.digest);
     if (context.told !== null) {
       this.#compare(context.told);
     }
-    return outcome;
   }
 
   /** What an entry has shown about this state; null as long as none has shown that it is not that of the cluster. */
@@ -157,14 +205,27 @@ export class StateMachine {
 
   /** Writes everything applied since the last commit as one batch. */
   commit(): void {
+    invariant(!this.#isWithinEntry, "an entry is complete before it is committed");
     if (this.#progress === this.#committed) {
       return;
     }
     this.#usage.flush(this.#transaction);
+    this.#accounts.flush();
+    this.#history.flush();
+    this.#replays.flush();
     const changes = this.#transaction.take();
     changes.push({ key: PROGRESS_ROW, value: encodeProgress(this.#progress) });
-    this.#store.write(changes);
+    this.#store.write(changes, this.#replays.takeDropped());
     this.#committed = this.#progress;
+  }
+
+  /**
+   * Reads up to so many rows, from before this machine was made, that make lookups of stored answers cheap. Returns
+   * whether there are more to read. Not to be called between an entry and its commit.
+   */
+  readForReplayFilters(rowsMax: number): boolean {
+    invariant(this.#progress === this.#committed, "filters are made of what was committed");
+    return this.#replays.readForFilters(rowsMax);
   }
 
   #compare({ index, digest }: Checkpoint): void {
@@ -173,6 +234,11 @@ export class StateMachine {
       this.#divergence ??= { index, digest: own, toldDigest: digest };
     }
   }
+}
+
+/** Whether the entry is to be applied in steps: an append of at least so many bytes may be a batch of very many events. */
+export function isLongEntry(row: Uint8Array, bytesMin: number): boolean {
+  return row.length >= bytesMin && entryType(row) === EntryType.Command && isAppend(entryPayload(row));
 }
 
 /** The access level and namespace that an operation needs. */
@@ -215,15 +281,32 @@ function applyEntry(
 
 /** Counts what was done, for whoever may do it, and not again when a retry of it is answered. */
 function applyCounted(context: ApplyContext, command: ClientCommand | HttpCommand, usage: UsageLedger): Outcome {
-  const { principal, operation } = command;
   const outcome = command.request === null ? applyHttpCommand(context, command) : applyClientCommand(context, command);
-  const { answer, replayed } = outcome;
+  countUse(context, command, outcome, usage);
+  return outcome;
+}
+
+/** The same for an append, which may pause. */
+function* applyAppendInSteps(context: ApplyContext, payload: Uint8Array, usage: UsageLedger): Steps<Outcome> {
+  const { principal, operation } = yield* decodeAppend(payload);
+  const refusal = httpRefusalOf(context, principal, operation);
+  const answer = refusal ?? (yield* refusableInSteps(applyAppendEvents(context, principal, operation)));
+  const outcome = httpOutcome(answer);
+  countUse(context, { principal, operation }, outcome, usage);
+  return outcome;
+}
+
+function countUse(
+  context: ApplyContext,
+  { principal, operation }: Pick<ClientCommand | HttpCommand, "principal" | "operation">,
+  { answer, replayed }: Outcome,
+  usage: UsageLedger,
+): void {
   const isStranger = answer instanceof CoordinationError && STRANGER.has(answer.code);
   if (replayed === "no" && !isStranger) {
     const { wallMs, usageLevels: levels } = context;
     usage.count(context.transaction, principal, usageOf(operation, answer), { wallMs, levels });
   }
-  return outcome;
 }
 
 /** Codes of refusals for lack of rights. */
@@ -251,31 +334,45 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
     // A retry of it finds no answer but goes on where the request is.
     return applyAcquireLock(context, { principal, request, operation });
   }
-  const replayed = replayOf(context, principal, request);
+  const place = answerPlace(context, principal.subject, request);
+  const replayed = replayOf(place, request);
   if (replayed !== null) {
     return replayed;
   }
   const answer = refusable(() => applyOperation(context, principal, operation));
-  storeAnswer(context, principal, request, answer);
+  storeAnswer(context, place, request, answer);
   return { answer, replayed: "no" };
 }
 
 /** Authorisation first, here as well. Nothing is stored under a request id. */
 function applyHttpCommand(context: ApplyContext, { principal, operation }: HttpCommand): Outcome {
-  for (const need of needsOf(operation)) {
+  const refusal = httpRefusalOf(context, principal, operation);
+  return httpOutcome(refusal ?? refusable(() => applyHttpOperation(context, principal, operation)));
+}
+
+/** Why the principal may not ask for the operation; null if they may. */
+function httpRefusalOf(
+  context: ApplyContext,
+  principal: Principal,
+  operation: HttpOperation,
+): CoordinationError | null {
+  for (const need of needsOf(principal, operation)) {
     const refusal = refusalOf(context.transaction, principal, need, context.wallMs);
     if (refusal !== null) {
-      return { answer: refusal, replayed: "no" };
+      return refusal;
     }
   }
-  const answer = refusable(() => applyHttpOperation(context, principal, operation));
+  return null;
+}
+
+function httpOutcome(answer: HttpResult | CoordinationError): Outcome {
   // An append that stored nothing was sent before.
   const isReplay = "kind" in answer && answer.kind === "append-events" && answer.appendedEvents === 0;
   return { answer, replayed: isReplay ? "yes" : "no" };
 }
 
-/** What the operation needs: a role, and the namespaces that it names by itself. */
-function needsOf(operation: HttpOperation): readonly Need[] {
+/** What the operation needs: an access level and the namespaces that it names; null = a principal that is valid. */
+function needsOf(principal: Principal, operation: HttpOperation): readonly (Need | null)[] {
   switch (operation.kind) {
     case "create-log":
       return [{ access: "write", namespace: operation.namespace }];
@@ -285,8 +382,13 @@ function needsOf(operation: HttpOperation): readonly Need[] {
       return guard === undefined ? [write] : [write, { access: "write", namespace: guard.namespace }];
     }
     case "create-api-key":
-    case "revoke-api-key":
+    case "update-log-settings":
+    case "delete-log":
       return [{ access: "write", namespace: null }];
+    case "revoke-api-key":
+      return [null];
+    case "update-user":
+      return [isOwnPassword(principal, operation) ? null : { access: "admin", namespace: null }];
     default:
       return [{ access: "admin", namespace: null }];
   }
@@ -311,7 +413,7 @@ function applyHttpOperation(context: ApplyContext, principal: Principal, operati
     case "delete-log":
       return applyDeleteLog(context, principal, operation);
     case "append-events":
-      return applyAppendEvents(context, principal, operation);
+      return allAtOnce(applyAppendEvents(context, principal, operation));
   }
 }
 
@@ -326,15 +428,16 @@ function answerOnce(
   request: RequestIdentity | null,
   apply: () => StoredResult,
 ): Outcome {
-  const principal = { subject, apiKeyId: "" };
-  const replayed = request === null ? null : replayOf(context, principal, request);
+  if (request === null) {
+    return { answer: refusable(apply), replayed: "no" };
+  }
+  const place = answerPlace(context, subject, request);
+  const replayed = replayOf(place, request);
   if (replayed !== null) {
     return replayed;
   }
   const answer = refusable(apply);
-  if (request !== null) {
-    storeAnswer(context, principal, request, answer);
-  }
+  storeAnswer(context, place, request, answer);
   return { answer, replayed: "no" };
 }
 
@@ -381,13 +484,25 @@ function refusable<Applied>(apply: () => Applied): Applied | CoordinationError {
   }
 }
 
+/** The same for what may pause. */
+function* refusableInSteps<Applied>(steps: Steps<Applied>): Steps<Applied | CoordinationError> {
+  try {
+    return yield* steps;
+  } catch (error) {
+    if (error instanceof CoordinationError) {
+      return error;
+    }
+    throw error;
+  }
+}
+
 function applyClusterOperation(context: ApplyContext, operation: ClusterOperation, usage: UsageLedger): Outcome | null {
   switch (operation.kind) {
     case "expire-keys":
       applyExpireKeys(context, operation);
       return null;
-    case "prune-replays":
-      applyPruneReplays(context, operation.countMax);
+    case "drop-replays":
+      context.replays.dropEnded(context, context.tickMs);
       return null;
     case "erase-memory":
       applyEraseMemory(context, operation.rowsMax);
@@ -428,6 +543,8 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
       return answerOnce(context, operation.subject, operation.request, () => applyPutSettings(context, operation));
     case "rotate-signing-key":
       return answerOnce(context, operation.subject, operation.request, () => applyRotateSigningKey(context, operation));
+    case "reset-owner":
+      return answerOnce(context, operation.subject, operation.request, () => applyResetOwner(context, operation));
     case "drop-signing-keys":
       applyDropSigningKeys(context);
       return null;

@@ -7,6 +7,7 @@
  * the order of the log. Administrators are checked when they ask; what they may do rests on no replicated record.
  */
 
+import { equalBytes } from "../bytes/index.ts";
 import {
   type ChangeRefusal,
   type Configuration,
@@ -27,7 +28,6 @@ import type { RequestIdentity } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { Reconfigure } from "./machine.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
-import { compareBytes } from "./transaction.ts";
 
 /** An entry that changes the configuration because an administrator asked for it. */
 export interface MembershipEntry {
@@ -199,7 +199,7 @@ export function applyClaimSlot(context: ApplyContext, claim: ClaimSlot): ClaimSl
     return { kind: "claim-slot", revision, verdict: "accepted", memberId };
   }
   // A voter has acknowledged entries, so a directory that still asks to join cannot be the one that did.
-  const isOwn = compareBytes(slot.incarnation, claim.incarnation) === 0;
+  const isOwn = equalBytes(slot.incarnation, claim.incarnation);
   const isLearner = cluster.configuration.learners.includes(memberId);
   return { kind: "claim-slot", revision, verdict: isOwn && isLearner ? "accepted" : "slot-taken", memberId };
 }
@@ -208,7 +208,7 @@ export function applyClaimSlot(context: ApplyContext, claim: ClaimSlot): ClaimSl
 export function applyUpdateMember(context: ApplyContext, update: UpdateMember): void {
   const cluster = requireCluster(context);
   const member = cluster.members.find(({ id }) => id === update.id);
-  if (member !== undefined && compareBytes(member.incarnation, update.incarnation) === 0) {
+  if (member !== undefined && equalBytes(member.incarnation, update.incarnation)) {
     replaceMember(context, cluster, { ...member, address: update.address });
   }
 }

@@ -1,6 +1,14 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { AppliedLog, applyRows, dumpOf, MemoryStateStore, machineOver, requestOf } from "../../test/index.ts";
+import {
+  AppliedLog,
+  applyRows,
+  dumpOf,
+  expectExactUsage,
+  MemoryStateStore,
+  machineOver,
+  requestOf,
+} from "../../test/index.ts";
 import type { ClientOperation } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
@@ -150,6 +158,7 @@ class Comparison {
     for (const region of present) {
       this.#compareBytes(region, 0, region.bytes.length);
     }
+    expectExactUsage(this.log.store);
     const { memoryRegions, memoryBytes } = this.log.progress.totals;
     expect(memoryRegions).to.equal(present.length);
     expect(memoryBytes).to.equal(present.reduce((sum, { bytes }) => sum + bytes.length, 0));

@@ -6,7 +6,6 @@
  * one version (S33). Its id is made of the cluster's and of the revision of its allocation: no other ever has it.
  */
 
-import { invariant } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { derivedId, derivedIdText } from "./derived-id.ts";
@@ -22,7 +21,7 @@ import {
 import { cutPages, readPages, writePages } from "./memory-pages.ts";
 import { requireNamespace } from "./namespaces.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
-import { memoryRegionRow, memoryUsageRow, prefixEnd } from "./rows.ts";
+import { memoryRegionRow, prefixEnd } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 
 /** A region as it is stored, without its bytes. */
@@ -74,10 +73,13 @@ export function applyAllocateMemory(context: ApplyContext, command: AllocateMemo
   const { namespace, sizeBytes, label } = command;
   requireNamespace(transaction, namespace);
   requireQuota(context, namespace, 0, sizeBytes);
+  const account = context.accounts.of(namespace);
+  account.requireRoom("memory_regions", 1);
   // The same row is counted whatever becomes of the region: its length changes with nothing but the label.
   const countedBytes = bytesOfRow(namespace, label);
-  context.requireRoom(countedBytes);
-  context.countData(countedBytes);
+  context.requireRoomIn(namespace, countedBytes);
+  context.countDataIn(namespace, countedBytes);
+  account.count("memory_regions", 1);
   context.countTotal("memoryRegions", 1);
   countUsage(context, namespace, sizeBytes);
   const revision = context.nextRevision();
@@ -116,7 +118,8 @@ export function applyFreeMemory(context: ApplyContext, command: FreeMemory): Fre
   cutPages(transaction, region.createRevision, region.sizeBytes, 0);
   transaction.delete(memoryRegionRow(namespace, region.regionId));
   countUsage(context, namespace, -region.sizeBytes);
-  context.countData(-bytesOfRow(namespace, region.label));
+  context.countDataIn(namespace, -bytesOfRow(namespace, region.label));
+  context.accounts.of(namespace).count("memory_regions", -1);
   context.countTotal("memoryRegions", -1);
   return { kind: "free-memory", revision: context.nextRevision() };
 }
@@ -213,7 +216,7 @@ function requireBounds(region: MemoryRegion, offset: number, length: number): vo
 
 /** Refuses growth beyond the limits of a region and of a namespace; a region may shrink whatever they are. */
 function requireQuota(context: ApplyContext, namespace: string, presentBytes: number, sizeBytes: number): void {
-  const { memoryRegionBytesMax, memoryNamespaceBytesMax } = context.limits;
+  const { memoryRegionBytesMax } = context.limits;
   if (sizeBytes <= presentBytes) {
     return;
   }
@@ -222,32 +225,12 @@ function requireQuota(context: ApplyContext, namespace: string, presentBytes: nu
       details: new Map([["limit", String(memoryRegionBytesMax)]]),
     });
   }
-  const usage = readUsage(context.transaction, namespace);
-  if (usage + sizeBytes - presentBytes > memoryNamespaceBytesMax) {
-    throw new CoordinationError(
-      "QUOTA",
-      `the memory regions of namespace "${namespace}" have ${usage} of at most ${memoryNamespaceBytesMax} bytes; ` +
-        "free or shrink some first",
-      { details: new Map([["limit", String(memoryNamespaceBytesMax)]]) },
-    );
-  }
-}
-
-function readUsage(reader: StateReader, namespace: string): number {
-  const bytes = reader.get(memoryUsageRow(namespace));
-  return bytes === undefined ? 0 : new RecordReader(bytes).uint53();
+  context.accounts.of(namespace).requireRoom("memory_bytes", sizeBytes - presentBytes);
 }
 
 function countUsage(context: ApplyContext, namespace: string, bytes: number): void {
-  const { transaction } = context;
-  const usage = readUsage(transaction, namespace) + bytes;
-  invariant(usage >= 0, "memory in use never falls below zero", () => String(usage));
+  context.accounts.of(namespace).count("memory_bytes", bytes);
   context.countTotal("memoryBytes", bytes);
-  if (usage === 0) {
-    transaction.delete(memoryUsageRow(namespace));
-  } else if (bytes !== 0) {
-    transaction.put(memoryUsageRow(namespace), new RecordWriter().uint53(usage).finish());
-  }
 }
 
 /** Stores the next version of the region and returns its number. */

@@ -2,10 +2,13 @@
 
 import { invariant } from "../raft/index.ts";
 import { CoordinationError } from "./coordination-error.ts";
-import { RecordReader, RecordWriter } from "./record.ts";
-import { namespaceRow } from "./rows.ts";
+import { decodeText, RecordReader, RecordWriter } from "./record.ts";
+import { namespaceRow, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
+
+/** What the name of a namespace looks like. */
+export const NAMESPACE_PATTERN = /^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$/;
 
 export interface Namespace {
   readonly createdAtMs: number;
@@ -29,6 +32,11 @@ export function requireNamespace(reader: StateReader, namespace: string): void {
   if (reader.get(namespaceRow(namespace)) === undefined) {
     throw new CoordinationError("NAMESPACE_NOT_FOUND", `namespace "${namespace}" does not exist`);
   }
+}
+
+/** Calls `visit` for the names of the namespaces from this one on, in their order, until it returns false. */
+export function scanNamespaces(reader: StateReader, from: string, visit: (namespace: string) => boolean): void {
+  reader.scan(namespaceRow(from), tableRange("namespace").to, ({ key }) => visit(decodeText(key.subarray(1))));
 }
 
 export function writeNamespace(transaction: Transaction, name: string, namespace: Namespace): void {

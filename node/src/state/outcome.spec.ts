@@ -74,6 +74,7 @@ const result: fc.Arbitrary<StoredResult> = fc.oneof(
   fc.record({ kind: fc.constant("compact-history" as const), compactRevision: count, revision: count }),
   fc.record({ kind: fc.constant("put-settings" as const), settingsRevision: count, revision: count }),
   fc.record({ kind: fc.constant("rotate-signing-key" as const), kid: text, revision: count }),
+  fc.record({ kind: fc.constant("reset-owner" as const), userId: text, created: fc.boolean(), revision: count }),
 );
 const refusal = fc
   .record({
@@ -128,6 +129,11 @@ describe("answers", () => {
       "3c 0000000000000002 0000000000000001",
     ],
     ["rotate-signing-key", { kind: "rotate-signing-key", kid: "k", revision: 2 }, "3d 0000000000000002 000000016b"],
+    [
+      "reset-owner",
+      { kind: "reset-owner", userId: "u", created: true, revision: 2 },
+      "3e 0000000000000002 0000000175 01",
+    ],
     [
       "create-namespace",
       { kind: "create-namespace", createdAtMs: 1, revision: 2 },
@@ -232,9 +238,10 @@ describe("answers", () => {
 describe("answers without their values", () => {
   it("keep everything else", () => {
     const put = { kind: "put-key", modRevision: 7, created: false, previous: KEY, revision: 7 } as const;
-    expect(withoutValues(put)).to.deep.equal({ ...put, previous: null });
+    expect(withoutValues(put)).to.deep.equal({ ...put, previous: { ...KEY, value: new Uint8Array(0) } });
+    expect(withoutValues({ ...put, previous: null })).to.deep.equal({ ...put, previous: null });
     const removed = { kind: "delete-key", previous: KEY, revision: 8 } as const;
-    expect(withoutValues(removed)).to.deep.equal({ ...removed, previous: null });
+    expect(withoutValues(removed)).to.deep.equal({ ...removed, previous: { ...KEY, value: new Uint8Array(0) } });
     const swap = {
       kind: "compare-and-swap",
       success: false,

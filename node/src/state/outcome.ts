@@ -15,6 +15,7 @@ import type { AcquireLockResult } from "./lock-view.ts";
 import type { ClaimSlotResult, MembershipResult } from "./membership.ts";
 import type { AllocateMemoryResult, FreeMemoryResult, ResizeMemoryResult, WriteMemoryResult } from "./memory.ts";
 import { REGION_ID_BYTES } from "./memory-command.ts";
+import type { ResetOwnerResult } from "./owner-reset.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import type { PutSettingsResult } from "./settings.ts";
 import type { RotateSigningKeyResult } from "./signing-keys.ts";
@@ -74,14 +75,18 @@ export type StoredResult =
   | ForceReleaseLockResult
   | CompactHistoryResult
   | PutSettingsResult
-  | RotateSigningKeyResult;
+  | RotateSigningKeyResult
+  | ResetOwnerResult;
 
 /** Results of what comes by HTTP, which are not stored. */
 export type HttpResult = LogResult | CreateApiKeyResult | RevokeApiKeyResult | UserResult | DeleteUserResult;
 
 export type Result = StoredResult | AcquireLockResult | QueuedLockResult | HttpResult;
 
-/** Whether the answer was computed now, taken from its row, or taken from a row that was too large for its values. */
+/**
+ * Whether the answer was computed now, taken from its row, or taken from a row that was too large for its values: then
+ * `previous` and the current value of a key are empty, whatever they were.
+ */
 export type Replayed = "no" | "yes" | "no-values";
 
 export interface Outcome {
@@ -110,6 +115,7 @@ const KINDS = {
   "compact-history": 40,
   "put-settings": 60,
   "rotate-signing-key": 61,
+  "reset-owner": 62,
 } as const;
 const VERDICTS: readonly ClaimSlotResult["verdict"][] = ["accepted", "no-slot", "slot-taken"];
 
@@ -121,7 +127,7 @@ export function withoutValues(answer: StoredResult | CoordinationError): StoredR
   switch (answer.kind) {
     case "put-key":
     case "delete-key":
-      return { ...answer, previous: null };
+      return { ...answer, previous: answer.previous === null ? null : { ...answer.previous, value: NO_BYTES } };
     case "compare-and-swap":
       return { ...answer, currentValue: NO_BYTES };
     default:
@@ -178,6 +184,8 @@ export function encodeAnswer(answer: StoredResult | CoordinationError): Uint8Arr
       return writer.uint53(answer.settingsRevision).finish();
     case "rotate-signing-key":
       return writer.text(answer.kid).finish();
+    case "reset-owner":
+      return writer.text(answer.userId).boolean(answer.created).finish();
     case "compare-and-swap":
       writer.boolean(answer.success).boolean(answer.currentExists).bytes(answer.currentValue);
       return writer.uint53(answer.modRevision).finish();
@@ -257,6 +265,8 @@ function readResult(kind: number, reader: RecordReader): StoredResult {
       return { kind: "put-settings", revision, settingsRevision: reader.uint53() };
     case KINDS["rotate-signing-key"]:
       return { kind: "rotate-signing-key", revision, kid: reader.text() };
+    case KINDS["reset-owner"]:
+      return { kind: "reset-owner", revision, userId: reader.text(), created: reader.boolean() };
     default:
       invariant(false, "answers have a known kind", () => String(kind));
   }

@@ -33,6 +33,7 @@ const USER: User = {
   namespaces: ["prod-eu", "test"],
   status: "active",
   passwordHash: "scrypt$x",
+  passwordVersion: 0,
   createdAtMs: 1,
 };
 const API_KEY: ApiKey = {
@@ -206,6 +207,7 @@ describe("users", () => {
     namespaces: fc.array(fc.oneof(text, fc.constantFrom("*", "__proto__")), { maxLength: 4 }),
     status: fc.constantFrom("unverified", "active", "disabled"),
     passwordHash: text,
+    passwordVersion: fc.maxSafeNat(),
     createdAtMs: fc.maxSafeNat(),
   });
 
@@ -234,7 +236,7 @@ describe("users", () => {
       [
         "000000027531 0000000f416461404578616d706c652e636f6d 01",
         "00000002 0000000770726f642d6575 0000000474657374",
-        "01 00000008736372797074 2478 0000000000000001",
+        "01 00000008736372797074 2478 0000000000000000 0000000000000001",
       ]
         .join("")
         .replaceAll(" ", ""),
@@ -248,7 +250,7 @@ describe("users", () => {
     for (let length = 0; length < row.length; length++) {
       damaged.push(row.subarray(0, length));
     }
-    for (const offset of [6 + 19, row.length - 8 - 12 - 1]) {
+    for (const offset of [6 + 19, row.length - 2 * 8 - 12 - 1]) {
       damaged.push(row.slice().fill(4, offset, offset + 1));
     }
     for (const value of damaged) {

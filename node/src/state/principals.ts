@@ -6,6 +6,7 @@
  * bound; the user's record as it is now is intersected with it.
  */
 
+import { equalBytes } from "../bytes/index.ts";
 import { invariant } from "../raft/index.ts";
 import type { Principal } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
@@ -25,7 +26,7 @@ import {
   verificationRow,
 } from "./rows.ts";
 import type { Row, StateReader } from "./store.ts";
-import { compareBytes, type Transaction } from "./transaction.ts";
+import type { Transaction } from "./transaction.ts";
 
 /** Each level includes the ones before it. */
 export type Access = "read" | "write" | "admin";
@@ -42,6 +43,8 @@ export interface User {
   readonly status: UserStatus;
   /** With algorithm and parameters; "" = no password is set. */
   readonly passwordHash: string;
+  /** How often the password was changed: tokens of earlier logins are revoked. */
+  readonly passwordVersion: number;
   readonly createdAtMs: number;
 }
 
@@ -72,9 +75,11 @@ export interface AccountPage<Item> {
 export const ROLES: readonly Role[] = ["viewer", "member", "admin", "owner"];
 export const STATUSES: readonly UserStatus[] = ["unverified", "active", "disabled"];
 const LEVELS: readonly Access[] = ["read", "write", "admin"];
+const READ = LEVELS.slice(0, 1);
+const READ_AND_WRITE = LEVELS.slice(0, 2);
 const ALL_NAMESPACES = "*";
 export const SHA256_BYTES = 32;
-/** API keys that a user can have, revoked and expired ones included: what is done to all of them is done by one entry. */
+/** API keys of a user that are stored, revoked and expired ones included: what is done to all is done by one entry. */
 export const API_KEYS_PER_USER_MAX = 1_000;
 /** Rows that one page of a listing looks at. */
 const VISITED_MAX = 2_000;
@@ -84,28 +89,67 @@ const NOTHING = new Uint8Array(0);
 export function roleAccess(role: Role): readonly Access[] {
   switch (role) {
     case "viewer":
-      return LEVELS.slice(0, 1);
+      return READ;
     case "member":
-      return LEVELS.slice(0, 2);
+      return READ_AND_WRITE;
     case "admin":
     case "owner":
       return LEVELS;
   }
 }
 
-/** Whether whoever holds the one role holds the other one with it. */
+/** Whether the one role includes the other. */
 export function includesRole(held: Role, role: Role): boolean {
   return ROLES.indexOf(held) >= ROLES.indexOf(role);
 }
 
 /** Whether one of the granted levels is the needed one or above it. */
 export function includesAccess(granted: readonly string[], needed: Access): boolean {
-  return LEVELS.slice(LEVELS.indexOf(needed)).some((level) => granted.includes(level));
+  for (let level = LEVELS.indexOf(needed); level < LEVELS.length; level++) {
+    if (granted.includes(LEVELS[level] as Access)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /** Whether the list holds the namespace itself or the wildcard. Never a match by part of a name (S40). */
 export function includesNamespace(namespaces: readonly string[], namespace: string): boolean {
   return namespaces.includes(namespace) || namespaces.includes(ALL_NAMESPACES);
+}
+
+/**
+ * Whether the actor may see and change the record, the API keys and the usage of the other user. Users may act on
+ * themselves. Administrators may act on users whose role and namespaces they hold themselves.
+ */
+export function mayManage(actor: User, other: User): boolean {
+  if (actor.userId === other.userId) {
+    return true;
+  }
+  return (
+    includesAccess(roleAccess(actor.role), "admin") &&
+    includesRole(actor.role, other.role) &&
+    other.namespaces.every((namespace) => includesNamespace(actor.namespaces, namespace))
+  );
+}
+
+/**
+ * Decides `mayManage` by user id, for the user with the id `actorId`, and remembers each answer: one for each listing.
+ * Only an owner may see what a deleted user has left behind: the role and the namespaces of that user are not known any
+ * more.
+ */
+export function managedUsers(reader: StateReader, actorId: string): (userId: string) => boolean {
+  const actor = readUser(reader, actorId);
+  const known = new Map<string, boolean>();
+  return (userId) => {
+    let isManaged = known.get(userId);
+    if (isManaged === undefined) {
+      const other = readUser(reader, userId);
+      isManaged = actor !== undefined && (other === undefined ? actor.role === "owner" : mayManage(actor, other));
+      known.set(userId, isManaged);
+    }
+    return isManaged;
+  };
 }
 
 /** What a request needs: an access level, in a namespace or, with null, in none in particular. */
@@ -136,6 +180,8 @@ export function refusalOf(
     if (apiKey.expiresAtMs !== 0 && apiKey.expiresAtMs <= wallMs) {
       return new CoordinationError("TOKEN_EXPIRED", "the API key that the token was issued for has expired");
     }
+  } else if ((principal.passwordVersion ?? 0) !== user.passwordVersion) {
+    return new CoordinationError("TOKEN_REVOKED", "the user's password was changed after the login");
   }
   if (need === null) {
     return null;
@@ -152,7 +198,7 @@ export function refusalOf(
 /** The user with this id. */
 export function readUser(reader: StateReader, userId: string): User | undefined {
   const bytes = reader.get(userRow(userId));
-  return bytes === undefined ? undefined : decodeUser(bytes);
+  return bytes === undefined ? undefined : decodedOnce(decodedUsers, bytes, decodeUser);
 }
 
 /**
@@ -175,7 +221,24 @@ export function readUserByEmail(reader: StateReader, email: string): User | unde
 /** The API key with this id. */
 export function readApiKey(reader: StateReader, apiKeyId: string): ApiKey | undefined {
   const bytes = reader.get(apiKeyRow(apiKeyId));
-  return bytes === undefined ? undefined : decodeApiKey(bytes);
+  return bytes === undefined ? undefined : decodedOnce(decodedApiKeys, bytes, decodeApiKey);
+}
+
+/** Nearly every request reads these rows, and a store gives the same bytes for a row as long as it stays the same. */
+const decodedUsers = new WeakMap<Uint8Array, User>();
+const decodedApiKeys = new WeakMap<Uint8Array, ApiKey>();
+
+function decodedOnce<Item>(
+  decoded: WeakMap<Uint8Array, Item>,
+  bytes: Uint8Array,
+  decode: (bytes: Uint8Array) => Item,
+): Item {
+  let item = decoded.get(bytes);
+  if (item === undefined) {
+    item = decode(bytes);
+    decoded.set(bytes, item);
+  }
+  return item;
 }
 
 /** The API key with this public part. */
@@ -195,25 +258,37 @@ export function hasOtherActiveOwner(reader: StateReader, userId: string): boolea
   const own = activeOwnerRow(userId);
   let found = false;
   reader.scan(ACTIVE_OWNER_PREFIX, prefixEnd(ACTIVE_OWNER_PREFIX) as Uint8Array, ({ key }) => {
-    found = compareBytes(key, own) !== 0;
+    found = !equalBytes(key, own);
     return !found;
   });
   return found;
 }
 
-/** The users in the order of their ids, after this row of an earlier page, at most `limit` of them. */
-export function listUsers(reader: StateReader, after: Uint8Array | null, limit: number): AccountPage<User> {
-  return pageOf(reader, tableRange("user"), after, limit, ({ value }) => decodeUser(value));
+/** Users that are visible, in the order of their ids, after this row of an earlier page, at most `limit` of them. */
+export function listUsers(
+  reader: StateReader,
+  after: Uint8Array | null,
+  limit: number,
+  isVisible: (user: User) => boolean,
+): AccountPage<User> {
+  return pageOf(reader, tableRange("user"), after, limit, ({ value }) => {
+    const user = decodeUser(value);
+    return isVisible(user) ? user : null;
+  });
 }
 
-/** All API keys in the order of their ids, after this row of an earlier page; revoked ones only if wanted. */
+/** API keys of visible users in the order of their ids, after this row of an earlier page; revoked ones only if wanted. */
 export function listApiKeys(
   reader: StateReader,
   after: Uint8Array | null,
   limit: number,
   includeRevoked: boolean,
+  isVisible: (userId: string) => boolean,
 ): AccountPage<ApiKey> {
-  return pageOf(reader, tableRange("apiKey"), after, limit, ({ value }) => listed(decodeApiKey(value), includeRevoked));
+  return pageOf(reader, tableRange("apiKey"), after, limit, ({ value }) => {
+    const apiKey = decodeApiKey(value);
+    return isVisible(apiKey.userId) ? listed(apiKey, includeRevoked) : null;
+  });
 }
 
 /** The API keys of a user in the order of their creation, after this row of an earlier page; revoked ones only if wanted. */
@@ -254,7 +329,8 @@ export function writeUser(transaction: Transaction, user: User): void {
   for (const namespace of user.namespaces) {
     writer.text(namespace);
   }
-  writer.uint8(STATUSES.indexOf(user.status)).text(user.passwordHash).uint53(user.createdAtMs);
+  writer.uint8(STATUSES.indexOf(user.status)).text(user.passwordHash);
+  writer.uint53(user.passwordVersion).uint53(user.createdAtMs);
   if (transaction.get(userRow(user.userId)) === undefined) {
     countUser(transaction, 1);
   }
@@ -314,7 +390,10 @@ function listed(apiKey: ApiKey, includeRevoked: boolean): ApiKey | null {
   return includeRevoked || apiKey.revokedAtMs === 0 ? apiKey : null;
 }
 
-/** Rows that make no item are left out; after many of them the page ends before it is full (S44). */
+/**
+ * Leaves out rows that make no item. A page ends before it is full when it has looked at VISITED_MAX rows (S44). A full
+ * page has a next one only if another item follows: rows that are left out show in nothing.
+ */
 function pageOf<Item>(
   reader: StateReader,
   { from, to }: { readonly from: Uint8Array; readonly to: Uint8Array },
@@ -329,13 +408,17 @@ function pageOf<Item>(
   // The first key after another one: the same with a byte more.
   const start = after === null ? from : Uint8Array.of(...after, 0);
   reader.scan(start, to, (row) => {
-    if (items.length === limit || visited === VISITED_MAX) {
+    if (visited === VISITED_MAX) {
       isMore = true;
       return false;
     }
     visited++;
-    lastRow = row.key;
     const item = itemOf(row);
+    if (items.length === limit) {
+      isMore = item !== null;
+      return !isMore;
+    }
+    lastRow = row.key;
     if (item !== null) {
       items.push(item);
     }
@@ -356,7 +439,11 @@ function decodeUser(bytes: Uint8Array): User {
   }
   const status = STATUSES[reader.uint8()];
   invariant(status !== undefined, "users have a known status");
-  const user = { userId, email, role, namespaces, status, passwordHash: reader.text(), createdAtMs: reader.uint53() };
+  const user = {
+    ...{ userId, email, role, namespaces, status, passwordHash: reader.text() },
+    passwordVersion: reader.uint53(),
+    createdAtMs: reader.uint53(),
+  };
   reader.end();
   return user;
 }

@@ -100,11 +100,31 @@ describe("records", () => {
     new RecordReader(record).end();
   });
 
-  it("are their own when finished: the writer may go on", () => {
+  it("are their own when finished: the writer cannot go on", () => {
     const writer = new RecordWriter().uint8(1);
     const first = writer.finish();
-    writer.uint8(2);
-    expect([first.toHex(), writer.finish().toHex()]).to.deep.equal(["01", "0102"]);
+    expect(() => writer.uint8(2)).to.throw(InvariantViolation, "finished");
+    expect(new RecordWriter().uint8(3).finish().toHex()).to.equal("03");
+    expect(first.toHex()).to.equal("01");
+  });
+
+  it("may be written within each other", () => {
+    const outer = new RecordWriter().uint8(1);
+    const inner = new RecordWriter().text("inner").finish();
+    expect(outer.bytes(inner).finish().toHex()).to.equal(`01${"00000009"}00000005${"696e6e6572"}`);
+  });
+
+  it("grow beyond any size, and keep what was written", () => {
+    const text = "é".repeat(50_000);
+    const record = new RecordWriter().text("before").text(text).bytes(new Uint8Array(70_000).fill(7)).finish();
+    const reader = new RecordReader(record);
+    expect([reader.text(), reader.text() === text]).to.deep.equal(["before", true]);
+    expect(reader.bytes().every((byte) => byte === 7)).to.equal(true);
+    reader.end();
+  });
+
+  it("replace lone surrogates, which have no UTF-8", () => {
+    expect(new RecordReader(new RecordWriter().text("a\ud800b").finish()).text()).to.equal("a\ufffdb");
   });
 
   it("give byte strings as views of themselves", () => {

@@ -7,11 +7,16 @@
  * checksums on disk and on the wire.
  */
 
+import { asciiOf, type Slab, SlabPool } from "../bytes/index.ts";
 import { InvariantViolation, invariant, readUint32, readUint53, writeUint32, writeUint53 } from "../raft/index.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const INITIAL_BYTES = 256;
+const slabs = new SlabPool();
+/** In place of the memory of a writer that is finished. */
+const NO_MEMORY = new Uint8Array(0);
+/** Texts up to this length are mostly names and ids, and those ASCII. */
+const SHORT_TEXT_BYTES_MAX = 64;
 /** UTF-8 needs at most three bytes for each UTF-16 code unit. */
 const UTF8_BYTES_PER_UNIT = 3;
 
@@ -25,14 +30,22 @@ export function decodeText(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
 
+/** Writes one record. Until it is finished it holds memory that no other writer uses. */
 export class RecordWriter {
-  #bytes = new Uint8Array(INITIAL_BYTES);
-  #length = 0;
+  #slab: Slab = slabs.take();
+  #bytes: Uint8Array = this.#slab.bytes;
+  #begin = this.#slab.end;
+  #end = this.#begin;
+
+  /** Bytes that were written so far. */
+  get length(): number {
+    return this.#end - this.#begin;
+  }
 
   uint8(value: number): this {
     invariant(Number.isInteger(value) && value >= 0 && value <= 0xff, "bytes are 0 to 255", () => String(value));
     this.#reserve(1);
-    this.#bytes[this.#length++] = value;
+    this.#bytes[this.#end++] = value;
     return this;
   }
 
@@ -42,50 +55,73 @@ export class RecordWriter {
 
   uint32(value: number): this {
     this.#reserve(4);
-    writeUint32(this.#bytes, this.#length, value);
-    this.#length += 4;
+    writeUint32(this.#bytes, this.#end, value);
+    this.#end += 4;
     return this;
   }
 
   uint53(value: number): this {
     this.#reserve(8);
-    writeUint53(this.#bytes, this.#length, value);
-    this.#length += 8;
+    writeUint53(this.#bytes, this.#end, value);
+    this.#end += 8;
     return this;
   }
 
   /** Bytes of a length that the reader knows, and that they must have. */
   fixed(value: Uint8Array, length: number): this {
     invariant(value.length === length, "fields of a fixed length have it", () => `${value.length}, not ${length}`);
-    this.#reserve(length);
-    this.#bytes.set(value, this.#length);
-    this.#length += length;
-    return this;
+    return this.plainBytes(value);
   }
 
   bytes(value: Uint8Array): this {
-    return this.uint32(value.length).fixed(value, value.length);
+    return this.uint32(value.length).plainBytes(value);
   }
 
   text(value: string): this {
     this.#reserve(4 + value.length * UTF8_BYTES_PER_UNIT);
-    const { written } = encoder.encodeInto(value, this.#bytes.subarray(this.#length + 4));
-    writeUint32(this.#bytes, this.#length, written);
-    this.#length += 4 + written;
+    const written = this.#slab.writeText(value, this.#end + 4);
+    writeUint32(this.#bytes, this.#end, written);
+    this.#end += 4 + written;
     return this;
   }
 
-  /** What was written so far, as bytes of their own. */
+  /** Bytes without their length: the reader finds their end by something else. */
+  plainBytes(value: Uint8Array): this {
+    this.#reserve(value.length);
+    this.#bytes.set(value, this.#end);
+    this.#end += value.length;
+    return this;
+  }
+
+  /** The UTF-8 bytes of a text, without their length. */
+  plainText(value: string): this {
+    this.#reserve(value.length * UTF8_BYTES_PER_UNIT);
+    this.#end += this.#slab.writeText(value, this.#end);
+    return this;
+  }
+
+  /** What was written, as bytes that nothing else changes. The writer is not used any more. */
   finish(): Uint8Array {
-    return this.#bytes.slice(0, this.#length);
+    const record = this.#slab.cut(this.#end);
+    this.#bytes = NO_MEMORY;
+    return record;
   }
 
   #reserve(count: number): void {
-    if (this.#length + count > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(this.#bytes.length * 2, this.#length + count));
-      larger.set(this.#bytes.subarray(0, this.#length));
-      this.#bytes = larger;
+    if (this.#end + count > this.#bytes.length) {
+      this.#grow(count);
     }
+  }
+
+  #grow(count: number): void {
+    invariant(this.#bytes.length > 0, "a finished record is not written to");
+    const larger = slabs.takeLarge(2 * (this.length + count));
+    larger.bytes.set(this.#bytes.subarray(this.#begin, this.#end));
+    this.#end -= this.#begin;
+    this.#begin = 0;
+    // The one before is not given back: it would be taken first again, and would not do again.
+    this.#slab = larger;
+    this.#bytes = larger.bytes;
   }
 }
 
@@ -98,7 +134,7 @@ export class RecordReader {
   }
 
   uint8(): number {
-    return this.#take(1)[0] as number;
+    return this.#bytes[this.#pass(1)] as number;
   }
 
   boolean(): boolean {
@@ -108,11 +144,11 @@ export class RecordReader {
   }
 
   uint32(): number {
-    return readUint32(this.#take(4), 0);
+    return readUint32(this.#bytes, this.#pass(4));
   }
 
   uint53(): number {
-    return readUint53(this.#take(8), 0);
+    return readUint53(this.#bytes, this.#pass(8));
   }
 
   /** The next bytes: a view, not a copy. */
@@ -126,7 +162,14 @@ export class RecordReader {
   }
 
   text(): string {
-    const bytes = this.bytes();
+    const length = this.uint32();
+    const from = this.#pass(length);
+    const ascii = length <= SHORT_TEXT_BYTES_MAX ? asciiOf(this.#bytes, from, this.#offset) : null;
+    return ascii ?? this.#anyText(from);
+  }
+
+  #anyText(from: number): string {
+    const bytes = this.#bytes.subarray(from, this.#offset);
     try {
       return decodeText(bytes);
     } catch {
@@ -142,13 +185,20 @@ export class RecordReader {
   }
 
   #take(length: number): Uint8Array {
-    const end = this.#offset + length;
-    invariant(end <= this.#bytes.length, "records are as long as their fields", () => {
-      return `${length} bytes at ${this.#offset} of ${this.#bytes.length}`;
-    });
-    const taken = this.#bytes.subarray(this.#offset, end);
-    this.#offset = end;
-    return taken;
+    const from = this.#pass(length);
+    return this.#bytes.subarray(from, from + length);
+  }
+
+  /** Goes on behind the next bytes, and returns where they begin. */
+  #pass(length: number): number {
+    const from = this.#offset;
+    if (from + length > this.#bytes.length) {
+      invariant(false, "records are as long as their fields", () => {
+        return `${length} bytes at ${from} of ${this.#bytes.length}`;
+      });
+    }
+    this.#offset = from + length;
+    return from;
   }
 }
 

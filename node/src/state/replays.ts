@@ -2,57 +2,47 @@
  * Stored answers: a mutation that is sent again with the same request id is answered again and not executed again.
  *
  * Rows are scoped by subject and check the hash of the request (S13); they live in the replicated state for a window
- * of cluster ticks from the first execution. A second row per answer orders them by that tick, for pruning. Of a request
- * for a lock is stored how far it has come, and its window begins when it neither waits nor holds any more (S24).
+ * of cluster ticks from the first execution, and go by generation, soon after that. Of a request for a lock is stored how
+ * far it has come, and its window begins when it neither waits nor holds any more (S24).
  */
 
+import { equalBytes } from "../bytes/index.ts";
 import { invariant } from "../raft/index.ts";
 import { type Acquisition, decodeAcquisition, encodeAcquisition, isAcquisition } from "./acquisition.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import type { Principal, RequestIdentity } from "./command.ts";
+import type { RequestIdentity } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { decodeAnswer, encodeAnswer, type Outcome, type StoredResult, withoutValues } from "./outcome.ts";
-import { RecordReader, RecordWriter } from "./record.ts";
-import { replayRow, replayTimeRow, tableRange } from "./rows.ts";
+import { type AnswerPlace, hasGenerationEnded, readAnswer, scanGenerations } from "./replay-ledger.ts";
 import type { StateReader } from "./store.ts";
-
-const HASH_BYTES = 32;
-/** The tick of what has no window yet: an acquisition that is queued or held. No row orders it by time. */
-const LIVE = Number.MAX_SAFE_INTEGER;
-
-interface StoredAnswer {
-  readonly payloadHash: Uint8Array;
-  /** Cluster tick at which its window began, or LIVE. */
-  readonly tickMs: number;
-  /** Log index of the entry that stored it first: no other stored answer has the same. */
-  readonly index: number;
-  /** The answer was too large to keep the values it carried. */
-  readonly stripped: boolean;
-  readonly answer: Uint8Array;
-}
+import { LIVE, type StoredAnswer } from "./stored-answer.ts";
 
 /** What is stored under a request id: an answer, or how far the acquisition of a lock has come. */
 export type Found = { readonly outcome: Outcome } | { readonly acquisition: Acquisition };
 
-/** The stored outcome of this request, REQUEST_ID_REUSED if its id came with another payload, or null if it is new. */
-export function replayOf(context: ApplyContext, principal: Principal, request: RequestIdentity): Outcome | null {
-  const { transaction, tickMs, limits } = context;
-  return storedOutcome(transaction, principal.subject, request, tickMs - limits.replayWindowMs);
+/** The place for the answer of this request. Good for the entry that is applied, and not longer. */
+export function answerPlace(context: ApplyContext, subject: string, { requestId }: RequestIdentity): AnswerPlace {
+  return context.replays.find(subject, requestId, context.tickMs);
 }
 
-/** The same for whoever looks from outside of apply; answers from before the cluster tick `sinceMs` do not count. */
+/** The stored outcome of this request, REQUEST_ID_REUSED if its id came with another payload, or null if it is new. */
+export function replayOf({ stored }: AnswerPlace, request: RequestIdentity): Outcome | null {
+  return outcomeOf(foundIn(stored, request));
+}
+
+/** The same for a request that may be the acquisition of a lock. */
+export function foundAt({ stored }: AnswerPlace, request: RequestIdentity): Found | null {
+  return foundIn(stored, request);
+}
+
+/** The same as `replayOf` outside of apply; answers from before the cluster tick `sinceMs` do not count. */
 export function storedOutcome(
   reader: StateReader,
   subject: string,
   request: RequestIdentity,
   sinceMs: number,
 ): Outcome | null {
-  const found = findStored(reader, subject, request, sinceMs);
-  if (found === null) {
-    return null;
-  }
-  // A request that does not acquire a lock has another payload than one that does.
-  return "outcome" in found ? found.outcome : { answer: reused(), replayed: "no" };
+  return outcomeOf(findStored(reader, subject, request, sinceMs));
 }
 
 /** The same for a request that may be the acquisition of a lock. */
@@ -62,15 +52,22 @@ export function findStored(
   request: RequestIdentity,
   sinceMs: number,
 ): Found | null {
-  const bytes = reader.get(replayRow(subject, request.requestId));
-  if (bytes === undefined) {
+  return foundIn(readAnswer(reader, subject, request.requestId, sinceMs), request);
+}
+
+/** A request that does not acquire a lock has another payload than one that does. */
+function outcomeOf(found: Found | null): Outcome | null {
+  if (found === null) {
     return null;
   }
-  const stored = decodeStoredAnswer(bytes);
-  if (stored.tickMs < sinceMs) {
+  return "outcome" in found ? found.outcome : { answer: reused(), replayed: "no" };
+}
+
+function foundIn(stored: StoredAnswer | null, request: RequestIdentity): Found | null {
+  if (stored === null) {
     return null;
   }
-  if (!stored.payloadHash.every((byte, at) => byte === request.payloadHash[at])) {
+  if (!equalBytes(stored.payloadHash, request.payloadHash)) {
     return { outcome: { answer: reused(), replayed: "no" } };
   }
   if (isAcquisition(stored.answer)) {
@@ -86,10 +83,10 @@ function reused(): CoordinationError {
   );
 }
 
-/** Stores the answer of a request that was executed now. */
+/** Stores the answer of a request that was executed now in its place. */
 export function storeAnswer(
   context: ApplyContext,
-  principal: Principal,
+  place: AnswerPlace,
   request: RequestIdentity,
   answer: StoredResult | CoordinationError,
 ): void {
@@ -97,10 +94,9 @@ export function storeAnswer(
   const bare = withoutValues(answer);
   // A long refusal carries no values: it stays as it is.
   const stripped = whole.length > context.limits.replayAnswerBytesMax && bare !== answer;
-  put(context, replayRow(principal.subject, request.requestId), {
+  context.replays.put(context, place, {
     payloadHash: request.payloadHash,
     tickMs: context.tickMs,
-    index: context.index,
     stripped,
     answer: stripped ? encodeAnswer(bare) : whole,
   });
@@ -109,28 +105,27 @@ export function storeAnswer(
 /** Stores how far the acquisition has come that this request has begun now; `isLive` while it is queued or held. */
 export function storeAcquisition(
   context: ApplyContext,
-  principal: Principal,
+  place: AnswerPlace,
   request: RequestIdentity,
   acquisition: Acquisition,
   isLive: boolean,
 ): void {
-  put(context, replayRow(principal.subject, request.requestId), {
+  context.replays.put(context, place, {
     payloadHash: request.payloadHash,
     tickMs: isLive ? LIVE : context.tickMs,
-    index: context.index,
     stripped: false,
     answer: encodeAcquisition(acquisition),
   });
 }
 
-/** How far the acquisition under this request id has come; undefined if there is none. */
-export function readAcquisition(reader: StateReader, subject: string, requestId: Uint8Array): Acquisition | undefined {
-  const bytes = reader.get(replayRow(subject, requestId));
-  if (bytes === undefined) {
-    return undefined;
-  }
-  const { answer } = decodeStoredAnswer(bytes);
-  return isAcquisition(answer) ? decodeAcquisition(answer) : undefined;
+/** How far the acquisition under this request id has come, while it is queued or held; else undefined. */
+export function readAcquisition(
+  context: ApplyContext,
+  subject: string,
+  requestId: Uint8Array,
+): Acquisition | undefined {
+  const { stored } = context.replays.findLive(subject, requestId);
+  return stored === null ? undefined : decodeAcquisition(stored.answer);
 }
 
 /**
@@ -144,95 +139,26 @@ export function changeAcquisition(
   changes: Partial<Acquisition>,
   isLive: boolean,
 ): Acquisition {
-  const key = replayRow(subject, requestId);
-  const bytes = context.transaction.get(key);
-  invariant(bytes !== undefined, "what waits or is held has a stored acquisition");
-  const stored = decodeStoredAnswer(bytes);
+  const place = context.replays.findLive(subject, requestId);
+  const { stored } = place;
+  invariant(stored !== null, "what waits or is held has a stored acquisition");
   invariant(stored.tickMs === LIVE, "the window of what waits or is held has not begun");
   const before = decodeAcquisition(stored.answer);
   const answer = encodeAcquisition({ ...before, ...changes });
-  put(context, key, { ...stored, tickMs: isLive ? LIVE : context.tickMs, answer });
+  context.replays.put(context, place, { ...stored, tickMs: isLive ? LIVE : context.tickMs, answer });
   return before;
 }
 
-/** Puts a row in the place of the one that may be there. */
-function put(context: ApplyContext, key: Uint8Array, stored: StoredAnswer): void {
-  const before = context.transaction.get(key);
-  if (before !== undefined) {
-    removeAnswer(context, key, before);
-  }
-  const row = encodeStoredAnswer(stored);
-  context.transaction.put(key, row);
-  if (stored.tickMs !== LIVE) {
-    context.transaction.put(replayTimeRow(stored.tickMs, stored.index), key);
-  }
-  context.countData(key.length + row.length);
-  context.countReplays(1);
-}
-
-/** Whether an answer is stored whose window has ended by the tick. */
+/** Whether there is a generation of answers all of whose windows have ended by the tick. */
 export function hasEndedReplays(reader: StateReader, tickMs: number, windowMs: number): boolean {
-  let found = false;
-  if (tickMs > windowMs) {
-    reader.scan(tableRange("replayTime").from, replayTimeRow(tickMs - windowMs, 0), () => {
-      found = true;
-      return false;
-    });
+  let hasEnded = false;
+  if (!hasGenerationEnded(1, tickMs, windowMs)) {
+    return false;
   }
-  return found;
-}
-
-/** Removes answers whose window has ended, the oldest first, at most this many. */
-export function applyPruneReplays(context: ApplyContext, countMax: number): void {
-  const { from } = tableRange("replayTime");
-  const cutoff = context.tickMs - context.limits.replayWindowMs;
-  if (cutoff <= 0) {
-    return;
-  }
-  const ended: Uint8Array[] = [];
-  context.transaction.scan(from, replayTimeRow(cutoff, 0), (row) => {
-    if (ended.length === countMax) {
-      return false;
-    }
-    ended.push(row.value);
-    return true;
+  scanGenerations(reader, (generation) => {
+    // The first of them is not ordered by time: it holds what has no window yet.
+    hasEnded = generation > 0 && hasGenerationEnded(generation, tickMs, windowMs);
+    return generation === 0;
   });
-  for (const key of ended) {
-    const bytes = context.transaction.get(key);
-    invariant(bytes !== undefined, "every time row belongs to a stored answer");
-    removeAnswer(context, key, bytes);
-  }
-}
-
-function removeAnswer(context: ApplyContext, key: Uint8Array, row: Uint8Array): void {
-  const stored = decodeStoredAnswer(row);
-  context.transaction.delete(key);
-  if (stored.tickMs !== LIVE) {
-    context.transaction.delete(replayTimeRow(stored.tickMs, stored.index));
-  }
-  context.countData(-key.length - row.length);
-  context.countReplays(-1);
-}
-
-function encodeStoredAnswer(stored: StoredAnswer): Uint8Array {
-  return new RecordWriter()
-    .fixed(stored.payloadHash, HASH_BYTES)
-    .uint53(stored.tickMs)
-    .uint53(stored.index)
-    .boolean(stored.stripped)
-    .bytes(stored.answer)
-    .finish();
-}
-
-function decodeStoredAnswer(bytes: Uint8Array): StoredAnswer {
-  const reader = new RecordReader(bytes);
-  const stored = {
-    payloadHash: reader.fixed(HASH_BYTES),
-    tickMs: reader.uint53(),
-    index: reader.uint53(),
-    stripped: reader.boolean(),
-    answer: reader.bytes(),
-  };
-  reader.end();
-  return stored;
+  return hasEnded;
 }

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { compareBytes } from "../bytes/index.ts";
 import { encodeText } from "./record.ts";
 import {
   apiKeyPrefixRow,
@@ -19,19 +20,21 @@ import {
   memoryPageRow,
   memoryRegionRow,
   memorySegmentRow,
-  memoryUsageRow,
   namespaceRow,
+  namespaceUsageRow,
   PAGE_TOKEN_KEY_ROW,
   PROGRESS_ROW,
   prefixEnd,
+  QUOTA_COUNT_ROW,
+  quotaRow,
+  replayGenerationRow,
+  replayRange,
   replayRow,
-  replayTimeRow,
   signingKeyRow,
   splitLockRow,
   tableRange,
   userRow,
 } from "./rows.ts";
-import { compareBytes } from "./transaction.ts";
 
 const KEY = Uint8Array.of(0xc3, 0xa9);
 const ID = new Uint8Array(16).fill(0xee);
@@ -54,15 +57,17 @@ describe("keys of rows", () => {
     ["a namespace", namespaceRow("ns"), "6e 6e73"],
     ["the page token key", PAGE_TOKEN_KEY_ROW, "70"],
     ["the public part of an API key", apiKeyPrefixRow("qk_1"), "71 716b5f31"],
-    ["a stored answer", replayRow("u1", ID), `72 7531 00 ${"ee".repeat(16)}`],
+    ["a stored answer", replayRow(0x1_0000_0002, "u1", ID), `72 0000000100000002 7531 00 ${"ee".repeat(16)}`],
     ["a signing key", signingKeyRow("s1"), "73 7331"],
-    ["the time of an answer", replayTimeRow(0x1_0000_0002, 3), "74 0000000100000002 0000000000000003"],
+    ["a generation of answers", replayGenerationRow(0x1_0000_0002), "47 0000000100000002"],
     ["a user", userRow("u1"), "75 7531"],
     ["a page of memory", memoryPageRow(0x1_0000_0002, 3), "76 0000000100000002 0000000000000003"],
     ["an erasure", memoryErasureRow(0x1_0000_0002, 3), "66 0000000100000002 0000000000000003"],
     ["a segment of memory", memorySegmentRow(0x1_0000_0002, 3), "67 0000000100000002 0000000000000003"],
     ["a memory region", memoryRegionRow("ns", ID), `6d 6e73 00 ${"ee".repeat(16)}`],
-    ["the memory of a namespace", memoryUsageRow("ns"), "6f 6e73"],
+    ["the use of a namespace", namespaceUsageRow("ns"), "6f 6e73"],
+    ["the limits of a namespace", quotaRow("ns"), "51 6e73"],
+    ["the count of limits of single namespaces", QUOTA_COUNT_ROW, "51"],
     ["the changes of a revision", historyRow(0x1_0000_0002), "77 0000000100000002"],
     ["the bounds of the history", HISTORY_BOUNDS_ROW, "62"],
     ["a lock", lockRow("ns", true, "é"), "6c 6e73 00 01 c3a9"],
@@ -141,7 +146,7 @@ describe("keys of rows", () => {
       fc.property(fc.maxSafeNat(), fc.maxSafeNat(), bytes, bytes, (a, b, keyA, keyB) => {
         fc.pre(a !== b);
         expect(compareBytes(expiryRow(a, "z", keyA), expiryRow(b, "a", keyB)) < 0).to.equal(a < b);
-        expect(compareBytes(replayTimeRow(a, b), replayTimeRow(b, a)) < 0).to.equal(a < b);
+        expect(compareBytes(replayRow(a, "z", ID), replayRow(b, "a", ID)) < 0).to.equal(a < b);
         expect(compareBytes(memoryPageRow(a, b), memoryPageRow(b, a)) < 0).to.equal(a < b);
       }),
     );
@@ -160,15 +165,16 @@ describe("tables", () => {
     ["apiKey", apiKeyRow("a")],
     ["apiKeyPrefix", apiKeyPrefixRow("a")],
     ["namespace", namespaceRow("a")],
-    ["replay", replayRow("a", ID)],
+    ["replay", replayRow(Number.MAX_SAFE_INTEGER, "a", ID)],
     ["signingKey", signingKeyRow("a")],
-    ["replayTime", replayTimeRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
+    ["replayGeneration", replayGenerationRow(Number.MAX_SAFE_INTEGER)],
     ["user", userRow("a")],
     ["memoryPage", memoryPageRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
     ["memoryErasure", memoryErasureRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
     ["memorySegment", memorySegmentRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
     ["memoryRegion", memoryRegionRow("a", ID)],
-    ["memoryUsage", memoryUsageRow("a")],
+    ["namespaceUsage", namespaceUsageRow("a")],
+    ["quota", quotaRow("a")],
     ["lock", lockRow("a", true, "\uFFFF")],
     ["lockHold", lockHoldRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
     ["lockWait", lockWaitRow(Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)],
@@ -183,6 +189,22 @@ describe("tables", () => {
       expect(within.map(([name]) => name)).to.deep.equal([table]);
     });
   }
+});
+
+describe("the range of some generations of answers", () => {
+  it("holds their rows and no others", () => {
+    const within = (first: number, last: number | null) => {
+      const { from, to } = replayRange(first, last);
+      return [0, 1, 2, 3, 4].filter((generation) => {
+        const row = replayRow(generation, "\u{10ffff}", ID);
+        return compareBytes(row, from) >= 0 && compareBytes(row, to) < 0;
+      });
+    };
+    expect(within(0, 0)).to.deep.equal([0]);
+    expect(within(2, 3)).to.deep.equal([2, 3]);
+    expect(within(1, null)).to.deep.equal([1, 2, 3, 4]);
+    expect(compareBytes(replayRange(1, null).to, tableRange("replay").to)).to.equal(0);
+  });
 });
 
 describe("the end of a prefix", () => {

@@ -5,17 +5,19 @@
  * big-endian, so rows order by them.
  */
 
-import { writeUint53 } from "../raft/index.ts";
-import { decodeText, encodeText } from "./record.ts";
+import { decodeText, RecordWriter } from "./record.ts";
+import type { KeyRange } from "./store.ts";
 
 const TABLES = {
   duplicate: 0x44, // D
   event: 0x45, // E
   logErasure: 0x46, // F
+  replayGeneration: 0x47, // G
   accountIndex: 0x49, // I
   apiKeyByUser: 0x4b, // K
   log: 0x4c, // L
   logName: 0x4e, // N
+  quota: 0x51, // Q
   retention: 0x52, // R
   settings: 0x53, // S
   duplicateTimer: 0x54, // T
@@ -35,12 +37,11 @@ const TABLES = {
   lock: 0x6c, // l
   memoryRegion: 0x6d, // m
   namespace: 0x6e, // n
-  memoryUsage: 0x6f, // o
+  namespaceUsage: 0x6f, // o
   pageTokenKey: 0x70, // p
   apiKeyPrefix: 0x71, // q
   replay: 0x72, // r
   signingKey: 0x73, // s
-  replayTime: 0x74, // t
   user: 0x75, // u
   memoryPage: 0x76, // v
   history: 0x77, // w
@@ -49,163 +50,180 @@ const TABLES = {
 
 type Table = keyof typeof TABLES;
 
-function row(table: Table, ...parts: readonly Uint8Array[]): Uint8Array {
-  let length = 1;
-  for (const part of parts) {
-    length += part.length;
-  }
-  const key = new Uint8Array(length);
-  key[0] = TABLES[table];
-  let offset = 1;
-  for (const part of parts) {
-    key.set(part, offset);
-    offset += part.length;
-  }
-  return key;
-}
+const NO_BYTES = new Uint8Array(0);
 
-const NUL = new Uint8Array(1);
-
-function number(value: number): Uint8Array {
-  const bytes = new Uint8Array(8);
-  writeUint53(bytes, 0, value);
-  return bytes;
+/** Begins the key of a row of the table. */
+function row(table: Table): RecordWriter {
+  return new RecordWriter().uint8(TABLES[table]);
 }
 
 /** Applied index and term, clocks, revision, counters. */
-export const PROGRESS_ROW = row("progress");
+export const PROGRESS_ROW = row("progress").finish();
 /** Roles, directory of members, cluster id and version. */
-export const CONFIGURATION_ROW = row("configuration");
+export const CONFIGURATION_ROW = row("configuration").finish();
 /** Which part of the history of changes is kept. */
-export const HISTORY_BOUNDS_ROW = row("historyBounds");
+export const HISTORY_BOUNDS_ROW = row("historyBounds").finish();
 /** What administrators have set, and how often. */
-export const SETTINGS_ROW = row("settings");
+export const SETTINGS_ROW = row("settings").finish();
 /** How many users there are. */
-export const USER_COUNT_ROW = row("accountIndex", Uint8Array.of(0));
+export const USER_COUNT_ROW = row("accountIndex").uint8(0).finish();
 /** The secret that authenticates page tokens. */
-export const PAGE_TOKEN_KEY_ROW = row("pageTokenKey");
+export const PAGE_TOKEN_KEY_ROW = row("pageTokenKey").finish();
 
 export function namespaceRow(namespace: string): Uint8Array {
-  return row("namespace", encodeText(namespace));
+  return row("namespace").plainText(namespace).finish();
 }
 
 export function keyRow(namespace: string, key: Uint8Array): Uint8Array {
-  return row("key", encodeText(namespace), NUL, key);
+  return row("key").plainText(namespace).uint8(0).plainBytes(key).finish();
 }
 
 /** Length of the part of a key row before the user's key. */
 export function keyRowPrefixLength(namespace: string): number {
-  return 1 + encodeText(namespace).length + 1;
+  return keyRow(namespace, NO_BYTES).length;
 }
 
 /** Rows of the keys that expire, in the order of their deadlines (cluster tick, ms). */
 export function expiryRow(deadlineMs: number, namespace: string, key: Uint8Array): Uint8Array {
-  return row("expiry", number(deadlineMs), encodeText(namespace), NUL, key);
+  return row("expiry").uint53(deadlineMs).plainText(namespace).uint8(0).plainBytes(key).finish();
 }
 
-/** Rows of answers by subject and request id (16 bytes). */
-export function replayRow(subject: string, requestId: Uint8Array): Uint8Array {
-  return row("replay", encodeText(subject), NUL, requestId);
+/** Rows of answers by generation, subject and request id (16 bytes). */
+export function replayRow(generation: number, subject: string, requestId: Uint8Array): Uint8Array {
+  return row("replay").uint53(generation).plainText(subject).uint8(0).plainBytes(requestId).finish();
 }
 
-/** Rows that order the answers by the tick of their first execution, then log index. */
-export function replayTimeRow(tickMs: number, index: number): Uint8Array {
-  return row("replayTime", number(tickMs), number(index));
+/** Length of the part of those keys before subject and request id; the generation stands behind the first byte. */
+export const REPLAY_KEY_HEAD_BYTES = 1 + 8;
+
+/** The rows of answers of the generations from the first to the last, null = to the end of the table. */
+export function replayRange(first: number, last: number | null): KeyRange {
+  return {
+    from: row("replay").uint53(first).finish(),
+    to:
+      last === null
+        ? tableRange("replay").to
+        : row("replay")
+            .uint53(last + 1)
+            .finish(),
+  };
+}
+
+/** Rows of how much the generations of answers hold. */
+export function replayGenerationRow(generation: number): Uint8Array {
+  return row("replayGeneration").uint53(generation).finish();
 }
 
 /** Rows of the changes by their revision. */
 export function historyRow(revision: number): Uint8Array {
-  return row("history", number(revision));
+  return row("history").uint53(revision).finish();
 }
 
 export function userRow(userId: string): Uint8Array {
-  return row("user", encodeText(userId));
+  return row("user").plainText(userId).finish();
 }
 
 export function emailRow(email: string): Uint8Array {
-  return row("email", encodeText(email));
+  return row("email").plainText(email).finish();
 }
 
 export function apiKeyRow(apiKeyId: string): Uint8Array {
-  return row("apiKey", encodeText(apiKeyId));
+  return row("apiKey").plainText(apiKeyId).finish();
 }
 
 export function apiKeyPrefixRow(prefix: string): Uint8Array {
-  return row("apiKeyPrefix", encodeText(prefix));
+  return row("apiKeyPrefix").plainText(prefix).finish();
 }
 
 /** Rows of a user's API keys, in the order of their creation (wall clock, ms). */
 export function apiKeyByUserRow(userId: string, createdAtMs: number, apiKeyId: string): Uint8Array {
-  return row("apiKeyByUser", encodeText(userId), NUL, number(createdAtMs), encodeText(apiKeyId));
+  return row("apiKeyByUser").plainText(userId).uint8(0).uint53(createdAtMs).plainText(apiKeyId).finish();
 }
 
 /** What the rows of a user's API keys begin with. */
 export function apiKeyByUserPrefix(userId: string): Uint8Array {
-  return row("apiKeyByUser", encodeText(userId), NUL);
+  return row("apiKeyByUser").plainText(userId).uint8(0).finish();
 }
 
 /** Rows of the active users of the role owner. */
 export function activeOwnerRow(userId: string): Uint8Array {
-  return row("accountIndex", Uint8Array.of(1), encodeText(userId));
+  return row("accountIndex").uint8(1).plainText(userId).finish();
 }
 
 /** What the rows of the active owners begin with. */
-export const ACTIVE_OWNER_PREFIX = row("accountIndex", Uint8Array.of(1));
+export const ACTIVE_OWNER_PREFIX = row("accountIndex").uint8(1).finish();
 
 /** Rows of the verifications that users are asked for, at most one for each. */
 export function verificationRow(userId: string): Uint8Array {
-  return row("verification", encodeText(userId));
+  return row("verification").plainText(userId).finish();
 }
 
 /** Before which times rows of usage were dropped. */
-export const USAGE_DROPPED_ROW = row("usage", Uint8Array.of(5));
+export const USAGE_DROPPED_ROW = row("usage").uint8(5).finish();
 /** Which part of the table of usage holds totals, and which the usage of principals. */
 const USAGE_PARTS = { hour: { total: 1, principal: 2 }, day: { total: 3, principal: 4 } } as const;
 
 /** What rows of usage begin with, of buckets that begin at this wall clock in milliseconds. */
 export function usageTableRow(granularity: "hour" | "day", isTotal: boolean, startMs: number): Uint8Array {
   const part = USAGE_PARTS[granularity][isTotal ? "total" : "principal"];
-  return row("usage", Uint8Array.of(part), number(startMs));
+  return row("usage").uint8(part).uint53(startMs).finish();
 }
 
 /** Rows of usage by hour or day: of a principal, as `subject NUL API key id`, or with null of all together. */
 export function usageRow(granularity: "hour" | "day", startMs: number, principal: string | null): Uint8Array {
   const part = USAGE_PARTS[granularity][principal === null ? "total" : "principal"];
-  return row("usage", Uint8Array.of(part), number(startMs), encodeText(principal ?? ""));
+  return row("usage")
+    .uint8(part)
+    .uint53(startMs)
+    .plainText(principal ?? "")
+    .finish();
 }
 
 export function signingKeyRow(kid: string): Uint8Array {
-  return row("signingKey", encodeText(kid));
+  return row("signingKey").plainText(kid).finish();
 }
 
 /** Rows of memory regions by namespace and id (16 bytes). */
 export function memoryRegionRow(namespace: string, regionId: Uint8Array): Uint8Array {
-  return row("memoryRegion", encodeText(namespace), NUL, regionId);
+  return row("memoryRegion").plainText(namespace).uint8(0).plainBytes(regionId).finish();
 }
 
-/** Rows of how many bytes the regions of a namespace have together. */
-export function memoryUsageRow(namespace: string): Uint8Array {
-  return row("memoryUsage", encodeText(namespace));
+/** Rows of how much each namespace uses of what has a limit. */
+export function namespaceUsageRow(namespace: string): Uint8Array {
+  return row("namespaceUsage").plainText(namespace).finish();
+}
+
+/** How many limits are set for single namespaces. */
+export const QUOTA_COUNT_ROW = row("quota").finish();
+
+/** Rows of the limits that are set for one namespace, whose name has at least one character. */
+export function quotaRow(namespace: string): Uint8Array {
+  return row("quota").plainText(namespace).finish();
 }
 
 /** Rows of the segments of a region, which is named by the revision of its allocation, in their order. */
 export function memorySegmentRow(createRevision: number, segment: number): Uint8Array {
-  return row("memorySegment", number(createRevision), number(segment));
+  return row("memorySegment").uint53(createRevision).uint53(segment).finish();
 }
 
 /** Rows of the pages that were stored under a revision, in their order within the region. */
 export function memoryPageRow(storeRevision: number, page: number): Uint8Array {
-  return row("memoryPage", number(storeRevision), number(page));
+  return row("memoryPage").uint53(storeRevision).uint53(page).finish();
 }
 
 /** Rows of the segments whose pages are to be erased, by the revision that those were stored under. */
 export function memoryErasureRow(storeRevision: number, segment: number): Uint8Array {
-  return row("memoryErasure", number(storeRevision), number(segment));
+  return row("memoryErasure").uint53(storeRevision).uint53(segment).finish();
 }
 
 /** Row of a lock; exclusive and read-write locks have names of their own. */
 export function lockRow(namespace: string, rw: boolean, name: string): Uint8Array {
-  return row("lock", encodeText(namespace), NUL, Uint8Array.of(rw ? 1 : 0), encodeText(name));
+  return row("lock")
+    .plainText(namespace)
+    .uint8(0)
+    .uint8(rw ? 1 : 0)
+    .plainText(name)
+    .finish();
 }
 
 /** The lock whose row has this key. */
@@ -224,64 +242,103 @@ export function splitLockRow(key: Uint8Array): {
 
 /** Rows of the live holds of a lock, by its id, in the order of their tokens. */
 export function lockHoldRow(lockId: number, token: number): Uint8Array {
-  return row("lockHold", number(lockId), number(token));
+  return row("lockHold").uint53(lockId).uint53(token).finish();
 }
 
 /** Rows of the waits for a lock, by its id, in the order of their positions: first come, first served. */
 export function lockWaitRow(lockId: number, position: number): Uint8Array {
-  return row("lockWait", number(lockId), number(position));
+  return row("lockWait").uint53(lockId).uint53(position).finish();
 }
 
 /** Rows of what runs out about locks, in the order of deadlines (cluster tick, ms); `about` tells which kind of thing. */
 export function lockTimerRow(deadlineMs: number, about: number, lockId: number, thing: number): Uint8Array {
-  return row("lockTimer", number(deadlineMs), Uint8Array.of(about), number(lockId), number(thing));
+  return row("lockTimer").uint53(deadlineMs).uint8(about).uint53(lockId).uint53(thing).finish();
 }
 
 /** Rows of event logs by id (16 bytes). */
 export function logRow(logId: Uint8Array): Uint8Array {
-  return row("log", logId);
+  return row("log").plainBytes(logId).finish();
 }
 
-/** Rows of the ids of live logs by their names. */
-export function logNameRow(name: string): Uint8Array {
-  return row("logName", encodeText(name));
+/** Rows of the ids of live logs by namespace and name. */
+export function logNameRow(namespace: string, name: string): Uint8Array {
+  return row("logName").plainText(namespace).uint8(0).plainText(name).finish();
+}
+
+/** What the rows of the names of a namespace's logs begin with. */
+export function logNamePrefix(namespace: string): Uint8Array {
+  return row("logName").plainText(namespace).uint8(0).finish();
+}
+
+/** The row of the place that `logNamePlace` has given. */
+export function logNameRowAt(place: Uint8Array): Uint8Array {
+  return row("logName").plainBytes(place).finish();
+}
+
+/** Where in the order of namespaces and names a row stands. */
+export function logNamePlace(key: Uint8Array): Uint8Array {
+  return key.subarray(1);
+}
+
+/** The namespace of a place in that order. */
+export function namespaceOfPlace(place: Uint8Array): string {
+  return decodeText(place.subarray(0, place.indexOf(0)));
 }
 
 /** Rows of events, some of one append in each, by the number of their log and the sequence of the last one. */
 export function eventRow(logNumber: number, lastSequence: number): Uint8Array {
-  return row("event", number(logNumber), number(lastSequence));
+  return row("event").uint53(logNumber).uint53(lastSequence).finish();
 }
 
+const DUPLICATE_SCOPES = { single: 0, batch: 1, shelf: 2 } as const;
+
 /** Rows of what is remembered of keys of events: a key of its own, or the base of the keys of a batch. */
-export function duplicateRow(logNumber: number, isBatch: boolean, key: string): Uint8Array {
-  return row("duplicate", number(logNumber), Uint8Array.of(isBatch ? 1 : 0), encodeText(key));
+export function duplicateRow(logNumber: number, scope: "single" | "batch", key: string): Uint8Array {
+  return row("duplicate").uint53(logNumber).uint8(DUPLICATE_SCOPES[scope]).plainText(key).finish();
+}
+
+/** Rows of keys of their own that read like keys of a batch, by base and shelf: those of a base stand together. */
+export function duplicateShelfRow(logNumber: number, base: string, shelf: number): Uint8Array {
+  // Keys have no NUL: so no base, with what follows it here, begins another one.
+  return row("duplicate")
+    .uint53(logNumber)
+    .uint8(DUPLICATE_SCOPES.shelf)
+    .plainText(base)
+    .uint8(0)
+    .uint53(shelf)
+    .finish();
 }
 
 /** First key of the rows of the keys of a log, and first key after them. */
-export function duplicateRange(logNumber: number): { readonly from: Uint8Array; readonly to: Uint8Array } {
-  return { from: row("duplicate", number(logNumber)), to: row("duplicate", number(logNumber + 1)) };
+export function duplicateRange(logNumber: number): KeyRange {
+  return {
+    from: row("duplicate").uint53(logNumber).finish(),
+    to: row("duplicate")
+      .uint53(logNumber + 1)
+      .finish(),
+  };
 }
 
 const TIMER_THING_OFFSET = 1 + 8;
 
 /** Rows that order those by when they are to be looked at (cluster tick, ms). */
 export function duplicateTimerRow(dueMs: number, duplicate: Uint8Array): Uint8Array {
-  return row("duplicateTimer", number(dueMs), duplicate.subarray(1));
+  return row("duplicateTimer").uint53(dueMs).plainBytes(duplicate.subarray(1)).finish();
 }
 
 /** The key of the row that a timer is about. */
 export function duplicateOfTimer(timer: Uint8Array): Uint8Array {
-  return row("duplicate", timer.subarray(TIMER_THING_OFFSET));
+  return row("duplicate").plainBytes(timer.subarray(TIMER_THING_OFFSET)).finish();
 }
 
 /** Rows that order logs by when events of theirs are to be removed (cluster tick, ms). */
 export function retentionRow(dueMs: number, logNumber: number): Uint8Array {
-  return row("retention", number(dueMs), number(logNumber));
+  return row("retention").uint53(dueMs).uint53(logNumber).finish();
 }
 
 /** Rows of deleted logs that have left rows behind, by their numbers; they tell from where on. */
 export function logErasureRow(logNumber: number): Uint8Array {
-  return row("logErasure", number(logNumber));
+  return row("logErasure").uint53(logNumber).finish();
 }
 
 const HOT_TABLES: ReadonlySet<number | undefined> = new Set([
@@ -297,7 +354,7 @@ export function isHotRow(key: Uint8Array): boolean {
 }
 
 /** First key of the table and first key after it. */
-export function tableRange(table: Table): { readonly from: Uint8Array; readonly to: Uint8Array } {
+export function tableRange(table: Table): KeyRange {
   const from = new Uint8Array([TABLES[table]]);
   return { from, to: new Uint8Array([TABLES[table] + 1]) };
 }

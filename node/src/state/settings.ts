@@ -10,6 +10,18 @@ import type { PutSettings } from "./account-commands.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import type { HistoryLimits } from "./limits.ts";
+import { NAMESPACE_PATTERN } from "./namespaces.ts";
+import { API_KEYS_PER_USER_MAX } from "./principals.ts";
+import {
+  isNamespaceQuota,
+  type NamespaceLimits,
+  type NamespaceOverrides,
+  type NamespaceQuota,
+  QUOTA_MAX,
+  readOverrides,
+  requireRoomForOverrides,
+  writeOverrides,
+} from "./quotas.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 import { SETTINGS_ROW } from "./rows.ts";
 import type { StateReader } from "./store.ts";
@@ -47,6 +59,7 @@ const WEEK_SECS = 604_800;
 const DAY_SECS = 86_400;
 const HOUR_SECS = 3_600;
 const REQUESTS_MAX = 1_000_000_000;
+const QUOTA = { min: 0, max: QUOTA_MAX, whenUnset: undefined };
 
 /** Every setting there is: whole numbers within bounds. */
 const RULES = {
@@ -61,11 +74,24 @@ const RULES = {
   "history.revisions": { min: 1_000, max: 100_000_000, whenUnset: undefined },
   "history.age_secs": { min: 60, max: WEEK_SECS, whenUnset: undefined },
   "history.bytes": { min: 1024 * 1024, max: 1024 * 1024 * 1024 * 1024, whenUnset: undefined },
-} as const satisfies Record<string, Rule>;
+  "quota.namespace.bytes": QUOTA,
+  "quota.namespace.keys": QUOTA,
+  "quota.namespace.locks": QUOTA,
+  "quota.namespace.memory_bytes": QUOTA,
+  "quota.namespace.memory_regions": QUOTA,
+  "quota.namespace.event_bytes": QUOTA,
+  "quota.namespace.event_logs": QUOTA,
+  "quota.namespace.watches": QUOTA,
+  // What is done to all keys of a user is done by one entry, so there cannot be more.
+  "quota.user.api_keys": { min: 0, max: API_KEYS_PER_USER_MAX, whenUnset: undefined },
+} as const satisfies Record<`quota.namespace.${NamespaceQuota}`, Rule> & Record<string, Rule>;
 
 export type SettingName = keyof typeof RULES;
-/** Those whose default is the same on every member. */
-type DefaultedName = Exclude<SettingName, `history.${string}` | `ratelimit.${string}`>;
+/** Those whose default is in this file. */
+type DefaultedName = Exclude<SettingName, `history.${string}` | `ratelimit.${string}` | `quota.${string}`>;
+
+/** How limits of single namespaces are called: the last part is the quota, since names of namespaces may have points. */
+const OVERRIDE = /^quota\.namespace\.(.+)\.([^.]+)$/;
 
 const NOTHING_SET: Settings = { revision: 0, values: new Map() };
 const MS_PER_SECOND = 1000;
@@ -124,9 +150,37 @@ export function historyLimitsOf(reader: StateReader, unset: HistoryLimits): Hist
   };
 }
 
+/** The limits of a namespace: those that were set for it, then those for all namespaces, then what is given. */
+export function namespaceLimitsOf(reader: StateReader, namespace: string, unset: NamespaceLimits): NamespaceLimits {
+  const { values } = readSettings(reader);
+  const overrides = readOverrides(reader, namespace);
+  const limitOf = (quota: NamespaceQuota): number => limitWith(quota, overrides, values) ?? unset[quota];
+  return {
+    bytes: limitOf("bytes"),
+    keys: limitOf("keys"),
+    locks: limitOf("locks"),
+    memory_bytes: limitOf("memory_bytes"),
+    memory_regions: limitOf("memory_regions"),
+    event_bytes: limitOf("event_bytes"),
+    event_logs: limitOf("event_logs"),
+    watches: limitOf("watches"),
+  };
+}
+
+/** Watches of a namespace at one member: what was set, or what is given. */
+export function namespaceWatchesMaxOf(reader: StateReader, namespace: string, unset: number): number {
+  return limitWith("watches", readOverrides(reader, namespace), readSettings(reader).values) ?? unset;
+}
+
+/** How many API keys a user may have: what was set, or what is given. */
+export function userApiKeysMaxOf(reader: StateReader, unset: number): number {
+  return readSettings(reader).values.get("quota.user.api_keys") ?? unset;
+}
+
 /**
  * Changes all of the settings that are named, or none. What changes nothing leaves the revision as it is. Raises
- * SETTINGS_CHANGED, and BAD_FIELD with the name of a setting that is unknown or cannot have the value.
+ * SETTINGS_CHANGED, BAD_FIELD with the name of a setting that is unknown or cannot have the value, and QUOTA if there
+ * would be too many limits of single namespaces.
  */
 export function applyPutSettings(context: ApplyContext, command: PutSettings): PutSettingsResult {
   const { transaction } = context;
@@ -139,18 +193,24 @@ export function applyPutSettings(context: ApplyContext, command: PutSettings): P
     );
   }
   const values = new Map(before.values);
+  const overrides = new Map<string, Map<NamespaceQuota, number>>();
   for (const { name, value } of command.values) {
-    if (!isSettingName(name)) {
-      throw badSetting(name, `is unknown; there are ${Object.keys(RULES).join(", ")}`);
-    }
-    if (value === "") {
-      values.delete(name);
+    const override = isSettingName(name) ? null : overrideNamed(name);
+    if (override !== null) {
+      const { namespace, quota } = override;
+      const limits = overrides.get(namespace) ?? new Map(readOverrides(transaction, namespace));
+      overrides.set(namespace, limits);
+      setOrUnset(limits, quota, value === "" ? null : numberOf(name, QUOTA, value));
+    } else if (isSettingName(name)) {
+      setOrUnset(values, name, value === "" ? null : numberOf(name, RULES[name], value));
     } else {
-      values.set(name, numberOf(name, value));
+      throw unknownSetting(name);
     }
   }
-  const isSame = values.size === before.values.size && [...values].every(([name, v]) => before.values.get(name) === v);
-  if (isSame) {
+  const changed = [...overrides].filter(([name, limits]) => !isSame(limits, readOverrides(transaction, name)));
+  const added = changed.reduce((sum, [name, limits]) => sum + limits.size - readOverrides(transaction, name).size, 0);
+  requireRoomForOverrides(transaction, added);
+  if (changed.length === 0 && isSame(values, before.values)) {
     return { kind: "put-settings", settingsRevision: before.revision, revision: context.revision };
   }
   const settingsRevision = before.revision + 1;
@@ -159,15 +219,50 @@ export function applyPutSettings(context: ApplyContext, command: PutSettings): P
     writer.text(name).uint53(values.get(name) as number);
   }
   transaction.put(SETTINGS_ROW, writer.finish());
+  for (const [namespace, limits] of changed) {
+    writeOverrides(transaction, namespace, limits);
+  }
+  context.accounts.onSettingsChanged();
   return { kind: "put-settings", settingsRevision, revision: context.revision };
+}
+
+/** The limit of a namespace that was set, for it or for all. */
+function limitWith(
+  quota: NamespaceQuota,
+  overrides: NamespaceOverrides,
+  values: Settings["values"],
+): number | undefined {
+  return overrides.get(quota) ?? values.get(`quota.namespace.${quota}`);
 }
 
 function isSettingName(name: string): name is SettingName {
   return Object.hasOwn(RULES, name);
 }
 
-function numberOf(name: SettingName, text: string): number {
-  const { min, max } = RULES[name];
+/** The limit of a single namespace that has this name; null if it cannot be one. */
+function overrideNamed(name: string): { readonly namespace: string; readonly quota: NamespaceQuota } | null {
+  const [, namespace = "", quota = ""] = OVERRIDE.exec(name) ?? [];
+  return NAMESPACE_PATTERN.test(namespace) && isNamespaceQuota(quota) ? { namespace, quota } : null;
+}
+
+function setOrUnset<Name>(values: Map<Name, number>, name: Name, value: number | null): void {
+  if (value === null) {
+    values.delete(name);
+  } else {
+    values.set(name, value);
+  }
+}
+
+function isSame<Name>(values: ReadonlyMap<Name, number>, before: ReadonlyMap<Name, number>): boolean {
+  return values.size === before.size && [...values].every(([name, value]) => before.get(name) === value);
+}
+
+function unknownSetting(name: string): CoordinationError {
+  const others = "and for a single namespace quota.namespace.NAMESPACE.QUOTA";
+  return badSetting(name, `is unknown; there are ${Object.keys(RULES).join(", ")}, ${others}`);
+}
+
+function numberOf(name: string, { min, max }: Rule, text: string): number {
   const value = NUMBER.test(text) ? Number(text) : Number.NaN;
   if (!(value >= min && value <= max)) {
     throw badSetting(name, `must be a whole number from ${min} to ${max}, or empty for its default`);

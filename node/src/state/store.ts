@@ -16,6 +16,12 @@ export interface Change {
   readonly value: Uint8Array | null;
 }
 
+/** The keys with from ≤ key < to. */
+export interface KeyRange {
+  readonly from: Uint8Array;
+  readonly to: Uint8Array;
+}
+
 export interface StateReader {
   /** The value of the row, or undefined. Callers may keep it and must not change it. */
   get(key: Uint8Array): Uint8Array | undefined;
@@ -24,8 +30,12 @@ export interface StateReader {
 }
 
 export interface StateStore extends StateReader {
-  /** Writes all changes or none. Survives a crash of the process at once, a power cut once a later `sync` is done. */
-  write(changes: readonly Change[]): void;
+  /**
+   * Writes all changes or none, and then deletes all rows of the ranges, each range at once. A crash leaves what some
+   * batch has left, and nothing of later ones: never an older one than the last that a `sync` has made durable. It may
+   * leave the rows of ranges that its last batch dropped.
+   */
+  write(changes: readonly Change[], dropped?: readonly KeyRange[]): void;
   /** Makes every earlier batch durable; no `write` may be called until `done` was. */
   sync(done: () => void): void;
 }

@@ -2,8 +2,9 @@ import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import fc from "fast-check";
 import { MemoryStateStore } from "../../test/index.ts";
+import { compareBytes } from "../bytes/index.ts";
 import type { Row, StateReader } from "./store.ts";
-import { compareBytes, type Digest, Transaction } from "./transaction.ts";
+import { type Digest, Transaction } from "./transaction.ts";
 
 const digest: Digest = (previous, bytes) => crc32(bytes, previous);
 const FIRST = new Uint8Array(0);
@@ -203,17 +204,5 @@ describe("the digest of a transaction", () => {
   it("has these values", () => {
     expect(digestOf([["a", "1"]])).to.equal(crc32(Buffer.from("\x01\x00\x00\x00\x01a1"), 7));
     expect(digestOf([["a", null]])).to.equal(crc32(Buffer.from("\x00\x00\x00\x00\x01a"), 7));
-  });
-});
-
-describe("the order of byte strings", () => {
-  it("is that of unsigned bytes, the shorter first", () => {
-    const any = fc.uint8Array({ maxLength: 4 });
-    fc.assert(
-      fc.property(any, any, (a, b) => {
-        expect(Math.sign(compareBytes(a, b))).to.equal(Buffer.compare(a, b));
-      }),
-      { numRuns: 500 },
-    );
   });
 });

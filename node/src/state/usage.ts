@@ -184,7 +184,9 @@ export class UsageLedger {
   }
 
   /** The row as it was written last: this process may have begun within the hour. */
-  #line(key: Uint8Array, isTotal: boolean): Line {
+  #line(row: Uint8Array, isTotal: boolean): Line {
+    // It stays for up to a day, in memory of its own: a cut of a slab would hold the whole slab.
+    const key = row.slice();
     const bytes = this.#store.get(key);
     const counts = { ...NO_USAGE };
     if (bytes === undefined) {

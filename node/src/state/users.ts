@@ -1,10 +1,16 @@
 /**
- * Users: how they come, change, and go, and what nobody may do to another.
+ * Users: how they are created, changed and deleted, and what one user may not do to another.
  *
- * Nobody gives, changes or takes away a role or a namespace that they do not hold themselves, and there is always an
- * active user of the role owner. Both are judged here, by the records as they are when the entry is applied.
+ * A user acts only on users whose role and namespaces they hold themselves; every other user looks as if there were none.
+ * A user gives only roles and namespaces that they hold. There is always an active user of the role owner. All of it is
+ * decided here, by the records as they are when the entry is applied.
+ *
+ * Users of any role change their own password, if they know the one that it replaces: a stolen token is not enough. A
+ * changed password revokes the tokens of all earlier logins of the user.
  */
 
+import { equalBytes } from "../bytes/index.ts";
+import { invariant } from "../raft/index.ts";
 import type { CreateUser, DeleteUser, UpdateUser, VerifyUser } from "./account-commands.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import type { Principal } from "./command.ts";
@@ -15,6 +21,7 @@ import {
   hasOtherActiveOwner,
   includesNamespace,
   includesRole,
+  mayManage,
   readUser,
   readUserByEmail,
   removeApiKey,
@@ -26,7 +33,6 @@ import {
 import { RecordReader, RecordWriter } from "./record.ts";
 import { userRow, verificationRow } from "./rows.ts";
 import type { StateReader } from "./store.ts";
-import { compareBytes } from "./transaction.ts";
 
 /** A user came, changed, or was verified. */
 export interface UserResult {
@@ -79,7 +85,16 @@ export function applyCreateUser(context: ApplyContext, principal: Principal, com
   if (countUsers(transaction) >= USERS_MAX) {
     throw new CoordinationError("QUOTA", `a cluster has at most ${USERS_MAX} users`);
   }
-  const user: User = { userId, email, role, namespaces, status: "unverified", passwordHash, createdAtMs: wallMs };
+  const user: User = {
+    userId,
+    email,
+    role,
+    namespaces,
+    status: "unverified",
+    passwordHash,
+    passwordVersion: 0,
+    createdAtMs: wallMs,
+  };
   writeUser(transaction, user);
   const expiresAtMs = wallMs + command.tokenLifetimeMs;
   const row = new RecordWriter().fixed(command.tokenSha256, SHA256_BYTES).uint53(expiresAtMs).finish();
@@ -90,7 +105,8 @@ export function applyCreateUser(context: ApplyContext, principal: Principal, com
 /** Raises USER_NOT_FOUND, ACCESS_DENIED, NAMESPACE_DENIED, BAD_FIELD and LAST_OWNER. */
 export function applyUpdateUser(context: ApplyContext, principal: Principal, command: UpdateUser): UserResult {
   const { transaction } = context;
-  const before = requireUser(transaction, command.userId);
+  const actor = requireActor(transaction, principal);
+  const before = requireManagedUser(transaction, actor, command.userId);
   const role = command.role ?? before.role;
   const becomesOwner = role === "owner" && before.role !== "owner";
   const namespaces = command.namespaces ?? (becomesOwner ? OWNER_NAMESPACES : before.namespaces);
@@ -100,8 +116,13 @@ export function applyUpdateUser(context: ApplyContext, principal: Principal, com
     namespaces,
     status: command.status ?? before.status,
     passwordHash: command.passwordHash ?? before.passwordHash,
+    passwordVersion: before.passwordVersion + (command.passwordHash === null ? 0 : 1),
   };
-  requireMayChange(requireActor(transaction, principal), before, user);
+  if (command.passwordHash !== null && actor.userId === user.userId) {
+    requireKnownPassword(before, command.knownPasswordVersion);
+  }
+  const added = namespaces.filter((namespace) => !before.namespaces.includes(namespace));
+  requireGiven(actor, role, added);
   requireOwnerNamespaces(role, namespaces);
   if (before.status === "unverified" && user.status !== "unverified") {
     throw badField("status", "can change only after the e-mail address was verified");
@@ -111,11 +132,15 @@ export function applyUpdateUser(context: ApplyContext, principal: Principal, com
   return { kind: "update-user", user, revision: context.revision };
 }
 
-/** The user goes, and the API keys with it. Raises USER_NOT_FOUND, ACCESS_DENIED and LAST_OWNER. */
+/** Whether the principal's user changes nothing but their own password, which needs no access level. */
+export function isOwnPassword({ subject }: Principal, { userId, role, namespaces, status }: UpdateUser): boolean {
+  return userId === subject && role === null && namespaces === null && status === null;
+}
+
+/** Deletes the user and all of their API keys. Raises USER_NOT_FOUND and LAST_OWNER. */
 export function applyDeleteUser(context: ApplyContext, principal: Principal, { userId }: DeleteUser): DeleteUserResult {
   const { transaction } = context;
-  const user = requireUser(transaction, userId);
-  requireHolds(requireActor(transaction, principal), user);
+  const user = requireManagedUser(transaction, requireActor(transaction, principal), userId);
   requireOwnerLeft(transaction, user, null);
   for (const apiKey of apiKeysOf(transaction, userId)) {
     removeApiKey(transaction, apiKey);
@@ -136,7 +161,7 @@ export function applyVerifyUser(context: ApplyContext, command: VerifyUser): Use
   const isGood =
     verification !== undefined &&
     verification.expiresAtMs > wallMs &&
-    compareBytes(verification.tokenSha256, tokenSha256) === 0;
+    equalBytes(verification.tokenSha256, tokenSha256);
   if (before === undefined || before.status !== "unverified" || !isGood) {
     throw badField("token", "is unknown, used or expired");
   }
@@ -149,55 +174,45 @@ export function applyVerifyUser(context: ApplyContext, command: VerifyUser): Use
   return { kind: "verify-user", user, revision: context.revision };
 }
 
-/** Who asks; the check before every command has found the record. */
+/** The user who asks; the check before every command has found the record. */
 function requireActor(reader: StateReader, { subject }: Principal): User {
-  return requireUser(reader, subject);
+  const actor = readUser(reader, subject);
+  invariant(actor !== undefined, "the check before a command has found its user");
+  return actor;
 }
 
-function requireUser(reader: StateReader, userId: string): User {
+/** The user; raises USER_NOT_FOUND, also for a user whom the actor may not manage (S43). */
+function requireManagedUser(reader: StateReader, actor: User, userId: string): User {
   const user = readUser(reader, userId);
-  if (user === undefined) {
-    throw new CoordinationError("USER_NOT_FOUND", "there is no user with this id");
+  if (user === undefined || !mayManage(actor, user)) {
+    throw userNotFound();
   }
   return user;
 }
 
-/** The actor holds the role, and each of the namespaces that they name. */
+export function userNotFound(): CoordinationError {
+  return new CoordinationError("USER_NOT_FOUND", "there is no user with this id that you may see");
+}
+
+/** The actor holds the role and each of the namespaces that they give. */
 function requireGiven(actor: User, role: User["role"], namespaces: readonly string[]): void {
-  requireRole(actor, role);
+  if (!includesRole(actor.role, role)) {
+    throw new CoordinationError("ACCESS_DENIED", `your role "${actor.role}" does not include the role "${role}"`);
+  }
   for (const namespace of namespaces) {
     if (!includesNamespace(actor.namespaces, namespace)) {
-      throw new CoordinationError("NAMESPACE_DENIED", "you cannot give or take a namespace that you do not hold");
+      throw new CoordinationError("NAMESPACE_DENIED", "you cannot give a namespace that you do not hold");
     }
   }
 }
 
-/**
- * Whoever changes the role, the status or the password gives or takes everything that the user has before or after;
- * whoever changes only the namespaces, those that come or go.
- */
-function requireMayChange(actor: User, before: User, after: User): void {
-  requireRole(actor, before.role);
-  const added = after.namespaces.filter((namespace) => !before.namespaces.includes(namespace));
-  const removed = before.namespaces.filter((namespace) => !after.namespaces.includes(namespace));
-  requireGiven(actor, after.role, [...added, ...removed]);
-  const { role, status, passwordHash } = before;
-  if (after.role !== role || after.status !== status || after.passwordHash !== passwordHash) {
-    requireHolds(actor, before);
+/** The password that the caller has shown to know is still the user's. */
+function requireKnownPassword({ passwordVersion }: User, known: number | null): void {
+  if (known === null) {
+    throw badField("current_password", "is required to change your own password");
   }
-}
-
-/** The actor holds the user's role and all of the namespaces. */
-function requireHolds(actor: User, user: User): void {
-  requireRole(actor, user.role);
-  if (!user.namespaces.every((namespace) => includesNamespace(actor.namespaces, namespace))) {
-    throw new CoordinationError("ACCESS_DENIED", "the user holds a namespace that you do not hold");
-  }
-}
-
-function requireRole(actor: User, role: User["role"]): void {
-  if (!includesRole(actor.role, role)) {
-    throw new CoordinationError("ACCESS_DENIED", `your role "${actor.role}" does not include the role "${role}"`);
+  if (known !== passwordVersion) {
+    throw badField("current_password", "is not your password any more");
   }
 }
 

@@ -61,10 +61,14 @@ export const INSTALL_CRASH_POINTS = [
   "install.delete.after",
 ] as const;
 
+/** Those of each range of rows that is dropped behind a batch. */
+export const DROP_CRASH_POINTS = ["state.drop.before", "state.drop.after"] as const;
+
 export type CrashPoint =
   | (typeof CRASH_POINTS)[number]
   | (typeof DAMAGE_CRASH_POINTS)[number]
-  | (typeof INSTALL_CRASH_POINTS)[number];
+  | (typeof INSTALL_CRASH_POINTS)[number]
+  | (typeof DROP_CRASH_POINTS)[number];
 
 /** Passes the place; with a listener the process may end here. */
 export function crashPoint(point: CrashPoint): void {

@@ -6,7 +6,7 @@
  * and puts aside what is left.
  */
 
-import { mkdirSync, readdirSync, renameSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { crashPoint } from "./crash-point.ts";
 import { replaceFile, syncDirectory } from "./durable-file.ts";
@@ -20,6 +20,8 @@ export const SUSPECT_STATE = "suspect-state";
 
 export type LostStore = "log" | "state";
 
+/** In each `lost-<n>/`: why it is there. */
+const REASON_FILE = "reason";
 const LOST_PATTERN = /^lost-([1-9][0-9]*)$/;
 /** What belongs to a store: its directories, and what was kept of them. */
 const CONTENTS: Readonly<Record<LostStore, RegExp>> = {
@@ -60,11 +62,10 @@ export function markDamaged(fencePath: string, fence: Fence): Fence {
  */
 export function putAside(directory: string, stores: readonly LostStore[], reason: string): void {
   const names = readdirSync(directory);
-  const newest = Math.max(0, ...names.map((name) => Number(LOST_PATTERN.exec(name)?.[1] ?? 0)));
-  const lost = join(directory, `lost-${newest + 1}`);
+  const lost = join(directory, `lost-${newestLost(names) + 1}`);
   mkdirSync(lost, { mode: DIRECTORY_MODE });
   syncDirectory(directory);
-  replaceFile(join(lost, "reason"), `${reason}\n`);
+  replaceFile(join(lost, REASON_FILE), `${reason}\n`);
   const contents = stores.flatMap((store) => names.filter((name) => CONTENTS[store].test(name)));
   const notes = stores.map((store) => NOTES[store]).filter((name) => names.includes(name));
   for (const moved of [contents, notes]) {
@@ -77,4 +78,29 @@ export function putAside(directory: string, stores: readonly LostStore[], reason
     syncDirectory(directory);
   }
   crashPoint("damage.moved");
+}
+
+/** What a damaged member says of itself while it heals: what was lost last, and where the rest of it is. */
+export function describeLoss(directory: string): string {
+  const newest = newestLost(readdirSync(directory));
+  const lost = newest === 0 ? null : join(directory, `lost-${newest}`);
+  const whatIsLeft = lost === null ? "" : ` (${readReason(lost)}; what is left of it is in ${lost})`;
+  return (
+    `acknowledged data was lost here${whatIsLeft}; this member neither votes nor leads until it has everything again ` +
+    "from the others, and then goes on by itself"
+  );
+}
+
+/** Number of the newest `lost-<n>`; 0 = there is none. */
+function newestLost(names: readonly string[]): number {
+  return Math.max(0, ...names.map((name) => Number(LOST_PATTERN.exec(name)?.[1] ?? 0)));
+}
+
+function readReason(lost: string): string {
+  try {
+    return readFileSync(join(lost, REASON_FILE), "utf8").trim();
+  } catch (error) {
+    // A person may have taken it away, and it is only told.
+    return `the reason cannot be read: ${String(error)}`;
+  }
 }

@@ -519,7 +519,7 @@ describe("data directory", () => {
     it("is damaged without raft/, the state, or the file that names it", async () => {
       for (const [name, reason] of [
         ["raft", "no store in"],
-        ["state-1", "no store in"],
+        ["state-1", "names state-1, which is not there"],
         ["state", "which names the live state directory"],
       ] as const) {
         renameSync(join(directory, name), join(directory, `../${name}`));
@@ -534,7 +534,7 @@ describe("data directory", () => {
     it("is damaged when the file `state` names something else", async () => {
       for (const name of ["", "raft", "../raft", "state-0", "state-1\0", "state-2"]) {
         writeFileSync(join(directory, "state"), name);
-        await expectDamaged(/does not name a state directory|no store in/);
+        await expectDamaged(/(does not name|names state-2, which is not there).*there: state-1/);
       }
     });
 
@@ -650,9 +650,10 @@ describe("data directory", () => {
       }
     });
 
-    it("is damaged when the identity is no JSON any more", async () => {
+    it("is refused when the identity is no JSON any more, by the name of that file", async () => {
       writeFileSync(join(directory, "identity"), "{");
-      await expectDamaged("is no JSON");
+      const { state: told, reason } = await openRefused();
+      expect(told + reason).to.include(`MEMBER_REFUSEDthe file ${join(directory, "identity")} is damaged`);
     });
 
     it("is damaged when the end of the state's manifest is cut off: newer batches are there, older ones are not", async () => {

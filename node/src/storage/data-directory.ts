@@ -33,6 +33,8 @@ export interface DataDirectoryOptions {
    * the fence is what would have shown that acknowledged writes are lost.
    */
   readonly acceptMissingFence: boolean;
+  /** Size of the cache of the state's store, in bytes; a default if it is not given. */
+  readonly stateCacheBytes?: number | undefined;
   /** Called when a store failed while the member was running, maybe more than once; the process must end. */
   readonly onFatal: (error: StoreError) => void;
 }
@@ -96,7 +98,8 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
       return await openEmpty(options, identity, raft.value, opened);
     }
     const soleWithoutFence = options.acceptMissingFence ? true : null;
-    const start = { directory, identity, soleWithoutFence, onFatal: options.onFatal };
+    const { onFatal, stateCacheBytes } = options;
+    const start = { directory, identity, soleWithoutFence, onFatal, stateCacheBytes };
     return { phase: "member", data: await startMember(start, raft, opened) };
   } catch (error) {
     for (const rocks of opened.reverse()) {
@@ -117,9 +120,9 @@ async function openEmpty(
   raft: Rocks,
   opened: Rocks[],
 ): Promise<DataDirectory> {
-  const { directory, onFatal } = options;
+  const { directory, stateCacheBytes, onFatal } = options;
   if (raft.get(LOG_META_KEY) === undefined) {
-    const empty = { directory, identity, raft, onFatal };
+    const empty = { directory, identity, raft, stateCacheBytes, onFatal };
     return {
       phase: "empty",
       identity,
@@ -131,7 +134,7 @@ async function openEmpty(
   const meta = readMeta(raft);
   const member = await completeBirth(directory, identity, meta);
   // Nothing was acknowledged yet, so a fence that is not there hides nothing.
-  const start = { directory, identity: member, soleWithoutFence: isFounding(meta), onFatal };
+  const start = { directory, identity: member, soleWithoutFence: isFounding(meta), stateCacheBytes, onFatal };
   return { phase: "member", data: await startMember(start, { value: raft, damage: null }, opened) };
 }
 

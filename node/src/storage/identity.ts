@@ -3,14 +3,16 @@
  *
  * The incarnation tells this directory from every other that ever had the same member name. A directory in phase
  * `empty` has no cluster yet; in phase `member` it holds a member's data; in phases `removed` and `refused` it holds
- * data that must not be served any more, for the reason that is given.
+ * data that must not be served any more, for the reason that is given. The file carries a checksum, so that a flipped
+ * bit is called by its name and not taken for the identity of another member or the format of another release.
  */
 
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { createFile, replaceFile } from "./durable-file.ts";
-import { otherFormat } from "./refusal.ts";
+import { identityDamaged, otherFormat } from "./refusal.ts";
 import { StoreError } from "./store-error.ts";
 
 /** Of a directory whose data was served once and never will be again. */
@@ -35,10 +37,21 @@ export interface Identity {
 
 const FILE = "identity";
 /**
- * The form of everything in the directory. Format 1 is that of releases without event logs, whose state has neither the
- * counts nor the rows that this one goes on with.
+ * The form of everything in the directory. Format 1 had no event logs. Format 2 kept event logs without a namespace, and
+ * neither versions of passwords nor what namespaces have of their quotas.
  */
-const FORMAT = 2;
+const FORMAT = 3;
+/** What the checksum covers, in this order. */
+const FIELDS = [
+  "format",
+  "phase",
+  "clusterName",
+  "name",
+  "incarnation",
+  "clusterId",
+  "memberId",
+  "reason",
+] as const satisfies readonly (keyof Identity)[];
 const DRAFT_PATTERN = /^identity\.[0-9]+\.new$/;
 const PHASES = new Set<unknown>(["empty", "member", "removed", "refused"] satisfies Phase[]);
 const INCARNATION_BYTES = 16;
@@ -60,8 +73,8 @@ export function mintIdentity(clusterName: string, name: string): Identity {
 }
 
 /**
- * The identity of the directory, or null if it has none. Raises a StoreError if there is one that is not whole, and
- * Refused if the directory is of another format.
+ * The identity of the directory, or null if it has none. Raises Refused if there is one that is not whole or is of
+ * another format, and a StoreError if it cannot be read.
  */
 export function readIdentity(directory: string): Identity | null {
   let text: string;
@@ -76,17 +89,21 @@ export function readIdentity(directory: string): Identity | null {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
-  } catch (error) {
-    throw new StoreError("corruption", `the identity of ${directory} is no JSON`, { cause: error });
+  } catch {
+    throw identityDamaged(join(directory, FILE), "is no JSON");
+  }
+  if (!isChecked(parsed)) {
+    throw identityDamaged(join(directory, FILE), "fails its checksum");
   }
   const format = formatOf(parsed);
   if (format !== null && format !== FORMAT) {
     throw otherFormat(directory, format, FORMAT);
   }
   if (!isIdentity(parsed)) {
-    throw new StoreError("corruption", `the identity of ${directory} lacks fields or has wrong ones`);
+    throw identityDamaged(join(directory, FILE), "lacks fields or has wrong ones");
   }
-  return { ...parsed, reason: parsed.reason ?? "" };
+  const { phase, clusterName, name, incarnation, clusterId, memberId, reason = "" } = parsed;
+  return { format: FORMAT, phase, clusterName, name, incarnation, clusterId, memberId, reason };
 }
 
 /** Gives the directory this identity unless it has one already; whichever it has is durable on return. */
@@ -110,7 +127,20 @@ export function isIdentityDraft(name: string): boolean {
 }
 
 function encodeIdentity(identity: Identity): string {
-  return `${JSON.stringify(identity, null, 2)}\n`;
+  return `${JSON.stringify({ ...identity, checksum: checksumOf({ ...identity }) }, null, 2)}\n`;
+}
+
+/** Of the fields in a fixed order, whatever the file's layout. */
+function checksumOf(fields: Readonly<Record<string, unknown>>): number {
+  return crc32(JSON.stringify(FIELDS.map((name) => fields[name] ?? "")));
+}
+
+/** Whether the checksum fits, or there is none: a file whose checksum has lost its name holds its other fields. */
+function isChecked(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || !("checksum" in value)) {
+    return true;
+  }
+  return value.checksum === checksumOf({ ...value });
 }
 
 function formatOf(value: unknown): number | null {

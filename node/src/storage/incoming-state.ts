@@ -5,8 +5,9 @@
  * store says of itself that nothing was ever applied to it, whatever of it a crash leaves behind.
  */
 
+import { compareBytes } from "../bytes/index.ts";
 import { invariant } from "../raft/index.ts";
-import { type Change, compareBytes, PROGRESS_ROW, readProgress } from "../state/index.ts";
+import { type Change, PROGRESS_ROW, readProgress } from "../state/index.ts";
 import { encodeInstalled, type Installed } from "./installed.ts";
 import { INSTALLED_ROW, LOCAL_ROWS_FROM } from "./local-rows.ts";
 import { Milestones } from "./milestones.ts";

@@ -6,7 +6,7 @@
  * in its middle looks like one whose end was never written; it is told from that by the fence (P33).
  */
 
-import { existsSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { entryIndex, entryTerm, invariant, isIntactEntry, type LogReset } from "../raft/index.ts";
@@ -15,6 +15,7 @@ import { type LostStore, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
 import { FENCE_FILE, type Fence, isFenceWhole, readFence } from "./fence.ts";
 import type { Identity } from "./identity.ts";
 import { type Installed, readInstalled } from "./installed.ts";
+import { damagedFiles } from "./kept-files.ts";
 import { decodeLogMeta, emptyLogMeta, type LogMeta } from "./log-meta.ts";
 import { Milestones } from "./milestones.ts";
 import { fenceMissing, lostForGood, Refused, votesUnknown } from "./refusal.ts";
@@ -76,7 +77,7 @@ export async function judge(start: Case, raft: Finding<Rocks>, state: Finding<Ro
   const log = await within(raft, (rocks) => readLog(directory, rocks, fence));
   const applied = await within(state, (rocks) => readPosition(directory, rocks, row.value));
 
-  const loss = lossOf(log, applied);
+  const loss = lossOf(directory, log, applied);
   if (loss !== null) {
     requireHealable(directory, fence, loss.problem);
   }
@@ -172,21 +173,35 @@ function readPosition(directory: string, state: Rocks, log: LogMeta | null): Sta
 }
 
 function requireUnsuspected(directory: string, file: string, what: string): void {
-  if (existsSync(join(directory, file))) {
+  const note = readNote(join(directory, file));
+  if (note !== null) {
     throw new StoreError(
       "corruption",
-      `${what} could not be read while the member was running, as the file \`${file}\` says; where the disk was at ` +
+      `${what} was damaged while the member was running, as the file \`${file}\` says (${note}); if the disk was at ` +
         "fault and the store is whole, deleting that file takes the word back",
     );
   }
 }
 
+/** What a running member noted of its store; null if it noted nothing. */
+function readNote(path: string): string | null {
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") {
+      return null;
+    }
+    throw error;
+  }
+}
+
 /** Without its state a log is of no use: the member takes both from the others. */
-function lossOf(log: Finding<LogMeta>, state: Finding<StatePosition>): Loss | null {
+function lossOf(directory: string, log: Finding<LogMeta>, state: Finding<StatePosition>): Loss | null {
   if (log.damage === null && state.damage === null) {
     return null;
   }
-  const problems = [log.damage, state.damage].filter((damage) => damage !== null);
+  // What opening a store cuts off without a word is named from the files as they were before.
+  const problems = [log.damage, state.damage, ...damagedFiles(directory)].filter((damage) => damage !== null);
   return { store: state.damage === null ? "log" : "state", problem: problems.join("; ") };
 }
 

@@ -9,14 +9,16 @@
 
 import { existsSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { damagedLogs } from "./wal-framing.ts";
 
 /** Write-ahead logs, tables, manifests, and the file that names the manifest in use. */
 const DATA_PATTERN = /\.log$|\.sst$|^MANIFEST-\d+$|^CURRENT$/;
 const DIRECTORY_MODE = 0o700;
+const KEPT_SUFFIX = "-before-recovery";
 
 /** Where the files of the store in this directory are kept. */
 export function keptDirectory(store: string): string {
-  return `${store}-before-recovery`;
+  return `${store}${KEPT_SUFFIX}`;
 }
 
 /**
@@ -37,6 +39,14 @@ export function keepFiles(store: string): boolean {
   }
   renameSync(unfinished, kept);
   return true;
+}
+
+/** Which logs and manifests that were kept of the stores in the data directory hold a record that is damaged or cut off, in words. */
+export function damagedFiles(directory: string): string[] {
+  const stores = readdirSync(directory).filter((name) => name.endsWith(KEPT_SUFFIX));
+  return stores.flatMap((kept) => {
+    return damagedLogs(join(directory, kept)).map((file) => `a record of ${join(kept, file)} is damaged or cut off`);
+  });
 }
 
 /** Nothing has to be kept, also not what a start that was cut short has left. */

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect } from "chai";
-import { TemporaryDirectories, until } from "../../test/harness/index.ts";
+import { damageTable, TemporaryDirectories, until, untilDamageIsFound } from "../../test/harness/index.ts";
 import { encodeChanges } from "./change-batch.ts";
 import { encodeFence, FENCE_FILE, fenceOffset } from "./fence.ts";
 import { emptyLogMeta } from "./log-meta.ts";
@@ -42,7 +42,18 @@ describe("the log thread", () => {
       execArgv: ["--import", WITNESS.href],
       workerData: { handle: rocks.handle, fencePath: join(rocks.directory, "..", FENCE_FILE), failingBatch },
     });
-    worker.on("message", (message: Told) => told.push(message.kind === "seen" ? message.what : message.kind));
+    worker.on("message", (message: Told) => told.push(wordsOf(message)));
+  }
+
+  function wordsOf(message: Told): string {
+    switch (message.kind) {
+      case "seen":
+        return message.what;
+      case "fatal":
+        return `fatal ${message.errorKind}`;
+      default:
+        return message.kind;
+    }
   }
 
   function write(writeSeq: number, syncFence: boolean): void {
@@ -86,7 +97,19 @@ describe("the log thread", () => {
     write(3, true);
     worker.postMessage({ kind: "ping" });
     await until("the thread answers", () => told.includes("pong"));
-    expect(told).to.deep.equal(["synced batch", "fence", "written", "synced batch", "fatal", "pong"]);
+    expect(told).to.deep.equal(["synced batch", "fence", "written", "synced batch", "fatal io", "pong"]);
     expect(rocks.get(new Uint8Array([3]))).to.equal(undefined);
+  });
+
+  it("tells corruption as such when RocksDB has found a damaged table in the background (P30)", async () => {
+    const { directory } = rocks;
+    await rocks.close();
+    await damageTable(directory, new Uint8Array([7]), () => Rocks.open(directory, OPTIONS));
+    rocks = await Rocks.open(directory, OPTIONS);
+    await untilDamageIsFound((name) => rocks.property(name));
+    start(0);
+    write(1, false);
+    await until("the end of the thread", () => told.length > 1);
+    expect(told).to.deep.equal(["synced batch", "fatal corruption"]);
   });
 });

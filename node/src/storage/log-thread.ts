@@ -8,12 +8,13 @@
 import { closeSync, constants, existsSync, fdatasyncSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
+import { stamp } from "../stamps/index.ts";
 import { decodeChanges } from "./change-batch.ts";
 import { crashPoint } from "./crash-point.ts";
 import { syncDirectory } from "./durable-file.ts";
 import { writeFenceSlot } from "./fence.ts";
 import { Rocks } from "./rocks.ts";
-import type { ThreadReply } from "./store-thread.ts";
+import { fatalReply, type ThreadReply } from "./store-thread.ts";
 
 export interface LogThreadData {
   readonly handle: bigint;
@@ -91,16 +92,18 @@ function attempt(action: () => void): void {
 
 function fail(error: unknown): void {
   failed = true;
-  reply({ kind: "fatal", message: error instanceof Error ? error.message : String(error) });
+  reply(fatalReply(error));
 }
 
 port.on("message", (request: LogRequest) => {
   attempt(() => {
     switch (request.kind) {
       case "write": {
+        stamp("log.begun", request.writeSeq);
         const started = performance.now();
         crashPoint("log.batch.before");
         rocks.write(decodeChanges(request.changes), true);
+        stamp("log.synced", request.writeSeq);
         crashPoint("log.batch.after");
         writeFenceSlot(fence, request.fence, request.fenceOffset);
         if (request.syncFence) {
@@ -109,6 +112,7 @@ port.on("message", (request: LogRequest) => {
           syncTimer = setTimeout(() => attempt(syncFence), FENCE_SYNC_DELAY_MS);
         }
         crashPoint("log.ack.before");
+        stamp("log.written", request.writeSeq);
         reply({ kind: "written", writeSeq: request.writeSeq, durationMs: performance.now() - started });
         crashPoint("log.ack.after");
         return;

@@ -20,6 +20,7 @@ import { makeFirstState, openState, tidyStores } from "./member-stores.ts";
 import type { Rocks } from "./rocks.ts";
 import { RocksLogStore } from "./rocks-log-store.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
+import { StartFailure } from "./start-failure.ts";
 import type { StoreError } from "./store-error.ts";
 
 /** An empty directory, with the log's store open. */
@@ -27,6 +28,8 @@ export interface EmptyDirectory {
   readonly directory: string;
   readonly identity: Identity;
   readonly raft: Rocks;
+  /** Size of the cache of the state's store, in bytes; a default if it is not given. */
+  readonly stateCacheBytes?: number | undefined;
   readonly onFatal: (error: StoreError) => void;
 }
 
@@ -69,26 +72,27 @@ export function isFounding(meta: LogMeta): boolean {
 }
 
 async function bear(empty: EmptyDirectory, birth: Birth): Promise<MemberData> {
-  const { directory, identity, raft, onFatal } = empty;
+  const { directory, identity, raft, stateCacheBytes, onFatal } = empty;
   const { clusterId, memberId, term, rows } = birth;
   const fencePath = join(directory, FENCE_FILE);
   crashPoint("found.log.before");
+  const failure = new StartFailure();
   const log = new RocksLogStore({
     rocks: raft,
     fencePath,
     meta: { ...emptyLogMeta({ clusterId, memberId, incarnation: identity.incarnation }), boot: 1 },
     // An earlier attempt that lost its log may have left a fence, which this one must outdo.
     fence: { counter: readFence(fencePath)?.counter ?? 0, damaged: false, sole: rows.length > 0 },
-    onFatal: noteCorruption(directory, SUSPECT_LOG, onFatal),
+    onFatal: failure.reporting(noteCorruption(directory, SUSPECT_LOG, onFatal)),
   });
   try {
     const vote = term > 0 ? memberId : 0;
-    await new Promise<void>((resolve) => {
-      log.write({ writeSeq: 1, term, vote, commit: rows.length, from: 1, rows, resetTo: null }, () => resolve());
+    await failure.orDone((done) => {
+      log.write({ writeSeq: 1, term, vote, commit: rows.length, from: 1, rows, resetTo: null }, done);
     });
     crashPoint("found.log.after");
     const member = await completeBirth(directory, identity, log.meta);
-    const stateRocks = await openState(directory);
+    const stateRocks = await openState(directory, stateCacheBytes);
     tidyStores(directory);
     const state = new RocksStateStore(stateRocks, noteCorruption(directory, SUSPECT_STATE, onFatal));
     return memberData(directory, member, { raft, log, state, commit: log.meta.commit });

@@ -3,15 +3,18 @@
  */
 
 import type { LogBounds } from "../raft/index.ts";
+import { describeLoss } from "./damage.ts";
 import { type Identity, type RetiredPhase, writeIdentity } from "./identity.ts";
+import type { MemberStateStore } from "./member-state-store.ts";
 import type { Rocks } from "./rocks.ts";
 import type { RocksLogStore } from "./rocks-log-store.ts";
 import type { RocksStateStore } from "./rocks-state-store.ts";
+import { StateOverlay } from "./state-overlay.ts";
 
 export interface MemberData {
   readonly identity: Identity;
   readonly log: RocksLogStore;
-  readonly state: RocksStateStore;
+  readonly state: MemberStateStore;
   readonly term: number;
   readonly vote: number;
   readonly commit: number;
@@ -24,6 +27,8 @@ export interface MemberData {
    * `log.heal` (P46).
    */
   readonly damaged: boolean;
+  /** While it is damaged: what was lost, which files showed it, and what comes now, for people. Else "". */
+  readonly loss: string;
   /**
    * No start serves this data again: it only reports the reason. Durable on return; blocks the calling thread. The stores
    * stay as they are and are still to be closed. Raises what the file system raises.
@@ -46,10 +51,11 @@ export function memberData(
 ): MemberData {
   const { raft, log, state, commit } = parts;
   const { term, vote, writeSeq, boot } = log.meta;
+  const overlay = new StateOverlay(state);
   return {
     identity,
     log,
-    state,
+    state: overlay,
     term,
     vote,
     commit,
@@ -57,9 +63,12 @@ export function memberData(
     writeSeq,
     boot,
     damaged: log.isDamaged,
+    loss: log.isDamaged ? describeLoss(directory) : "",
     retire: (phase, reason) => writeIdentity(directory, { ...identity, phase, reason }),
     storeProperty: (store, name) => (store === "raft" ? raft : state).property(name),
     close: async () => {
+      // So that the next start need not apply it again.
+      overlay.flush();
       await Promise.all([log.close(), state.close()]);
       await raft.close();
     },

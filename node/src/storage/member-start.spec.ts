@@ -4,20 +4,25 @@ import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import {
   appendTo as append,
+  damageTable,
   JOINED_MEMBER as JOINED,
   joinedEntry,
   makeJoinedMember,
   openJoined,
   openJoinedMember,
   TemporaryDirectories,
+  until,
+  untilDamageIsFound,
 } from "../../test/harness/index.ts";
 import { type Change, PROGRESS_ROW, readProgress } from "../state/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { FENCE_FILE, fenceOffset, readFence } from "./fence.ts";
 import { readIdentity } from "./identity.ts";
 import type { MemberData } from "./member-data.ts";
+import { startMember } from "./member-start.ts";
 import { Rocks } from "./rocks.ts";
 import { entryKey, LOG_META_KEY } from "./rocks-log-store.ts";
+import { StoreError } from "./store-error.ts";
 
 const ROCKS = { createIfMissing: false, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 /** Bounds of an empty log, and of one that goes on behind the state. */
@@ -146,13 +151,14 @@ describe("start of a member of several", function () {
   });
 
   it("is refused, and nothing is touched, where a release wrote the directory whose data has another format", async () => {
-    const written = JSON.parse(readFileSync(path("identity"), "utf8"));
-    for (const format of [1, 3]) {
+    // Whatever checksum that release has is its own.
+    const { checksum: _, ...written } = JSON.parse(readFileSync(path("identity"), "utf8"));
+    for (const format of [1, 2, 4]) {
       writeFileSync(path("identity"), JSON.stringify({ ...written, format }));
       const before = contentOf(directory);
       const refused = await openRefused();
       expect(refused.state).to.equal("MEMBER_REFUSED");
-      expect(refused.reason).to.include(`data of format ${format}, and this release reads format 2 alone`);
+      expect(refused.reason).to.include(`data of format ${format}, and this release reads format 3 alone`);
       expect(refused.identity).to.equal(null);
       expect(contentOf(directory)).to.deep.equal(before);
     }
@@ -433,7 +439,7 @@ describe("start of a member of several", function () {
       cpSync(directory, whole, { recursive: true });
       for (const [name, what] of [
         ["raft", "no store in"],
-        ["state-1", "no store in"],
+        ["state-1", "names state-1, which is not there"],
         ["state", "which names the live state directory"],
       ] as const) {
         rmSync(path(name), { recursive: true });
@@ -475,8 +481,9 @@ describe("start of a member of several", function () {
 
   it("notes a state that it cannot read while it runs, and the next start takes it for lost", async () => {
     const data = await open();
-    const key = Uint8Array.of(0x64, 0);
-    // As large as a block each, so that what is read at the start lies in another one.
+    // As large as a block each: a start looks for other rows, and reads the blocks at the ends.
+    const middle = 32;
+    const key = Uint8Array.of(0x64, middle);
     const rows = Array.from({ length: 64 }, (_, at) => ({
       key: Uint8Array.of(0x64, at),
       value: Buffer.alloc(64_000, at),
@@ -490,7 +497,7 @@ describe("start of a member of several", function () {
     });
     opened.push(running);
     for (const table of readdirSync(path("state-1")).filter((name) => name.endsWith(".sst"))) {
-      flip(join(path("state-1"), table), 32_000);
+      flip(join(path("state-1"), table), (middle + 0.5) * 64_000);
     }
     expect(() => running.state.get(key)).to.throw(/Corruption/);
     expect(noted, "the note is there before the end").to.deep.equal([true]);
@@ -499,5 +506,50 @@ describe("start of a member of several", function () {
     expect(next).to.include({ damaged: true, term: 3, vote: 2 });
     expect([next.bounds, appliedBy(next)]).to.deep.equal([EMPTY, 0]);
     expect(readFileSync(path("lost-1/suspect-state"), "utf8")).to.include("Corruption");
+  });
+
+  it("notes what RocksDB finds in the state in the background, where no start looks, and heals (P46)", async () => {
+    await damageTable(path("state-1"), Uint8Array.of(0x64, 0), () => Rocks.open(path("state-1"), ROCKS));
+    const fatal: StoreError[] = [];
+    const running = await openJoinedMember(directory, (error) => fatal.push(error));
+    opened.push(running);
+    await untilDamageIsFound((name) => running.storeProperty("state", name));
+    running.state.sync(() => expect.fail("nothing was synced"));
+    await until("the failure", () => fatal.length > 0);
+    expect(fatal.map(({ kind }) => kind)).to.deep.equal(["corruption"]);
+    expect(readFileSync(path("suspect-state"), "utf8")).to.match(/\.sst/);
+    await closeAll();
+    const next = await open();
+    expect(next).to.include({ damaged: true, term: 3, vote: 2 });
+    expect(next.loss)
+      .to.include(path("lost-1"))
+      .and.to.match(/Corruption: .*\.sst/);
+    await heal(next);
+    await closeAll();
+    expect(await open()).to.include({ damaged: false, loss: "" });
+  });
+
+  it("fails, and closes what it opened, when the thread of the log fails in the midst of it", async () => {
+    await damageTable(path("raft"), entryKey(0), () => Rocks.open(path("raft"), ROCKS));
+    const raft = await Rocks.open(path("raft"), ROCKS);
+    const stores = [raft];
+    try {
+      await untilDamageIsFound((name) => raft.property(name));
+      const identity = readIdentity(directory) ?? expect.fail("the member has an identity");
+      const fatal: StoreError[] = [];
+      const start = { directory, identity, soleWithoutFence: null, onFatal: (error: StoreError) => fatal.push(error) };
+      const failure = await startMember(start, { value: raft, damage: null }, stores).catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(StoreError).and.to.have.property("kind", "io");
+      expect(failure)
+        .to.have.property("message")
+        .that.matches(/could not be stored: the log thread .*Corruption: .*\.sst/);
+      expect(fatal.map(({ kind }) => kind)).to.deep.equal(["corruption"]);
+    } finally {
+      for (const store of stores) {
+        await store.close();
+      }
+    }
+    const next = await open();
+    expect(next, "the next start, by the note of this one").to.include({ damaged: true, term: 3, vote: 2 });
   });
 });

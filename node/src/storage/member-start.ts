@@ -17,53 +17,68 @@ import { makeFirstState, openRaft, openState, tidyStores } from "./member-stores
 import type { Rocks } from "./rocks.ts";
 import { RocksLogStore } from "./rocks-log-store.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
+import { StartFailure } from "./start-failure.ts";
 import type { StoreError } from "./store-error.ts";
 
 export interface MemberStart extends Case {
+  /** Size of the cache of the state's store, in bytes; a default if it is not given. */
+  readonly stateCacheBytes?: number | undefined;
   readonly onFatal: (error: StoreError) => void;
 }
 
 /**
  * Starts the member. What it opens it adds to `opened`, for the caller to close should the start fail. Raises Refused,
- * having changed nothing that matters, a StoreError, or what the file system raises.
+ * having changed nothing that matters, a StoreError, or what the file system raises. A store that fails meanwhile is also
+ * reported to `onFatal`, first.
  */
 export async function startMember(start: MemberStart, raft: Finding<Rocks>, opened: Rocks[]): Promise<MemberData> {
-  const { directory, identity, onFatal } = start;
-  const stateRocks = await lookFor(() => openState(directory));
+  const { directory, identity, onFatal, stateCacheBytes } = start;
+  const stateRocks = await lookFor(() => openState(directory, stateCacheBytes));
   if (stateRocks.value !== null) {
     // Its lock keeps others out even where the log is not there to be locked.
     opened.push(stateRocks.value);
   }
   const beginning = await judge(start, raft, stateRocks);
   const { meta, position, hardState, resetTo } = beginning;
-  const stores = await replaceLost(directory, beginning, { raft: raft.value, state: stateRocks.value }, opened);
+  const stores = await replaceLost(start, beginning, { raft: raft.value, state: stateRocks.value }, opened);
   tidyStores(directory);
 
-  const state = new RocksStateStore(stores.state, noteCorruption(directory, SUSPECT_STATE, onFatal));
-  if (resetTo !== null) {
-    // From here on only the state has what the log lets go of.
-    await new Promise<void>((resolve) => state.sync(resolve));
+  const failure = new StartFailure();
+  const reporting = (note: typeof SUSPECT_LOG | typeof SUSPECT_STATE) =>
+    failure.reporting(noteCorruption(directory, note, onFatal));
+  const state = new RocksStateStore(stores.state, reporting(SUSPECT_STATE));
+  let log: RocksLogStore | null = null;
+  try {
+    if (resetTo !== null) {
+      // From here on only the state has what the log lets go of.
+      await failure.orDone((done) => state.sync(done));
+    }
+    const opening = new RocksLogStore({
+      rocks: stores.raft,
+      fencePath: join(directory, FENCE_FILE),
+      meta,
+      fence: stores.fence,
+      onFatal: reporting(SUSPECT_LOG),
+    });
+    log = opening;
+    const boot = Math.max(meta.boot, stores.fence.boot) + 1;
+    // What is applied is committed, which is known for good from here on.
+    const commit = Math.max(position.appliedIndex, log.meta.commit);
+    await failure.orDone((done) => opening.writeStart({ boot, ...hardState, commit, resetTo }, done));
+    if (beginning.loss !== null) {
+      crashPoint("damage.started");
+    }
+    return memberData(directory, identity, { raft: stores.raft, log, state, commit });
+  } catch (error) {
+    // Their threads must let go of the stores before the caller closes those.
+    await Promise.all([log?.close(), state.close()]);
+    throw error;
   }
-  const log = new RocksLogStore({
-    rocks: stores.raft,
-    fencePath: join(directory, FENCE_FILE),
-    meta,
-    fence: stores.fence,
-    onFatal: noteCorruption(directory, SUSPECT_LOG, onFatal),
-  });
-  const boot = Math.max(meta.boot, stores.fence.boot) + 1;
-  // What is applied is committed, which is known for good from here on.
-  const commit = Math.max(position.appliedIndex, log.meta.commit);
-  await new Promise<void>((resolve) => log.writeStart({ boot, ...hardState, commit, resetTo }, resolve));
-  if (beginning.loss !== null) {
-    crashPoint("damage.started");
-  }
-  return memberData(directory, identity, { raft: stores.raft, log, state, commit });
 }
 
 /** Puts aside what is lost and makes it anew, empty; the fence says so first. */
 async function replaceLost(
-  directory: string,
+  { directory, stateCacheBytes }: MemberStart,
   { loss, fence }: Beginning,
   found: { readonly raft: Rocks | null; readonly state: Rocks | null },
   opened: Rocks[],
@@ -87,7 +102,7 @@ async function replaceLost(
   raft = await openRaft(directory, true);
   opened.push(raft);
   if (state === null) {
-    state = await openState(directory);
+    state = await openState(directory, stateCacheBytes);
     opened.push(state);
   }
   crashPoint("damage.made");

@@ -9,6 +9,11 @@ import type { Row, StateStore } from "../state/index.ts";
 export interface MemberStateStore extends StateStore {
   /** Whether a batch now would block the event loop. */
   readonly isStalled: boolean;
+  /**
+   * Hands over to the disk what is kept in memory, unless that would block the event loop; returns whether nothing is
+   * kept. `sync` and `openView` hand over too, and may block: ask here first.
+   */
+  flush(): boolean;
   /** All replicated rows as they are now, whatever is written later. */
   openView(): StateView;
   /**

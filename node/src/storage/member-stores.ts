@@ -3,7 +3,7 @@
  * once they are known to be whole.
  */
 
-import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { replaceFile, syncDirectory } from "./durable-file.ts";
 import { dropKeptFiles, keepFiles } from "./kept-files.ts";
@@ -19,13 +19,13 @@ export const DIRECTORY_MODE = 0o700;
 
 const RAFT_OPTIONS: Omit<RocksOptions, "createIfMissing"> = {
   compression: false,
-  memtableBytes: 64 * 1024 * 1024,
+  memtableBytes: 32 * 1024 * 1024,
   cacheBytes: 8 * 1024 * 1024,
 };
 const STATE_OPTIONS: Omit<RocksOptions, "createIfMissing"> = {
   compression: true,
-  memtableBytes: 128 * 1024 * 1024,
-  cacheBytes: 128 * 1024 * 1024,
+  memtableBytes: 64 * 1024 * 1024,
+  cacheBytes: 64 * 1024 * 1024,
 };
 
 /** Opens the log's store, or makes it if it `isNew` and not there. Raises a StoreError. */
@@ -46,11 +46,14 @@ export async function openRaft(directory: string, isNew: boolean): Promise<Rocks
   }
 }
 
-/** Opens the live state. Raises a StoreError, of kind "missing" or "corruption" if there is none. */
-export async function openState(directory: string): Promise<Rocks> {
+/**
+ * Opens the live state, with a cache of so many bytes if that is given. Raises a StoreError, of kind "missing" or
+ * "corruption" if there is none.
+ */
+export async function openState(directory: string, cacheBytes = STATE_OPTIONS.cacheBytes): Promise<Rocks> {
   const path = join(directory, liveState(directory));
   keepFiles(path);
-  return Rocks.open(path, { ...STATE_OPTIONS, createIfMissing: false });
+  return Rocks.open(path, { ...STATE_OPTIONS, cacheBytes, createIfMissing: false });
 }
 
 /** Makes an empty state and the file that names it. Raises a StoreError. */
@@ -86,9 +89,18 @@ function liveState(directory: string): string {
     });
   }
   if (!STATE_DIRECTORY_PATTERN.test(name)) {
-    throw new StoreError("corruption", "the file `state` does not name a state directory");
+    throw new StoreError("corruption", `the file \`state\` does not name a state directory; ${statesIn(directory)}`);
+  }
+  if (!existsSync(join(directory, name))) {
+    throw new StoreError("missing", `the file \`state\` names ${name}, which is not there; ${statesIn(directory)}`);
   }
   return name;
+}
+
+/** What the file `state` may have named, for a person who restores it. */
+function statesIn(directory: string): string {
+  const names = readdirSync(directory).filter((name) => STATE_DIRECTORY_PATTERN.test(name));
+  return `state directories that are there: ${names.join(", ") || "none"}`;
 }
 
 function makeDirectory(parent: string, name: string): string {

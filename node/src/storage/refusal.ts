@@ -49,6 +49,16 @@ export function fenceMissing(directory: string): Refused {
   );
 }
 
+/** The file that says whose directory it is has changed by itself. */
+export function identityDamaged(file: string, problem: string): Refused {
+  return new Refused(
+    "MEMBER_REFUSED",
+    `the file ${file} is damaged: it ${problem}. The directory is not served, and nothing in it was changed. Restore that ` +
+      "file from a copy; a member of several can instead be removed from its cluster and added again with an empty " +
+      "directory, and takes its data from the others",
+  );
+}
+
 /** Another release wrote the directory, and this one does not understand its data. */
 export function otherFormat(directory: string, format: number, known: number): Refused {
   return new Refused(

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { TemporaryDirectories, until } from "../../test/harness/index.ts";
+import { damageTable, TemporaryDirectories, until, untilDamageIsFound } from "../../test/harness/index.ts";
 import {
   type AppendEffect,
   EntryType,
@@ -339,6 +339,19 @@ describe("RocksLogStore", () => {
     expect(readFence(join(directory, FENCE_FILE))).to.include({ writeSeq: 2 });
     expect(fatal).to.deep.equal([]);
     expect(storedIndexes()).to.include.members([3, 4]);
+  });
+
+  it("reports as corruption a write that fails over a table that RocksDB has found damaged by itself (P30)", async () => {
+    await store.close();
+    await rocks.close();
+    await damageTable(rocks.directory, entryKey(0), () => Rocks.open(join(directory, "raft"), OPTIONS));
+    rocks = await Rocks.open(join(directory, "raft"), OPTIONS);
+    await untilDamageIsFound((name) => rocks.property(name));
+    store = open(NOTHING);
+    store.write(append(1, 1, 1, 3), () => expect.fail("nothing was written"));
+    const [error] = await until("the failure", () => fatal.length > 0 && fatal);
+    expect([error?.kind, error?.message]).to.deep.equal(["corruption", error?.message]);
+    expect(error?.message).to.match(/^the log thread failed: .*Corruption: .*\.sst/);
   });
 
   it("reports a thread that cannot start, once, and can be closed all the same", async () => {

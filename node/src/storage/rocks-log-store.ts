@@ -17,6 +17,7 @@ import {
   type LogReset,
   writeUint53,
 } from "../raft/index.ts";
+import { stamp } from "../stamps/index.ts";
 import type { Change } from "../state/index.ts";
 import { encodeChanges } from "./change-batch.ts";
 import { encodeFence, type Fence, fenceOffset } from "./fence.ts";
@@ -205,6 +206,7 @@ export class RocksLogStore implements LogStore {
     const isFirst = before.writeSeq === 0;
     const hasVoted = next.term !== before.term || next.vote !== before.vote;
     const syncFence = isFirst || hasVoted || next.boot !== before.boot;
+    stamp("log.handed", next.writeSeq, next.last);
     this.#thread.post(
       { kind: "write", writeSeq: next.writeSeq, changes: encoded, ...this.#nextFence(next), syncFence },
       [encoded],

@@ -1,13 +1,32 @@
 import { join } from "node:path";
+import { crc32 } from "node:zlib";
 import { expect } from "chai";
-import { itIsAMemberStateStore, TemporaryDirectories } from "../../test/harness/index.ts";
+import {
+  damageTable,
+  itIsAMemberStateStore,
+  TemporaryDirectories,
+  until,
+  untilDamageIsFound,
+} from "../../test/harness/index.ts";
+import { AppliedLog, applyRows, expectExactReplays, requestOf, soleVoter } from "../../test/index.ts";
 import { InvariantViolation, listenToMarks } from "../raft/index.ts";
+import { DEFAULT_STATE_LIMITS, replayGenerationMs, replayRange, StateMachine } from "../state/index.ts";
+import { DROP_CRASH_POINTS } from "./crash-point.ts";
 import { Rocks } from "./rocks.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
 import { StoreError } from "./store-error.ts";
 
 const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const bytes = (text: string): Uint8Array => Buffer.from(text);
+const PUT = {
+  kind: "put-key",
+  namespace: "default",
+  key: bytes("key"),
+  value: bytes("value"),
+  ttlSeconds: 0,
+  expectedModRevision: undefined,
+  returnPrevious: false,
+} as const;
 
 describe("RocksStateStore", () => {
   const directories = new TemporaryDirectories();
@@ -68,6 +87,86 @@ describe("RocksStateStore", () => {
     expect(passed).to.deep.equal(["state.batch.before", "state.batch.after"]);
   });
 
+  describe("that drops ranges of rows", () => {
+    const RANGE = replayRange(1, 2);
+    const answers = (): number => {
+      let count = 0;
+      store.scan(bytes("r"), bytes("s"), () => ++count > 0);
+      return count;
+    };
+
+    it("passes crash points behind those of the batch", () => {
+      const passed: string[] = [];
+      listenToMarks((name) => passed.push(name));
+      store.write([{ key: bytes("k"), value: bytes("v") }], [RANGE, replayRange(4, 4)]);
+      const drop = DROP_CRASH_POINTS;
+      expect(passed).to.deep.equal(["state.batch.before", "state.batch.after", ...drop, ...drop]);
+    });
+
+    it("reports a range that cannot be deleted: the member must end", async () => {
+      Object.defineProperty(rocks, "clear", {
+        value: (_from: unknown, _to: unknown, done: (error: StoreError) => void) => {
+          process.nextTick(done, new StoreError("io", "no room"));
+        },
+      });
+      store.write([], [RANGE]);
+      await until("the failure", () => fatal.length > 0);
+      expect(fatal.map(({ message }) => message)).to.deep.equal(["no room"]);
+    });
+
+    for (const dyingAt of DROP_CRASH_POINTS) {
+      it(`of a state machine that dies at ${dyingAt} begins again without them`, async () => {
+        const log = new AppliedLog();
+        const { replayWindowMs } = DEFAULT_STATE_LIMITS;
+        for (let id = 0; id < 20; id++) {
+          log.result({ ...PUT, value: Uint8Array.of(id) }, { request: requestOf(id) });
+          log.tickMs += replayGenerationMs(replayWindowMs) / 5;
+        }
+        log.tickMs = replayGenerationMs(replayWindowMs) * 2 + replayWindowMs;
+        log.lead({ kind: "drop-replays" });
+        const again = log.execute({ ...PUT, value: Uint8Array.of(19) }, { request: requestOf(19) });
+        const machine = new StateMachine(store, (previous, data) => crc32(data, previous), DEFAULT_STATE_LIMITS);
+        const sliceEnds = new Set(log.rows.map((_, at) => at + 1));
+        applyRows(machine, log.rows.slice(0, -2), sliceEnds);
+        expect(answers()).to.equal(20);
+        machine.apply(log.rows.at(-2) as Uint8Array, soleVoter);
+        listenToMarks((name) => {
+          if (name === dyingAt) {
+            throw new Error("the process dies");
+          }
+        });
+        expect(() => machine.commit()).to.throw("the process dies");
+        listenToMarks(null);
+        const { directory } = rocks;
+        const left = answers();
+        await store.close();
+        rocks = await Rocks.open(directory, OPTIONS);
+        store = new RocksStateStore(rocks, (error) => fatal.push(error));
+        const kept = log.progress.replays;
+        expect([left, answers(), kept]).to.deep.equal([dyingAt === "state.drop.before" ? 20 : kept, kept, kept]);
+        const restarted = new StateMachine(store, (previous, data) => crc32(data, previous), DEFAULT_STATE_LIMITS);
+        const [outcome] = applyRows(restarted, log.rows.slice(-1));
+        expect([again.replayed, outcome?.replayed]).to.deep.equal(["yes", "yes"]);
+        expect(restarted.progress).to.deep.equal(log.progress);
+        expectExactReplays(store);
+        expect(fatal).to.deep.equal([]);
+      });
+    }
+
+    it("drops nothing when it opens a state whose generations are all there", async () => {
+      const log = new AppliedLog();
+      log.result(PUT);
+      const machine = new StateMachine(store, (previous, data) => crc32(data, previous), DEFAULT_STATE_LIMITS);
+      applyRows(machine, log.rows);
+      const { directory } = rocks;
+      await store.close();
+      rocks = await Rocks.open(directory, OPTIONS);
+      store = new RocksStateStore(rocks, (error) => fatal.push(error));
+      expect(answers()).to.equal(1);
+      expectExactReplays(store);
+    });
+  });
+
   it("tells when a sync is done, in a turn of its own, and can be synced again", async () => {
     store.write([{ key: bytes("k"), value: bytes("v") }]);
     let done = false;
@@ -119,5 +218,35 @@ describe("RocksStateStore", () => {
       expect(action).to.throw(StoreError);
     }
     expect(fatal).to.have.length(3);
+  });
+
+  describe("whose table RocksDB has found damaged in the background", () => {
+    beforeEach(async () => {
+      const { directory } = rocks;
+      await store.close();
+      await damageTable(directory, bytes("k"), () => Rocks.open(directory, OPTIONS));
+      rocks = await Rocks.open(directory, OPTIONS);
+      store = new RocksStateStore(rocks, (error) => fatal.push(error));
+      await untilDamageIsFound((name) => rocks.property(name));
+    });
+
+    it("reports a sync as corruption, although another thread made it", async () => {
+      store.sync(() => expect.fail("nothing was synced"));
+      const [error] = await until("the failure", () => fatal.length > 0 && fatal);
+      expect([error?.kind, error?.message]).to.deep.equal(["corruption", error?.message]);
+      expect(error?.message).to.match(/^the state thread failed: .*Corruption: .*\.sst/);
+    });
+
+    it("reports it also while writes are held back: that would not end by itself", async () => {
+      Object.defineProperty(rocks, "isStalled", { get: () => true });
+      expect([store.isStalled, store.isStalled]).to.deep.equal([true, true]);
+      const [error] = await until("the failure", () => fatal.length > 0 && fatal);
+      expect(error?.kind).to.equal("corruption");
+    });
+
+    it("reports a batch as corruption", () => {
+      expect(() => store.write([{ key: bytes("k"), value: null }])).to.throw(StoreError);
+      expect(fatal.map(({ kind }) => kind)).to.deep.equal(["corruption"]);
+    });
   });
 });

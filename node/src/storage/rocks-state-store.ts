@@ -9,7 +9,7 @@
 
 import { mkdir, rm } from "node:fs/promises";
 import { invariant, writeUint53 } from "../raft/index.ts";
-import { type Change, isHotRow, type Row } from "../state/index.ts";
+import { type Change, droppedReplays, isHotRow, type KeyRange, type Row } from "../state/index.ts";
 import { crashPoint } from "./crash-point.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
@@ -38,6 +38,9 @@ export class RocksStateStore implements MemberStateStore {
   #floors = new ScanFloors();
   #syncs = 0;
   #isSyncing = false;
+  #isProbing = false;
+  /** Failures of RocksDB in the background after which a write succeeded. */
+  #probedErrors = 0;
   #openViews = 0;
   #replacement: RocksStateReplacement | null = null;
   /** Counts replacements that were asked for: what opens a store for an earlier one gives up. */
@@ -48,13 +51,14 @@ export class RocksStateStore implements MemberStateStore {
   #background: Promise<void> = Promise.resolve();
 
   /**
-   * Takes over the store, which lies in a directory `state-<n>`. Raises a StoreError of kind "corruption" if it has
-   * lost batches between older and newer ones.
+   * Takes over the store, which lies in a directory `state-<n>`, and deletes what a crash has left of dropped rows.
+   * Raises a StoreError of kind "corruption" if it has lost batches between older and newer ones.
    */
   constructor(rocks: Rocks, onFatal: (error: StoreError) => void) {
     this.#rocks = rocks;
     this.#milestones = Milestones.read(rocks);
     this.#onFatal = onFatal;
+    this.#clearLeftovers();
     const data: StateThreadData = { handle: rocks.handle };
     this.#thread = new StoreThread(
       new URL("./state-thread.ts", import.meta.url),
@@ -65,9 +69,25 @@ export class RocksStateStore implements MemberStateStore {
     );
   }
 
-  /** Whether RocksDB holds writes back, so that a batch now would block the event loop. */
+  /**
+   * Whether RocksDB holds writes back, so that a batch now would block the event loop. A store that has failed in the
+   * background while it did so, as over a damaged table, never stops holding back: then the state thread writes, and
+   * learns what is wrong.
+   */
   get isStalled(): boolean {
-    return this.#rocks.isStalled;
+    if (this.#isProbing) {
+      return true;
+    }
+    const { isStalled } = this.#rocks;
+    if (isStalled) {
+      this.#probeAfterErrors();
+    }
+    return isStalled;
+  }
+
+  /** Batches are with RocksDB already. */
+  flush(): boolean {
+    return true;
   }
 
   /** A number that RocksDB tells of the live state under this name; null once it is closed. */
@@ -86,7 +106,7 @@ export class RocksStateStore implements MemberStateStore {
     });
   }
 
-  write(changes: readonly Change[]): void {
+  write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
     invariant(!this.#isSyncing, "no batch is written during a sync: it would wait for the disk");
     crashPoint("state.batch.before");
     this.#orFatal(() => this.#rocks.write(this.#milestones.mark(changes), false));
@@ -97,15 +117,17 @@ export class RocksStateStore implements MemberStateStore {
       }
     }
     crashPoint("state.batch.after");
+    for (const range of dropped) {
+      crashPoint("state.drop.before");
+      this.#clear(range);
+      crashPoint("state.drop.after");
+    }
   }
 
   sync(done: () => void): void {
     invariant(!this.#isSyncing, "one state sync is in flight at a time");
     this.#isSyncing = true;
-    this.#syncs++;
-    const marker = new Uint8Array(8);
-    writeUint53(marker, 0, this.#syncs);
-    this.#request({ kind: "sync", marker }, [], () => {
+    this.#writeMarker(() => {
       this.#isSyncing = false;
       done();
     });
@@ -165,6 +187,7 @@ export class RocksStateStore implements MemberStateStore {
     this.#rocks = next.rocks;
     this.#hotRows = new RowCache();
     this.#floors = new ScanFloors();
+    this.#probedErrors = 0;
     this.#replacement = null;
     this.#release(former, { kind: "switch" }, true);
     crashPoint("install.switch.after");
@@ -185,6 +208,50 @@ export class RocksStateStore implements MemberStateStore {
     await this.#background;
     await this.#replacement?.rocks.close();
     await this.#rocks.close();
+  }
+
+  /** Writes in the state thread, which may wait: success shows that what has failed so far does not matter any more. */
+  #probeAfterErrors(): void {
+    const probed = this.#rocks;
+    const errors = probed.property("rocksdb.background-errors") ?? 0;
+    if (errors > this.#probedErrors) {
+      this.#isProbing = true;
+      this.#writeMarker(() => {
+        this.#isProbing = false;
+        this.#probedErrors = probed === this.#rocks ? errors : 0;
+      });
+    }
+  }
+
+  /** Deletes the rows of a range by one mark, which scans and views pass over at once however many rows it covers. */
+  #clear({ from, to }: KeyRange): void {
+    this.#orFatal(() => {
+      this.#rocks.clear(from, to, (error) => {
+        if (error !== null) {
+          this.#onFatal(error);
+        }
+      });
+    });
+  }
+
+  /** A crash between a batch and the deletions that belong to it leaves rows behind that no lookup finds any more. */
+  #clearLeftovers(): void {
+    const range = droppedReplays(this);
+    let hasLeftovers = false;
+    this.scan(range.from, range.to, () => {
+      hasLeftovers = true;
+      return false;
+    });
+    if (hasLeftovers) {
+      this.#clear(range);
+    }
+  }
+
+  #writeMarker(done: () => void): void {
+    this.#syncs++;
+    const marker = new Uint8Array(8);
+    writeUint53(marker, 0, this.#syncs);
+    this.#request({ kind: "sync", marker }, [], done);
   }
 
   #onOpened(rocks: Rocks, done: (replacement: StateReplacement) => void): void {
@@ -273,10 +340,11 @@ async function closeAndDelete(rocks: Rocks): Promise<void> {
   }
 }
 
-/** Errors of a store, and of the file system as those; null for what is neither. */
+/**
+ * Errors of a store, and of the file system, as those of kind "io"; null for what is neither. Never "corruption": these
+ * are stores that are not live any more, or not yet, and damage of those says nothing about the live one.
+ */
 function asStoreError(error: unknown): StoreError | null {
-  if (error instanceof Error && "syscall" in error) {
-    return new StoreError("io", `the state cannot be replaced: ${error.message}`, { cause: error });
-  }
-  return error instanceof StoreError ? error : null;
+  const isOfDisk = error instanceof StoreError || (error instanceof Error && "syscall" in error);
+  return isOfDisk ? new StoreError("io", `the state cannot be replaced: ${error.message}`, { cause: error }) : null;
 }

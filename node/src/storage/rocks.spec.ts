@@ -7,8 +7,9 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { RocksLevel } from "rocksdb";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
+import { compareBytes } from "../bytes/index.ts";
 import { InvariantViolation } from "../raft/index.ts";
-import { type Change, compareBytes } from "../state/index.ts";
+import type { Change } from "../state/index.ts";
 import { Rocks } from "./rocks.ts";
 import { StoreError } from "./store-error.ts";
 

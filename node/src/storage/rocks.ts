@@ -12,8 +12,7 @@
 
 import { type RocksIterator, RocksLevel } from "rocksdb";
 import { invariant } from "../raft/index.ts";
-import type { Change, Row } from "../state/index.ts";
-import type { KeyRange } from "./scan-floors.ts";
+import type { Change, KeyRange, Row } from "../state/index.ts";
 import { StoreError } from "./store-error.ts";
 import { requireReadableLogs } from "./wal-framing.ts";
 
@@ -91,7 +90,7 @@ export class Rocks {
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
-    return this.#guard("read", () => this.#level._getManySync([asBuffer(key)], { valueEncoding: "buffer" })[0]);
+    return this.#guard("read", () => this.#level._getManySync([key], { valueEncoding: "buffer" })[0]);
   }
 
   /** Calls `visit` for the rows with from ≤ key < to, ascending, until it returns false. */
@@ -127,7 +126,7 @@ export class Rocks {
   }
 
   #iterator(from: Uint8Array, to: Uint8Array, fillCache: boolean): RocksIterator {
-    const bounds = { gte: asBuffer(from), lt: asBuffer(to) };
+    const bounds = { gte: from, lt: to };
     return this.#level.iterator({ ...bounds, fillCache, highWaterMarkBytes: SCAN_BYTES });
   }
 
@@ -138,9 +137,9 @@ export class Rocks {
       try {
         for (const { key, value } of changes) {
           if (value === null) {
-            batch._del(asBuffer(key));
+            batch._del(key);
           } else {
-            batch._put(asBuffer(key), asBuffer(value));
+            batch._put(key, value);
           }
         }
         batch._writeSync({ sync });
@@ -157,7 +156,7 @@ export class Rocks {
    */
   clear(from: Uint8Array, to: Uint8Array, done: (error: StoreError | null) => void): void {
     this.#requireOpen();
-    this.#level._clear({ gte: asBuffer(from), lt: asBuffer(to) }, (error) => {
+    this.#level._clear({ gte: from, lt: to }, (error) => {
       done(error === null ? null : ioError("clear", error));
     });
   }
@@ -268,10 +267,6 @@ class RocksView {
     iterator._closeSync();
     this.#level.detachResource(iterator);
   }
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function ioError(action: string, error: unknown): StoreError {

@@ -7,8 +7,8 @@ declare module "rocksdb" {
   }
 
   export interface RocksBatch {
-    _put(key: Buffer, value: Buffer): void;
-    _del(key: Buffer): void;
+    _put(key: Uint8Array, value: Uint8Array): void;
+    _del(key: Uint8Array): void;
     _writeSync(options: { readonly sync: boolean }): void;
     _closeSync(): void;
   }
@@ -24,8 +24,8 @@ declare module "rocksdb" {
     close(): Promise<void>;
     batch(): RocksBatch;
     iterator(options: {
-      readonly gte: Buffer;
-      readonly lt: Buffer;
+      readonly gte: Uint8Array;
+      readonly lt: Uint8Array;
       readonly fillCache?: boolean;
       readonly highWaterMarkBytes?: number;
       readonly values?: boolean;
@@ -33,7 +33,7 @@ declare module "rocksdb" {
     /** Forgets a batch or iterator that was closed synchronously. */
     detachResource(resource: RocksBatch | RocksIterator): void;
     getProperty(name: string): string;
-    _getManySync(keys: readonly Buffer[], options: { readonly valueEncoding: "buffer" }): (Buffer | undefined)[];
-    _clear(range: { readonly gte: Buffer; readonly lt: Buffer }, callback: (error: Error | null) => void): void;
+    _getManySync(keys: readonly Uint8Array[], options: { readonly valueEncoding: "buffer" }): (Buffer | undefined)[];
+    _clear(range: { readonly gte: Uint8Array; readonly lt: Uint8Array }, callback: (error: Error | null) => void): void;
   }
 }

@@ -6,6 +6,8 @@
  * included: whatever writes a row removes it from here in the same turn.
  */
 
+import { latin1Of } from "../bytes/index.ts";
+
 /** More users, keys and namespaces than are in use at a time; beyond, the cache starts anew. */
 const ROWS_MAX = 10_000;
 
@@ -14,7 +16,7 @@ export class RowCache {
 
   /** The row, from memory or from `read`. */
   get(key: Uint8Array, read: () => Uint8Array | undefined): Uint8Array | undefined {
-    const name = nameOf(key);
+    const name = latin1Of(key);
     if (this.#rows.has(name)) {
       return this.#rows.get(name);
     }
@@ -29,11 +31,7 @@ export class RowCache {
   /** The row is written or deleted. */
   forget(key: Uint8Array): void {
     if (this.#rows.size > 0) {
-      this.#rows.delete(nameOf(key));
+      this.#rows.delete(latin1Of(key));
     }
   }
-}
-
-function nameOf(key: Uint8Array): string {
-  return Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString("latin1");
 }

@@ -7,13 +7,8 @@
  * the next one begins there; a row that is written before it moves the mark back. What a scan sees does not change.
  */
 
-import { type Change, compareBytes, type Row } from "../state/index.ts";
-
-/** The keys with from ≤ key < to. */
-export interface KeyRange {
-  readonly from: Uint8Array;
-  readonly to: Uint8Array;
-}
+import { compareBytes } from "../bytes/index.ts";
+import type { Change, KeyRange, Row } from "../state/index.ts";
 
 type Scan = (from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean) => void;
 

@@ -4,8 +4,9 @@
  * What it is asked for goes to the state thread, one request at a time; this side only sees to the order of the steps.
  */
 
+import { compareBytes } from "../bytes/index.ts";
 import { invariant } from "../raft/index.ts";
-import { compareBytes, type Row } from "../state/index.ts";
+import type { Row } from "../state/index.ts";
 import { encodeChanges } from "./change-batch.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import type { StateReplacement } from "./member-state-store.ts";

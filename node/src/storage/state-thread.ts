@@ -18,7 +18,7 @@ import type { Installed } from "./installed.ts";
 import { SYNC_ROW } from "./local-rows.ts";
 import { Rocks } from "./rocks.ts";
 import { statePointerBeside, statePointerTo } from "./state-directory.ts";
-import type { ThreadReply } from "./store-thread.ts";
+import { fatalReply, type ThreadReply } from "./store-thread.ts";
 
 export interface StateThreadData {
   readonly handle: bigint;
@@ -71,7 +71,9 @@ async function serve(request: StateRequest): Promise<void> {
     reply({ kind: "done" });
   } catch (error) {
     failed = true;
-    reply({ kind: "fatal", message: error instanceof Error ? error.message : String(error) });
+    const fatal = fatalReply(error);
+    // Damage in a state that is still being received says nothing about the live one; the next start deletes it.
+    reply(request.kind === "sync" ? fatal : { ...fatal, errorKind: "io" });
   }
 }
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { until } from "../../test/harness/index.ts";
-import type { StoreError } from "./store-error.ts";
-import { StoreThread } from "./store-thread.ts";
+import { StoreError, type StoreErrorKind } from "./store-error.ts";
+import { fatalReply, StoreThread } from "./store-thread.ts";
 
 interface Reply {
   readonly kind: "echo";
@@ -11,7 +11,8 @@ interface Reply {
 /** What the thread of these specs is told to do. */
 type Request =
   | { readonly kind: "echo"; readonly text: string }
-  | { readonly kind: "fatal" | "throw" | "exit" | "close" | "ignore" };
+  | { readonly kind: "fatal"; readonly errorKind: StoreErrorKind }
+  | { readonly kind: "throw" | "exit" | "close" | "ignore" };
 
 const PROGRAM = `
   import { parentPort, workerData } from "node:worker_threads";
@@ -19,7 +20,7 @@ const PROGRAM = `
   parentPort.on("message", (request) => {
     switch (request.kind) {
       case "echo": return parentPort.postMessage({ kind: "echo", text: workerData.prefix + request.text });
-      case "fatal": return parentPort.postMessage({ kind: "fatal", message: "the disk is gone" });
+      case "fatal": return parentPort.postMessage({ ...request, message: "the disk is gone" });
       case "throw": throw new Error("thrown");
       case "exit": return process.exit(0);
       case "close": return parentPort.close();
@@ -90,7 +91,7 @@ describe("StoreThread", () => {
   });
 
   const failures = new Map<string, { readonly request: Request; readonly message: string }>([
-    ["says so", { request: { kind: "fatal" }, message: "the spec thread failed: the disk is gone" }],
+    ["says so", { request: { kind: "fatal", errorKind: "io" }, message: "the spec thread failed: the disk is gone" }],
     ["throws", { request: { kind: "throw" }, message: "the spec thread failed: thrown" }],
     ["ends", { request: { kind: "exit" }, message: "the spec thread failed: it ended" }],
   ]);
@@ -110,6 +111,18 @@ describe("StoreThread", () => {
       expect(fatal).to.have.length(request.kind === "exit" ? 0 : 1);
     });
   }
+
+  it("is reported with the kind of error that it met, which decides whether its store is taken for lost", async () => {
+    const kinds: readonly StoreErrorKind[] = ["corruption", "io"];
+    for (const kind of kinds) {
+      const failing = start({});
+      const { errorKind } = fatalReply(new StoreError(kind, "spec"));
+      failing.post({ kind: "fatal", errorKind });
+      await failing.close({ kind: "ignore" });
+    }
+    expect(fatal.map((error) => error.kind)).to.deep.equal(kinds);
+    expect(fatalReply(new Error("EIO")).errorKind, "of the file system").to.equal("io");
+  });
 
   it("is reported when it cannot start", async () => {
     const broken = start({ broken: true });

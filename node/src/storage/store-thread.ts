@@ -2,16 +2,28 @@
  * A worker thread that works for one store, seen from the main thread.
  *
  * Requests are answered in order. A reply `fatal`, an error or an unexpected end of the thread is reported once, as a
- * StoreError; nothing is reported after it, because nothing that the thread says can be trusted any more.
+ * StoreError of the kind that the thread met; nothing is reported after it, because nothing that the thread says can be
+ * trusted any more.
  */
 
 import { Worker } from "node:worker_threads";
-import { StoreError } from "./store-error.ts";
+import { StoreError, type StoreErrorKind } from "./store-error.ts";
 
 /** What every such thread may answer besides its own replies. */
 export interface ThreadReply {
   readonly kind: "fatal";
+  /** The kind of the error that ended the thread. A message between threads keeps no class, so it is told apart. */
+  readonly errorKind: StoreErrorKind;
   readonly message: string;
+}
+
+/** The last reply of a thread that this error ended. */
+export function fatalReply(error: unknown): ThreadReply {
+  return {
+    kind: "fatal",
+    errorKind: error instanceof StoreError ? error.kind : "io",
+    message: error instanceof Error ? error.message : String(error),
+  };
 }
 
 export class StoreThread<Request, Reply extends { readonly kind: string }> {
@@ -37,16 +49,16 @@ export class StoreThread<Request, Reply extends { readonly kind: string }> {
         return;
       }
       if (isThreadReply(reply)) {
-        this.#fail(reply.message);
+        this.#fail(reply.errorKind, reply.message);
       } else {
         onReply(reply);
       }
     });
-    this.#worker.on("error", (error) => this.#fail(error instanceof Error ? error.message : String(error)));
+    this.#worker.on("error", (error) => this.#fail("io", error instanceof Error ? error.message : String(error)));
     this.#exited = new Promise((resolve) => {
       this.#worker.on("exit", () => {
         if (!this.#closing) {
-          this.#fail("it ended");
+          this.#fail("io", "it ended");
         }
         resolve();
       });
@@ -75,7 +87,7 @@ export class StoreThread<Request, Reply extends { readonly kind: string }> {
     await this.#exited;
   }
 
-  #fail(message: string): void {
+  #fail(kind: StoreErrorKind, message: string): void {
     if (this.#failed) {
       return;
     }
@@ -83,7 +95,7 @@ export class StoreThread<Request, Reply extends { readonly kind: string }> {
     if (this.#closing) {
       void this.#worker.terminate();
     }
-    this.#onFatal(new StoreError("io", `the ${this.#name} thread failed: ${message}`));
+    this.#onFatal(new StoreError(kind, `the ${this.#name} thread failed: ${message}`));
   }
 }
 

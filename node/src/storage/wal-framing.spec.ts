@@ -1,8 +1,9 @@
-import { writeFileSync } from "node:fs";
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { TemporaryDirectories } from "../../test/harness/index.ts";
-import { requireReadableLogs } from "./wal-framing.ts";
+import { flipInPlace, TemporaryDirectories } from "../../test/harness/index.ts";
+import { Rocks } from "./rocks.ts";
+import { damagedLogs, requireReadableLogs } from "./wal-framing.ts";
 
 const BLOCK_BYTES = 32 * 1024;
 
@@ -61,5 +62,31 @@ describe("framing of write-ahead logs", () => {
     // Behind zeros RocksDB leaves the block, so nothing there counts; in the next block it goes on.
     expect(check(Buffer.concat([whole, Buffer.alloc(7), record(5, 9)]))).not.to.throw();
     expect(check(Buffer.concat([whole, space, record(5, 9)]))).to.throw("damaged record");
+  });
+
+  it("names the log or manifest of a real store in which a bit has flipped, and the record", async () => {
+    const directory = directories.make();
+    const options = { createIfMissing: true, compression: false, memtableBytes: 4 << 20, cacheBytes: 1 << 20 };
+    const rocks = await Rocks.open(directory, options);
+    // Records of one block, of several, and of many in a block.
+    for (const bytes of [10, 100_000, 1_000, ...Array.from({ length: 100 }, (_, at) => at)]) {
+      rocks.write([{ key: Buffer.from(`key ${bytes}`), value: Buffer.alloc(bytes, bytes) }], true);
+    }
+    await rocks.close();
+    expect(damagedLogs(directory)).to.deep.equal([]);
+    expect(damagedLogs(join(directory, "absent"))).to.deep.equal([]);
+    const logs = readdirSync(directory).filter((name) => /^MANIFEST|\.log$/.test(name));
+    expect(logs).to.have.length(2);
+    for (const name of logs) {
+      const { size } = statSync(join(directory, name));
+      for (const byte of [0, 5, Math.floor(size / 2), size - 1]) {
+        flipInPlace(join(directory, name), byte * 8);
+        const [found, ...others] = damagedLogs(directory);
+        const at = Number(new RegExp(`^${name} at byte (\\d+)$`).exec(found ?? "")?.[1]);
+        expect([at <= byte, others], `byte ${byte} of ${name}: ${found}`).to.deep.equal([true, []]);
+        flipInPlace(join(directory, name), byte * 8);
+      }
+    }
+    expect(damagedLogs(directory)).to.deep.equal([]);
   });
 });

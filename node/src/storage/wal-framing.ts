@@ -5,9 +5,12 @@
  * RocksDB 9.7 finds nearly all damage there by itself. But a record whose type a flipped bit has turned into one of a
  * recycled log makes its reader go round in circles without ever moving on (log_reader.cc returns kBadRecord before it
  * consumes anything), so a member would hang at its start. These stores never recycle logs: such a type is damage.
+ *
+ * RocksDB also cuts a write-ahead log off at a record that fails its checksum, and says so to nobody but its own notes.
+ * Once a store is known to have lost data, the same framing tells which file lost it.
  */
 
-import { closeSync, existsSync, openSync, readdirSync, readSync } from "node:fs";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { StoreError } from "./store-error.ts";
 
@@ -21,6 +24,64 @@ const TYPE_OFFSET = 6;
 const ZERO_TYPE = 0;
 /** Full, first, middle, last, and the size of user-defined timestamps, each of a recycled log. */
 const RECYCLED_TYPES = new Set([5, 6, 7, 8, 11]);
+
+/** RocksDB stores checksums rotated and with this added, so that one over data with checksums in it is a good one. */
+const CHECKSUM_DELTA = 0xa282ead8;
+/** Remainders of the polynomial of Castagnoli, reflected, by byte. */
+const CASTAGNOLI = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let remainder = byte;
+  for (let bit = 0; bit < 8; bit++) {
+    remainder = (remainder & 1) === 0 ? remainder >>> 1 : (remainder >>> 1) ^ 0x82f63b78;
+  }
+  return remainder;
+});
+
+/**
+ * Names of the logs and manifests in this directory that hold a record which is cut off or fails its checksum, with the
+ * offset of the first such record in bytes. Reads all of them, at some 200 MiB/s: for a store that has lost data.
+ */
+export function damagedLogs(directory: string): string[] {
+  if (!existsSync(directory)) {
+    return [];
+  }
+  const names = readdirSync(directory).filter((file) => LOG_PATTERN.test(file));
+  return names.flatMap((name) => {
+    const offset = damagedRecordOf(readFileSync(join(directory, name)));
+    return offset === null ? [] : [`${name} at byte ${offset}`];
+  });
+}
+
+/** Where the first record begins that is not there as a whole or fails its checksum; null if there is none. */
+function damagedRecordOf(log: Buffer): number | null {
+  for (let start = 0; start < log.length; start += BLOCK_BYTES) {
+    const block = log.subarray(start, start + BLOCK_BYTES);
+    let offset = 0;
+    while (offset + HEADER_BYTES <= block.length) {
+      const end = offset + HEADER_BYTES + block.readUInt16LE(offset + LENGTH_OFFSET);
+      if (block.readUInt8(offset + TYPE_OFFSET) === ZERO_TYPE && end === offset + HEADER_BYTES) {
+        break;
+      }
+      // No record reaches beyond its block, and at the end of the file it is one that was cut off.
+      if (
+        end > block.length ||
+        block.readUInt32LE(offset) !== maskedChecksum(block.subarray(offset + TYPE_OFFSET, end))
+      ) {
+        return start + offset;
+      }
+      offset = end;
+    }
+  }
+  return null;
+}
+
+function maskedChecksum(bytes: Uint8Array): number {
+  let remainder = 0xffffffff;
+  for (const byte of bytes) {
+    remainder = (remainder >>> 8) ^ (CASTAGNOLI[(remainder ^ byte) & 0xff] as number);
+  }
+  const checksum = ~remainder >>> 0;
+  return (((checksum >>> 15) | (checksum << 17)) + CHECKSUM_DELTA) >>> 0;
+}
 
 /** Raises a StoreError of kind "corruption" if a log of the store in this directory would stop RocksDB's reader. */
 export function requireReadableLogs(directory: string): void {

@@ -11,7 +11,7 @@ import { Durations, SHORT_BOUNDS } from "./durations.ts";
  * How often `beat` is to be called, in milliseconds. A delay is understated by this much at most, which is little beside
  * those that matter; an idle member should not wake up more often for it.
  */
-export const BEAT_INTERVAL_MS = 20;
+export const BEAT_INTERVAL_MS = 50;
 
 export class EventLoopDelay {
   /** Of each beat, as far as it was late. */

@@ -3,8 +3,8 @@
  * read from whatever has it. Nothing is counted here: what happens often is counted as plain numbers where it happens,
  * and read when somebody asks.
  *
- * Labels have few values, which the program knows: never a namespace, a key, a subject, an address or anything else that
- * clients choose.
+ * Labels have few values, which the program knows: never a key, a subject, an address or anything else that clients
+ * choose. The one exception are namespaces near a limit, which administrators have named: at most twenty at a time.
  */
 
 import { Durations } from "./durations.ts";

@@ -21,7 +21,7 @@ export const PROCESS_METRICS: readonly Metric<MeasuredProcess>[] = [
   }),
   histogram({
     name: "quoin_event_loop_delay_seconds",
-    help: "How late the event loop was, looked at every 20 ms.",
+    help: "How late the event loop was, looked at every 50 ms.",
     bounds: SHORT_BOUNDS,
     read: ({ eventLoopDelay }) => eventLoopDelay.delays,
   }),

@@ -1,8 +1,8 @@
 /**
  * Lines about requests: each one at level `debug`, and those that took long at level `warn`.
  *
- * A line says which method, what came of it and how long it took, and carries the request id; never what was in the
- * request or who sent it. Of slow ones only so many a second get a line of their own, the rest is counted: when all are
+ * A line says which method, what came of it and how long it took, and carries the request id; of HTTP also the address of
+ * the client. It never says what was in the request, or which user sent it. Of slow ones only so many a second get a line of their own, the rest is counted: when all are
  * slow, there must be room in the log for the reason.
  */
 
@@ -20,6 +20,8 @@ export interface AnsweredRequest {
   readonly requestId: string | null;
   /** Why it failed, in a word; "" if it did not. */
   readonly reason: string;
+  /** IP address of the client, where it is known. */
+  readonly client?: string;
 }
 
 /** What is needed of a logger. */

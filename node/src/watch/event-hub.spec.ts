@@ -3,6 +3,7 @@ import { FakeTime } from "../../test/harness/index.ts";
 import { AppliedEventLog, AppliedLog, refused } from "../../test/index.ts";
 import { CoordinationError, type Outcome } from "../state/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub, type EventHubLimits, type FollowRequest } from "./event-hub.ts";
+import { NamespaceStreams } from "./namespace-streams.ts";
 
 /** A hub over an applied log, with event logs in it and those who follow them. */
 class FollowedLogs {
@@ -20,7 +21,8 @@ class FollowedLogs {
     this.member = { replica: this.replicaOf() };
     const { time, member } = this;
     const all = { ...DEFAULT_EVENT_HUB_LIMITS, ...limits };
-    this.hub = new EventHub({ member, clock: time, scheduler: time, limits: all });
+    const namespaceStreams = new NamespaceStreams();
+    this.hub = new EventHub({ member, clock: time, scheduler: time, limits: all, namespaceStreams });
   }
 
   replicaOf() {
@@ -55,7 +57,8 @@ class FollowedLogs {
   follow(events: AppliedEventLog, changes: Partial<FollowRequest> = {}): Reader {
     const reader = new Reader();
     const bounds = { eventsMax: 10, bytesMax: 1_000, untilMs: Number.POSITIVE_INFINITY };
-    reader.leave = this.hub.open({ logId: events.logId, fromSequence: 1, ...bounds, ...changes }, reader);
+    const request = { logId: events.logId, namespace: "default", fromSequence: 1, ...bounds, ...changes };
+    reader.leave = this.hub.open(request, reader);
     return reader;
   }
 }

@@ -15,10 +15,13 @@ import {
   readEvents,
   type StateReader,
 } from "../state/index.ts";
+import type { NamespaceStreams } from "./namespace-streams.ts";
 
 export interface FollowRequest {
   /** 16 bytes. */
   readonly logId: Uint8Array;
+  /** That of the log, in whose quota it counts. */
+  readonly namespace: string;
   /** The first sequence that is told, or the first one above it that is kept. */
   readonly fromSequence: number;
   /** Events of one message at most, and bytes of their payloads and keys. */
@@ -83,6 +86,8 @@ export interface EventHubOptions {
     every(intervalMs: number, callback: () => void): () => void;
   };
   readonly limits: EventHubLimits;
+  /** Where the streams of each namespace are counted, those of other hubs of the member included. */
+  readonly namespaceStreams: NamespaceStreams;
 }
 
 interface Following {
@@ -132,7 +137,7 @@ export class EventHub {
    * Begins to tell of a log. Whether there is one is seen in the first turn.
    *
    * @returns what must be called once the follower leaves, for whatever reason.
-   * @throws CoordinationError TOO_MANY_STREAMS, SHUTTING_DOWN, NO_LEADER
+   * @throws CoordinationError TOO_MANY_STREAMS, QUOTA, SHUTTING_DOWN, NO_LEADER
    */
   open(request: FollowRequest, follower: Follower): () => void {
     const { member, limits } = this.#options;
@@ -145,13 +150,17 @@ export class EventHub {
     if (this.#all.size >= limits.followersMax) {
       throw new CoordinationError("TOO_MANY_STREAMS", `this member serves ${limits.followersMax} followers already`);
     }
+    const leave = this.#options.namespaceStreams.enter(member.replica.state, request.namespace);
     this.#attach(member.replica);
     const logKey = request.logId.toHex();
     const following = { request, logKey, follower, next: request.fromSequence, isSending: false };
     this.#all.add(following);
     this.#byLog.set(logKey, (this.#byLog.get(logKey) ?? new Set()).add(following));
     this.#enqueue(following);
-    return () => this.#remove(following);
+    return () => {
+      leave();
+      this.#remove(following);
+    };
   }
 
   /** Ends all following, and begins no more. */

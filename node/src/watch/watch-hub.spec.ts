@@ -396,6 +396,29 @@ describe("WatchHub", () => {
     watched.watch("a");
   });
 
+  it("refuses more streams of one namespace than its quota, and counts those until they are over", async () => {
+    const watched = new WatchedLog();
+    const limit = (value: string) => {
+      const values = [{ name: "quota.namespace.default.watches", value }];
+      watched.log.lead({ kind: "put-settings", values, ifRevision: 0, subject: "admin", request: null });
+    };
+    limit("2");
+    const first = watched.watch("a");
+    watched.watch("a");
+    const refusal = await refused(() => watched.watch("b"));
+    expect([refusal.code, refusal.reason]).to.deep.equal(["RESOURCE_EXHAUSTED", "QUOTA"]);
+    expect(Object.fromEntries(refusal.details)).to.deep.equal({
+      ...{ quota: "quota.namespace.watches", namespace: "default", limit: "2", used: "2" },
+    });
+    watched.watch("a", { namespace: "other" });
+    first.close();
+    watched.watch("b");
+    expect((await refused(() => watched.watch("b"))).reason).to.equal("QUOTA");
+    limit("3");
+    watched.watch("b");
+    expect((await refused(() => watched.watch("b"))).reason).to.equal("QUOTA");
+  });
+
   it("keeps nothing running when nobody watches", () => {
     const watched = new WatchedLog();
     const readers = [watched.watch("a"), watched.watch("a"), watched.watch("b")];

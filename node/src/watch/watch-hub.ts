@@ -11,6 +11,7 @@
 import { invariant, mark } from "../raft/index.ts";
 import { CoordinationError, completeFrom, readHistoryBounds, type StateReader, scanHistory } from "../state/index.ts";
 import type { WatchLimits } from "./limits.ts";
+import type { NamespaceStreams } from "./namespace-streams.ts";
 import { PrefixIndex } from "./prefix-index.ts";
 import { RecentChanges } from "./recent-changes.ts";
 import { type SharedChange, type SharedRevision, shared } from "./shared-change.ts";
@@ -50,6 +51,8 @@ export interface WatchHubOptions {
     every(intervalMs: number, callback: () => void): () => void;
   };
   readonly limits: WatchLimits;
+  /** Where the streams of each namespace are counted, those of other hubs of the member included. */
+  readonly namespaceStreams: NamespaceStreams;
 }
 
 /** What the hub holds of the replica while anybody watches. */
@@ -96,7 +99,7 @@ export class WatchHub {
    * Begins a watch, which sees everything from its start on. A start above what is applied here is waited for.
    *
    * @returns what must be called once the stream of the subscriber is over, for whatever reason.
-   * @throws CoordinationError COMPACTED, TOO_MANY_STREAMS, SHUTTING_DOWN, NO_LEADER
+   * @throws CoordinationError COMPACTED, TOO_MANY_STREAMS, QUOTA, SHUTTING_DOWN, NO_LEADER
    */
   open(request: WatchRequest, subscriber: Subscriber): () => void {
     const { replica } = this.#options.member;
@@ -115,6 +118,7 @@ export class WatchHub {
     if (this.#streams >= streamsMax) {
       throw new CoordinationError("TOO_MANY_STREAMS", `this member serves ${streamsMax} streams already`);
     }
+    const leave = this.#options.namespaceStreams.enter(replica.state, request.namespace);
     const { publishedRevision } = this.#attach(replica);
     const next = startRevision === 0 ? replica.revision + 1 : startRevision;
     const watcher = new Watcher(request, subscriber, next, next > publishedRevision, this.#options.clock.monotonicMs());
@@ -124,6 +128,7 @@ export class WatchHub {
     this.#enqueue(watcher);
     return () => {
       this.#streams--;
+      leave();
       this.#remove(watcher);
     };
   }

@@ -51,6 +51,9 @@ interface Attempt {
 /** A user, an API key and its tokens. */
 interface Credentials {
   readonly userId: string;
+  readonly email: string;
+  /** A token of a login. */
+  readonly login: string;
   readonly apiKeyId: string;
   readonly apiKey: string;
   readonly tokens: string[];
@@ -124,7 +127,7 @@ describe("revocation", function () {
     const key = await succeeds(0, "POST", "/keys", login, { name: "load" });
     const exchanged = await succeeds(0, "POST", "/auth/token", null, { api_key: key.key });
     return {
-      ...{ userId, apiKeyId: key.api_key_id ?? "", apiKey: key.key ?? "" },
+      ...{ userId, email, login, apiKeyId: key.api_key_id ?? "", apiKey: key.key ?? "" },
       tokens: [exchanged.access_token ?? ""],
     };
   }
@@ -208,14 +211,17 @@ describe("revocation", function () {
    *
    * @param refusals what each kind of request is refused with afterwards; kinds that are not named go on.
    * @param ends how watches end.
+   * @param tokensOf the tokens that the load uses: those of the API key by default.
    */
   async function check(
     at: number,
     revoke: (credentials: Credentials) => Promise<unknown>,
     refusals: Partial<Record<Kind, string>>,
     ends: string,
+    tokensOf: (credentials: Credentials) => string[] = ({ tokens }) => tokens,
   ): Promise<void> {
-    const credentials = await newCredentials();
+    const made = await newCredentials();
+    const credentials = { ...made, tokens: tokensOf(made) };
     const kinds = Object.keys(refusals) as Kind[];
     const attempts: Attempt[] = [];
     const [token = ""] = credentials.tokens;
@@ -325,12 +331,76 @@ describe("revocation", function () {
     expect(new Set(definite.map(({ kind }) => kind))).to.deep.equal(new Set(kinds));
   });
 
+  it("of an API key bounds serializable reads by a second, also at a member that stood still for longer", async () => {
+    const credentials = await newCredentials();
+    const follower = await cluster.follower();
+    const late = cluster.members.indexOf(follower);
+    expect(await ask("serializable read", late, credentials), "before").to.equal("OK");
+    const asked: Promise<string>[] = [];
+    follower.pause();
+    try {
+      await succeeds((late + 1) % cluster.members.length, "DELETE", `/keys/${credentials.apiKeyId}`, owner);
+      await pause(LATEST_MS);
+      for (let count = 0; count < REQUESTS; count++) {
+        asked.push(ask("serializable read", late, credentials));
+      }
+      await pause(SENT_MS);
+    } finally {
+      follower.resume();
+    }
+    const results = await Promise.all(asked);
+    expect(results.filter((result) => !PASSING.has(result) && result !== "TOKEN_REVOKED")).to.deep.equal([]);
+    await until(
+      "a definite answer",
+      async () => (await ask("serializable read", late, credentials)) === "TOKEN_REVOKED",
+    );
+  });
+
   it("by disabling a user leaves nothing that succeeds", () => {
     const disable = ({ userId }: Credentials) => {
       return succeeds(1, "PATCH", `/users/${userId}`, owner, { status: "disabled" });
     };
     return check(1, disable, REVOKED, "TOKEN_REVOKED");
   });
+
+  const { "token exchange": _, ...REVOKED_LOGIN } = REVOKED;
+  const changes: readonly (readonly [string, number, (credentials: Credentials) => Promise<unknown>])[] = [
+    [
+      "the user",
+      0,
+      ({ userId, login }) => {
+        const passwords = { password: `${PASSWORD} 2`, current_password: PASSWORD };
+        return succeeds(0, "PATCH", `/users/${userId}`, login, passwords);
+      },
+    ],
+    [
+      "an administrator",
+      1,
+      ({ userId }) => succeeds(1, "PATCH", `/users/${userId}`, owner, { password: `${PASSWORD} 2` }),
+    ],
+  ];
+  for (const [who, at, change] of changes) {
+    it(`by another password, from ${who}, leaves nothing of a login that succeeds, and leaves API keys alone`, async () => {
+      let changed: Credentials | undefined;
+      const revoke = (credentials: Credentials): Promise<unknown> => {
+        changed = credentials;
+        return change(credentials);
+      };
+      await check(at, revoke, REVOKED_LOGIN, "TOKEN_REVOKED", ({ login }) => [login]);
+      const { email = "", apiKey = "" } = changed ?? {};
+      for (const member of cluster.members.keys()) {
+        const { access_token: token = "" } = await succeeds(member, "POST", "/auth/token", null, { api_key: apiKey });
+        expect(await put(member, token, "there")).to.equal("OK");
+      }
+      const old = await http(at, "POST", "/auth/login", null, { email, password: PASSWORD });
+      expect(old.result).to.equal("invalid_credentials");
+      const logIn = { email, password: `${PASSWORD} 2` };
+      const { access_token: again = "" } = await succeeds(at, "POST", "/auth/login", null, logIn);
+      for (const member of cluster.members.keys()) {
+        expect(await put(member, again, "there")).to.equal("OK");
+      }
+    });
+  }
 
   it("of a namespace leaves nothing in it that succeeds", () => {
     const withdraw = ({ userId }: Credentials) => {

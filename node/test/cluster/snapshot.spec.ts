@@ -1,11 +1,37 @@
+import { createClient, type LogEvent } from "@quoin/client";
 import { expect } from "chai";
-import { ClusterUnderTest } from "../harness/index.ts";
+import { type ClusterMember, ClusterUnderTest } from "../harness/index.ts";
 import { writeMebibytes, wrongKeys } from "./bulk.ts";
 
 /** Few enough that the state stays small while the log grows. */
 const KEYS = 16;
+/** The largest batches: of one event, and of very many. */
+const WHOLE = Buffer.alloc(10 * 1024 * 1024, "whole ");
+const MANY = 1_000_000;
 /** Writes after which the log must have been compacted. */
 const WRITES_MAX = 600;
+
+/** The event of 10 MiB as a page and as a stream have it, and the last event of all, at one member. */
+async function readLargeBatches(member: ClusterMember, cluster: ClusterUnderTest, logId: string): Promise<string[]> {
+  const told = ({ sequence, payload }: LogEvent): string => {
+    return `${sequence} ${WHOLE.equals(payload) ? "whole" : Buffer.from(payload).toString()}`;
+  };
+  const { host, ports, grpc } = member;
+  const client = createClient({
+    ...{ endpoints: [grpc], httpEndpoints: [`http://${host}:${ports.http}`], credentials: cluster.tokens },
+  });
+  try {
+    const first = await client.logs.read(logId, { limit: 10 });
+    const last = await client.logs.read(logId, { fromSequence: MANY, limit: 10 });
+    const [page, end] = [first.events.map(told), last.events.slice(-1).map(told)];
+    for await (const event of client.logs.tail(logId)) {
+      return [...page, told(event), ...end];
+    }
+    throw new Error("the stream has ended");
+  } finally {
+    client.close();
+  }
+}
 
 describe("a follower that was down past the start of the log", () => {
   it("catches up by a snapshot and serves all that was written meanwhile", async () => {
@@ -15,6 +41,9 @@ describe("a follower that was down past the start of the log", () => {
       await follower.kill();
       const client = cluster.client(cluster.endpoints.filter((endpoint) => endpoint !== follower.grpc));
       const leader = await cluster.leader();
+      const { logId } = await client.logs.create("large");
+      await client.logs.appendBatch(logId, [WHOLE], { timeoutMs: 30_000 });
+      await client.logs.appendBatch(logId, Array(MANY).fill("event"), { timeoutMs: 30_000 });
       const lastIndex = before?.lastIndex ?? 0;
       let isCompacted = false;
       const written = await writeMebibytes(client, KEYS, async (writes) => {
@@ -35,6 +64,8 @@ describe("a follower that was down past the start of the log", () => {
       expect(after?.stateHash).to.equal((await leader.status())?.stateHash);
       const reader = cluster.client([follower.grpc]);
       expect(await wrongKeys(reader, written)).to.deep.equal([]);
+      const events = await readLargeBatches(follower, cluster, logId);
+      expect(events).to.deep.equal([...Array(2).fill("1 whole"), `${MANY + 1} event`]);
     });
   });
 });

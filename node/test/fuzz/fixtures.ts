@@ -8,6 +8,8 @@ const MAKERS: Readonly<Record<string, { readonly path: string; readonly body: ()
   api_key_id: { path: "/keys", body: () => ({ name: "made for a request" }), id: "api_key_id" },
   user_id: { path: "/users", body: () => ({ ...newUser(), role: "member", namespaces: ["default"] }), id: "user_id" },
 };
+/** With one of them a log removes events some time after the request. */
+const RETENTION = ["retention.max_age_secs", "retention.max_bytes"];
 /** A page holds all that a run makes. */
 const LISTINGS = ["/logs?limit=1000", "/keys?all=true&include_revoked=true&limit=1000", "/users?limit=1000"];
 /** The use of a key is noted some time after it, also that of one which was allowed nothing. */
@@ -49,7 +51,7 @@ export class Fixtures {
   /** Logs with their last sequences, keys and users, all of them. */
   async state(): Promise<string> {
     const listings = await Promise.all(LISTINGS.map((path) => this.#ask(path)));
-    return JSON.stringify(listings, withoutAge).replaceAll(NOTED_LATER, "");
+    return JSON.stringify(listings, withoutRemoved).replaceAll(NOTED_LATER, "");
   }
 
   async #ask(path: string, body?: object): Promise<unknown> {
@@ -64,11 +66,10 @@ export class Fixtures {
 }
 
 /** A log whose events are not kept for ever, as a request may have asked for, loses them by itself: only its end is compared. */
-function withoutAge(_key: string, value: unknown): unknown {
+function withoutRemoved(_key: string, value: unknown): unknown {
   const { settings } = (value ?? {}) as { readonly settings?: Readonly<Record<string, unknown>> };
-  return settings?.["retention.max_age_secs"] == null
-    ? value
-    : { ...(value as object), first_sequence: null, event_count: null, size_bytes: null };
+  const isKept = RETENTION.every((setting) => settings?.[setting] == null);
+  return isKept ? value : { ...(value as object), first_sequence: null, event_count: null, size_bytes: null };
 }
 
 function newUser(): object {

@@ -57,8 +57,10 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
     const url = `http://${member.host}:${port}`;
     fixtures = new Fixtures(url, await cluster.tokens.token());
     operations = await fetchOperations(url);
-    memoryBefore = new Map(cluster.members.map(({ pid }) => [pid, memoryBytes(pid)]));
     allRefusals = [...new Set([...NO_OPERATION, ...operations.flatMap(refusalsOf)])];
+    // What is loaded and compiled at the first use is no growth.
+    await askAll();
+    memoryBefore = new Map(cluster.members.map(({ pid }) => [pid, memoryBytes(pid)]));
   });
 
   after(() => cluster?.dispose());
@@ -83,10 +85,7 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
   }
 
   it("serves as before, and is not much larger", async () => {
-    for (const operation of operations) {
-      const request = await validRequest(operation, streamOf(seed), fixtures, rightValues());
-      await judge(operation, asItIs(request));
-    }
+    await askAll();
     expect(cluster.members.map(({ pid }) => pid)).to.deep.equal([...memoryBefore.keys()]);
     for (const [pid, bytes] of memoryBefore) {
       expect(memoryBytes(pid) - bytes, `growth of process ${pid}`).to.be.below(GROWTH_BYTES_MAX);
@@ -94,11 +93,20 @@ describe("the HTTP port of a member, with requests changed on the wire", functio
     expect(passing, "requests refused during elections").to.be.at.most(PASSING_MAX);
   });
 
+  /** Asks for each operation once, as it should be asked for. */
+  async function askAll(): Promise<void> {
+    for (const operation of operations) {
+      const request = await validRequest(operation, streamOf(seed), fixtures, rightValues());
+      await judge(operation, asItIs(request));
+    }
+  }
+
   function rightValues(): RightValues {
     const { email, password } = cluster.owner;
     const isNew = { email: `${randomUUID()}@quoin.test`, password: randomUUID() };
     const [namespace, namespaces] = ["default", ["default"]];
-    const common = { api_key: cluster.secrets.apiKey, name: randomUUID(), role: "member", namespace, namespaces };
+    const keys = { api_key: cluster.secrets.apiKey, current_password: password };
+    const common = { ...keys, name: randomUUID(), role: "member", namespace, namespaces };
     return { logIn: { email, password }, other: { ...common, ...isNew } };
   }
 

@@ -8,12 +8,12 @@
 import { registerHooks } from "node:module";
 
 const MODULE = new URL("../../src/state/keys.ts", import.meta.url).href;
-const RIGHT = "context.transaction.put(keyRow(namespace, key), encodeStoredKey(stored));";
-const WRONG = `const row = encodeStoredKey(stored);
+const RIGHT = "context.transaction.put(row, encodeStoredKey(stored));";
+const WRONG = `const faulty = encodeStoredKey(stored);
   if (decodeText(key).startsWith("faulty")) {
-    row[row.length - 1] ^= 1;
+    faulty[faulty.length - 1] ^= 1;
   }
-  context.transaction.put(keyRow(namespace, key), row);`;
+  context.transaction.put(row, faulty);`;
 
 registerHooks({
   load(url, context, nextLoad) {

@@ -7,10 +7,12 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
+import { ConnectionGate, DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
 import { AdminServer, CallObserver, PublicServer } from "../../src/api/grpc/index.ts";
 import { systemScheduler } from "../../src/replica/index.ts";
 import type { User } from "../../src/state/index.ts";
 import { RequestLog } from "../../src/telemetry/index.ts";
+import { NamespaceStreams } from "../../src/watch/index.ts";
 import type { FoundingSecrets } from "../index.ts";
 import { GrpcCaller } from "./grpc-caller.ts";
 import { SingleMember } from "./single-member.ts";
@@ -22,7 +24,6 @@ export interface ReportedError {
 }
 
 const ADDRESS = { peerEndpoint: "127.0.0.1:7402", grpcEndpoint: "127.0.0.1:7400", httpEndpoint: "127.0.0.1:7401" };
-const CLOCK = { monotonicMs: () => performance.now(), wallMs: () => Date.now() };
 const ADMIN_TOKEN = "admin-token-of-the-spec";
 const GRACE_MS = 1_000;
 
@@ -32,15 +33,20 @@ export class GrpcPorts {
   /** File with the admin token, which the spec may change. */
   readonly adminTokenFile: string;
   readonly publicServer: PublicServer;
+  /** Counts the streams of each namespace; other ports of the member share it. */
+  readonly namespaceStreams: NamespaceStreams;
   /** Sees the calls of both ports. */
   readonly observer: CallObserver;
   /** What is logged of them, at level debug. */
   readonly requestLines: Readonly<Record<string, unknown>>[];
+  /** What administrators did, as the admin port puts it on record. */
+  readonly audited: Readonly<Record<string, unknown>>[];
   readonly publicPort: number;
   readonly adminPort: number;
   /** Calls the admin port with its token and without request ids. */
   readonly admin: GrpcCaller;
   readonly #adminServer: AdminServer;
+  readonly #clock: PortClock;
   readonly #directory: string;
   readonly #callers: GrpcCaller[] = [];
 
@@ -50,16 +56,25 @@ export class GrpcPorts {
       readonly reported: ReportedError[];
       readonly observer: CallObserver;
       readonly requestLines: Readonly<Record<string, unknown>>[];
+      readonly audited: Readonly<Record<string, unknown>>[];
     },
-    servers: { readonly publicServer: PublicServer; readonly adminServer: AdminServer },
+    servers: {
+      readonly publicServer: PublicServer;
+      readonly adminServer: AdminServer;
+      readonly namespaceStreams: NamespaceStreams;
+    },
     ports: { readonly publicPort: number; readonly adminPort: number },
     directory: string,
+    clock: PortClock,
   ) {
+    this.#clock = clock;
     this.member = member;
     this.reported = observed.reported;
     this.observer = observed.observer;
     this.requestLines = observed.requestLines;
+    this.audited = observed.audited;
     this.publicServer = servers.publicServer;
+    this.namespaceStreams = servers.namespaceStreams;
     this.#adminServer = servers.adminServer;
     this.publicPort = ports.publicPort;
     this.adminPort = ports.adminPort;
@@ -69,47 +84,63 @@ export class GrpcPorts {
   }
 
   /** The ports of an EMPTY member. */
-  static async open(incarnation = "07".repeat(16), limits = DEFAULT_RATE_LIMITS): Promise<GrpcPorts> {
+  static async open(
+    incarnation = "07".repeat(16),
+    limits = DEFAULT_RATE_LIMITS,
+    clientLimits = DEFAULT_CLIENT_LIMITS,
+  ): Promise<GrpcPorts> {
     const member = new SingleMember(incarnation);
+    const clock = new PortClock();
     const reported: ReportedError[] = [];
+    const audited: Readonly<Record<string, unknown>>[] = [];
     const logger = {
       error: (fields: object, message: string) => {
         reported.push({ fields: { ...fields }, message });
       },
+      info: (fields: object) => void audited.push({ ...fields }),
     };
     const directory = mkdtempSync(join(tmpdir(), "quoin-grpc-"));
     writeFileSync(adminTokenFile(directory), `${ADMIN_TOKEN}\n`, { mode: 0o600 });
     const requestLines: Readonly<Record<string, unknown>>[] = [];
     const line = (fields: object) => void requestLines.push({ ...fields });
-    const requestLog = new RequestLog({ debug: line, warn: line, isLevelEnabled: () => true }, 0, CLOCK.monotonicMs);
-    const observer = new CallObserver(requestLog, CLOCK.monotonicMs);
+    const requestLog = new RequestLog({ debug: line, warn: line, isLevelEnabled: () => true }, 0, clock.monotonicMs);
+    const observer = new CallObserver(requestLog, clock.monotonicMs);
+    const namespaceStreams = new NamespaceStreams();
     const publicServer = new PublicServer({
       observer,
       member,
       access: member.access(),
       limits,
-      clock: CLOCK,
+      clock,
       scheduler: systemScheduler,
       logger,
+      ...{ gate: gateOf("grpc", clock.monotonicMs), clientLimits },
+      namespaceStreams,
     });
     const adminServer = new AdminServer({
-      ...{ member, clock: CLOCK, logger, observer, address: ADDRESS },
+      ...{ member, clock, logger, observer, address: ADDRESS },
+      ...{ gate: gateOf("admin", clock.monotonicMs), clientLimits },
       tokenFile: adminTokenFile(directory),
     });
     const publicPort = await publicServer.listen("127.0.0.1:0");
     const adminPort = await adminServer.listen("127.0.0.1:0");
     return new GrpcPorts(
       member,
-      { reported, observer, requestLines },
-      { publicServer, adminServer },
+      { reported, audited, observer, requestLines },
+      { publicServer, adminServer, namespaceStreams },
       { publicPort, adminPort },
       directory,
+      clock,
     );
   }
 
   /** The ports of the member that founded this cluster. */
-  static async founded({ founding }: FoundingSecrets, limits = DEFAULT_RATE_LIMITS): Promise<GrpcPorts> {
-    const ports = await GrpcPorts.open(Buffer.from(founding.incarnation).toString("hex"), limits);
+  static async founded(
+    { founding }: FoundingSecrets,
+    limits = DEFAULT_RATE_LIMITS,
+    clientLimits = DEFAULT_CLIENT_LIMITS,
+  ): Promise<GrpcPorts> {
+    const ports = await GrpcPorts.open(Buffer.from(founding.incarnation).toString("hex"), limits, clientLimits);
     await ports.member.bootstrap(founding);
     return ports;
   }
@@ -135,6 +166,11 @@ export class GrpcPorts {
     return this.#caller(this.publicPort, token);
   }
 
+  /** Lets so many milliseconds pass on the clock of the ports, beside those that pass. */
+  elapse(ms: number): void {
+    this.#clock.elapsedMs += ms;
+  }
+
   async close(): Promise<void> {
     for (const caller of this.#callers) {
       caller.close();
@@ -157,4 +193,17 @@ export class GrpcPorts {
 
 function adminTokenFile(directory: string): string {
   return join(directory, "admin-tokens");
+}
+
+/** The clocks of this machine. A test can put the monotonic one forward. */
+class PortClock {
+  elapsedMs = 0;
+  readonly wallMs = () => Date.now();
+  readonly monotonicMs = () => performance.now() + this.elapsedMs;
+}
+
+/** The gate of a port with the default limits, which logs nothing. */
+export function gateOf(port: string, monotonicMs: () => number): ConnectionGate {
+  const { connections: limits } = DEFAULT_CLIENT_LIMITS;
+  return new ConnectionGate({ port, limits, share: null, log: { warn: () => undefined }, monotonicMs });
 }

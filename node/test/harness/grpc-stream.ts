@@ -8,18 +8,28 @@ export class GrpcStream<Response, End extends object> {
   /** How the stream ended; null while it goes on. */
   end: End | null = null;
   readonly #call: ClientReadableStream<Response>;
+  readonly #begun: Promise<void>;
 
   /** @param endOf makes of the status, with its trailers, how the stream ended. */
   constructor(call: ClientReadableStream<Response>, endOf: (status: StatusObject) => End) {
     this.#call = call;
+    const begun = Promise.withResolvers<void>();
+    this.#begun = begun.promise;
     call.on("data", (message: Response) => {
       this.messages.push(message);
+      begun.resolve();
     });
     // Every failed stream has one, and says no more than its status.
     call.on("error", () => undefined);
     call.on("status", (status) => {
       this.end = endOf(status);
+      begun.resolve();
     });
+  }
+
+  /** Waits for the first message, or for the end of a stream that has none. */
+  begun(): Promise<void> {
+    return this.#begun;
   }
 
   /** Waits until the messages so far are enough, and returns what `enough` makes of them. */

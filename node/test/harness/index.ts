@@ -1,14 +1,18 @@
 export { freeBasePort } from "../../local/index.ts";
+export { type Actor, Actors } from "./actors.ts";
+export { type AnyMethod, methodsByName } from "./any-method.ts";
 export { ApiServer } from "./api-server.ts";
 export { AppendLoad } from "./append-load.ts";
 export { ClusterMember, type MemberPlace, type PeerTlsPlace, type ProcessEnd } from "./cluster-member.ts";
 export { ClusterUnderTest } from "./cluster-under-test.ts";
 export type { ConcurrentLoad, LoadStatistics } from "./concurrent-load.ts";
+export { damageTable, flipInPlace, tablesOf, untilDamageIsFound } from "./damaged-table.ts";
 export { type DrivenCall, DrivenReplica, resultOf } from "./driven-replica.ts";
 export { FakeTime } from "./fake-time.ts";
 export { type Answer, type CallOptions, GrpcCaller } from "./grpc-caller.ts";
-export { GrpcPorts, type ReportedError } from "./grpc-ports.ts";
+export { GrpcPorts, gateOf, type ReportedError } from "./grpc-ports.ts";
 export { GrpcStream } from "./grpc-stream.ts";
+export { HalfOpenConnection, type HalfOpenOptions } from "./half-open-connection.ts";
 export {
   appendTo,
   JOINED_MEMBER,
@@ -35,5 +39,6 @@ export { SingleReplica } from "./single-replica.ts";
 export { stablePorts } from "./stable-ports.ts";
 export { itIsAMemberStateStore } from "./state-store-conformance.ts";
 export { TemporaryDirectories } from "./temporary-directories.ts";
+export { countTurns } from "./turn-counter.ts";
 export { pause, until } from "./until.ts";
 export { WatchedLog, WatchReader } from "./watch-reader.ts";

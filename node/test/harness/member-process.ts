@@ -25,24 +25,28 @@ export interface MemberUnderTestOptions {
   readonly flags?: readonly string[];
   /** How to speak to the member, if its flags say TLS. */
   readonly tls?: TlsOptions;
+  /** A command that turns into the member, such as `prlimit --nofile=256`. */
+  readonly through?: readonly string[];
 }
 
 export class MemberUnderTest {
   readonly #directory: string;
   readonly #flags: readonly string[];
   readonly #tls: TlsOptions | undefined;
-  readonly #adminToken = randomBytes(16).toString("hex");
+  readonly #through: readonly string[];
+  readonly adminToken = randomBytes(16).toString("hex");
   readonly #apiKey = generateApiKey();
   readonly #clusterId = randomUUID();
   #process: TestProcess | null = null;
 
   /** The directory holds the member's data directory and what belongs to it. */
-  constructor(directory: string, { flags = [], tls }: MemberUnderTestOptions = {}) {
+  constructor(directory: string, { flags = [], tls, through = [] }: MemberUnderTestOptions = {}) {
+    this.#through = through;
     this.#directory = directory;
     this.#flags = flags;
     this.#tls = tls;
     mkdirSync(directory, { recursive: true });
-    writeFileSync(this.#tokenFile, `${this.#adminToken}\n`, { mode: 0o600 });
+    writeFileSync(this.adminTokenFile, `${this.adminToken}\n`, { mode: 0o600 });
   }
 
   get dataDirectory(): string {
@@ -73,7 +77,7 @@ export class MemberUnderTest {
         "--data-dir",
         this.dataDirectory,
         "--admin-token-file",
-        this.#tokenFile,
+        this.adminTokenFile,
         "--no-disk-reserve",
       ],
       ...["--grpc", any, "--http", any, "--admin", any, "--health", any],
@@ -90,7 +94,7 @@ export class MemberUnderTest {
     const listening = await this.untilListening();
     const admin = createAdminClient({
       endpoint: listening.admin,
-      credentials: { token: this.#adminToken },
+      credentials: { token: this.adminToken },
       tls: this.#tls,
     });
     try {
@@ -129,10 +133,10 @@ export class MemberUnderTest {
   }
 
   get #processOptions(): ProcessOptions {
-    return { env: { NODE_COMPILE_CACHE: join(this.#directory, "compiled"), ...process.env } };
+    return { through: this.#through, env: { NODE_COMPILE_CACHE: join(this.#directory, "compiled"), ...process.env } };
   }
 
-  get #tokenFile(): string {
+  get adminTokenFile(): string {
     return join(this.#directory, "admin-token");
   }
 }

@@ -9,7 +9,7 @@
 
 import { invariant } from "../../src/raft/index.ts";
 import type { Scheduler } from "../../src/replica/index.ts";
-import type { Change, Row } from "../../src/state/index.ts";
+import type { Change, KeyRange, Row } from "../../src/state/index.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "../../src/storage/index.ts";
 import { MemoryStateStore } from "../index.ts";
 import { MemoryStateReplacement } from "./memory-state-replacement.ts";
@@ -46,6 +46,10 @@ export class MemoryDriverState extends MemoryStateStore implements MemberStateSt
     return this.#step !== null;
   }
 
+  flush(): boolean {
+    return !this.isStalled;
+  }
+
   get openViews(): number {
     return this.#openViews;
   }
@@ -55,11 +59,11 @@ export class MemoryDriverState extends MemoryStateStore implements MemberStateSt
     return this.#installed;
   }
 
-  override write(changes: readonly Change[]): void {
+  override write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
     invariant(this.#synced === null, "no batch is written during a sync");
     invariant(!this.isStalled, "no batch is written while the store is stalled");
     this.batches++;
-    super.write(changes);
+    super.write(changes, dropped);
   }
 
   override sync(done: () => void): void {

@@ -3,8 +3,9 @@
  * its store says so.
  */
 
+import { compareBytes } from "../../src/bytes/index.ts";
 import { invariant } from "../../src/raft/index.ts";
-import { compareBytes, type Row, readProgress } from "../../src/state/index.ts";
+import { type Row, readProgress } from "../../src/state/index.ts";
 import type { StateReplacement } from "../../src/storage/index.ts";
 import { MemoryStateStore } from "../index.ts";
 

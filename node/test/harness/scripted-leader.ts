@@ -54,7 +54,7 @@ export class ScriptedLeader {
     sealEntry(row, this.term, prevIndex + 1, crc32);
     const { id: from, term } = this;
     const commit = prevIndex + 1;
-    this.say({ type: "append", from, to: this.#to, term, prevIndex, prevTerm, commit, rows: [row] });
+    this.say({ type: "append", from, to: this.#to, term, prevIndex, prevTerm, commit, wantsReply: true, rows: [row] });
   }
 
   /** The frames of a snapshot of that state, of one row each. */

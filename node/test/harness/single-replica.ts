@@ -4,6 +4,7 @@
  * what the spec tells them. What only a leader with peers can know or do, the spec says.
  */
 
+import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { HostReplica } from "../../src/api/methods/index.ts";
 import {
@@ -26,12 +27,13 @@ import type {
   TransferDone,
 } from "../../src/replica/index.ts";
 import {
-  type ClientCommand,
+  type ClientRequest,
   type ClusterOperation,
   CoordinationError,
   DEFAULT_STATE_LIMITS,
   encodeCommand,
   encodeMembershipEntry,
+  encodeRequest,
   type HttpCommand,
   type MembershipEntry,
   type Outcome,
@@ -66,13 +68,13 @@ export class SingleReplica implements HostReplica {
   /** What the leader knows of the members. */
   health: readonly MemberHealth[] = [];
   /** Commands that were proposed, oldest first. */
-  readonly proposed: (ClientCommand | HttpCommand)[] = [];
+  readonly proposed: (ClientRequest | HttpCommand)[] = [];
   /** Changes of the membership that were proposed, oldest first. */
   readonly changes: MembershipEntry[] = [];
   /** Transfers that were asked for, oldest first. */
   readonly transfers: { readonly targetId: number; readonly ifTerm: number }[] = [];
   /** What becomes of a command, besides being noted: by default it is executed. */
-  onPropose: (command: ClientCommand | HttpCommand, done: ProposalDone) => void = (command, done) => {
+  onPropose: (command: ClientRequest | HttpCommand, done: ProposalDone) => void = (command, done) => {
     const outcome = this.execute(command);
     if (outcome.answer instanceof CoordinationError || outcome.answer.kind !== "queued-lock") {
       queueMicrotask(() => done(null, outcome));
@@ -125,7 +127,7 @@ export class SingleReplica implements HostReplica {
     return () => this.#observers.delete(listener);
   }
 
-  propose(command: ClientCommand | HttpCommand, _deadlineMs: number, done: ProposalDone): () => void {
+  propose(command: ClientRequest | HttpCommand, _deadlineMs: number, done: ProposalDone): () => void {
     this.proposed.push(command);
     this.onPropose(command, done);
     const { principal, request } = command;
@@ -160,8 +162,12 @@ export class SingleReplica implements HostReplica {
   }
 
   /** Applies the command as the next entry and returns its outcome. */
-  execute(command: ClientCommand | HttpCommand): Outcome {
-    const outcome = this.#apply(EntryType.Command, encodeCommand(command));
+  execute(command: ClientRequest | HttpCommand): Outcome {
+    const payload =
+      command.request === null
+        ? encodeCommand(command)
+        : encodeRequest(command, (bytes) => hash("sha256", bytes, "buffer")).payload;
+    const outcome = this.#apply(EntryType.Command, payload);
     invariant(outcome !== null, "clients' commands have outcomes");
     return outcome;
   }

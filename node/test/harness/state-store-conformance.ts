@@ -4,8 +4,9 @@
  */
 
 import { expect } from "chai";
+import { compareBytes } from "../../src/bytes/index.ts";
 import { InvariantViolation } from "../../src/raft/index.ts";
-import { compareBytes, type Row, readProgress, type StateReader } from "../../src/state/index.ts";
+import { type Row, readProgress, type StateReader } from "../../src/state/index.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "../../src/storage/index.ts";
 import { AppliedLog } from "../index.ts";
 
@@ -147,6 +148,24 @@ export function itIsAMemberStateStore(open: () => Promise<StateUnderTest>): void
     const now = store.openView();
     expect(textOf(readAll(now, PIECE_BYTES))).to.deep.equal(textOf([row("d0", "new"), row("u9", "new")]));
     now.close();
+  });
+
+  it("drops ranges of rows behind the changes of a batch, whatever those have put there", async () => {
+    store.write([row("r1", "a"), row("r2", "b"), row("r3", "c"), row("s", "d")]);
+    const before = store.openView();
+    const range = (from: string, to: string) => ({ from: Buffer.from(from), to: Buffer.from(to) });
+    store.write([row("r1x", "e"), row("r2x", "f"), row("r4", "g")], [range("r1", "r2"), range("r3", "r30")]);
+    const left = textOf([row("r2", "b"), row("r2x", "f"), row("r4", "g"), row("s", "d")]);
+    expect(textOf(rowsOf(store))).to.deep.equal(left);
+    expect(store.get(Buffer.from("r1"))).to.equal(undefined);
+    const after = store.openView();
+    expect(textOf(readAll(after, PIECE_BYTES))).to.deep.equal(left);
+    expect(readAll(before, PIECE_BYTES).length, "a view of before").to.equal(4);
+    before.close();
+    after.close();
+    await sync();
+    store.write([row("r1", "again")]);
+    expect(store.get(Buffer.from("r1"))).to.deep.equal(Buffer.from("again"));
   });
 
   it("leaves nothing out of a view after scans that found the beginnings of tables deleted", () => {

@@ -6,6 +6,7 @@
 import { type CoordinationError, DEFAULT_STATE_LIMITS, type HistoryLimits } from "../../src/state/index.ts";
 import {
   DEFAULT_WATCH_LIMITS,
+  NamespaceStreams,
   type Subscriber,
   WatchHub,
   type WatchLimits,
@@ -105,6 +106,7 @@ export class WatchedLog {
       clock: this.time,
       scheduler: this.time,
       limits: { ...DEFAULT_WATCH_LIMITS, ...limits },
+      namespaceStreams: new NamespaceStreams(),
     });
   }
 

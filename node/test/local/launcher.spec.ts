@@ -198,6 +198,25 @@ describe("npm start", function () {
     expect(child.stderr).to.match(message);
   }
 
+  it("goes on with a member that was started again when a call of its status is refused", async () => {
+    const cluster = await launch();
+    await cluster.untilPrinted("Quoin is ready\n");
+    process.kill(membersOf(cluster)[1]?.pid ?? 0, "SIGKILL");
+    await cluster.untilPrinted("q-1 ended (SIGKILL)");
+    const again = new TestProcess(LAUNCHER, ["--member", "q-1"], { cwd: directory });
+    running.push(again);
+    await again.untilPrinted("q-1 is RUNNING, ready\n");
+    // The member reads the file again for each call, and logs each call that it refuses for lack of it.
+    rmSync(join(directory, ".quoin", "admin-token"));
+    await until("q-1 to refuse two calls of its launcher", () => {
+      expect(again.hasEnded, again.stderr).to.equal(false);
+      const log = readFileSync(join(directory, ".quoin", "q-1.log"), "utf8");
+      return log.split("the admin token file cannot be read").length > 2;
+    });
+    await stop(again);
+    await stop(cluster);
+  });
+
   it("grows a cluster of one to three, also when it is killed on the way", async () => {
     const base = ["--base-port", String(await freeBasePort())];
     const alone = await launch("--members", "1", ...base);

@@ -76,7 +76,7 @@ export class RawPeer {
 /** A Hello from member 2 that is right in everything. */
 export function helloTo(target: number, changes: Partial<Hello> = {}): Hello {
   return {
-    protocol: { min: 1, max: 1 },
+    protocol: { min: 2, max: 2 },
     kind: "control",
     clusterId: CLUSTER_ID,
     source: {

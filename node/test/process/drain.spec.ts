@@ -141,3 +141,34 @@ describe("a leader that is told to stop", function () {
     resumed.cancel();
   });
 });
+
+describe("a leader that is told to stop, and to linger", function () {
+  this.timeout(120_000);
+
+  it("serves new connections as a follower after the handover, and says all the time that nobody should come", async () => {
+    const cluster = await ClusterUnderTest.start(3, { placeOf: async () => ({ flags: ["--linger-ms", "4000"] }) });
+    try {
+      const leader = await cluster.leader();
+      const others = cluster.members.filter(({ name }) => name !== leader.name);
+      const id = (await leader.status())?.id;
+      const stopped = leader.stop();
+      await until("another leader", async () => {
+        const status = await others[0]?.status();
+        return status !== null && status?.leaderId !== "" && status?.leaderId !== id;
+      });
+      for (let at = 0; at < 3; at++) {
+        // Each has connections of its own, and knows no other member.
+        const client = cluster.client([leader.grpc]);
+        await client.keyValue.put("default", `lingering-${at}`, "1");
+        client.close();
+        expect(await leader.isReady()).to.equal(false);
+      }
+      expect(leader.isAlive).to.equal(true);
+      expect(await stopped).to.deep.equal({ code: 0, signal: null });
+      const messages = leader.logLines.map(({ msg }) => msg);
+      expect(messages.slice(messages.lastIndexOf("stopping"))).to.not.include("leads");
+    } finally {
+      await cluster.dispose();
+    }
+  });
+});

@@ -113,6 +113,7 @@ describe("the HTTP port of a member", function () {
     await Promise.all([drip(), noHead.untilClosed()]);
     expect(slowHead.received).to.match(problem);
     expect(await stalled.until(/\}$/)).to.match(problem);
+    expect(await stalled.untilClosed(), "and nothing else").to.match(/^HTTP\/1\.1 400 [\s\S]*\}$/);
   });
 
   for (const [name, request, problem] of [

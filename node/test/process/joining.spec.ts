@@ -2,6 +2,7 @@
 
 import { X509Certificate } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createAdminClient } from "@quoin/client";
@@ -96,18 +97,29 @@ describe("the program of a member that joins", function () {
     expect(await child.ended).to.deep.equal({ code: 0, signal: null });
   });
 
-  it("is reached at the address that it tells while nobody knows its name", async () => {
-    const port = await freeBasePort();
-    await founder.change({ kind: "add-slot", name: "q-1" });
-    const joiner = run(
-      ...(["data", "--peer", `127.0.0.1:${port}`, "--advertise-peer", `q-1.invalid:${port}`] as const),
-      ...["--dial-hint", "127.0.0.1"],
-    );
-    // It is there only once the founder has sent it what makes it a member.
-    await joiner.untilPrinted('"state":"RUNNING"');
-    const record = readCluster(founder.replica.state)?.members.find(({ name }) => name === "q-1");
-    expect(record?.address.peerEndpoint).to.equal(`q-1.invalid:${port}`);
-  });
+  for (const [hint, host] of [
+    ["127.0.0.1", "127.0.0.1"],
+    ["127.0.0.1", "*"],
+    ["::1", "*"],
+    ["::1", "[::1]"],
+  ] as const) {
+    it(`is reached at ${hint}, which it tells while its name is unknown, when it listens at ${host}`, async function () {
+      if (!addressesOfMachine().includes(hint)) {
+        console.log(`      skipped: this machine has no ${hint}`);
+        this.skip();
+      }
+      const port = await freeBasePort();
+      await founder.change({ kind: "add-slot", name: "q-1" });
+      const joiner = run(
+        ...(["data", "--peer", `${host}:${port}`, "--advertise-peer", `q-1.invalid:${port}`] as const),
+        ...["--dial-hint", hint],
+      );
+      // It is there only once the founder has sent it what makes it a member.
+      await joiner.untilPrinted('"state":"RUNNING"');
+      const record = readCluster(founder.replica.state)?.members.find(({ name }) => name === "q-1");
+      expect(record?.address.peerEndpoint).to.equal(`q-1.invalid:${port}`);
+    });
+  }
 
   it("ends with exit code 73 where its data is of another cluster than is recorded, or stays up with an admin port", async () => {
     await founder.change({ kind: "add-slot", name: "q-1" });
@@ -179,3 +191,7 @@ describe("the program of a member that joins", function () {
     }
   });
 });
+
+function addressesOfMachine(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? []);
+}

@@ -27,8 +27,11 @@ const TELLER = fileURLToPath(new URL("./open-and-tell.ts", import.meta.url));
 const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
 /** Names the random places; a run that failed is repeated by setting it. */
 const SEED = Number(process.env.QUOIN_TEST_SEED ?? randomInt(2 ** 31));
-const FLIPS = 2;
+/** Where bits are flipped: in each such share of a file one. */
+const FLIPPED_SHARES = 3;
 const CUTS = 1;
+/** What a refusal after a flipped bit must name one of. */
+const DAMAGED_FILE = /\d+\.log|\d+\.sst|MANIFEST-\d+|CURRENT|identity|fence|the file `state`/;
 
 interface Damage {
   readonly what: string;
@@ -50,12 +53,19 @@ function flipBit(path: string, bit: number): void {
   writeFileSync(path, bytes);
 }
 
-/** Files whose content matters, below the directory; RocksDB's own notes do not. */
-function filesOf(directory: string): string[] {
+/** Files that are not empty, below the directory. */
+function allFilesOf(directory: string): string[] {
   return readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !/^(LOG|LOCK|IDENTITY$|OPTIONS)/.test(entry.name))
-    .map(({ parentPath, name }) => join(parentPath, name).slice(directory.length + 1))
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => statSync(path).size > 0)
+    .map((path) => path.slice(directory.length + 1))
     .sort();
+}
+
+/** Those whose content matters; RocksDB's own notes do not. */
+function filesOf(directory: string): string[] {
+  return allFilesOf(directory).filter((file) => !/(^|\/)(LOG|IDENTITY$|OPTIONS)[^/]*$/.test(file));
 }
 
 describe(`damage to a data directory (seed ${SEED})`, function () {
@@ -77,7 +87,8 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
 
   /**
    * A member that ran so often and was killed in the end, with rows in tables and in logs of both stores. In its last
-   * run one writer is alone: so nothing is on its way to the disk that nobody was promised, and that may be lost.
+   * run one writer is alone, and the end comes before it is answered: so nothing is on its way to the disk that nobody was
+   * promised, and that may be lost.
    */
   async function makeMember(isCompacting: boolean, runs: number): Promise<string> {
     const directory = join(directories.make(), "data");
@@ -86,7 +97,7 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
       const isLast = round === runs;
       const writers = isLast ? writersOf(said).slice(0, 1) : writersOf(said);
       const task: WriterTask = { directory, writers, isCompacting, values: isLast ? 1_000 : 20 };
-      const kill = isLast ? { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: "state.batch.after:30" } : {};
+      const kill = isLast ? { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: "replica.answers.before:300" } : {};
       const child = await run(WRITER, [JSON.stringify(task)], kill);
       expect((await child.ended).signal, child.stderr).to.equal(isLast ? "SIGKILL" : null);
       said += child.stdout;
@@ -139,6 +150,9 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
         case "refused":
           expect(["MEMBER_DAMAGED", "MEMBER_REFUSED"], what).to.include(outcome.state);
           expect(outcome.reason.length, what).to.be.greaterThan(50);
+          if (what.startsWith("bit ")) {
+            expect(outcome.reason, what).to.match(DAMAGED_FILE);
+          }
           break;
         case "error":
           expect(["corruption", "io"], `${what}: ${outcome.message}`).to.include(outcome.error);
@@ -170,9 +184,10 @@ describe(`damage to a data directory (seed ${SEED})`, function () {
       });
 
       it("is found when single bits are flipped anywhere", async () => {
-        const damages = filesOf(original).flatMap((file) =>
-          Array.from({ length: FLIPS }, () => {
-            const bit = random(statSync(join(original, file)).size * 8);
+        const damages = allFilesOf(original).flatMap((file) =>
+          Array.from({ length: FLIPPED_SHARES }, (_, share) => {
+            const shareBits = Math.floor((statSync(join(original, file)).size * 8) / FLIPPED_SHARES);
+            const bit = share * shareBits + random(shareBits);
             return damage(original, `bit ${bit} of ${file}`, (directory) => flipBit(join(directory, file), bit));
           }),
         );

@@ -2,7 +2,7 @@
 import { isKubeError, type KubeClient } from "../kube/index.ts";
 
 /** Of the definition that this operator was built for. */
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 const NAME = "coordinationclusters.quoin.dev";
 const ANNOTATION = "quoin.dev/schema-version";
 

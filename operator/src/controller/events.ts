@@ -1,6 +1,6 @@
 /** What is told as an event: steps that were done, and states that began. */
 import type { EventContent } from "../kube/index.ts";
-import type { Action, BlockedStatus, ClusterStatus, Step } from "../plan/index.ts";
+import type { Action, BlockedStatus, ClusterStatus, Failure, Step } from "../plan/index.ts";
 
 /** A member that is restarted, or that comes, is waited for this long. */
 const BLOCKED_MS = 60_000;
@@ -30,12 +30,33 @@ export function eventOfRenewal(): EventContent {
   };
 }
 
+/** An action that fails, in the words of the API server or the member. */
+export function eventOfFailure({ reason, gate, message }: Failure): EventContent {
+  return { type: "Warning", reason, action: gate, note: message };
+}
+
+/** @param undone who changed what, one text each; at least one */
+export function eventOfUndone(undone: readonly string[]): EventContent {
+  return {
+    type: "Warning",
+    reason: "ChangeUndone",
+    action: "Restore",
+    note: `put back as the CoordinationCluster asks, which is where to change it: ${undone.join(", ")}`,
+  };
+}
+
 /** What holds now and did not before. */
 export function eventsOfState(before: ClusterStatus | undefined, after: ClusterStatus): EventContent[] {
   const events: EventContent[] = [];
   const lost = conditionOf(after, "QuorumLost");
   if (lost?.status === "True" && conditionOf(before, "QuorumLost")?.status !== "True") {
     events.push({ type: "Warning", reason: "QuorumLost", action: "Observe", note: `${lost.reason}: ${lost.message}` });
+  }
+  const accepted = conditionOf(after, "SpecAccepted");
+  const wasAccepted = conditionOf(before, "SpecAccepted");
+  if (accepted?.status === "False" && (wasAccepted?.status !== "False" || wasAccepted.message !== accepted.message)) {
+    const note = `${accepted.reason}: ${accepted.message}`;
+    events.push({ type: "Warning", reason: "SpecRefused", action: "Observe", note });
   }
   const volumes = conditionOf(after, "VolumesReady");
   const past = conditionOf(before, "VolumesReady");

@@ -16,7 +16,7 @@ describe("operator", () => {
     await drive.begin();
     drive.world.now = Date.now();
     drive.world.api.store.create("customresourcedefinitions", "", {
-      metadata: { name: "coordinationclusters.quoin.dev", annotations: { "quoin.dev/schema-version": "1" } },
+      metadata: { name: "coordinationclusters.quoin.dev", annotations: { "quoin.dev/schema-version": "2" } },
     });
   });
 
@@ -90,7 +90,7 @@ describe("operator", () => {
     });
     drive.create({ replicas: 1 });
     await start("one");
-    await until(() => drive.world.api.watches === 7);
+    await until(() => drive.world.api.watches === 11);
     expect(await isReady()).to.equal(false);
     expect([holder(), drive.world.writes]).to.deep.equal([undefined, []]);
     const old = store.get("customresourcedefinitions", "", "coordinationclusters.quoin.dev");
@@ -103,7 +103,7 @@ describe("operator", () => {
     const first = await start("one");
     await until(() => holder() === "one");
     await start("two");
-    await until(() => drive.world.api.watches === 14);
+    await until(() => drive.world.api.watches === 22);
     expect(await isReady()).to.equal(true);
     await first.operator.stop();
     expect(await first.end).to.equal("stopped");

@@ -8,6 +8,7 @@
 import type { TendCertificates } from "../certificates/index.ts";
 import { isStale } from "../execute/index.ts";
 import {
+  CachedReads,
   type Connection,
   Elector,
   isKubeError,
@@ -25,7 +26,7 @@ import type { CoordinationCluster, Plan } from "../plan/index.ts";
 import type { Settings } from "../render/index.ts";
 import { HealthServer, type Logger, OperatorMetrics } from "../telemetry/index.ts";
 import { definitionProblem } from "./definition-check.ts";
-import { type Defaults, Reconciler } from "./reconciler.ts";
+import { type Defaults, type PassState, Reconciler } from "./reconciler.ts";
 
 const CLUSTER_LABEL = "quoin.dev/cluster";
 /** Changes come in swarms: one pass sees them all. */
@@ -38,7 +39,10 @@ const LEASE_DEADLINE_MS = 4_000;
 const STALE_MS = 600_000;
 const DEFINITION_CHECK_MS = 30_000;
 /** Those around the pods, of which a change calls for a look. */
-const AROUND: readonly Kind[] = ["Service", "ConfigMap", "PodDisruptionBudget"];
+const AROUND: readonly Kind[] = [
+  ...(["Service", "ConfigMap", "PodDisruptionBudget"] as const),
+  ...(["ServiceAccount", "Role", "RoleBinding", "NetworkPolicy"] as const),
+];
 const OF_CLUSTERS: readonly Kind[] = ["StatefulSet", "Pod", "PersistentVolumeClaim", ...AROUND];
 
 export interface OperatorOptions {
@@ -90,9 +94,9 @@ export class Operator {
       ...{ timing, namespace: options.settings.operatorNamespace, name: options.leaseName, identity: instance },
       onError: failed("the Lease could not be read or written"),
     });
+    this.#reflectors = this.#makeReflectors();
     this.#reconciler = this.#makeReconciler();
     this.#queue = new WorkQueue((key) => this.#pass(key), timing);
-    this.#reflectors = this.#makeReflectors();
     this.#health = new HealthServer({ unready: () => this.#unready(), dead: () => this.#dead() }, this.#metrics);
   }
 
@@ -148,10 +152,12 @@ export class Operator {
     return new Reconciler({
       client,
       defaults,
+      cache: new CachedReads(client, this.#reflectors, timing),
       observer: new Observer({
         ...{ client, members, settings, tendCertificates, endpointOf },
         now: Date.now,
         onSilent: (error) => logger.debug({ err: error }, "a member did not answer"),
+        onUnknown: (error) => logger.warn({ err: error }, "events of what is missing could not be read"),
       }),
       writing: {
         ...{ client, members },
@@ -171,7 +177,14 @@ export class Operator {
             { cluster: `${metadata.namespace}/${metadata.name}`, what, err: error },
             "not done",
           ),
-        onPass: (cluster, plan, quorumLost) => this.#tell(cluster, plan, quorumLost),
+        onPass: (cluster, plan, state) => this.#tell(cluster, plan, state),
+        onFailing: ({ metadata }, failures, now) => {
+          const seconds = new Map<string, number>();
+          for (const { action, since } of failures) {
+            seconds.set(action, Math.max(seconds.get(action) ?? 0, (now - since) / 1000));
+          }
+          this.#metrics.setFailing(`${metadata.namespace}/${metadata.name}`, seconds);
+        },
         onGone: (namespace, name) => this.#metrics.forgetCluster(`${namespace}/${name}`),
       },
     });
@@ -223,13 +236,13 @@ export class Operator {
     }
   }
 
-  #tell({ metadata, status }: CoordinationCluster, { hold }: Plan, quorumLost: boolean): void {
+  #tell({ metadata, status }: CoordinationCluster, { hold }: Plan, state: PassState): void {
     const since = Date.parse(status?.blocked?.since ?? "");
     const seconds = Number.isNaN(since) ? 0 : Math.max(0, (Date.now() - since) / 1000);
     this.#metrics.setCluster({
       cluster: `${metadata.namespace}/${metadata.name}`,
       blocked: hold === null ? null : { gate: hold.gate, seconds },
-      quorumLost,
+      ...state,
     });
   }
 

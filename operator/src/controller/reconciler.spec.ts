@@ -84,9 +84,67 @@ describe("reconciler", () => {
     const [join, admin] = [textOf("demo-tokens", "join"), textOf("demo-tokens", "admin")];
     expect(join).to.have.length(43);
     expect(join).to.not.equal(admin);
+  });
+
+  it("says that the owner's secret is missing, makes none by itself, and resets the owner with one that is named", async () => {
+    await founded(3);
     drive.world.api.store.drop("secrets", find("secrets", "demo-owner"));
-    await drive.operator.pass("default", "demo");
+    await drive.until("told", () => drive.condition("OwnerSecretReady") === "False OwnerSecretMissing");
+    drive.world.advance(1_000);
     expect(find("secrets", "demo-owner"), "nobody can read the password back").to.equal(undefined);
+    drive.edit({ spec: { access: { ownerSecretRef: { name: "given" } } } });
+    await drive.operator.pass("default", "demo");
+    expect([find("secrets", "demo-owner"), drive.world.owner]).to.deep.equal([undefined, null]);
+    drive.world.api.store.create("secrets", "default", {
+      metadata: { name: "given" },
+      data: { password: Buffer.from("swordfish").toString("base64") },
+    });
+    await drive.until("reset", () => drive.condition("OwnerSecretReady") === "True OwnerSecretPresent");
+    expect(drive.world.owner).to.deep.include({ email: "owner@quoin.local", password: "swordfish" });
+    expect(drive.world.owner.apiKey).to.equal(textOf("demo-owner", "api-key"));
+    expect(drive.world.writes.filter((write) => write === "ResetOwner")).to.have.length(1);
+    await drive.converge("settled");
+    expect(drive.world.writes.filter((write) => write === "ResetOwner")).to.have.length(1);
+  });
+
+  it("resets no owner with a secret from before the founding: its password may be given up", async () => {
+    drive.world.api.store.create("secrets", "default", { metadata: { name: "given" }, data: {} });
+    drive.world.advance(1_000);
+    drive.create({ replicas: 1, access: { ownerEmail: "a@b.example", ownerSecretRef: { name: "given" } } });
+    await drive.converge("founding");
+    drive.world.api.store.drop("secrets", find("secrets", "demo-owner"));
+    await drive.until("told", () => drive.condition("OwnerSecretReady") === "False OwnerSecretMissing");
+    await drive.operator.pass("default", "demo");
+    expect([find("secrets", "demo-owner"), drive.world.owner]).to.deep.equal([undefined, null]);
+  });
+
+  it("resets the owner as its secret says, however often the operator crashes on the way", async () => {
+    await founded(1);
+    drive.world.advance(1_000);
+    drive.world.api.store.create("secrets", "default", { metadata: { name: "given" }, data: {} });
+    drive.edit({ spec: { access: { ownerSecretRef: { name: "given" } } } });
+    await drive.converge("accepted");
+    for (let writes = 1; writes <= 4; writes++) {
+      drive.world.api.store.drop("secrets", find("secrets", "demo-owner"));
+      drive.world.crashAfter(writes);
+      await drive.until("reset", () => {
+        const apiKey = find("secrets", "demo-owner") === undefined ? "" : textOf("demo-owner", "api-key");
+        return drive.world.owner?.apiKey === apiKey && drive.condition("OwnerSecretReady").startsWith("True");
+      });
+      drive.world.revive();
+    }
+  });
+
+  it("shows a password that members refuse", async () => {
+    await founded(1);
+    drive.world.advance(1_000);
+    const data = { password: Buffer.from("short").toString("base64") };
+    drive.world.api.store.create("secrets", "default", { metadata: { name: "given" }, data });
+    drive.world.api.store.drop("secrets", find("secrets", "demo-owner"));
+    drive.edit({ spec: { access: { ownerSecretRef: { name: "given" } } } });
+    await drive.until("shown", () => drive.status.blocked?.reason === "UpkeepFailed");
+    expect(drive.status.blocked?.message).to.contain("BAD_FIELD");
+    expect(drive.condition("OwnerSecretReady")).to.equal("False OwnerResetPending");
   });
 
   it("says who is missing while the owner's secret is not there, and founds when it is", async () => {
@@ -138,6 +196,103 @@ describe("reconciler", () => {
     expect(find("services", "demo").metadata.annotations).to.not.have.property("mine");
   });
 
+  it("undoes what others add to selectors, ports, rights and network rules, and tells it once", async () => {
+    drive.create({ replicas: 3, networkPolicy: { enabled: true } });
+    await drive.converge("founding");
+    const before = {
+      service: find("services", "demo").spec,
+      budget: find("poddisruptionbudgets", "demo").spec,
+      role: find("roles", "demo").rules,
+      binding: find("rolebindings", "demo").subjects,
+      policy: find("networkpolicies", "demo").spec,
+    };
+    const selector = { "quoin.dev/cluster": "demo", app: "other" };
+    merge("services", "demo", { spec: { selector, ports: [...before.service.ports, { name: "admin", port: 7403 }] } });
+    merge("poddisruptionbudgets", "demo", { spec: { selector: { matchLabels: selector } } });
+    const rule = { apiGroups: [""], resources: ["secrets"], verbs: ["*"] };
+    merge("roles", "demo", { rules: [...before.role, rule] });
+    merge("rolebindings", "demo", { subjects: [...before.binding, { kind: "Group", name: "everybody" }] });
+    merge("networkpolicies", "demo", { spec: { ingress: [...before.policy.ingress, {}], egress: [{}] } });
+    drive.world.advance(90_000);
+    const told = drive.operator.events.length;
+    await drive.operator.pass("default", "demo");
+    expect(find("services", "demo").spec).to.deep.equal(before.service);
+    expect(find("poddisruptionbudgets", "demo").spec).to.deep.equal(before.budget);
+    expect(find("roles", "demo").rules).to.deep.equal(before.role);
+    expect(find("rolebindings", "demo").subjects).to.deep.equal(before.binding);
+    expect(find("networkpolicies", "demo").spec).to.deep.equal(before.policy);
+    const events = drive.operator.events.slice(told);
+    expect(events.map(({ reason }) => reason)).to.deep.equal(["ChangeUndone"]);
+    for (const object of ["Service", "PodDisruptionBudget", "Role", "RoleBinding", "NetworkPolicy"]) {
+      expect(events[0]?.note).to.include(`${object} demo`);
+    }
+    const writes = drive.world.writes.length;
+    drive.world.advance(90_000);
+    await drive.operator.pass("default", "demo");
+    expect(writesSince(writes)).to.deep.equal([]);
+  });
+
+  it("undoes what others add to the pods of the set, and restarts no member for it", async () => {
+    await founded(3);
+    const before = find("statefulsets", "demo").spec;
+    const uids = drive.world.api.store.list("pods").map(({ metadata }) => metadata.uid);
+    merge("statefulsets", "demo", {
+      spec: { template: { spec: { nodeSelector: { disk: "none" } } }, ordinals: { start: 1 } },
+    });
+    drive.world.settle();
+    const writes = drive.world.writes.length;
+    await drive.operator.pass("default", "demo");
+    expect(find("statefulsets", "demo").spec).to.deep.equal(before);
+    await drive.converge("put back");
+    expect(drive.world.api.store.list("pods").map(({ metadata }) => metadata.uid)).to.deep.equal(uids);
+    expect(writesSince(writes)).to.deep.equal(["PATCH statefulsets/demo"]);
+    expect(drive.operator.events.at(-1)).to.include({ reason: "ChangeUndone", type: "Warning" });
+    expect(drive.operator.events.at(-1)?.note).to.include("StatefulSet demo");
+  });
+
+  it("tells of no change by others when the specification changes", async () => {
+    await founded(3);
+    drive.edit({ spec: { podTemplate: { spec: { nodeSelector: { disk: "fast" } } } } });
+    await drive.converge("rolled");
+    drive.edit({ spec: { podTemplate: null, services: { client: { annotations: { mine: "1" } } } } });
+    await drive.converge("rolled back");
+    expect(find("statefulsets", "demo").spec.template.spec).to.not.have.property("nodeSelector");
+    expect(drive.operator.events.map(({ reason }) => reason)).to.not.include("ChangeUndone");
+  });
+
+  it("restarts the members one by one for kubectl rollout restart", async () => {
+    await founded(3);
+    const annotations = { "kubectl.kubernetes.io/restartedAt": "2026-01-02T03:04:05Z" };
+    merge("statefulsets", "demo", { spec: { template: { metadata: { annotations } } } });
+    const uids = new Set(drive.world.api.store.list("pods").map(({ metadata }) => metadata.uid));
+    await drive.converge("rolled");
+    const pods = drive.world.api.store.list("pods");
+    expect(pods.filter(({ metadata }) => uids.has(metadata.uid))).to.deep.equal([]);
+    expect(pods.map(({ metadata }) => metadata.annotations)).to.satisfy((all: Any[]) =>
+      all.every((each) => each["kubectl.kubernetes.io/restartedAt"] === "2026-01-02T03:04:05Z"),
+    );
+    expect(drive.operator.events.map(({ reason }) => reason)).to.not.include("ChangeUndone");
+  });
+
+  it("neither fights without a pause with one who insists, nor restarts members for that one's template", async () => {
+    await founded(3);
+    const uids = drive.world.api.store.list("pods").map(({ metadata }) => metadata.uid);
+    const insist = (): void =>
+      merge("statefulsets", "demo", { spec: { template: { spec: { nodeSelector: { disk: "none" } } } } });
+    const writes = drive.world.writes.length;
+    for (let passes = 0; passes < 60; passes++) {
+      insist();
+      drive.world.settle();
+      await drive.operator.pass("default", "demo");
+      drive.world.advance(1_000);
+    }
+    const undone = writesSince(writes).filter((write) => write === "PATCH statefulsets/demo").length;
+    expect(undone).to.be.within(4, 8);
+    expect(drive.condition("Ready")).to.equal("False TemplateNotObserved");
+    expect(drive.world.api.store.list("pods").map(({ metadata }) => metadata.uid)).to.deep.equal(uids);
+    await drive.converge("given in");
+  });
+
   it("keeps the number of pods, and its own notes, when it applies a new template", async () => {
     await founded(3);
     drive.edit({ spec: { resources: { requests: { cpu: "1", memory: "1024Mi" } } } });
@@ -168,13 +323,15 @@ describe("reconciler", () => {
     const before = find("statefulsets", "demo").spec.template;
     drive.edit({ spec: { podTemplate: { spec: { restartPolicy: "Never" } } } });
     await drive.until("refused", () => drive.condition("SpecAccepted") === "False OverlayRejected");
+    const { generation } = drive.cluster.metadata;
     drive.edit({ spec: { podTemplate: { spec: { restartPolicy: null, unknown: true } } } });
     drive.world.api.before = ({ query }) =>
       query.get("dryRun") === null
         ? null
         : { status: 422, body: '{"reason":"Invalid","message":"unknown field spec.template.spec.unknown"}' };
     const messages = (): (string | undefined)[] => (drive.status.conditions ?? []).map(({ message }) => message);
-    await drive.until("refused", () => messages().includes("unknown field spec.template.spec.unknown"));
+    const inForce = `generation ${(generation ?? 0) - 1} stays in force: `;
+    await drive.until("refused", () => messages().includes(`${inForce}unknown field spec.template.spec.unknown`));
     const asked = drive.world.api.calls.filter(({ query }) => query.get("dryRun") !== null).length;
     await drive.operator.pass("default", "demo");
     expect(drive.world.api.calls.filter(({ query }) => query.get("dryRun") !== null).length).to.equal(asked);
@@ -182,6 +339,85 @@ describe("reconciler", () => {
     drive.world.api.before = () => null;
     await drive.converge("taken, once nobody is against it");
     expect(find("statefulsets", "demo").spec.template.spec.unknown).to.equal(true);
+  });
+
+  it("keeps a cluster as its last accepted specification asks, while the present one is refused", async () => {
+    await founded(3);
+    const { store } = drive.world.api;
+    const typo = { nodeSelectr: { disk: "fast" } };
+    drive.world.api.before = ({ query }) =>
+      query.get("dryRun") === null
+        ? null
+        : { status: 422, body: '{"reason":"Invalid","message":"unknown field spec.template.spec.nodeSelectr"}' };
+    drive.edit({ spec: { replicas: 5, podTemplate: { spec: typo } } });
+    await drive.until("refused", () => drive.condition("SpecAccepted") === "False OverlayRejected");
+    const told = drive.operator.events.filter(({ reason }) => reason === "SpecRefused");
+    expect(told.map(({ note }) => note.slice(0, 15))).to.deep.equal(["OverlayRejected"]);
+    for (const [plural, name] of [
+      ["services", "demo"],
+      ["poddisruptionbudgets", "demo"],
+      ["secrets", "demo-tokens"],
+      ["statefulsets", "demo"],
+    ] as const) {
+      store.drop(plural, find(plural, name));
+      drive.operator.forget("default", "demo");
+      await drive.until(`${plural} made again`, () => find(plural, name) !== undefined);
+    }
+    await drive.another().then(async (operator) => {
+      store.drop("services", find("services", "demo"));
+      await operator.pass("default", "demo");
+      expect(find("services", "demo"), "by an operator that has just started, too").to.not.equal(undefined);
+      await operator.stop();
+    });
+    await drive.until("whole again", () => drive.status.membersSummary === "3/3");
+    expect(find("statefulsets", "demo").spec.replicas).to.equal(3);
+    expect(drive.condition("Ready")).to.equal("False OverlayRejected");
+    expect(drive.status.phase).to.equal("Refused");
+    drive.world.api.before = () => null;
+    drive.edit({ spec: { podTemplate: null } });
+    await drive.converge("corrected, and grown");
+  });
+
+  it("undoes what others add to the set also while the specification is refused", async () => {
+    await founded(3);
+    const before = find("statefulsets", "demo").spec;
+    drive.edit({ spec: { podTemplate: { spec: { restartPolicy: "Never" } } } });
+    await drive.until("refused", () => drive.condition("SpecAccepted") === "False OverlayRejected");
+    merge("statefulsets", "demo", { spec: { template: { spec: { nodeSelector: { disk: "none" } } } } });
+    drive.world.settle();
+    await drive.operator.pass("default", "demo");
+    expect(find("statefulsets", "demo").spec).to.deep.equal(before);
+    expect(drive.operator.events.at(-1)).to.include({ reason: "ChangeUndone" });
+  });
+
+  it("refuses no specification that is in force already, when a policy or a webhook is against every write", async () => {
+    await founded(3);
+    for (const [status, body] of [
+      [403, '{"reason":"Forbidden","message":"denied by a policy"}'],
+      [500, '{"reason":"InternalError","message":"the webhook does not answer"}'],
+    ] as const) {
+      // One that starts has tried nothing yet.
+      const operator = await drive.another();
+      drive.world.api.before = ({ query }) => (query.get("dryRun") === null ? null : { status, body });
+      await operator.pass("default", "demo");
+      await operator.stop();
+      expect(drive.condition("SpecAccepted")).to.match(/^True /);
+      expect([operator.failures, operator.plan?.hold]).to.deep.equal([[], null]);
+    }
+  });
+
+  it("keeps what it can of a cluster that runs, while an object of a name belongs to somebody else", async () => {
+    await founded(3);
+    const { store } = drive.world.api;
+    store.create("networkpolicies", "default", { metadata: { name: "demo" }, spec: { theirs: true } });
+    drive.edit({ spec: { networkPolicy: { enabled: true } } });
+    await drive.until("refused", () => drive.condition("SpecAccepted") === "False NameConflict");
+    store.drop("services", find("services", "demo"));
+    drive.operator.forget("default", "demo");
+    await drive.until("made again", () => find("services", "demo") !== undefined);
+    expect(find("networkpolicies", "demo").spec).to.deep.equal({ theirs: true });
+    store.drop("networkpolicies", find("networkpolicies", "demo"));
+    await drive.converge("free");
   });
 
   it("tells only, while it is paused", async () => {
@@ -262,6 +498,77 @@ describe("reconciler", () => {
     expect(running).to.have.length(2);
     drive.edit({ spec: { image: { tag: null } } });
     await drive.converge("back");
+  });
+
+  it("replaces members that are ended for their memory, as soon as the limit is raised", async () => {
+    await founded(3);
+    const { world } = drive;
+    const uids = (): string[] => world.api.store.list("pods").map(({ metadata }) => metadata.uid);
+    const before = uids();
+    for (const pod of world.api.store.list("pods")) {
+      world.stop(pod);
+      const terminated = { reason: "OOMKilled", exitCode: 137, finishedAt: world.api.store.time };
+      const waiting = { reason: "CrashLoopBackOff" };
+      const container = {
+        name: "quoin",
+        restartCount: 4,
+        started: false,
+        state: { waiting },
+        lastState: { terminated },
+      };
+      world.api.store.update("pods", find("pods", pod.metadata.name), (copy) => {
+        copy.status.containerStatuses = [container];
+      });
+    }
+    world.settle();
+    await drive.until("told", () => drive.condition("Degraded") === "True OutOfMemory");
+    const rows = drive.status.members?.map(({ restarts, lastTermination }) => [restarts, lastTermination]);
+    expect(rows).to.deep.equal(Array(3).fill([4, "OOMKilled"]));
+    expect(uids(), "the same template would end the same way").to.have.members(before);
+    drive.edit({ spec: { resources: { limits: { memory: "4Gi" } } } });
+    const begin = world.now;
+    await drive.until("replaced", () => uids().every((uid) => !before.includes(uid)));
+    expect(world.now - begin, "not the kubelet's five minutes").to.be.lessThan(20_000);
+    await drive.converge("back");
+  });
+
+  it("rolls a template no further that the memory of a member is too small for, and goes on with another one at once", async () => {
+    await founded(3);
+    const { world } = drive;
+    const limit = (memory: string): void => drive.edit({ spec: { resources: { limits: { memory } } } });
+    const uids = (): string[] => world.api.store.list("pods").map(({ metadata }) => metadata.uid);
+    for (const [memory, corrected] of [
+      ["1Gi", "4Gi"],
+      ["2Gi", "4Gi"],
+    ] as const) {
+      const before = uids();
+      limit(memory);
+      await drive.until("one is rolled", () => uids().some((uid) => !before.includes(uid)));
+      const pod = world.api.store.list("pods").find(({ metadata }) => !before.includes(metadata.uid)) as Any;
+      // Under load, which is over by now: its next process runs, and is ready.
+      const terminated = { reason: "OOMKilled", exitCode: 137, finishedAt: world.api.store.time };
+      world.api.store.update("pods", pod, (copy) => {
+        Object.assign(copy.status.containerStatuses[0], { restartCount: 2, lastState: { terminated } });
+      });
+      await drive.until("held", () => drive.status.blocked?.reason === "NewTemplateFails");
+      const end = world.now + 3_600_000;
+      await drive.until("an hour", () => {
+        world.advance(600_000);
+        return world.now >= end;
+      });
+      expect(drive.status.blocked).to.include({ gate: "Roll", reason: "NewTemplateFails" });
+      expect(drive.status.blocked?.message)
+        .to.include(`${pod.metadata.name} has the new template`)
+        .and.include("OOMKilled, 2 restarts")
+        .and.include(`above ${memory}`);
+      expect(uids().filter((uid) => before.includes(uid))).to.have.length(2);
+      expect(drive.operator.events.filter(({ reason }) => reason === "Blocked").at(-1)?.note).to.include("OOMKilled");
+      limit(corrected);
+      const begin = world.now;
+      await drive.until("goes on", () => !uids().includes(pod.metadata.uid));
+      expect(world.now - begin).to.be.lessThan(5_000);
+      await drive.converge("rolled");
+    }
   });
 
   it("goes with its volumes or leaves them, as the specification says", async () => {

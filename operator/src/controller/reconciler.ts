@@ -2,36 +2,60 @@
  * One pass over one cluster: observe, plan, do upkeep and at most one step, tell the status, say when to come again.
  *
  * A pass may be cut off anywhere, and two may meet: each write names what it came from, and the next pass sees what is.
- * Only what the API server must be asked for rejects; whatever else fails is told, and the next pass is soon.
+ * A pass rejects only if the API server cannot be asked. Every other failure goes into the status, and the next pass is soon.
  */
-import { doStep, doUpkeep, isRefusedEviction, isStale, Writing, type WritingOptions } from "../execute/index.ts";
-import { type EventContent, isKubeError, type KubeClient } from "../kube/index.ts";
+import {
+  doStep,
+  doUpkeep,
+  FailureHistory,
+  isRefusedEviction,
+  isStale,
+  targetOf,
+  Writing,
+  type WritingOptions,
+} from "../execute/index.ts";
+import {
+  type CachedReads,
+  type EventContent,
+  isKubeError,
+  isRemembered,
+  type KubeClient,
+  type Reference,
+} from "../kube/index.ts";
 import {
   emptyMemory,
   type Memory,
   type Observation,
   type Observer,
+  ownerSecretName,
   preconditionOf,
   REPOSITORY,
   setReference,
   VERSION,
+  wishKey,
 } from "../observe/index.ts";
 import {
   budgetHold,
+  type ClusterStatus,
   type CoordinationCluster,
+  type Failure,
   type Hold,
+  outcomeOf,
   type Plan,
   plan,
   type Step,
   type Upkeep,
 } from "../plan/index.ts";
-import { isWorthWriting, statusOf } from "../status/index.ts";
-import { eventOfBlocked, eventOfRenewal, eventOfStep, eventsOfState } from "./events.ts";
+import { isWorthWriting, statusOf, statusOfFailedPass } from "../status/index.ts";
+import { eventOfBlocked, eventOfFailure, eventOfRenewal, eventOfStep, eventOfUndone, eventsOfState } from "./events.ts";
 
 /** Somebody was faster: look again, but not in a circle without a pause. */
 const STALE_MS = 200;
 /** Something did not work that the next look does not explain. */
 const FAILED_MS = 2_000;
+
+/** While something is waited for, the API server itself is asked this often. */
+const HELD_LOOK_MS = 10_000;
 
 /** What is pinned into a specification that names none. */
 export interface Defaults {
@@ -39,12 +63,20 @@ export interface Defaults {
   readonly repository: string;
 }
 
+/** What a pass found that alerts are made of. */
+export interface PassState {
+  readonly quorumLost: boolean;
+  readonly refused: boolean;
+}
+
 export interface Audience {
   readonly event: (cluster: CoordinationCluster, content: EventContent) => void;
   readonly onAction: (kind: string) => void;
   /** What did not work, and what goes on all the same. */
   readonly onFailure: (cluster: CoordinationCluster, what: string, error: unknown) => void;
-  readonly onPass: (cluster: CoordinationCluster, plan: Plan, quorumLost: boolean) => void;
+  readonly onPass: (cluster: CoordinationCluster, plan: Plan, state: PassState) => void;
+  /** The actions that fail now, once they are worth showing; called in every pass. */
+  readonly onFailing: (cluster: CoordinationCluster, failures: readonly Failure[], now: number) => void;
   /** The cluster is not there any more. */
   readonly onGone: (namespace: string, name: string) => void;
 }
@@ -55,12 +87,21 @@ export interface ReconcilerOptions {
   readonly writing: WritingOptions;
   readonly defaults: Defaults;
   readonly audience: Audience;
+  /** What watches have told; null for an operator that asks the API server each time. */
+  readonly cache: CachedReads | null;
 }
 
 interface ClusterMemory extends Memory {
   statusWrittenMs: number;
   /** What was told last of a step that waits; null if nothing was, or if it waits no more. */
   blockedTold: string | null;
+  readonly failures: FailureHistory;
+  /** When the API server itself was asked last. */
+  lookedMs: number;
+  /** Whether the pass before left nothing to do, and nothing to wait for. */
+  isAtRest: boolean;
+  /** Whether the pass before failed only because the API server refuses to show something, which the cache asks for again. */
+  isRefusalRemembered: boolean;
 }
 
 export class Reconciler {
@@ -77,12 +118,18 @@ export class Reconciler {
     if (memory !== undefined) {
       memory.support = null;
     }
+    // One of these objects is the sentinel of the owner's Secret, which no watch shows.
+    this.#options.cache?.forget({ kind: "Secret", namespace, name: ownerSecretName({ metadata: { name } }) });
   }
 
   /** @returns when to come again, in milliseconds; null if the cluster is gone. Rejects with KubeError. */
   async pass(namespace: string, name: string): Promise<number | null> {
     const { client, observer, writing: options, audience } = this.#options;
     const reference = { kind: "CoordinationCluster", namespace, name } as const;
+    const quietMs = await this.#passAtRest(reference);
+    if (quietMs !== null) {
+      return quietMs;
+    }
     const cluster = await client.get<CoordinationCluster>(reference);
     if (cluster === null) {
       this.#memories.delete(`${namespace}/${name}`);
@@ -90,16 +137,66 @@ export class Reconciler {
       return null;
     }
     const memory = this.#memoryOf(namespace, name);
+    memory.failures.begin();
+    memory.isRefusalRemembered = false;
     if (cluster.spec.version === undefined || cluster.spec.image.repository === undefined) {
-      return options.mayWrite() ? await this.#pin(cluster) : FAILED_MS;
+      return options.mayWrite() ? await this.#orTell(cluster, memory, () => this.#pin(cluster)) : FAILED_MS;
     }
-    const observation = await observer.observe(cluster, memory);
+    const reads = this.#options.cache?.fresh ?? client;
+    const observation = await this.#orTell(cluster, memory, () => observer.observe(cluster, memory, reads));
+    memory.lookedMs = options.monotonicMs();
     const planned = plan(observation.observed);
+    if (planned.upkeep.some(isOwning) && !(await this.#isStillThere(cluster))) {
+      return STALE_MS;
+    }
     const writing = new Writing(options, observation, memory);
-    const upkeepMs = await this.#doUpkeep(writing, planned.upkeep);
-    const { pauseMs, hold } = await this.#doStep(writing, planned.step);
-    await this.#tellStatus(observation, { ...planned, hold: planned.hold ?? hold }, memory);
+    const upkeepMs = await this.#doUpkeep(writing, planned.upkeep, memory.failures);
+    const { pauseMs, hold } = await this.#doStep(writing, planned.step, memory.failures);
+    const outcome = outcomeOf(planned, hold, memory.failures.shown(observation.observed.now));
+    memory.isAtRest = isAtRest(planned) && outcome.hold === null;
+    await this.#tellStatus(observation, outcome, memory);
     return Math.max(upkeepMs, pauseMs, planned.nextPassMs);
+  }
+
+  /**
+   * An object may lack its owner because the cluster is being deleted without it, since this pass began. With an owner that
+   * is gone it would be deleted, too.
+   */
+  async #isStillThere({ metadata }: CoordinationCluster): Promise<boolean> {
+    const { name, namespace = "", uid } = metadata;
+    const now = await this.#options.client.get<CoordinationCluster>({ kind: "CoordinationCluster", namespace, name });
+    return now?.metadata.uid === uid && now?.metadata.deletionTimestamp === undefined;
+  }
+
+  /**
+   * A pass that asks the API server nothing that watches have told already. It only finds out whether there is something to
+   * do, and tells the status: whatever is done comes from a look at the API server itself.
+   *
+   * @returns when to come again, in milliseconds; null if there may be something to do
+   */
+  async #passAtRest(reference: Reference): Promise<number | null> {
+    const { cache, observer, writing } = this.#options;
+    const { namespace, name } = reference;
+    const memory = this.#memoryOf(namespace, name);
+    if (!memory.failures.isEmpty && !memory.isRefusalRemembered) {
+      return null;
+    }
+    const isRecent = memory.isAtRest || writing.monotonicMs() - memory.lookedMs < HELD_LOOK_MS;
+    const cluster = isRecent ? await cache?.get<CoordinationCluster>(reference) : null;
+    const isPinned = cluster?.spec.version !== undefined && cluster.spec.image.repository !== undefined;
+    if (cache === null || !isPinned) {
+      return null;
+    }
+    memory.failures.begin();
+    memory.isRefusalRemembered = false;
+    const observation = await this.#orTell(cluster, memory, () => observer.observe(cluster, memory, cache));
+    const planned = plan(observation.observed);
+    if (!isAtRest(planned) || (planned.hold !== null && memory.isAtRest)) {
+      return null;
+    }
+    memory.isAtRest = planned.hold === null;
+    await this.#tellStatus(observation, planned, memory);
+    return planned.nextPassMs;
   }
 
   #memoryOf(namespace: string, name: string): ClusterMemory {
@@ -108,6 +205,10 @@ export class Reconciler {
       ...emptyMemory(),
       statusWrittenMs: Number.NEGATIVE_INFINITY,
       blockedTold: null,
+      failures: new FailureHistory(),
+      lookedMs: Number.NEGATIVE_INFINITY,
+      isAtRest: true,
+      isRefusalRemembered: false,
     };
     this.#memories.set(key, memory);
     return memory;
@@ -136,16 +237,23 @@ export class Reconciler {
   }
 
   /** One that fails holds up no other. */
-  async #doUpkeep(writing: Writing, upkeep: readonly Upkeep[]): Promise<number> {
+  async #doUpkeep(writing: Writing, upkeep: readonly Upkeep[], failures: FailureHistory): Promise<number> {
     const { audience } = this.#options;
     let pauseMs = 0;
+    const undone: string[] = [];
     for (const action of upkeep) {
       try {
         await doUpkeep(writing, action);
+        undone.push(...undoneBy(writing, action));
         audience.onAction(action.kind);
       } catch (error) {
         pauseMs = Math.max(pauseMs, this.#failed(writing.cluster, action.kind, error));
+        const attempt = { gate: "Upkeep", reason: "UpkeepFailed", action: action.kind } as const;
+        failures.add({ ...attempt, target: targetOf(writing, action) }, error, writing.observation.observed.now);
       }
+    }
+    if (undone.length > 0) {
+      audience.event(writing.cluster, eventOfUndone(undone));
     }
     if (pauseMs === 0 && upkeep.length > 0 && writing.observation.renewed) {
       audience.event(writing.cluster, eventOfRenewal());
@@ -153,7 +261,11 @@ export class Reconciler {
     return pauseMs;
   }
 
-  async #doStep(writing: Writing, step: Step | null): Promise<{ pauseMs: number; hold: Hold | null }> {
+  async #doStep(
+    writing: Writing,
+    step: Step | null,
+    failures: FailureHistory,
+  ): Promise<{ pauseMs: number; hold: Hold | null }> {
     if (step === null) {
       return { pauseMs: 0, hold: null };
     }
@@ -167,9 +279,12 @@ export class Reconciler {
       }
       return { pauseMs: 0, hold: null };
     } catch (error) {
-      return isRefusedEviction(step.action, error)
-        ? { pauseMs: STALE_MS, hold: budgetHold(step.rule, step.target) }
-        : { pauseMs: this.#failed(writing.cluster, step.action.kind, error), hold: null };
+      if (isRefusedEviction(step.action, error)) {
+        return { pauseMs: STALE_MS, hold: budgetHold(step.rule, step.target) };
+      }
+      const attempt = { gate: step.rule, reason: "StepFailed", target: step.target } as const;
+      failures.add({ ...attempt, action: step.action.kind }, error, writing.observation.observed.now);
+      return { pauseMs: this.#failed(writing.cluster, step.action.kind, error), hold: null };
     }
   }
 
@@ -181,10 +296,48 @@ export class Reconciler {
     return isStale(error) ? STALE_MS : FAILED_MS;
   }
 
+  /** Rejects as the work does, and tells it in the status. */
+  async #orTell<Result>(
+    cluster: CoordinationCluster,
+    memory: ClusterMemory,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await work();
+    } catch (error) {
+      await this.#tellFailedPass(cluster, memory, error);
+      throw error;
+    }
+  }
+
+  /** Of a pass that saw nothing: the status of the pass before, and why it is not newer. */
+  async #tellFailedPass(cluster: CoordinationCluster, memory: ClusterMemory, error: unknown): Promise<void> {
+    const { observer } = this.#options;
+    const { now } = observer;
+    memory.isRefusalRemembered = isRemembered(error);
+    const attempt = { gate: "Observe", reason: "PassFailed", action: "observe" } as const;
+    memory.failures.add({ ...attempt, target: cluster.metadata.name }, error, now);
+    const [failure] = this.#tellFailures(cluster, memory, now);
+    if (failure !== undefined) {
+      await this.#writeStatus(cluster, statusOfFailedPass(cluster, failure, now), memory);
+    }
+  }
+
+  #tellFailures(cluster: CoordinationCluster, { failures }: ClusterMemory, now: number): readonly Failure[] {
+    const { audience } = this.#options;
+    for (const failure of failures.untold(now)) {
+      audience.event(cluster, eventOfFailure(failure));
+    }
+    const shown = failures.shown(now);
+    audience.onFailing(cluster, shown, now);
+    return shown;
+  }
+
   async #tellStatus({ observed, surroundings }: Observation, planned: Plan, memory: ClusterMemory): Promise<void> {
-    const { client, writing, audience } = this.#options;
+    const { audience } = this.#options;
     const { cluster } = observed;
-    const status = statusOf(observed, planned, surroundings);
+    const failures = this.#tellFailures(cluster, memory, observed.now);
+    const status = statusOf(observed, planned, { ...surroundings, failures });
     for (const event of eventsOfState(cluster.status, status)) {
       audience.event(cluster, event);
     }
@@ -193,8 +346,15 @@ export class Reconciler {
       audience.event(cluster, blocked);
     }
     memory.blockedTold = blocked?.note ?? null;
-    const isLost = status.conditions?.some(({ type, status: is }) => type === "QuorumLost" && is === "True") === true;
-    audience.onPass(cluster, planned, isLost);
+    const quorumLost =
+      status.conditions?.some(({ type, status: is }) => type === "QuorumLost" && is === "True") === true;
+    await this.#writeStatus(cluster, status, memory);
+    // Alerts are made of it, and say where in the status to look.
+    audience.onPass(cluster, planned, { quorumLost, refused: observed.refusal !== null });
+  }
+
+  async #writeStatus(cluster: CoordinationCluster, status: ClusterStatus, memory: ClusterMemory): Promise<void> {
+    const { client, writing } = this.#options;
     const nowMs = writing.monotonicMs();
     if (!writing.mayWrite() || !isWorthWriting(cluster.status, status, nowMs - memory.statusWrittenMs)) {
       return;
@@ -207,4 +367,18 @@ export class Reconciler {
       this.#failed(cluster, "status", error);
     }
   }
+}
+
+/** Whether an action may write who owns an object. */
+function isOwning({ kind }: Upkeep): boolean {
+  return kind === "apply" || kind === "budget";
+}
+
+function undoneBy({ observation }: Writing, action: Upkeep): string[] {
+  const wish = action.kind === "apply" ? observation.wishes.get(wishKey(action.object)) : undefined;
+  return wish !== undefined && "undoes" in wish && wish.undoes !== null ? [wish.undoes] : [];
+}
+
+function isAtRest({ step, upkeep }: Plan): boolean {
+  return step === null && upkeep.length === 0;
 }

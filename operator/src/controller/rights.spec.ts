@@ -122,8 +122,11 @@ describe("rights of the operator, as its chart gives them", () => {
   async function liveThrough(drive: Drive): Promise<void> {
     const { store } = drive.world.api;
     store.create("storageclasses", "", { metadata: { name: "fast" }, allowVolumeExpansion: true });
-    const storage = { size: "8Gi", storageClassName: "fast", whenDeleted: "Retain", whenScaled: "Delete" } as const;
+    const storage = { size: "8Gi", storageClassName: "fsat", whenDeleted: "Retain", whenScaled: "Delete" } as const;
+    drive.world.missingClasses.add("fsat");
     drive.create({ replicas: 1, storage, ...OPTIONAL });
+    await drive.until("a typo", () => drive.status.blocked?.reason === "WaitingForFounder");
+    drive.edit({ spec: { storage: { storageClassName: "fast" } } });
     await drive.converge("founding");
     drive.edit({ spec: { replicas: 3, version: null, storage: { size: "16Gi", whenDeleted: "Delete" } } });
     await drive.converge("to 3, with larger volumes, and a version that the operator writes");
@@ -135,6 +138,11 @@ describe("rights of the operator, as its chart gives them", () => {
     await drive.operator.pass(drive.namespace, drive.name);
     drive.edit({ spec: { image: { tag: null } } });
     await drive.converge("back to an image that there is");
+    drive.world.refusalOf = (kind) => (kind === "pod" ? "exceeded quota: small" : null);
+    drive.edit({ spec: { replicas: 5 } });
+    await drive.until("a pod that cannot be created", () => drive.status.blocked?.reason === "PodNotCreated");
+    drive.world.refusalOf = () => null;
+    await drive.converge("to 5");
     const { podMonitor, rules } = { podMonitor: { enabled: false }, rules: { enabled: false } };
     const nothing = { networkPolicy: { enabled: false }, podDisruptionBudget: { enabled: false } };
     const services = { leader: { enabled: false } };
@@ -155,7 +163,7 @@ describe("rights of the operator, as its chart gives them", () => {
     drive.world.now = Date.now();
     const { api } = drive.world;
     api.store.create("customresourcedefinitions", "", {
-      metadata: { name: "coordinationclusters.quoin.dev", annotations: { "quoin.dev/schema-version": "1" } },
+      metadata: { name: "coordinationclusters.quoin.dev", annotations: { "quoin.dev/schema-version": "2" } },
     });
     const connection = await connect(configOf(api.url));
     const operator = new Operator({

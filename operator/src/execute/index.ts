@@ -1,4 +1,5 @@
 /** From plans to writes. */
+export { type Attempt, FailureHistory } from "./failure-history.ts";
 export { doStep, isRefusedEviction } from "./step.ts";
-export { doUpkeep } from "./upkeep.ts";
+export { doUpkeep, targetOf } from "./upkeep.ts";
 export { isStale, Writing, type WritingOptions } from "./writing.ts";

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { isKubeError, type KubeError } from "../kube/index.ts";
 import type { Owner } from "../members/index.ts";
-import { durableMetadata, ownerSecretName, setReference, textsOf } from "../observe/index.ts";
+import { durableMetadata, holdsVolume, ownerSecretName, readVolumes, setReference, textsOf } from "../observe/index.ts";
 import type { Action } from "../plan/index.ts";
 import { namesOf } from "../render/index.ts";
 import { PlanExpired, versionOf, type Writing } from "./writing.ts";
@@ -15,6 +15,8 @@ export async function doStep(writing: Writing, action: Action): Promise<void> {
   switch (action.kind) {
     case "create-set":
       return await createSet(writing, action.replicas);
+    case "delete-set":
+      return await deleteSet(writing, action);
     case "scale-set": {
       const { replicas, resourceVersion } = action;
       const uid = writing.observation.observed.set?.uid ?? "";
@@ -54,6 +56,15 @@ async function createSet(writing: Writing, replicas: number): Promise<void> {
   await writing.client.apply(reference, { ...set, spec: { ...set.spec, replicas } });
 }
 
+/** With the set go its pods. That no volume is bound is looked at once more: a claim that is bound changes no set. */
+async function deleteSet(writing: Writing, action: ActionOf<"delete-set">): Promise<void> {
+  const { client, cluster, observation } = writing;
+  if (holdsVolume(await readVolumes(client, cluster, observation.reading.set))) {
+    throw new PlanExpired("a volume has been bound since");
+  }
+  await writing.client.remove(setReference(cluster), versionOf(action));
+}
+
 /** The create is the moment at which it is decided who founds the cluster: of two, one is told that it exists. */
 async function createIdentity(writing: Writing, action: ActionOf<"create-identity">): Promise<void> {
   const { cluster, client } = writing;
@@ -65,21 +76,35 @@ async function createIdentity(writing: Writing, action: ActionOf<"create-identit
 }
 
 async function bootstrap(writing: Writing, action: ActionOf<"bootstrap">): Promise<void> {
-  const { addresses, reading } = writing.observation;
+  const { addresses } = writing.observation;
   const member = addresses.get(action.ordinal);
+  const owner = ownerOf(writing);
+  if (member === undefined) {
+    throw new PlanExpired("the founder cannot be asked any more");
+  }
+  const { clusterId, incarnation } = action;
+  await writing.members.bootstrap(member, { clusterId, incarnation, owner });
+}
+
+/** What the owner's Secret holds. Raises an error that says what to do if it is missing or holds something else. */
+export function ownerOf(writing: Writing): Owner {
+  const { reading } = writing.observation;
   const { email, password, "api-key": apiKey } = textsOf(reading.owner?.data);
   if (email === undefined || password === undefined || apiKey === undefined) {
     const name = ownerSecretName(writing.cluster);
     const source = writing.cluster.spec.access.ownerSecretRef?.name;
-    const why = source === undefined ? "" : `: is there a Secret ${source}?`;
-    throw new Error(`Secret ${name} does not hold email, password and api-key yet${why}`);
+    if (reading.owner !== null) {
+      throw new Error(
+        `Secret ${name} does not hold email, password and api-key: delete it, and the operator makes it again`,
+      );
+    }
+    throw new Error(
+      source === undefined
+        ? `Secret ${name} is missing`
+        : `Secret ${name} is missing, and is made from Secret ${source}: is there a Secret ${source}?`,
+    );
   }
-  if (member === undefined) {
-    throw new PlanExpired("the founder cannot be asked any more");
-  }
-  const owner: Owner = { email, password, apiKey };
-  const { clusterId, incarnation } = action;
-  await writing.members.bootstrap(member, { clusterId, incarnation, owner });
+  return { email, password, apiKey };
 }
 
 async function transfer(writing: Writing, { targetId, ifTerm }: ActionOf<"transfer">): Promise<void> {

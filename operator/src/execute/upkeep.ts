@@ -3,6 +3,9 @@ import {
   CLUSTER_ID,
   CONFIG_INDEX,
   MEMBER_ID,
+  noteUndone,
+  OWNER_PENDING,
+  ownerSecretName,
   preconditionOf,
   SETTINGS,
   setReference,
@@ -14,6 +17,7 @@ import {
 } from "../observe/index.ts";
 import type { Upkeep } from "../plan/index.ts";
 import { ROLE_LABEL, renderBudget } from "../render/index.ts";
+import { ownerOf } from "./step.ts";
 import { versionOf, type Writing } from "./writing.ts";
 
 /** Raises KubeError, MemberError and PlanExpired. */
@@ -21,7 +25,11 @@ export async function doUpkeep(writing: Writing, action: Upkeep): Promise<void> 
   switch (action.kind) {
     case "apply": {
       const wish = writing.observation.wishes.get(wishKey(action.object));
-      return wish === undefined ? undefined : await fulfil(writing, wish);
+      if (wish !== undefined) {
+        await fulfil(writing, wish);
+        noteIfUndone(writing, wish);
+      }
+      return;
     }
     case "budget":
       return await setBudget(writing, action.minAvailable);
@@ -43,6 +51,8 @@ export async function doUpkeep(writing: Writing, action: Upkeep): Promise<void> 
       await writing.client.patch(writing.claim(action), versionOf(action), { spec });
       return;
     }
+    case "reset-owner":
+      return await resetOwner(writing);
     case "put-settings": {
       const { values, ifSettingsRevision } = action;
       const revision = await writing.members.putSettings(writing.leader, values, ifSettingsRevision);
@@ -52,11 +62,46 @@ export async function doUpkeep(writing: Writing, action: Upkeep): Promise<void> 
   }
 }
 
+/** The Secret comes first: a reader that comes before this is done tries again, and nothing that was set is lost. */
+async function resetOwner(writing: Writing): Promise<void> {
+  const { owner } = writing.observation.reading;
+  await writing.members.resetOwner(writing.leader, ownerOf(writing));
+  if (owner !== null) {
+    const reference = writing.reference("Secret", ownerSecretName(writing.cluster));
+    const metadata = { annotations: { [OWNER_PENDING]: null } };
+    await writing.client.patch(reference, preconditionOf(owner), { metadata });
+  }
+}
+
+/** @returns the object that an action changes, for people */
+export function targetOf(writing: Writing, action: Upkeep): string {
+  switch (action.kind) {
+    case "apply":
+      return `${action.object.kind} ${action.object.name}`;
+    case "budget":
+      return `PodDisruptionBudget ${setReference(writing.cluster).name}`;
+    case "label-pod":
+      return writing.pod(action).name;
+    case "annotate-claim":
+    case "grow-claim":
+      return writing.claim(action).name;
+    case "stamp-config-index":
+      return `StatefulSet ${setReference(writing.cluster).name}`;
+    case "reset-owner":
+      return `Secret ${ownerSecretName(writing.cluster)}`;
+    case "put-settings":
+      return writing.cluster.metadata.name;
+  }
+}
+
 async function fulfil(writing: Writing, wish: Wish): Promise<void> {
   const { reference } = wish;
   switch (wish.how) {
     case "apply":
       await writing.client.apply(reference, wish.manifest);
+      return;
+    case "replace":
+      await writing.client.replace(reference, wish.precondition, wish.parts);
       return;
     case "create":
       await writing.client.create(reference, wish.manifest());
@@ -64,8 +109,17 @@ async function fulfil(writing: Writing, wish: Wish): Promise<void> {
     case "own":
       await writing.client.patch(reference, wish.precondition, { metadata: { ownerReferences: wish.owners } });
       return;
+    case "note":
+      await writing.client.patch(reference, wish.precondition, { metadata: { annotations: wish.annotations } });
+      return;
     case "remove":
       await writing.client.remove(reference, wish.precondition);
+  }
+}
+
+function noteIfUndone({ memory, observation }: Writing, wish: Wish): void {
+  if ((wish.how === "apply" || wish.how === "replace") && wish.undoes !== null) {
+    noteUndone(memory, wishKey(wish.reference), observation.observed.now);
   }
 }
 

@@ -45,7 +45,7 @@ export interface ClusterSpec {
    */
   image: {
     /**
-     * Registry and name. Without it the operator writes here, once, the repository that it knows.
+     * Registry and name, without a tag. Without it the operator writes here, once, the repository that it knows.
      */
     repository?: string;
     /**
@@ -77,11 +77,11 @@ export interface ClusterSpec {
    */
   storage: {
     /**
-     * Size of a volume, at least 4Gi; it may only grow.
+     * Size of a volume, at least 4Gi. It may only grow; a growth that no volume has taken up can be taken back.
      */
     size: string;
     /**
-     * Storage class of the volumes; the default class if absent.
+     * Storage class of the volumes; the default class if absent. It may change while no volume is bound.
      */
     storageClassName?: string;
     /**
@@ -94,7 +94,7 @@ export interface ClusterSpec {
     whenScaled: "Retain" | "Delete";
   };
   /**
-   * Resources of a member. Half of the memory limit is what its JavaScript heap may grow to.
+   * Resources of a member. The memory limit is at least 1Gi; half of it is what the JavaScript heap may grow to.
    */
   resources: {
     /**
@@ -209,7 +209,7 @@ export interface ClusterSpec {
      */
     ownerEmail: string;
     /**
-     * Secret with `password`, `api-key` or both; what is missing is generated.
+     * Secret with `password`, `api-key` or both; what is missing is generated. It is read at the founding, and when the cluster's own Secret of the owner is missing.
      */
     ownerSecretRef?: {
       /**
@@ -425,6 +425,10 @@ export interface ClientServiceSpec {
    * Class of the load balancer, where there are several.
    */
   loadBalancerClass?: string;
+  /**
+   * Whether the Service has addresses of IPv4 and of IPv6, where the Kubernetes cluster has both; one if absent.
+   */
+  ipFamilyPolicy?: "SingleStack" | "PreferDualStack" | "RequireDualStack";
 }
 /**
  * The Service of the leader alone.
@@ -454,6 +458,10 @@ export interface LeaderServiceSpec {
    * Class of the load balancer, where there are several.
    */
   loadBalancerClass?: string;
+  /**
+   * Whether the Service has addresses of IPv4 and of IPv6, where the Kubernetes cluster has both; one if absent.
+   */
+  ipFamilyPolicy?: "SingleStack" | "PreferDualStack" | "RequireDualStack";
 }
 /**
  * What the cluster is.
@@ -517,6 +525,18 @@ export interface ClusterStatus {
    */
   phase?: string;
   blocked?: BlockedStatus;
+  /**
+   * The largest size that any volume has been asked for.
+   */
+  volumeSize?: string;
+  /**
+   * Whether any claim has a volume. While none has, spec.storage.storageClassName may change.
+   */
+  volumesBound?: boolean;
+  /**
+   * Storage class of the volumes, once one is bound.
+   */
+  storageClassName?: string;
   /**
    * Until when certificates are good.
    */
@@ -631,6 +651,18 @@ export interface MemberRow {
    * Node of its pod.
    */
   node?: string;
+  /**
+   * How often the process of its pod has ended and been started again, if ever.
+   */
+  restarts?: number;
+  /**
+   * Why the process of its pod ended last, such as OOMKilled or Error.
+   */
+  lastTermination?: string;
+  /**
+   * When that was.
+   */
+  lastTerminationAt?: string;
   /**
    * How far the member is behind, if by more than a second.
    */

@@ -160,6 +160,21 @@ describe("client of the API server", () => {
     });
   });
 
+  it("replaces parts whole, of the version that it has seen, and says in a dry run what would become of them", async () => {
+    const reference = { kind: "Service", namespace: "default", name: "demo" } as const;
+    const spec = { type: "ClusterIP", selector: { app: "demo", theirs: "1" } };
+    const made = server.store.create("services", "default", { metadata: { name: "demo" }, spec });
+    const { uid, resourceVersion } = made.metadata;
+    const parts = [{ path: "/spec/selector", value: { app: "demo" } }];
+    const would = await client.replace<Any>(reference, { uid, resourceVersion }, parts, { dryRun: true });
+    expect(would.spec).to.deep.equal({ type: "ClusterIP", selector: { app: "demo" } });
+    expect(server.store.get("services", "default", "demo").spec).to.deep.equal(spec);
+    const done = await client.replace<Any>(reference, { uid, resourceVersion }, parts);
+    expect(done.spec).to.deep.equal(would.spec);
+    const again = client.replace(reference, { uid, resourceVersion }, parts);
+    expect((await errorOf(again)).kind).to.equal("conflict");
+  });
+
   it("writes nothing in a dry run", async () => {
     await client.apply({ kind: "Pod", namespace: "default", name: "demo-0" }, pod(), { dryRun: true });
     expect(await client.get(POD)).to.equal(null);

@@ -23,6 +23,13 @@ export interface Precondition {
   readonly resourceVersion: string;
 }
 
+/** A field of an object, and all that it is to hold. */
+export interface Part {
+  /** A JSON pointer (RFC 6901). What it stands in must be there. */
+  readonly path: string;
+  readonly value: unknown;
+}
+
 export interface RequestObserver {
   /** @param status of HTTP, 0 without an answer */
   onRequest(method: string, status: number, durationMs: number): void;
@@ -71,14 +78,20 @@ export class KubeClient {
     }
   }
 
-  /** All objects with these labels, and the version of the list, from which a watch can go on. */
-  async list<Item extends KubeObject>(kind: Kind, namespace: string, labelSelector: string): Promise<KubeList<Item>> {
+  /** All objects with these labels and fields, where an empty text selects all, and the version of the list, from which a watch can go on. */
+  async list<Item extends KubeObject>(
+    kind: Kind,
+    namespace: string,
+    labelSelector: string,
+    fieldSelector = "",
+  ): Promise<KubeList<Item>> {
     const items: Item[] = [];
     let next = "";
     for (;;) {
       const query = {
         limit: String(PAGE_ITEMS),
         ...(labelSelector && { labelSelector }),
+        ...(fieldSelector && { fieldSelector }),
         ...(next && { continue: next }),
       };
       const page = await this.#ask<KubeList<Item>>({ method: "GET", path: collectionPath(kind, namespace), query });
@@ -124,6 +137,32 @@ export class KubeClient {
       query: { fieldManager: NOTES_MANAGER },
       contentType: "application/merge-patch+json",
       body: { ...change, metadata: { ...change.metadata, ...precondition } },
+    });
+  }
+
+  /**
+   * Sets parts of an object, and takes away what else is in them, whichever manager wrote it. Raises `conflict` if the
+   * object is not the one of this version any more.
+   *
+   * @returns the object as it is then, or would be.
+   */
+  replace<Item = KubeObject>(
+    reference: Reference,
+    precondition: Precondition,
+    parts: readonly Part[],
+    options: { dryRun?: boolean } = {},
+  ): Promise<Item> {
+    const version = Object.entries(precondition).map(([name, value]) => ({ path: `/metadata/${name}`, value }));
+    return this.#ask({
+      method: "PATCH",
+      path: objectPath(reference),
+      query: {
+        fieldManager: MANAGER,
+        fieldValidation: "Strict",
+        ...(options.dryRun === true ? { dryRun: "All" } : {}),
+      },
+      contentType: "application/json-patch+json",
+      body: [...version, ...parts].map(({ path, value }) => ({ op: "add", path, value })),
     });
   }
 

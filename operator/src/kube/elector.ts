@@ -15,6 +15,8 @@ const DURATION_SECONDS = 15;
 /** A holder that cannot renew for so long has lost it, before anybody else takes it. */
 const RENEW_WITHIN_MS = 10_000;
 const RETRY_MS = 2_000;
+/** After a renewal. One that then fails is tried again twice before the Lease is lost. */
+const RENEW_MS = 4_000;
 
 type Lease = Wire<V1Lease>;
 
@@ -33,6 +35,8 @@ export class Elector {
   readonly #reference: Reference;
   /** The record that was seen last, and when it was seen first. */
   #seen: { readonly resourceVersion: string; readonly atMs: number } | null = null;
+  /** The record as this process has written it last, which nobody has changed since as far as is known. */
+  #known: Lease | null = null;
   /** When the renewal was sent that was accepted last; null = this process does not hold it. */
   #renewedMs: number | null = null;
 
@@ -61,7 +65,7 @@ export class Elector {
   async hold(signal: AbortSignal): Promise<"released" | "lost"> {
     const { timing } = this.#options;
     while (!signal.aborted) {
-      await timing.sleep(RETRY_MS, signal);
+      await timing.sleep(this.#known === null ? RETRY_MS : RENEW_MS, signal);
       if (signal.aborted) {
         break;
       }
@@ -78,11 +82,13 @@ export class Elector {
   async #try(): Promise<void> {
     const { client, namespace, name, timing, onError } = this.#options;
     const startMs = timing.monotonicMs();
+    const known = this.#known;
+    this.#known = null;
     try {
-      const lease = await client.get<Lease>(this.#reference);
+      const lease = known ?? (await client.get<Lease>(this.#reference));
       if (lease === null) {
         const spec = this.#record(null);
-        await client.create(
+        this.#known = await client.create<Lease>(
           { kind: "Lease", namespace },
           {
             apiVersion: "coordination.k8s.io/v1",
@@ -93,12 +99,16 @@ export class Elector {
         );
         this.#renewedMs = startMs;
       } else if (this.#mayTake(lease)) {
-        await this.#write(lease, this.#record(lease));
+        this.#known = await this.#write(lease, this.#record(lease));
         this.#renewedMs = startMs;
       } else {
         this.#renewedMs = null;
       }
     } catch (error) {
+      // Another one has written it since: what it says now tells who may.
+      if (known !== null && isKubeError(error, "conflict", "missing")) {
+        return await this.#try();
+      }
       // Somebody else was faster: the next look tells who. Of anything else the operator's log tells.
       if (!isKubeError(error, "conflict", "exists")) {
         onError(error);
@@ -132,9 +142,9 @@ export class Elector {
     };
   }
 
-  async #write({ metadata }: Lease, spec: object): Promise<void> {
+  #write({ metadata }: Lease, spec: object): Promise<Lease> {
     const precondition = { uid: metadata?.uid ?? "", resourceVersion: metadata?.resourceVersion ?? "" };
-    await this.#options.client.patch(this.#reference, precondition, { spec });
+    return this.#options.client.patch<Lease>(this.#reference, precondition, { spec });
   }
 
   async #release(): Promise<void> {

@@ -1,5 +1,6 @@
 /** The operator's own way to the API server: requests, changes as they come, work by key, and who of several works. */
-export { KubeClient, type Precondition, type RequestObserver } from "./client.ts";
+export { CachedReads, isRemembered, type Reads } from "./cached-reads.ts";
+export { KubeClient, type Part, type Precondition, type RequestObserver } from "./client.ts";
 export { type Connection, connect, defaultConnection } from "./connection.ts";
 export { Elector } from "./elector.ts";
 export { isKubeError, KubeError } from "./kube-error.ts";

@@ -2,7 +2,8 @@
  * Tells of every change of the objects of one kind, for as long as the process lives: a list, then a watch from there, and
  * again after whatever ends it.
  *
- * What changed is told, not what it is now: who acts reads it again. Objects that vanished while nobody watched are told,
+ * What changed is told, not what it is now: who acts reads it again. What there was last is kept, for those who only want to
+ * know whether there is something to do. Objects that vanished while nobody watched are told,
  * too. Nothing that happens here ends it but `stop`.
  */
 import type { KubeClient } from "./client.ts";
@@ -29,6 +30,7 @@ const RESYNC_MS = 600_000;
 type Metadata = NonNullable<KubeObject["metadata"]>;
 
 interface Known {
+  readonly object: KubeObject;
   /** As much of it as is told. */
   readonly told: Metadata;
   /** What differs whenever something else than the status does; empty where nobody asks. */
@@ -72,6 +74,21 @@ export class Reflector {
   /** Whether everything has been listed once. */
   get synced(): boolean {
     return this.#synced;
+  }
+
+  /** Empty = all. */
+  get namespace(): string {
+    return this.#options.namespace;
+  }
+
+  /** The objects that there were when the API server spoke last. Not to be changed. */
+  get items(): readonly KubeObject[] {
+    return [...this.#known.values()].map(({ object }) => object);
+  }
+
+  /** One of them. Not to be changed. */
+  find(namespace: string, name: string): KubeObject | undefined {
+    return this.#known.get(keyOf({ namespace, name }))?.object;
   }
 
   /** How long ago the API server said anything, in milliseconds. */
@@ -135,7 +152,7 @@ export class Reflector {
       const { metadata = {} } = object;
       this.#resourceVersion = metadata.resourceVersion ?? this.#resourceVersion;
       if (type !== "BOOKMARK") {
-        if (this.#remember(metadata, type !== "DELETED")) {
+        if (this.#remember(object, type !== "DELETED")) {
           this.#options.onChange(metadata);
         }
       }
@@ -151,7 +168,7 @@ export class Reflector {
     const before = new Map(this.#known);
     this.#known.clear();
     for (const item of items) {
-      this.#remember(item.metadata ?? {}, true);
+      this.#remember(item, true);
       before.delete(keyOf(item.metadata ?? {}));
     }
     this.#resourceVersion = metadata?.resourceVersion ?? "";
@@ -162,7 +179,8 @@ export class Reflector {
   }
 
   /** @returns whether it is worth telling */
-  #remember(metadata: Metadata, isThere: boolean): boolean {
+  #remember(object: KubeObject, isThere: boolean): boolean {
+    const { metadata = {} } = object;
     const key = keyOf(metadata);
     const before = this.#known.get(key);
     if (!isThere) {
@@ -176,7 +194,7 @@ export class Reflector {
       ...(labels === undefined ? {} : { labels }),
     };
     const asked = this.#options.ignoresStatus ? askedOf(metadata) : "";
-    this.#known.set(key, { told, asked });
+    this.#known.set(key, { object, told, asked });
     return asked === "" || asked !== before?.asked;
   }
 

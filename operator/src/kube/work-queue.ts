@@ -6,7 +6,8 @@ import { backoffMs, type Timing } from "./timing.ts";
 
 const WORKERS = 4;
 const BACKOFF_FIRST_MS = 200;
-const BACKOFF_LAST_MS = 60_000;
+/** What has failed for an hour is shown as mended this long after its cause is gone. */
+const BACKOFF_LAST_MS = 15_000;
 
 /** @returns after how many milliseconds the key is to run again by itself; null = not until somebody asks */
 export type Work = (key: string) => Promise<number | null>;

@@ -14,6 +14,7 @@ import {
   PromoteMembersResponse,
   PutSettingsResponse,
   RemoveMembersResponse,
+  ResetOwnerResponse,
   serviceDefinitions,
   TransferLeadershipResponse,
 } from "@quoin/proto";
@@ -28,7 +29,7 @@ const LIST_MS = 1_500;
 /** A change of the membership is one entry, or two; founding hashes a password. */
 const CHANGE_MS = 5_000;
 
-/** Who owns a new cluster. */
+/** Who owns a cluster. */
 export interface Owner {
   readonly email: string;
   readonly password: string;
@@ -60,6 +61,11 @@ export class MemberClient {
     founding: { clusterId: string; incarnation: string; owner: Owner },
   ): Promise<void> {
     await this.#call(member, SERVICE.bootstrap, founding, BootstrapResponse, CHANGE_MS);
+  }
+
+  /** The owner can log in with this password and this API key from now on. Repeating it is safe. */
+  async resetOwner(member: MemberAddress, owner: Owner): Promise<void> {
+    await this.#call(member, SERVICE.resetOwner, { owner }, ResetOwnerResponse, CHANGE_MS);
   }
 
   async addSlot(member: MemberAddress, name: string, ifConfigIndex: number): Promise<void> {

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { expect } from "chai";
+import { Agent, request } from "undici";
 import { clusterOf } from "../../test/index.ts";
 import { tendCertificates } from "../certificates/index.ts";
 import type { MemberAddress } from "./member-channels.ts";
@@ -21,6 +22,7 @@ describe("a member as it is", () => {
   const folder = mkdtempSync(path.join(tmpdir(), "quoin-test-"));
   let member: ChildProcess;
   let address: MemberAddress;
+  let httpEndpoint = "";
 
   function file(name: string, content = ""): string {
     const place = path.join(folder, name);
@@ -51,8 +53,9 @@ describe("a member as it is", () => {
       { stdio: ["pipe", "pipe", "inherit"] },
     );
     for await (const line of createInterface({ input: member.stdout ?? process.stdin })) {
-      const { msg, admin } = JSON.parse(line);
+      const { msg, admin, http } = JSON.parse(line);
       if (msg === "listening") {
+        httpEndpoint = http;
         const serverName = "demo-0.demo-peers.default.svc";
         address = { endpoint: admin, serverName, authorities, token: TOKEN };
         break;
@@ -131,6 +134,32 @@ describe("a member as it is", () => {
     const revision = await client.putSettings(address, settings, running.report.settingsRevision);
     expect(await client.putSettings(address, settings, revision)).to.equal(revision);
     expect((await client.status(address)).report.settingsRevision).to.equal(revision);
+  }).timeout(30_000);
+
+  it("takes another password for its owner, who can then log in with that one alone", async () => {
+    const { authorities, serverName } = address;
+    const dispatcher = new Agent({ connect: { ca: authorities ?? "", servername: serverName } });
+    const login = async (password: string): Promise<number> => {
+      const body = JSON.stringify({ email: "a@b.example", password });
+      const headers = { "content-type": "application/json" };
+      const url = `https://${httpEndpoint}/auth/login`;
+      const answer = await request(url, { method: "POST", dispatcher, headers, body });
+      await answer.body.dump();
+      return answer.statusCode;
+    };
+    const owner = { email: "a@b.example", password: "battery staple", apiKey: `qk_87654321_${"b".repeat(43)}` };
+    try {
+      expect(await login("correct horse")).to.equal(200);
+      await client.resetOwner(address, owner);
+      await client.resetOwner(address, owner);
+      expect([await login("battery staple"), await login("correct horse")]).to.deep.equal([200, 401]);
+    } finally {
+      await dispatcher.close();
+    }
+    expect(await refusal(client.resetOwner(address, { ...owner, password: "short" }))).to.deep.equal([
+      "INVALID_ARGUMENT",
+      "BAD_FIELD",
+    ]);
   }).timeout(30_000);
 
   it("wants the token", async () => {

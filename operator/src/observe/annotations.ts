@@ -8,3 +8,7 @@ export const VERSION = "quoin.dev/version";
 export const REPOSITORY = "quoin.dev/repository";
 /** Digest of what was applied: it tells when less is wanted than is there. */
 export const APPLIED = "quoin.dev/applied";
+/** On the owner's Secret, while its members do not know it yet. */
+export const OWNER_PENDING = "quoin.dev/owner-pending";
+/** On the identity: the specification that the operator could follow last. */
+export const ACCEPTED_SPEC = "quoin.dev/accepted-spec";

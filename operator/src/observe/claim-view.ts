@@ -25,6 +25,7 @@ export function claimViewOf(claim: Claim, ordinal: number, surroundings: ClaimSu
   const foreign = owners.some(({ uid }) => uid !== cluster.metadata.uid);
   const resize = status?.conditions?.find(({ type }) => type === "FileSystemResizePending");
   const capacity = status?.capacity?.storage;
+  const created = timeOf(metadata.creationTimestamp) ?? 0;
   return {
     ordinal,
     uid: metadata.uid ?? "",
@@ -34,14 +35,26 @@ export function claimViewOf(claim: Claim, ordinal: number, surroundings: ClaimSu
     // Without a note, only what is younger than the set was made by it.
     ours:
       !foreign &&
-      (clusterId === null
-        ? setCreated !== null && (timeOf(metadata.creationTimestamp) ?? 0) >= setCreated
-        : clusterId === identity?.clusterId),
+      (clusterId === null ? setCreated !== null && created >= setCreated : clusterId === identity?.clusterId),
+    // Sets alone make claims with the labels of the cluster after it was created.
+    leftover:
+      !foreign &&
+      clusterId === null &&
+      setCreated === null &&
+      !isBound(claim) &&
+      created > (timeOf(cluster.metadata.creationTimestamp) ?? Number.POSITIVE_INFINITY),
     foreign,
+    bound: isBound(claim),
+    storageClassName: spec?.storageClassName ?? null,
     requested: parseQuantity(spec?.resources?.requests?.storage ?? "") ?? 0,
     capacity: capacity === undefined ? null : (parseQuantity(capacity) ?? null),
     expandable,
     resizePendingSince: resize?.status === "True" ? (timeOf(resize.lastTransitionTime) ?? null) : null,
     terminating: metadata.deletionTimestamp !== undefined,
   };
+}
+
+/** The volume is named before the claim is said to be bound. A claim that has lost its volume was bound, too. */
+export function isBound({ spec, status }: Claim): boolean {
+  return spec?.volumeName !== undefined || (status?.phase !== undefined && status.phase !== "Pending");
 }

@@ -27,14 +27,18 @@ function coversList(live: readonly unknown[], wanted: readonly unknown[]): boole
     : live.length === wanted.length && wanted.every((item, at) => covers(live[at], item));
 }
 
-/** The same text for the same content, in whatever order its fields were written. */
-export function digestOf(content: object): string {
-  const sorted = JSON.stringify(content, (_, value: unknown) =>
+/** A digest of `sortedText`. */
+export function digestOf(content: unknown): string {
+  return createHash("sha256").update(sortedText(content)).digest("hex").slice(0, 32);
+}
+
+/** JSON that is the same for the same content, in whatever order its fields were written; of nothing, that of null. */
+export function sortedText(content: unknown): string {
+  return JSON.stringify(content ?? null, (_, value: unknown) =>
     typeof value === "object" && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : value,
   );
-  return createHash("sha256").update(sorted).digest("hex").slice(0, 32);
 }
 
 /** The API server leaves out what is empty. */

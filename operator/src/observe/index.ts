@@ -3,6 +3,7 @@ export {
   CLUSTER_ID,
   CONFIG_INDEX,
   MEMBER_ID,
+  OWNER_PENDING,
   REPOSITORY,
   SETTINGS,
   TERM,
@@ -10,8 +11,10 @@ export {
 } from "./annotations.ts";
 export { emptyMemory, type Memory } from "./memory.ts";
 export { type Observation, Observer, setReference } from "./observer.ts";
-export { ownerSecretName } from "./reader.ts";
+export { ownerSecretName, readVolumes } from "./reader.ts";
 export { adminEndpointOf, type EndpointOf } from "./reports.ts";
+export { noteUndone } from "./restoration.ts";
 export { settingsNote } from "./set-view.ts";
+export { holdsVolume } from "./storage-class.ts";
 export { type SetManifest, textsOf } from "./wanted-objects.ts";
 export { durableMetadata, preconditionOf, signed, type Wish, wishKey } from "./wish.ts";

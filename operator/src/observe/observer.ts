@@ -3,20 +3,44 @@
  * but for a trial of the pods that are wanted, which the API server only judges.
  */
 import type { CertificateOutcome, CertificateWrite, TendCertificates } from "../certificates/index.ts";
-import { isKubeError, type Kind, type KubeClient, type Reference } from "../kube/index.ts";
+import {
+  isKubeError,
+  type Kind,
+  type KubeClient,
+  KubeError,
+  type Part,
+  type Reads,
+  type Reference,
+} from "../kube/index.ts";
 import type { MemberAddress, MemberClient } from "../members/index.ts";
-import type { CoordinationCluster, Identity, Observed, Refusal } from "../plan/index.ts";
+import { type CoordinationCluster, type Identity, type Observed, parseQuantity, type Refusal } from "../plan/index.ts";
 import { type Manifest, metadataOf, namesOf, namespaceOf, renderBudget, type Settings } from "../render/index.ts";
-import type { Surroundings } from "../status/index.ts";
-import { APPLIED } from "./annotations.ts";
-import { claimViewOf } from "./claim-view.ts";
-import type { Memory } from "./memory.ts";
+import type { Problem, Surroundings } from "../status/index.ts";
+import { acceptedSpecWish, withAcceptedSpec } from "./accepted-spec.ts";
+import { adoptionWish, encryptionRefusal } from "./adoption.ts";
+import { APPLIED, OWNER_PENDING } from "./annotations.ts";
+import { type Claim, claimViewOf } from "./claim-view.ts";
+import { covers, digestOf } from "./difference.ts";
+import type { Memory, Trial } from "./memory.ts";
+import { findObstacles } from "./obstacles.ts";
 import { podViewOf, timeOf } from "./pod-view.ts";
 import { ownerSecretName, type Reading, readCluster, readExpandable } from "./reader.ts";
 import { type Answers, addressesOf, askMembers, type EndpointOf } from "./reports.ts";
-import { setViewOf } from "./set-view.ts";
+import { isContested, restorationOf, undoneBy } from "./restoration.ts";
+import { sentinelWish } from "./sentinel.ts";
+import { type StatefulSet, setViewOf } from "./set-view.ts";
+import { storageClassRefusal } from "./storage-class.ts";
 import { conflictOf, lookAround } from "./support.ts";
-import { isSetAsWished, ownerWish, type SetManifest, secretOf, tokensWish, wantedObjects } from "./wanted-objects.ts";
+import {
+  isSetAsWished,
+  ownerWish,
+  type SetManifest,
+  secretOf,
+  tokensWish,
+  type WantedObjects,
+  wantedObjects,
+  withoutPlacement,
+} from "./wanted-objects.ts";
 import {
   durableMetadata,
   isAsWished,
@@ -41,11 +65,13 @@ export interface ObserverOptions {
   readonly endpointOf: EndpointOf;
   /** Told of members that did not answer. */
   readonly onSilent: (error: unknown) => void;
+  /** Called when events cannot be read that say why a pod or a volume is missing. */
+  readonly onUnknown: (error: unknown) => void;
 }
 
 export interface Observation {
   readonly observed: Observed;
-  readonly surroundings: Surroundings;
+  readonly surroundings: Omit<Surroundings, "failures">;
   readonly reading: Reading;
   readonly wishes: Wishes;
   /** What a set is made of; null if the specification cannot be followed. */
@@ -63,41 +89,61 @@ export class Observer {
     this.#options = options;
   }
 
-  /** @param cluster with version and repository. Raises KubeError when the API server cannot be asked. */
-  async observe(cluster: CoordinationCluster, memory: Memory): Promise<Observation> {
-    const { client, members, settings, endpointOf, onSilent } = this.#options;
-    const now = this.#options.now();
-    const reading = await readCluster(client, cluster);
+  /** Milliseconds since 1970. */
+  get now(): number {
+    return this.#options.now();
+  }
+
+  /**
+   * @param asked with version and repository.
+   * @param reads the API server itself, where anything is to be written.
+   *
+   * Raises KubeError when the API server cannot be asked.
+   */
+  async observe(asked: CoordinationCluster, memory: Memory, reads: Reads): Promise<Observation> {
+    const { client, members, endpointOf, onSilent, onUnknown } = this.#options;
+    const { now } = this;
+    const { cluster, reading, wanted, rejection, setWish } = await this.#readSpec(asked, memory, reads);
     const addresses = addressesOf(cluster, reading, endpointOf);
     const answers = await askMembers(members, addresses, reading.pods, onSilent);
-    const wanted = wantedObjects(cluster, reading, settings);
-    const around = await lookAround({ client, cluster, manifests: wanted.around, memory, now });
+    const around = await lookAround({ client, reads, cluster, manifests: wanted.around, memory, now });
     const certificates = await this.#tend(cluster, reading, answers, now);
-    const views = await this.#views(cluster, reading, memory);
+    const views = await this.#views(cluster, reading, memory, reads);
+    const obstacles = await findObstacles({ client, cluster, reading, memory, now, onUnknown });
     const refusal =
-      wanted.refusal ??
       setConflict(cluster, reading) ??
-      around.refusal ??
-      (await this.#try(cluster, reading, wanted.set, memory, now));
+      encryptionRefusal(cluster, reading) ??
+      rejection ??
+      ofRunningCluster(around.refusal, reading);
     const hasForm = answers.known !== null || views.claims.some(({ memberId }) => typeof memberId === "number");
     const wishes = new Map([
+      ...keyed(adoptionWishes(cluster, reading)),
       ...keyed(certificates.writes.map((write) => certificateWish(cluster, write))),
-      ...keyed(await this.#secretWishes(cluster, reading, hasForm)),
+      ...keyed(await this.#secretWishes(cluster, reading, hasForm, reads)),
       ...around.wishes,
-      ...keyed(setWishes(cluster, reading, wanted.set)),
+      ...keyed([setWish, await this.#budgetWish(cluster, reading, memory)]),
       ...keyed(ownershipWishes(cluster, reading, views)),
+      ...keyed([refusal === null ? acceptedSpecWish(cluster, reading) : null]),
     ]);
+    for (const [key, wish] of wishes) {
+      if ("undoes" in wish && wish.undoes !== null && isContested(memory, key, now)) {
+        wishes.delete(key);
+      }
+    }
     const observed: Observed = {
       now,
       cluster,
       refusal,
       ...views,
+      set: views.set && { ...views.set, isOverwritten: (setWish?.undoes ?? null) !== null },
+      obstacles,
       reports: answers.reports,
       configuration: answers.configuration,
       known: answers.known,
       leaderlessSince: leaderlessSince(cluster, answers, memory, now),
       minAvailable: minAvailableOf(reading),
       drift: [...wishes.values()].map(({ reference: { kind, name } }) => ({ kind, name })),
+      ownerPending: isOwnerPending(reading),
       attempts: memory.attempts,
     };
     return {
@@ -105,6 +151,7 @@ export class Observer {
       surroundings: {
         tlsProblem: certificates.problem,
         monitoringProblem: around.monitoringProblem,
+        ownerProblem: hasForm ? ownerProblemOf(cluster, reading) : null,
         tls: certificates.tls,
       },
       ...{ reading, wishes, addresses },
@@ -114,11 +161,36 @@ export class Observer {
     };
   }
 
-  async #views(cluster: CoordinationCluster, reading: Reading, memory: Memory): Promise<Views> {
+  /** What is to be followed: the specification that is asked for, or while it is refused, the one that was accepted last. */
+  async #readSpec(asked: CoordinationCluster, memory: Memory, reads: Reads): Promise<SpecReading> {
+    const { settings } = this.#options;
+    const reading = await readCluster(reads, asked);
+    const wanted = wantedObjects(asked, reading, settings);
+    const verdict = await this.#judge(asked, reading, wanted.set, memory, "asked");
+    const rejection = wanted.refusal ?? verdict.refusal ?? storageClassRefusal(asked, reading);
+    const accepted = rejection === null ? null : withAcceptedSpec(asked, reading);
+    if (rejection === null || accepted === null) {
+      return { cluster: asked, reading, wanted, rejection, setWish: verdict.wish };
+    }
+    const { cluster, generation } = accepted;
+    const message = `generation ${generation} stays in force: ${rejection.message}`;
+    // Which Secrets there are to be read follows from the specification.
+    const readAgain = await readCluster(reads, cluster);
+    const wantedAgain = wantedObjects(cluster, readAgain, settings);
+    const { wish } = await this.#judge(cluster, readAgain, wantedAgain.set, memory, "accepted");
+    return {
+      cluster,
+      reading: readAgain,
+      wanted: wantedAgain,
+      rejection: { ...rejection, message, tended: true },
+      setWish: wish,
+    };
+  }
+
+  async #views(cluster: CoordinationCluster, reading: Reading, memory: Memory, reads: Reads): Promise<Views> {
     const identity = identityOf(reading);
     const setCreated = timeOf(reading.set?.metadata?.creationTimestamp) ?? null;
-    const [, firstClaim] = [...reading.claims][0] ?? [];
-    const expandable = await readExpandable(this.#options.client, firstClaim);
+    const expandable = await readExpandable(reads, smallClaim(cluster, reading));
     const surroundings = { cluster, identity, setCreated, expandable };
     const pods = [...reading.pods].map(([ordinal, pod]) => podViewOf(pod, ordinal, memory.started));
     memory.started.clear();
@@ -145,55 +217,149 @@ export class Observer {
     return this.#options.tendCertificates({ now, cluster, clusterDomain, reports: answers.reports, ...stored });
   }
 
-  async #secretWishes(cluster: CoordinationCluster, reading: Reading, hasForm: boolean): Promise<(Wish | null)[]> {
-    const isOwnerDue = reading.owner === null && !hasForm;
+  async #secretWishes(
+    cluster: CoordinationCluster,
+    reading: Reading,
+    hasForm: boolean,
+    reads: Reads,
+  ): Promise<(Wish | null)[]> {
+    const foundedAt = hasForm ? (reading.identity?.metadata?.creationTimestamp ?? "") : null;
     return [
       reading.tokens === null ? tokensWish(cluster) : null,
-      isOwnerDue ? await ownerWish(this.#options.client, cluster) : null,
+      reading.owner === null ? await ownerWish(reads, cluster, foundedAt) : null,
+      await sentinelWish(reads, cluster, reading),
     ];
   }
 
-  /** Whether the API server would take these pods. Asked once for each template, and now and then when it would not. */
-  async #try(
+  /**
+   * Whether the set is as it is wanted, and whether the API server would take it. That is the API server's to say: it adds
+   * what a template leaves out, and writes amounts in its own way. It is asked once for what is wanted and what there is.
+   */
+  async #judge(
     cluster: CoordinationCluster,
     { set: live }: Reading,
     set: SetManifest | null,
     memory: Memory,
-    now: number,
-  ): Promise<Refusal | null> {
-    if (set === null || (live !== null && isSetAsWished(live, set))) {
-      return null;
+    which: "asked" | "accepted",
+  ): Promise<Verdict> {
+    const { now } = this;
+    if (set === null || conflictOf(cluster, setReference(cluster), live) !== null) {
+      return { refusal: null, wish: null };
     }
-    const hash = set.metadata?.annotations?.[APPLIED] ?? "";
-    const { trial } = memory;
-    const isOld = trial?.refusal !== null && now - (trial?.at ?? 0) >= TRIAL_MS;
-    if (trial === null || trial.hash !== hash || isOld) {
-      memory.trial = { hash, at: now, refusal: await this.#dryRun(cluster, set) };
-    }
-    return memory.trial?.refusal ?? null;
+    const key = digestOf([set.metadata?.annotations?.[APPLIED], live && withoutPlacement(live.spec ?? {})]);
+    const before = memory.trials.get(which);
+    const isFresh = before?.key === key && now - before.at < before.validMs;
+    const trial = isFresh ? before : { key, at: now, ...(await this.#dryRun(cluster, live, set)) };
+    memory.trials.set(which, trial);
+    const isAsWished = trial.isSame && covers(live?.metadata, set.metadata);
+    return {
+      refusal: trial.refusal,
+      wish:
+        live === null || isAsWished || trial.refusal !== null
+          ? null
+          : {
+              how: "replace",
+              reference: setReference(cluster),
+              precondition: preconditionOf(live),
+              parts: partsOf(live, set),
+              undoes: undoneBy(live, set),
+            },
+    };
   }
 
-  async #dryRun(cluster: CoordinationCluster, set: SetManifest): Promise<Refusal | null> {
+  /** @returns null if there was not what was seen: the write says it, too, and then one looks again */
+  async #dryRun(
+    cluster: CoordinationCluster,
+    live: StatefulSet | null,
+    set: SetManifest,
+  ): Promise<Omit<Trial, "key" | "at">> {
+    const { client } = this.#options;
+    const reference = setReference(cluster);
     try {
-      await this.#options.client.apply(setReference(cluster), set, { dryRun: true });
-      return null;
+      if (live === null) {
+        await client.apply(reference, set, { dryRun: true });
+        return { refusal: null, isSame: false, validMs: Number.POSITIVE_INFINITY };
+      }
+      const parts = partsOf(live, set);
+      const result = await client.replace<StatefulSet>(reference, preconditionOf(live), parts, { dryRun: true });
+      const [then, now] = [result, live].map(({ spec }) => digestOf(withoutPlacement(spec ?? {})));
+      return { refusal: null, isSame: then === now, validMs: Number.POSITIVE_INFINITY };
     } catch (error) {
+      // There was not what was seen. The write says it, too, and then one looks again.
+      if (isKubeError(error, "terminating", "conflict", "missing")) {
+        return { refusal: null, isSame: false, validMs: 0 };
+      }
+      if (!(error instanceof KubeError) || error.status === 0) {
+        throw error;
+      }
       // Forbidden, by a policy of the Kubernetes cluster: what stands in the way may also go again.
-      if (isKubeError(error, "invalid", "forbidden")) {
-        return { reason: "OverlayRejected", message: error.explanation };
+      const isJudged = isKubeError(error, "invalid", "forbidden");
+      const validMs = isJudged ? TRIAL_MS : 0;
+      // Nothing new is wanted of the set: that this write is refused is no refusal of the specification.
+      if (live !== null && isSetAsWished(live, set)) {
+        return { refusal: null, isSame: true, validMs };
       }
-      if (isKubeError(error, "terminating")) {
-        return null;
-      }
-      throw error;
+      // Else a webhook does not answer, for example. It stops new templates, and nothing else.
+      const reason = isJudged ? "OverlayRejected" : "TemplateNotTried";
+      return { refusal: { reason, message: error.explanation, tended: false }, isSame: false, validMs };
     }
   }
+
+  async #budgetWish(cluster: CoordinationCluster, { budget }: Reading, memory: Memory): Promise<Wish | null> {
+    const number = budget?.spec?.minAvailable;
+    if (budget === null || typeof number !== "number") {
+      return null;
+    }
+    const reference = { ...setReference(cluster), kind: "PodDisruptionBudget" } as const;
+    const manifest = signed(renderBudget(cluster, number));
+    return isAsWished(budget, manifest)
+      ? await restorationOf(this.#options.client, memory, reference, budget, manifest)
+      : { how: "apply", reference, manifest, undoes: undoneBy(budget, manifest) };
+  }
+}
+
+/** What is written of a set that exists: its specification whole, and what the operator notes on it beside what others do. */
+function partsOf(live: StatefulSet, { metadata, spec }: SetManifest): Part[] {
+  const { labels, annotations, ownerReferences = [] } = live.metadata ?? {};
+  const wanted = metadata?.ownerReferences ?? [];
+  const others = ownerReferences.filter(({ uid }) => !wanted.some((owner) => owner.uid === uid));
+  return [
+    { path: "/metadata/labels", value: { ...labels, ...metadata?.labels } },
+    { path: "/metadata/annotations", value: { ...annotations, ...metadata?.annotations } },
+    { path: "/metadata/ownerReferences", value: [...others, ...wanted] },
+    { path: "/spec", value: spec },
+  ];
+}
+
+interface SpecReading {
+  readonly cluster: CoordinationCluster;
+  readonly reading: Reading;
+  readonly wanted: WantedObjects;
+  /** Why the specification that is asked for is not the one that is followed. */
+  readonly rejection: Refusal | null;
+  readonly setWish: SetWish | null;
+}
+
+type SetWish = Wish & { how: "replace" };
+
+interface Verdict {
+  readonly refusal: Refusal | null;
+  readonly wish: SetWish | null;
 }
 
 type Views = Pick<Observed, "identity" | "set" | "pods" | "claims">;
 
 export function setReference(cluster: CoordinationCluster): Reference {
   return { kind: "StatefulSet", namespace: namespaceOf(cluster), name: namesOf(cluster).set };
+}
+
+/** A claim whose volume is to grow, if there is one: what its class allows is of no interest before. */
+function smallClaim({ spec }: CoordinationCluster, { claims }: Reading): Claim | undefined {
+  const size = parseQuantity(spec.storage.size) ?? 0;
+  const isSmall = (quantity: string | undefined): boolean => (parseQuantity(quantity ?? "") ?? size) < size;
+  return [...claims.values()].find(
+    (claim) => isSmall(claim.spec?.resources?.requests?.storage) || isSmall(claim.status?.capacity?.storage),
+  );
 }
 
 function keyed(wishes: readonly (Wish | null)[]): [string, Wish][] {
@@ -207,29 +373,29 @@ function identityOf({ identity }: Reading): Identity | null {
     : { clusterId, founder, founderIncarnation };
 }
 
-function setConflict(cluster: CoordinationCluster, { set, budget }: Reading): Refusal | null {
+function setConflict(cluster: CoordinationCluster, reading: Reading): Refusal | null {
   const reference = setReference(cluster);
   return (
-    conflictOf(cluster, reference, set) ?? conflictOf(cluster, { ...reference, kind: "PodDisruptionBudget" }, budget)
+    conflictOf(cluster, reference, reading.set) ??
+    conflictOf(cluster, { ...reference, kind: "PodDisruptionBudget" }, reading.budget) ??
+    identityConflict(cluster, reading)
   );
 }
 
-function setWishes(
-  cluster: CoordinationCluster,
-  { set: live, budget }: Reading,
-  set: SetManifest | null,
-): (Wish | null)[] {
-  const reference = setReference(cluster);
-  const isSetDue = live !== null && set !== null && !isSetAsWished(live, set);
-  const number = budget?.spec?.minAvailable;
-  const budgetManifest = typeof number === "number" ? signed(renderBudget(cluster, number)) : null;
-  const isBudgetDue = budgetManifest !== null && !isAsWished(budget, budgetManifest);
-  return [
-    isSetDue ? { how: "apply", reference, manifest: withVersion(set, preconditionOf(live).resourceVersion) } : null,
-    isBudgetDue
-      ? { how: "apply", reference: { ...reference, kind: "PodDisruptionBudget" }, manifest: budgetManifest }
-      : null,
-  ];
+/** A ConfigMap that says nothing of an identity stands where the identity must be, and nothing may be founded. */
+function identityConflict(cluster: CoordinationCluster, reading: Reading): Refusal | null {
+  if (reading.identity === null || identityOf(reading) !== null) {
+    return null;
+  }
+  const message =
+    `ConfigMap ${namesOf(cluster).identity} does not hold clusterId, founder and founderIncarnation: ` +
+    "delete it, and the operator makes it again";
+  return { reason: "NameConflict", message, tended: false };
+}
+
+/** An object of somebody else around the pods stops the beginning of a cluster, and later nothing but itself. */
+function ofRunningCluster(refusal: Refusal | null, { set }: Reading): Refusal | null {
+  return refusal === null ? null : { ...refusal, tended: set !== null };
 }
 
 function withVersion(manifest: Manifest, resourceVersion: string): Manifest {
@@ -253,6 +419,20 @@ function ownershipWishes(cluster: CoordinationCluster, reading: Reading, views: 
   ];
 }
 
+/** Of objects that are written when something in them changes, and else never. */
+function adoptionWishes(cluster: CoordinationCluster, { tokens, trust, server }: Reading): (Wish | null)[] {
+  const names = namesOf(cluster);
+  const namespace = namespaceOf(cluster);
+  const wish = (kind: Kind, name: string, live: Parameters<typeof adoptionWish>[2]): Wish | null =>
+    adoptionWish(cluster, { kind, namespace, name }, live);
+  return [
+    wish("Secret", names.tokens, tokens),
+    wish("ConfigMap", names.authorities, trust),
+    // In the other modes it is made by others.
+    cluster.spec.tls.mode === "Auto" ? wish("Secret", names.serverTls, server) : null,
+  ];
+}
+
 function certificateWish(cluster: CoordinationCluster, write: CertificateWrite): Wish {
   const { kind, name, annotations, data, replaces, durable } = write;
   const reference = { kind, namespace: namespaceOf(cluster), name };
@@ -264,7 +444,27 @@ function certificateWish(cluster: CoordinationCluster, write: CertificateWrite):
     kind === "Secret" ? secretOf(metadata, data) : { apiVersion: "v1", kind: "ConfigMap", metadata, data };
   return replaces === null
     ? { how: "create", reference, manifest: () => manifest }
-    : { how: "apply", reference, manifest: withVersion(manifest, replaces) };
+    : { how: "apply", reference, manifest: withVersion(manifest, replaces), undoes: null };
+}
+
+function isOwnerPending({ owner }: Reading): boolean {
+  return owner?.metadata?.annotations?.[OWNER_PENDING] !== undefined;
+}
+
+/** Of a cluster that is founded. */
+function ownerProblemOf(cluster: CoordinationCluster, reading: Reading): Problem | null {
+  const name = ownerSecretName(cluster);
+  if (reading.owner === null) {
+    const source = cluster.spec.access.ownerSecretRef?.name;
+    const advice =
+      source === undefined
+        ? "to reset the owner, name a Secret in spec.access.ownerSecretRef"
+        : `to reset the owner, make Secret ${source} again: it must be younger than the cluster`;
+    return { reason: "OwnerSecretMissing", message: `Secret ${name} is missing: ${advice}` };
+  }
+  return isOwnerPending(reading)
+    ? { reason: "OwnerResetPending", message: `the members have not taken over Secret ${name} yet` }
+    : null;
 }
 
 function minAvailableOf({ budget }: Reading): number | null {

@@ -1,13 +1,22 @@
 /** A pod as the planner sees it. */
 import type { V1ContainerStatus, V1Pod } from "@kubernetes/client-node";
 import type { Wire } from "../kube/index.ts";
-import type { MemberRole, PodView } from "../plan/index.ts";
+import type { MemberRole, PodView, ProcessExit } from "../plan/index.ts";
 import { ROLE_LABEL } from "../render/index.ts";
 import { TERM, VERSION } from "./annotations.ts";
 
 export type Pod = Wire<V1Pod>;
 
 const MEMBER = "quoin";
+/** Reasons for which the kubelet waits between two tries to start a process. */
+const STUCK: ReadonlySet<string> = new Set([
+  "CrashLoopBackOff",
+  "CreateContainerConfigError",
+  "CreateContainerError",
+  "ImagePullBackOff",
+  "InvalidImageName",
+  "RunContainerError",
+]);
 /** Times are whole seconds: two of the same moment may be one apart. */
 const MOMENT_MS = 1_000;
 const ROLES: readonly string[] = ["leader", "follower", "learner", "none"] satisfies readonly MemberRole[];
@@ -26,12 +35,14 @@ export function podViewOf(pod: Pod, ordinal: number, started: ReadonlySet<string
   const runningSince = timeOf(container?.state?.running?.startedAt);
   const isStarted = container?.started === true;
   const role = metadata.labels?.[ROLE_LABEL] ?? "";
+  const lastExit = lastExitOf(container);
   return {
     ordinal,
     uid,
     resourceVersion: metadata.resourceVersion ?? "",
     revision: metadata.labels?.["controller-revision-hash"] ?? "",
     version: metadata.annotations?.[VERSION] ?? "",
+    created,
     readySince: isReady ? readyChange : null,
     unreadySince: isReady ? null : readyChange,
     terminating: metadata.deletionTimestamp !== undefined,
@@ -41,6 +52,10 @@ export function podViewOf(pod: Pod, ordinal: number, started: ReadonlySet<string
     notRunningSince: runningSince === undefined ? endOf(container, created) : null,
     started: isStarted,
     everStarted: isStarted || started.has(uid) || wasReady(pod),
+    stuck: STUCK.has(container?.state?.waiting?.reason ?? ""),
+    restarts: container?.restartCount ?? 0,
+    lastExit,
+    failedExit: lastExit?.exitCode === 0 ? null : lastExit,
     role: ROLES.includes(role) ? (role as MemberRole) : null,
     term: numberOf(metadata.annotations?.[TERM]),
   };
@@ -65,6 +80,15 @@ function conditionOf({ status }: Pod, type: string) {
 function endOf(container: Wire<V1ContainerStatus> | undefined, created: number): number {
   const ended = container?.state?.terminated ?? container?.lastState?.terminated;
   return timeOf(ended?.finishedAt) ?? created;
+}
+
+function lastExitOf(container: Wire<V1ContainerStatus> | undefined): ProcessExit | null {
+  const ended = container?.state?.terminated ?? container?.lastState?.terminated;
+  const at = timeOf(ended?.finishedAt);
+  if (ended === undefined || at === undefined) {
+    return null;
+  }
+  return { reason: ended.reason ?? "Error", exitCode: ended.exitCode, at };
 }
 
 /** Readiness that changed after the pod was set up changed from true: it begins as false, a moment after the rest at most. */

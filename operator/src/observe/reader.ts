@@ -1,6 +1,6 @@
 /** Everything that one pass reads from the API server about one cluster. */
 import type { V1ConfigMap, V1PodDisruptionBudget, V1Secret, V1StorageClass } from "@kubernetes/client-node";
-import { isKubeError, type Kind, type KubeClient, type KubeObject, type Wire } from "../kube/index.ts";
+import { isKubeError, type Kind, type KubeObject, type Reads, type Wire } from "../kube/index.ts";
 import type { CoordinationCluster } from "../plan/index.ts";
 import { namesOf, namespaceOf, selectorOf } from "../render/index.ts";
 import type { Claim } from "./claim-view.ts";
@@ -23,25 +23,23 @@ export interface Reading {
   readonly budget: Wire<V1PodDisruptionBudget> | null;
 }
 
-export function ownerSecretName({ metadata }: CoordinationCluster): string {
+export function ownerSecretName({ metadata }: { readonly metadata: { readonly name: string } }): string {
   return `${metadata.name}-owner`;
 }
 
 /** Raises KubeError. */
-export async function readCluster(client: KubeClient, cluster: CoordinationCluster): Promise<Reading> {
+export async function readCluster(reads: Reads, cluster: CoordinationCluster): Promise<Reading> {
   const names = namesOf(cluster);
   const namespace = namespaceOf(cluster);
-  const selector = Object.entries(selectorOf(cluster))
-    .map(([name, value]) => `${name}=${value}`)
-    .join(",");
+  const selector = selectorTextOf(cluster);
   const get = <Item extends KubeObject>(kind: Kind, name: string): Promise<Item | null> =>
-    client.get<Item>({ kind, namespace, name });
+    reads.get<Item>({ kind, namespace, name });
   const secret = (name: string): Promise<Wire<V1Secret> | null> => get("Secret", name);
   const isEncrypted = cluster.spec.tls.mode !== "Off";
   const [set, pods, claims, identity, tokens, owner, budget, trust, authority, server] = await Promise.all([
     get<StatefulSet>("StatefulSet", names.set),
-    client.list<Pod>("Pod", namespace, selector),
-    client.list<Claim>("PersistentVolumeClaim", namespace, selector),
+    reads.list<Pod>("Pod", namespace, selector),
+    reads.list<Claim>("PersistentVolumeClaim", namespace, selector),
     get<Wire<V1ConfigMap>>("ConfigMap", names.identity),
     secret(names.tokens),
     secret(ownerSecretName(cluster)),
@@ -50,25 +48,55 @@ export async function readCluster(client: KubeClient, cluster: CoordinationClust
     cluster.spec.tls.mode === "Auto" ? secret(names.authorities) : null,
     isEncrypted ? secret(cluster.spec.tls.secretName ?? names.serverTls) : null,
   ]);
-  const ofSet = pods.items.filter(({ metadata }) =>
-    metadata?.ownerReferences?.some(({ controller, uid }) => controller === true && uid === set?.metadata?.uid),
-  );
   return {
     set,
-    pods: byOrdinal(ofSet, `${names.set}-`),
-    claims: byOrdinal(claims.items, `data-${names.set}-`),
+    ...volumesOf(cluster, set, pods.items, claims.items),
     ...{ identity, tokens, owner, budget, trust, authority, server },
   };
 }
 
+/** The claims of a cluster, and the pods of its set, as they are now. Raises KubeError. */
+export async function readVolumes(
+  reads: Reads,
+  cluster: CoordinationCluster,
+  set: StatefulSet | null,
+): Promise<Pick<Reading, "claims" | "pods">> {
+  const namespace = namespaceOf(cluster);
+  const selector = selectorTextOf(cluster);
+  const [pods, claims] = await Promise.all([
+    reads.list<Pod>("Pod", namespace, selector),
+    reads.list<Claim>("PersistentVolumeClaim", namespace, selector),
+  ]);
+  return volumesOf(cluster, set, pods.items, claims.items);
+}
+
+function volumesOf(
+  cluster: CoordinationCluster,
+  set: StatefulSet | null,
+  pods: readonly Pod[],
+  claims: readonly Claim[],
+): Pick<Reading, "claims" | "pods"> {
+  const names = namesOf(cluster);
+  const ofSet = pods.filter(({ metadata }) =>
+    metadata?.ownerReferences?.some(({ controller, uid }) => controller === true && uid === set?.metadata?.uid),
+  );
+  return { pods: byOrdinal(ofSet, `${names.set}-`), claims: byOrdinal(claims, `data-${names.set}-`) };
+}
+
+function selectorTextOf(cluster: CoordinationCluster): string {
+  return Object.entries(selectorOf(cluster))
+    .map(([name, value]) => `${name}=${value}`)
+    .join(",");
+}
+
 /** Whether volumes of a storage class can grow; null where that cannot be known. */
-export async function readExpandable(client: KubeClient, claim: Claim | undefined): Promise<boolean | null> {
+export async function readExpandable(reads: Reads, claim: Claim | undefined): Promise<boolean | null> {
   const name = claim?.spec?.storageClassName;
   if (name === undefined || name === "") {
     return null;
   }
   try {
-    const found = await client.get<Wire<V1StorageClass>>({ kind: "StorageClass", namespace: "", name });
+    const found = await reads.get<Wire<V1StorageClass>>({ kind: "StorageClass", namespace: "", name });
     return found === null ? null : found.allowVolumeExpansion === true;
   } catch (error) {
     // An operator of some namespaces only may not read what belongs to none.

@@ -14,7 +14,9 @@ export function setViewOf({ metadata = {}, spec, status }: StatefulSet): SetView
     replicas: spec?.replicas ?? 1,
     updateRevision: status?.updateRevision ?? "",
     caughtUp: status?.updateRevision !== undefined && status.observedGeneration === metadata.generation,
+    storageClassName: spec?.volumeClaimTemplates?.[0]?.spec?.storageClassName ?? null,
     configIndex: numberOf(metadata.annotations?.[CONFIG_INDEX]),
+    isOverwritten: false,
     settings: parseSettings(metadata.annotations?.[SETTINGS]),
   };
 }

@@ -2,12 +2,21 @@
  * The objects around the pods: which are not as they are wanted, which belong to somebody else, and which are wanted no
  * more. Their number makes it a look for now and then, and for when something has changed.
  */
-import { isKind, isKubeError, type Kind, type KubeClient, type KubeObject, type Reference } from "../kube/index.ts";
+import {
+  isKind,
+  isKubeError,
+  type Kind,
+  type KubeClient,
+  type KubeObject,
+  type Reads,
+  type Reference,
+} from "../kube/index.ts";
 import type { CoordinationCluster, Refusal } from "../plan/index.ts";
 import { type Manifest, namesOf, namespaceOf, selectorOf } from "../render/index.ts";
 import type { Problem } from "../status/index.ts";
 import { digestOf } from "./difference.ts";
 import type { Memory } from "./memory.ts";
+import { restorationOf, undoneBy } from "./restoration.ts";
 import { isAsWished, preconditionOf, signed, type Wish, wishKey } from "./wish.ts";
 
 /** How often the look is taken when nothing calls for it. */
@@ -21,6 +30,7 @@ export interface SupportFindings {
 
 interface Look {
   readonly client: KubeClient;
+  readonly reads: Reads;
   readonly cluster: CoordinationCluster;
   /** Without the set and the disruption budget, which are read in every pass. */
   readonly manifests: readonly Manifest[];
@@ -29,11 +39,12 @@ interface Look {
 }
 
 /** Raises KubeError. */
-export async function lookAround({ client, cluster, manifests, memory, now }: Look): Promise<SupportFindings> {
+export async function lookAround(look: Look): Promise<SupportFindings> {
+  const { cluster, manifests, memory, now } = look;
   const digest = digestOf(manifests);
   const { support } = memory;
   if (support !== null && support.digest === digest && now - support.at < LOOK_MS) {
-    return { wishes: new Map(), refusal: support.refusal, monitoringProblem: support.monitoringProblem };
+    return { wishes: new Map(), refusal: null, monitoringProblem: null };
   }
   const wanted = manifests.map((manifest) => ({
     manifest: signed(manifest),
@@ -43,16 +54,17 @@ export async function lookAround({ client, cluster, manifests, memory, now }: Lo
     (reference) => !wanted.some((each) => wishKey(each.reference) === wishKey(reference)),
   );
   const found = await Promise.all([
-    ...wanted.map(({ reference, manifest }) => lookAt(client, cluster, reference, manifest)),
-    ...surplus.map((reference) => lookAt(client, cluster, reference, null)),
+    ...wanted.map(({ reference, manifest }) => lookAt(look, reference, manifest)),
+    ...surplus.map((reference) => lookAt(look, reference, null)),
   ]);
   const wishes = new Map(
     found.flatMap(({ wish }) => (wish === null ? [] : [[wishKey(wish.reference), wish] as const])),
   );
   const refusal = found.find((each) => each.refusal !== null)?.refusal ?? null;
   const monitoringProblem = found.find((each) => each.problem !== null)?.problem ?? null;
-  // What is mended now is looked at again in the next pass.
-  memory.support = wishes.size > 0 ? null : { digest, at: now, refusal, monitoringProblem };
+  // What is mended now is looked at again in the next pass, and so is what is in the way: it may be gone.
+  const isWell = wishes.size === 0 && refusal === null && monitoringProblem === null;
+  memory.support = isWell ? { digest, at: now } : null;
   return { wishes, refusal, monitoringProblem };
 }
 
@@ -77,6 +89,7 @@ export function conflictOf(
         reason: "NameConflict",
         message:
           `${kind} ${name} is there, and belongs to ${controller?.kind ?? "nobody"} ${controller?.name ?? ""}`.trim(),
+        tended: false,
       };
 }
 
@@ -89,14 +102,13 @@ interface Finding {
 const NOTHING: Finding = { wish: null, refusal: null, problem: null };
 
 async function lookAt(
-  client: KubeClient,
-  cluster: CoordinationCluster,
+  { client, reads, cluster, memory }: Look,
   reference: Reference,
   manifest: Manifest | null,
 ): Promise<Finding> {
   let live: KubeObject | null;
   try {
-    live = await client.get(reference);
+    live = await reads.get(reference);
   } catch (error) {
     if (!isKubeError(error, "unknown-kind", "forbidden")) {
       throw error;
@@ -112,7 +124,10 @@ async function lookAt(
     const wish = live === null ? null : ({ how: "remove", reference, precondition: preconditionOf(live) } as const);
     return { ...NOTHING, wish };
   }
-  return isAsWished(live, manifest) ? NOTHING : { ...NOTHING, wish: { how: "apply", reference, manifest } };
+  if (live !== null && isAsWished(live, manifest)) {
+    return { ...NOTHING, wish: await restorationOf(client, memory, reference, live, manifest) };
+  }
+  return { ...NOTHING, wish: { how: "apply", reference, manifest, undoes: undoneBy(live, manifest) } };
 }
 
 function unserved({ kind }: Reference, why: string): Problem {

@@ -38,6 +38,7 @@ describe("views of objects", () => {
       ...{ ordinal: 2, uid: "u", resourceVersion: "7", revision: "r", version: "1.4.0", terminating: false },
       ...{ readySince: ms(9), unreadySince: null, scheduled: true, node: "n", role: "leader", term: 12 },
       ...{ runningSince: ms(3), notRunningSince: null, started: true, everStarted: true },
+      ...{ created: ms(1), stuck: false, restarts: 0, lastExit: null, failedExit: null },
     });
   });
 
@@ -69,10 +70,24 @@ describe("views of objects", () => {
     };
     const conditions = (ready: number) => [condition("Initialized", "True", 2), condition("Ready", "False", ready)];
     const view = podViewOf(pod({ conditions: conditions(29), containerStatuses: [container] }), 0, NOBODY);
-    expect(view).to.include({ notRunningSince: ms(30), started: false, everStarted: true });
+    expect(view).to.include({ notRunningSince: ms(30), started: false, everStarted: true, stuck: true, restarts: 3 });
+    expect(view.failedExit).to.deep.equal({ reason: "Error", exitCode: 1, at: ms(30) });
     const never = pod({ conditions: conditions(2), containerStatuses: [container] });
     expect(podViewOf(never, 0, NOBODY).everStarted).to.equal(false);
     expect(podViewOf(never, 0, new Set(["u"])).everStarted, "as was seen before").to.equal(true);
+  });
+
+  it("sees why a process ended that runs again, and nothing in one that ended as it was asked to", () => {
+    const exitOf = (exitCode: number, reason: string) => {
+      const lastState = { terminated: { exitCode, reason, finishedAt: at(30) } };
+      const container = { name: "quoin", image: "", imageID: "", ready: true, restartCount: 1, lastState };
+      const state = { running: { startedAt: at(31) } };
+      return podViewOf(pod({ containerStatuses: [{ ...container, state }] }), 0, NOBODY);
+    };
+    const failedExit = { reason: "OOMKilled", exitCode: 137, at: ms(30) };
+    expect(exitOf(137, "OOMKilled")).to.deep.include({ stuck: false, restarts: 1, failedExit });
+    const lastExit = { reason: "Completed", exitCode: 0, at: ms(30) };
+    expect(exitOf(0, "Completed")).to.deep.include({ restarts: 1, lastExit, failedExit: null });
   });
 
   it("dials the pod's address", () => {
@@ -99,6 +114,22 @@ describe("views of objects", () => {
       false,
       false,
     ]);
+  });
+
+  it("takes a claim for left over that is younger than the cluster, and that neither a set nor a volume is there for", () => {
+    const created = (seconds: number | undefined) => ({
+      ...cluster,
+      metadata: { ...cluster.metadata, ...(seconds === undefined ? {} : { creationTimestamp: at(seconds) }) },
+    });
+    const isLeftover = (of: Claim, clusterSeconds: number | undefined, setCreated: number | null = null): boolean =>
+      claimViewOf(of, 1, { cluster: created(clusterSeconds), identity: null, setCreated, expandable: true }).leftover;
+    expect(isLeftover(claim({}), 9)).to.equal(true);
+    expect([isLeftover(claim({}), 10), isLeftover(claim({}), undefined)], "older").to.deep.equal([false, false]);
+    expect(isLeftover(claim({}), 9, ms(10)), "a set").to.equal(false);
+    expect(isLeftover(claim({}, { spec: { volumeName: "v" } }), 9), "a volume").to.equal(false);
+    expect(isLeftover(claim({ annotations: { "quoin.dev/cluster-id": "c" } }), 9), "a note").to.equal(false);
+    const owner = { apiVersion: cluster.apiVersion, kind: cluster.kind, name: "demo", uid: "before" };
+    expect(isLeftover(claim({ ownerReferences: [owner] }), 9), "another owner").to.equal(false);
   });
 
   it("never takes a claim that another CoordinationCluster owns", () => {

@@ -1,7 +1,7 @@
 /** What a cluster's objects are to be: those that are rendered, and the Secrets that are made once at random. */
 import { randomBytes, randomInt } from "node:crypto";
-import type { V1PersistentVolumeClaim } from "@kubernetes/client-node";
-import type { KubeClient, Wire } from "../kube/index.ts";
+import type { V1PersistentVolumeClaim, V1Secret } from "@kubernetes/client-node";
+import type { Reads, Wire } from "../kube/index.ts";
 import type { CoordinationCluster, Refusal } from "../plan/index.ts";
 import {
   type Manifest,
@@ -9,10 +9,11 @@ import {
   namesOf,
   namespaceOf,
   OverlayError,
+  RESTARTED_AT,
   render,
   type Settings,
 } from "../render/index.ts";
-import { APPLIED } from "./annotations.ts";
+import { APPLIED, OWNER_PENDING } from "./annotations.ts";
 import { covers, digestOf } from "./difference.ts";
 import { ownerSecretName, type Reading } from "./reader.ts";
 import type { StatefulSet } from "./set-view.ts";
@@ -38,10 +39,12 @@ export interface WantedObjects {
 export function wantedObjects(cluster: CoordinationCluster, reading: Reading, settings: Settings): WantedObjects {
   const { set } = reading;
   const templates = set?.spec?.volumeClaimTemplates;
+  const restartedAt = set?.spec?.template.metadata?.annotations?.[RESTARTED_AT];
   const placement = {
     replicas: set?.spec?.replicas ?? 1,
     // The library's types have dates where the wire has text.
     ...(templates === undefined ? {} : { volumeClaimTemplates: templates as unknown as V1PersistentVolumeClaim[] }),
+    ...(restartedAt === undefined ? {} : { restartedAt }),
     // The budget's number is the planner's.
     minAvailable: null,
   };
@@ -55,7 +58,7 @@ export function wantedObjects(cluster: CoordinationCluster, reading: Reading, se
     };
   } catch (error) {
     if (error instanceof OverlayError) {
-      return { around: [], set: null, refusal: { reason: "OverlayRejected", message: error.message } };
+      return { around: [], set: null, refusal: { reason: "OverlayRejected", message: error.message, tended: false } };
     }
     throw error;
   }
@@ -68,13 +71,19 @@ function signedSet(manifest: SetManifest): SetManifest {
   return { ...manifest, metadata: { ...metadata, annotations } };
 }
 
+/** @returns whether the set has all that is wanted; it may have more */
 export function isSetAsWished(live: StatefulSet, manifest: SetManifest): boolean {
   return covers(live, ofSpecification(manifest));
 }
 
 function ofSpecification(manifest: SetManifest): object {
-  const { replicas: _replicas, volumeClaimTemplates: _templates, ...spec } = manifest.spec;
-  return { ...manifest, spec };
+  return { ...manifest, spec: withoutPlacement(manifest.spec) };
+}
+
+/** Of a set's specification, what follows from the cluster's. */
+export function withoutPlacement(spec: object): object {
+  const { replicas: _replicas, volumeClaimTemplates: _templates, ...rest } = spec as Record<string, unknown>;
+  return rest;
 }
 
 /** What members show to each other, and the operator to members. */
@@ -89,22 +98,32 @@ export function tokensWish(cluster: CoordinationCluster): Wish {
 }
 
 /**
- * The first user. Made before the founding, and never again: nobody can read the password back.
+ * The owner of the cluster. Its Secret is made before the founding. Made again later, it resets the owner: it is marked as
+ * pending until the members have taken it over. That only happens with a Secret that the specification names and that is
+ * younger than the cluster: an older one may hold a password that the owner has given up.
  *
+ * @param foundedAt RFC 3339, to the second; null if the cluster is not founded
  * @returns null while the Secret is missing that the specification names
  */
-export async function ownerWish(client: KubeClient, cluster: CoordinationCluster): Promise<Wish | null> {
+export async function ownerWish(
+  reads: Reads,
+  cluster: CoordinationCluster,
+  foundedAt: string | null,
+): Promise<Wish | null> {
   const name = ownerSecretName(cluster);
   const namespace = namespaceOf(cluster);
   const { ownerEmail, ownerSecretRef } = cluster.spec.access;
+  if (foundedAt !== null && ownerSecretRef === undefined) {
+    return null;
+  }
   let given: Record<string, string> = {};
   if (ownerSecretRef !== undefined) {
-    const source = await client.get<Wire<{ metadata?: object; data?: Record<string, string> }>>({
+    const source = await reads.get<Wire<V1Secret>>({
       kind: "Secret",
       namespace,
       name: ownerSecretRef.name,
     });
-    if (source === null) {
+    if (source === null || (foundedAt !== null && (source.metadata?.creationTimestamp ?? "") <= foundedAt)) {
       return null;
     }
     given = textsOf(source.data);
@@ -117,7 +136,13 @@ export async function ownerWish(client: KubeClient, cluster: CoordinationCluster
   return {
     how: "create",
     reference: { kind: "Secret", namespace, name },
-    manifest: () => secretOf(durableMetadata(cluster, name), content),
+    manifest: () => {
+      const metadata = durableMetadata(cluster, name);
+      return secretOf(
+        foundedAt !== null ? { ...metadata, annotations: { [OWNER_PENDING]: "true" } } : metadata,
+        content,
+      );
+    },
   };
 }
 

@@ -3,7 +3,7 @@
  * planner decides when.
  */
 import type { V1OwnerReference } from "@kubernetes/client-node";
-import type { KubeObject, Precondition, Reference, Wire } from "../kube/index.ts";
+import type { KubeObject, Part, Precondition, Reference, Wire } from "../kube/index.ts";
 import type { CoordinationCluster } from "../plan/index.ts";
 import { labelsOf, type Manifest, metadataOf, namespaceOf } from "../render/index.ts";
 import { APPLIED } from "./annotations.ts";
@@ -11,7 +11,21 @@ import { covers, digestOf } from "./difference.ts";
 
 export type Wish =
   /** Server-side apply. With a resource version in its metadata it fails if the object has changed. */
-  | { readonly how: "apply"; readonly reference: Reference; readonly manifest: Manifest }
+  | {
+      readonly how: "apply";
+      readonly reference: Reference;
+      readonly manifest: Manifest;
+      readonly undoes: string | null;
+    }
+  /** Some parts of an object become what is wanted, and nothing else stays in them. */
+  | {
+      readonly how: "replace";
+      readonly reference: Reference;
+      readonly precondition: Precondition;
+      readonly parts: readonly Part[];
+      /** What others did, as a text for people; null if they did nothing. */
+      readonly undoes: string | null;
+    }
   /** Made once: what is there already stays. */
   | { readonly how: "create"; readonly reference: Reference; readonly manifest: () => Manifest }
   | {
@@ -19,6 +33,12 @@ export type Wish =
       readonly reference: Reference;
       readonly precondition: Precondition;
       readonly owners: readonly Wire<V1OwnerReference>[];
+    }
+  | {
+      readonly how: "note";
+      readonly reference: Reference;
+      readonly precondition: Precondition;
+      readonly annotations: Record<string, string>;
     }
   | { readonly how: "remove"; readonly reference: Reference; readonly precondition: Precondition };
 

@@ -188,6 +188,7 @@ function apply(world: World, { action }: Step): World {
       // The volume is only gone when the pod lets go of it: the next step, which is taken together with this one.
       return change([action.ordinal], (member) => ({ ...member, data: "none", pod: "none" }));
     case "create-set":
+    case "delete-set":
     case "create-identity":
     case "bootstrap":
       throw new Error(`${action.kind} for a cluster that exists`);

@@ -45,10 +45,10 @@ export class Facts {
     return report !== undefined && report.podUid === this.podOf(ordinal)?.uid ? report : undefined;
   }
 
-  /** With the old revision of the template; nobody is while the set's controller is behind. */
+  /** With the old revision of the template; no pod is while the set's controller is behind, or has a template of others. */
   isOutdated(pod: PodView): boolean {
     const { set } = this.observed;
-    return set?.caughtUp === true && pod.revision !== set.updateRevision;
+    return set?.caughtUp === true && !set.isOverwritten && pod.revision !== set.updateRevision;
   }
 
   isHealthy(slot: Slot): boolean {

@@ -1,9 +1,21 @@
 /** The gate before a pod is restarted on purpose. */
-import { type Membership, ordinalsBelow } from "./facts.ts";
-import type { PodView } from "./observed.ts";
+import { type Facts, type Membership, ordinalsBelow } from "./facts.ts";
+import type { PodView, Slot } from "./observed.ts";
+import type { HoldReason } from "./plan.ts";
 
-/** @returns why a pod must not be restarted now, as a sentence about another member; null if it may be */
-export function restartObjection(membership: Membership, target: PodView): string | null {
+/** A member of the new template that has ended less long ago than this may end again: its template may be the cause. */
+const EXIT_MS = 600_000;
+/** As Kubernetes names it. */
+const OUT_OF_MEMORY = "OOMKilled";
+
+export interface Objection {
+  readonly reason: HoldReason;
+  /** A sentence about another member. */
+  readonly message: string;
+}
+
+/** @returns why a pod must not be restarted now; null if it may be */
+export function restartObjection(membership: Membership, target: PodView): Objection | null {
   const { facts, voters, healthy, quorum } = membership;
   if (facts.wanted === 1 && voters.length === 1) {
     return null; // Whoever runs one member has agreed to an interruption.
@@ -11,19 +23,69 @@ export function restartObjection(membership: Membership, target: PodView): strin
   for (const ordinal of ordinalsBelow(facts.wanted)) {
     const pod = facts.podOf(ordinal);
     if (pod === undefined || !pod.scheduled || pod.terminating) {
-      return `${facts.nameOf(ordinal)} ${pod?.terminating === true ? "is terminating" : "has no node"}`;
+      return unhealthy(`${facts.nameOf(ordinal)} ${pod?.terminating === true ? "is terminating" : "has no node"}`);
     }
   }
   const others = voters.filter((slot) => facts.ordinalOf(slot) !== target.ordinal);
+  for (const slot of others) {
+    const failure = facts.isOutdated(target) ? failureInRoll(facts, slot) : recentExit(facts, slot);
+    if (failure !== null) {
+      return failure;
+    }
+  }
   const soakMs = facts.observed.cluster.spec.update.soakSeconds * 1000;
   for (const slot of others) {
     if (!membership.isHealthy(slot)) {
-      return `${slot.name} is not healthy`;
+      return unhealthy(`${slot.name} is not healthy`);
     }
     if (facts.readyForMs(slot) < soakMs) {
-      return `${slot.name} has not been ready for ${soakMs / 1000} s`;
+      return unhealthy(`${slot.name} has not been ready for ${soakMs / 1000} s`);
     }
   }
   const left = healthy.filter((slot) => facts.ordinalOf(slot) !== target.ordinal);
-  return left.length >= quorum ? null : "the other members are no quorum";
+  return left.length >= quorum ? null : unhealthy("the other members are no quorum");
+}
+
+function unhealthy(message: string): Objection {
+  return { reason: "MemberUnhealthy", message };
+}
+
+/**
+ * Whatever has ended a process of a pod that this roll has made, has done so with the new template. Too little memory shows
+ * under load, which may come and go: after that a roll goes no further, however long ago it was.
+ */
+function failureInRoll(facts: Facts, slot: Slot): Objection | null {
+  const pod = facts.podOf(facts.ordinalOf(slot));
+  const isOfRoll = facts.observed.pods.every((each) => !facts.isOutdated(each) || each.created < (pod?.created ?? 0));
+  if (pod === undefined || facts.isOutdated(pod) || !isOfRoll) {
+    return null;
+  }
+  if (pod.lastExit?.reason === OUT_OF_MEMORY) {
+    const limit = facts.observed.cluster.spec.resources.limits?.memory ?? "the node's memory";
+    const message =
+      `${slot.name} has the new template, and the kernel has ended it at its memory limit (${OUT_OF_MEMORY}, ` +
+      `${restartsOf(pod)}): raise spec.resources.limits.memory above ${limit}, or take the change back`;
+    return { reason: "NewTemplateFails", message };
+  }
+  const exit = recentExit(facts, slot);
+  return exit === null
+    ? null
+    : { reason: "NewTemplateFails", message: `${slot.name} has the new template, and ${exit.message}` };
+}
+
+/** Also of a process that ended with 0: it was not asked to end. */
+function recentExit(facts: Facts, slot: Slot): Objection | null {
+  const pod = facts.podOf(facts.ordinalOf(slot));
+  if (pod === undefined || pod.lastExit === null || facts.observed.now - pod.lastExit.at >= EXIT_MS) {
+    return null;
+  }
+  const { reason, exitCode } = pod.lastExit;
+  const message =
+    `the process of ${slot.name} ended with ${reason}, exit code ${exitCode}, within the last ten minutes ` +
+    `(${restartsOf(pod)}): see kubectl logs ${slot.name} --previous`;
+  return { reason: "MemberUnhealthy", message };
+}
+
+function restartsOf({ restarts }: PodView): string {
+  return `${restarts} ${restarts === 1 ? "restart" : "restarts"}`;
 }

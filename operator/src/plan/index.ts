@@ -2,10 +2,14 @@
 export type * from "../generated/coordination-cluster.ts";
 export { Facts, Membership, votersOf } from "./facts.ts";
 export type * from "./observed.ts";
+export { obstacleOf, sentenceOf } from "./obstacles.ts";
+export { outcomeOf } from "./outcome.ts";
 export type * from "./plan.ts";
+export type { Failure } from "./plan.ts";
 export { plan } from "./planner.ts";
 export { budgetHold } from "./pod-rules.ts";
 export { parseQuantity } from "./quantity.ts";
 export { quorumOf } from "./quorum.ts";
 export { quorumLossOf } from "./quorum-loss.ts";
+export { hasVolume } from "./storage-class-rule.ts";
 export { compareVersions } from "./version.ts";

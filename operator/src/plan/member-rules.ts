@@ -126,21 +126,37 @@ function leave(membership: Membership, leaving: readonly Slot[]): Step | Hold {
   return { rule: "ScaleDown", target: successor.name, message: `${leads.name} leads and is to leave`, action };
 }
 
-/** Nothing else happens while members are on their way. */
-export function awaitLearner({ facts, learners, missing }: Membership): Hold | null {
-  const learner = learners[0];
-  const ordinal = learner === undefined ? missing[0] : facts.ordinalOf(learner);
-  if (ordinal === undefined) {
-    return null;
-  }
-  const target = learner?.name ?? facts.nameOf(ordinal);
-  if ((facts.podOf(ordinal)?.runningSince ?? null) === null || learner === undefined) {
-    const message = `waiting for ${target} to start: see kubectl describe pod ${target}`;
+/** Nothing else happens while members are on their way. Named is the one that is furthest from its vote. */
+export function awaitLearner({ facts, learners, missing, isOdd }: Membership): Hold | null {
+  const onTheirWay = [
+    ...learners.map((slot) => ({ slot, ordinal: facts.ordinalOf(slot), target: slot.name })),
+    ...(learners.length < (isOdd ? 2 : 1) ? missing : []).map((ordinal) => ({
+      ...{ slot: undefined, ordinal, target: facts.nameOf(ordinal) },
+    })),
+  ];
+  const isRunning = ({ ordinal }: { readonly ordinal: number }): boolean =>
+    (facts.podOf(ordinal)?.runningSince ?? null) !== null;
+  const waiting = onTheirWay.find((each) => !isRunning(each)) ?? onTheirWay.find(({ slot }) => slot === undefined);
+  if (waiting !== undefined) {
+    const { target, ordinal } = waiting;
+    const message =
+      facts.podOf(ordinal) === undefined
+        ? `waiting for ${target} to be made: see kubectl describe statefulset ${facts.observed.cluster.metadata.name}`
+        : `waiting for ${target} to start: see kubectl describe pod ${target}`;
     return { gate: "AwaitLearner", reason: "WaitingForPod", target, message };
   }
-  return learner.incarnation === undefined
-    ? { gate: "AwaitLearner", reason: "WaitingForClaim", target, message: `${target} has not taken its slot yet` }
-    : { gate: "AwaitLearner", reason: "CatchingUp", target, message: `${target} is ${learner.lagMs} ms behind` };
+  const unclaimed = learners.find(({ incarnation }) => incarnation === undefined);
+  if (unclaimed !== undefined) {
+    const target = unclaimed.name;
+    return { gate: "AwaitLearner", reason: "WaitingForClaim", target, message: `${target} has not taken its slot yet` };
+  }
+  const learner = learners.find(({ promotable }) => !promotable) ?? learners[0];
+  if (learner === undefined) {
+    return null;
+  }
+  const { name: target, promotable, lagMs } = learner;
+  const message = promotable ? `${target} has caught up, and waits for its vote` : `${target} is ${lagMs} ms behind`;
+  return { gate: "AwaitLearner", reason: "CatchingUp", target, message };
 }
 
 function remove(rule: Rule, { configuration }: Membership, slots: readonly Slot[], why: string): Step {

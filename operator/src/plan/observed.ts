@@ -8,13 +8,16 @@ import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
 
 export interface Observed {
   readonly now: number;
+  /** With the specification that is followed: the one that was accepted last, while the present one is refused. */
   readonly cluster: CoordinationCluster;
-  /** Why the specification cannot be followed; null if it can. */
+  /** Why the present specification cannot be followed; null if it can. */
   readonly refusal: Refusal | null;
   readonly identity: Identity | null;
   readonly set: SetView | null;
   readonly pods: readonly PodView[];
   readonly claims: readonly ClaimView[];
+  /** What keeps Kubernetes from making pods that the set asks for, one entry an ordinal, the lowest first. */
+  readonly obstacles: readonly Obstacle[];
   /** Answers of this pass, by ordinal. */
   readonly reports: ReadonlyMap<number, MemberReport>;
   /** From the leader, confirmed by a quorum within this pass; null if there is none. */
@@ -27,12 +30,26 @@ export interface Observed {
   readonly minAvailable: number | null;
   /** Rendered objects that differ from those that there are. */
   readonly drift: readonly Drift[];
+  /** Whether the owner's Secret was made again, and the members do not know it yet. */
+  readonly ownerPending: boolean;
   readonly attempts: Attempts;
 }
 
+/** Kubernetes does not make a pod or a volume, or finds no node for a pod. */
+export interface Obstacle {
+  readonly ordinal: number;
+  readonly reason: ObstacleReason;
+  /** The cause in the words of the API server, the provisioner or the scheduler. */
+  readonly cause: string;
+}
+
+export type ObstacleReason = "PodNotCreated" | "VolumeNotCreated" | "PodNotScheduled";
+
 export interface Refusal {
-  readonly reason: "OverlayRejected" | "NameConflict";
+  readonly reason: "OverlayRejected" | "TemplateNotTried" | "NameConflict" | "StorageClassFixed" | "TlsModeFixed";
   readonly message: string;
+  /** Whether there is a specification to follow meanwhile. Without one, nothing but pods that do not run is touched. */
+  readonly tended: boolean;
 }
 
 /** Who may found the cluster: the directory with this incarnation, of this pod. Written once, before the founding. */
@@ -50,6 +67,10 @@ export interface SetView {
   readonly updateRevision: string;
   /** Whether its controller has seen what was written last, so that `updateRevision` belongs to it. */
   readonly caughtUp: boolean;
+  /** Whether others have changed what the operator wrote, so that new pods would not be as they are asked for. */
+  readonly isOverwritten: boolean;
+  /** Of the volumes that it asks for, which cannot be changed in it; null = the default class. */
+  readonly storageClassName: string | null;
   /** Index of the configuration that the operator noted last; null = none yet. */
   readonly configIndex: number | null;
   /** The settings that the operator wrote last, and the revision that this gave; null = none yet. */
@@ -67,6 +88,7 @@ export interface PodView {
   readonly resourceVersion: string;
   readonly revision: string;
   readonly version: string;
+  readonly created: number;
   /** Null while it is not ready. */
   readonly readySince: number | null;
   /** Null while it is ready. */
@@ -83,9 +105,24 @@ export interface PodView {
   readonly started: boolean;
   /** Whether any process of this pod has. */
   readonly everStarted: boolean;
+  /** Whether its process cannot be started, and the kubelet pauses before the next try. */
+  readonly stuck: boolean;
+  /** How often the kubelet has started its process again. */
+  readonly restarts: number;
+  /** How its process ended last; null if it has not. */
+  readonly lastExit: ProcessExit | null;
+  /** The same; null if it ended as it was asked to. */
+  readonly failedExit: ProcessExit | null;
   /** What its labels say, and of which term that is. */
   readonly role: MemberRole | null;
   readonly term: number | null;
+}
+
+export interface ProcessExit {
+  /** Of Kubernetes, such as OOMKilled, Error or Completed. */
+  readonly reason: string;
+  readonly exitCode: number;
+  readonly at: number;
 }
 
 export type MemberRole = "leader" | "follower" | "learner" | "none";
@@ -99,8 +136,14 @@ export interface ClaimView {
   readonly memberId: number | "none" | null;
   /** Annotated with this identity's cluster, or with none and made by this cluster's set. */
   readonly ours: boolean;
+  /** Whether a set of this cluster that is gone has made it, and no volume came for it: nothing is in it. */
+  readonly leftover: boolean;
   /** Whether another CoordinationCluster owns it. */
   readonly foreign: boolean;
+  /** Whether it has a volume, or one is named for it: what is in it is kept. */
+  readonly bound: boolean;
+  /** Null while it waits for a default class. */
+  readonly storageClassName: string | null;
   /** Bytes. */
   readonly requested: number;
   /** Bytes; null while it has no volume. */

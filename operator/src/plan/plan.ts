@@ -1,5 +1,5 @@
 /** What a plan says: upkeep, which is done in every pass, and the one step of the membership lane, or what holds it. */
-import type { Drift, MemberRole, MemberState } from "./observed.ts";
+import type { Drift, MemberRole, MemberState, ObstacleReason } from "./observed.ts";
 
 export interface Plan {
   /** Idempotent, in any order but for labels, which stand in the order in which they are written. */
@@ -13,6 +13,7 @@ export interface Plan {
 /** Names of the rules, as reasons of events and conditions. */
 export type Rule =
   | "Adopt"
+  | "ChangeStorageClass"
   | "RecreateBroken"
   | "Found"
   | "GrowSet"
@@ -26,9 +27,12 @@ export type Rule =
   | "AddSlot"
   | "ScaleDown"
   | "AwaitLearner"
+  | "AwaitPod"
   | "Roll"
   | "ResizeRestart"
-  | "Template";
+  | "Template"
+  | "Upkeep"
+  | "Observe";
 
 export interface Step {
   readonly rule: Rule;
@@ -42,6 +46,8 @@ export interface Step {
 /** Each names what it came from, so that it fails when that has changed. */
 export type Action =
   | { readonly kind: "create-set"; readonly replicas: number }
+  /** Only while no volume of the cluster is bound, which is looked at again. */
+  | { readonly kind: "delete-set"; readonly uid: string; readonly resourceVersion: string }
   | { readonly kind: "scale-set"; readonly replicas: number; readonly resourceVersion: string }
   /** Without a cluster id a new one is made. */
   | {
@@ -79,7 +85,17 @@ export interface Hold {
   readonly message: string;
 }
 
+/** An action that the API server or a member refuses. It is shown until it succeeds, or until no plan asks for it. */
+export interface Failure extends Hold {
+  readonly reason: "StepFailed" | "UpkeepFailed" | "PassFailed";
+  /** Kind of the action, such as `evict`. */
+  readonly action: string;
+  /** When it failed first; it has not succeeded since. */
+  readonly since: number;
+}
+
 export type HoldReason =
+  | ObstacleReason
   | "CatchingUp"
   | "ClaimTerminating"
   | "ConfigurationChanging"
@@ -91,12 +107,16 @@ export type HoldReason =
   | "MemberDataLost"
   | "MemberRefused"
   | "MemberUnhealthy"
+  | "NewTemplateFails"
   | "NoLeader"
   | "NoTransferTarget"
+  | "PassFailed"
   | "QuorumLost"
   | "RevisionNotObserved"
   | "StaleVolume"
   | "StaleVolumes"
+  | "StepFailed"
+  | "UpkeepFailed"
   | "VersionSkew"
   | "WaitingForClaim"
   | "WaitingForFounder"
@@ -113,6 +133,8 @@ export type Upkeep =
       readonly memberId: number | "none";
     } & ObjectOfOrdinal)
   | ({ readonly kind: "grow-claim"; readonly size: string } & ObjectOfOrdinal)
+  /** Takes the content of the owner's Secret to the members. */
+  | { readonly kind: "reset-owner" }
   | {
       readonly kind: "put-settings";
       readonly values: ReadonlyMap<string, string>;

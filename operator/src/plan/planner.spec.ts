@@ -1,29 +1,9 @@
 import { expect } from "chai";
-import { CLUSTER_ID, CONFIG_INDEX, idOf, NOW, Scene } from "../../test/index.ts";
+import { CLUSTER_ID, CONFIG_INDEX, crashing, founding, idOf, NOW, Scene, table } from "../../test/index.ts";
 import { plan } from "./planner.ts";
 import { minAvailableOf, quorumOf } from "./quorum.ts";
 
 const MINUTE_MS = 60_000;
-
-/** What is planned, in a line: the rule with its action and target, or what holds it. */
-function told(scene: Scene): string {
-  const { step, hold } = plan(scene.observe());
-  const waiting = hold === null ? [] : [`${hold.gate} holds: ${hold.reason} ${hold.target}`];
-  const doing = step === null ? [] : [`${step.rule}: ${step.action.kind} ${step.target}`];
-  return [...doing, ...waiting].join("; ") || "nothing";
-}
-
-type Row = readonly [what: string, scene: () => Scene, told: string];
-
-function table(title: string, rows: readonly Row[]): void {
-  describe(title, () => {
-    for (const [what, scene, expected] of rows) {
-      it(`${what}: ${expected}`, () => {
-        expect(told(scene())).to.equal(expected);
-      });
-    }
-  });
-}
 
 /** A pod that cannot start. */
 function stuck(scene: Scene, ordinal: number, forMs = MINUTE_MS): Scene {
@@ -45,8 +25,8 @@ function lost(scene: Scene, ordinal: number): Scene {
   return scene.emptyMember(ordinal, "MEMBER_DATA_LOST");
 }
 
-function refusedBy(scene: Scene, message: string): Scene {
-  scene.rest = { ...scene.rest, refusal: { reason: "OverlayRejected", message } };
+function refusedBy(scene: Scene, message: string, tended = false): Scene {
+  scene.rest = { ...scene.rest, refusal: { reason: "OverlayRejected", message, tended } };
   return scene;
 }
 
@@ -77,6 +57,11 @@ describe("planner", () => {
     ["a deleted cluster", () => annotated(new Scene(3, 1), { deletionTimestamp: "2026-01-01T00:00:00Z" }), "nothing"],
     ["a paused cluster", () => annotated(new Scene(3, 1), { annotations: { "quoin.dev/paused": "true" } }), "nothing"],
     ["a refused specification", () => refusedBy(new Scene(3, 1), "no"), "nothing"],
+    [
+      "a refused specification, while another one is followed",
+      () => refusedBy(new Scene(3, 1), "no", true),
+      "AddSlot: add-slot demo-1",
+    ],
     [
       "a refused specification, and a broken pod",
       () => refusedBy(stuck(new Scene(3).outdated(2), 2), "no"),
@@ -130,12 +115,6 @@ describe("planner", () => {
     expect(restored).to.include({ clusterId: CLUSTER_ID, founder: "-", founderIncarnation: "-" });
   });
 
-  const founding = (): Scene => {
-    const scene = Scene.beginning(3).emptyMember(0);
-    scene.set = new Scene(1).set;
-    scene.claim(0, { clusterId: null, memberId: null });
-    return scene;
-  };
   const identified = (incarnation: string): Scene =>
     Object.assign(founding(), {
       identity: { clusterId: CLUSTER_ID, founder: "demo-0", founderIncarnation: incarnation },
@@ -162,6 +141,20 @@ describe("planner", () => {
     ["one that never started", () => stuck(new Scene(3).outdated(2), 2), "RecreateBroken: delete-pod demo-2"],
     ["with the present template", () => stuck(new Scene(3), 2), "nothing"],
     ["not yet for a minute", () => stuck(new Scene(3).outdated(2), 2, MINUTE_MS - 1), "Roll: evict demo-2"],
+    [
+      "one that the kubelet cannot keep up, at once and without a leader",
+      () => crashing(new Scene(3).outdated(0, 1, 2).leaderless(0), 0, 1, 2),
+      "RecreateBroken: delete-pod demo-0",
+    ],
+    ["one that the kubelet cannot keep up, with the present template", () => crashing(new Scene(3), 2), "nothing"],
+    [
+      "one that has failed, and runs again",
+      () =>
+        crashing(new Scene(3).outdated(0, 1, 2), 2)
+          .pod(2, { stuck: false })
+          .leaderless(0),
+      "Freeze holds: NoLeader demo",
+    ],
     [
       "one that runs, and has not opened its stores in time",
       () => stuck(new Scene(3).outdated(2), 2).pod(2, { runningSince: NOW - 11 * MINUTE_MS, notRunningSince: null }),
@@ -368,7 +361,7 @@ describe("planner", () => {
   };
   table("Promote", [
     ["two that caught up", () => learning(3, 1, 1, 2), "Promote: promote demo-1, demo-2"],
-    ["one of two", () => learning(3, 1, 1, 2).slot(2, { promotable: false }), "AwaitLearner holds: CatchingUp demo-1"],
+    ["one of two", () => learning(3, 1, 1, 2).slot(2, { promotable: false }), "AwaitLearner holds: CatchingUp demo-2"],
     ["one, to make two voters three", () => learning(3, 2, 2), "Promote: promote demo-2"],
     ["two of four that are missing", () => learning(5, 1, 3, 1), "Promote: promote demo-1, demo-3"],
     ["the only one that is missing", () => learning(3, 2, 2).member(4).scale(5), "Promote: promote demo-2"],
@@ -469,6 +462,11 @@ describe("planner", () => {
   ]);
 
   table("AwaitLearner", [
+    [
+      "no pod of the second, though the first has caught up",
+      () => learning(3, 1, 1, 2).slot(2, { promotable: false }).unclaimed(2).gone(2),
+      "AwaitLearner holds: WaitingForPod demo-2",
+    ],
     ["no pod yet", () => new Scene(3).slot(2, { voter: false }).gone(2), "AwaitLearner holds: WaitingForPod demo-2"],
     [
       "a slot that nobody claimed",
@@ -566,6 +564,15 @@ describe("planner", () => {
       () => {
         const scene = new Scene(3);
         scene.set = scene.set && { ...scene.set, caughtUp: false };
+        return scene;
+      },
+      "Roll holds: RevisionNotObserved demo",
+    ],
+    [
+      "a template that others have changed",
+      () => {
+        const scene = new Scene(3).outdated(0, 1, 2);
+        scene.set = scene.set && { ...scene.set, isOverwritten: true };
         return scene;
       },
       "Roll holds: RevisionNotObserved demo",

@@ -9,9 +9,11 @@ import { adopt, found } from "./founding-rules.ts";
 import { freeze } from "./freeze-rule.ts";
 import { addSlot, awaitLearner, cancelSlot, promote, replaceLost, scaleDown } from "./member-rules.ts";
 import type { Observed } from "./observed.ts";
+import { withObstacle } from "./obstacles.ts";
 import type { Hold, Plan, Step } from "./plan.ts";
 import { recreateBroken, resizeRestart, roll } from "./pod-rules.ts";
 import { growSet, shrinkSet } from "./set-rules.ts";
+import { changeStorageClass } from "./storage-class-rule.ts";
 import { holdOfTemplate, upkeepOf } from "./upkeep.ts";
 import { dropClaim, recycleVolume } from "./volume-rules.ts";
 
@@ -23,7 +25,10 @@ const NOTHING: Plan = { upkeep: [], step: null, hold: null, nextPassMs: IDLE_PAS
 type Outcome = Step | Hold | null;
 
 /** Rules that need no leader, in order. */
-const LEADERLESS: readonly ((facts: Facts) => Outcome)[] = [recreateBroken, found, growSet, freeze];
+const LEADERLESS: readonly ((facts: Facts) => Outcome)[] = [
+  ...[changeStorageClass, adopt, recreateBroken],
+  ...[found, growSet, freeze],
+];
 /** Rules about members that a quorum has just confirmed, in order; whether a hold stops those after it. */
 const CONFIRMED: readonly { readonly rule: (membership: Membership) => Outcome; readonly stops: boolean }[] = [
   { rule: cancelSlot, stops: true },
@@ -45,11 +50,11 @@ export function plan(observed: Observed): Plan {
     return NOTHING;
   }
   const facts = new Facts(observed);
-  if (refusal !== null) {
+  if (refusal !== null && !refusal.tended) {
     return planOf([], recreateBroken(facts), null);
   }
   const { step, hold } = lane(facts);
-  return planOf(upkeepOf(facts), step, hold ?? holdOfTemplate(facts));
+  return planOf(upkeepOf(facts), step, withObstacle(facts, hold ?? holdOfTemplate(facts)));
 }
 
 function planOf(upkeep: Plan["upkeep"], step: Step | null, hold: Hold | null): Plan {
@@ -58,10 +63,6 @@ function planOf(upkeep: Plan["upkeep"], step: Step | null, hold: Hold | null): P
 }
 
 function lane(facts: Facts): { step: Step | null; hold: Hold | null } {
-  const adopted = adopt(facts);
-  if (adopted !== null) {
-    return resultOf(adopted);
-  }
   for (const rule of LEADERLESS) {
     const outcome = rule(facts);
     if (outcome !== null) {

@@ -29,11 +29,11 @@ export function recreateBroken(facts: Facts): Step | null {
     const pod = facts.podOf(facts.ordinalOf(slot));
     return pod?.revision === set?.updateRevision && facts.isHealthy(slot);
   });
+  // The kubelet starts a process again that has ended. One that it cannot start, it only retries.
   const isWorthIt = (pod: PodView): boolean =>
-    !pod.everStarted || isProven || facts.hasLackedReadyQuorumForMs(NOT_RUNNING_MS);
-  const broken = pods.find(
-    (pod) => facts.isOutdated(pod) && !pod.terminating && hasNotRun(facts, pod) && isWorthIt(pod),
-  );
+    pod.stuck ||
+    (hasNotRun(facts, pod) && (!pod.everStarted || isProven || facts.hasLackedReadyQuorumForMs(NOT_RUNNING_MS)));
+  const broken = pods.find((pod) => facts.isOutdated(pod) && !pod.terminating && isWorthIt(pod));
   if (broken === undefined) {
     return null;
   }
@@ -54,6 +54,10 @@ export function roll(membership: Membership): Step | Hold | null {
   const { cluster, pods, set } = facts.observed;
   if (set?.caughtUp === false) {
     const message = "the StatefulSet's controller has not seen the new template yet";
+    return { gate: "Roll", reason: "RevisionNotObserved", target: cluster.metadata.name, message };
+  }
+  if (set?.isOverwritten === true) {
+    const message = "the StatefulSet was changed by others: no member is restarted before it is put back";
     return { gate: "Roll", reason: "RevisionNotObserved", target: cluster.metadata.name, message };
   }
   const outdated = pods.filter((pod) => facts.isOutdated(pod));
@@ -104,7 +108,7 @@ function restart(rule: Rule, membership: Membership, pod: PodView, why: string):
   const target = facts.nameOf(pod.ordinal);
   const objection = restartObjection(membership, pod);
   if (objection !== null) {
-    return { gate: rule, reason: "MemberUnhealthy", target, message: `${target} ${why}, but ${objection}` };
+    return { gate: rule, reason: objection.reason, target, message: `${target} ${why}, but ${objection.message}` };
   }
   const { failedTransfers, refusedEviction, handover } = facts.observed.attempts;
   const memberId = membership.slotOf(pod.ordinal)?.id;

@@ -60,6 +60,9 @@ function ofConfiguration(facts: Facts, configuration: Configuration): Upkeep[] {
   if (set !== null && (set.configIndex ?? -1) < configuration.index) {
     upkeep.push({ kind: "stamp-config-index", index: configuration.index, resourceVersion: set.resourceVersion });
   }
+  if (facts.observed.ownerPending) {
+    upkeep.push({ kind: "reset-owner" });
+  }
   return [...upkeep, ...labels(facts, configuration), ...settings(facts, configuration)];
 }
 

@@ -4,4 +4,5 @@ export { labelsOf, metadataOf, namesOf, namespaceOf, PORTS, peerDomainOf, ROLE_L
 export { OverlayError } from "./overlay.ts";
 export { renderPodTemplate, templateHashOf } from "./pod-template.ts";
 export { type Manifest, type Placement, render, type Settings } from "./render.ts";
+export { RESTARTED_AT } from "./stateful-set.ts";
 export { renderBudget } from "./support-objects.ts";

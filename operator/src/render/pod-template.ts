@@ -13,7 +13,7 @@ import type {
 } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
 import { CLUSTER_LABEL, labelsOf, memberNames, namesOf, PORTS, peerDomainOf } from "./names.ts";
-import { overlay } from "./overlay.ts";
+import { GRACE_SECONDS, overlay } from "./overlay.ts";
 
 const USER_ID = 10_001;
 const DATA = "/data";
@@ -23,6 +23,8 @@ const SERVER_TLS = "/etc/quoin/tls";
 const TOKENS = "/etc/quoin/tokens";
 /** Members start within two seconds or so, and each step of a roll waits for the next probe. */
 const STARTUP_PERIOD_SECONDS = 1;
+/** Services lead to a pod for up to a second after it has turned unready, on nodes that look once a second for longer. */
+const LINGER_MS = 2_500;
 const MEBIBYTE = 1024 ** 2;
 const RESTART = "quoin.dev/restart";
 
@@ -81,7 +83,7 @@ function renderPod(cluster: CoordinationCluster): V1PodSpec {
     automountServiceAccountToken: services.leader.enabled,
     enableServiceLinks: false,
     restartPolicy: "Always",
-    terminationGracePeriodSeconds: 30,
+    terminationGracePeriodSeconds: GRACE_SECONDS,
     securityContext: {
       runAsNonRoot: true,
       seccompProfile: { type: "RuntimeDefault" },
@@ -165,7 +167,8 @@ function renderArguments(cluster: CoordinationCluster): string[] {
     "--name=$(QUOIN_MEMBER_NAME)",
     `--cluster-name=${cluster.metadata.name}`,
     `--data-dir=${DATA}`,
-    ...Object.entries(PORTS).map(([name, port]) => `--${name}=0.0.0.0:${port}`),
+    // The pod has the families of its Kubernetes cluster: IPv4, IPv6, or both.
+    ...Object.entries(PORTS).map(([name, port]) => `--${name}=*:${port}`),
     `--advertise-grpc=${self}:${PORTS.grpc}`,
     `--advertise-http=${self}:${PORTS.http}`,
     `--advertise-peer=${self}:${PORTS.peer}`,
@@ -174,6 +177,7 @@ function renderArguments(cluster: CoordinationCluster): string[] {
     `--admin-token-file=${TOKENS}/admin`,
     `--founding-record=${IDENTITY}`,
     "--dial-hint=$(QUOIN_POD_IP)",
+    `--linger-ms=${LINGER_MS}`,
     ...(cluster.spec.services.leader.enabled ? ["--label-pod-in=$(QUOIN_NAMESPACE)"] : []),
     ...(cluster.spec.tls.mode === "Off" ? [] : tls),
   ];

@@ -148,6 +148,25 @@ describe("render", () => {
     }
   });
 
+  it("asks for addresses of both families where the specification does, and else leaves the choice to Kubernetes", () => {
+    const services = {
+      client: { type: "ClusterIP", ipFamilyPolicy: "PreferDualStack" },
+      leader: { type: "ClusterIP", enabled: true, ipFamilyPolicy: "RequireDualStack" },
+    } as const;
+    const policies = (cluster: CoordinationCluster): unknown[] =>
+      ["demo", "demo-leader"].map((name) => {
+        const service = find(render(cluster, PLACEMENT, SETTINGS), "Service", name) as { spec: object } | undefined;
+        return service?.spec;
+      });
+    expect(policies(clusterOf({ services }))).to.containSubset([
+      { ipFamilyPolicy: "PreferDualStack" },
+      { ipFamilyPolicy: "RequireDualStack" },
+    ]);
+    for (const spec of policies(clusterOf())) {
+      expect(spec).to.not.have.property("ipFamilyPolicy");
+    }
+  });
+
   it("names the certificate for all members at once, and for the Services", () => {
     const names = dnsNamesOf(
       clusterOf({ tls: { ...clusterOf().spec.tls, extraDnsNames: ["quoin.example"] } }),
@@ -192,7 +211,7 @@ describe("render", () => {
     const refused: readonly (readonly [what: string, spec: object, field: string])[] = [
       ["another account", { serviceAccountName: "admin" }, "serviceAccountName"],
       ["another restart policy", { restartPolicy: "Never" }, "restartPolicy"],
-      ["too little grace", { terminationGracePeriodSeconds: 29 }, "terminationGracePeriodSeconds"],
+      ["too little grace", { terminationGracePeriodSeconds: 39 }, "terminationGracePeriodSeconds"],
       ["another command", member({ command: ["sh"] }), "containers[quoin].command"],
       ["another image", member({ image: "other" }), "containers[quoin].image"],
       ["other ports", member({ ports: [] }), "containers[quoin].ports"],

@@ -1,5 +1,5 @@
 /** The StatefulSet: OnDelete, so that a new template restarts nobody, and Parallel, so that nobody waits for a lower ordinal. */
-import type { V1PersistentVolumeClaim, V1StatefulSet } from "@kubernetes/client-node";
+import type { V1PersistentVolumeClaim, V1PodTemplateSpec, V1StatefulSet } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
 import { labelsOf, metadataOf, namesOf, selectorOf } from "./names.ts";
 import { renderPodTemplate, templateHashOf, versionOf } from "./pod-template.ts";
@@ -9,11 +9,16 @@ export interface LiveSet {
   readonly replicas: number;
   /** Of the set that exists: they are immutable. Volumes grow one by one. */
   readonly volumeClaimTemplates?: V1PersistentVolumeClaim[];
+  /** What `kubectl rollout restart` has noted on the set that exists. */
+  readonly restartedAt?: string;
 }
+
+/** The one thing in the pod template that others may write: it asks for what the operator does anyway, one by one. */
+export const RESTARTED_AT = "kubectl.kubernetes.io/restartedAt";
 
 /** Raises OverlayError. */
 export function renderStatefulSet(cluster: CoordinationCluster, live: LiveSet): V1StatefulSet {
-  const template = renderPodTemplate(cluster);
+  const template = restarted(renderPodTemplate(cluster), live.restartedAt);
   const names = namesOf(cluster);
   const annotations = {
     "quoin.dev/template-hash": templateHashOf(template),
@@ -36,6 +41,11 @@ export function renderStatefulSet(cluster: CoordinationCluster, live: LiveSet): 
       volumeClaimTemplates: live.volumeClaimTemplates ?? [renderClaim(cluster)],
     },
   };
+}
+
+function restarted({ metadata, ...template }: V1PodTemplateSpec, at: string | undefined): V1PodTemplateSpec {
+  const annotations = { ...(at === undefined ? {} : { [RESTARTED_AT]: at }), ...metadata?.annotations };
+  return { metadata: { ...metadata, annotations }, ...template };
 }
 
 function renderClaim(cluster: CoordinationCluster): V1PersistentVolumeClaim {

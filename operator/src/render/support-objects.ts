@@ -52,7 +52,7 @@ export function renderLeaderService(cluster: CoordinationCluster): V1Service | n
 function renderService(
   cluster: CoordinationCluster,
   name: string,
-  { type, annotations, labels, loadBalancerClass }: ClientServiceSpec | LeaderServiceSpec,
+  { type, annotations, labels, loadBalancerClass, ipFamilyPolicy }: ClientServiceSpec | LeaderServiceSpec,
   further: Record<string, string>,
 ): V1Service {
   const extra = { ...(annotations && { annotations }), ...(labels && { labels }) };
@@ -65,6 +65,7 @@ function renderService(
       selector: { ...selectorOf(cluster), ...further },
       ports: servicePorts("grpc", "http"),
       ...(loadBalancerClass === undefined ? {} : { loadBalancerClass }),
+      ...(ipFamilyPolicy === undefined ? {} : { ipFamilyPolicy }),
     },
   };
 }

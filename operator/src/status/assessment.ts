@@ -2,16 +2,28 @@
 import {
   type ClusterStatus,
   Facts,
+  type Failure,
   Membership,
   type Observed,
+  obstacleOf,
   type Plan,
+  type PodView,
   parseQuantity,
   type QuorumLoss,
   quorumLossOf,
   quorumOf,
   type Slot,
+  sentenceOf,
   votersOf,
 } from "../plan/index.ts";
+
+/** The definition allows no more. */
+const MESSAGE_LENGTH_MAX = 1_024;
+
+/** As Kubernetes names it. */
+const OUT_OF_MEMORY = "OOMKilled";
+/** A process that failed is a problem for this long, although it runs again. */
+const FAILED_EXIT_MS = 600_000;
 
 export interface Problem {
   readonly reason: string;
@@ -22,8 +34,12 @@ export interface Problem {
 export interface Surroundings {
   readonly tlsProblem: Problem | null;
   readonly monitoringProblem: Problem | null;
+  /** Why the owner of a cluster that is founded cannot be known from its Secret. */
+  readonly ownerProblem: Problem | null;
   /** When certificate and authority end, RFC 3339; null without certificates. */
   readonly tls: { readonly notAfter: string; readonly caNotAfter: string } | null;
+  /** Actions that do not succeed, and are not expected to. */
+  readonly failures: readonly Failure[];
 }
 
 export interface Assessment {
@@ -58,10 +74,12 @@ export function assess(observed: Observed, plan: Plan, surroundings: Surrounding
   const past = observed.cluster.status;
   const healthy = membership?.healthy ?? [];
   const readyPods = observed.pods.filter((pod) => pod.readySince !== null).length;
+  const quorumReadyPods = readyPods >= quorumOf(Math.max(1, voters.length));
   const outdated = observed.pods.filter((pod) => facts.isOutdated(pod)).map((pod) => facts.nameOf(pod.ordinal));
   const volumeProblem = volumeProblemOf(facts);
   const { drift, set } = observed;
-  const isTemplateInForce = set?.caughtUp === true && !drift.some(({ kind }) => kind === "StatefulSet");
+  const isTemplateInForce =
+    set?.caughtUp === true && !set.isOverwritten && !drift.some(({ kind }) => kind === "StatefulSet");
   return {
     observed,
     plan,
@@ -74,9 +92,9 @@ export function assess(observed: Observed, plan: Plan, surroundings: Surrounding
     isTemplateInForce,
     outdated,
     volumeProblem,
-    quorumLoss: quorumLossOf(facts),
+    quorumLoss: quorumLossOf(facts) ?? (quorumReadyPods ? null : lossToldBefore(observed)),
     leaderName: observed.configuration?.members.find((slot) => slot.id === observed.configuration?.leaderId)?.name,
-    quorumReadyPods: readyPods >= quorumOf(Math.max(1, voters.length)),
+    quorumReadyPods,
     heldForMs: heldForMs(observed, plan, past),
     isPaused: observed.cluster.metadata.annotations?.["quoin.dev/paused"] === "true",
     unreadiness: unreadinessOf(
@@ -84,14 +102,27 @@ export function assess(observed: Observed, plan: Plan, surroundings: Surrounding
       membership,
       isTemplateInForce,
       outdated,
-      volumeProblem ?? surroundings.tlsProblem,
+      volumeProblem ?? surroundings.tlsProblem ?? surroundings.failures[0] ?? null,
     ),
   };
+}
+
+/** A loss that was told lasts until a leader confirms its quorum: that a member does not answer once proves nothing. */
+function lossToldBefore({ cluster, configuration }: Observed): QuorumLoss | null {
+  const told = cluster.status?.conditions?.find(({ type }) => type === "QuorumLost");
+  return configuration === null && told?.status === "True"
+    ? { reason: told.reason as QuorumLoss["reason"], message: told.message }
+    : null;
 }
 
 /** As Kubernetes writes times: to the second. */
 export function timeOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** The API server may say more than the definition allows in a message. */
+export function clipped(message: string): string {
+  return message.length <= MESSAGE_LENGTH_MAX ? message : `${message.slice(0, MESSAGE_LENGTH_MAX - 1)}…`;
 }
 
 function isWell(facts: Facts, membership: Membership | null, slot: Slot): boolean {
@@ -126,11 +157,36 @@ function brokenOf(facts: Facts): Problem | undefined {
       case "WRONG_CLUSTER":
         return { reason: "WrongCluster", message: `${name} has the data of another cluster` };
     }
+    const failing = failingProcessOf(facts, pod);
+    if (failing !== null) {
+      return failing;
+    }
     if (!pod.started && pod.runningSince !== null && now - pod.runningSince > budgetMs) {
       return { reason: "StartupBudgetSpent", message: `${name} has not opened its stores in ${budgetMs / 1000} s` };
     }
   }
   return undefined;
+}
+
+/** A process that the kernel ends for its memory, or that the kubelet cannot keep up. */
+function failingProcessOf(facts: Facts, { ordinal, stuck, restarts, failedExit }: PodView): Problem | null {
+  const name = facts.nameOf(ordinal);
+  const times = `${restarts} ${restarts === 1 ? "restart" : "restarts"}`;
+  if (
+    failedExit !== null &&
+    failedExit.reason === OUT_OF_MEMORY &&
+    facts.observed.now - failedExit.at < FAILED_EXIT_MS
+  ) {
+    const limit = facts.observed.cluster.spec.resources.limits?.memory ?? "the node's memory";
+    const message = `the kernel has ended ${name} at its memory limit (${times}): raise spec.resources.limits.memory above ${limit}`;
+    return { reason: "OutOfMemory", message };
+  }
+  if (stuck && failedExit !== null) {
+    const { reason, exitCode } = failedExit;
+    const message = `${name} ends again and again (${times}), last with ${reason}, exit code ${exitCode}: see kubectl logs ${name} --previous`;
+    return { reason: "CrashLooping", message };
+  }
+  return null;
 }
 
 function volumeProblemOf(facts: Facts): Problem | null {
@@ -159,11 +215,17 @@ function unreadinessOf(
   surrounding: Problem | null,
 ): Problem | null {
   const { refusal, set } = facts.observed;
+  const obstacle = obstacleOf(facts);
+  const hindered = obstacle === null ? null : { reason: obstacle.reason, message: sentenceOf(facts, obstacle) };
   if (membership === null) {
-    return { reason: "NotAvailable", message: "no leader has confirmed its quorum" };
+    const cause = hindered === null ? "" : `; ${hindered.message}`;
+    return { reason: "NotAvailable", message: `no leader has confirmed its quorum${cause}` };
   }
   if (refusal !== null) {
     return refusal;
+  }
+  if (hindered !== null) {
+    return hindered;
   }
   const surplus = membership.configuration.members.filter((slot) => facts.ordinalOf(slot) >= facts.wanted);
   const missing = membership.withoutVote.map((ordinal) => facts.nameOf(ordinal));

@@ -3,12 +3,18 @@
  * status before, and moves only with the condition's own status.
  */
 import type { ConditionStatus } from "../generated/coordination-cluster.ts";
-import { type Assessment, timeOf } from "./assessment.ts";
+import type { Failure, HoldReason } from "../plan/index.ts";
+import { type Assessment, clipped, timeOf } from "./assessment.ts";
 
 /** Members that are away for less than this are expected back. */
 const UNHEALTHY_MS = 60_000;
 /** What is held for longer needs a human. */
 const HELD_MS = 600_000;
+/** An action that fails for longer needs a human, and so does a pod that cannot be created. */
+const FAILING_MS = 60_000;
+const OBSTACLES: ReadonlySet<HoldReason> = new Set(["PodNotCreated", "PodNotScheduled", "VolumeNotCreated"] as const);
+
+const PAUSED = "until the annotation quoin.dev/paused is removed";
 
 interface Verdict {
   readonly type: string;
@@ -29,16 +35,42 @@ export function conditionsOf(assessment: Assessment, past: readonly ConditionSta
     verdict("VolumesReady", assessment.volumeProblem, "VolumesAsAsked"),
     verdict("TLSReady", assessment.surroundings.tlsProblem, "CertificatesInOrder"),
     verdict("MonitoringReady", assessment.surroundings.monitoringProblem, "MonitoringAsAsked"),
+    verdict("OwnerSecretReady", assessment.surroundings.ownerProblem, "OwnerSecretPresent"),
+    verdict("ReconcileSucceeded", assessment.surroundings.failures[0] ?? null, "Succeeded"),
     verdict("SpecAccepted", assessment.observed.refusal, "Accepted"),
     paused(assessment),
   ];
   const { now, cluster } = assessment.observed;
-  const observedGeneration = cluster.metadata.generation ?? 0;
-  return verdicts.map((found) => {
-    const before = past.find(({ type }) => type === found.type);
-    const lastTransitionTime = before?.status === found.status ? before.lastTransitionTime : timeOf(now);
-    return { ...found, observedGeneration, lastTransitionTime };
-  });
+  return verdicts.map((found) => dated(found, past, cluster.metadata.generation ?? 0, now));
+}
+
+/** Those of a pass that could not look at the cluster: what the pass before found, but for what this one knows better. */
+export function conditionsOfFailedPass(
+  failure: Failure,
+  past: readonly ConditionStatus[],
+  observedGeneration: number,
+  now: number,
+): ConditionStatus[] {
+  const { reason, message } = failure;
+  const verdicts: Verdict[] = [
+    { type: "Ready", status: "Unknown", reason, message },
+    answer("Progressing", true, failure.gate, message),
+    verdict("ReconcileSucceeded", failure, "Succeeded"),
+    ...(now - failure.since < FAILING_MS ? [] : [answer("Degraded", true, reason, message)]),
+  ];
+  const kept = past.filter(({ type }) => verdicts.every((found) => found.type !== type));
+  return [...verdicts.map((found) => dated(found, past, observedGeneration, now)), ...kept];
+}
+
+function dated(
+  found: Verdict,
+  past: readonly ConditionStatus[],
+  observedGeneration: number,
+  now: number,
+): ConditionStatus {
+  const before = past.find(({ type }) => type === found.type);
+  const lastTransitionTime = before?.status === found.status ? before.lastTransitionTime : timeOf(now);
+  return { ...found, message: clipped(found.message), observedGeneration, lastTransitionTime };
 }
 
 function answer(type: string, isTrue: boolean, reason: string, message = ""): Verdict {
@@ -52,6 +84,10 @@ function verdict(type: string, problem: { reason: string; message: string } | nu
 
 function ready(assessment: Assessment): Verdict {
   const problem = assessment.unreadiness;
+  const availability = available(assessment);
+  if (availability.status === "Unknown") {
+    return { ...availability, type: "Ready" };
+  }
   return problem === null
     ? answer("Ready", true, "AsAsked", `${assessment.healthy.length} members are healthy and as they are asked for`)
     : answer("Ready", false, problem.reason, problem.message);
@@ -72,23 +108,43 @@ function available({ observed, quorumReadyPods, leaderName }: Assessment): Verdi
     : answer("Available", false, "NoLeader", "no leader has confirmed its quorum");
 }
 
-function progressing({ plan }: Assessment): Verdict {
+function progressing({ observed, plan, isPaused }: Assessment): Verdict {
   if (plan.step !== null) {
     return answer("Progressing", true, plan.step.rule, plan.step.message);
   }
-  return plan.hold === null
+  if (plan.hold !== null) {
+    return answer("Progressing", true, plan.hold.gate, plan.hold.message);
+  }
+  if (observed.cluster.metadata.deletionTimestamp !== undefined) {
+    return answer("Progressing", false, "Deleting", "Kubernetes removes what belongs to the cluster");
+  }
+  if (isPaused) {
+    return answer("Progressing", false, "Paused", PAUSED);
+  }
+  const { refusal } = observed;
+  return refusal === null
     ? answer("Progressing", false, "Settled", "nothing is to be done")
-    : answer("Progressing", true, plan.hold.gate, plan.hold.message);
+    : answer("Progressing", false, refusal.reason, refusal.message);
 }
 
 function degraded(assessment: Assessment): Verdict {
-  const { plan, heldForMs, broken } = assessment;
+  const { observed, plan, surroundings, heldForMs, broken, quorumLoss } = assessment;
   const away = assessment.unhealthy.find(({ forMs }) => forMs >= UNHEALTHY_MS);
   if (broken !== undefined) {
     return answer("Degraded", true, broken.reason, broken.message);
   }
   if (away !== undefined) {
     return answer("Degraded", true, "MemberUnhealthy", `${away.name} is not healthy`);
+  }
+  if (quorumLoss !== null) {
+    return answer("Degraded", true, quorumLoss.reason, quorumLoss.message);
+  }
+  const failing = surroundings.failures.find(({ since }) => observed.now - since >= FAILING_MS);
+  if (failing !== undefined) {
+    return answer("Degraded", true, failing.reason, failing.message);
+  }
+  if (plan.hold !== null && OBSTACLES.has(plan.hold.reason) && heldForMs >= FAILING_MS) {
+    return answer("Degraded", true, plan.hold.reason, plan.hold.message);
   }
   if (plan.hold !== null && plan.hold.reason !== "ManualUpdate" && heldForMs >= HELD_MS) {
     return answer("Degraded", true, "Blocked", `${plan.hold.gate} waits: ${plan.hold.message}`);
@@ -123,10 +179,5 @@ function membersUpdated({ isTemplateInForce, outdated }: Assessment): Verdict {
 }
 
 function paused({ isPaused }: Assessment): Verdict {
-  return answer(
-    "ReconcilePaused",
-    isPaused,
-    isPaused ? "Annotated" : "NotPaused",
-    isPaused ? "until quoin.dev/paused is removed" : "",
-  );
+  return answer("ReconcilePaused", isPaused, isPaused ? "Annotated" : "NotPaused", isPaused ? PAUSED : "");
 }

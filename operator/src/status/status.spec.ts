@@ -4,7 +4,7 @@ import { type ClusterStatus, plan } from "../plan/index.ts";
 import { isWorthWriting, type Surroundings, statusOf } from "./index.ts";
 
 const MINUTE_MS = 60_000;
-const WELL: Surroundings = { tlsProblem: null, monitoringProblem: null, tls: null };
+const WELL: Surroundings = { tlsProblem: null, monitoringProblem: null, ownerProblem: null, tls: null, failures: [] };
 const STARTED = "2026-01-01T00:00:00Z";
 
 function status(scene: Scene, surroundings: Partial<Surroundings> = {}): ClusterStatus {
@@ -39,8 +39,13 @@ function drifting(): Scene {
 
 function refused(): Scene {
   const scene = new Scene(3);
-  scene.rest = { refusal: { reason: "OverlayRejected", message: "no" } };
+  scene.rest = { refusal: { reason: "OverlayRejected", message: "no", tended: false } };
   return scene;
+}
+
+function failedExit(reason: string, stuck: boolean, minutesAgo: number): Scene {
+  const exit = { reason, exitCode: 137, at: NOW - minutesAgo * MINUTE_MS };
+  return new Scene(3).pod(2, { stuck, restarts: 4, failedExit: exit });
 }
 
 describe("status", () => {
@@ -59,6 +64,9 @@ describe("status", () => {
       term: 7,
       version: { current: "1.4.0", target: "1.4.0" },
       phase: "Ready",
+      volumeSize: String(8 * 1024 ** 3),
+      volumesBound: true,
+      storageClassName: "standard",
       tls: { notAfter: STARTED, caNotAfter: STARTED },
       members: [
         {
@@ -85,6 +93,8 @@ describe("status", () => {
       ["VolumesReady", "True", "VolumesAsAsked"],
       ["TLSReady", "True", "CertificatesInOrder"],
       ["MonitoringReady", "True", "MonitoringAsAsked"],
+      ["OwnerSecretReady", "True", "OwnerSecretPresent"],
+      ["ReconcileSucceeded", "True", "Succeeded"],
       ["SpecAccepted", "True", "Accepted"],
       ["ReconcilePaused", "False", "NotPaused"],
     ]);
@@ -120,6 +130,10 @@ describe("status", () => {
     ["a member is away for a minute", () => away(MINUTE_MS), "Degraded", "True MemberUnhealthy"],
     ["data is lost", () => new Scene(3).emptyMember(2, "MEMBER_DATA_LOST"), "Degraded", "True MemberDataLost"],
     ["data is damaged", () => new Scene(3).report(2, { state: "MEMBER_DAMAGED" }), "Degraded", "True MemberDamaged"],
+    ["a member was ended for its memory", () => failedExit("OOMKilled", false, 0), "Degraded", "True OutOfMemory"],
+    ["that was ten minutes ago", () => failedExit("OOMKilled", false, 10), "Degraded", "False Healthy"],
+    ["a member ends again and again", () => failedExit("Error", true, 0), "Degraded", "True CrashLooping"],
+    ["a member has ended once", () => failedExit("Error", false, 0), "Degraded", "False Healthy"],
     [
       "a pod has not started in time",
       () => new Scene(3).silent(2).pod(2, { started: false, runningSince: NOW - 11 * MINUTE_MS }),
@@ -242,11 +256,33 @@ describe("status", () => {
     ]);
   });
 
+  it("says that a quorum is lost until a leader confirms one, also while a member does not answer", () => {
+    const lost = (): Scene => new Scene(3).emptyMember(1, "MEMBER_DATA_LOST").emptyMember(2, "MEMBER_DATA_LOST");
+    const silent = (): Scene => lost().leaderless(0).silent(2);
+    const past = status(lost().leaderless(0));
+    const of = (scene: Scene): string => condition(scene, "QuorumLost");
+    expect(of(silent()), "not told before").to.equal("False QuorumNotLost");
+    expect(of(withPast(silent(), past))).to.equal("True MajorityDataLost");
+    expect(status(withPast(silent(), past)).phase).to.equal("QuorumLost");
+    expect(of(withPast(new Scene(3), past)), "confirmed").to.equal("False QuorumNotLost");
+  });
+
   it("shows no leader that has not just confirmed its quorum", () => {
     const { leader, members, voters } = status(new Scene(3).leaderless(0));
     expect(leader).to.equal(undefined);
     expect(members?.some((member) => member.leader)).to.equal(false);
     expect(voters).to.equal(3);
+  });
+
+  it("keeps the members that it knew while none of them answers", () => {
+    const before = status(new Scene(3));
+    const silent = new Scene(3).leaderless(0).silent(0).silent(1).silent(2).configured({ members: [] });
+    const { members, voters, learners } = status(withPast(silent.pod(1, { restarts: 2 }), before));
+    expect(members?.map(({ id, role, leader }) => [id, role, leader])).to.deep.equal(
+      before.members?.map(({ id, role }) => [id, role, false]),
+    );
+    expect(members?.map(({ restarts }) => restarts)).to.deep.equal([undefined, 2, undefined]);
+    expect([voters, learners]).to.deep.equal([3, 0]);
   });
 
   it("shows the lowest version that runs, and who is behind", () => {
@@ -257,6 +293,12 @@ describe("status", () => {
     const found = status(scene.slot(2, { lagMs: 1_001 }).slot(1, { lagMs: 1_000 }));
     expect(found.version).to.deep.equal({ current: "1.9.0", target: "1.4.0" });
     expect(found.members?.map(({ lagMs }) => lagMs)).to.deep.equal([undefined, undefined, 1_001]);
+  });
+
+  it("counts restarts, and says how a process ended last", () => {
+    const [, , row] = status(failedExit("OOMKilled", false, 1)).members ?? [];
+    const at = ago(MINUTE_MS).replace(".000Z", "Z");
+    expect(row).to.include({ name: "demo-2", restarts: 4, lastTermination: "OOMKilled", lastTerminationAt: at });
   });
 
   it("is written when it changed, and for the term alone only now and then", () => {

@@ -2,15 +2,19 @@
 import {
   type BlockedStatus,
   type ClusterStatus,
+  type CoordinationCluster,
   compareVersions,
+  type Failure,
+  type Hold,
+  hasVolume,
   type MemberRow,
   type Observed,
   type Plan,
-  type Rule,
-  votersOf,
+  type Slot,
 } from "../plan/index.ts";
-import { type Assessment, assess, type Surroundings, timeOf } from "./assessment.ts";
-import { conditionsOf } from "./conditions.ts";
+import { type Assessment, assess, clipped, type Surroundings, timeOf } from "./assessment.ts";
+import { conditionsOf, conditionsOfFailedPass } from "./conditions.ts";
+import { phaseOf } from "./phase.ts";
 
 /** A member that is less behind than this is not worth a write. */
 const LAG_MS_SHOWN = 1_000;
@@ -19,35 +23,18 @@ const MEMBERS_MAX = 16;
 /** Elections that change nothing but the term. */
 const TERM_PAUSE_MS = 30_000;
 
-const PHASES: ReadonlyMap<Rule, string> = new Map([
-  ["Adopt", "Starting"],
-  ["Found", "Starting"],
-  ["RecreateBroken", "Repairing"],
-  ["ReplaceLost", "Repairing"],
-  ["RecycleVolume", "Repairing"],
-  ["GrowSet", "Scaling"],
-  ["CancelSlot", "Scaling"],
-  ["ShrinkSet", "Scaling"],
-  ["DropClaim", "Scaling"],
-  ["Promote", "Scaling"],
-  ["AddSlot", "Scaling"],
-  ["ScaleDown", "Scaling"],
-  ["AwaitLearner", "Scaling"],
-  ["Roll", "Updating"],
-  ["Template", "Updating"],
-  ["ResizeRestart", "Updating"],
-]);
-
 /** A pure function of the pass and of the status before, which only dates what still holds. */
 export function statusOf(observed: Observed, plan: Plan, surroundings: Surroundings): ClusterStatus {
   const assessment = assess(observed, plan, surroundings);
   const { cluster, configuration, identity, known, pods } = observed;
   const shown = configuration ?? known;
   const past = cluster.status;
-  const voters = votersOf(shown).length;
+  const slots = slotsShown(observed);
+  const voters = slots.filter(({ voter }) => voter).length;
   const current = lowestVersion(observed);
   const clusterId = identity?.clusterId ?? past?.clusterId;
   const blocked = blockedOf(assessment);
+  const conditions = conditionsOf(assessment, past?.conditions ?? []);
   return {
     observedGeneration: cluster.metadata.generation ?? 0,
     ...(clusterId === undefined ? {} : { clusterId }),
@@ -55,7 +42,7 @@ export function statusOf(observed: Observed, plan: Plan, surroundings: Surroundi
     readyReplicas: pods.filter((pod) => pod.readySince !== null).length,
     selector: `quoin.dev/cluster=${cluster.metadata.name}`,
     voters,
-    learners: (shown?.members.length ?? 0) - voters,
+    learners: slots.length - voters,
     membersSummary: `${assessment.healthy.length}/${assessment.wanted}`,
     ...(assessment.leaderName === undefined ? {} : { leader: assessment.leaderName }),
     ...(shown === null ? {} : { term: shown.term }),
@@ -63,12 +50,21 @@ export function statusOf(observed: Observed, plan: Plan, surroundings: Surroundi
       ...(current === undefined ? {} : { current }),
       ...(cluster.spec.version === undefined ? {} : { target: cluster.spec.version }),
     },
-    phase: phaseOf(assessment),
+    phase: phaseOf(conditions, plan, isDeleted(cluster)),
     ...(blocked === undefined ? {} : { blocked }),
+    ...volumesOf(observed),
     ...(surroundings.tls === null ? {} : { tls: surroundings.tls }),
-    conditions: conditionsOf(assessment, past?.conditions ?? []),
+    conditions,
     members: membersOf(assessment),
   };
+}
+
+/** Of a pass that could not look at the cluster: all that the pass before saw, and why nothing newer is known. */
+export function statusOfFailedPass(cluster: CoordinationCluster, failure: Failure, now: number): ClusterStatus {
+  const past = cluster.status ?? {};
+  const conditions = conditionsOfFailedPass(failure, past.conditions ?? [], cluster.metadata.generation ?? 0, now);
+  const phase = phaseOf(conditions, null, isDeleted(cluster));
+  return { ...past, phase, blocked: blockedBy(failure, failure.since), conditions };
 }
 
 /** @returns whether the new status should be written; what differs in the term alone waits until the last write is old */
@@ -90,27 +86,32 @@ function textOf(value: object): string {
   );
 }
 
-function phaseOf({ observed, plan, quorumLoss, isPaused, unreadiness }: Assessment): string {
-  if (observed.cluster.metadata.deletionTimestamp !== undefined) {
-    return "Deleting";
-  }
-  if (isPaused) {
-    return "Paused";
-  }
-  if (observed.refusal !== null) {
-    return "Refused";
-  }
-  if (quorumLoss !== null) {
-    return "QuorumLost";
-  }
-  const rule = plan.step?.rule ?? plan.hold?.gate;
-  const phase = rule === undefined ? undefined : PHASES.get(rule);
-  return phase ?? (unreadiness === null ? "Ready" : observed.configuration === null ? "Unavailable" : "Degraded");
+function isDeleted({ metadata }: CoordinationCluster): boolean {
+  return metadata.deletionTimestamp !== undefined;
 }
 
 function blockedOf({ observed, plan, heldForMs }: Assessment): BlockedStatus | undefined {
   const { hold } = plan;
-  return hold === null ? undefined : { ...hold, since: timeOf(observed.now - heldForMs) };
+  return hold === null ? undefined : blockedBy(hold, observed.now - heldForMs);
+}
+
+function blockedBy({ gate, reason, target, message }: Hold, since: number): BlockedStatus {
+  return { gate, reason, target, message: clipped(message), since: timeOf(since) };
+}
+
+/** What the definition decides by, whether size and class of the volumes may change. The size is in bytes. */
+function volumesOf({
+  claims,
+  pods,
+}: Observed): Pick<ClusterStatus, "volumeSize" | "volumesBound" | "storageClassName"> {
+  const requested = claims.filter(({ ours }) => ours).map((claim) => claim.requested);
+  const volumesBound = hasVolume(claims, pods);
+  const storageClassName = claims.find(({ bound }) => bound)?.storageClassName ?? null;
+  return {
+    ...(requested.length === 0 ? {} : { volumeSize: String(Math.max(...requested)) }),
+    volumesBound,
+    ...(volumesBound && storageClassName !== null ? { storageClassName } : {}),
+  };
 }
 
 function lowestVersion({ pods, reports }: Observed): string | undefined {
@@ -121,10 +122,22 @@ function lowestVersion({ pods, reports }: Observed): string | undefined {
   return versions.toSorted(compareVersions)[0];
 }
 
-function membersOf({ observed, facts }: Assessment): MemberRow[] {
-  const { configuration, known } = observed;
+/** While no member answers, those of the status before: their pods still have something to show. */
+function slotsShown({ configuration, known, cluster }: Observed): readonly Slot[] {
   const shown = configuration ?? known;
-  const rows = (shown?.members ?? []).map((slot): MemberRow => {
+  const past = cluster.status?.members ?? [];
+  return (
+    shown?.members ??
+    past.map(({ id, name, role }) => {
+      const unknown = { lagMs: 0, contactAgeMs: Number.POSITIVE_INFINITY, promotable: false };
+      return { id: Number(id), name, voter: role === "Voter", ...unknown };
+    })
+  );
+}
+
+function membersOf({ observed, facts }: Assessment): MemberRow[] {
+  const { configuration } = observed;
+  const rows = slotsShown(observed).map((slot): MemberRow => {
     const ordinal = facts.ordinalOf(slot);
     const [pod, report] = [facts.podOf(ordinal), facts.reportOf(ordinal)];
     return {
@@ -136,6 +149,10 @@ function membersOf({ observed, facts }: Assessment): MemberRow[] {
       updated: pod !== undefined && !facts.isOutdated(pod),
       ...(report === undefined ? {} : { state: report.state, version: report.version }),
       ...(pod === undefined || pod.node === null ? {} : { node: pod.node }),
+      ...(pod === undefined || pod.restarts === 0 ? {} : { restarts: pod.restarts }),
+      ...(pod === undefined || pod.failedExit === null
+        ? {}
+        : { lastTermination: pod.failedExit.reason, lastTerminationAt: timeOf(pod.failedExit.at) }),
       ...(slot.lagMs > LAG_MS_SHOWN ? { lagMs: slot.lagMs } : {}),
     };
   });

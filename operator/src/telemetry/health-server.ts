@@ -3,6 +3,9 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { OperatorMetrics } from "./metrics.ts";
 
+/** The host that stands for every address, of IPv6 and of IPv4; where the kernel has no IPv6, for those of IPv4. */
+export const EVERY_ADDRESS = "*";
+
 export interface Checks {
   /** What is not ready, in words; empty if all is. */
   readonly unready: () => readonly string[];
@@ -40,11 +43,16 @@ export class HealthServer {
     });
   }
 
-  /** @returns the port. Rejects if it is not to be had. */
+  /**
+   * @param host an address, a name, or EVERY_ADDRESS
+   * @returns the port. Rejects if the port is not available.
+   */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen(port, host, () => resolve((this.#server.address() as AddressInfo).port));
+      this.#server.once("listening", () => resolve((this.#server.address() as AddressInfo).port));
+      // Without a host Node tries `::`, which takes connections of both families, and then `0.0.0.0`.
+      this.#server.listen({ port, ...(host === EVERY_ADDRESS ? {} : { host }) });
     });
   }
 

@@ -20,7 +20,12 @@ export interface ClusterState {
   /** What the next step waits for, and for how long already; null if nothing does. */
   readonly blocked: { readonly gate: string; readonly seconds: number } | null;
   readonly quorumLost: boolean;
+  /** Whether its specification is not the one that is followed. */
+  readonly refused: boolean;
 }
+
+/** The series of a cluster for which every action succeeds: it has no action, so that rules and dashboards find one. */
+const NONE_FAILS: ReadonlyMap<string, number> = new Map([["", 0]]);
 
 export class OperatorMetrics {
   readonly #registry = new Registry();
@@ -30,8 +35,12 @@ export class OperatorMetrics {
   readonly #requests: Counter<"method" | "code">;
   readonly #blocked: Gauge<"cluster" | "gate">;
   readonly #quorumLost: Gauge<"cluster">;
+  readonly #refused: Gauge<"cluster">;
+  readonly #failing: Gauge<"cluster" | "action">;
   /** What each cluster waits for, as far as it is shown. */
   readonly #gates = new Map<string, string>();
+  /** Kinds of actions that are shown as failing, by cluster. */
+  readonly #failingActions = new Map<string, readonly string[]>();
 
   constructor(state: OperatorState) {
     const registers = [this.#registry];
@@ -60,6 +69,18 @@ export class OperatorMetrics {
       ...{ name: `${PREFIX}cluster_quorum_lost`, help: "Whether a cluster has lost its quorum", registers },
       labelNames: ["cluster"],
     });
+    this.#refused = new Gauge({
+      ...{ name: `${PREFIX}cluster_refused`, help: "Whether a cluster's specification is refused", registers },
+      labelNames: ["cluster"],
+    });
+    this.#failing = new Gauge({
+      ...{
+        name: `${PREFIX}cluster_failing_seconds`,
+        help: "For how long an action on a cluster has failed",
+        registers,
+      },
+      labelNames: ["cluster", "action"],
+    });
     this.#addState(state, registers);
   }
 
@@ -85,18 +106,38 @@ export class OperatorMetrics {
     this.#requests.inc({ method, code: String(code) });
   }
 
-  setCluster({ cluster, blocked, quorumLost }: ClusterState): void {
+  setCluster({ cluster, blocked, quorumLost, refused }: ClusterState): void {
     this.#clearGate(cluster);
     if (blocked !== null) {
       this.#gates.set(cluster, blocked.gate);
       this.#blocked.set({ cluster, gate: blocked.gate }, blocked.seconds);
     }
     this.#quorumLost.set({ cluster }, quorumLost ? 1 : 0);
+    this.#refused.set({ cluster }, refused ? 1 : 0);
+  }
+
+  /** @param secondsByAction for how long each kind of action has failed; empty if none fails */
+  setFailing(cluster: string, secondsByAction: ReadonlyMap<string, number>): void {
+    this.#clearFailing(cluster);
+    const shown = secondsByAction.size === 0 ? NONE_FAILS : secondsByAction;
+    this.#failingActions.set(cluster, [...shown.keys()]);
+    for (const [action, seconds] of shown) {
+      this.#failing.set({ cluster, action }, seconds);
+    }
   }
 
   forgetCluster(cluster: string): void {
     this.#clearGate(cluster);
+    this.#clearFailing(cluster);
     this.#quorumLost.remove({ cluster });
+    this.#refused.remove({ cluster });
+  }
+
+  #clearFailing(cluster: string): void {
+    for (const action of this.#failingActions.get(cluster) ?? []) {
+      this.#failing.remove({ cluster, action });
+    }
+    this.#failingActions.delete(cluster);
   }
 
   #clearGate(cluster: string): void {

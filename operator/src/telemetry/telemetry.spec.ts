@@ -1,5 +1,6 @@
+import { networkInterfaces } from "node:os";
 import { expect } from "chai";
-import { HealthServer } from "./health-server.ts";
+import { EVERY_ADDRESS, HealthServer } from "./health-server.ts";
 import { OperatorMetrics } from "./metrics.ts";
 
 describe("port for probes and metrics", () => {
@@ -38,14 +39,34 @@ describe("port for probes and metrics", () => {
     expect((await get("/else"))[0]).to.equal(404);
   });
 
+  it("is reached by IPv4 and by IPv6 when it listens on every address", async function () {
+    if (!Object.values(networkInterfaces()).some((list) => list?.some(({ address }) => address === "::1"))) {
+      console.log("      skipped: this machine has no IPv6");
+      this.skip();
+    }
+    const everywhere = new HealthServer({ unready: () => unready, dead: () => dead }, metrics);
+    const port = await everywhere.listen(EVERY_ADDRESS, 0);
+    try {
+      for (const host of ["127.0.0.1", "[::1]"]) {
+        expect((await fetch(`http://${host}:${port}/livez`)).status, host).to.equal(200);
+      }
+    } finally {
+      await everywhere.close();
+    }
+  });
+
   it("tells Prometheus what is done, and how clusters stand", async () => {
     metrics.countPass("done", 0.3);
     metrics.countPass("failed", 30);
     metrics.countAction("promote");
     metrics.countRequest("GET", 200);
-    metrics.setCluster({ cluster: "a/b", blocked: { gate: "Roll", seconds: 7 }, quorumLost: true });
-    metrics.setCluster({ cluster: "a/c", blocked: null, quorumLost: false });
-    metrics.setCluster({ cluster: "a/gone", blocked: { gate: "Roll", seconds: 7 }, quorumLost: true });
+    metrics.setCluster({ cluster: "a/b", blocked: { gate: "Roll", seconds: 7 }, quorumLost: true, refused: true });
+    metrics.setCluster({ cluster: "a/c", blocked: null, quorumLost: false, refused: false });
+    metrics.setCluster({ cluster: "a/gone", blocked: { gate: "Roll", seconds: 7 }, quorumLost: true, refused: true });
+    metrics.setFailing("a/b", new Map([["evict", 12]]));
+    metrics.setFailing("a/c", new Map([["promote", 3]]));
+    metrics.setFailing("a/c", new Map());
+    metrics.setFailing("a/gone", new Map([["evict", 12]]));
     metrics.forgetCluster("a/gone");
     const [, text] = await get("/metrics");
     const own = text.split("\n").filter((line) => line.startsWith("quoin_operator_") && !line.includes("_bucket"));
@@ -58,6 +79,10 @@ describe("port for probes and metrics", () => {
       'quoin_operator_api_requests_total{method="GET",code="200"} 1',
       'quoin_operator_cluster_blocked_seconds{cluster="a/b",gate="Roll"} 7',
       'quoin_operator_cluster_quorum_lost{cluster="a/b"} 1',
+      'quoin_operator_cluster_refused{cluster="a/b"} 1',
+      'quoin_operator_cluster_refused{cluster="a/c"} 0',
+      'quoin_operator_cluster_failing_seconds{cluster="a/b",action="evict"} 12',
+      'quoin_operator_cluster_failing_seconds{cluster="a/c",action=""} 0',
       'quoin_operator_cluster_quorum_lost{cluster="a/c"} 0',
       "quoin_operator_queue_depth 3",
       "quoin_operator_is_leader 1",
@@ -67,10 +92,18 @@ describe("port for probes and metrics", () => {
   });
 
   it("shows a gate no more that does not hold any longer", async () => {
-    metrics.setCluster({ cluster: "a/b", blocked: { gate: "Roll", seconds: 7 }, quorumLost: false });
-    metrics.setCluster({ cluster: "a/b", blocked: { gate: "Freeze", seconds: 1 }, quorumLost: false });
+    metrics.setCluster({ cluster: "a/b", blocked: { gate: "Roll", seconds: 7 }, quorumLost: false, refused: false });
+    metrics.setCluster({ cluster: "a/b", blocked: { gate: "Freeze", seconds: 1 }, quorumLost: false, refused: false });
     const [, text] = await get("/metrics");
     expect(text).to.include('{cluster="a/b",gate="Freeze"} 1');
     expect(text).to.not.include('gate="Roll"');
+  });
+
+  it("shows an action no more that succeeds again", async () => {
+    metrics.setFailing("a/d", new Map([["evict", 12]]));
+    metrics.setFailing("a/d", new Map());
+    const [, text] = await get("/metrics");
+    const shown = text.split("\n").filter((line) => line.includes('cluster="a/d"'));
+    expect(shown).to.deep.equal(['quoin_operator_cluster_failing_seconds{cluster="a/d",action=""} 0']);
   });
 });

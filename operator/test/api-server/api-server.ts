@@ -164,7 +164,8 @@ export class ApiServer {
     if (name !== "") {
       return this.store.get(plural, namespace, name);
     }
-    const all = this.store.list(plural, namespace, labelsOf(query));
+    const fields = termsOf(query.get("fieldSelector"));
+    const all = this.store.list(plural, namespace, labelsOf(query)).filter((object) => hasFields(object, fields));
     const from = Number(query.get("continue") ?? 0);
     const end = from + Number(query.get("limit") ?? all.length);
     const metadata = {
@@ -185,6 +186,10 @@ export class ApiServer {
     if (method === "DELETE") {
       this.store.remove(plural, this.store.get(plural, namespace, name), body?.preconditions);
       return { kind: "Status", status: "Success" };
+    }
+    if (Array.isArray(body)) {
+      const object = this.store.get(plural, namespace, name);
+      return this.store.replace(plural, object, body, query.get("dryRun") !== null);
     }
     if (query.get("force") !== null) {
       const part = subresource === "status" ? "status" : "";
@@ -255,13 +260,21 @@ export function isReady(pod: Stored): boolean {
 
 /** Equality, and a label's mere existence. */
 function labelsOf(query: URLSearchParams): Record<string, string | undefined> {
-  const terms = (query.get("labelSelector") ?? "").split(",").filter((term) => term !== "");
-  return Object.fromEntries(
-    terms.map((term) => {
-      const [name = "", value] = term.split("=");
-      return [name, value];
-    }),
-  );
+  return Object.fromEntries(termsOf(query.get("labelSelector")));
+}
+
+function termsOf(selector: string | null): [name: string, value: string | undefined][] {
+  const terms = (selector ?? "").split(",").filter((term) => term !== "");
+  return terms.map((term) => {
+    const [name = "", value] = term.split("=");
+    return [name, value];
+  });
+}
+
+/** @param fields paths such as `regarding.uid` */
+function hasFields(object: Stored, fields: readonly [path: string, value: string | undefined][]): boolean {
+  const valueAt = (path: string): Any => path.split(".").reduce((tree: Any, name) => tree?.[name], object);
+  return fields.every(([path, value]) => valueAt(path) === value);
 }
 
 async function parse(request: IncomingMessage): Promise<Call> {

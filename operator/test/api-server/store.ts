@@ -3,6 +3,7 @@
  * the operator needs (lists are replaced whole), deletion with its two stages, and the history that watches read.
  */
 import { createHash, randomUUID } from "node:crypto";
+import { withDefaults } from "./defaults.ts";
 
 /** What an object is here: whatever was written. */
 // biome-ignore lint/suspicious/noExplicitAny: objects of all kinds, read and changed by path
@@ -91,6 +92,7 @@ export class Store {
       creationTimestamp: this.time,
       generation: 1,
     };
+    withDefaults(plural, object);
     if (field !== "") {
       this.#applied.set(`${keyOf(plural, namespace, name)} ${field}`, structuredClone(body));
     }
@@ -101,6 +103,7 @@ export class Store {
   update(plural: string, object: Stored, change: (copy: Any) => void): Stored {
     const copy = structuredClone(object);
     change(copy);
+    withDefaults(plural, copy);
     if (JSON.stringify(copy) === JSON.stringify(object)) {
       return object;
     }
@@ -115,6 +118,25 @@ export class Store {
     return this.update(plural, object, (copy) => {
       mergeInto(copy, withoutPreconditions(patch));
     });
+  }
+
+  /** RFC 6902, as far as the operator uses it: values at paths of names, without lists. */
+  replace(plural: string, object: Stored, operations: readonly Any[], dryRun: boolean): Stored {
+    const change = (copy: Any): void => {
+      for (const { path, value } of operations) {
+        const names = path.split("/").slice(1);
+        const parent = names.slice(0, -1).reduce((tree: Any, name: string) => tree[name], copy);
+        parent[names.at(-1)] = structuredClone(value);
+      }
+    };
+    const changed = structuredClone(object);
+    change(changed);
+    requireSame(object, changed.metadata);
+    if (dryRun) {
+      withDefaults(plural, changed);
+      return changed;
+    }
+    return this.update(plural, object, change);
   }
 
   /** @param part empty, or `status` */
@@ -200,8 +222,12 @@ interface ApplyOptions {
   readonly dryRun: boolean;
 }
 
+/** The same for the same template, in whatever order its fields were written. */
 export function revisionOf(template: Any): string {
-  return createHash("sha256").update(JSON.stringify(template)).digest("hex").slice(0, 10);
+  const sorted = JSON.stringify(template, (_, value: unknown) =>
+    isTree(value) ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))) : value,
+  );
+  return createHash("sha256").update(sorted).digest("hex").slice(0, 10);
 }
 
 /** @param labels with undefined for those that may have any value */

@@ -56,7 +56,7 @@ export class AdminPorts {
 type Handler = handleUnaryCall<Any, Any>;
 
 function handlersOf(occupant: () => AdminMethods | null): Record<string, Handler> {
-  const names = ["getStatus", "listMembers", "bootstrap", "addMember", "promoteMembers", "removeMembers"];
+  const names = ["getStatus", "listMembers", "bootstrap", "addMember", "promoteMembers", "removeMembers", "resetOwner"];
   return Object.fromEntries(
     [...names, "transferLeadership", "putSettings"].map((name) => {
       const handler: Handler = (call, done) => {

@@ -13,7 +13,17 @@ export interface Kubelet {
   wipe(claim: Stored): void;
   /** Whether the image is to be had. */
   canStart(pod: Stored): boolean;
+  /** Whether there is a volume for it. */
+  canBind(claim: Stored): boolean;
+  /**
+   * Why an object is not made, in the words of an API server or a provisioner: a pod or a claim before it is there, and a
+   * volume or a node, given its claim or its pod. Null where nothing is in the way.
+   */
+  refusalOf(kind: "pod" | "claim" | "volume" | "node", object: Any): string | null;
 }
+
+/** As the API server names it in claims that name no class. */
+const DEFAULT_CLASS = "standard";
 
 export class Controllers {
   readonly #api: ApiServer;
@@ -60,7 +70,7 @@ export class Controllers {
       store.drop("pods", pod);
       return;
     }
-    if (!this.#kubelet.isRunning(pod) && pod.status === undefined) {
+    if (!this.#kubelet.isRunning(pod) && pod.spec.nodeName === undefined) {
       this.#begin(pod);
       return;
     }
@@ -76,7 +86,16 @@ export class Controllers {
   #begin(pod: Stored): void {
     const { store } = this.#api;
     const claim = store.find("persistentvolumeclaims", pod.metadata.namespace, `data-${pod.metadata.name}`);
-    if (claim === undefined) {
+    if (claim?.spec.volumeName === undefined || claim.metadata.deletionTimestamp !== undefined) {
+      return;
+    }
+    const refusal = this.#kubelet.refusalOf("node", pod);
+    if (refusal !== null) {
+      const before = pod.status?.conditions[0].lastTransitionTime;
+      const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message: refusal };
+      store.update("pods", pod, (copy) => {
+        copy.status = { conditions: [{ ...condition, lastTransitionTime: before ?? store.time }] };
+      });
       return;
     }
     const lastTransitionTime = store.time;
@@ -107,8 +126,17 @@ export class Controllers {
       }
       return;
     }
+    if (claim.spec.volumeName === undefined && !this.#kubelet.canBind(claim)) {
+      return;
+    }
+    const refusal = claim.spec.volumeName === undefined ? this.#kubelet.refusalOf("volume", claim) : null;
+    if (refusal !== null) {
+      this.#tell("PersistentVolumeClaim", claim, "ProvisioningFailed", refusal);
+      return;
+    }
     store.update("persistentvolumeclaims", claim, (copy) => {
-      copy.status = { ...copy.status, capacity: { storage: copy.spec.resources.requests.storage } };
+      copy.spec.volumeName ??= `pv-${copy.metadata.uid}`;
+      copy.status = { phase: "Bound", ...copy.status, capacity: { storage: copy.spec.resources.requests.storage } };
     });
   }
 
@@ -142,16 +170,52 @@ export class Controllers {
     if (claim === undefined) {
       const [template] = set.spec.volumeClaimTemplates;
       const metadata = { ...template.metadata, name: claimName };
-      store.create("persistentvolumeclaims", namespace, { ...template, metadata });
+      const refusal = this.#kubelet.refusalOf("claim", { ...template, metadata });
+      if (refusal !== null) {
+        const note = `create Claim ${claimName} for Pod ${name}-${ordinal} in StatefulSet ${name} failed error: ${refusal}`;
+        this.#tell("StatefulSet", set, "FailedCreate", note);
+        return;
+      }
+      const spec = { storageClassName: DEFAULT_CLASS, ...template.spec };
+      store.create("persistentvolumeclaims", namespace, { ...template, metadata, spec, status: { phase: "Pending" } });
     }
     const { metadata, spec } = structuredClone(set.spec.template);
     const labels = { ...metadata.labels, "controller-revision-hash": revision };
     const owner = { apiVersion: "apps/v1", kind: "StatefulSet", name, uid, controller: true };
-    store.create("pods", namespace, {
+    const pod = {
       apiVersion: "v1",
       kind: "Pod",
       metadata: { ...metadata, name: `${name}-${ordinal}`, labels, ownerReferences: [owner] },
       spec,
+    };
+    const attempt = `create Pod ${name}-${ordinal} in StatefulSet ${name}`;
+    const refusal = this.#kubelet.refusalOf("pod", pod);
+    if (refusal !== null) {
+      this.#tell("StatefulSet", set, "FailedCreate", `${attempt} failed error: ${refusal}`);
+      return;
+    }
+    store.create("pods", namespace, pod);
+    this.#tell("StatefulSet", set, "SuccessfulCreate", `${attempt} successful`);
+  }
+
+  /** An event as the older API writes it and the newer one shows it: the same again only moves its time. */
+  #tell(kind: string, { metadata }: Stored, reason: string, note: string): void {
+    const { store } = this.#api;
+    const { namespace, name, uid } = metadata;
+    const isSame = (event: Any): boolean =>
+      event.regarding.uid === uid && event.reason === reason && event.note === note;
+    const before = store.list("events", namespace).find(isSame);
+    if (before !== undefined) {
+      store.update("events", before, (copy) => {
+        copy.deprecatedLastTimestamp = store.time;
+      });
+      return;
+    }
+    store.create("events", namespace, {
+      metadata: { name: `${name}.${reason.toLowerCase()}-${store.version}` },
+      ...{ regarding: { kind, namespace, name, uid }, reason, note },
+      ...{ type: reason === "SuccessfulCreate" ? "Normal" : "Warning", eventTime: null },
+      deprecatedLastTimestamp: store.time,
     });
   }
 }

@@ -19,8 +19,9 @@ export class Drive {
   readonly world = new World();
   #operator: WorldOperator | null = null;
 
-  async begin(): Promise<void> {
-    await this.world.open();
+  /** @param ports for as many members as run at once */
+  async begin(ports?: number): Promise<void> {
+    await this.world.open(ports);
     this.#operator = await WorldOperator.start(this.world);
   }
 
@@ -49,8 +50,8 @@ export class Drive {
     return this.cluster.status ?? {};
   }
 
-  create(spec: Partial<ClusterSpec>): void {
-    const { metadata, ...cluster } = clusterOf({ ...PLAIN_TEXT, ...spec });
+  create(spec: Partial<ClusterSpec>, name = this.name): void {
+    const { metadata, ...cluster } = clusterOf({ ...PLAIN_TEXT, ...spec }, name);
     this.world.api.store.create(PLURAL, this.namespace, { ...cluster, metadata: { name: metadata.name } });
   }
 
@@ -63,6 +64,25 @@ export class Drive {
   delete(): void {
     const { store } = this.world.api;
     store.remove(PLURAL, store.get(PLURAL, this.namespace, this.name));
+    this.world.settle();
+  }
+
+  /** As `kubectl delete --cascade=orphan` does: first it is marked, then nothing has it as its owner any more. */
+  orphan(): void {
+    const { store } = this.world.api;
+    const cluster = store.get(PLURAL, this.namespace, this.name);
+    const marked = store.update(PLURAL, cluster, (copy) => {
+      copy.metadata.deletionTimestamp = store.time;
+    });
+    for (const [plural, object] of store.owned()) {
+      store.update(plural, object, (copy) => {
+        const { ownerReferences } = copy.metadata;
+        copy.metadata.ownerReferences = ownerReferences.filter(
+          ({ uid }: { uid: string }) => uid !== marked.metadata.uid,
+        );
+      });
+    }
+    store.drop(PLURAL, store.get(PLURAL, this.namespace, this.name));
     this.world.settle();
   }
 

@@ -4,7 +4,7 @@ import { Reconciler } from "../../src/controller/index.ts";
 import { type Connection, connect, type EventContent, KubeClient } from "../../src/kube/index.ts";
 import { MemberClient } from "../../src/members/index.ts";
 import { Observer } from "../../src/observe/index.ts";
-import type { Plan } from "../../src/plan/index.ts";
+import type { Failure, Plan } from "../../src/plan/index.ts";
 import { configOf } from "../api-server/index.ts";
 import type { World } from "./world.ts";
 
@@ -23,6 +23,8 @@ export class WorldOperator {
   passMs = 0;
   /** Of the last pass. */
   plan: Plan | null = null;
+  /** What it shows as failing. */
+  failing: readonly Failure[] = [];
 
   private constructor(world: World, connection: Connection) {
     this.#connection = connection;
@@ -30,6 +32,7 @@ export class WorldOperator {
     const members = this.#members;
     this.#reconciler = new Reconciler({
       client,
+      cache: null,
       observer: new Observer({
         client,
         members,
@@ -41,6 +44,7 @@ export class WorldOperator {
           return port === null ? null : `127.0.0.1:${port}`;
         },
         onSilent: () => {},
+        onUnknown: () => {},
       }),
       writing: { client, members, monotonicMs: () => this.#monotonicMs(world.now), mayWrite: () => this.mayWrite },
       defaults: { version: "1.4.0", repository: "quoin" },
@@ -50,6 +54,9 @@ export class WorldOperator {
         onFailure: (_cluster, what, error) => this.failures.push(`${what}: ${(error as Error).message}`),
         onPass: (_cluster, plan) => {
           this.plan = plan;
+        },
+        onFailing: (_cluster, failures) => {
+          this.failing = failures;
         },
         onGone: () => {},
       },
@@ -68,6 +75,11 @@ export class WorldOperator {
 
   pass(namespace: string, name: string): Promise<number | null> {
     return this.#reconciler.pass(namespace, name);
+  }
+
+  /** As when a watch shows a change around the pods. */
+  forget(namespace: string, name: string): void {
+    this.#reconciler.forgetLook(namespace, name);
   }
 
   async stop(): Promise<void> {

@@ -9,6 +9,7 @@ import { type AdminMethods, AdminPorts } from "./admin-ports.ts";
 import { Controllers, type Kubelet } from "./controllers.ts";
 import { type Directory, MemberRefusal, Quorum, type QuorumSlot } from "./quorum.ts";
 
+/** Of one cluster, with some to spare. */
 const PORTS = 6;
 /** How long a member that is away has not been heard of, as far as anybody asks. */
 const AWAY_MS = 60_000;
@@ -24,14 +25,18 @@ interface Process {
 export class World implements Kubelet {
   now = Date.UTC(2026, 0, 1);
   readonly api = new ApiServer(() => this.now);
-  readonly quorum = new Quorum(
-    (name) => this.#processOf(name)?.directory ?? null,
-    () => this.now,
-  );
+  /** By name of the cluster: no two have the same, in whatever namespace. */
+  readonly #quorums = new Map<string, Quorum>();
+  /** Whom the members of the one cluster know as the owner since a reset. */
+  owner: Any = null;
   /** All writes from outside, in order. */
   readonly writes: string[] = [];
+  /** What Kubernetes does not make or place, and why. */
+  refusalOf: Kubelet["refusalOf"] = () => null;
   /** Called after each settled change, to look at what must always hold. */
   check: () => void = () => {};
+  /** Storage classes that there are not. */
+  readonly missingClasses = new Set<string>();
   #crashAfter = Number.POSITIVE_INFINITY;
   #isDown = false;
   #incarnations = 0;
@@ -42,11 +47,30 @@ export class World implements Kubelet {
   /** By uid of the claim. */
   readonly #directories = new Map<string, Directory>();
 
-  async open(): Promise<void> {
+  /** Of the cluster that most specs have alone. */
+  get quorum(): Quorum {
+    return this.quorumOf("demo-0");
+  }
+
+  /** Of the cluster of this pod. */
+  quorumOf(podName: string): Quorum {
+    const cluster = clusterOf(podName);
+    const quorum =
+      this.#quorums.get(cluster) ??
+      new Quorum(
+        (name) => this.#processOf(name)?.directory ?? null,
+        () => this.now,
+      );
+    this.#quorums.set(cluster, quorum);
+    return quorum;
+  }
+
+  /** @param ports for as many members as run at once */
+  async open(ports = PORTS): Promise<void> {
     this.api.before = () => (this.#isDown ? "cut" : null);
     this.api.after = (call) => (this.#noteWrite(nameOf(call)) ? "cut" : null);
     this.api.settle = () => this.settle();
-    await Promise.all([this.api.listen(), this.#ports.open(PORTS)]);
+    await Promise.all([this.api.listen(), this.#ports.open(ports)]);
   }
 
   async close(): Promise<void> {
@@ -76,7 +100,10 @@ export class World implements Kubelet {
 
   settle(): void {
     this.#controllers.settle();
-    this.quorum.tick(this.#names());
+    const names = this.#names();
+    for (const [cluster, quorum] of this.#quorums) {
+      quorum.tick(names.filter((name) => clusterOf(name) === cluster));
+    }
     this.#controllers.settle();
     this.check();
   }
@@ -97,7 +124,7 @@ export class World implements Kubelet {
       memberId: null,
     };
     this.#directories.set(claim.metadata.uid, directory);
-    const methods = this.#methodsOf(pod.metadata.uid);
+    const methods = this.#methodsOf(pod.metadata.uid, this.quorumOf(pod.metadata.name));
     const port = this.#ports.occupy(methods);
     this.#processes.set(pod.metadata.uid, { pod, directory, methods, startedAt: this.now, port });
     return "127.0.0.1";
@@ -117,8 +144,9 @@ export class World implements Kubelet {
 
   /** A voter in contact with a leader. */
   isReady({ metadata }: Stored): boolean {
-    const slot = this.quorum.slots.find(({ name }) => name === metadata.name);
-    return this.isRunning({ metadata }) && slot?.voter === true && this.quorum.isAlive(slot) && this.quorum.hasQuorum;
+    const quorum = this.quorumOf(metadata.name);
+    const slot = quorum.slots.find(({ name }) => name === metadata.name);
+    return this.isRunning({ metadata }) && slot?.voter === true && quorum.isAlive(slot) && quorum.hasQuorum;
   }
 
   wipe({ metadata }: Stored): void {
@@ -127,6 +155,10 @@ export class World implements Kubelet {
 
   canStart({ spec }: Stored): boolean {
     return !spec.containers[0].image.endsWith(":0.0.0-missing");
+  }
+
+  canBind({ spec }: Stored): boolean {
+    return !this.missingClasses.has(spec.storageClassName);
   }
 
   #processOf(name: string): Process | undefined {
@@ -145,7 +177,7 @@ export class World implements Kubelet {
   }
 
   /** What a process answers on its port for administration. */
-  #methodsOf(podUid: string): AdminMethods {
+  #methodsOf(podUid: string, quorum: Quorum): AdminMethods {
     const self = (): Process => {
       const process = this.#processes.get(podUid);
       if (process === undefined || this.#isDown) {
@@ -162,7 +194,6 @@ export class World implements Kubelet {
       }
       return answer;
     };
-    const { quorum } = this;
     const ids = (request: Any): number[] => request.ids.map(Number);
     return {
       getStatus: () => this.#statusOf(self()),
@@ -171,7 +202,7 @@ export class World implements Kubelet {
         if (!quorum.hasQuorum) {
           throw new MemberRefusal("UNAVAILABLE", "NO_LEADER");
         }
-        return this.#membership();
+        return membershipOf(quorum);
       },
       bootstrap: change("Bootstrap", ({ clusterId, incarnation, owner }) => {
         if (owner?.apiKey === undefined || owner.password.length < 8) {
@@ -179,6 +210,16 @@ export class World implements Kubelet {
         }
         quorum.bootstrap(self().pod.metadata.name, clusterId, incarnation);
         return { memberId: String(quorum.leaderId) };
+      }),
+      resetOwner: change("ResetOwner", ({ owner }) => {
+        if (!quorum.hasQuorum) {
+          throw new MemberRefusal("UNAVAILABLE", "NO_LEADER");
+        }
+        if (owner.password.length < 8) {
+          throw new MemberRefusal("INVALID_ARGUMENT", "BAD_FIELD");
+        }
+        this.owner = owner;
+        return { userId: "owner", created: false };
       }),
       addMember: change("AddMember", ({ name, ifConfigIndex }) => {
         quorum.addSlot(name, Number(ifConfigIndex));
@@ -203,7 +244,7 @@ export class World implements Kubelet {
   }
 
   #statusOf({ pod, directory, startedAt }: Process): object {
-    const { quorum } = this;
+    const quorum = this.quorumOf(pod.metadata.name);
     const slot = quorum.slots.find(({ id }) => id === directory.memberId);
     const hasData = directory.memberId !== null;
     const isMember = slot !== undefined && quorum.isAlive(slot);
@@ -224,38 +265,42 @@ export class World implements Kubelet {
       ...{ alarms: [], stateHash: "", certificateSerial: "", trustedCas: [] },
       settingsRevision: BigInt(quorum.settingsRevision),
     };
-    return { status, known: hasData ? this.#membership() : undefined };
+    return { status, known: hasData ? membershipOf(quorum) : undefined };
   }
 
   #stateOf(name: string, { memberId }: Directory, slot: QuorumSlot | undefined): MemberState {
     if (memberId !== null) {
       return slot === undefined ? MemberState.MEMBER_REMOVED : MemberState.RUNNING;
     }
-    const taken = this.quorum.slots.find((each) => each.name === name && each.incarnation !== null);
+    const taken = this.quorumOf(name).slots.find((each) => each.name === name && each.incarnation !== null);
     return taken === undefined ? MemberState.EMPTY : MemberState.MEMBER_DATA_LOST;
   }
+}
 
-  #membership(): object {
-    const { quorum } = this;
-    return {
-      clusterId: quorum.clusterId ?? "",
-      term: BigInt(quorum.term),
-      configIndex: BigInt(quorum.index),
-      commitIndex: BigInt(quorum.index),
-      changing: false,
-      leaderId: String(quorum.leaderId),
-      members: quorum.slots.map((slot) => ({
-        id: String(slot.id),
-        name: slot.name,
-        ...{ peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "" },
-        voter: slot.voter,
-        incarnation: slot.incarnation ?? "",
-        lagMs: 0n,
-        contactAgeMs: quorum.isAlive(slot) ? 0n : BigInt(AWAY_MS),
-        promotable: quorum.isPromotable(slot),
-      })),
-    };
-  }
+function membershipOf(quorum: Quorum): object {
+  return {
+    clusterId: quorum.clusterId ?? "",
+    term: BigInt(quorum.term),
+    configIndex: BigInt(quorum.index),
+    commitIndex: BigInt(quorum.index),
+    changing: false,
+    leaderId: String(quorum.leaderId),
+    members: quorum.slots.map((slot) => ({
+      id: String(slot.id),
+      name: slot.name,
+      ...{ peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "" },
+      voter: slot.voter,
+      incarnation: slot.incarnation ?? "",
+      lagMs: 0n,
+      contactAgeMs: quorum.isAlive(slot) ? 0n : BigInt(AWAY_MS),
+      promotable: quorum.isPromotable(slot),
+    })),
+  };
+}
+
+/** The name of the pod without its ordinal. */
+function clusterOf(podName: string): string {
+  return podName.replace(/-[0-9]+$/, "");
 }
 
 function nameOf({ method, plural, name, subresource, body }: Call): string {

@@ -13,6 +13,9 @@ import { CoordinationError, type Principal } from "../../state/index.ts";
 import type { CallerAccess } from "./caller-access.ts";
 import type { ErrorLog } from "./error-log.ts";
 
+/** What opening a file says when there is no descriptor. That passes, and says nothing about the token. */
+const NO_DESCRIPTOR = new Set(["EMFILE", "ENFILE"]);
+
 export interface Administrator {
   readonly principal: Principal;
 }
@@ -59,6 +62,12 @@ export class AdminAccess implements CallerAccess<Administrator> {
       }
       return this.#digests;
     } catch (error) {
+      if (NO_DESCRIPTOR.has((error as NodeJS.ErrnoException).code ?? "")) {
+        throw new CoordinationError(
+          "OVERLOADED",
+          "this member has no file descriptor to read its admin tokens; try again",
+        );
+      }
       this.#logger.error({ err: error }, "the admin token file cannot be read: the admin port refuses everybody");
       throw new CoordinationError("TOKEN_INVALID", "this member cannot read its admin tokens; its log says why");
     }

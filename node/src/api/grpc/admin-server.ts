@@ -7,8 +7,17 @@ import { serviceDefinitions } from "@quoin/proto";
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import type { MemberAddress } from "../../state/index.ts";
-import { BootstrapMethod, ClusterAdminMethods, Executor, type HostMember } from "../methods/index.ts";
+import type { ClientLimits, ConnectionGate } from "../connections/index.ts";
+import {
+  type AuditLog,
+  BootstrapMethod,
+  ClusterAdminMethods,
+  Executor,
+  type HostMember,
+  OwnerResetMethod,
+} from "../methods/index.ts";
 import { AdminAccess, type Administrator } from "./admin-access.ts";
+import { CallIntake, type CallStatistics } from "./call-intake.ts";
 import type { CallObserver } from "./call-observer.ts";
 import type { PortContext } from "./checked-call.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
@@ -23,26 +32,43 @@ export interface AdminServerOptions {
   /** Where others reach this member, for the record of a cluster that it founds. */
   readonly address: MemberAddress;
   readonly clock: Clock;
-  readonly logger: ErrorLog;
+  readonly logger: ErrorLog & AuditLog;
   readonly observer: CallObserver;
+  readonly gate: ConnectionGate;
+  /** What administrators may have open at a time. */
+  readonly clientLimits: ClientLimits;
 }
 
 export class AdminServer {
   readonly #server: GrpcServer;
+  readonly #intake: CallIntake<Administrator>;
 
-  constructor({ member, tokenFile, address, clock, logger, observer }: AdminServerOptions) {
+  constructor({ member, tokenFile, address, clock, logger, observer, gate, clientLimits }: AdminServerOptions) {
+    const access = new AdminAccess(tokenFile, logger);
+    const endpoint = (): string | null => leaderEndpoint(member);
+    this.#intake = new CallIntake({
+      ...{ port: gate.port, access, requestId: "optional", limits: clientLimits },
+      ...{ clock, logger, leaderEndpoint: endpoint },
+    });
     const port: PortContext<Administrator> = {
-      access: new AdminAccess(tokenFile, logger),
-      requestId: "optional",
+      ...{ access, intake: this.#intake },
       limiter: null,
       clock,
       logger,
-      leaderEndpoint: () => leaderEndpoint(member),
+      leaderEndpoint: endpoint,
     };
-    this.#server = new GrpcServer(port.leaderEndpoint, observer);
-    const methods = new ClusterAdminMethods(new Executor(member), member);
+    this.#server = new GrpcServer({ leaderEndpoint: endpoint, observer, intake: this.#intake, gate });
+    const executor = new Executor(member);
+    const methods = new ClusterAdminMethods(executor, member);
     const bootstrap = new BootstrapMethod(member, address);
-    this.#server.addService(serviceDefinitions.ClusterAdminService, clusterAdminService(port, methods, bootstrap));
+    const ownerReset = new OwnerResetMethod(executor, logger);
+    const service = clusterAdminService(port, methods, { bootstrap, ownerReset });
+    this.#server.addService(serviceDefinitions.ClusterAdminService, service);
+  }
+
+  /** What becomes of calls when they arrive. */
+  get intake(): CallStatistics {
+    return this.#intake;
   }
 
   /** Serves on host:port, without `tls` in plain text, and resolves to the port. */

@@ -69,7 +69,11 @@ describe("CallObserver", () => {
   it("counts what the library itself refuses, and what is over at its deadline", async () => {
     const frame = grpcFrame(Buffer.alloc(0));
     frame.writeUInt32BE(0xffffffff, 1);
-    await rawGrpcCall(ports.publicPort, putKey.path, {}, frame);
+    const headers = {
+      ...{ authorization: `Bearer ${await ports.token(secrets)}`, "api-version": "v1" },
+      "request-id": randomUUID(),
+    };
+    await rawGrpcCall(ports.publicPort, putKey.path, headers, frame);
     await owner.call(createLock, CreateLockRequest.fromPartial(LOCK));
     await owner.call(acquireLock, AcquireLockRequest.fromPartial(LOCK));
     const late = await owner.call(acquireLock, AcquireLockRequest.fromPartial({ ...LOCK, waitMs: 60_000n }), {

@@ -1,23 +1,24 @@
 /**
- * What every call of a port has in common, however it is answered: the first checks of the contract in their order (1
- * token, 2 api-version, 3 request-id), who calls, what they may do, and what makes a retry recognisable.
+ * What every call of a port has in common, however it is answered: who calls, as the headers have shown, what they may
+ * do, and what makes a retry recognisable.
  */
 
-import { createHash } from "node:crypto";
 import type { Metadata } from "@grpc/grpc-js";
 import type { RateLimiter } from "../../access/index.ts";
 import { invariant } from "../../raft/index.ts";
 import type { Clock } from "../../replica/index.ts";
-import type { CoordinationError, Need, Principal, RequestIdentity } from "../../state/index.ts";
-import { type Call, toError } from "../methods/index.ts";
+import type { Need, Principal } from "../../state/index.ts";
+import type { Call } from "../methods/index.ts";
+import type { Admission, CallIntake } from "./call-intake.ts";
 import type { CallerAccess } from "./caller-access.ts";
 import type { ErrorLog } from "./error-log.ts";
-import { requestId, requestIdBytes, requireApiVersion, requireRequestId } from "./metadata-contract.ts";
+import { requestIdBytes } from "./metadata-contract.ts";
 
 /** What all calls of a port share. */
 export interface PortContext<Caller extends { readonly principal: Principal }> {
   readonly access: CallerAccess<Caller>;
-  readonly requestId: "required" | "optional";
+  /** Has checked the headers of every call. */
+  readonly intake: CallIntake<Caller>;
   /** Who has called how often; null where nobody is limited. */
   readonly limiter: RateLimiter | null;
   readonly clock: Clock;
@@ -26,99 +27,55 @@ export interface PortContext<Caller extends { readonly principal: Principal }> {
   leaderEndpoint(): string | null;
 }
 
-/** A call as it has come. */
-interface IncomingCall {
+/** A call as the library hands it over. */
+interface LibraryCall {
   readonly metadata: Metadata;
-  readonly request: Buffer;
 }
 
 export abstract class CheckedCall<Caller extends { readonly principal: Principal }> implements Call {
   protected readonly port: PortContext<Caller>;
   readonly #path: string;
-  readonly #call: IncomingCall;
-  #caller: Caller | undefined;
-  #requestId: string | undefined;
+  readonly #admission: Admission<Caller>;
 
   /** @param path full name of the method. */
-  constructor(port: PortContext<Caller>, path: string, call: IncomingCall) {
+  constructor(port: PortContext<Caller>, path: string, call: LibraryCall) {
     this.port = port;
     this.#path = path;
-    this.#call = call;
+    this.#admission = port.intake.admission(call.metadata);
   }
 
   abstract get deadlineMs(): number;
 
   get principal(): Principal {
-    return this.#authenticated().principal;
+    return this.#admission.caller.principal;
   }
 
   authorize(need: Need | null): undefined | Promise<void> {
-    return this.port.access.authorize(this.#authenticated(), need, this.deadlineMs);
+    return this.port.access.authorize(this.#admission.caller, need, this.deadlineMs);
   }
 
   recheck(need: Need | null): void {
-    this.port.access.recheck(this.#authenticated(), need);
+    this.port.access.recheck(this.#admission.caller, need);
   }
 
   get hasRequestId(): boolean {
-    return this.#requestId !== undefined;
+    return this.#admission.requestId !== undefined;
   }
 
-  identity(): RequestIdentity {
-    invariant(this.#requestId !== undefined, "a mutation that is to be recognised has a request id");
-    // The path ends at the first NUL, so no two methods and requests have the same bytes.
-    const payloadHash = createHash("sha256").update(`${this.#path}\0`).update(this.#call.request).digest();
-    return { requestId: requestIdBytes(this.#requestId), payloadHash };
+  /** The request id as the client wrote it, in lower case; undefined if there is none. */
+  protected get requestText(): string | undefined {
+    return this.#admission.requestId;
   }
 
-  /** Whether nobody waits for an answer any more. */
-  protected abstract get isLeft(): boolean;
-  /** Gives up what it holds for an answer that nobody waits for. */
-  protected abstract letGo(): void;
-  /** The first checks are passed: does the others, and what was asked for. What it throws is answered. */
-  protected abstract proceed(): void;
-  /** Answers with the refusal, or with what is a bug. */
-  protected abstract fail(error: CoordinationError | Error): void;
-
-  /** Runs the first checks and goes on, at once or once it is known who calls, unless nobody waits any more then. */
-  protected check(): void {
-    try {
-      const authorization = this.#call.metadata.get("authorization").map(String);
-      const caller = this.port.access.authenticate(authorization, this.deadlineMs);
-      if (caller instanceof Promise) {
-        caller.then((known) => this.#resume(known)).catch((error: unknown) => this.fail(toError(error)));
-      } else {
-        this.#proceed(caller);
-      }
-    } catch (error) {
-      this.fail(toError(error));
-    }
+  requestId(): Uint8Array {
+    const { requestId } = this.#admission;
+    invariant(requestId !== undefined, "a mutation that is to be recognised has a request id");
+    return requestIdBytes(requestId);
   }
 
   /** For the operator's log: the method and the request id, never what was in the request. */
   protected report(error: Error): void {
-    const fields = { err: error, method: this.#path, requestId: this.#requestId };
+    const fields = { err: error, method: this.#path, requestId: this.#admission.requestId };
     this.port.logger.error(fields, "a request failed because of a bug");
-  }
-
-  #resume(caller: Caller): void {
-    if (this.isLeft) {
-      this.letGo();
-    } else {
-      this.#proceed(caller);
-    }
-  }
-
-  #proceed(caller: Caller): void {
-    this.#caller = caller;
-    const { metadata } = this.#call;
-    requireApiVersion(metadata);
-    this.#requestId = this.port.requestId === "required" ? requireRequestId(metadata) : requestId(metadata);
-    this.proceed();
-  }
-
-  #authenticated(): Caller {
-    invariant(this.#caller !== undefined, "methods are called for authenticated callers only");
-    return this.#caller;
   }
 }

@@ -12,24 +12,31 @@ import {
   PromoteMembersRequest,
   PutSettingsRequest,
   RemoveMembersRequest,
+  ResetOwnerRequest,
   RotateKeysRequest,
   type ServiceName,
   serviceDefinitions,
   TransferLeadershipRequest,
 } from "@quoin/proto";
 import type { Principal } from "../../state/index.ts";
-import type { BootstrapMethod, ClusterAdminMethods } from "../methods/index.ts";
+import type { BootstrapMethod, ClusterAdminMethods, OwnerResetMethod } from "../methods/index.ts";
 import type { PortContext } from "./checked-call.ts";
 import { type Implementation, notServed, streamNotServed, unary } from "./implementation.ts";
 
 const SERVICE = "ClusterAdminService" satisfies ServiceName;
 const DEFINITION = serviceDefinitions[SERVICE];
 
-/** @param bootstrap null = this port does not serve the founding. */
+/** What is served on the admin port alone. */
+export interface AdminPortMethods {
+  readonly bootstrap: BootstrapMethod;
+  readonly ownerReset: OwnerResetMethod;
+}
+
+/** @param adminPort null = this is the public port. */
 export function clusterAdminService<Caller extends { readonly principal: Principal }>(
   port: PortContext<Caller>,
   methods: ClusterAdminMethods,
-  bootstrap: BootstrapMethod | null,
+  adminPort: AdminPortMethods | null,
 ): Implementation<typeof DEFINITION> {
   return {
     getStatus: unary(port, {
@@ -43,12 +50,12 @@ export function clusterAdminService<Caller extends { readonly principal: Princip
       handle: (call, request, reply) => methods.listMembers(call, request, reply),
     }),
     bootstrap:
-      bootstrap === null
+      adminPort === null
         ? notServed("Bootstrap is served on the admin port only")
         : unary(port, {
             path: DEFINITION.bootstrap.path,
             codec: BootstrapRequest,
-            handle: (call, request, reply) => bootstrap.bootstrap(call, request, reply),
+            handle: (call, request, reply) => adminPort.bootstrap.bootstrap(call, request, reply),
           }),
     addMember: unary(port, {
       path: DEFINITION.addMember.path,
@@ -80,6 +87,14 @@ export function clusterAdminService<Caller extends { readonly principal: Princip
       codec: RotateKeysRequest,
       handle: (call, request, reply) => methods.rotateKeys(call, request, reply),
     }),
+    resetOwner:
+      adminPort === null
+        ? notServed("ResetOwner is served on the admin port only")
+        : unary(port, {
+            path: DEFINITION.resetOwner.path,
+            codec: ResetOwnerRequest,
+            handle: (call, request, reply) => adminPort.ownerReset.resetOwner(call, request, reply),
+          }),
     snapshot: streamNotServed(later("Snapshot")),
     compact: unary(port, {
       path: DEFINITION.compact.path,

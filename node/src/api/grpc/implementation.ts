@@ -19,19 +19,21 @@ export type Implementation<Definition> = {
     : never;
 };
 
-/** The handler of a unary method. */
+/** The handler of a unary method, which needs a token from now on. */
 export function unary<Caller extends { readonly principal: Principal }, Request, Response>(
   port: PortContext<Caller>,
   method: UnaryMethod<Request, Response>,
 ): handleUnaryCall<Buffer, Response> {
+  port.intake.guard(method.path);
   return (call, respond) => new UnaryCall(port, method, call, respond).start();
 }
 
-/** The handler of a method that answers with a stream. */
+/** The same for a method that answers with a stream. */
 export function serverStream<Caller extends { readonly principal: Principal }, Request>(
   port: PortContext<Caller>,
   method: StreamMethod<Request>,
 ): handleServerStreamingCall<Buffer, Buffer> {
+  port.intake.guard(method.path);
   return (call) => new StreamCall(port, method, call).start();
 }
 
@@ -45,7 +47,7 @@ export function notServed<Response>(why: string): handleUnaryCall<Buffer, Respon
   return (_call, respond) => respond(refusal(why));
 }
 
-/** The same for a method that answers with a stream. */
+/** The handler of a method that answers with a stream and is not served here. */
 export function streamNotServed(why: string): handleServerStreamingCall<Buffer, Buffer> {
   return (call) => {
     const { details, metadata } = refusal(why);

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fromBinary } from "@bufbuild/protobuf";
@@ -60,7 +61,11 @@ describe("public server", () => {
     it("of a frame that announces more than it may is refused before it comes", async () => {
       const frame = grpcFrame(Buffer.alloc(0));
       frame.writeUInt32BE(0xffffffff, 1);
-      expect((await rawGrpcCall(ports.publicPort, putKey.path, {}, frame)).grpcStatus).equal("8");
+      const headers = {
+        ...{ authorization: `Bearer ${await ports.token(secrets)}`, "api-version": "v1" },
+        "request-id": randomUUID(),
+      };
+      expect((await rawGrpcCall(ports.publicPort, putKey.path, headers, frame)).grpcStatus).equal("8");
     });
   });
 

@@ -20,7 +20,8 @@ import {
 import { type Access, type Caller, RateLimiter, type RateLimits } from "../../access/index.ts";
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock, Scheduler } from "../../replica/index.ts";
-import { DEFAULT_WATCH_LIMITS, WatchHub, type WatchStatistics } from "../../watch/index.ts";
+import { DEFAULT_WATCH_LIMITS, type NamespaceStreams, WatchHub, type WatchStatistics } from "../../watch/index.ts";
+import type { ClientLimits, ConnectionGate } from "../connections/index.ts";
 import {
   ClusterAdminMethods,
   ClusterMethods,
@@ -31,6 +32,7 @@ import {
   MemoryMethods,
   WatchMethods,
 } from "../methods/index.ts";
+import { CallIntake, type CallStatistics } from "./call-intake.ts";
 import type { CallObserver } from "./call-observer.ts";
 import type { PortContext } from "./checked-call.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
@@ -53,6 +55,11 @@ export interface PublicServerOptions {
   readonly scheduler: Scheduler;
   readonly logger: ErrorLog;
   readonly observer: CallObserver;
+  readonly gate: ConnectionGate;
+  /** What clients may have open at a time. */
+  readonly clientLimits: ClientLimits;
+  /** Counts the member's streams of each namespace, of all of its ports. */
+  readonly namespaceStreams: NamespaceStreams;
   /** Told of every read that was answered, for the usage. */
   readonly onRead?: ConstructorParameters<typeof Executor>[1];
 }
@@ -70,27 +77,34 @@ export class PublicServer {
   readonly #server: GrpcServer;
   readonly #health: HealthService;
   readonly #watches: WatchHub;
+  readonly #intake: CallIntake<Caller>;
 
   constructor(options: PublicServerOptions) {
-    const { member, access, limits, clock, scheduler, logger, observer, onRead } = options;
+    const { member, access, limits, clock, scheduler, logger, observer, gate, clientLimits, onRead } = options;
+    const { namespaceStreams } = options;
+    const publicAccess = new PublicAccess(access, member);
+    const endpoint = (): string | null => leaderEndpoint(member);
+    this.#intake = new CallIntake({
+      ...{ port: gate.port, access: publicAccess, requestId: "required", limits: clientLimits },
+      ...{ clock, logger, leaderEndpoint: endpoint },
+    });
     const port: PortContext<Caller> = {
-      access: new PublicAccess(access, member),
-      requestId: "required",
+      ...{ access: publicAccess, intake: this.#intake },
       limiter: new RateLimiter(
         () => limits.grpc,
         () => clock.monotonicMs(),
       ),
       clock,
       logger,
-      leaderEndpoint: () => leaderEndpoint(member),
+      leaderEndpoint: endpoint,
     };
-    this.#server = new GrpcServer(port.leaderEndpoint, observer);
-    const executor = new Executor(member, onRead);
+    this.#server = new GrpcServer({ leaderEndpoint: endpoint, observer, intake: this.#intake, gate });
+    const executor = new Executor(member, onRead, clock);
     this.#server.addService(serviceDefinitions.KeyValueService, keyValueService(port, new KeyValueMethods(executor)));
     this.#server.addService(serviceDefinitions.LockService, lockService(port, new LockMethods(executor)));
     this.#server.addService(serviceDefinitions.MemoryService, memoryService(port, new MemoryMethods(executor)));
     this.#server.addService(serviceDefinitions.ClusterService, clusterService(port, new ClusterMethods(executor)));
-    this.#watches = new WatchHub({ member, clock, scheduler, limits: DEFAULT_WATCH_LIMITS });
+    this.#watches = new WatchHub({ member, clock, scheduler, limits: DEFAULT_WATCH_LIMITS, namespaceStreams });
     const watch = new WatchMethods(executor, this.#watches);
     this.#server.addService(serviceDefinitions.WatchService, watchService(port, watch));
     const clusterAdmin = new ClusterAdminMethods(executor, member);
@@ -104,6 +118,11 @@ export class PublicServer {
   /** What the watches of this member do and have done. */
   get watches(): { readonly statistics: WatchStatistics } {
     return this.#watches;
+  }
+
+  /** What becomes of calls when they arrive. */
+  get intake(): CallStatistics {
+    return this.#intake;
   }
 
   /** Serves on host:port, without `tls` in plain text, and resolves to the port. */

@@ -1,7 +1,7 @@
 /**
- * One call that is answered with a stream, from its metadata to its end.
+ * One call that is answered with a stream, from its message to its end.
  *
- * It runs the first checks of the contract as a unary call does, and hands the request to its method, which sends what it
+ * Its headers are checked already. It checks the rest as a unary call does, and hands the request to its method, which sends what it
  * has when it has it. The deadline of the contract bounds the opening; the stream itself lasts until the client, the
  * client's own deadline, or the method ends it. It ends once, and what comes later is dropped.
  */
@@ -10,11 +10,12 @@ import type { ServerWritableStream } from "@grpc/grpc-js";
 import type { MessageCodec } from "@quoin/proto";
 import { InvariantViolation } from "../../raft/index.ts";
 import { CoordinationError, type Principal } from "../../state/index.ts";
-import type { Call, ResponseStream } from "../methods/index.ts";
+import { type Call, type ResponseStream, toError } from "../methods/index.ts";
 import { CheckedCall, type PortContext } from "./checked-call.ts";
 import { allowedMs } from "./deadline.ts";
+import { endProcess } from "./end-process.ts";
 import { errorStatus } from "./status.ts";
-import { decode, endProcess } from "./unary-call.ts";
+import { decode } from "./unary-call.ts";
 
 /** What all calls of a method share. */
 export interface StreamMethod<Request> {
@@ -56,11 +57,16 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
     }
   }
 
-  /** Begins the checks. */
+  /** Makes check 4 and goes on. */
   start(): void {
     // The library says so of every call that is over, also of those that nobody has cancelled.
     this.#call.on("cancelled", () => this.#close());
-    this.check();
+    try {
+      this.port.limiter?.take(this.principal.subject);
+      this.#method.handle(this, decode(this.#method.codec, this.#call.request), this);
+    } catch (error) {
+      this.fail(toError(error));
+    }
   }
 
   send(message: Uint8Array, taken: () => void): void {
@@ -88,17 +94,6 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
     }
     this.#isEnding = true;
     this.#call.emit("error", errorStatus(error, "no", this.port.leaderEndpoint()));
-  }
-
-  protected get isLeft(): boolean {
-    return this.isOver;
-  }
-
-  protected letGo(): void {}
-
-  protected proceed(): void {
-    this.port.limiter?.take(this.principal.subject);
-    this.#method.handle(this, decode(this.#method.codec, this.#call.request), this);
   }
 
   #close(): void {

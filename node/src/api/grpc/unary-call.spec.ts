@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import {
+  CompareAndSwapRequest,
   CreateNamespaceRequest,
   DeleteKeyRequest,
   GetKeyRequest,
@@ -19,7 +20,7 @@ import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { InvariantViolation } from "../../raft/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
-const { createNamespace, deleteKey, getKey, putKey } = serviceDefinitions.KeyValueService;
+const { compareAndSwap, createNamespace, deleteKey, getKey, putKey } = serviceDefinitions.KeyValueService;
 const PUT = PutKeyRequest.fromPartial({ namespace: "default", key: "k", value: Buffer.from("v") });
 const PUT_BYTES = Buffer.from(PutKeyRequest.encode(PUT).finish());
 
@@ -327,16 +328,91 @@ describe("unary call", () => {
       expect((await owner.call(putKey, PUT, withRequestId(id))).code).equal("OK");
     });
 
-    it("leaves the values out of a replay above 4 KiB, and says so", async () => {
-      const large = { ...PUT, value: Buffer.alloc(5_000, "x") };
-      await owner.call(putKey, large);
-      const id = randomUUID();
-      const request = { ...PUT, returnPrevious: true };
-      const first = await owner.call(putKey, request, withRequestId(id));
-      const second = await owner.call(putKey, request, withRequestId(id));
-      expect(first.response?.previous?.value).have.length(5_000);
-      expect(second.headers.get("replayed")).deep.equal(["no-values"]);
-      expect(second.response).deep.equal({ ...first.response, previous: undefined });
+    describe("of answers above 4 KiB", () => {
+      const LARGE = { ...PUT, value: Buffer.alloc(5_000, "x") };
+      const SWAP = CompareAndSwapRequest.fromPartial({ namespace: "default", key: "k", newValue: Buffer.from("y") });
+      /** Calls that answer with the large value that the key has. */
+      const CALLS = [
+        (metadata: CallOptions) => owner.call(putKey, { ...PUT, returnPrevious: true }, metadata),
+        (metadata: CallOptions) =>
+          owner.call(deleteKey, { namespace: "default", key: "k", returnPrevious: true } as DeleteKeyRequest, metadata),
+        (metadata: CallOptions) => owner.call(compareAndSwap, SWAP, metadata),
+        (metadata: CallOptions) =>
+          owner.call(compareAndSwap, { ...SWAP, newValue: LARGE.value, expectedValue: LARGE.value }, metadata),
+      ] as const;
+
+      async function later(): Promise<void> {
+        const value = Buffer.from("of later");
+        await owner.call(putKey, { ...PUT, value });
+      }
+
+      it("is complete: what is not stored twice is in the request, the key, or the history", async () => {
+        for (const hasChanged of [false, true]) {
+          for (const [at, call] of CALLS.entries()) {
+            await owner.call(putKey, LARGE);
+            const id = withRequestId(randomUUID());
+            const first = await call(id);
+            expect(first.code, String(at)).equal("OK");
+            if (hasChanged) {
+              await later();
+            }
+            const second = await call(id);
+            expect(second.headers.get("replayed"), String(at)).deep.equal(["true"]);
+            expect(second.response, String(at)).deep.equal(first.response);
+          }
+        }
+      });
+
+      it("says in the message what is missing once the history has dropped it", async () => {
+        const missing: unknown[] = [];
+        for (const call of CALLS) {
+          await owner.call(putKey, LARGE);
+          const id = withRequestId(randomUUID());
+          const first = await call(id);
+          await later();
+          const { replica } = ports.member;
+          replica?.lead({
+            ...{ kind: "compact-history", revision: replica.revision + 1, subject: "spec", request: null },
+          });
+          replica?.lead({ kind: "trim-history", countMax: 100 });
+          const second = await call(id);
+          const without = { ...first.response, ...second.response } as Record<string, unknown>;
+          missing.push([second.headers.get("replayed")[0], without.previousValueOmitted, without.currentValueOmitted]);
+          const { previous, currentValue, ...others } = first.response as unknown as Record<string, unknown>;
+          const omitted = { previousValueOmitted: true, currentValueOmitted: true };
+          if (second.headers.get("replayed")[0] === "true") {
+            expect(second.response).deep.equal(first.response);
+          } else {
+            const empty = new Uint8Array(0);
+            const named = Object.fromEntries(Object.entries(omitted).filter(([field]) => field in others));
+            expect(second.response).deep.equal({
+              ...others,
+              ...named,
+              ...(previous === undefined ? {} : { previous: { ...(previous as object), value: empty } }),
+              ...(currentValue === undefined ? {} : { currentValue: empty }),
+            });
+          }
+        }
+        expect(missing).deep.equal([
+          ["no-values", true, undefined],
+          ["no-values", true, undefined],
+          ["no-values", undefined, true],
+          // The value that was swapped in is in the request.
+          ["true", undefined, false],
+        ]);
+      });
+
+      it("knows the value of a failed swap from the key, if it has not changed, without any history", async () => {
+        await owner.call(putKey, LARGE);
+        const { replica } = ports.member;
+        replica?.lead({ kind: "compact-history", revision: replica.revision + 1, subject: "spec", request: null });
+        replica?.lead({ kind: "trim-history", countMax: 100 });
+        const id = withRequestId(randomUUID());
+        const first = await owner.call(compareAndSwap, SWAP, id);
+        const second = await owner.call(compareAndSwap, SWAP, id);
+        expect(second.response).deep.equal(first.response);
+        expect(second.headers.get("replayed")).deep.equal(["true"]);
+      });
     });
   });
 

@@ -1,9 +1,8 @@
 /**
- * One unary call, from its metadata to its answer.
+ * One unary call, from its message to its answer.
  *
- * It runs the first checks of the contract in their order (1 token, 2 api-version, 3 request-id, 4 rate limit and
- * decoding) and hands the request to its method, which does the others. It answers exactly once; what comes after the
- * deadline is dropped.
+ * Its headers are checked already. It makes check 4 of the contract, rate limit and decoding, and hands the request to
+ * its method, which does the others. It answers exactly once; what comes after the deadline is dropped.
  * No exception leaves it into the code that called it: a refusal is answered, a bug is answered as INTERNAL and logged,
  * and a broken invariant ends the process.
  */
@@ -11,10 +10,12 @@
 import type { ServerUnaryCall, sendUnaryData } from "@grpc/grpc-js";
 import { decodeRequest, MalformedMessageError, type MessageCodec } from "@quoin/proto";
 import { InvariantViolation } from "../../raft/index.ts";
+import { stamp } from "../../stamps/index.ts";
 import { CoordinationError, type Principal, type Replayed } from "../../state/index.ts";
-import { attempt, type CancellableCall, type Reply } from "../methods/index.ts";
+import { attempt, type CancellableCall, type Reply, toError } from "../methods/index.ts";
 import { CheckedCall, type PortContext } from "./checked-call.ts";
 import { allowedMs, deadlineExceeded } from "./deadline.ts";
+import { endProcess } from "./end-process.ts";
 import { errorStatus, replayedMetadata } from "./status.ts";
 
 /** What all calls of a method share. */
@@ -75,12 +76,17 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
 
   /** Begins the checks. A call whose deadline has passed already is never executed. */
   start(): void {
+    stamp("call.complete", 0, 0, 0, this.requestText);
     if (this.#allowedMs <= 0) {
       this.#answer(deadlineExceeded(), "no");
       return;
     }
     this.#startTimer();
-    this.check();
+    try {
+      this.#proceed();
+    } catch (error) {
+      this.#answer(toError(error), "no");
+    }
   }
 
   /** Waits for the deadline, which may have come nearer or gone further away. */
@@ -102,15 +108,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     }
   }
 
-  protected get isLeft(): boolean {
-    return this.#answered || this.#call.cancelled;
-  }
-
-  protected letGo(): void {
-    clearTimeout(this.#timer);
-  }
-
-  protected proceed(): void {
+  #proceed(): void {
     const request = this.#decodeLimited();
     const waitMs = this.#method.waitMs?.(request) ?? 0;
     if (waitMs > 0) {
@@ -118,10 +116,6 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
       this.#startTimer();
     }
     this.#method.handle(this, request, (answer, replayed) => this.#answer(answer, replayed));
-  }
-
-  protected fail(error: Error): void {
-    this.#answer(error, "no");
   }
 
   /** The request, once its caller has not called too often: a limit precedes what is wrong with the bytes. */
@@ -167,6 +161,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
       this.#call.sendMetadata(metadata);
     }
     this.#respond(null, answer);
+    stamp("call.answered", 0, 0, 0, this.requestText);
   }
 }
 
@@ -181,11 +176,4 @@ export function decode<Request>(codec: MessageCodec<Request>, bytes: Buffer): Re
     }
     throw error;
   }
-}
-
-/** Ends the process: throws where nobody can catch it: the library answers what its handlers throw, and would go on. */
-export function endProcess(violation: InvariantViolation): void {
-  process.nextTick(() => {
-    throw violation;
-  });
 }

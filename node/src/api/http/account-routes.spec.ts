@@ -5,13 +5,17 @@ import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from "jose";
 import { SingleReplica } from "../../../test/harness/index.ts";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { FoundedCluster, type FoundingSecrets, foundingSecrets, unqueuedHashing } from "../../../test/index.ts";
 import { Access, DEFAULT_RATE_LIMITS, type RateLimits } from "../../access/index.ts";
 import { accountRoutes } from "./account-routes.ts";
 import { createHttpApplication } from "./application.ts";
+import { ClientAddresses } from "./client-addresses.ts";
 import { httpLimiters } from "./rate-limiting.ts";
 import { closeHttpServer, createHttpServer } from "./server.ts";
+import { TrustedProxies } from "./trusted-proxies.ts";
 
+/** What this machine says of others is believed. */
+const PROXIES = { trusted: new TrustedProxies(["127.0.0.1"]), speaksProxyProtocol: false };
 const PASSWORD = "correct horse battery";
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Passwords are hashed a few times in each of these, by a machine that may do other things as well. */
@@ -55,11 +59,14 @@ describe("routes of accounts", function () {
     const mail = { send: (_userId: string, email: string, token: string) => void mails.set(email, token) };
     const routes = accountRoutes({
       ...{ member: { replica: new SingleReplica(cluster) }, replicated: cluster },
-      ...{ clock, limits, limiters, mail },
+      ...{ clock, limits, limiters, mail, hashing: unqueuedHashing },
       onRead: ({ subject }, area) => void reads.push(`${area} of ${subject}`),
     });
     const reportBug = (error: unknown) => bugs.push(error);
-    const application = createHttpApplication({ access, clock, limiters, health, metrics, reportBug, routes });
+    const application = createHttpApplication({
+      ...{ access, clock, limiters, health, metrics, reportBug, routes },
+      clients: new ClientAddresses(PROXIES),
+    });
     server = createHttpServer(application).listen(0, "127.0.0.1");
     await once(server, "listening");
     port = (server.address() as AddressInfo).port;
@@ -71,13 +78,14 @@ describe("routes of accounts", function () {
     expect(bugs).to.deep.equal([]);
   });
 
-  async function ask(line: string, body?: unknown, token?: string): Promise<Answer> {
+  async function ask(line: string, body?: unknown, token?: string, client?: string): Promise<Answer> {
     const [method = "", path = ""] = line.split(" ");
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method,
       headers: {
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),
         ...(token === undefined ? {} : { Authorization: `Bearer ${token}` }),
+        ...(client === undefined ? {} : { "X-Forwarded-For": client }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
@@ -150,7 +158,7 @@ describe("routes of accounts", function () {
       }
     });
 
-    it("limits failures of an e-mail address in any case, also at once, and nothing that succeeds", async () => {
+    it("limits failures of an account from one address, also at once, and nothing that succeeds", async () => {
       Object.assign(limits, { loginFailures: { requests: 2, windowSecs: 60, burst: 2 } });
       const right = { email: secrets.email, password: secrets.password };
       const wrong = { email: secrets.email.toLowerCase(), password: "wrong" };
@@ -164,6 +172,7 @@ describe("routes of accounts", function () {
         ...[429, "rate_limited", "30"],
       ]);
       expect(await refusal(ask("POST /auth/login", { ...wrong, email: "other@quoin.local" }))).to.include("401");
+      expect((await ask("POST /auth/login", right, undefined, "192.0.2.7")).status, "another address").to.equal(200);
       cluster.clock.monotonic += 30_000;
       expect((await ask("POST /auth/login", right)).status).to.equal(200);
     });
@@ -239,8 +248,10 @@ describe("routes of accounts", function () {
         ["PUT /keys", {}, undefined, "405 method_not_allowed"],
         ["POST /keys", "no object", undefined, "401 unauthorized"],
         ["POST /keys", { name: "" }, viewer, "403 insufficient_role"],
-        ["GET /keys?limit=0", undefined, viewer, "403 insufficient_role"],
-        ["DELETE /keys/1", undefined, viewer, "403 insufficient_role"],
+        ["GET /keys?limit=0", undefined, viewer, "400 invalid_request"],
+        ["GET /keys?all=true", undefined, viewer, "403 insufficient_role"],
+        ["DELETE /keys/1", undefined, viewer, "400 invalid_request"],
+        [`DELETE /keys/${cluster.apiKeyId}`, undefined, viewer, "404 key_not_found"],
         ["GET /keys?limit=1001", undefined, member, "400 invalid_request"],
         ["GET /keys?cursor=x", undefined, member, "400 invalid_request"],
         ["GET /keys?all=true", undefined, member, "403 insufficient_role"],
@@ -328,10 +339,12 @@ describe("routes of accounts", function () {
         ["POST /users", { ...eve, namespaces: ["other"] }, admin, "403 namespace_denied"],
         ["POST /users", { ...eve, email: "ADA@quoin.local" }, admin, "409 already_exists"],
         [`PATCH /users/${randomUUID()}`, "no object", admin, "404 user_not_found"],
-        [`PATCH /users/${cluster.ownerId}`, { status: "unverified" }, admin, "400 invalid_request"],
-        [`PATCH /users/${cluster.ownerId}`, { email: "x@y.z" }, admin, "400 invalid_request"],
-        [`PATCH /users/${cluster.ownerId}`, { role: "admin" }, admin, "403 insufficient_role"],
-        [`DELETE /users/${cluster.ownerId}`, undefined, admin, "403 insufficient_role"],
+        [`PATCH /users/${cluster.ownerId}`, "no object", admin, "404 user_not_found"],
+        [`PATCH /users/${cluster.ownerId}`, { role: "admin" }, admin, "404 user_not_found"],
+        [`PATCH /users/${cluster.ownerId}`, { status: "unverified" }, owner, "400 invalid_request"],
+        [`PATCH /users/${cluster.ownerId}`, { email: "x@y.z" }, owner, "400 invalid_request"],
+        [`GET /users/${cluster.ownerId}`, undefined, admin, "404 user_not_found"],
+        [`DELETE /users/${cluster.ownerId}`, undefined, admin, "404 user_not_found"],
         [`PATCH /users/${cluster.ownerId}`, { status: "disabled" }, owner, "409 last_owner"],
         [`DELETE /users/${cluster.ownerId}`, undefined, owner, "409 last_owner"],
         [`DELETE /users/${randomUUID()}`, undefined, owner, "404 user_not_found"],
@@ -342,17 +355,23 @@ describe("routes of accounts", function () {
   });
 
   describe("GET /billing/usage", () => {
-    it("tells what was used, to whoever may read", async () => {
+    it("tells what was used: of the cluster to readers of all namespaces, and of themselves to others", async () => {
       await createUser("eve@quoin.local", { role: "viewer" });
       const viewer = await logIn("eve@quoin.local");
-      const { status, body } = await ask("GET /billing/usage?granularity=hour", undefined, viewer);
+      const own = await ask("GET /billing/usage", undefined, viewer);
+      expect([own.status, own.body.totals.requests, own.body.totals.bytes_stored, own.body.buckets]).to.deep.equal([
+        ...[200, 0, 0, []],
+      ]);
+      await createUser("max@quoin.local", { role: "viewer", namespaces: ["*"] });
+      const auditor = await logIn("max@quoin.local");
+      const { status, body } = await ask("GET /billing/usage?granularity=hour", undefined, auditor);
       expect(status).to.equal(200);
       const start = new Date(cluster.clock.wall);
       start.setUTCMinutes(0, 0, 0);
       expect(body.buckets.map((bucket: { start: string }) => bucket.start)).to.deep.equal([start.toISOString()]);
       expect(body.totals.requests, "the user was made by a request").to.be.at.least(1);
       expect(body.by_key, "of somebody else").to.deep.equal([]);
-      expect(body.limits).to.deep.equal({ requests_per_minute: 6_000 });
+      expect(body.limits).to.deep.equal({ requests_per_minute: 1_200_000 });
       expect(body.as_of).to.equal(new Date(cluster.clock.wall).toISOString());
     });
 

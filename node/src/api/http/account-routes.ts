@@ -1,6 +1,6 @@
 /** All routes about accounts: logins, API keys, users, usage, and the keys that verify tokens. */
 
-import { Logins, type RateLimits, type ReplicatedState } from "../../access/index.ts";
+import { Logins, type PasswordHashing, type RateLimits, type ReplicatedState } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { ApiKeyMethods, Executor, type HostMember, UsageMethods, UserMethods, VerifyMethod } from "../methods/index.ts";
 import { authRoutes } from "./auth-routes.ts";
@@ -15,6 +15,7 @@ export interface AccountRoutesOptions {
   readonly member: Pick<HostMember, "replica">;
   readonly replicated: ReplicatedState;
   readonly clock: Clock;
+  readonly hashing: PasswordHashing;
   /** In force at the moment. */
   readonly limits: Pick<RateLimits, "http">;
   readonly limiters: HttpLimiters;
@@ -25,14 +26,14 @@ export interface AccountRoutesOptions {
 }
 
 export function accountRoutes(options: AccountRoutesOptions): readonly Route[] {
-  const { member, replicated, clock, limits, limiters, mail, onRead } = options;
+  const { member, replicated, clock, hashing, limits, limiters, mail, onRead } = options;
   const executor = new Executor(member, onRead);
-  const logins = new Logins(replicated, clock);
-  const verification = new VerifyMethod(member, clock);
+  const logins = new Logins(replicated, clock, hashing);
+  const verification = new VerifyMethod(member, clock, hashing);
   return [
     ...authRoutes({ logins, verification, limiters }),
     ...keyRoutes(new ApiKeyMethods(executor)),
-    ...userRoutes(new UserMethods(executor, mail)),
+    ...userRoutes(new UserMethods(executor, mail, logins, hashing), limiters),
     usageRoute(new UsageMethods(executor, clock, () => limits.http)),
     jwksRoute(replicated),
   ];

@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { batchHeaders, eventHeaders } from "./append-headers.ts";
+import { batchHeaders, eventHeaders, requireBatchKeys } from "./append-headers.ts";
+import { HttpError } from "./http-error.ts";
 import { type Parameter, ParameterProblem } from "./parameters.ts";
 
 const expectedSequence = eventHeaders["Expected-Sequence"];
@@ -54,17 +55,25 @@ describe("Expected-Sequence", () => {
 });
 
 describe("Idempotency-Key", () => {
-  it("is 1 to 255 visible ASCII characters, as they are", () => {
-    const all = Array.from({ length: 0x7e - 0x21 + 1 }, (_, at) => String.fromCharCode(0x21 + at)).join("");
-    for (const key of ["k", "a,b;c=d", all, "__proto__", "x".repeat(255)]) {
+  it("is 1 to 1,024 bytes of UTF-8 without control characters, as they are", () => {
+    const all = Array.from({ length: 0x7e - 0x20 + 1 }, (_, at) => String.fromCharCode(0x20 + at)).join("");
+    const words = ["order 7 of  today", "grüße", "鍵", "\u{1f511} ", "\ufeffk", "e\u0301", "\u00a0k"];
+    for (const key of ["k", "a,b;c=d", `x${all}`, "__proto__", ...words.map((word) => `${word}x`)]) {
       expect(read(eventKey, key)).to.equal(key);
     }
     expect(eventKey.read(undefined)).to.equal(null);
   });
 
-  for (const key of ["", " ", "a b", "a\tb", "é", "\x7f", "x".repeat(256)]) {
+  it("is counted in bytes", () => {
+    for (const key of ["x".repeat(1_024), "é".repeat(512), "\u{1f511}".repeat(256)]) {
+      expect(read(eventKey, key)).to.equal(key);
+      isRefused(eventKey, `${key}x`, /1 to 1024 bytes/);
+    }
+  });
+
+  for (const key of ["", " ", "a\tb", "a\nb", "a\0b", "\x7f", "a\u0085b", "a\u009f"]) {
     it(`is refused: ${JSON.stringify(key.slice(0, 20))}`, () => {
-      isRefused(eventKey, key, /1 to 255 visible ASCII/);
+      isRefused(eventKey, key, /1 to 1024 bytes of UTF-8 without control characters/);
     });
   }
 
@@ -72,10 +81,21 @@ describe("Idempotency-Key", () => {
     expect(() => eventKey.read(Buffer.from([0xff]))).to.throw(ParameterProblem, /UTF-8/);
   });
 
-  it("is required for a batch, where it has at most 240", () => {
-    expect(read(batchKey, "x".repeat(240))).to.equal("x".repeat(240));
-    isRefused(batchKey, "x".repeat(241), /1 to 240/);
-    isRefused(batchKey, "", /1 to 240/);
+  it("is required for a batch, where it has at most 1,024 bytes with what makes a key for each event", () => {
+    expect(read(batchKey, "x".repeat(1_022))).to.equal("x".repeat(1_022));
+    isRefused(batchKey, "x".repeat(1_023), /1 to 1022/);
+    isRefused(batchKey, "", /1 to 1022/);
+    for (const [bytes, count] of [
+      [1_022, 1],
+      [1_022, 10],
+      [1_021, 11],
+      [1_021, 100],
+      [1_020, 101],
+    ] as const) {
+      requireBatchKeys("x".repeat(bytes), count);
+    }
+    expect(() => requireBatchKeys("x".repeat(1_022), 11)).to.throw(HttpError, /11 events must have at most 1021 bytes/);
+    expect(() => requireBatchKeys("é".repeat(511), 11)).to.throw(HttpError, /Idempotency-Key/);
     isRefused(batchKey, undefined, /required/);
     expect([batchKey.isRequired, batchKey.missingCode]).to.deep.equal([true, "missing_header"]);
   });

@@ -1,14 +1,19 @@
 /** The headers of an append, each read by its rule. */
 
 import type { LogGuard } from "../../state/index.ts";
+import { HttpError } from "./http-error.ts";
 import { optional, type Parameter, ParameterProblem, required } from "./parameters.ts";
 
 const DECIMAL = "^(0|[1-9][0-9]{0,18})$";
 const SEQUENCE_MAX = 2n ** 63n - 1n;
-const VISIBLE_ASCII = "^[\\x21-\\x7e]+$";
-const KEY_BYTES_MAX = 255;
-/** The base of a batch leaves room for what makes a key of it for each event. */
-const BASE_BYTES_MAX = 240;
+/** Without control characters; HTTP itself drops spaces at both ends. */
+const KEY =
+  "^[^\\u0000-\\u0020\\u007f-\\u009f](?:[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\u0000-\\u0020\\u007f-\\u009f])?$";
+const KEY_PATTERN = new RegExp(KEY, "u");
+const KEY_NAME = "Idempotency-Key";
+const KEY_BYTES_MAX = 1_024;
+/** The base of a batch leaves room for `:0` at least. */
+const BASE_BYTES_MAX = KEY_BYTES_MAX - 2;
 const GUARD = "^([a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?)/([^/;]+);token=([1-9][0-9]{0,15})(;rw)?$";
 const LOCK_NAME_BYTES_MAX = 256;
 
@@ -42,7 +47,7 @@ const lockGuard: Parameter<LogGuard | undefined> = optional(
 /** Of a single event, whose key is null if it has none. */
 export const eventHeaders = {
   "Expected-Sequence": expectedSequence,
-  "Idempotency-Key": optional(
+  [KEY_NAME]: optional(
     idempotencyKey("The key of the event: what has one that is known is not stored again", KEY_BYTES_MAX),
     null,
   ),
@@ -52,18 +57,30 @@ export const eventHeaders = {
 /** Of a batch, which has the base of a key for each of its events. */
 export const batchHeaders = {
   "Expected-Sequence": expectedSequence,
-  "Idempotency-Key": {
-    ...idempotencyKey("The base of the keys: event i, from 0, has the key {base}:{i}", BASE_BYTES_MAX),
+  [KEY_NAME]: {
+    ...idempotencyKey(
+      `The base of the keys: event i, from 0, has the key {base}:{i}, of at most ${KEY_BYTES_MAX} bytes`,
+      BASE_BYTES_MAX,
+    ),
     missingCode: "missing_header",
   },
   "Lock-Guard": lockGuard,
 } as const;
 
+/** Raises invalid_header if the key of the last of so many events, which is the longest, is too long. */
+export function requireBatchKeys(base: string, count: number): void {
+  if (Buffer.byteLength(`${base}:${count - 1}`) > KEY_BYTES_MAX) {
+    const rule = `of a batch of ${count} events must have at most ${KEY_BYTES_MAX - `:${count - 1}`.length} bytes`;
+    throw new HttpError("invalid_header", `${KEY_NAME} ${rule}: the key of event i is {base}:{i}`);
+  }
+}
+
 function idempotencyKey(description: string, bytesMax: number): Parameter<string> {
-  const schema = { type: "string", pattern: VISIBLE_ASCII, minLength: 1, maxLength: bytesMax };
-  return required(description, schema, (key) => {
-    if (!new RegExp(VISIBLE_ASCII).test(key) || key.length > bytesMax) {
-      throw new ParameterProblem(`must have 1 to ${bytesMax} visible ASCII characters`);
+  const rule = `1 to ${bytesMax} bytes of UTF-8 without control characters`;
+  const schema = { type: "string", pattern: KEY, minLength: 1, maxLength: bytesMax };
+  return required(`${description}. It has ${rule}; spaces inside count`, schema, (key) => {
+    if (!KEY_PATTERN.test(key) || Buffer.byteLength(key) > bytesMax) {
+      throw new ParameterProblem(`must have ${rule}`);
     }
     return key;
   });

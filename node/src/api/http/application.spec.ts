@@ -105,6 +105,21 @@ describe("HTTP interface", () => {
       });
     }
 
+    for (const number of ["9007199254740992", "9007199254740993", "9223372036854775807", "1e18", "86401.0"]) {
+      it(`cuts an int64 off at a day: ${number}`, async () => {
+        const response = await exchange(`{"api_key":${JSON.stringify(secrets.apiKey)},"expires_in_secs":${number}}`);
+        expect(await response.json()).to.include({ expires_in: 86_400 });
+      });
+    }
+
+    for (const number of ["-9223372036854775808", "-9007199254740993", "9223372036854786048", "1e19", "0.5"]) {
+      it(`refuses what is no int64 from 1: ${number}`, async () => {
+        const response = await exchange(`{"api_key":${JSON.stringify(secrets.apiKey)},"expires_in_secs":${number}}`);
+        const problem = await expectError(response, 400, "invalid_request");
+        expect(problem).to.include("expires_in_secs").and.to.include("from 1 to 2^63 - 1");
+      });
+    }
+
     it("tells the truth in expires_in when the key itself ends sooner", async () => {
       cluster.changeApiKey({ expiresAtMs: cluster.clock.wall + 90_000 });
       const response = await exchange({ api_key: secrets.apiKey, expires_in_secs: 3600 });
@@ -142,9 +157,14 @@ describe("HTTP interface", () => {
       });
     }
 
-    it("answers 415 to no media type and to a coded body", async () => {
-      const bare = await call("/auth/token", { method: "POST", body: Buffer.from("{}") });
-      await expectError(bare, 415, "unsupported_media_type");
+    it("takes no media type for the right one", async () => {
+      const body = Buffer.from(JSON.stringify({ api_key: secrets.apiKey }));
+      expect((await call("/auth/token", { method: "POST", body })).status).to.equal(200);
+    });
+
+    it("answers 415 to an empty media type and to a coded body", async () => {
+      const empty = await exchange({ api_key: secrets.apiKey }, { "Content-Type": "" });
+      await expectError(empty, 415, "unsupported_media_type");
       const coded = await exchange({ api_key: secrets.apiKey }, { "Content-Encoding": "gzip" });
       await expectError(coded, 415, "unsupported_media_type");
     });
@@ -200,16 +220,26 @@ describe("HTTP interface", () => {
       expect(answers.size).to.equal(1);
     });
 
-    it("limits an address that sends keys that give no token, whatever it sends then", async () => {
+    it("limits wrong keys of an address by their prefix, and never a valid one", async () => {
       const { requests } = DEFAULT_RATE_LIMITS.tokenFailures;
+      const wrong = { api_key: `${secrets.apiKey.slice(0, 12)}${"0".repeat(43)}` };
       for (let failures = 0; failures < requests; failures++) {
-        await expectError(await exchange({ api_key: "hello" }), 401, "invalid_api_key");
+        await expectError(await exchange(wrong), 401, "invalid_api_key");
       }
-      const response = await exchange({ api_key: secrets.apiKey });
+      const response = await exchange(wrong);
       expect(response.headers.get("Retry-After")).to.equal("1");
       await expectError(response, 429, "rate_limited");
-      cluster.clock.monotonic += 1000;
       expect((await exchange({ api_key: secrets.apiKey })).status).to.equal(200);
+      await expectError(await exchange({ api_key: `qk_00000000_${"0".repeat(43)}` }), 401, "invalid_api_key");
+      cluster.clock.monotonic += 1000;
+      await expectError(await exchange(wrong), 401, "invalid_api_key");
+    });
+
+    it("limits what is no key at all as one prefix", async () => {
+      for (let failures = 0; failures < DEFAULT_RATE_LIMITS.tokenFailures.requests; failures++) {
+        await expectError(await exchange({ api_key: `hello ${failures}` }), 401, "invalid_api_key");
+      }
+      await expectError(await exchange({ api_key: "hello" }), 429, "rate_limited");
     });
 
     it("limits the requests of an address before it looks at them", async () => {

@@ -8,7 +8,8 @@
 import express, { type Express, type NextFunction, type Request, type Response } from "express";
 import type { Access } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
-import { BodyBudget, type BodyLimits } from "./body.ts";
+import { BODY_IDLE_MS, BodyBudget, type BodyLimits } from "./body.ts";
+import { ClientAddresses } from "./client-addresses.ts";
 import { COMMON_HEADERS } from "./common-headers.ts";
 import { type Health, healthRoutes, type ProcessHealth, startupRoute } from "./health.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
@@ -32,6 +33,8 @@ interface ApplicationOptions {
   readonly access: Access;
   readonly clock: Clock;
   readonly limiters: HttpLimiters;
+  /** By default, no proxy is trusted. */
+  readonly clients?: ClientAddresses;
   readonly health: Health;
   readonly metrics: Metrics;
   readonly reportBug: ReportBug;
@@ -52,8 +55,6 @@ const BODY_BYTES_MAX = 256 * 1024 * 1024;
 const HEADERS_MAX = 100;
 /** A year: who has once spoken TLS to this name never speaks plain text to it again. */
 const STRICT_TRANSPORT = "max-age=31536000";
-/** A body that goes on for so long without a byte is given up. */
-const BODY_IDLE_MS = 10_000;
 
 /** Everything that the HTTP port serves. */
 export function createHttpApplication({ routes = [], ...options }: HttpApplicationOptions): Express {
@@ -69,7 +70,7 @@ export function createHealthApplication(options: HealthApplicationOptions): Expr
 }
 
 function createApplication(
-  { access, clock, limiters, reportBug }: ApplicationOptions,
+  { access, clock, limiters, clients = new ClientAddresses(), reportBug }: ApplicationOptions,
   routes: readonly Route[],
 ): Express {
   const bodies: BodyLimits = { budget: new BodyBudget(BODY_BYTES_MAX), idleMs: BODY_IDLE_MS };
@@ -78,7 +79,9 @@ function createApplication(
   application.disable("etag");
   application.set("query parser", "simple");
   application.use(prepare);
-  application.use(new RouteServer({ access, clock, limiter: limiters.http, bodies, reportBug }).router(routes));
+  application.use(
+    new RouteServer({ access, clock, limiter: limiters.http, clients, bodies, reportBug }).router(routes),
+  );
   return finish(application, reportBug);
 }
 

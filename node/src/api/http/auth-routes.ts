@@ -1,9 +1,7 @@
 /** POST /auth/login and POST /auth/verify: what a person does who has a password, and no API key yet. */
 
-import { createHash } from "node:crypto";
 import { z } from "zod";
-import type { LoginOutcome, Logins, RateLimiter } from "../../access/index.ts";
-import { addressInAnyCase } from "../../state/index.ts";
+import { accountName, type LoginOutcome, type Logins, type RateLimiter } from "../../access/index.ts";
 import { loginBody, type VerifyMethod } from "../methods/index.ts";
 import { UserSchema } from "./account-schemas.ts";
 import { HttpError } from "./http-error.ts";
@@ -36,8 +34,9 @@ export interface AuthRoutesOptions {
 }
 
 /**
- * The routes of logins. An address of the network is limited in how often it tries, and an e-mail address in how often
- * somebody tries in vain, wherever they are, so that nobody can try passwords out.
+ * The routes of logins. A client address is limited in how often it tries, and in how often it tries one account in vain.
+ * Failures from one address never refuse a login from another one; those from many addresses wait for each other, because
+ * passwords are hashed one after the other.
  */
 export function authRoutes(options: AuthRoutesOptions): readonly Route[] {
   return [loginRoute(options), verifyRoute(options)];
@@ -56,9 +55,12 @@ function loginRoute({ logins, limiters: { loginRequests, loginFailures } }: Auth
     isSecret: true,
     isSafe: true,
     addressLimiter: loginRequests,
-    handle: async ({ deadlineMs }, { body: { email, password } }) => {
-      const name = limitedName(email);
-      const outcome = await limitFailures(loginFailures, name, () => logins.login(email, password, deadlineMs));
+    handle: async (call, { body: { email, password } }) => {
+      const { client, deadlineMs } = call;
+      const account = accountName(email);
+      const order = { client, account, deadlineMs, onGone: (listener: () => void) => call.onGone(listener) };
+      const attempt = () => logins.login(email, password, order);
+      const outcome = await limitFailures(loginFailures, `${client} ${account}`, attempt);
       switch (outcome.kind) {
         case "accepted":
           return { json: loginBody(outcome.issued, outcome.user) };
@@ -109,9 +111,4 @@ async function limitFailures(
       limiter.giveBack(name);
     }
   }
-}
-
-/** Of one length, whatever was sent: an address is found in any case, and the limiter keeps many of them. */
-function limitedName(email: string): string {
-  return createHash("sha256").update(addressInAnyCase(email)).digest("base64url");
 }

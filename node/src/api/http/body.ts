@@ -15,6 +15,8 @@ import { HttpError } from "./http-error.ts";
 const JSON_TYPE = "application/json";
 /** Room for the first bytes; it doubles as more come. */
 const ROOM_BYTES_MIN = 4 * 1024;
+/** A body that goes on for so long without a byte is given up. */
+export const BODY_IDLE_MS = 15_000;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** How many bytes of bodies are held at the moment, by all requests together. */
@@ -51,14 +53,14 @@ export interface BodyLimits {
 
 /**
  * Raises what the headers alone tell: payload_too_large for a body that is announced too large, unsupported_media_type
- * for a coded one, and for one that is not JSON where it must be.
+ * for a coded one, and for one that says that it is no JSON where it must be.
  */
 export function checkBodyHeaders(request: Request, mode: "json" | "bytes", bytesMax: number): void {
   const encoding = request.headers["content-encoding"] ?? "identity";
   if (encoding.toLowerCase() !== "identity") {
     throw new HttpError("unsupported_media_type", "the body must not have a Content-Encoding");
   }
-  if (mode === "json" && !isJson(request.headers["content-type"] ?? "")) {
+  if (mode === "json" && !isJson(request.headers["content-type"] ?? JSON_TYPE)) {
     throw new HttpError("unsupported_media_type", `the Content-Type must be ${JSON_TYPE}`);
   }
   if (Number(request.headers["content-length"] ?? 0) > bytesMax) {

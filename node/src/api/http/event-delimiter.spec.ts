@@ -1,14 +1,15 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { EVENT_BYTES_MAX } from "../methods/index.ts";
+import { countTurns } from "../../../test/harness/index.ts";
+import { BATCH_BYTES_MAX } from "../methods/index.ts";
 import { delimiter, splitEvents } from "./event-delimiter.ts";
 import { HttpError } from "./http-error.ts";
 import { ParameterProblem } from "./parameters.ts";
 import { parseQuery } from "./url-encoding.ts";
 
-function codeOf(action: () => unknown): string {
+async function codeOf(action: () => Promise<unknown>): Promise<string> {
   try {
-    action();
+    await action();
   } catch (error) {
     if (error instanceof HttpError) {
       return `${error.status} ${error.code}`;
@@ -23,8 +24,11 @@ function delimiterOf(query: string): Buffer {
   return delimiter.read(parseQuery(query).get("delimiter")?.[0] ?? undefined);
 }
 
-const split = (body: string, delimiter: string) =>
-  splitEvents(Buffer.from(body), Buffer.from(delimiter)).map((event) => Buffer.from(event).toString());
+async function split(body: string, delimiter: string): Promise<string[]> {
+  return [...(await splitEvents(Buffer.from(body), Buffer.from(delimiter)))].map((event) =>
+    Buffer.from(event).toString(),
+  );
+}
 
 describe("the delimiter of a batch", () => {
   for (const [query, hex] of [
@@ -57,7 +61,7 @@ describe("the delimiter of a batch", () => {
     `delimiter=${"%0A".repeat(65)}`,
   ]) {
     it(`is refused: ${JSON.stringify(query.slice(0, 40))}`, () => {
-      expect(() => delimiterOf(query)).to.throw(ParameterProblem);
+      expect(() => delimiterOf(query)).to.throw(ParameterProblem, "write %2B for a plus");
     });
   }
 
@@ -91,53 +95,55 @@ describe("splitting a batch", () => {
     ["aX", "XX", ["aX"]],
     ["ab", "abc", ["ab"]],
   ] as const) {
-    it(`S8: ${JSON.stringify(body)} by ${JSON.stringify(delimiter)} is ${JSON.stringify(events)}`, () => {
-      expect(split(body, delimiter)).to.deep.equal(events);
+    it(`S8: ${JSON.stringify(body)} by ${JSON.stringify(delimiter)} is ${JSON.stringify(events)}`, async () => {
+      expect(await split(body, delimiter)).to.deep.equal(events);
     });
   }
 
-  it("S8: goes by bytes, within characters and outside of UTF-8", () => {
+  it("S8: goes by bytes, within characters and outside of UTF-8", async () => {
     const body = Buffer.from([0xc3, 0xa9, 0xff, 0xa9, 0x00]);
-    expect(splitEvents(body, Buffer.from([0xa9])).map((event) => Buffer.from(event).toString("hex"))).to.deep.equal([
-      "c3",
-      "ff",
-      "00",
-    ]);
+    const events = [...(await splitEvents(body, Buffer.from([0xa9])))];
+    expect(events.map((event) => event.toHex())).to.deep.equal(["c3", "ff", "00"]);
   });
 
-  it("S8: finds what straddles the chunks in which a body came", () => {
+  it("S8: finds what straddles the chunks in which a body came", async () => {
     const chunks = ["aX", "Yb", "X", "Y", "c"].map((chunk) => Buffer.from(chunk));
-    const events = splitEvents(Buffer.concat(chunks), Buffer.from("XY"));
-    expect(events.map((event) => Buffer.from(event).toString())).to.deep.equal(["a", "b", "c"]);
+    const events = await splitEvents(Buffer.concat(chunks), Buffer.from("XY"));
+    expect([...events].map((event) => Buffer.from(event).toString())).to.deep.equal(["a", "b", "c"]);
   });
 
-  it("is the inverse of joining, for events that do not hold the delimiter", () => {
+  it("is the inverse of joining, for events that do not hold the delimiter", async () => {
     const part = fc.uint8Array({ maxLength: 5, max: 3 });
-    fc.assert(
-      fc.property(fc.array(part, { minLength: 1, maxLength: 8 }), fc.boolean(), (events, isEnded) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 8 }), fc.boolean(), async (events, isEnded) => {
         const delimiter = Uint8Array.of(4, 0);
         const joined = events.flatMap((event, at) => (at === 0 ? [...event] : [...delimiter, ...event]));
         // What is empty at the end is only told by a delimiter behind it.
         const isNeeded = isEnded || events.at(-1)?.length === 0;
         const body = Uint8Array.from(isNeeded ? [...joined, ...delimiter] : joined);
-        expect(splitEvents(body, delimiter).map((event) => [...event])).to.deep.equal(
+        expect([...(await splitEvents(body, delimiter))].map((event) => [...event])).to.deep.equal(
           events.map((event) => [...event]),
         );
       }),
     );
   });
 
-  it("refuses an empty body, more than 10,000 events, and an event above 1 MiB, in this order", () => {
+  it("refuses an empty body and more than 1,000,000 events, and takes one event as large as the body", async () => {
     const newline = Buffer.from("\n");
-    expect(codeOf(() => splitEvents(new Uint8Array(0), newline))).to.equal("400 empty_body");
-    expect(splitEvents(Buffer.from("\n".repeat(10_000)), newline)).to.have.length(10_000);
-    expect(splitEvents(Buffer.from(`${"\n".repeat(9_999)}x`), newline)).to.have.length(10_000);
-    expect(codeOf(() => splitEvents(Buffer.from("\n".repeat(10_001)), newline))).to.equal("400 too_many_events");
-    const large = Buffer.alloc(EVENT_BYTES_MAX, 0x61);
-    expect(splitEvents(Buffer.concat([large, newline]), newline)).to.have.length(1);
-    const tooLarge = Buffer.concat([large, Buffer.from("a")]);
-    expect(codeOf(() => splitEvents(tooLarge, newline))).to.equal("413 payload_too_large");
-    const both = Buffer.concat([tooLarge, Buffer.from("\n".repeat(10_001))]);
-    expect(codeOf(() => splitEvents(both, newline))).to.equal("400 too_many_events");
+    const countOf = async (body: string) => (await splitEvents(Buffer.from(body), newline)).count;
+    expect(await codeOf(() => splitEvents(new Uint8Array(0), newline))).to.equal("400 empty_body");
+    expect(await countOf("\n".repeat(1_000_000))).to.equal(1_000_000);
+    expect(await countOf(`${"\n".repeat(999_999)}x`)).to.equal(1_000_000);
+    expect(await codeOf(() => countOf("\n".repeat(1_000_001)))).to.equal("400 too_many_events");
+    const large = Buffer.alloc(BATCH_BYTES_MAX, 0x61);
+    expect([...(await splitEvents(large, newline))].map((event) => large.equals(event))).to.deep.equal([true]);
+  });
+
+  it("S44: lets other turns of the event loop come while it splits a large batch", async () => {
+    const body = Buffer.from("event..\n".repeat(1_000_000));
+    const { result: events, turns } = await countTurns(() => splitEvents(body, Buffer.from("\n")));
+    expect(events.count).to.equal(1_000_000);
+    expect(turns).to.be.above(1);
+    expect([0, 1, 999_999].map((at) => Buffer.from(events.at(at)).toString())).to.deep.equal(Array(3).fill("event.."));
   });
 });

@@ -1,6 +1,7 @@
 /** The events of a log: POST append and append_batch, GET events as pages, as a long poll, and as a stream. */
 
 import type { Scheduler } from "../../replica/index.ts";
+import { BATCH_EVENTS_MAX } from "../../state/index.ts";
 import {
   type AppendedBatchMessage,
   type AppendedMessage,
@@ -13,7 +14,8 @@ import {
   type Reply,
   type ResponseStream,
 } from "../methods/index.ts";
-import { batchHeaders, eventHeaders } from "./append-headers.ts";
+import { batchHeaders, eventHeaders, requireBatchKeys } from "./append-headers.ts";
+import { appendedBatchText } from "./appended-batch.ts";
 import { delimiter, splitEvents } from "./event-delimiter.ts";
 import type { HttpCall } from "./http-call.ts";
 import { AppendedBatchSchema, AppendedSchema, EventsSchema, eventBody, eventsBody } from "./log-schemas.ts";
@@ -83,7 +85,10 @@ function appendBatchRoute(methods: EventLogMethods): Route {
     pathParameters: path,
     headers: batchHeaders,
     query: { delimiter },
-    body: bytesBody("The events, with the delimiter between them", BATCH_BYTES_MAX),
+    body: bytesBody(
+      `At most ${BATCH_EVENTS_MAX} events, with the delimiter between them; each may be as large as the body`,
+      BATCH_BYTES_MAX,
+    ),
     success: { status: 200, description: "The events are stored", schema: AppendedBatchSchema, headers: REPLAYED },
     errors: [
       ...APPEND_ERRORS,
@@ -91,10 +96,14 @@ function appendBatchRoute(methods: EventLogMethods): Route {
     ] as const,
     deadlineMs: () => BATCH_DEADLINE_MS,
     find: (call, input) => requireAppendable(methods, call, input),
-    handle: (call, input) => {
-      const payloads = splitEvents(input.body, input.query.delimiter);
+    handle: async (call, input) => {
+      const payloads = await splitEvents(input.body, input.query.delimiter);
+      requireBatchKeys(input.headers["Idempotency-Key"], payloads.count);
       const request = { ...appendRequest(input), idempotencyKey: input.headers["Idempotency-Key"], payloads };
-      return appendAnswer<AppendedBatchMessage>((reply) => methods.appendBatch(call, request, reply));
+      const { json, headers } = await appendAnswer<AppendedBatchMessage>((reply) => {
+        methods.appendBatch(call, request, reply);
+      });
+      return { text: await appendedBatchText(json), type: "application/json", ...(headers && { headers }) };
     },
   });
 }
@@ -122,7 +131,7 @@ function eventsRoute(methods: EventLogMethods, scheduler: Pick<Scheduler, "every
       schema: EventsSchema,
       types: [EVENT_STREAM_TYPE],
     },
-    errors: ["invalid_header", "log_not_found"],
+    errors: ["invalid_header", "log_not_found", "storage_full"],
     deadlineMs: ({ query }) => (query.wait_secs ?? 0) * MS_PER_SECOND + WAITED_DEADLINE_MS,
     handle: (call, { path, headers, query, mediaType }) => {
       const logId = path.log_id;
@@ -179,7 +188,7 @@ async function requireAppendable(
     await call.authorize({ access: "write", namespace: guard.namespace });
   }
   await new Promise<void>((resolve, reject) => {
-    methods.requireLog(call, path.log_id, "write", (answer) => (answer === null ? resolve() : reject(answer)));
+    methods.requireAppendable(call, path.log_id, (answer) => (answer === null ? resolve() : reject(answer)));
   });
 }
 

@@ -4,11 +4,13 @@ import type { Response } from "express";
 import type { Access, Caller } from "../../access/index.ts";
 import { InvariantViolation, invariant } from "../../raft/index.ts";
 import type { Need, Principal } from "../../state/index.ts";
+import { clientOf } from "../connections/index.ts";
 import type { CancellableCall } from "../methods/index.ts";
-import { clientOf } from "./rate-limiting.ts";
+import type { ClientAddresses } from "./client-addresses.ts";
 
 export class HttpCall implements CancellableCall {
   readonly #access: Pick<Access, "authorize" | "recheck">;
+  readonly #clients: ClientAddresses;
   readonly #response: Response;
   /** On the monotonic clock; of the answer once the body is there, until then of what precedes it. */
   deadlineMs: number;
@@ -16,9 +18,16 @@ export class HttpCall implements CancellableCall {
   caller: Caller | undefined;
   #onGone: (() => void) | undefined;
   #isGone = false;
+  #client: string | undefined;
 
-  constructor(access: Pick<Access, "authorize" | "recheck">, response: Response, deadlineMs: number) {
+  constructor(
+    access: Pick<Access, "authorize" | "recheck">,
+    clients: ClientAddresses,
+    response: Response,
+    deadlineMs: number,
+  ) {
     this.#access = access;
+    this.#clients = clients;
     this.#response = response;
     this.deadlineMs = deadlineMs;
     response.once("close", () => {
@@ -51,7 +60,7 @@ export class HttpCall implements CancellableCall {
     return false;
   }
 
-  identity(): never {
+  requestId(): never {
     throw new InvariantViolation("requests of HTTP have no request id");
   }
 
@@ -59,9 +68,10 @@ export class HttpCall implements CancellableCall {
     return this.#isGone;
   }
 
-  /** Whom the address belongs to that the request comes from, which may be that of something between. */
+  /** Whom the address belongs to that the request comes from. */
   get client(): string {
-    return clientOf(this.#response.req.socket.remoteAddress ?? "");
+    this.#client ??= clientOf(this.#clients.of(this.#response.req));
+    return this.#client;
   }
 
   onGone(listener: () => void): void {

@@ -11,8 +11,10 @@ export {
   type HttpApplicationOptions,
   type ReportBug,
 } from "./application.ts";
+export { ClientAddresses } from "./client-addresses.ts";
 export type { Check, Health } from "./health.ts";
 export { logRoutes } from "./log-routes.ts";
 export { httpLimiters } from "./rate-limiting.ts";
 export { REQUEST_METRICS, RequestObserver } from "./request-observer.ts";
 export { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";
+export { TrustedProxies } from "./trusted-proxies.ts";

@@ -40,7 +40,7 @@ const RevokedKeyResponse: z.ZodType<RevokeKeyBody> = z.object({
   revoked_at: TimestampSchema,
 });
 
-/** The routes of API keys, each for whoever may write. */
+/** The routes of API keys: creating one needs write access, listing and revoking one's own needs any valid token. */
 export function keyRoutes(methods: ApiKeyMethods): readonly Route[] {
   return [createKeyRoute(methods), listKeysRoute(methods), revokeKeyRoute(methods)];
 }
@@ -68,16 +68,22 @@ function listKeysRoute(methods: ApiKeyMethods): Route {
     method: "GET",
     path: "/keys",
     operationId: "listKeys",
-    summary: "List API keys, without what is secret of them",
-    access: "write",
+    summary: "List API keys, without their secrets",
+    access: "token",
     query: {
       limit,
       cursor,
       include_revoked: flag("Whether revoked keys are listed as well"),
-      user_id: optional(uuid("Whose keys; your own by default, somebody else's for administrators"), null),
-      all: flag("Everybody's keys, for administrators"),
+      user_id: optional(
+        uuid(
+          "The user whose keys are listed; you by default. Keys of another user need admin, and that user's role and namespaces",
+        ),
+        null,
+      ),
+      all: flag("Whether the keys of all users are listed whose role and namespaces you hold; needs admin"),
     },
     success: { status: 200, description: "A page of API keys", schema: ListKeysResponse },
+    errors: ["insufficient_role"],
     isSecret: true,
     handle: async (call, { query }) => {
       const request = {
@@ -98,8 +104,10 @@ function revokeKeyRoute(methods: ApiKeyMethods): Route {
     path: "/keys/{api_key_id}",
     operationId: "revokeKey",
     summary: "Revoke an API key and all of its tokens, at once and for ever",
-    access: "write",
-    pathParameters: { api_key_id: uuid("The id of the API key") },
+    access: "token",
+    pathParameters: {
+      api_key_id: uuid("The id of an API key of yours, or of a user whose role and namespaces you hold as admin"),
+    },
     success: { status: 200, description: "The API key is revoked, now or already", schema: RevokedKeyResponse },
     errors: ["key_not_found"],
     isSecret: true,

@@ -27,15 +27,29 @@ export function logRoutes(methods: EventLogMethods, scheduler: Pick<Scheduler, "
 }
 
 function listLogsRoute(methods: EventLogMethods): Route {
-  const name = required("Only the log of this name", { type: "string" }, (text) => text);
+  const text = (description: string) =>
+    optional(
+      required(description, { type: "string" }, (given) => given),
+      null,
+    );
   return route({
     method: "GET",
     path: LOGS,
     operationId: "listLogs",
-    summary: "List the event logs that you may see, by name",
+    summary: "List the event logs of your namespaces, by namespace and name",
     access: "read",
-    query: { limit, cursor, name: optional(name, null) },
-    success: { status: 200, description: "A page of event logs", schema: LogsSchema },
+    query: {
+      limit,
+      cursor,
+      name: text("Only logs of this name: at most one in each namespace"),
+      namespace: text("Only logs of this namespace"),
+    },
+    success: {
+      status: 200,
+      description: "A page of event logs, which may be empty and not the last",
+      schema: LogsSchema,
+    },
+    errors: ["namespace_denied"],
     handle: async (call, { query }) => {
       const request = { ...query, cursor: query.cursor === "" ? null : query.cursor };
       return { json: await methodAnswer<LogsMessage>((reply) => methods.listLogs(call, request, reply)) };
@@ -82,8 +96,8 @@ function updateLogRoute(methods: EventLogMethods): Route {
     method: "PATCH",
     path: LOG,
     operationId: "updateLogSettings",
-    summary: "Change settings of an event log",
-    access: "admin",
+    summary: "Change settings of an event log, as its creator or an admin",
+    access: "write",
     pathParameters: path,
     body: jsonBody(UpdateLogBody),
     success: { status: 200, description: "The event log as it is now", schema: LogSchema },
@@ -101,8 +115,8 @@ function deleteLogRoute(methods: EventLogMethods): Route {
     method: "DELETE",
     path: LOG,
     operationId: "deleteLog",
-    summary: "Delete an event log and its events, at once and for ever",
-    access: "admin",
+    summary: "Delete an event log and its events, at once and for ever, as its creator or an admin",
+    access: "write",
     pathParameters: path,
     success: { status: 200, description: "The event log is deleted", schema: DeletedLogSchema },
     errors: ["log_not_found"],
@@ -114,6 +128,6 @@ function deleteLogRoute(methods: EventLogMethods): Route {
 
 function requireChangeable(methods: EventLogMethods, call: HttpCall, logId: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    methods.requireLog(call, logId, "admin", (answer) => (answer === null ? resolve() : reject(answer)));
+    methods.requireManageable(call, logId, (answer) => (answer === null ? resolve() : reject(answer)));
   });
 }

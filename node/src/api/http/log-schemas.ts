@@ -1,15 +1,10 @@
 /** Event logs and their events as requests and answers have them, for the document of the interface and for what reads it. */
 
 import { z } from "zod";
-import type {
-  AppendedBatchMessage,
-  AppendedMessage,
-  DeletedLogMessage,
-  EventsMessage,
-  LogMessage,
-  LogsMessage,
-} from "../methods/index.ts";
-import { LOG_NAME_BYTES_MAX, LOG_SETTINGS, NAMESPACE_PATTERN } from "../methods/index.ts";
+import { NAMESPACE_PATTERN } from "../../state/index.ts";
+import type { AppendedMessage, DeletedLogMessage, EventsMessage, LogMessage, LogsMessage } from "../methods/index.ts";
+import { LOG_NAME_BYTES_MAX, LOG_SETTINGS } from "../methods/index.ts";
+import type { AppendedBatchBody } from "./appended-batch.ts";
 
 /** An event as it is sent: its payload as text. */
 export type EventBody = Omit<EventsMessage["events"][number], "payload"> & { readonly payload: string };
@@ -29,12 +24,14 @@ const GivenSettings = z.object(
 );
 
 export const CreateLogBody = z.object({
-  name: z.string().meta({ minLength: 1, maxLength: LOG_NAME_BYTES_MAX, description: "Unique among live logs" }),
+  name: z
+    .string()
+    .meta({ minLength: 1, maxLength: LOG_NAME_BYTES_MAX, description: "Unique among the live logs of the namespace" }),
   namespace: z
     .string()
     .meta({ pattern: NAMESPACE_PATTERN.source })
     .nullish()
-    .describe("Who may not touch it does not see the log; without one everybody sees it"),
+    .describe('The namespace that the log belongs to, "default" without one. Users see logs of their namespaces only'),
   settings: GivenSettings.nullish(),
 });
 
@@ -43,7 +40,7 @@ export const UpdateLogBody = z.object({ settings: GivenSettings });
 export const LogSchema = z.object({
   log_id: Uuid,
   name: z.string(),
-  namespace: z.string().nullable(),
+  namespace: z.string(),
   first_sequence: z.int().min(1).describe("Of the oldest event that is kept, or of the next one if there is none"),
   last_sequence: LastSequence,
   event_count: z.int().min(0),
@@ -72,7 +69,7 @@ export const AppendedBatchSchema = z.object({
   success: z.literal(true),
   sequences: z.array(Sequence).describe("In the order of the events"),
   last_sequence: Sequence.describe("The greatest of them"),
-}) satisfies z.ZodType<AppendedBatchMessage>;
+}) satisfies z.ZodType<AppendedBatchBody>;
 
 export const EventsSchema = z.object({
   events: z.array(

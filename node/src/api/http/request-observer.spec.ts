@@ -5,6 +5,7 @@ import { expect } from "chai";
 import express from "express";
 import { until } from "../../../test/harness/index.ts";
 import { Metrics, RequestLog } from "../../telemetry/index.ts";
+import { ClientAddresses } from "./client-addresses.ts";
 import { REQUEST_METRICS, RequestObserver, requestIdOf } from "./request-observer.ts";
 import { closeHttpServer, createHttpServer } from "./server.ts";
 
@@ -24,7 +25,7 @@ describe("RequestObserver", () => {
     const line = (fields: object) => void lines.push({ ...fields });
     const clock = () => performance.now();
     const log = new RequestLog({ debug: line, warn: line, isLevelEnabled: () => true }, 0, clock);
-    observer = new RequestObserver(log, clock);
+    observer = new RequestObserver(log, clock, new ClientAddresses());
     const application = express();
     const router = express.Router();
     router.get("/things/:name", (request, response) => {
@@ -65,6 +66,7 @@ describe("RequestObserver", () => {
       '{method="GET",route="none"} 1',
     ]);
     expect(JSON.stringify(lines)).to.not.include("secret");
+    expect(lines.map(({ client }) => client)).to.deep.equal(Array(4).fill("127.0.0.1"));
   });
 
   it("counts methods that hardly anybody knows together", async () => {

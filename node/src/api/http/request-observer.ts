@@ -19,6 +19,8 @@ import {
   type RequestLog,
 } from "../../telemetry/index.ts";
 
+import type { ClientAddresses } from "./client-addresses.ts";
+
 const REQUEST_ID = "Request-Id";
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
@@ -53,12 +55,14 @@ interface RouteRequests {
 export class RequestObserver {
   readonly #log: RequestLog;
   readonly #monotonicMs: () => number;
+  readonly #clients: ClientAddresses;
   readonly #routes = new Map<string, RouteRequests>();
   #inFlight = 0;
 
   /** @param monotonicMs milliseconds that only grow, with fractions. */
-  constructor(log: RequestLog, monotonicMs: () => number) {
+  constructor(log: RequestLog, monotonicMs: () => number, clients: ClientAddresses) {
     this.#log = log;
+    this.#clients = clients;
     this.#monotonicMs = monotonicMs;
   }
 
@@ -75,17 +79,19 @@ export class RequestObserver {
   observed(application: RequestListener): RequestListener {
     return (request, response) => {
       const startedMs = this.#monotonicMs();
+      // While the connection is open for certain.
+      const client = this.#clients.of(request);
       this.#inFlight++;
       response.setHeader(REQUEST_ID, requestIdOf(request));
       response.once("close", () => {
         this.#inFlight--;
-        this.#onEnd(request, response, this.#monotonicMs() - startedMs);
+        this.#onEnd(request, response, client, this.#monotonicMs() - startedMs);
       });
       application(request, response);
     };
   }
 
-  #onEnd(request: IncomingMessage, response: ServerResponse, durationMs: number): void {
+  #onEnd(request: IncomingMessage, response: ServerResponse, client: string, durationMs: number): void {
     const method = METHODS.has(request.method ?? "") ? (request.method as string) : OTHER_METHOD;
     const route = routeOf(request as Request);
     const status = response.headersSent ? String(response.statusCode) : ABORTED;
@@ -108,6 +114,7 @@ export class RequestObserver {
       status,
       requestId: requestIdOf(request),
       reason: "",
+      client,
     }));
   }
 }

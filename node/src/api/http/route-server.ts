@@ -16,6 +16,7 @@ import { CoordinationError, type Need } from "../../state/index.ts";
 import { sendAnswer } from "./answer.ts";
 import { BearerAuthentication } from "./bearer-authentication.ts";
 import { type BodyLimits, checkBodyHeaders, parseJson, readBytes } from "./body.ts";
+import type { ClientAddresses } from "./client-addresses.ts";
 import { HttpCall } from "./http-call.ts";
 import { HttpError, httpErrorOf } from "./http-error.ts";
 import type { Parameters } from "./parameters.ts";
@@ -29,6 +30,7 @@ export interface RouteServerOptions {
   readonly access: Pick<Access, "authenticate" | "authorize" | "recheck">;
   readonly clock: Clock;
   readonly limiter: RateLimiter;
+  readonly clients: ClientAddresses;
   readonly bodies: BodyLimits;
   /** Told of bugs that come after the answer. */
   readonly reportBug: (error: unknown, requestId: string) => void;
@@ -66,7 +68,7 @@ export class RouteServer {
   }
 
   async #serve(route: Route, request: Request, response: Response): Promise<void> {
-    const call = new HttpCall(this.#options.access, response, this.#nowMs() + DEADLINE_MS);
+    const call = new HttpCall(this.#options.access, this.#options.clients, response, this.#nowMs() + DEADLINE_MS);
     if (route.isSecret === true) {
       response.set("Cache-Control", "no-store");
     }
@@ -83,7 +85,7 @@ export class RouteServer {
     if (route.access !== "none") {
       call.caller = await this.#bearer.authenticate(request, response);
       takeOne(response, "default", limiter, call.principal.subject);
-      await call.authorize(needOf(route));
+      await call.authorize(needOf(route, request, call));
     } else if (route.addressLimiter !== undefined) {
       takeOne(response, "address", route.addressLimiter, call.client);
     }
@@ -155,8 +157,12 @@ function notAnswered(): HttpError {
   return new HttpError("unavailable", "the request could not be answered in time");
 }
 
-function needOf({ access }: Route): Need | null {
-  return access === "none" || access === "token" ? null : { namespace: null, access };
+function needOf({ access, ownUser }: Route, request: Request, { principal }: HttpCall): Need | null {
+  if (access === "none" || access === "token") {
+    return null;
+  }
+  const isOwn = ownUser !== undefined && String(request.params[ownUser]).toLowerCase() === principal.subject;
+  return isOwn ? null : { namespace: null, access };
 }
 
 function methodOf({ method }: Route): "get" | "post" | "patch" | "delete" {

@@ -80,6 +80,8 @@ export interface RouteDeclaration<
   readonly operationId: string;
   readonly summary: string;
   readonly access: RouteAccess;
+  /** The path parameter that names a user. Users need no access, only a token, where it names themselves. */
+  readonly ownUser?: keyof Path & string;
   readonly pathParameters?: Path;
   readonly headers?: Headers;
   readonly query?: Query;

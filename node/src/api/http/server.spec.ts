@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { RequestListener, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
+import { pause } from "../../../test/harness/index.ts";
 import { RawConnection } from "../../../test/index.ts";
 import { closeHttpServer, createHttpServer, type HttpTimeouts } from "./server.ts";
 
@@ -9,7 +10,10 @@ const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 /** Short where the spec waits for it to pass, long where it must not. */
 const SHORT_MS = 20;
 const LONG_MS = 600_000;
-const PATIENT: HttpTimeouts = { headersMs: LONG_MS, requestMs: LONG_MS, keepAliveMs: LONG_MS, answerMs: LONG_MS };
+const PATIENT: HttpTimeouts = {
+  ...{ headersMs: LONG_MS, requestMs: LONG_MS, bodyIdleMs: LONG_MS },
+  ...{ keepAliveMs: LONG_MS, answerMs: LONG_MS },
+};
 
 describe("HTTP server", () => {
   let server: Server;
@@ -102,6 +106,49 @@ describe("HTTP server", () => {
       await serve(hello);
       await sendUnfinished();
       expect(await connection.untilClosed()).to.match(/^HTTP\/1\.1 200 OK\r\n[\s\S]*hello$/);
+    });
+  });
+
+  describe("cuts a connection whose body is silent", () => {
+    const unfinished = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\nhell";
+
+    it("while the application reads it", async () => {
+      await serve((request) => request.resume(), { ...PATIENT, bodyIdleMs: SHORT_MS });
+      connection.send(unfinished);
+      expect(await connection.untilClosed()).to.equal("");
+    });
+
+    it("after the application has refused it", async () => {
+      await serve(hello, { ...PATIENT, bodyIdleMs: SHORT_MS });
+      connection.send(unfinished);
+      expect(await connection.untilClosed()).to.match(/hello$/);
+    });
+
+    it("but not while bytes come, nor while nobody reads it, nor when it is whole", async () => {
+      let read = (): void => undefined;
+      const whole = Promise.withResolvers<void>();
+      await serve(
+        (request, response) => {
+          read = () => request.resume();
+          request.on("end", () => {
+            whole.resolve();
+            // Longer than a body may be silent.
+            void pause(40 * SHORT_MS).then(() => response.end("late"));
+          });
+        },
+        { ...PATIENT, bodyIdleMs: SHORT_MS },
+      );
+      const accepted = once(server, "request");
+      connection.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 20\r\n\r\n");
+      await accepted;
+      await pause(40 * SHORT_MS);
+      read();
+      for (let bytes = 0; bytes < 20; bytes++) {
+        await pause(3 * SHORT_MS);
+        connection.send("x");
+      }
+      await whole.promise;
+      expect(await connection.until(/late$/)).to.match(/^HTTP\/1\.1 200 OK\r\n/);
     });
   });
 

@@ -6,11 +6,20 @@
  * cut off, so that slow clients cost a bounded time whatever they are slow at.
  */
 
-import { createServer, type RequestListener, type Server, type ServerOptions, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { CLIENT_TLS_VERSION, type ServerTls, type TlsSet } from "../../peers/index.ts";
+import { BODY_IDLE_MS } from "./body.ts";
+import type { ClientAddresses } from "./client-addresses.ts";
 import { COMMON_HEADERS } from "./common-headers.ts";
 import { HttpError } from "./http-error.ts";
 import { errorBody } from "./send-error.ts";
@@ -20,6 +29,8 @@ export interface HttpTimeouts {
   readonly headersMs: number;
   /** To the end of its body. */
   readonly requestMs: number;
+  /** Without a byte of a body that is not complete. */
+  readonly bodyIdleMs: number;
   /** For the next request on a connection. */
   readonly keepAliveMs: number;
   /** From the end of an answer to the time when the client has taken it. */
@@ -33,6 +44,7 @@ export interface HttpTimeouts {
 const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = {
   headersMs: 10_000,
   requestMs: 60_000,
+  bodyIdleMs: BODY_IDLE_MS,
   keepAliveMs: 65_000,
   answerMs: 60_000,
 };
@@ -40,8 +52,8 @@ const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = {
 const TIMEOUT_CHECK_MS_MAX = 1_000;
 /** Bytes of the request line and all headers. */
 const HEAD_BYTES_MAX = 16 * 1024;
-/** Some 20 KB each while they are idle; the next ones are closed as they come. */
-const CONNECTIONS_MAX = 10_000;
+/** A body that is read refuses the request when it is silent for too long: that answer leaves before the cut. */
+const CUT_GRACE_MS = 500;
 /** Milliseconds that a client may take for the handshake of TLS. */
 const HANDSHAKE_MS = 10_000;
 
@@ -49,12 +61,14 @@ export interface HttpServerOptions {
   readonly timeouts?: HttpTimeouts;
   /** What clients are shown; null = plain text. */
   readonly tls?: ServerTls | null;
+  /** Reads what proxies say of connections; absent where there are none. */
+  readonly clients?: ClientAddresses;
 }
 
 /** A server for the application, not listening yet. */
 export function createHttpServer(
   application: RequestListener,
-  { timeouts = DEFAULT_HTTP_TIMEOUTS, tls = null }: HttpServerOptions = {},
+  { timeouts = DEFAULT_HTTP_TIMEOUTS, tls = null, clients }: HttpServerOptions = {},
 ): Server | TlsServer {
   const server = newServer(tls, {
     headersTimeout: timeouts.headersMs,
@@ -65,12 +79,13 @@ export function createHttpServer(
     requireHostHeader: false,
     maxHeaderSize: HEAD_BYTES_MAX,
   });
-  server.maxConnections = CONNECTIONS_MAX;
   // Node drops the headers beyond a count without a word; the application refuses them instead.
   server.maxHeadersCount = 0;
+  const bodies = new SilentBodies(server, timeouts.bodyIdleMs);
   const latest = new WeakMap<Duplex, ServerResponse>();
   server.on("request", (request, response) => {
     latest.set(request.socket, response);
+    bodies.watch(request);
     response.once("close", () => closeIfDraining(server));
     endWithin(response, timeouts.answerMs);
     application(request, response);
@@ -82,6 +97,7 @@ export function createHttpServer(
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
     refuse(error, socket, latest.get(socket));
   });
+  clients?.readHeaders(server);
   return server;
 }
 
@@ -124,6 +140,49 @@ function endWithin(response: ServerResponse, answerMs: number): void {
   response.once("prefinish", limit);
   // An answer to somebody who has gone is complete all the same, and takes no time.
   response.once("close", () => response.off("prefinish", limit));
+}
+
+/**
+ * Requests whose body is not complete. The connection of one is cut when its body is silent for too long, also when
+ * the request was refused and what comes is thrown away. A body that this side does not read yet is not silent.
+ */
+class SilentBodies {
+  readonly #idleMs: number;
+  /** With the bytes that had come, and when. */
+  readonly #seen = new Map<IncomingMessage, { bytes: number; atMs: number }>();
+
+  constructor(server: Server | TlsServer, idleMs: number) {
+    this.#idleMs = idleMs;
+    const looking = setInterval(() => this.#look(), Math.min(TIMEOUT_CHECK_MS_MAX, idleMs)).unref();
+    server.once("close", () => clearInterval(looking));
+  }
+
+  watch(request: IncomingMessage): void {
+    const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers;
+    if (length !== "0" || encoding !== undefined) {
+      this.#seen.set(request, { bytes: request.socket.bytesRead, atMs: performance.now() });
+      request.once("close", () => {
+        if (request.complete) {
+          this.#seen.delete(request);
+        }
+      });
+    }
+  }
+
+  #look(): void {
+    const nowMs = performance.now();
+    for (const [request, seen] of this.#seen) {
+      const { socket } = request;
+      if (request.complete || socket.destroyed) {
+        this.#seen.delete(request);
+      } else if (socket.bytesRead !== seen.bytes || request.readableFlowing !== true) {
+        seen.bytes = socket.bytesRead;
+        seen.atMs = nowMs;
+      } else if (nowMs - seen.atMs > this.#idleMs + CUT_GRACE_MS) {
+        socket.destroy();
+      }
+    }
+  }
 }
 
 /** A server that was closed lets go of connections that were idle then, not of those that become idle later. */

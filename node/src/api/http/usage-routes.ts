@@ -1,6 +1,7 @@
 /** GET /billing/usage: what was used, by hour or day and by API key. */
 
 import { z } from "zod";
+import { NAMESPACE_PATTERN } from "../../state/index.ts";
 import type { UsageBody, UsageMethods } from "../methods/index.ts";
 import { TimestampSchema } from "./account-schemas.ts";
 import { methodAnswer } from "./method-answer.ts";
@@ -16,19 +17,33 @@ const NumbersSchema = z.object({
   append_requests: count.describe("Of those, appends of one event or a batch"),
   events_appended: count,
   bytes_appended: count,
-  bytes_stored: count.describe("At the end of the time"),
+  bytes_stored: count
+    .nullable()
+    .describe(
+      "At the end of the time. For users who may not read all namespaces: what theirs have now, null where the time is over",
+    ),
   kv_operations: count,
   lock_operations: count,
   memory_operations: count,
-  memory_bytes: count.describe("The sizes of all memory regions together, at the end of the time"),
+  memory_bytes: count
+    .nullable()
+    .describe("The sizes of memory regions together, at the end of the time; null where bytes_stored is"),
+});
+
+const QuotaSchema = z.object({
+  used: count,
+  limit: count.describe("As settings have it now; it may be below what is used"),
 });
 
 const UsageResponse: z.ZodType<UsageBody> = z.object({
   period: z.object({ start: TimestampSchema, end: TimestampSchema }),
-  totals: NumbersSchema,
+  totals: NumbersSchema.describe(
+    "Of the cluster for users who may read all namespaces; for other users their own usage, and for administrators also " +
+      "that of users whose role and namespaces they hold",
+  ),
   buckets: z
     .array(z.object({ start: TimestampSchema, ...NumbersSchema.shape }))
-    .describe("The hours or days in which something was counted"),
+    .describe("The hours or days in which something was counted, of what the totals are of"),
   by_key: z
     .array(
       z.object({
@@ -38,7 +53,24 @@ const UsageResponse: z.ZodType<UsageBody> = z.object({
         bytes_appended: count,
       }),
     )
-    .describe("Your own API keys; all of them for administrators"),
+    .describe("Your own API keys; for administrators also those of users whose role and namespaces they hold"),
+  namespaces: z
+    .array(
+      z.object({
+        namespace: z.string().meta({ pattern: NAMESPACE_PATTERN.source }),
+        quotas: z.object({
+          bytes: QuotaSchema.describe("Of keys, values, locks, and descriptions of memory regions"),
+          keys: QuotaSchema,
+          locks: QuotaSchema.describe("Of both kinds"),
+          memory_bytes: QuotaSchema.describe("The sizes of the memory regions"),
+          memory_regions: QuotaSchema,
+          event_bytes: QuotaSchema.describe("Of events, and of what is remembered of their keys"),
+          event_logs: QuotaSchema,
+        }),
+      }),
+    )
+    .meta({ maxItems: 1_000 })
+    .describe("What your namespaces have now and may have, the one nearest to a limit first; none that has nothing"),
   limits: z.object({ requests_per_minute: count.describe("Of one user at one member; 0 = as many as there come") }),
   as_of: TimestampSchema,
 });
@@ -64,7 +96,7 @@ export function usageRoute(methods: UsageMethods): Route {
         null,
       ),
     },
-    success: { status: 200, description: "The usage of the cluster", schema: UsageResponse },
+    success: { status: 200, description: "The usage that you may see", schema: UsageResponse },
     isSecret: true,
     handle: async (call, { query }) => ({
       json: await methodAnswer<UsageBody>((reply) => methods.getUsage(call, query, reply)),

@@ -1,17 +1,13 @@
 /** Users: POST and GET of /users; GET, PATCH and DELETE of /users/{user_id}. */
 
 import { z } from "zod";
-import {
-  type DeleteUserBody,
-  type ListUsersBody,
-  NAMESPACE_PATTERN,
-  type UserMessage,
-  type UserMethods,
-} from "../methods/index.ts";
+import { CoordinationError, NAMESPACE_PATTERN } from "../../state/index.ts";
+import type { DeleteUserBody, ListUsersBody, UserMessage, UserMethods } from "../methods/index.ts";
 import { RoleSchema, UserSchema } from "./account-schemas.ts";
 import { methodAnswer } from "./method-answer.ts";
 import { cursor, limit } from "./page-parameters.ts";
 import { uuid } from "./parameters.ts";
+import type { HttpLimiters } from "./rate-limiting.ts";
 import { jsonBody, type Route, route } from "./route.ts";
 
 const PASSWORD = "A password of 8 to 1,024 bytes";
@@ -32,7 +28,14 @@ const CreateUserRequest = z.object({
 
 const UpdateUserRequest = z.object({
   email: z.null().optional().describe("It cannot be changed"),
-  password: z.string().nullish().describe(PASSWORD),
+  password: z
+    .string()
+    .nullish()
+    .describe(`${PASSWORD}. It ends all tokens and streams of the user's logins, but not those of API keys`),
+  current_password: z
+    .string()
+    .nullish()
+    .describe("The password that is replaced: required to change your own, and not looked at otherwise"),
   role: RoleSchema.nullish(),
   namespaces: NamespacesSchema.nullish(),
   status: z.enum(["active", "disabled"]).nullish().describe("Of a user whose e-mail address was verified"),
@@ -50,13 +53,13 @@ const DeletedUserResponse: z.ZodType<DeleteUserBody> = z.object({
 
 const userIdPath = { user_id: uuid("The id of the user") };
 
-/** The routes of users, for administrators. */
-export function userRoutes(methods: UserMethods): readonly Route[] {
+/** The routes of users: for administrators, and some of them for the user that they are about. */
+export function userRoutes(methods: UserMethods, limiters: Pick<HttpLimiters, "loginFailures">): readonly Route[] {
   return [
     createUserRoute(methods),
     listUsersRoute(methods),
     getUserRoute(methods),
-    updateUserRoute(methods),
+    updateUserRoute(methods, limiters),
     deleteUserRoute(methods),
   ];
 }
@@ -84,7 +87,7 @@ function listUsersRoute(methods: UserMethods): Route {
     method: "GET",
     path: "/users",
     operationId: "listUsers",
-    summary: "List users",
+    summary: "List the users whose role and namespaces you hold",
     access: "admin",
     query: { limit, cursor },
     success: { status: 200, description: "A page of users", schema: ListUsersResponse },
@@ -100,8 +103,9 @@ function getUserRoute(methods: UserMethods): Route {
     method: "GET",
     path: "/users/{user_id}",
     operationId: "getUser",
-    summary: "Describe a user",
+    summary: "Describe a user: yourself, or as admin one whose role and namespaces you hold",
     access: "admin",
+    ownUser: "user_id",
     pathParameters: userIdPath,
     success: { status: 200, description: "The user", schema: UserSchema },
     errors: ["user_not_found"],
@@ -112,13 +116,16 @@ function getUserRoute(methods: UserMethods): Route {
   });
 }
 
-function updateUserRoute(methods: UserMethods): Route {
+function updateUserRoute(methods: UserMethods, { loginFailures }: Pick<HttpLimiters, "loginFailures">): Route {
   return route({
     method: "PATCH",
     path: "/users/{user_id}",
     operationId: "updateUser",
-    summary: "Change the role, the namespaces, the password or the status of a user; what is left out stays",
+    summary:
+      "Change the role, the namespaces, the password or the status of a user, as admin, or your own password; " +
+      "what is left out stays",
     access: "admin",
+    ownUser: "user_id",
     pathParameters: userIdPath,
     body: jsonBody(UpdateUserRequest),
     success: { status: 200, description: "The user, as changed", schema: UserSchema },
@@ -132,12 +139,15 @@ function updateUserRoute(methods: UserMethods): Route {
       const request = {
         email: body.email ?? null,
         password: body.password ?? null,
+        currentPassword: body.current_password ?? null,
         role: body.role ?? null,
         namespaces: body.namespaces ?? null,
         status: body.status ?? null,
       };
       const userId = path.user_id;
-      return { json: await methodAnswer<UserMessage>((reply) => methods.updateUser(call, userId, request, reply)) };
+      const update = () => methodAnswer<UserMessage>((reply) => methods.updateUser(call, userId, request, reply));
+      const isGuess = request.password !== null && userId.toLowerCase() === call.principal.subject;
+      return { json: await (isGuess ? limitGuesses(loginFailures, call.principal.subject, update) : update()) };
     },
   });
 }
@@ -157,4 +167,26 @@ function deleteUserRoute(methods: UserMethods): Route {
       json: await methodAnswer<DeleteUserBody>((reply) => methods.deleteUser(call, path.user_id, reply)),
     }),
   });
+}
+
+/**
+ * Raises RATE_LIMITED where a user has given too many wrong passwords of their own: a stolen token finds none by trying.
+ * Attempts that end otherwise do not count.
+ */
+async function limitGuesses<Answer>(
+  limiter: HttpLimiters["loginFailures"],
+  userId: string,
+  attempt: () => Promise<Answer>,
+): Promise<Answer> {
+  limiter.take(userId);
+  try {
+    const answer = await attempt();
+    limiter.giveBack(userId);
+    return answer;
+  } catch (error) {
+    if (!(error instanceof CoordinationError && error.details.get("field") === "current_password")) {
+      limiter.giveBack(userId);
+    }
+    throw error;
+  }
 }

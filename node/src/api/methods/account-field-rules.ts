@@ -3,8 +3,8 @@
  * checks one field and returns it in the form in which commands carry it, or raises BAD_FIELD with its name.
  */
 
-import type { Role } from "../../state/index.ts";
-import { badField, NAMESPACE_PATTERN } from "./field-rules.ts";
+import { NAMESPACE_PATTERN, type Role } from "../../state/index.ts";
+import { badField } from "./field-rules.ts";
 
 /** Characters of the name of an API key, counted as code points. */
 const KEY_NAME_CHARACTERS_MAX = 128;

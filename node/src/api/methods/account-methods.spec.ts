@@ -1,19 +1,27 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { SingleReplica } from "../../../test/harness/index.ts";
-import { FoundedCluster, type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
-import { Access, type Caller, Logins } from "../../access/index.ts";
+import { FoundedCluster, type FoundingSecrets, foundingSecrets, unqueuedHashing } from "../../../test/index.ts";
+import { Access, accountName, type Caller, type LoginOutcome, Logins } from "../../access/index.ts";
 import { CoordinationError, readApiKey, readUser } from "../../state/index.ts";
 import { type CreatedApiKey, loginBody, type UserMessage } from "./account-messages.ts";
 import { ApiKeyMethods, type ListKeysBody, type ListKeysRequest } from "./api-key-methods.ts";
 import type { Call, Reply } from "./call.ts";
 import { Executor } from "./executor.ts";
-import { type CreateUserRequest, type ListUsersBody, type UpdateUserRequest, UserMethods } from "./user-methods.ts";
+import {
+  type CreateUserRequest,
+  type ListUsersBody,
+  type UpdateUserRequest,
+  UserMethods,
+  type VerificationSender,
+} from "./user-methods.ts";
 import { VerifyMethod } from "./verify-method.ts";
 
 const DEADLINE_MS = 15_000;
 const PASSWORD = "correct horse battery";
-const NO_CHANGES: UpdateUserRequest = { email: null, password: null, role: null, namespaces: null, status: null };
+const NO_CHANGES: UpdateUserRequest = {
+  ...{ email: null, password: null, currentPassword: null, role: null, namespaces: null, status: null },
+};
 const OWN_KEYS: ListKeysRequest = { limit: null, cursor: "", includeRevoked: false, userId: null, all: false };
 
 /** A password is hashed a few times in each of these, by a machine that may do other things as well. */
@@ -44,9 +52,10 @@ describe("methods about accounts", () => {
     const member = { replica };
     const executor = new Executor(member);
     keys = new ApiKeyMethods(executor);
-    users = new UserMethods(executor, { send: (_userId, email, token) => mails.set(email, token) });
-    verification = new VerifyMethod(member, cluster.clock);
-    logins = new Logins(cluster, cluster.clock);
+    verification = new VerifyMethod(member, cluster.clock, unqueuedHashing);
+    logins = new Logins(cluster, cluster.clock, unqueuedHashing);
+    const mail: VerificationSender = { send: (_userId, email, token) => void mails.set(email, token) };
+    users = new UserMethods(executor, mail, logins, unqueuedHashing);
   });
 
   function callOf(caller: Caller): Call {
@@ -56,7 +65,7 @@ describe("methods about accounts", () => {
       authorize: (need) => access.authorize(caller, need, DEADLINE_MS),
       recheck: (need) => access.recheck(caller, need),
       hasRequestId: false,
-      identity: () => expect.fail("requests of HTTP have no request id"),
+      requestId: () => expect.fail("requests of HTTP have no request id"),
     };
   }
 
@@ -99,11 +108,16 @@ describe("methods about accounts", () => {
     return answerOf<UserMessage>((reply) => users.getUser(call, userId, reply));
   }
 
+  function logIn(email: string, password: string): Promise<LoginOutcome> {
+    const order = { client: "192.0.2.1", account: accountName(email), deadlineMs: DEADLINE_MS };
+    return logins.login(email, password, order);
+  }
+
   /** A user who has verified the address and logged in. */
   async function loggedIn(email: string, changes: Partial<CreateUserRequest> = {}): Promise<Call> {
     await createUser(await caller(), email, changes);
     await verification.verify({ token: mails.get(email) ?? "", password: null }, DEADLINE_MS);
-    const outcome = await logins.login(email, PASSWORD, DEADLINE_MS);
+    const outcome = await logIn(email, PASSWORD);
     return outcome.kind === "accepted"
       ? callOf(await authenticated(outcome.issued.accessToken))
       : expect.fail(outcome.kind);
@@ -203,10 +217,19 @@ describe("methods about accounts", () => {
       expect(readApiKey(cluster.state, own.api_key_id)?.revokedAtMs).equal(cluster.clock.wall);
     });
 
-    it("are not for viewers, and no answer comes from what was before the barrier", async () => {
-      const eve = await loggedIn("eve@quoin.local", { role: "viewer" });
+    it("are not created for viewers, who list and revoke those that they have", async () => {
+      const eve = await loggedIn("eve@quoin.local");
+      const { api_key_id: leaked } = await createKey(eve, "leaked");
+      const demoted = { ...NO_CHANGES, role: "viewer", namespaces: [] };
+      const owner = await caller();
+      await answerOf((reply: Reply<unknown>) => users.updateUser(owner, eve.principal.subject, demoted, reply));
       expect(await refusalOf(createKey(eve))).equal("ACCESS_DENIED");
-      expect(await refusalOf(listKeys(eve))).equal("ACCESS_DENIED");
+      expect((await listKeys(eve)).keys.map(({ name }) => name)).deep.equal(["leaked"]);
+      expect(await refusalOf(revokeKey(eve, leaked))).equal("none");
+      expect((await listKeys(eve)).keys).deep.equal([]);
+    });
+
+    it("are never listed by what was true before the barrier", async () => {
       const owner = await caller();
       cluster.onBarrier = (done) => {
         cluster.changeOwner({ status: "disabled" });
@@ -225,13 +248,13 @@ describe("methods about accounts", () => {
         ...{ status: "unverified", created_at: new Date(cluster.clock.wall).toISOString() },
       };
       expect(created).deep.equal(shown);
-      expect((await logins.login("ada@quoin.local", PASSWORD, DEADLINE_MS)).kind).equal("email-not-verified");
+      expect((await logIn("ada@quoin.local", PASSWORD)).kind).equal("email-not-verified");
       const token = mails.get("Ada@quoin.local") ?? "";
       expect(await verification.verify({ token, password: null }, DEADLINE_MS)).deep.equal({ verified: true });
       const again = verification.verify({ token, password: null }, DEADLINE_MS);
       expect(await refusalOf(again)).equal("BAD_FIELD token");
       expect(await userAnswer(owner, created.user_id)).deep.equal({ ...shown, status: "active" });
-      const outcome = await logins.login("ada@quoin.local", PASSWORD, DEADLINE_MS);
+      const outcome = await logIn("ada@quoin.local", PASSWORD);
       if (outcome.kind !== "accepted") {
         return expect.fail(outcome.kind);
       }
@@ -248,7 +271,7 @@ describe("methods about accounts", () => {
       expect(await refusalOf(verify(null))).equal("BAD_FIELD password");
       expect(await refusalOf(verify("short"))).equal("BAD_FIELD password");
       await verify("another battery");
-      expect((await logins.login("ada@quoin.local", "another battery", DEADLINE_MS)).kind).equal("accepted");
+      expect((await logIn("ada@quoin.local", "another battery")).kind).equal("accepted");
     });
 
     it("have fields that are checked before anything is hashed or sent", async () => {
@@ -294,7 +317,7 @@ describe("methods about accounts", () => {
       };
       expect(await update(userId, { role: "viewer", namespaces: ["x"] })).deep.include({ role: "viewer" });
       await update(userId, { password: "another battery", status: "disabled" });
-      expect((await logins.login("ada@quoin.local", "another battery", DEADLINE_MS)).kind).equal("invalid-credentials");
+      expect((await logIn("ada@quoin.local", "another battery")).kind).equal("invalid-credentials");
       expect(await refusalOf(update(cluster.ownerId, { role: "admin" }))).equal("LAST_OWNER");
       expect(await refusalOf(update(randomUUID(), {}))).equal("USER_NOT_FOUND");
       const remove = () => answerOf((reply: Reply<unknown>) => users.deleteUser(owner, userId, reply));
@@ -320,6 +343,35 @@ describe("methods about accounts", () => {
       expect(seen.sort()).deep.equal([secrets.email, "a@quoin.local", "b@quoin.local"].sort());
     });
 
+    it("change their own password if they know the one that it replaces, and log in again", async () => {
+      const ada = await loggedIn("ada@quoin.local");
+      const userId = ada.principal.subject.toUpperCase();
+      const change = (changes: Partial<UpdateUserRequest>, by = ada) => {
+        const request = { ...NO_CHANGES, password: `${PASSWORD} 2`, ...changes };
+        return answerOf<UserMessage>((reply) => users.updateUser(by, userId, request, reply));
+      };
+      expect(await refusalOf(change({}))).equal("BAD_FIELD current_password");
+      expect(await refusalOf(change({ currentPassword: "wrong" }))).equal("BAD_FIELD current_password");
+      expect(await refusalOf(change({ currentPassword: PASSWORD, password: "short" }))).equal("BAD_FIELD password");
+      expect(await refusalOf(change({ currentPassword: PASSWORD, role: "owner" }))).equal("ACCESS_DENIED");
+      const { key } = await createKey(ada);
+      expect((await change({ currentPassword: PASSWORD })).email).equal("ada@quoin.local");
+      expect(await refusalOf(userAnswer(ada, userId))).equal("TOKEN_REVOKED");
+      expect(await refusalOf(createKey(ada))).equal("TOKEN_REVOKED");
+      expect((await userAnswer(await caller(key), userId)).status).equal("active");
+      expect((await logIn("ada@quoin.local", PASSWORD)).kind).equal("invalid-credentials");
+      const again = await logIn("ada@quoin.local", `${PASSWORD} 2`);
+      const { accessToken } = again.kind === "accepted" ? again.issued : expect.fail(again.kind);
+      expect((await userAnswer(callOf(await authenticated(accessToken)), userId)).status).equal("active");
+    });
+
+    it("get another password from an administrator, who need not know the one that it replaces", async () => {
+      const [ada, owner] = [await loggedIn("ada@quoin.local"), await caller()];
+      const request = { ...NO_CHANGES, password: `${PASSWORD} 2` };
+      await answerOf<UserMessage>((reply) => users.updateUser(owner, ada.principal.subject, request, reply));
+      expect(await refusalOf(listKeys(ada))).equal("TOKEN_REVOKED");
+    });
+
     it("are nobody's business who is no administrator, whether they exist or not (S43)", async () => {
       const ada = await loggedIn("ada@quoin.local");
       for (const userId of [cluster.ownerId, randomUUID(), "no UUID"]) {
@@ -339,7 +391,7 @@ describe("methods about accounts", () => {
       nowhere.createKey(owner, { name: "a", expiresInDays: null }, reply),
     );
     expect(await refusalOf(create)).equal("NO_LEADER");
-    const verify = new VerifyMethod({ replica: null }, cluster.clock).verify(
+    const verify = new VerifyMethod({ replica: null }, cluster.clock, unqueuedHashing).verify(
       { token: "", password: null },
       DEADLINE_MS,
     );

@@ -1,11 +1,12 @@
 /**
- * API keys: made, listed and revoked. A key acts as whoever made it, with what they may do at any time, and is shown
- * once. Members see and revoke their own, administrators all of them; somebody else's is as one that is not there (S43).
+ * API keys: created, listed and revoked. A key acts as the user who created it, with what that user may do at any time,
+ * and is shown once. Users list and revoke their own keys with any valid token. Administrators also list and revoke those
+ * of users whose role and namespaces they hold; every other key looks as if there were none (S43).
  */
 
 import { ReadConsistency } from "@quoin/proto";
 import { createApiKeyMaterial, type Listing, openPageToken, sealPageToken } from "../../access/index.ts";
-import { listApiKeys, listApiKeysOf, type Need, type RevokeApiKeyResult } from "../../state/index.ts";
+import { listApiKeys, listApiKeysOf, managedUsers, type Need, type RevokeApiKeyResult } from "../../state/index.ts";
 import { accountIdField, keyLifetimeField, keyNameField } from "./account-field-rules.ts";
 import { type CreatedApiKey, createdApiKey, type ListedApiKey, listedApiKey } from "./account-messages.ts";
 import type { Call, Reply } from "./call.ts";
@@ -13,9 +14,12 @@ import type { Executor } from "./executor.ts";
 import { limitField } from "./field-rules.ts";
 import { timestamp } from "./timestamp.ts";
 
-/** Whoever may write may have keys of their own; in which namespaces they count, each use of them decides. */
-const OWN: Need = { access: "write", namespace: null };
-const ALL: Need = { access: "admin", namespace: null };
+/** For a new key; in which namespaces it counts, each use of it decides. */
+const CREATE: Need = { access: "write", namespace: null };
+/** To list keys of other users. */
+const OTHERS: Need = { access: "admin", namespace: null };
+/** To list or revoke one's own. */
+const OWN = null;
 const NO_PREFIX = new Uint8Array(0);
 const WITH_REVOKED = Uint8Array.of(1);
 
@@ -29,9 +33,9 @@ export interface ListKeysRequest {
   /** "" = the first page. */
   readonly cursor: string;
   readonly includeRevoked: boolean;
-  /** Whose keys; null = the caller's. */
+  /** The user whose keys are listed; null = the caller. */
   readonly userId: string | null;
-  /** Everybody's, whatever `userId` says. */
+  /** Keys of all users that the caller may manage, whatever `userId` says. */
   readonly all: boolean;
 }
 
@@ -60,7 +64,7 @@ export class ApiKeyMethods {
       const fields = { name: keyNameField(request.name), lifetimeMs: keyLifetimeField(request.expiresInDays) };
       return { kind: "create-api-key", apiKeyId, prefix, sha256, ...fields } as const;
     };
-    this.#executor.submit(call, OWN, operation, ({ apiKey }) => createdApiKey(apiKey, key), reply);
+    this.#executor.submit(call, CREATE, operation, ({ apiKey }) => createdApiKey(apiKey, key), reply);
   }
 
   listKeys(call: Call, request: ListKeysRequest, reply: Reply<ListKeysBody>): void {
@@ -68,7 +72,7 @@ export class ApiKeyMethods {
     const isOwn = !all && (request.userId === null || request.userId.toLowerCase() === call.principal.subject);
     this.#executor.read(
       call,
-      isOwn ? OWN : ALL,
+      isOwn ? OWN : OTHERS,
       (state) => {
         const limit = limitField(request.limit);
         const named = request.userId === null ? call.principal.subject : accountIdField("user_id", request.userId);
@@ -82,8 +86,12 @@ export class ApiKeyMethods {
         return { consistency: ReadConsistency.LINEARIZABLE, limit, userId, listing, after };
       },
       ({ state }, { limit, userId, listing, after }) => {
+        const isVisible = managedUsers(state, call.principal.subject);
+        if (!all && !isVisible(userId)) {
+          return { keys: [], next_cursor: null };
+        }
         const page = all
-          ? listApiKeys(state, after, limit, includeRevoked)
+          ? listApiKeys(state, after, limit, includeRevoked, isVisible)
           : listApiKeysOf(state, userId, after, limit, includeRevoked);
         const { items, lastRow } = page;
         const next = lastRow === null ? null : sealPageToken(state, listing, lastRow);

@@ -3,7 +3,7 @@
  * nothing of the transport; each transport brings its own.
  */
 
-import type { CoordinationError, Need, Principal, Replayed, RequestIdentity } from "../../state/index.ts";
+import type { CoordinationError, Need, Principal, Replayed } from "../../state/index.ts";
 
 export interface Call {
   readonly principal: Principal;
@@ -18,8 +18,8 @@ export interface Call {
   recheck(need: Need | null): void;
   /** Whether a retry can be recognised; only calls of the admin port may have no request id. */
   readonly hasRequestId: boolean;
-  /** The request id and the hash of the request. Only for mutations that have a request id. */
-  identity(): RequestIdentity;
+  /** The 16 bytes of the request id. Only for mutations that have one. */
+  requestId(): Uint8Array;
 }
 
 /** A call of which it is noticed when nobody waits for its answer any more. */

@@ -5,23 +5,23 @@
  */
 
 import {
-  type AddMemberRequest,
+  AddMemberRequest,
   type AddMemberResponse,
-  type CompactRequest,
+  CompactRequest,
   type CompactResponse,
   type GetStatusRequest,
   type GetStatusResponse,
   type ListMembersRequest,
   type ListMembersResponse,
   MemberSlot,
-  type PromoteMembersRequest,
+  PromoteMembersRequest,
   type PromoteMembersResponse,
-  type PutSettingsRequest,
+  PutSettingsRequest,
   type PutSettingsResponse,
   ReadConsistency,
-  type RemoveMembersRequest,
+  RemoveMembersRequest,
   type RemoveMembersResponse,
-  type RotateKeysRequest,
+  RotateKeysRequest,
   type RotateKeysResponse,
   type TransferLeadershipRequest,
   type TransferLeadershipResponse,
@@ -61,9 +61,27 @@ import {
 import type { HostMember, HostReplica } from "./host.ts";
 import { localKnowledge, memberIdText, memberSlot, memberStatus, membership } from "./member-messages.ts";
 import { explainedRefusal } from "./membership-refusal.ts";
+import { type RecognisedMethod, requestIdentity } from "./request-identity.ts";
 
 /** The access level `admin`, and a list of namespaces that holds "*" itself. */
 const NEED: Need = { access: "admin", namespace: "*" };
+
+const ADD_MEMBER: RecognisedMethod<AddMemberRequest> = { name: "AddMember", codec: AddMemberRequest };
+const PROMOTE_MEMBERS: RecognisedMethod<PromoteMembersRequest> = {
+  name: "PromoteMembers",
+  codec: PromoteMembersRequest,
+};
+const REMOVE_MEMBERS: RecognisedMethod<RemoveMembersRequest> = { name: "RemoveMembers", codec: RemoveMembersRequest };
+const COMPACT: RecognisedMethod<CompactRequest> = { name: "Compact", codec: CompactRequest };
+const ROTATE_KEYS: RecognisedMethod<RotateKeysRequest> = { name: "RotateKeys", codec: RotateKeysRequest };
+const PUT_SETTINGS: RecognisedMethod<PutSettingsRequest> = {
+  name: "PutSettings",
+  codec: PutSettingsRequest,
+  inOrder: (request) => ({
+    ...request,
+    values: new Map([...request.values].sort(([one], [other]) => (one < other ? -1 : 1))),
+  }),
+};
 
 /** What the members named in a request become. */
 type Reconfiguration = { readonly promote: readonly number[] } | { readonly remove: readonly number[] };
@@ -111,7 +129,7 @@ export class ClusterAdminMethods {
   addMember(call: Call, request: AddMemberRequest, reply: Reply<AddMemberResponse>): void {
     const entry = (): MembershipEntry => {
       const name = memberNameField(request.name);
-      return { ...entryHead(call, request.ifConfigIndex), operation: { kind: "add-slot", name } };
+      return { ...entryHead(call, ADD_MEMBER, request), operation: { kind: "add-slot", name } };
     };
     const response = ({ memberId }: MembershipResult, cluster: Cluster): AddMemberResponse => {
       const added = cluster.members.find(({ id }) => id === memberId);
@@ -126,11 +144,11 @@ export class ClusterAdminMethods {
   }
 
   promoteMembers(call: Call, request: PromoteMembersRequest, reply: Reply<PromoteMembersResponse>): void {
-    this.#reconfigure(call, request, (promote) => ({ promote }), reply);
+    this.#reconfigure(call, PROMOTE_MEMBERS, request, (promote) => ({ promote }), reply);
   }
 
   removeMembers(call: Call, request: RemoveMembersRequest, reply: Reply<RemoveMembersResponse>): void {
-    this.#reconfigure(call, request, (remove) => ({ remove }), reply);
+    this.#reconfigure(call, REMOVE_MEMBERS, request, (remove) => ({ remove }), reply);
   }
 
   transferLeadership(call: Call, request: TransferLeadershipRequest, reply: Reply<TransferLeadershipResponse>): void {
@@ -156,7 +174,7 @@ export class ClusterAdminMethods {
     const prepare = (): ClusterOperation => ({
       kind: "compact-history",
       revision: compactRevisionField(request.revision),
-      ...requester(call),
+      ...requester(call, COMPACT, request),
     });
     const response = ({ compactRevision }: CompactHistoryResult): CompactResponse => ({
       compactRevision: BigInt(compactRevision),
@@ -176,7 +194,7 @@ export class ClusterAdminMethods {
         kind: "put-settings",
         values: settingsField(request.values),
         ifRevision: requireRecognisable(call, "if_settings_revision", ifRevision),
-        ...requester(call),
+        ...requester(call, PUT_SETTINGS, request),
       };
     };
     const response = ({ settingsRevision }: PutSettingsResult): PutSettingsResponse => ({
@@ -191,10 +209,15 @@ export class ClusterAdminMethods {
   }
 
   /** Tokens are signed with a new key from now on; those that were signed before stay good until they expire. */
-  rotateKeys(call: Call, _request: RotateKeysRequest, reply: Reply<RotateKeysResponse>): void {
+  rotateKeys(call: Call, request: RotateKeysRequest, reply: Reply<RotateKeysResponse>): void {
     const response = ({ kid }: RotateSigningKeyResult): RotateKeysResponse => ({ kid });
     const propose = (replica: HostReplica, key: Awaited<ReturnType<typeof generateSigningKey>>): void => {
-      const operation = { kind: "rotate-signing-key", ...key, ifKid: "", ...requester(call) } as const;
+      const operation = {
+        kind: "rotate-signing-key",
+        ...key,
+        ifKid: "",
+        ...requester(call, ROTATE_KEYS, request),
+      } as const;
       replica.proposeClusterOperation(operation, call.deadlineMs, (error, outcome) => {
         replyOutcome(error, outcome, "rotate-signing-key", response, reply);
       });
@@ -212,16 +235,17 @@ export class ClusterAdminMethods {
     this.#executor.administer(call, NEED, prepare, proceed, reply);
   }
 
-  #reconfigure(
+  #reconfigure<Request extends { readonly ids: readonly string[]; readonly ifConfigIndex: bigint }>(
     call: Call,
-    request: { readonly ids: readonly string[]; readonly ifConfigIndex: bigint },
+    method: RecognisedMethod<Request>,
+    request: Request,
     change: (ids: readonly number[]) => Reconfiguration,
     reply: Reply<{ configIndex: bigint }>,
   ): void {
     const entry = (): MembershipEntry => {
       const ids = memberIdsField(request.ids);
       const operation = { kind: "reconfigure", promote: [], demote: [], remove: [], ...change(ids) } as const;
-      return { ...entryHead(call, request.ifConfigIndex), operation };
+      return { ...entryHead(call, method, request), operation };
     };
     const response = (_result: MembershipResult, { configuration }: Cluster) => ({
       configIndex: BigInt(configuration.index),
@@ -278,15 +302,23 @@ function requireCluster(state: StateReader): Cluster {
 }
 
 /** Who asks, and what makes a retry recognisable. */
-function requester(call: Call): Pick<MembershipEntry, "subject" | "request"> {
-  return { subject: call.principal.subject, request: call.hasRequestId ? call.identity() : null };
+function requester<Request>(
+  call: Call,
+  method: RecognisedMethod<Request>,
+  request: Request,
+): Pick<MembershipEntry, "subject" | "request"> {
+  return { subject: call.principal.subject, request: requestIdentity(call, method, request) };
 }
 
 /** Who asks, and on which condition. */
-function entryHead(call: Call, ifConfigIndex: bigint): Omit<MembershipEntry, "operation"> {
-  const expectIndex = conditionField("if_config_index", ifConfigIndex);
+function entryHead<Request extends { readonly ifConfigIndex: bigint }>(
+  call: Call,
+  method: RecognisedMethod<Request>,
+  request: Request,
+): Omit<MembershipEntry, "operation"> {
+  const expectIndex = conditionField("if_config_index", request.ifConfigIndex);
   return {
-    ...requester(call),
+    ...requester(call, method, request),
     expectIndex: requireRecognisable(call, "if_config_index", expectIndex),
   };
 }

@@ -7,10 +7,12 @@ import {
   includesAccess,
   includesNamespace,
   type Need,
+  Payloads,
   type Replayed,
   refusalOf,
+  SequenceRuns,
 } from "../../state/index.ts";
-import { DEFAULT_EVENT_HUB_LIMITS, EventHub } from "../../watch/index.ts";
+import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "../../watch/index.ts";
 import type { CancellableCall, Reply } from "./call.ts";
 import { EventLogMethods, type EventStream, type EventsMessage, type LogMessage } from "./event-log-methods.ts";
 import { Executor } from "./executor.ts";
@@ -57,6 +59,7 @@ describe("event log methods", () => {
   let replica: SingleReplica;
   let time: FakeTime;
   let hub: EventHub;
+  let streams: NamespaceStreams;
   let methods: EventLogMethods;
   let replayed: Replayed;
   /** What the client that called last does when it is gone. */
@@ -71,7 +74,9 @@ describe("event log methods", () => {
     replica = new SingleReplica(cluster);
     time = new FakeTime();
     const member = { replica };
-    hub = new EventHub({ member, clock: time, scheduler: time, limits: DEFAULT_EVENT_HUB_LIMITS });
+    streams = new NamespaceStreams();
+    const limits = DEFAULT_EVENT_HUB_LIMITS;
+    hub = new EventHub({ member, clock: time, scheduler: time, limits, namespaceStreams: streams });
     methods = new EventLogMethods(member, new Executor(member), hub, time);
   });
 
@@ -95,7 +100,7 @@ describe("event log methods", () => {
       authorize: (need) => check(need) as undefined,
       recheck: check,
       hasRequestId: false,
-      identity: () => expect.fail("there is no request id"),
+      requestId: () => expect.fail("there is no request id"),
       onGone: (listener) => {
         leave = listener;
       },
@@ -136,7 +141,7 @@ describe("event log methods", () => {
     );
   const list = (fields: Partial<Parameters<typeof methods.listLogs>[1]> = {}, claims = EVERYTHING) =>
     answerOf<{ readonly logs: readonly LogMessage[]; readonly next_cursor: string | null }>((reply) =>
-      methods.listLogs(call(claims), { limit: null, cursor: null, name: null, ...fields }, reply),
+      methods.listLogs(call(claims), { limit: null, cursor: null, name: null, namespace: null, ...fields }, reply),
     );
 
   const tail = (logId: string, fromSequence: number | null) =>
@@ -164,11 +169,14 @@ describe("event log methods", () => {
     const batch = await answerOf((reply) =>
       methods.appendBatch(
         call(),
-        { logId, idempotencyKey: "b", payloads: [Buffer.from("b"), Buffer.from("cc")], ...NOTHING },
+        { logId, idempotencyKey: "b", payloads: Payloads.of([Buffer.from("b"), Buffer.from("cc")]), ...NOTHING },
         reply,
       ),
     );
-    expect(batch).deep.equal({ success: true, sequences: [2, 3], last_sequence: 3 });
+    expect(batch).deep.equal({
+      ...{ success: true, last_sequence: 3 },
+      runs: SequenceRuns.one(0, 2, 2),
+    });
     expect(ok(await describeLog(logId))).deep.include({ last_sequence: 3, event_count: 3, size_bytes: 4 });
     const timestamp = "2025-06-15T15:06:40.250Z";
     expect(ok(await read(logId, { fromSequence: 2 }))).deep.equal({
@@ -248,17 +256,21 @@ describe("event log methods", () => {
       expect(verdict(await create({ name: "é".repeat(129) }))).deep.equal(["BAD_FIELD", "name"]);
     });
 
-    it("of appends are bounded: 1 MiB an event, 10,000 events and 10 MiB a batch", async () => {
+    it("of appends are bounded: 1 MiB an event alone, 1,000,000 events and 10 MiB a batch, which may be one event", async () => {
       const { log_id: logId } = ok(await create());
-      const batch = (payloads: readonly Uint8Array[]) =>
-        answerOf((reply) => methods.appendBatch(call(), { logId, idempotencyKey: "b", payloads, ...NOTHING }, reply));
+      const batch = (events: readonly Uint8Array[]) => {
+        const asked = { logId, idempotencyKey: "b", payloads: Payloads.of(events), ...NOTHING };
+        return answerOf((reply) => methods.appendBatch(call(), asked, reply));
+      };
       const event = new Uint8Array(1024 * 1024);
       expect(verdict(await append(logId, "x".repeat(1024 * 1024 + 1)))).deep.equal(["TOO_LARGE", "body"]);
       expect(verdict(await batch([]))).deep.equal(["BAD_FIELD", "body"]);
-      expect(verdict(await batch(Array(10_001).fill(new Uint8Array(0))))).deep.equal(["BAD_FIELD", "body"]);
+      expect(verdict(await batch(Array(1_000_001).fill(new Uint8Array(0))))).deep.equal(["BAD_FIELD", "body"]);
       expect(verdict(await batch([...Array(10).fill(event), Uint8Array.of(1)]))).deep.equal(["TOO_LARGE", "body"]);
       expect(replica.proposed).have.length(1);
-      expect(ok(await batch(Array(10).fill(event)))).deep.include({ last_sequence: 10 });
+      const whole = new Uint8Array(10 * 1024 * 1024);
+      expect(verdict(await batch([whole, Uint8Array.of(1)]))).deep.equal(["TOO_LARGE", "body"]);
+      expect(ok(await batch([whole]))).deep.include({ last_sequence: 1 });
     });
 
     it("of reads and listings are refused by name", async () => {
@@ -292,7 +304,8 @@ describe("event log methods", () => {
         await read(logId, {}, elsewhere),
         await answerOf((reply) => methods.deleteLog(call(elsewhere), logId, reply)),
         await answerOf((reply) => methods.updateLogSettings(call(elsewhere), { logId, settings: new Map() }, reply)),
-        await answerOf((reply) => methods.requireLog(call(elsewhere), logId, "write", reply)),
+        await answerOf((reply) => methods.requireAppendable(call(elsewhere), logId, reply)),
+        await answerOf((reply) => methods.requireManageable(call(elsewhere), logId, reply)),
       ];
       expect(answers.map(verdict)).deep.equal(answers.map(() => ["LOG_NOT_FOUND"]));
       expect(ok(await list({}, elsewhere)).logs).deep.equal([]);
@@ -309,15 +322,56 @@ describe("event log methods", () => {
       expect(verdict(await append(ABSENT, "a", { guard }, elsewhere))).deep.equal(["NAMESPACE_DENIED"]);
       expect(verdict(await append(ABSENT, "a", {}, reader))).deep.equal(["ACCESS_DENIED"]);
       expect(verdict(await create({}, reader))).deep.equal(["ACCESS_DENIED"]);
-      for (const answer of [
-        await answerOf((reply) => methods.deleteLog(call(writer), ABSENT, reply)),
-        await answerOf((reply) =>
-          methods.updateLogSettings(call(writer), { logId: ABSENT, settings: new Map() }, reply),
-        ),
-      ]) {
-        expect(verdict(answer)).deep.equal(["ACCESS_DENIED"]);
+      for (const claims of [reader, writer]) {
+        const answers = [
+          await answerOf((reply) => methods.deleteLog(call(claims), ABSENT, reply)),
+          await answerOf((reply) =>
+            methods.updateLogSettings(call(claims), { logId: ABSENT, settings: new Map() }, reply),
+          ),
+        ];
+        const expected = claims === reader ? "ACCESS_DENIED" : "LOG_NOT_FOUND";
+        expect(answers.map(verdict)).deep.equal(answers.map(() => [expected]));
       }
       expect(replica.proposed).deep.equal([]);
+    });
+
+    it("to change and delete one's own log needs no more than to write", async () => {
+      const writer: Claims = { access: ["write"], namespaces: ["*"] };
+      const { log_id: logId } = ok(await create());
+      const settings = new Map();
+      ok(await answerOf<null>((reply) => methods.requireManageable(call(writer), logId, reply)));
+      ok(await answerOf<unknown>((reply) => methods.updateLogSettings(call(writer), { logId, settings }, reply)));
+      ok(await answerOf<unknown>((reply) => methods.deleteLog(call(writer), logId, reply)));
+    });
+
+    it("to a log for which no namespace is named is that of default, and the refusal says so", async () => {
+      expect(ok(await create()).namespace).equal("default");
+      const refused = await create({ name: "other" }, elsewhere);
+      expect(verdict(refused)).deep.equal(["NAMESPACE_DENIED"]);
+      expect((refused as Error).message)
+        .includes('belongs to "default"')
+        .and.includes("name one of your namespaces");
+      const named = await create({ name: "other", namespace: "default" }, elsewhere);
+      expect((named as Error).message).not.includes("belongs to");
+    });
+
+    it("is needed for a namespace that a listing names", async () => {
+      ok(await create());
+      const namesOf = async (namespace: string) => ok(await list({ namespace })).logs.map(({ name }) => name);
+      expect(await namesOf("default")).deep.equal(["l"]);
+      expect(await namesOf("nowhere")).deep.equal([]);
+      expect(verdict(await list({ namespace: "default" }, elsewhere))).deep.equal(["NAMESPACE_DENIED"]);
+      expect(verdict(await list({ namespace: "-" }))).deep.equal(["BAD_FIELD", "namespace"]);
+    });
+
+    it("holds a cursor to the name and the namespace that it was made for", async () => {
+      ok(await create());
+      ok(await create({ name: "m" }));
+      const { next_cursor: cursor } = ok(await list({ limit: 1, namespace: "default" }));
+      expect(ok(await list({ limit: 1, namespace: "default", cursor })).logs.map(({ name }) => name)).deep.equal(["m"]);
+      for (const other of [{}, { namespace: "default", name: "m" }, { namespace: "other" }]) {
+        expect(verdict(await list({ ...other, cursor }))).deep.equal(["BAD_FIELD", "cursor"]);
+      }
     });
 
     it("believes only after a read barrier that there is no such log", async () => {
@@ -330,7 +384,7 @@ describe("event log methods", () => {
           replica.execute({
             principal: { subject: cluster.ownerId, apiKeyId: "" },
             request: null,
-            operation: { kind: "create-log", name: "late", namespace: null, settings: settingsOf },
+            operation: { kind: "create-log", name: "late", namespace: "default", settings: settingsOf },
           });
         }
         done(null);

@@ -1,8 +1,8 @@
 /**
  * Event logs as HTTP serves them: create, describe, list, change, delete, append, read, and follow.
  *
- * A log in a namespace that the caller may not touch is answered as if there were none, and neither is said before a
- * read barrier and a second look. Answers have the fields of the contract; only the bytes of events are left as they are.
+ * A log belongs to a namespace, `default` where the request names none. A log of a namespace that the caller may not
+ * access is answered as if there were none, and neither is said before a read barrier and a second look. Answers have the fields of the contract; only the bytes of events are left as they are.
  */
 
 import { ReadConsistency } from "@quoin/proto";
@@ -11,18 +11,24 @@ import {
   type AppendEvents,
   type AppendEventsResult,
   CoordinationError,
+  DEFAULT_NAMESPACE,
   derivedIdText,
   describeLog,
   type EventLog,
+  encodeText,
   eventCountOf,
-  findLog,
   type LogEvent,
   type LogGuard,
   type LogPage,
+  type LogSelection,
   listLogs,
   logNotFound,
+  managingAccess,
   type Need,
+  Payloads,
   readEvents,
+  readUser,
+  type SequenceRuns,
   type StateReader,
 } from "../../state/index.ts";
 import type { EventHub, EventMessage } from "../../watch/index.ts";
@@ -47,7 +53,7 @@ import { timestamp } from "./timestamp.ts";
 export interface LogMessage {
   readonly log_id: string;
   readonly name: string;
-  readonly namespace: string | null;
+  readonly namespace: string;
   readonly first_sequence: number;
   readonly last_sequence: number;
   readonly event_count: number;
@@ -87,14 +93,15 @@ export interface AppendedMessage {
 
 export interface AppendedBatchMessage {
   readonly success: true;
-  /** In the order of the payloads. */
-  readonly sequences: readonly number[];
+  /** In the order of the payloads; see `sequencesOf`. */
+  readonly runs: SequenceRuns;
   /** The greatest of them. */
   readonly last_sequence: number;
 }
 
 export interface CreateLogRequest {
   readonly name: string;
+  /** Null = `default`. */
   readonly namespace: string | null;
   readonly settings: SettingsFields | null;
 }
@@ -104,8 +111,10 @@ export interface ListLogsRequest {
   readonly limit: number | null;
   /** As the page before gave it; null for the first one. */
   readonly cursor: string | null;
-  /** Only the log of this name; null = all. */
+  /** Only logs of this name; null = of any. */
   readonly name: string | null;
+  /** Only logs of this namespace; null = of all that the caller may access. */
+  readonly namespace: string | null;
 }
 
 /** What is the same for an event and a batch; headers are parsed and their rules kept. */
@@ -123,7 +132,7 @@ export interface AppendEventRequest extends AppendRequest {
 export interface AppendBatchRequest extends AppendRequest {
   /** Its events have the keys `{base}:{position}`. */
   readonly idempotencyKey: string;
-  readonly payloads: readonly Uint8Array[];
+  readonly payloads: Payloads;
 }
 
 /** Null = the default. */
@@ -146,13 +155,11 @@ export interface EventStream {
 
 const READ: Need = { access: "read", namespace: null };
 const WRITE: Need = { access: "write", namespace: null };
-const ADMIN: Need = { access: "admin", namespace: null };
 const MS_PER_SECOND = 1_000;
+const ALL_NAMESPACES = "*";
 /** Events in one message to who follows, and bytes of them. */
 const FOLLOWED_EVENTS_MAX = 1_000;
 const FOLLOWED_BYTES_MAX = 64 * 1024;
-/** Logs are listed whatever their namespace is. */
-const LISTING: Listing = { of: "logs", namespace: "", prefix: new Uint8Array(0) };
 
 /** What replies go on from: the log as it is visible here and now. */
 type Proceed = (replica: HostReplica, log: EventLog) => void;
@@ -176,18 +183,18 @@ export class EventLogMethods {
   }
 
   createLog(call: Call, request: CreateLogRequest, reply: Reply<LogMessage>): void {
-    const { namespace } = request;
+    const namespace = request.namespace ?? DEFAULT_NAMESPACE;
     this.#executor.submit<"create-log", LogMessage>(
       call,
       { access: "write", namespace },
       () => ({
         kind: "create-log",
         name: logNameField(request.name),
-        namespace: namespace === null ? null : namespaceField(namespace),
+        namespace: namespaceField(namespace),
         settings: newSettingsField(request.settings),
       }),
       ({ log }) => logMessage(log),
-      reply,
+      (answer, replayed) => reply(request.namespace === null ? withDefaultNamed(answer) : answer, replayed),
     );
   }
 
@@ -200,32 +207,43 @@ export class EventLogMethods {
     );
   }
 
-  /** Nothing, unless the caller may do this and there is such a log: before more of a request is looked at. */
-  requireLog(call: Call, logId: string, access: Need["access"], reply: Reply<null>): void {
+  /** Raises the refusal unless the caller may append to the log: before more of a request is looked at. */
+  requireAppendable(call: Call, logId: string, reply: Reply<null>): void {
     this.#withLog(
       call,
-      { access, namespace: null },
       () => logIdField(logId),
       () => reply(null, "no"),
       reply,
     );
   }
 
+  /** Raises the refusal unless the caller may change the log's settings and delete it: before more is looked at. */
+  requireManageable(call: Call, logId: string, reply: Reply<null>): void {
+    this.#withManageableLog(call, logId, () => reply(null, "no"), reply);
+  }
+
   listLogs(call: Call, request: ListLogsRequest, reply: Reply<LogsMessage>): void {
+    const { name, namespace, cursor } = request;
+    const listing: Listing = { of: "logs", namespace: namespace ?? "", prefix: encodeText(name ?? "") };
     this.#executor.read(
       call,
-      READ,
-      (state) => ({
-        consistency: ReadConsistency.LINEARIZABLE,
-        entriesMax: limitField(request.limit),
-        name: request.name,
-        after: request.cursor === null ? null : openPageToken(state, LISTING, request.cursor, "cursor"),
-      }),
-      ({ state }, { entriesMax, name, after }) => {
-        const page = name === null ? pageOf(call, state, after, entriesMax) : pageOfOne(call, state, name);
+      { access: "read", namespace },
+      (state) => {
+        if (namespace !== null) {
+          namespaceField(namespace);
+        }
+        return {
+          consistency: ReadConsistency.LINEARIZABLE,
+          entriesMax: limitField(request.limit),
+          after: cursor === null ? null : openPageToken(state, listing, cursor, "cursor"),
+        };
+      },
+      ({ state }, { entriesMax, after }) => {
+        const namespaces = namespace === null ? heldNamespaces(state, call) : [namespace];
+        const page = pageOf(call, state, { namespaces, name }, after, entriesMax);
         return {
           logs: page.logs.map(logMessage),
-          next_cursor: page.next === null ? null : sealPageToken(state, LISTING, page.next),
+          next_cursor: page.next === null ? null : sealPageToken(state, listing, page.next),
         };
       },
       reply,
@@ -240,32 +258,32 @@ export class EventLogMethods {
     const change = (_replica: HostReplica, { logId }: EventLog): void => {
       this.#executor.submit<"update-log-settings", LogMessage>(
         call,
-        ADMIN,
+        WRITE,
         () => ({ kind: "update-log-settings", logId, changes: settingsField(request.settings) }),
         ({ log }) => logMessage(log),
         reply,
       );
     };
-    this.#withLog(call, ADMIN, () => logIdField(request.logId), change, reply);
+    this.#withManageableLog(call, request.logId, change, reply);
   }
 
   deleteLog(call: Call, logId: string, reply: Reply<DeletedLogMessage>): void {
     const remove = (_replica: HostReplica, log: EventLog): void => {
       this.#executor.submit<"delete-log", DeletedLogMessage>(
         call,
-        ADMIN,
+        WRITE,
         () => ({ kind: "delete-log", logId: log.logId }),
         () => ({ log_id: derivedIdText(log.logId), deleted: true }),
         reply,
       );
     };
-    this.#withLog(call, ADMIN, () => logIdField(logId), remove, reply);
+    this.#withManageableLog(call, logId, remove, reply);
   }
 
   appendEvent(call: Call, { payload, ...request }: AppendEventRequest, reply: Reply<AppendedMessage>): void {
     this.#append<AppendedMessage>(
       call,
-      { ...request, payloads: [payload], isBatch: false },
+      { ...request, payloads: Payloads.of([payload]), isBatch: false },
       ({ lastSequence }) => ({ success: true, sequence: lastSequence }),
       reply,
     );
@@ -275,7 +293,7 @@ export class EventLogMethods {
     this.#append<AppendedBatchMessage>(
       call,
       { ...request, isBatch: true },
-      ({ sequences, lastSequence }) => ({ success: true, sequences, last_sequence: lastSequence }),
+      ({ runs, lastSequence }) => ({ success: true, runs, last_sequence: lastSequence }),
       reply,
     );
   }
@@ -310,7 +328,7 @@ export class EventLogMethods {
 
   /**
    * Replies with what sends the events of the log from a sequence on to a stream, and goes on with those that come, until
-   * the stream is over. That raises TOO_MANY_STREAMS, SHUTTING_DOWN or NO_LEADER, and nothing is sent before it returns.
+   * the stream is over. That raises TOO_MANY_STREAMS, QUOTA, SHUTTING_DOWN or NO_LEADER; nothing is sent before it returns.
    */
   tailEvents(
     call: Call,
@@ -321,17 +339,17 @@ export class EventLogMethods {
     this.#read(
       call,
       query,
-      (_replica, { logId }, { from }) =>
+      (_replica, log, { from }) =>
         (stream: EventStream): void =>
-          stream.onOver(this.#follow(call, logId, from, stream)),
+          stream.onOver(this.#follow(call, log, from, stream)),
       reply,
     );
   }
 
-  #follow(call: Call, logId: Uint8Array, fromSequence: number, stream: EventStream): () => void {
+  #follow(call: Call, { logId, namespace }: EventLog, fromSequence: number, stream: EventStream): () => void {
     const bounds = { eventsMax: FOLLOWED_EVENTS_MAX, bytesMax: FOLLOWED_BYTES_MAX };
     return this.#hub.open(
-      { logId, fromSequence, ...bounds, untilMs: Number.POSITIVE_INFINITY },
+      { logId, namespace, fromSequence, ...bounds, untilMs: Number.POSITIVE_INFINITY },
       {
         send: (message, taken) => stream.send(eventsMessage(message), taken),
         recheck: (log) => requireVisible(call, log),
@@ -364,7 +382,7 @@ export class EventLogMethods {
     const untilMs = this.#clock.monotonicMs() + waitMs;
     const opened = attempt(() =>
       this.#hub.open(
-        { logId: log.logId, fromSequence: from, ...bounds, untilMs },
+        { logId: log.logId, namespace: log.namespace, fromSequence: from, ...bounds, untilMs },
         {
           send: (message) => end(eventsMessage(message)),
           recheck: (now) => requireVisible(call, now),
@@ -410,7 +428,7 @@ export class EventLogMethods {
         reply,
       );
     };
-    const find = (): void => this.#withLog(call, WRITE, () => logIdField(request.logId), append, reply);
+    const find = (): void => this.#withLog(call, () => logIdField(request.logId), append, reply);
     if (guard === undefined) {
       find();
     } else {
@@ -435,11 +453,20 @@ export class EventLogMethods {
     );
   }
 
+  /** Goes on with the log if the caller sees it and may change its settings and delete it. */
+  #withManageableLog<Response>(call: Call, logId: string, proceed: Proceed, reply: Reply<Response>): void {
+    const authorize = (replica: HostReplica, log: EventLog): void => {
+      const need: Need = { access: managingAccess(log, call.principal), namespace: null };
+      authorized(call, need, () => proceed(replica, log), reply);
+    };
+    this.#withLog(call, () => logIdField(logId), authorize, reply);
+  }
+
   /**
-   * Goes on with the log if the caller may do this and sees it. What is applied here may be behind: that there is no such
+   * Goes on with the log if the caller may write and sees it. What is applied here may be behind: that there is no such
    * log is believed only after a read barrier.
    */
-  #withLog<Response>(call: Call, need: Need, logId: () => Uint8Array, proceed: Proceed, reply: Reply<Response>): void {
+  #withLog<Response>(call: Call, logId: () => Uint8Array, proceed: Proceed, reply: Reply<Response>): void {
     const { replica } = this.#member;
     const look = (): void => {
       const id = attempt(logId);
@@ -456,7 +483,7 @@ export class EventLogMethods {
         const log =
           error ??
           attempt(() => {
-            call.recheck(need);
+            call.recheck(WRITE);
             return visibleLog(call, replica.state, id);
           });
         if (log instanceof Error) {
@@ -466,11 +493,11 @@ export class EventLogMethods {
         }
       });
     };
-    authorized(call, need, look, reply);
+    authorized(call, WRITE, look, reply);
   }
 }
 
-/** The log; LOG_NOT_FOUND if there is none, or if the caller may not touch its namespace. */
+/** The log; LOG_NOT_FOUND if there is none, or if the caller may not access its namespace. */
 function visibleLog(call: Call, state: StateReader, logId: Uint8Array): EventLog {
   const log = describeLog(state, logId);
   requireVisible(call, log);
@@ -485,18 +512,26 @@ function requireVisible(call: Call, { namespace, logId }: EventLog): void {
   }
 }
 
-function pageOf(call: Call, state: StateReader, after: Uint8Array | null, entriesMax: number): LogPage {
-  const isVisible = new Map<string | null, boolean>();
-  return listLogs(state, "name", after, entriesMax, (log) => {
+/** The namespaces that the caller's user holds; null = all. */
+function heldNamespaces(state: StateReader, { principal }: Call): readonly string[] | null {
+  const namespaces = readUser(state, principal.subject)?.namespaces ?? [];
+  return namespaces.includes(ALL_NAMESPACES) ? null : namespaces;
+}
+
+/** The token may allow fewer namespaces than its user holds, so each is checked, once for all logs that it has. */
+function pageOf(
+  call: Call,
+  state: StateReader,
+  selection: LogSelection,
+  after: Uint8Array | null,
+  entriesMax: number,
+): LogPage {
+  const isVisible = new Map<string, boolean>();
+  return listLogs(state, selection, after, entriesMax, (log) => {
     const known = isVisible.get(log.namespace) ?? seesLog(call, log);
     isVisible.set(log.namespace, known);
     return known;
   });
-}
-
-function pageOfOne(call: Call, state: StateReader, name: string): LogPage {
-  const log = findLog(state, name);
-  return { logs: log !== undefined && seesLog(call, log) ? [log] : [], next: null };
 }
 
 function seesLog(call: Call, log: EventLog): boolean {
@@ -505,6 +540,15 @@ function seesLog(call: Call, log: EventLog): boolean {
     throw refusal;
   }
   return refusal === undefined;
+}
+
+/** The answer of a request that names no namespace: a refusal of `default` says why it is about that one. */
+function withDefaultNamed<Answer>(answer: Answer): Answer | CoordinationError {
+  if (!(answer instanceof CoordinationError) || answer.reason !== "NAMESPACE_DENIED") {
+    return answer;
+  }
+  const rule = `a log for which no namespace is named belongs to "${DEFAULT_NAMESPACE}"`;
+  return new CoordinationError("NAMESPACE_DENIED", `${rule}, which you may not access: name one of your namespaces`);
 }
 
 function logMessage(log: EventLog): LogMessage {

@@ -30,7 +30,7 @@ describe("executor", () => {
       authorize,
       recheck: () => undefined,
       hasRequestId: true,
-      identity: () => ({ requestId: new Uint8Array(16), payloadHash: new Uint8Array(32) }),
+      requestId: () => new Uint8Array(16),
     };
   }
 
@@ -124,8 +124,10 @@ describe("executor", () => {
   });
 
   it("P12, P13, P14: skips the round to a majority for serializable reads alone, however fresh a leader is", async () => {
-    const executor = new Executor({ replica });
+    const executor = new Executor({ replica }, undefined, cluster.clock);
     replica.leaderId = 1;
+    await read(executor, call(), ReadConsistency.LINEARIZABLE);
+    cluster.barriers.length = 0;
     await read(executor, call(), ReadConsistency.SERIALIZABLE);
     expect(cluster.barriers).deep.equal([]);
     // Nothing rests on the time since a leader was heard: the next read asks again.
@@ -135,8 +137,48 @@ describe("executor", () => {
     }
   });
 
+  it("S39: reads serializable only behind a barrier that began in the last second, and looks at the caller behind it", async () => {
+    const executor = new Executor({ replica }, undefined, cluster.clock);
+    const serializable = (asked = call()) => read(executor, asked, ReadConsistency.SERIALIZABLE);
+    const barriersOf = async (reads: number): Promise<number> => {
+      const before = cluster.barriers.length;
+      for (let left = reads; left > 0; left--) {
+        expect(await serializable()).equal("at 1");
+      }
+      return cluster.barriers.length - before;
+    };
+    expect(await barriersOf(5)).equal(1);
+    cluster.clock.monotonic += 1_000;
+    expect(await barriersOf(5)).equal(0);
+    cluster.clock.monotonic += 1;
+    // It counts from its beginning: what was committed while it was under way need not be seen.
+    cluster.onBarrier = (done) => {
+      cluster.clock.monotonic += 600;
+      done(null);
+    };
+    expect(await barriersOf(1)).equal(1);
+    cluster.clock.monotonic += 400;
+    expect(await barriersOf(1)).equal(0);
+    cluster.clock.monotonic += 1;
+    const revoked = new CoordinationError("TOKEN_REVOKED", "revoked");
+    const refusing = {
+      ...call(),
+      recheck: () => {
+        throw revoked;
+      },
+    };
+    expect(await serializable(refusing)).equal(revoked);
+    const failed = new CoordinationError("NO_LEADER", "no leader");
+    cluster.clock.monotonic += 2_000;
+    cluster.onBarrier = (done) => done(failed);
+    expect(await serializable()).equal(failed);
+    expect(await serializable(), "a barrier that failed proves nothing").equal(failed);
+  });
+
   it("S39: reads serializable only what is less than a second old: what was revoked before ends then", async () => {
-    const executor = new Executor({ replica });
+    const executor = new Executor({ replica }, undefined, cluster.clock);
+    await read(executor, call(), ReadConsistency.LINEARIZABLE);
+    cluster.barriers.length = 0;
     replica.lagMs = 1_000;
     expect(await read(executor, call(), ReadConsistency.SERIALIZABLE)).equal("at 1");
     replica.lagMs = 1_001;

@@ -9,6 +9,7 @@
 import { ReadConsistency } from "@quoin/proto";
 import type { ReadArea } from "../../access/index.ts";
 import { invariant } from "../../raft/index.ts";
+import { type Clock, systemClock } from "../../replica/index.ts";
 import {
   type AcquireLock,
   type AcquireLockResult,
@@ -19,6 +20,7 @@ import {
   type Outcome,
   type Principal,
   type Result,
+  restoreValues,
   type StateReader,
 } from "../../state/index.ts";
 import { attempt, toError } from "./attempt.ts";
@@ -30,10 +32,16 @@ type OperationOf<Kind> = Extract<ClientOperation, { readonly kind: Kind }>;
 type HttpOperationOf<Kind> = Extract<HttpOperation, { readonly kind: Kind }>;
 type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 
-/** What a caller asks of the replica, of one kind. */
-type CommandOf<Kind> = Parameters<HostReplica["propose"]>[0] & { readonly operation: { readonly kind: Kind } };
+/** What a caller asks of the replica. */
+type ProposedCommand = Parameters<HostReplica["propose"]>[0];
+/** The same of one kind. */
+type CommandOf<Kind> = ProposedCommand & { readonly operation: { readonly kind: Kind } };
 
-/** Milliseconds by which a serializable read may be behind: as long as it may take until what was revoked ends. */
+/**
+ * Milliseconds by which a serializable read may be behind, and so for which a revoked caller may still get one. It is the
+ * age of the last read barrier, counted from its beginning: nothing else proves how old the applied state is. What the
+ * leader was heard to say may have lain in a buffer while this process stood still.
+ */
 const STALE_MS_MAX = 1_000;
 
 /** What a read asks for, once its fields are checked. */
@@ -49,32 +57,43 @@ export function noReplica(): CoordinationError {
 export class Executor {
   readonly #member: { readonly replica: HostReplica | null };
   readonly #onRead: (principal: Principal, area: ReadArea) => void;
+  readonly #clock: Pick<Clock, "monotonicMs">;
+  /** When the newest read barrier began that has passed here, and at which replica. */
+  #provenMs = Number.NEGATIVE_INFINITY;
+  #provenReplica: HostReplica | null = null;
 
   /** @param onRead is told of every read that was answered. */
   constructor(
     member: { readonly replica: HostReplica | null },
     onRead: (principal: Principal, area: ReadArea) => void = () => undefined,
+    clock: Pick<Clock, "monotonicMs"> = systemClock,
   ) {
     this.#member = member;
     this.#onRead = onRead;
+    this.#clock = clock;
   }
 
   /**
    * Executes a mutation once, however often it is sent with the same request id.
    *
    * @param operation makes the operation of the request, and raises what its fields break.
-   * @param response makes the response of the result; `tickMs` is the cluster tick that remaining times count from.
+   * @param response makes the response of the result; `tickMs` is the cluster tick that remaining times count from, and
+   *   `isWhole` is false for a replay whose values of keys are not kept any more.
    * @param onProposed is given what is to be called when the caller is gone.
    */
   mutate<Kind extends ClientOperation["kind"], Response>(
     call: Call,
     need: Need,
     operation: () => OperationOf<Kind>,
-    response: (result: ResultOf<Kind>, tickMs: number) => Response,
+    response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
     reply: Reply<Response>,
     onProposed?: (abandon: () => void) => void,
   ): void {
-    const command = () => ({ principal: call.principal, operation: operation(), request: call.identity() });
+    const command = () => ({
+      principal: call.principal,
+      operation: operation(),
+      request: { requestId: call.requestId() },
+    });
     // Sound because the operation, and nothing else of a command, is of this kind.
     this.#execute(call, need, command as () => CommandOf<Kind>, response, reply, onProposed);
   }
@@ -87,7 +106,7 @@ export class Executor {
    */
   submit<Kind extends HttpOperation["kind"], Response>(
     call: Call,
-    need: Need,
+    need: Need | null,
     operation: () => HttpOperationOf<Kind> | Promise<HttpOperationOf<Kind>>,
     response: (result: ResultOf<Kind>) => Response,
     reply: Reply<Response>,
@@ -102,9 +121,9 @@ export class Executor {
 
   #execute<Kind extends Result["kind"], Response>(
     call: Call,
-    need: Need,
+    need: Need | null,
     command: () => CommandOf<Kind> | Promise<CommandOf<Kind>>,
-    response: (result: ResultOf<Kind>, tickMs: number) => Response,
+    response: (result: ResultOf<Kind>, tickMs: number, isWhole: boolean) => Response,
     reply: Reply<Response>,
     onProposed?: (abandon: () => void) => void,
   ): void {
@@ -116,7 +135,9 @@ export class Executor {
     const propose = (made: CommandOf<Kind>): void => {
       const kind: Kind = made.operation.kind;
       const abandon = replica.propose(made, call.deadlineMs, (error, outcome) => {
-        replyOutcome(error, outcome, kind, (result) => response(result, replica.tickMs), reply);
+        const whole = outcome === null ? null : restored(replica.state, made, outcome);
+        const isWhole = whole?.replayed !== "no-values";
+        replyOutcome(error, whole, kind, (result) => response(result, replica.tickMs, isWhole), reply);
       });
       onProposed?.(abandon);
     };
@@ -189,7 +210,8 @@ export class Executor {
 
   /**
    * Answers a read: a linearizable one after a read barrier and a second look at what the caller may do, a serializable
-   * one from what this member has applied, if it hears a leader and keeps up with it.
+   * one from what this member has applied, if it hears a leader and keeps up with it. All serializable reads together wait
+   * for one barrier a second, which bounds how old the state is that answers them and decides about their callers.
    *
    * @param query makes the query of the request, and raises what its fields break.
    * @param response looks it up.
@@ -215,14 +237,17 @@ export class Executor {
         return;
       }
       if (asked.consistency === ReadConsistency.SERIALIZABLE) {
-        const answer = attempt(() => {
-          requireFresh(replica);
-          return this.#answered(call, area, response(replica, asked));
-        });
-        reply(answer, "no");
-        return;
+        const stale = attempt(() => requireFresh(replica));
+        if (stale instanceof Error || this.#isProven(replica)) {
+          reply(stale ?? attempt(() => this.#answered(call, area, response(replica, asked))), "no");
+          return;
+        }
       }
+      const beganMs = this.#clock.monotonicMs();
       replica.readBarrier(call.deadlineMs, (error) => {
+        if (error === null) {
+          this.#noteBarrier(replica, beganMs);
+        }
         const answer =
           error ??
           attempt(() => {
@@ -235,12 +260,28 @@ export class Executor {
     authorized(call, need, look, reply);
   }
 
+  /** Whether the applied state shows all that was committed until STALE_MS_MAX ago. */
+  #isProven(replica: HostReplica): boolean {
+    return this.#provenReplica === replica && this.#clock.monotonicMs() - this.#provenMs <= STALE_MS_MAX;
+  }
+
+  #noteBarrier(replica: HostReplica, beganMs: number): void {
+    this.#provenMs = this.#provenReplica === replica ? Math.max(this.#provenMs, beganMs) : beganMs;
+    this.#provenReplica = replica;
+  }
+
   #answered<Response>(call: Call, area: ReadArea | null, response: Response): Response {
     if (area !== null) {
       this.#onRead(call.principal, area);
     }
     return response;
   }
+}
+
+/** The outcome with the values that a stored answer was too large for, as far as they are kept. */
+function restored(state: StateReader, { request, operation }: ProposedCommand, outcome: Outcome): Outcome {
+  // Only answers of requests that have an id are stored.
+  return outcome.replayed === "no-values" && request !== null ? restoreValues(state, operation, outcome) : outcome;
 }
 
 /** Replies with what became of a proposal; `response` makes the response of its result, which is of this kind. */

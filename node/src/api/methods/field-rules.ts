@@ -8,7 +8,7 @@
  */
 
 import { type Guard as GuardMessage, ReadConsistency, RWMode } from "@quoin/proto";
-import { CoordinationError, encodeText, type Guard, SLOTS_MAX } from "../../state/index.ts";
+import { CoordinationError, encodeText, type Guard, NAMESPACE_PATTERN, SLOTS_MAX } from "../../state/index.ts";
 
 /** Bytes of a key, in UTF-8. */
 const KEY_BYTES_MAX = 1024;
@@ -34,11 +34,10 @@ const PROGRESS_INTERVAL_MS_MIN = 100;
 const PROGRESS_INTERVAL_MS_MAX = 60_000;
 const PROGRESS_INTERVAL_MS_DEFAULT = 1_000;
 
-/** Settings that one call changes: more than there are. */
+/** Settings that one call changes. */
 const SETTINGS_MAX = 100;
 
 const NAMESPACE_CHARACTERS_MAX = 63;
-export const NAMESPACE_PATTERN = /^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$/;
 const MEMBER_NAME_CHARACTERS_MAX = 63;
 const MEMBER_NAME_PATTERN = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
 const MEMBER_ID_PATTERN = /^[1-9][0-9]*$/;

@@ -18,12 +18,12 @@ export {
   type LogsMessage,
 } from "./event-log-methods.ts";
 export { Executor, noReplica } from "./executor.ts";
-export { NAMESPACE_PATTERN } from "./field-rules.ts";
 export type { HostMember, HostReplica } from "./host.ts";
 export { KeyValueMethods } from "./key-value-methods.ts";
 export { LockMethods, waitMsOf } from "./lock-methods.ts";
 export { BATCH_BYTES_MAX, EVENT_BYTES_MAX, LOG_NAME_BYTES_MAX, LOG_SETTINGS } from "./log-field-rules.ts";
 export { MemoryMethods } from "./memory-methods.ts";
+export { type AuditLog, OwnerResetMethod } from "./owner-reset-method.ts";
 export { type UsageBody, UsageMethods } from "./usage-methods.ts";
 export { type DeleteUserBody, type ListUsersBody, UserMethods } from "./user-methods.ts";
 export { VerifyMethod } from "./verify-method.ts";

@@ -98,10 +98,11 @@ export class KeyValueMethods {
       call,
       { access: "write", namespace: request.namespace },
       () => putKeyOperation(request),
-      (result, tickMs) => ({
+      (result, tickMs, isWhole) => ({
         modRevision: BigInt(result.modRevision),
         created: result.created,
         previous: result.previous === null ? undefined : keyValue(result.previous, tickMs),
+        previousValueOmitted: !isWhole,
         revision: BigInt(result.revision),
       }),
       reply,
@@ -113,9 +114,10 @@ export class KeyValueMethods {
       call,
       { access: "write", namespace: request.namespace },
       () => deleteKeyOperation(request),
-      (result, tickMs) => ({
+      (result, tickMs, isWhole) => ({
         deleted: true,
         previous: result.previous === null ? undefined : keyValue(result.previous, tickMs),
+        previousValueOmitted: !isWhole,
         revision: BigInt(result.revision),
       }),
       reply,
@@ -127,10 +129,11 @@ export class KeyValueMethods {
       call,
       { access: "write", namespace: request.namespace },
       () => compareAndSwapOperation(request),
-      (result) => ({
+      (result, _tickMs, isWhole) => ({
         success: result.success,
         currentExists: result.currentExists,
         currentValue: result.currentValue,
+        currentValueOmitted: !isWhole,
         modRevision: BigInt(result.modRevision),
         revision: BigInt(result.revision),
       }),

@@ -1,7 +1,7 @@
 /** The rules of the fields of requests about event logs; see field-rules for how fields are refused. */
 
-import { BATCH_EVENTS_MAX, CoordinationError, encodeText, type LogSettings } from "../../state/index.ts";
-import { badField, requireSize } from "./field-rules.ts";
+import { BATCH_EVENTS_MAX, CoordinationError, encodeText, type LogSettings, type Payloads } from "../../state/index.ts";
+import { badField } from "./field-rules.ts";
 import { regionIdField } from "./memory-field-rules.ts";
 
 /** Bytes of the name of a log, in UTF-8. */
@@ -18,7 +18,10 @@ export const LOG_SETTINGS = [
   { name: "retention.max_bytes", field: "retentionMaxBytes", min: 1, max: Number.MAX_SAFE_INTEGER },
 ] as const satisfies readonly { field: keyof LogSettings; [rest: string]: unknown }[];
 
-/** Bytes of one event, and of all events of a batch: with their keys they fit into one entry of the log. */
+/**
+ * Bytes of an event that is appended alone, and of all events of a batch, which may be one: with their keys they fit into
+ * one entry of the log.
+ */
 export const EVENT_BYTES_MAX = 1024 * 1024;
 export const BATCH_BYTES_MAX = 10 * 1024 * 1024;
 
@@ -67,20 +70,18 @@ export function settingsMessage(settings: LogSettings): Record<string, number | 
 }
 
 /** The events of an append: one, or those of a batch. */
-export function payloadsField(payloads: readonly Uint8Array[], isBatch: boolean): readonly Uint8Array[] {
+export function payloadsField(payloads: Payloads, isBatch: boolean): Payloads {
   const countMax = isBatch ? BATCH_EVENTS_MAX : 1;
-  if (payloads.length < 1 || payloads.length > countMax) {
+  if (payloads.count < 1 || payloads.count > countMax) {
     throw badField("body", `must hold 1 to ${countMax} events`, countMax);
   }
-  let bytes = 0;
-  for (const payload of payloads) {
-    bytes += requireSize("body", payload, EVENT_BYTES_MAX).length;
-  }
-  if (bytes > BATCH_BYTES_MAX) {
-    throw new CoordinationError("TOO_LARGE", `field body has ${bytes} bytes; at most ${BATCH_BYTES_MAX} are allowed`, {
+  const bytesMax = isBatch ? BATCH_BYTES_MAX : EVENT_BYTES_MAX;
+  const bytes = payloads.byteCount;
+  if (bytes > bytesMax) {
+    throw new CoordinationError("TOO_LARGE", `field body has ${bytes} bytes; at most ${bytesMax} are allowed`, {
       details: new Map([
         ["field", "body"],
-        ["limit", String(BATCH_BYTES_MAX)],
+        ["limit", String(bytesMax)],
       ]),
     });
   }

@@ -14,7 +14,9 @@ import {
   CoordinationError,
   type HttpOperation,
   includesAccess,
+  includesNamespace,
   type Principal,
+  readNamespaceUsage,
   refusalOf,
 } from "../../state/index.ts";
 import type { Call } from "./call.ts";
@@ -38,12 +40,15 @@ describe("usage as it is answered", () => {
   let methods: UsageMethods;
   let owner: Principal;
   let requests = 0;
+  /** That tokens are for. */
+  let tokenNamespaces: readonly string[];
 
   before(async () => {
     secrets = await foundingSecrets();
   });
 
   beforeEach(() => {
+    tokenNamespaces = ["*"];
     cluster = new FoundedCluster(secrets);
     cluster.clock.wall = START_MS;
     replica = new SingleReplica(cluster);
@@ -51,20 +56,24 @@ describe("usage as it is answered", () => {
     owner = { subject: cluster.ownerId, apiKeyId: cluster.apiKeyId };
   });
 
-  function put(principal: Principal = owner): void {
-    const requestId = new Uint8Array(16);
-    new DataView(requestId.buffer).setUint32(0, requests++);
+  function put(principal: Principal = owner, namespace = "default"): void {
     const operation: ClientOperation = {
       ...{
         kind: "put-key" as const,
-        namespace: "default",
+        namespace,
         key: Buffer.from("k"),
         value: Buffer.from("v"),
         ttlSeconds: 0,
       },
       ...{ expectedModRevision: undefined, returnPrevious: false },
     };
-    replica.execute({ principal, request: { requestId, payloadHash: new Uint8Array(32) }, operation });
+    execute(operation, principal);
+  }
+
+  function execute(operation: ClientOperation, principal: Principal = owner): void {
+    const requestId = new Uint8Array(16);
+    new DataView(requestId.buffer).setUint32(0, requests++);
+    replica.execute({ principal, request: { requestId }, operation });
   }
 
   function ask(operation: HttpOperation, principal: Principal = owner): void {
@@ -78,6 +87,9 @@ describe("usage as it is answered", () => {
     most: Access = "admin",
   ): Promise<UsageBody> {
     const check = (need: Parameters<Call["recheck"]>[0]) => {
+      if (typeof need?.namespace === "string" && !includesNamespace(tokenNamespaces, need.namespace)) {
+        throw new CoordinationError("NAMESPACE_DENIED", "the token does not give it");
+      }
       const refusal =
         need !== null && !includesAccess([most], need.access)
           ? new CoordinationError("ACCESS_DENIED", "the token does not give it")
@@ -92,7 +104,7 @@ describe("usage as it is answered", () => {
       authorize: (need) => check(need) as undefined,
       recheck: check,
       hasRequestId: false,
-      identity: () => expect.fail("requests of HTTP have no request id"),
+      requestId: () => expect.fail("requests of HTTP have no request id"),
     };
     return new Promise((resolve, reject) => {
       methods.getUsage(call, { from: null, to: null, granularity: null, ...request }, (answer) => {
@@ -118,11 +130,25 @@ describe("usage as it is answered", () => {
         { start: "2027-05-11T00:00:00.000Z", ...ZERO, requests: 2, kv_operations: 2, ...levels(bytes) },
       ],
       by_key: [{ api_key_id: owner.apiKeyId, requests: 3, events_appended: 0, bytes_appended: 0 }],
+      namespaces: [
+        {
+          namespace: "default",
+          quotas: {
+            bytes: { used: 2, limit: 8 * 1024 ** 3 },
+            keys: { used: 1, limit: 10_000_000 },
+            locks: { used: 0, limit: 1_000_000 },
+            memory_bytes: { used: 0, limit: 1024 ** 3 },
+            memory_regions: { used: 0, limit: 100_000 },
+            event_bytes: { used: 0, limit: 16 * 1024 ** 3 },
+            event_logs: { used: 0, limit: 10_000 },
+          },
+        },
+      ],
       limits: { requests_per_minute: 90 },
       as_of: "2027-05-11T00:00:00.005Z",
     });
 
-    function levels(bytesStored = 0) {
+    function levels(bytesStored: number | null = 0) {
       return { bytes_stored: bytesStored, memory_bytes: 0 };
     }
   });
@@ -146,7 +172,7 @@ describe("usage as it is answered", () => {
     expect(later.buckets).deep.equal([]);
   });
 
-  it("shows the keys of others to administrators alone, and everything that was counted to whoever may read", async () => {
+  it("shows the keys and the counts of others to administrators alone", async () => {
     for (const [userId, role] of [
       ["ada", "viewer"],
       ["ben", "member"],
@@ -161,9 +187,105 @@ describe("usage as it is answered", () => {
     expect(ids(all)).deep.equal([owner.apiKeyId, "bens"].sort());
     expect(all.totals.requests).equal(4);
     const bens = await usage({}, { subject: "ben", apiKeyId: "bens" });
-    expect([ids(bens), bens.totals.requests]).deep.equal([["bens"], 4]);
-    expect(ids(await usage({}, { subject: "ada", apiKeyId: "" }))).deep.equal([]);
+    expect([ids(bens), bens.totals.requests]).deep.equal([["bens"], 2]);
+    const adas = await usage({}, { subject: "ada", apiKeyId: "" });
+    expect([ids(adas), adas.totals.requests, adas.buckets]).deep.equal([[], 0, []]);
     expect(ids(await usage({}, owner, "write")), "with a token from before").deep.equal([owner.apiKeyId]);
+  });
+
+  it("is the sum over the users that the caller may see, or over all for a caller of all namespaces", async () => {
+    for (const namespace of ["a", "b"]) {
+      execute({ kind: "create-namespace", namespace });
+    }
+    const users = [
+      ["viewer-a", "viewer", ["a"]],
+      ["member-a", "member", ["a"]],
+      ["admin-a", "admin", ["a"]],
+      ["member-b", "member", ["b"]],
+      ["member-ab", "member", ["a", "b"]],
+      ["viewer-all", "viewer", ["*"]],
+    ] as const;
+    for (const [userId, role, namespaces] of users) {
+      ask(createUser(userId, { role, namespaces }));
+      replica.lead({ kind: "verify-user", userId, tokenSha256: TOKEN_SHA256, passwordHash: "" });
+    }
+    const named = (subject: string): Principal => ({ subject, apiKeyId: "" });
+    const putBy = (subject: string, namespace: string, times: number) => {
+      for (let time = 0; time < times; time++) {
+        put(named(subject), namespace);
+      }
+    };
+    putBy("member-a", "a", 1);
+    putBy("admin-a", "a", 2);
+    putBy("member-b", "b", 4);
+    cluster.clock.wall += HOUR_MS;
+    putBy("member-a", "a", 8);
+    putBy("member-ab", "b", 16);
+    const counted = async (subject: string, request: Partial<UsageRequest> = {}) => {
+      const { totals, buckets } = await usage({ granularity: "hour", ...request }, named(subject));
+      return [totals.kv_operations, ...buckets.map((bucket) => bucket.kv_operations)];
+    };
+    expect(await counted("viewer-a"), "nothing of others").deep.equal([0]);
+    expect(await counted("member-a")).deep.equal([9, 1, 8]);
+    expect(await counted("admin-a"), "with those whose namespaces an admin holds").deep.equal([11, 3, 8]);
+    expect(await counted("member-b")).deep.equal([4, 4]);
+    expect(await counted("member-ab")).deep.equal([16, 16]);
+    expect(await counted("viewer-all"), "the cluster").deep.equal([31, 7, 24]);
+    expect(await counted(cluster.ownerId), "the cluster").deep.equal([31, 7, 24]);
+    expect(await counted("admin-a", { to: "2027-05-10T01:00:00Z" }), "of the first hour").deep.equal([3, 3]);
+    tokenNamespaces = ["a"];
+    expect(await counted("viewer-all"), "as far as the token goes").deep.equal([0]);
+  });
+
+  it("tells what is stored in the caller's namespaces now, and not what was at another time", async () => {
+    for (const namespace of ["a", "b", "c"]) {
+      execute({ kind: "create-namespace", namespace });
+      put(owner, namespace);
+      execute({ kind: "allocate-memory", namespace, sizeBytes: 100, label: "" });
+    }
+    ask(createUser("ada", { role: "member", namespaces: ["a", "b"] }));
+    replica.lead({ kind: "verify-user", userId: "ada", tokenSha256: TOKEN_SHA256, passwordHash: "" });
+    const ada = { subject: "ada", apiKeyId: "" };
+    const stored = ["a", "b"].reduce((sum, namespace) => {
+      const { bytes, event_bytes: eventBytes } = readNamespaceUsage(cluster.state, namespace);
+      return sum + bytes + eventBytes;
+    }, 0);
+    expect(stored).greaterThan(0);
+    const levels = async (principal: Principal, request: Partial<UsageRequest> = {}) => {
+      const { totals } = await usage(request, principal);
+      return [totals.bytes_stored, totals.memory_bytes];
+    };
+    expect(await levels(ada)).deep.equal([stored, 200]);
+    expect((await levels(owner))[1]).equal(300);
+    cluster.clock.wall += 2 * DAY_MS;
+    put(ada, "a");
+    expect(await levels(ada, { to: "2027-05-11" }), "of a time that is over").deep.equal([null, null]);
+    expect((await levels(owner, { to: "2027-05-11" }))[1]).equal(300);
+    const { buckets } = await usage({}, ada);
+    expect(buckets.map((day) => [day.requests, day.bytes_stored, day.memory_bytes])).deep.equal([[1, null, null]]);
+  });
+
+  it("shows what namespaces have to those who may read in them, the one nearest to a limit first", async () => {
+    for (const namespace of ["a", "b", "c", "empty"]) {
+      execute({ kind: "create-namespace", namespace });
+    }
+    for (const namespace of ["a", "b", "b", "c"]) {
+      put(owner, namespace);
+    }
+    ask(createUser("ada", { role: "viewer", namespaces: ["a", "b", "empty", "not-there-yet"] }));
+    replica.lead({ kind: "verify-user", userId: "ada", tokenSha256: TOKEN_SHA256, passwordHash: "" });
+    const limits = { "quota.namespace.keys": "10", "quota.namespace.b.keys": "2", "quota.namespace.c.keys": "0" };
+    const values = Object.entries(limits).map(([name, value]) => ({ name, value }));
+    replica.lead({ kind: "put-settings", values, ifRevision: 0, subject: "admin", request: null });
+    const keys = ({ namespaces }: UsageBody) => {
+      return namespaces.map(({ namespace, quotas }) => `${namespace} ${quotas.keys.used} of ${quotas.keys.limit}`);
+    };
+    expect(keys(await usage())).deep.equal(["c 1 of 0", "b 1 of 2", "a 1 of 10"]);
+    const ada = { subject: "ada", apiKeyId: "" };
+    expect(keys(await usage({}, ada))).deep.equal(["b 1 of 2", "a 1 of 10"]);
+    tokenNamespaces = ["a"];
+    expect(keys(await usage({}, ada)), "a token for fewer").deep.equal(["a 1 of 10"]);
+    expect(keys(await usage()), "also of who may touch all").deep.equal(["a 1 of 10"]);
   });
 
   it("refuses what is no period, by the field", async () => {

@@ -1,8 +1,12 @@
 /**
- * Usage of the cluster, for whoever may read: what was counted in a period, by hours or days and by API key.
+ * Usage of the cluster, for users who may read: what was counted in a period, by hours or days and by API key.
  *
- * The counts are of the whole cluster, the keys are the caller's own, or all of them for an administrator. Mutations are
- * counted exactly, each once. Of requests that only read, what a member had not reported yet is missing, at most those
+ * A caller who may read all namespaces gets the totals of the whole cluster. For any other caller the totals are those of
+ * the users whose usage the caller may see: their own, and for administrators also that of users whose role and namespaces
+ * they hold. The keys are those of the same users; owners also see those of deleted users. The namespaces are those that
+ * the caller may read.
+ * What is stored is kept for the whole cluster at each request, and for single namespaces only as it is now.
+ * Mutations are counted exactly, each once. Of requests that only read, what a member had not reported yet is missing, at most those
  * of its last minute: the counts may say less than was done, and never more, so that an invoice can rest on them.
  */
 
@@ -11,17 +15,28 @@ import type { RateLimit } from "../../access/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import {
   CoordinationError,
+  DEFAULT_STATE_LIMITS,
   type Granularity,
+  KEPT_QUOTAS,
+  type KeptQuota,
+  managedUsers,
+  type NamespaceLimits,
+  type NamespaceUsage,
   type Need,
   NO_USAGE,
+  namespaceLimitsOf,
+  readNamespaceUsage,
   readProgress,
   readUsage,
+  readUser,
   type StateReader,
+  scanNamespaceUsage,
   scanPrincipalUsage,
   sumOf,
   type UsageBucket,
   type UsageCounts,
   type UsageLevels,
+  unsetLimits,
 } from "../../state/index.ts";
 import { attempt, toError } from "./attempt.ts";
 import type { Call, Reply } from "./call.ts";
@@ -38,6 +53,12 @@ const PERIOD_MS_MAX = 100 * DAY_MS;
 const EARLIER_MS_MAX = 400 * DAY_MS;
 const NOTHING_STORED: UsageLevels = { bytesStored: 0, memoryBytes: 0 };
 const SECONDS_PER_MINUTE = 60;
+const ALL_NAMESPACES = "*";
+const UNSET = unsetLimits(DEFAULT_STATE_LIMITS);
+/** Namespaces in an answer: some 400 bytes each. */
+const NAMESPACES_MAX = 1_000;
+/** Namespaces that are looked at in one turn of the event loop (S44). */
+const NAMESPACES_PER_TURN = 250;
 /** Rows of single keys that are read in one turn of the event loop (S44). */
 const ROWS_PER_TURN = 2_000;
 /** RFC 3339, a date alone, or a date and a time in UTC. */
@@ -57,11 +78,13 @@ export interface UsageNumbers {
   readonly append_requests: number;
   readonly events_appended: number;
   readonly bytes_appended: number;
-  readonly bytes_stored: number;
+  /** Null if it is not known for the caller's namespaces: of a time that is over, and of single hours and days. */
+  readonly bytes_stored: number | null;
   readonly kv_operations: number;
   readonly lock_operations: number;
   readonly memory_operations: number;
-  readonly memory_bytes: number;
+  /** Null as `bytes_stored` is. */
+  readonly memory_bytes: number | null;
 }
 
 export interface UsageOfKey {
@@ -71,13 +94,29 @@ export interface UsageOfKey {
   readonly bytes_appended: number;
 }
 
+/** What a namespace has of what a quota limits, and may have. */
+export interface QuotaUse {
+  readonly used: number;
+  readonly limit: number;
+}
+
+export interface UsageOfNamespace {
+  readonly namespace: string;
+  readonly quotas: Readonly<Record<KeptQuota, QuotaUse>>;
+}
+
 export interface UsageBody {
   readonly period: { readonly start: string; readonly end: string };
-  /** Levels, which are no sums, are those at the end of the period. */
+  /** Of the cluster, or of what the caller may see. Levels, which are no sums, are those at the end of the period. */
   readonly totals: UsageNumbers;
   /** Only those in which something was counted. */
   readonly buckets: readonly ({ readonly start: string } & UsageNumbers)[];
   readonly by_key: readonly UsageOfKey[];
+  /**
+   * Of the caller's namespaces those that have anything now, the one that is nearest to a limit first; at most
+   * NAMESPACES_MAX.
+   */
+  readonly namespaces: readonly UsageOfNamespace[];
   /** Of one principal, at one member. */
   readonly limits: { readonly requests_per_minute: number };
   readonly as_of: string;
@@ -112,44 +151,80 @@ export class UsageMethods {
       query,
       ({ state }, { period: asked }) => {
         const period = asked.isOpen ? { ...asked, to: Math.max(nowMs, readProgress(state).wallMs) + 1 } : asked;
-        return { state, period, seesAll: seesAll(call), body: bodyOf(state, period, nowMs, this.#limit()) };
+        const { subject } = call.principal;
+        const isVisible = isAdministrator(call) ? managedUsers(state, subject) : (userId: string) => userId === subject;
+        const cluster = mayRead(call, ALL_NAMESPACES) ? usageOfCluster(state, period, nowMs) : null;
+        return { state, period, isVisible, cluster };
       },
       (answer, replayed) => {
         if (answer instanceof Error) {
           reply(answer, replayed);
           return;
         }
-        const { state, period, body } = answer;
-        usageByKey(state, period, answer.seesAll ? null : call.principal.subject)
-          .then((byKey) => reply({ ...body, by_key: byKey }, replayed))
+        const { state, period, isVisible, cluster } = answer;
+        Promise.all([usageOfUsers(state, period, isVisible), usageByNamespace(state, call)])
+          .then(([users, namespaces]) => {
+            const seen = cluster ?? {
+              buckets: Array.from(users.buckets, ([startMs, counts]) => ({ startMs, counts, levels: null })),
+              levels: isOver(period, nowMs) ? null : namespaces.levels,
+            };
+            const body = bodyOf(period, nowMs, this.#limit(), seen);
+            reply({ ...body, by_key: users.byKey, namespaces: namespaces.fullest }, replayed);
+          })
           .catch((error: unknown) => reply(toError(error), "no"));
       },
     );
   }
 }
 
-/** Everything but the single keys. */
+/** What the caller may see of a period. */
+interface SeenUsage {
+  readonly buckets: readonly {
+    readonly startMs: number;
+    readonly counts: UsageCounts;
+    readonly levels: UsageLevels | null;
+  }[];
+  /** At the end of the period; null = not known. */
+  readonly levels: UsageLevels | null;
+}
+
+/** Whether the period ended in the past. */
+function isOver({ isOpen, to }: Period, nowMs: number): boolean {
+  return !isOpen && to < nowMs;
+}
+
+/** Everything but the single keys and namespaces. */
 function bodyOf(
-  state: StateReader,
-  period: Period,
+  { from, to, isOpen }: Period,
   nowMs: number,
   { requests, windowSecs }: RateLimit,
-): Omit<UsageBody, "by_key"> {
-  const { granularity, from, to, isOpen } = period;
-  const buckets = readUsage(state, granularity, from, to);
-  const sum = buckets.reduce<UsageCounts>(sumOf, NO_USAGE);
+  { buckets, levels }: SeenUsage,
+): Omit<UsageBody, "by_key" | "namespaces"> {
+  const sum = buckets.reduce((counts, bucket) => sumOf(counts, bucket.counts), NO_USAGE);
   return {
     period: { start: timestamp(from), end: timestamp(isOpen ? nowMs : to) },
-    totals: numbersOf(sum, levelsAtEnd(state, period, buckets, nowMs)),
-    buckets: buckets.map((bucket) => ({ start: timestamp(bucket.startMs), ...numbersOf(bucket, bucket) })),
+    totals: numbersOf(sum, levels),
+    buckets: buckets.map((bucket) => ({
+      start: timestamp(bucket.startMs),
+      ...numbersOf(bucket.counts, bucket.levels),
+    })),
     limits: { requests_per_minute: Math.floor((requests * SECONDS_PER_MINUTE) / windowSecs) },
     as_of: timestamp(nowMs),
   };
 }
 
+/** What all users together have had done. */
+function usageOfCluster(state: StateReader, period: Period, nowMs: number): SeenUsage {
+  const buckets = readUsage(state, period.granularity, period.from, period.to);
+  return {
+    buckets: buckets.map((bucket) => ({ startMs: bucket.startMs, counts: bucket, levels: bucket })),
+    levels: levelsAtEnd(state, period, buckets, nowMs),
+  };
+}
+
 /** What is stored now, if the period is not over; else what was at the last request before its end. */
 function levelsAtEnd(state: StateReader, period: Period, buckets: readonly UsageBucket[], nowMs: number): UsageLevels {
-  if (period.isOpen || period.to >= nowMs) {
+  if (!isOver(period, nowMs)) {
     const { dataBytes, eventBytes, totals } = readProgress(state);
     return { bytesStored: dataBytes + eventBytes, memoryBytes: totals.memoryBytes };
   }
@@ -158,7 +233,7 @@ function levelsAtEnd(state: StateReader, period: Period, buckets: readonly Usage
 }
 
 /** Whether the caller is an administrator, as far as the token goes as well. */
-function seesAll(call: Call): boolean {
+function isAdministrator(call: Call): boolean {
   const refusal = attempt(() => call.recheck(ADMIN));
   if (refusal instanceof Error && !(refusal instanceof CoordinationError && refusal.reason === "ACCESS_DENIED")) {
     throw refusal;
@@ -166,41 +241,105 @@ function seesAll(call: Call): boolean {
   return refusal === undefined;
 }
 
-/** By the ids of the keys; only those of one user, unless that is null. */
-async function usageByKey(state: StateReader, period: Period, subject: string | null): Promise<readonly UsageOfKey[]> {
-  const sums = new Map<string, UsageCounts>();
+/** What visible users have had done: by the beginnings of hours or days, ascending, and by the ids of their keys. */
+async function usageOfUsers(
+  state: StateReader,
+  period: Period,
+  isVisible: (userId: string) => boolean,
+): Promise<{ readonly buckets: ReadonlyMap<number, UsageCounts>; readonly byKey: readonly UsageOfKey[] }> {
+  const buckets = new Map<number, UsageCounts>();
+  const keys = new Map<string, UsageCounts>();
   let after: Uint8Array | null = null;
   do {
     const bounds: { from: number; to: number; after: Uint8Array | null } = { from: period.from, to: period.to, after };
-    after = scanPrincipalUsage(state, period.granularity, bounds, ROWS_PER_TURN, ({ principal, ...counts }) => {
-      const { apiKeyId } = principal;
-      if (apiKeyId !== "" && (subject === null || principal.subject === subject)) {
-        sums.set(apiKeyId, sumOf(sums.get(apiKeyId) ?? NO_USAGE, counts));
+    after = scanPrincipalUsage(state, period.granularity, bounds, ROWS_PER_TURN, (usage) => {
+      const { startMs, principal } = usage;
+      if (!isVisible(principal.subject)) {
+        return;
+      }
+      buckets.set(startMs, sumOf(buckets.get(startMs) ?? NO_USAGE, usage));
+      if (principal.apiKeyId !== "") {
+        keys.set(principal.apiKeyId, sumOf(keys.get(principal.apiKeyId) ?? NO_USAGE, usage));
       }
     });
     if (after !== null) {
       await new Promise((resolve) => setImmediate(resolve));
     }
   } while (after !== null);
-  return Array.from(sums, ([apiKeyId, { requests, eventsAppended, bytesAppended }]) => ({
+  const byKey = Array.from(keys, ([apiKeyId, { requests, eventsAppended, bytesAppended }]) => ({
     api_key_id: apiKeyId,
     requests,
     events_appended: eventsAppended,
     bytes_appended: bytesAppended,
   })).sort((a, b) => (a.api_key_id < b.api_key_id ? -1 : 1));
+  return { buckets, byKey };
 }
 
-function numbersOf(counts: UsageCounts, levels: UsageLevels): UsageNumbers {
+/** What the namespaces have that the caller may read, the fullest first, and what all of these have together. */
+async function usageByNamespace(
+  state: StateReader,
+  call: Call,
+): Promise<{ readonly fullest: readonly UsageOfNamespace[]; readonly levels: UsageLevels }> {
+  const found: UsageOfNamespace[] = [];
+  let [bytesStored, memoryBytes] = [0, 0];
+  const add = (namespace: string, usage: NamespaceUsage): void => {
+    if (KEPT_QUOTAS.some((quota) => usage[quota] > 0) && mayRead(call, namespace)) {
+      bytesStored += usage.bytes + usage.event_bytes;
+      memoryBytes += usage.memory_bytes;
+      found.push(useOf(namespace, usage, namespaceLimitsOf(state, namespace, UNSET)));
+    }
+  };
+  const granted = readUser(state, call.principal.subject)?.namespaces ?? [];
+  if (granted.includes(ALL_NAMESPACES)) {
+    let after: string | null = null;
+    do {
+      after = scanNamespaceUsage(state, after, NAMESPACES_PER_TURN, add);
+      if (after !== null) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    } while (after !== null);
+  } else {
+    for (const namespace of granted) {
+      add(namespace, readNamespaceUsage(state, namespace));
+    }
+  }
+  const shares = new Map(found.map((one) => [one, fullestShare(one)]));
+  const inOrder = found.sort((one, other) => {
+    return (shares.get(other) as number) - (shares.get(one) as number) || (one.namespace < other.namespace ? -1 : 1);
+  });
+  return { fullest: inOrder.slice(0, NAMESPACES_MAX), levels: { bytesStored, memoryBytes } };
+}
+
+/** Whether the caller may read in the namespace, as far as the token goes as well. */
+function mayRead(call: Call, namespace: string): boolean {
+  const refusal = attempt(() => call.recheck({ access: "read", namespace }));
+  if (refusal instanceof Error && !(refusal instanceof CoordinationError && refusal.reason === "NAMESPACE_DENIED")) {
+    throw refusal;
+  }
+  return refusal === undefined;
+}
+
+function useOf(namespace: string, usage: NamespaceUsage, limits: NamespaceLimits): UsageOfNamespace {
+  const quotas = KEPT_QUOTAS.map((quota) => [quota, { used: usage[quota], limit: limits[quota] }]);
+  return { namespace, quotas: Object.fromEntries(quotas) as UsageOfNamespace["quotas"] };
+}
+
+/** The greatest share of a limit that is used. */
+function fullestShare({ quotas }: UsageOfNamespace): number {
+  return Math.max(...Object.values(quotas).map(({ used, limit }) => (used === 0 ? 0 : used / limit)));
+}
+
+function numbersOf(counts: UsageCounts, levels: UsageLevels | null): UsageNumbers {
   return {
     requests: counts.requests,
     append_requests: counts.appendRequests,
     events_appended: counts.eventsAppended,
     bytes_appended: counts.bytesAppended,
-    bytes_stored: levels.bytesStored,
+    bytes_stored: levels?.bytesStored ?? null,
     kv_operations: counts.kvOperations,
     lock_operations: counts.lockOperations,
     memory_operations: counts.memoryOperations,
-    memory_bytes: levels.memoryBytes,
+    memory_bytes: levels?.memoryBytes ?? null,
   };
 }
 

@@ -1,6 +1,7 @@
 /**
- * Users: for administrators. A new user is asked by mail to verify the address; what nobody may do to another is decided
- * in apply, by the records as they are then.
+ * Users. Administrators see and change users whose role and namespaces they hold; every other user looks as if there were
+ * none (S43). Users see their own record. A new user is asked by mail to verify the address. What a user may do to another
+ * is decided in apply, by the records as they are then.
  */
 
 import { randomUUID } from "node:crypto";
@@ -10,6 +11,7 @@ import {
   hashPassword,
   type Listing,
   openPageToken,
+  type PasswordHashing,
   type ReadArea,
   requireEmail,
   requirePassword,
@@ -17,12 +19,14 @@ import {
   VERIFICATION_LIFETIME_MS,
 } from "../../access/index.ts";
 import {
-  CoordinationError,
   type DeleteUserResult,
   listUsers,
+  managedUsers,
+  mayManage,
   type Need,
   readUser,
   type User,
+  userNotFound,
 } from "../../state/index.ts";
 import { accountIdField, namespacesField, roleField, statusField } from "./account-field-rules.ts";
 import { type UserMessage, userMessage } from "./account-messages.ts";
@@ -30,7 +34,7 @@ import type { Call, Reply } from "./call.ts";
 import type { Executor } from "./executor.ts";
 import { badField, limitField } from "./field-rules.ts";
 
-/** In which namespaces, the rule decides that nobody gives what they do not hold. */
+/** For everything but one's own record; apply and the reads decide for which users it counts. */
 const NEED: Need = { access: "admin", namespace: null };
 const LISTING: Listing = { of: "users", namespace: "", prefix: new Uint8Array(0) };
 const { LINEARIZABLE } = ReadConsistency;
@@ -48,6 +52,8 @@ export interface UpdateUserRequest {
   /** Must be null: it cannot be changed. */
   readonly email: string | null;
   readonly password: string | null;
+  /** The password that it replaces; needed to change one's own. */
+  readonly currentPassword: string | null;
   readonly role: string | null;
   readonly namespaces: readonly string[] | null;
   readonly status: string | null;
@@ -74,13 +80,23 @@ export interface VerificationSender {
   send(userId: string, email: string, token: string): void;
 }
 
+/** Tells whether a user knows their password. */
+export interface PasswordConfirmation {
+  /** The version of the password; raises BAD_FIELD unless it is the user's. */
+  confirmPassword(userId: string, password: string, deadlineMs: number): Promise<number>;
+}
+
 export class UserMethods {
   readonly #executor: Executor;
   readonly #mail: VerificationSender;
+  readonly #passwords: PasswordConfirmation;
+  readonly #hashing: PasswordHashing;
 
-  constructor(executor: Executor, mail: VerificationSender) {
+  constructor(executor: Executor, mail: VerificationSender, passwords: PasswordConfirmation, hashing: PasswordHashing) {
     this.#executor = executor;
     this.#mail = mail;
+    this.#passwords = passwords;
+    this.#hashing = hashing;
   }
 
   createUser(call: Call, request: CreateUserRequest, reply: Reply<UserMessage>): void {
@@ -91,7 +107,7 @@ export class UserMethods {
       requireEmail(email, "email");
       const role = roleField(request.role);
       const namespaces = namespacesField(request.namespaces);
-      const passwordHash = await optionalHash(password);
+      const passwordHash = await this.#optionalHash(call, password);
       const verification = { tokenSha256, tokenLifetimeMs: VERIFICATION_LIFETIME_MS };
       return { kind: "create-user", userId, email, role, namespaces, passwordHash, ...verification } as const;
     };
@@ -111,7 +127,7 @@ export class UserMethods {
     this.#read(call, userId, userMessage, reply, "other");
   }
 
-  /** Nothing, unless the caller may see users and there is such a one: before more of a request is looked at. */
+  /** Raises the refusal unless the caller may see the user: before more of a request is looked at. */
   requireUser(call: Call, userId: string, reply: Reply<null>): void {
     this.#read(call, userId, () => null, reply, null);
   }
@@ -126,12 +142,12 @@ export class UserMethods {
     const query = () => ({ consistency: LINEARIZABLE, userId: accountIdField("user_id", userId) });
     this.#executor.read(
       call,
-      NEED,
+      isSelf(call, userId) ? null : NEED,
       query,
       ({ state }, asked) => {
         const user = readUser(state, asked.userId);
-        if (user === undefined) {
-          throw new CoordinationError("USER_NOT_FOUND", "there is no user with this id");
+        if (user === undefined || !managedUsers(state, call.principal.subject)(asked.userId)) {
+          throw userNotFound();
         }
         return response(user);
       },
@@ -149,7 +165,9 @@ export class UserMethods {
         return { consistency: LINEARIZABLE, limit: limitField(limit), after };
       },
       ({ state }, asked) => {
-        const { items, lastRow } = listUsers(state, asked.after, asked.limit);
+        const actor = readUser(state, call.principal.subject);
+        const isVisible = (user: User) => actor !== undefined && mayManage(actor, user);
+        const { items, lastRow } = listUsers(state, asked.after, asked.limit, isVisible);
         const next = lastRow === null ? null : sealPageToken(state, LISTING, lastRow);
         return { users: items.map(userMessage), next_cursor: next };
       },
@@ -157,7 +175,13 @@ export class UserMethods {
     );
   }
 
+  /**
+   * Users of any role may change their own password, and nothing else of themselves, if they know the one that it replaces.
+   * A new password ends the tokens of the user's logins, the caller's included.
+   */
   updateUser(call: Call, userId: string, request: UpdateUserRequest, reply: Reply<UserMessage>): void {
+    const isOwn = isSelf(call, userId);
+    const isPasswordAlone = [request.role, request.namespaces, request.status].every((change) => change === null);
     const operation = async () => {
       if (request.email !== null) {
         throw badField("email", "cannot be changed: delete the user and make another one");
@@ -168,10 +192,24 @@ export class UserMethods {
         namespaces: request.namespaces === null ? null : namespacesField(request.namespaces),
         status: request.status === null ? null : statusField(request.status),
       };
-      const passwordHash = request.password === null ? null : await optionalHash(request.password);
-      return { kind: "update-user", ...fields, passwordHash } as const;
+      const { password } = request;
+      if (password !== null) {
+        requirePassword(password, "password");
+      }
+      const isConfirmed = isOwn && password !== null;
+      const knownPasswordVersion = isConfirmed ? await this.#confirmed(call, request.currentPassword) : null;
+      const passwordHash = password === null ? null : await this.#optionalHash(call, password);
+      return { kind: "update-user", ...fields, passwordHash, knownPasswordVersion } as const;
     };
-    this.#executor.submit(call, NEED, operation, ({ user }) => userMessage(user), reply);
+    const need = isOwn && isPasswordAlone ? null : NEED;
+    this.#executor.submit(call, need, operation, ({ user }) => userMessage(user), reply);
+  }
+
+  async #confirmed({ principal, deadlineMs }: Call, currentPassword: string | null): Promise<number> {
+    if (currentPassword === null) {
+      throw badField("current_password", "is required to change your own password");
+    }
+    return this.#passwords.confirmPassword(principal.subject, currentPassword, deadlineMs);
   }
 
   /** The user's API keys go as well, and all of their tokens are revoked. */
@@ -180,13 +218,19 @@ export class UserMethods {
     const response = (result: DeleteUserResult): DeleteUserBody => ({ user_id: result.userId, deleted: true });
     this.#executor.submit(call, NEED, operation, response, reply);
   }
+
+  /** What is stored of a password; "" for none. */
+  async #optionalHash({ principal: { subject }, deadlineMs }: Call, password: string | null): Promise<string> {
+    if (password === null) {
+      return "";
+    }
+    requirePassword(password, "password");
+    const order = { client: subject, account: subject, deadlineMs };
+    return this.#hashing.run("familiar", order, (derive) => hashPassword(password, derive));
+  }
 }
 
-/** What is stored of a password; "" for none. */
-async function optionalHash(password: string | null): Promise<string> {
-  if (password === null) {
-    return "";
-  }
-  requirePassword(password, "password");
-  return hashPassword(password);
+/** Whether the id is the caller's own. */
+function isSelf({ principal }: Call, userId: string): boolean {
+  return userId.toLowerCase() === principal.subject;
 }

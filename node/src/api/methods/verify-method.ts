@@ -3,7 +3,7 @@
  * may set the password of the user.
  */
 
-import { hashPassword, openVerification, requirePassword } from "../../access/index.ts";
+import { hashPassword, openVerification, type PasswordHashing, requirePassword } from "../../access/index.ts";
 import { invariant } from "../../raft/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { CoordinationError } from "../../state/index.ts";
@@ -20,10 +20,16 @@ export interface VerifyRequest {
 export class VerifyMethod {
   readonly #member: { readonly replica: HostReplica | null };
   readonly #clock: Pick<Clock, "wallMs">;
+  readonly #hashing: PasswordHashing;
 
-  constructor(member: { readonly replica: HostReplica | null }, clock: Pick<Clock, "wallMs">) {
+  constructor(
+    member: { readonly replica: HostReplica | null },
+    clock: Pick<Clock, "wallMs">,
+    hashing: PasswordHashing,
+  ) {
     this.#member = member;
     this.#clock = clock;
+    this.#hashing = hashing;
   }
 
   /**
@@ -49,7 +55,9 @@ export class VerifyMethod {
     } else if (user.passwordHash === "") {
       throw badField("password", "is required, because none is set");
     }
-    const passwordHash = password === null ? "" : await hashPassword(password);
+    const order = { client: user.userId, account: user.userId, deadlineMs };
+    const passwordHash =
+      password === null ? "" : await this.#hashing.run("familiar", order, (derive) => hashPassword(password, derive));
     const operation = { kind: "verify-user", userId: user.userId, tokenSha256, passwordHash } as const;
     return new Promise((resolve, reject) => {
       replica.proposeClusterOperation(operation, deadlineMs, (error, outcome) => {

@@ -14,7 +14,8 @@ import {
   PROCESS_METRICS,
 } from "../../telemetry/index.ts";
 import { WATCH_METRICS } from "../../watch/index.ts";
-import { CALL_METRICS } from "../grpc/index.ts";
+import { CONNECTION_METRICS } from "../connections/index.ts";
+import { CALL_METRICS, INTAKE_METRICS } from "../grpc/index.ts";
 import { REQUEST_METRICS } from "../http/index.ts";
 
 /** What the metrics of a list are read from. */
@@ -30,6 +31,8 @@ const LISTS = {
   watch: WATCH_METRICS,
   grpc: CALL_METRICS,
   http: REQUEST_METRICS,
+  connections: CONNECTION_METRICS,
+  intakes: INTAKE_METRICS,
 } as const;
 
 export type MetricSources = { readonly [Name in keyof typeof LISTS]: SourceOf<(typeof LISTS)[Name]> };
@@ -50,5 +53,7 @@ export function memberMetrics(sources: MetricSources, monotonicMs: () => number)
   metrics.add(LISTS.watch, sources.watch);
   metrics.add(LISTS.grpc, sources.grpc);
   metrics.add(LISTS.http, sources.http);
+  metrics.add(LISTS.connections, sources.connections);
+  metrics.add(LISTS.intakes, sources.intakes);
   return metrics;
 }

@@ -64,8 +64,10 @@ function describeKind(message: Message): string {
     case "vote-reply":
     case "pre-vote-reply":
       return `${name} ${message.granted ? "granted" : "refused"}, commit ${message.commit}/${message.commitTerm}`;
-    case "append":
-      return `${name} after ${message.prevIndex}/${message.prevTerm} ${describeRows(message.rows)} commit ${message.commit}`;
+    case "append": {
+      const { prevIndex, prevTerm, rows, commit, wantsReply } = message;
+      return `${name} after ${prevIndex}/${prevTerm} ${describeRows(rows)} commit ${commit}${wantsReply ? "" : ", no reply"}`;
+    }
     case "append-reply": {
       const { index, hintIndex, hintTerm, commit, busy } = message;
       if (busy !== "no") {
@@ -77,7 +79,7 @@ function describeKind(message: Message): string {
     case "heartbeat":
       return `${name} commit ${message.commit} read ${message.readPosition}`;
     case "heartbeat-reply":
-      return `${name} commit ${message.commit} applied ${message.applied} read ${message.readPosition}`;
+      return `${name} commit ${message.commit} applied ${message.applied} read ${message.readPosition}${message.watched ? "" : ", unwatched"}`;
     case "read-request":
       return `${name} boot ${message.boot} position ${message.position}`;
     case "read-reply":

@@ -156,6 +156,7 @@ export class Member {
     });
     this.applyTo = disk.applied;
     this.setFitness(disk.damaged ? DAMAGED : FIT);
+    this.core.setWatched(true);
   }
 
   setFitness(fitness: MemberFitness): void {

@@ -11,7 +11,7 @@
  *
  *     members COUNT [learners COUNT] [limit=VALUE …]   a new cluster: ids from 1 on, all applied, term 1
  *     campaign N | transfer N TARGET | timeout N TICKS…   election now; hand over; next election timeouts
- *     propose N [COUNT] [bytes=B] | read N [COUNT] | tick N [COUNT] | drain N
+ *     propose N [COUNT] [bytes=B] [for=M] | read N [COUNT] | tick N [COUNT] | drain N
  *     change N add | change N promote=A,B demote=C remove=D [expect=INDEX] [unclaimed=A]
  *     deliver A>B [Type…] [first|last] [drop|duplicate|reverse]   all such messages that are on the way now
  *     durable N | apply N [INDEX] | compact N FIRST
@@ -21,6 +21,7 @@
  *     crash N [written] | restart N [damaged] [log=TERM,…] [term=T] [vote=V] [commit=C] [applied=I]
  *         [reverted=INDEX] [changes=ROLE:ID,…|…]
  *     disk N ok|stall|slow|full|fail | fitness N [vote] [lead]
+ *     watched N yes|no   whether somebody at N waits for whatever is committed next; yes from its start on
  *     status N | log N | configuration N | trace on|off
  *
  * `quiet` at the end of a line leaves out what it leads to.
@@ -135,6 +136,8 @@ class Words {
       .map(whole);
   }
 }
+
+const fitnessOf = (words: Words) => ({ ...FIT, mayVote: words.has("vote"), mayLead: words.has("lead") });
 
 function whole(word: string): number {
   if (!/^\d+$/.test(word)) {
@@ -257,11 +260,12 @@ class ScenarioCluster {
       case "disk":
         this.#disk(words.count(1), words.at(2));
         return;
-      case "fitness": {
-        const fitness = { ...FIT, mayVote: words.has("vote"), mayLead: words.has("lead") };
-        this.#input(words.count(1), (member) => member.setFitness(fitness));
+      case "fitness":
+        this.#input(words.count(1), (member) => member.setFitness(fitnessOf(words)));
         return;
-      }
+      case "watched":
+        this.#input(words.count(1), (member) => member.running.setWatched(words.at(2) === "yes"));
+        return;
       case "status":
         this.#show(words.at(1), describeStatus);
         return;
@@ -349,10 +353,9 @@ class ScenarioCluster {
 
   #propose(member: Member, words: Words): void {
     const bytes = Number(words.named("bytes") ?? "0");
-    const rows = Array.from({ length: words.count(2, 1) }, () => {
-      return encodeEntry(EntryType.Command, NO_ENVELOPE, new Uint8Array(bytes));
-    });
-    this.#sayRefusal(member.id, member.running.propose(rows));
+    const origin = { ...NO_ENVELOPE.origin, memberId: Number(words.named("for") ?? "0") };
+    const row = () => encodeEntry(EntryType.Command, { ...NO_ENVELOPE, origin }, new Uint8Array(bytes));
+    this.#sayRefusal(member.id, member.running.propose(Array.from({ length: words.count(2, 1) }, row)));
   }
 
   #change(member: Member, words: Words): void {

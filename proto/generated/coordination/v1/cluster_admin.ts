@@ -231,6 +231,20 @@ export interface BootstrapResponse {
   memberId: string;
 }
 
+/** Asks to let the owner log in again. */
+export interface ResetOwnerRequest {
+  /** The owner. An empty `api_key` adds none; one that the owner has already stays. */
+  owner: Owner | undefined;
+}
+
+/** The owner can log in. */
+export interface ResetOwnerResponse {
+  /** Id of the user. */
+  userId: string;
+  /** Whether there was no user with the address. */
+  created: boolean;
+}
+
 /** Asks for a place for one more member. */
 export interface AddMemberRequest {
   /** Name of the member, unique in the cluster. */
@@ -297,7 +311,10 @@ export interface TransferLeadershipResponse {
 export interface PutSettingsRequest {
   /**
    * New values by name, whole numbers in decimal; empty = the default again. `queue.duplicate_window_secs`,
-   * `token.lifetime_secs`, `ratelimit.{http,grpc}.{requests,window_secs,burst}`, `history.{revisions,age_secs,bytes}`.
+   * `token.lifetime_secs`, `ratelimit.{http,grpc}.{requests,window_secs,burst}`, `history.{revisions,age_secs,bytes}`,
+   * `quota.user.api_keys`, and `quota.namespace.X`, where X is `bytes`, `keys`, `locks`, `memory_bytes`,
+   * `memory_regions`, `event_bytes`, `event_logs` or `watches`; `quota.namespace.NAMESPACE.X` is that of one namespace.
+   * `watches` are those of keys and locks, tails of event logs, and reads that wait for events, counted at each member.
    */
   values: Map<string, string>;
   /** The settings must still have this revision, else FAILED_PRECONDITION / SETTINGS_CHANGED; 0 = unconditional. */
@@ -1482,6 +1499,132 @@ export const BootstrapResponse: MessageFns<BootstrapResponse, "coordination.v1.B
   fromPartial(object: DeepPartial<BootstrapResponse>): BootstrapResponse {
     const message = createBaseBootstrapResponse();
     message.memberId = object.memberId ?? "";
+    return message;
+  },
+};
+
+function createBaseResetOwnerRequest(): ResetOwnerRequest {
+  return { owner: undefined };
+}
+
+export const ResetOwnerRequest: MessageFns<ResetOwnerRequest, "coordination.v1.ResetOwnerRequest"> = {
+  $type: "coordination.v1.ResetOwnerRequest" as const,
+
+  encode(message: ResetOwnerRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.owner !== undefined) {
+      Owner.encode(message.owner, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResetOwnerRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResetOwnerRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.owner = Owner.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ResetOwnerRequest>): ResetOwnerRequest {
+    return ResetOwnerRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResetOwnerRequest>): ResetOwnerRequest {
+    const message = createBaseResetOwnerRequest();
+    message.owner = (object.owner !== undefined && object.owner !== null) ? Owner.fromPartial(object.owner) : undefined;
+    return message;
+  },
+};
+
+function createBaseResetOwnerResponse(): ResetOwnerResponse {
+  return { userId: "", created: false };
+}
+
+export const ResetOwnerResponse: MessageFns<ResetOwnerResponse, "coordination.v1.ResetOwnerResponse"> = {
+  $type: "coordination.v1.ResetOwnerResponse" as const,
+
+  encode(message: ResetOwnerResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.userId !== "") {
+      writer.uint32(10).string(message.userId);
+    }
+    if (message.created !== false) {
+      writer.uint32(16).bool(message.created);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ResetOwnerResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseResetOwnerResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.userId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.created = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ResetOwnerResponse>): ResetOwnerResponse {
+    return ResetOwnerResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ResetOwnerResponse>): ResetOwnerResponse {
+    const message = createBaseResetOwnerResponse();
+    message.userId = object.userId ?? "";
+    message.created = object.created ?? false;
     return message;
   },
 };
@@ -2780,6 +2923,21 @@ export const ClusterAdminServiceService = {
     responseSerialize: (value: RotateKeysResponse): Buffer => Buffer.from(RotateKeysResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RotateKeysResponse => RotateKeysResponse.decode(value),
   },
+  /**
+   * Lets the owner of a cluster log in again: the user with the address becomes active, with the role owner, all
+   * namespaces and the new password, and is made if there is none. Its API keys stay. Served on the admin port only.
+   * Repeating it is OK. Errors: INVALID_ARGUMENT / BAD_FIELD that names `owner.email`, `owner.password` or
+   * `owner.api_key`; RESOURCE_EXHAUSTED / QUOTA when the user has too many API keys.
+   */
+  resetOwner: {
+    path: "/coordination.v1.ClusterAdminService/ResetOwner" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ResetOwnerRequest): Buffer => Buffer.from(ResetOwnerRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ResetOwnerRequest => ResetOwnerRequest.decode(value),
+    responseSerialize: (value: ResetOwnerResponse): Buffer => Buffer.from(ResetOwnerResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ResetOwnerResponse => ResetOwnerResponse.decode(value),
+  },
   /** Streams a backup of the whole replicated state, which `quoin-node restore` accepts. */
   snapshot: {
     path: "/coordination.v1.ClusterAdminService/Snapshot" as const,
@@ -2844,6 +3002,13 @@ export interface ClusterAdminServiceServer extends UntypedServiceImplementation 
   putSettings: handleUnaryCall<PutSettingsRequest, PutSettingsResponse>;
   /** Makes a new key for signing tokens. Old keys verify until the tokens they signed have expired. */
   rotateKeys: handleUnaryCall<RotateKeysRequest, RotateKeysResponse>;
+  /**
+   * Lets the owner of a cluster log in again: the user with the address becomes active, with the role owner, all
+   * namespaces and the new password, and is made if there is none. Its API keys stay. Served on the admin port only.
+   * Repeating it is OK. Errors: INVALID_ARGUMENT / BAD_FIELD that names `owner.email`, `owner.password` or
+   * `owner.api_key`; RESOURCE_EXHAUSTED / QUOTA when the user has too many API keys.
+   */
+  resetOwner: handleUnaryCall<ResetOwnerRequest, ResetOwnerResponse>;
   /** Streams a backup of the whole replicated state, which `quoin-node restore` accepts. */
   snapshot: handleServerStreamingCall<SnapshotRequest, SnapshotResponse>;
   /**
@@ -3017,6 +3182,27 @@ export interface ClusterAdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RotateKeysResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Lets the owner of a cluster log in again: the user with the address becomes active, with the role owner, all
+   * namespaces and the new password, and is made if there is none. Its API keys stay. Served on the admin port only.
+   * Repeating it is OK. Errors: INVALID_ARGUMENT / BAD_FIELD that names `owner.email`, `owner.password` or
+   * `owner.api_key`; RESOURCE_EXHAUSTED / QUOTA when the user has too many API keys.
+   */
+  resetOwner(
+    request: ResetOwnerRequest,
+    callback: (error: ServiceError | null, response: ResetOwnerResponse) => void,
+  ): ClientUnaryCall;
+  resetOwner(
+    request: ResetOwnerRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ResetOwnerResponse) => void,
+  ): ClientUnaryCall;
+  resetOwner(
+    request: ResetOwnerRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ResetOwnerResponse) => void,
   ): ClientUnaryCall;
   /** Streams a backup of the whole replicated state, which `quoin-node restore` accepts. */
   snapshot(request: SnapshotRequest, options?: Partial<CallOptions>): ClientReadableStream<SnapshotResponse>;

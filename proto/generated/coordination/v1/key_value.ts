@@ -93,13 +93,15 @@ export interface PutKeyResponse {
   modRevision: bigint;
   /** Whether the key did not exist before. */
   created: boolean;
-  /**
-   * What the key was before; only if asked for and if it existed. A replayed answer over 4 KiB comes without it, and
-   * with the header `replayed: no-values`.
-   */
+  /** What the key was before; only if asked for and if it existed. */
   previous:
     | KeyValue
     | undefined;
+  /**
+   * Whether `previous` comes without its value, of which nothing is known then. Only a retry may be answered so, and only
+   * if the first answer was over 4 KiB and the history of changes has dropped the value since.
+   */
+  previousValueOmitted: boolean;
   /** Cluster revision at which the answer is true: that of this write. */
   revision: bigint;
 }
@@ -127,13 +129,15 @@ export interface DeleteKeyRequest {
 export interface DeleteKeyResponse {
   /** Always true: an absent key is NOT_FOUND / KEY_NOT_FOUND. */
   deleted: boolean;
-  /**
-   * What the key was; only if asked for. A replayed answer over 4 KiB comes without it, and with the header
-   * `replayed: no-values`.
-   */
+  /** What the key was; only if asked for. */
   previous:
     | KeyValue
     | undefined;
+  /**
+   * Whether `previous` comes without its value, of which nothing is known then. Only a retry may be answered so, and only
+   * if the first answer was over 4 KiB and the history of changes has dropped the value since.
+   */
+  previousValueOmitted: boolean;
   /** Revision of the deletion. */
   revision: bigint;
 }
@@ -198,13 +202,16 @@ export interface CompareAndSwapResponse {
   success: boolean;
   /** Whether the key exists now. */
   currentExists: boolean;
-  /**
-   * The key's value now: the new one after success. A replayed answer over 4 KiB comes without it, and with the header
-   * `replayed: no-values`.
-   */
+  /** The key's value now: the new one after success. */
   currentValue: Uint8Array;
   /** The key's mod_revision now; 0 = the key does not exist. */
   modRevision: bigint;
+  /**
+   * Whether `current_value` is left out and empty, whatever the value was. Only a retry may be answered so, and only if
+   * success is false, the first answer was over 4 KiB, the key has changed since, and the history of changes has dropped
+   * the value. GetKey tells what the key is now.
+   */
+  currentValueOmitted: boolean;
   /** Cluster revision at which the answer is true. */
   revision: bigint;
 }
@@ -722,7 +729,7 @@ export const PutKeyRequest: MessageFns<PutKeyRequest, "coordination.v1.PutKeyReq
 };
 
 function createBasePutKeyResponse(): PutKeyResponse {
-  return { modRevision: 0n, created: false, previous: undefined, revision: 0n };
+  return { modRevision: 0n, created: false, previous: undefined, previousValueOmitted: false, revision: 0n };
 }
 
 export const PutKeyResponse: MessageFns<PutKeyResponse, "coordination.v1.PutKeyResponse"> = {
@@ -740,6 +747,9 @@ export const PutKeyResponse: MessageFns<PutKeyResponse, "coordination.v1.PutKeyR
     }
     if (message.previous !== undefined) {
       KeyValue.encode(message.previous, writer.uint32(26).fork()).join();
+    }
+    if (message.previousValueOmitted !== false) {
+      writer.uint32(32).bool(message.previousValueOmitted);
     }
     if (message.revision !== 0n) {
       if (BigInt.asIntN(64, message.revision) !== message.revision) {
@@ -787,6 +797,14 @@ export const PutKeyResponse: MessageFns<PutKeyResponse, "coordination.v1.PutKeyR
             message.previous = KeyValue.decode(reader, reader.uint32());
             continue;
           }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.previousValueOmitted = reader.bool();
+            continue;
+          }
           case 15: {
             if (tag !== 120) {
               break;
@@ -819,6 +837,7 @@ export const PutKeyResponse: MessageFns<PutKeyResponse, "coordination.v1.PutKeyR
     message.previous = (object.previous !== undefined && object.previous !== null)
       ? KeyValue.fromPartial(object.previous)
       : undefined;
+    message.previousValueOmitted = object.previousValueOmitted ?? false;
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     return message;
   },
@@ -935,7 +954,7 @@ export const DeleteKeyRequest: MessageFns<DeleteKeyRequest, "coordination.v1.Del
 };
 
 function createBaseDeleteKeyResponse(): DeleteKeyResponse {
-  return { deleted: false, previous: undefined, revision: 0n };
+  return { deleted: false, previous: undefined, previousValueOmitted: false, revision: 0n };
 }
 
 export const DeleteKeyResponse: MessageFns<DeleteKeyResponse, "coordination.v1.DeleteKeyResponse"> = {
@@ -947,6 +966,9 @@ export const DeleteKeyResponse: MessageFns<DeleteKeyResponse, "coordination.v1.D
     }
     if (message.previous !== undefined) {
       KeyValue.encode(message.previous, writer.uint32(18).fork()).join();
+    }
+    if (message.previousValueOmitted !== false) {
+      writer.uint32(24).bool(message.previousValueOmitted);
     }
     if (message.revision !== 0n) {
       if (BigInt.asIntN(64, message.revision) !== message.revision) {
@@ -986,6 +1008,14 @@ export const DeleteKeyResponse: MessageFns<DeleteKeyResponse, "coordination.v1.D
             message.previous = KeyValue.decode(reader, reader.uint32());
             continue;
           }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.previousValueOmitted = reader.bool();
+            continue;
+          }
           case 15: {
             if (tag !== 120) {
               break;
@@ -1015,6 +1045,7 @@ export const DeleteKeyResponse: MessageFns<DeleteKeyResponse, "coordination.v1.D
     message.previous = (object.previous !== undefined && object.previous !== null)
       ? KeyValue.fromPartial(object.previous)
       : undefined;
+    message.previousValueOmitted = object.previousValueOmitted ?? false;
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     return message;
   },
@@ -1369,7 +1400,14 @@ export const CompareAndSwapRequest: MessageFns<CompareAndSwapRequest, "coordinat
 };
 
 function createBaseCompareAndSwapResponse(): CompareAndSwapResponse {
-  return { success: false, currentExists: false, currentValue: new Uint8Array(0), modRevision: 0n, revision: 0n };
+  return {
+    success: false,
+    currentExists: false,
+    currentValue: new Uint8Array(0),
+    modRevision: 0n,
+    currentValueOmitted: false,
+    revision: 0n,
+  };
 }
 
 export const CompareAndSwapResponse: MessageFns<CompareAndSwapResponse, "coordination.v1.CompareAndSwapResponse"> = {
@@ -1390,6 +1428,9 @@ export const CompareAndSwapResponse: MessageFns<CompareAndSwapResponse, "coordin
         throw new globalThis.Error("value provided for field message.modRevision of type int64 too large");
       }
       writer.uint32(32).int64(message.modRevision);
+    }
+    if (message.currentValueOmitted !== false) {
+      writer.uint32(40).bool(message.currentValueOmitted);
     }
     if (message.revision !== 0n) {
       if (BigInt.asIntN(64, message.revision) !== message.revision) {
@@ -1445,6 +1486,14 @@ export const CompareAndSwapResponse: MessageFns<CompareAndSwapResponse, "coordin
             message.modRevision = reader.int64() as bigint;
             continue;
           }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.currentValueOmitted = reader.bool();
+            continue;
+          }
           case 15: {
             if (tag !== 120) {
               break;
@@ -1476,6 +1525,7 @@ export const CompareAndSwapResponse: MessageFns<CompareAndSwapResponse, "coordin
     message.modRevision = (object.modRevision !== undefined && object.modRevision !== null)
       ? BigInt(object.modRevision)
       : 0n;
+    message.currentValueOmitted = object.currentValueOmitted ?? false;
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     return message;
   },

@@ -2653,7 +2653,7 @@ export const LockServiceService = {
    * Takes an exclusive lock, waits for it, or renews a hold. Not getting it in time is OK with acquired = false. The
    * same subject and owner asking again without a token is another waiter, not the holder. Errors:
    * FAILED_PRECONDITION / LOCK_LOST when the hold to renew is gone, NOT_LOCK_HOLDER when the token is another subject's
-   * (or another owner's, if one is given).
+   * (or another owner's, if one is given); RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL, but never for a renewal.
    */
   acquireLock: {
     path: "/coordination.v1.LockService/AcquireLock" as const,
@@ -2758,7 +2758,7 @@ export interface LockServiceServer extends UntypedServiceImplementation {
    * Takes an exclusive lock, waits for it, or renews a hold. Not getting it in time is OK with acquired = false. The
    * same subject and owner asking again without a token is another waiter, not the holder. Errors:
    * FAILED_PRECONDITION / LOCK_LOST when the hold to renew is gone, NOT_LOCK_HOLDER when the token is another subject's
-   * (or another owner's, if one is given).
+   * (or another owner's, if one is given); RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL, but never for a renewal.
    */
   acquireLock: handleUnaryCall<AcquireLockRequest, AcquireLockResponse>;
   /**
@@ -2828,7 +2828,7 @@ export interface LockServiceClient extends Client {
    * Takes an exclusive lock, waits for it, or renews a hold. Not getting it in time is OK with acquired = false. The
    * same subject and owner asking again without a token is another waiter, not the holder. Errors:
    * FAILED_PRECONDITION / LOCK_LOST when the hold to renew is gone, NOT_LOCK_HOLDER when the token is another subject's
-   * (or another owner's, if one is given).
+   * (or another owner's, if one is given); RESOURCE_EXHAUSTED / QUOTA, STORAGE_FULL, but never for a renewal.
    */
   acquireLock(
     request: AcquireLockRequest,

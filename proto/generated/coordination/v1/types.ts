@@ -23,8 +23,11 @@ export const ReadConsistency = {
   /** LINEARIZABLE - The read sees every change that was acknowledged before it began. Costs a round to a majority of the members. */
   LINEARIZABLE: 0,
   /**
-   * SERIALIZABLE - The read sees the state that the answering member has applied, which may be old. No round to other members; a
-   * member that has not heard a leader, or lags behind, for 1 s refuses with UNAVAILABLE / NO_LEADER.
+   * SERIALIZABLE - The read sees the state that the answering member has applied, which may be up to 1 s old. All such reads of a member
+   * share one round to a majority a second. A member that has not heard a leader, or lags behind, for 1 s refuses with
+   * UNAVAILABLE / NO_LEADER. The same state decides what the caller may do: after a revocation is acknowledged, such reads
+   * with a revoked token may succeed for 1 s at most. LINEARIZABLE reads and mutations that begin later are refused at
+   * once.
    */
   SERIALIZABLE: 1,
   UNRECOGNIZED: -1,

@@ -847,7 +847,7 @@ export const WatchLocksResponse: MessageFns<WatchLocksResponse, "coordination.v1
  *
  * Errors: NOT_FOUND / NAMESPACE_NOT_FOUND; OUT_OF_RANGE / COMPACTED when the start is older than the history kept, with
  * `compact_revision` in the error's metadata; UNAUTHENTICATED or PERMISSION_DENIED within 1 s after the token expired,
- * was revoked, or lost the namespace; RESOURCE_EXHAUSTED / TOO_MANY_STREAMS; UNAVAILABLE / SHUTTING_DOWN after a last
+ * was revoked, or lost the namespace; RESOURCE_EXHAUSTED / TOO_MANY_STREAMS, QUOTA; UNAVAILABLE / SHUTTING_DOWN after a last
  * progress message.
  */
 export type WatchServiceService = typeof WatchServiceService;

@@ -1,0 +1,16 @@
+/** Runs of a workload at clusters in turns, and what their figures come to. */
+
+export { syncMsMedian } from "./disk.ts";
+export type { Run, Target } from "./measure.ts";
+export { percentile } from "./percentile.ts";
+export {
+  appendRaw,
+  describeRun,
+  doubtsAboutAll,
+  isDisturbed,
+  pointTable,
+  ratioTable,
+  rawRun,
+} from "./report.ts";
+export { measurePoint, prepare } from "./side-by-side.ts";
+export { compare, type Point, type Ratio } from "./summary.ts";

@@ -1,0 +1,136 @@
+/** One run: warms a cluster up, loads it, and takes the figures of the load and of every process that had a part in it. */
+
+import { type MeasuredCluster, untilLeader } from "../clusters/index.ts";
+import type { Bounds, Workload } from "../scenarios/index.ts";
+import { machineCpuMs, type ProcessUsage, usageOf } from "./process-usage.ts";
+
+/** Which members the requests go to. */
+export type Target = "leader" | "any";
+
+export interface RunOptions {
+  readonly target: Target;
+  readonly concurrency: number;
+  readonly warmUpMs: number;
+  readonly bounds: Bounds;
+}
+
+/** A cluster, and what is asked of it. */
+export interface Subject {
+  readonly cluster: MeasuredCluster;
+  readonly workload: Workload;
+}
+
+export interface Run {
+  readonly system: string;
+  readonly concurrency: number;
+  readonly operations: number;
+  /** How long the operations took, and the run altogether. */
+  readonly durationMs: number;
+  readonly elapsedMs: number;
+  /** What was timed, the most telling first. */
+  readonly timings: readonly SortedTiming[];
+  /** How often the operations were tried; null where each is done at once. */
+  readonly attempts: number | null;
+  /** CPU time that each member took during the run, and the most memory it ever had; null where that is not known. */
+  readonly memberCpuMs: readonly number[] | null;
+  readonly memberMemoryBytesMax: readonly number[] | null;
+  /** The largest delay of each member's event loop during the run; null for a system that has none. */
+  readonly memberLoopDelayMs: readonly number[] | null;
+  readonly generatorCpuMs: number;
+  /** CPU time of the clusters that ran beside and had nothing to do. */
+  readonly idleCpuMs: number | null;
+  /** CPU time of everything else on this machine; much of it means that the run was disturbed. */
+  readonly otherCpuMs: number | null;
+  /** Elections since the run began, warm-up included; with any, part of the run was not what was asked for. */
+  readonly elections: number;
+}
+
+/** Times of one kind, ascending. */
+export interface SortedTiming {
+  readonly name: string;
+  readonly valuesMs: Float64Array;
+}
+
+const MICROSECONDS_PER_MS = 1000;
+
+/** Runs the workload of `subject`; the `idle` clusters are only watched. Raises an error if any operation was not done. */
+export async function measure(
+  { cluster, workload }: Subject,
+  idle: readonly MeasuredCluster[],
+  { target, concurrency, warmUpMs, bounds }: RunOptions,
+  interrupted: AbortSignal,
+): Promise<Run> {
+  const { leader, term } = await untilLeader(cluster, interrupted);
+  const members = target === "leader" ? [leader] : cluster.members;
+  const load = await workload.open({ cluster, leader, members }, concurrency);
+  try {
+    await load.run({ ms: warmUpMs, operations: Infinity }, interrupted);
+    // What was largest so far is not of interest: from here on it is measured.
+    await cluster.takeLoopDelaysMs();
+    const before = readUsage(cluster, idle);
+    const { timings, ...result } = await load.run(bounds, interrupted);
+    const after = readUsage(cluster, idle);
+    const memberLoopDelayMs = await cluster.takeLoopDelaysMs();
+    await load.verify();
+    return {
+      system: cluster.name,
+      concurrency,
+      ...result,
+      timings: timings.map(({ name, valuesMs }) => ({ name, valuesMs: Float64Array.from(valuesMs).sort() })),
+      memberMemoryBytesMax: after.members?.map(({ memoryBytesMax }) => memoryBytesMax) ?? null,
+      memberLoopDelayMs,
+      ...cpuTimes(before, after),
+      elections: (await untilLeader(cluster, interrupted)).term - term,
+    };
+  } finally {
+    load.close();
+  }
+}
+
+/** What everything had used at one moment. Null where this machine does not tell. */
+interface Usage {
+  readonly members: readonly ProcessUsage[] | null;
+  readonly idleMembers: readonly ProcessUsage[] | null;
+  readonly generatorCpuMs: number;
+  readonly machineCpuMs: number;
+}
+
+function readUsage(cluster: MeasuredCluster, idle: readonly MeasuredCluster[]): Usage {
+  const { user, system } = process.cpuUsage();
+  return {
+    members: usageOfMembers([cluster]),
+    idleMembers: usageOfMembers(idle),
+    generatorCpuMs: (user + system) / MICROSECONDS_PER_MS,
+    machineCpuMs: machineCpuMs(),
+  };
+}
+
+function usageOfMembers(clusters: readonly MeasuredCluster[]): ProcessUsage[] | null {
+  const members = clusters.flatMap((cluster) => cluster.members);
+  const usages = members.map(({ pid }) => usageOf(pid)).filter((usage) => usage !== null);
+  return usages.length === members.length ? usages : null;
+}
+
+type CpuTimes = Pick<Run, "memberCpuMs" | "generatorCpuMs" | "idleCpuMs" | "otherCpuMs">;
+
+function cpuTimes(before: Usage, after: Usage): CpuTimes {
+  const memberCpuMs = cpuMsBetween(before.members, after.members);
+  const idleCpuMs = cpuMsBetween(before.idleMembers, after.idleMembers);
+  const generatorCpuMs = after.generatorCpuMs - before.generatorCpuMs;
+  const machineMs = after.machineCpuMs - before.machineCpuMs;
+  return {
+    memberCpuMs,
+    generatorCpuMs,
+    idleCpuMs: idleCpuMs && sum(idleCpuMs),
+    // Clocks that tick every 10 ms need not add up exactly.
+    otherCpuMs: memberCpuMs && idleCpuMs && Math.max(0, machineMs - sum(memberCpuMs) - sum(idleCpuMs) - generatorCpuMs),
+  };
+}
+
+function cpuMsBetween(before: readonly ProcessUsage[] | null, after: readonly ProcessUsage[] | null): number[] | null {
+  return before === null || after === null ? null : after.map(({ cpuMs }, at) => cpuMs - (before[at]?.cpuMs ?? 0));
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

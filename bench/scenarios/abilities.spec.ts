@@ -1,0 +1,18 @@
+import { expect } from "chai";
+import { ClusterInMemory, failureOf, performed } from "../test/index.ts";
+import { scenarios } from "./index.ts";
+
+describe("a system that has nothing", () => {
+  for (const { name, createWorkload } of scenarios) {
+    it(`ends the scenario ${name} with what it lacks`, async () => {
+      const cluster = new ClusterInMemory();
+      const connect = cluster.connect.bind(cluster);
+      cluster.connect = async (member) => ({
+        ...(await connect(member)),
+        ...{ keys: null, locks: null, regions: null, logs: null },
+      });
+      const failure = await failureOf(performed(createWorkload(16), cluster, 4, 20));
+      expect(failure).to.match(/this system has no (?:keys|locks|memory regions|event logs)$/);
+    });
+  }
+});

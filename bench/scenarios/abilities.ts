@@ -1,0 +1,26 @@
+/** What a scenario needs of a system. Raises an error for a system that does not have it. */
+
+import type { Connection, EventLogs, Keys, Locks, Regions } from "../clusters/index.ts";
+
+export function keysOf({ keys }: Connection): Keys {
+  return present(keys, "keys");
+}
+
+export function locksOf({ locks }: Connection): Locks {
+  return present(locks, "locks");
+}
+
+export function regionsOf({ regions }: Connection): Regions {
+  return present(regions, "memory regions");
+}
+
+export function logsOf({ logs }: Connection): EventLogs {
+  return present(logs, "event logs");
+}
+
+function present<Ability>(ability: Ability | null, name: string): Ability {
+  if (ability === null) {
+    throw new Error(`this system has no ${name}`);
+  }
+  return ability;
+}

@@ -1,0 +1,1 @@
+export { tableOf } from "./table.ts";

@@ -1,0 +1,3 @@
+export { type TimelineOptions, timelineCommand } from "./options.ts";
+export { runTimeline } from "./run.ts";
+export { TimelineError } from "./stamp-log.ts";

@@ -1,0 +1,34 @@
+/** `quoinctl owner …`, for administrators of the machines: it needs an admin token, and the port for administration. */
+
+import type { Command } from "commander";
+import { askPassword, readPasswordFile } from "./password.ts";
+import type { Session } from "./session.ts";
+
+interface ResetOptions {
+  readonly passwordFile?: string;
+  readonly ownerKeyFile?: string;
+}
+
+/** Adds the commands to the program. */
+export function addOwnerCommands(program: Command, session: Session): void {
+  const owner = program
+    .command("owner")
+    .description("let the owner of the cluster log in again (needs an admin token)");
+  owner
+    .command("reset <EMAIL>")
+    .description("make the user an active owner with a new password, which is asked for; API keys stay")
+    .option("--password-file <FILE>", "file with the password, of 8 to 1,024 bytes")
+    .option("--owner-key-file <FILE>", "file with an API key that the owner gets, qk_<8 characters>_<43 characters>")
+    .action(async (email: string, { passwordFile, ownerKeyFile }: ResetOptions) => {
+      const apiKey = ownerKeyFile === undefined ? undefined : (await readPasswordFile(ownerKeyFile)).trim();
+      const password =
+        passwordFile === undefined ? await askPassword(session.terminal) : await readPasswordFile(passwordFile);
+      const { userId, created } = await session.withAdmin((admin) =>
+        admin.resetOwner({ owner: { email, password, apiKey } }),
+      );
+      session.print({
+        document: { user_id: userId, email, created },
+        shown: { columns: ["USER-ID", "EMAIL", "CREATED"], rows: [[userId, email, String(created)]] },
+      });
+    });
+}

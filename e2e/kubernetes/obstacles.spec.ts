@@ -1,0 +1,84 @@
+/**
+ * What Kubernetes does not make: a pod that a LimitRange forbids, and one that a ResourceQuota has no room for. The status
+ * says so in the words of the API server, and no longer than it is true.
+ */
+
+import { expect } from "chai";
+import { until } from "../cluster/index.ts";
+import type { KubeObject } from "./kubernetes-api.ts";
+import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
+import { Scene, seconds, tell } from "./scene.ts";
+
+describe("A cluster whose pods Kubernetes does not make", function () {
+  this.timeout(LIMIT_MS * 2);
+  let scene: Scene;
+
+  before(async () => {
+    scene = await Scene.set("quoin-e2e-obstacles");
+    await scene.cluster.create({ replicas: 1 });
+    await scene.cluster.untilReady();
+  });
+
+  after(() => scene?.clear());
+
+  it("says which LimitRange forbids the pods of new members, and grows when it is gone", async () => {
+    const { cluster } = scene;
+    const limits = [{ type: "Container", min: { memory: "8Gi" } }];
+    await apply("LimitRange", { limits });
+    await cluster.scale(3);
+    const status = await untilBlocked("PodNotCreated");
+    expect(status.blocked.message).to.contain("minimum memory usage per Container is 8Gi");
+    expect(status.blocked).to.include({ gate: "AwaitLearner", target: `${cluster.name}-1` });
+    expect(conditionOf({ status }, "Ready")).to.include({ reason: "PodNotCreated", message: status.blocked.message });
+    await remove("limitranges");
+    await untilFree();
+  });
+
+  it("says which ResourceQuota has no room for the pod of a voter, and has it back when there is room", async () => {
+    const { cluster, kubernetes } = scene;
+    await apply("ResourceQuota", { hard: { pods: "2" } });
+    await until("the quota to count", async () => (await used()) === "3", LIMIT_MS);
+    await kubernetes.send("DELETE", `/api/v1/namespaces/${cluster.namespace}/pods/${cluster.name}-1`);
+    const status = await untilBlocked("PodNotCreated");
+    expect(status.blocked.message).to.contain("exceeded quota: obstacle");
+    expect(status.blocked).to.include({ gate: "AwaitPod", target: `${cluster.name}-1` });
+    await remove("resourcequotas");
+    await untilFree();
+  });
+
+  async function apply(kind: string, spec: object): Promise<void> {
+    const metadata = { name: "obstacle" };
+    await scene.kubernetes.apply(scene.cluster.namespace, { apiVersion: "v1", kind, metadata, spec });
+  }
+
+  async function remove(plural: string): Promise<void> {
+    await scene.kubernetes.send("DELETE", `/api/v1/namespaces/${scene.cluster.namespace}/${plural}/obstacle`);
+  }
+
+  /** Pods, as the quota counts them. */
+  async function used(): Promise<string | undefined> {
+    const path = `/api/v1/namespaces/${scene.cluster.namespace}/resourcequotas/obstacle`;
+    return (await scene.kubernetes.get(path))?.status?.used?.pods;
+  }
+
+  /** Resolves to the status. */
+  async function untilBlocked(reason: string): Promise<KubeObject> {
+    const startedMs = performance.now();
+    const status = await until(
+      `${reason} in status.blocked`,
+      async () => {
+        const { status } = (await scene.cluster.get()) ?? {};
+        return status?.blocked?.reason === reason ? status : null;
+      },
+      LIMIT_MS,
+    );
+    tell(`after ${seconds(performance.now() - startedMs)}: ${status.blocked.message}`);
+    return status;
+  }
+
+  async function untilFree(): Promise<void> {
+    const { object, tookMs } = await scene.cluster.untilReady();
+    tell(`Ready ${seconds(tookMs)} after the cause was gone`);
+    expect(object.status).to.include({ membersSummary: "3/3" }).and.not.to.have.property("blocked");
+  }
+});

@@ -1,0 +1,2 @@
+export { type CaseGroup, microCaseGroups } from "./cases.ts";
+export { type Figures, type MicroCase, measureCase } from "./measurement.ts";

@@ -1,0 +1,33 @@
+/**
+ * The newest changes of the state of one simulated process, which die with it.
+ *
+ * A process can crash before and after each batch, whether or not the store is given anything then.
+ */
+
+import type { Change, KeyRange } from "../src/state/index.ts";
+import { type OverlayLimits, StateOverlay } from "../src/storage/index.ts";
+import { passPoint } from "./process-loop.ts";
+import type { SimState } from "./sim-state.ts";
+
+/** By the number of the start: one hands over nearly every batch, one collects some, one hands over at ticks alone. */
+const LIMITS: readonly OverlayLimits[] = [
+  { rowsMax: 8, bytesMax: 1024 },
+  { rowsMax: 100, bytesMax: 64 * 1024 },
+  { rowsMax: 100_000, bytesMax: 64 * 1024 * 1024 },
+];
+
+export class SimOverlay extends StateOverlay {
+  readonly #onApplied: () => void;
+
+  constructor(store: SimState, boot: number, onApplied: () => void) {
+    super(store, LIMITS[boot % LIMITS.length]);
+    this.#onApplied = onApplied;
+  }
+
+  override write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
+    passPoint();
+    super.write(changes, dropped);
+    this.#onApplied();
+    passPoint();
+  }
+}

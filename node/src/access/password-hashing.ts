@@ -1,0 +1,119 @@
+/**
+ * Hashes passwords for those who are served, without being in their way: each of two lanes has a queue and threads of its
+ * own. One is for logins of a person from where that person has logged in lately, and for what needs a token; the
+ * other one is for strangers. So a storm of made-up logins never delays the first lane.
+ */
+
+import { Worker } from "node:worker_threads";
+import type { Clock, Scheduler } from "../replica/index.ts";
+import { type HashOrder, HashQueue, type HashQueueLimits } from "./hash-queue.ts";
+import type { HashingReply, HashingRequest } from "./hashing-thread.ts";
+import { type Derive, type DerivedKey, scryptOptions } from "./password.ts";
+
+export interface PasswordHashing {
+  /**
+   * What `use` returns, which is called when it is this one's turn and hashes with what it is given. Rejects with
+   * OVERLOADED, without calling it, when too many others are before this one until the deadline.
+   */
+  run<Value>(lane: HashLane, order: HashOrder, use: (derive: Derive) => Promise<Value>): Promise<Value>;
+}
+
+export type HashLane = "familiar" | "strangers";
+
+type LaneLimits = Omit<HashQueueLimits, "atATime">;
+
+/** Threads of each lane. Where processors are short, several end in time what one would not. */
+const THREADS: Readonly<Record<HashLane, number>> = { familiar: 2, strangers: 1 };
+/** A thread has little of its own beside the memory of scrypt, which is outside of the heap. */
+const HEAP = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 };
+/**
+ * A hash takes a third of a second. Strangers get two dozen hashes after a rest, then three in two seconds. The familiar lane
+ * is for callers who have shown a token or a password before: it gets a whole processor, and more at once.
+ */
+const LIMITS: Readonly<Record<HashLane, LaneLimits>> = {
+  familiar: { waitersMax: 64, processorShare: 1, burstMs: 20_000 },
+  strangers: { waitersMax: 64, processorShare: 0.5, burstMs: 8_000 },
+};
+
+export class QueuedHashing implements PasswordHashing {
+  readonly #lanes: Readonly<Record<HashLane, { readonly queue: HashQueue; readonly idle: HashingThread[] }>>;
+
+  constructor(clock: Clock, scheduler: Scheduler, limits: Readonly<Record<HashLane, LaneLimits>> = LIMITS) {
+    const lane = (name: HashLane) => ({
+      queue: new HashQueue({ ...limits[name], atATime: THREADS[name] }, clock, scheduler),
+      idle: [],
+    });
+    this.#lanes = { familiar: lane("familiar"), strangers: lane("strangers") };
+  }
+
+  async run<Value>(lane: HashLane, order: HashOrder, use: (derive: Derive) => Promise<Value>): Promise<Value> {
+    const { queue, idle } = this.#lanes[lane];
+    const end = await queue.enter(order);
+    const thread = idle.pop() ?? new HashingThread();
+    let processorMs = 0;
+    try {
+      return await use(async (...key) => {
+        const derived = await thread.derive(...key);
+        processorMs += derived.processorMs;
+        return derived.hash;
+      });
+    } finally {
+      idle.push(thread);
+      end(processorMs);
+    }
+  }
+}
+
+/** Started when it is first needed. It does not keep the process from ending unless it has something to do. */
+class HashingThread {
+  #worker: Worker | null = null;
+  /** In the order in which the thread answers. */
+  readonly #pending: { resolve: (derived: Derived) => void; reject: (error: Error) => void }[] = [];
+
+  derive(...[password, salt, bytes, parameters]: DerivedKey): Promise<Derived> {
+    return new Promise((resolve, reject) => {
+      this.#worker ??= this.#start();
+      this.#worker.ref();
+      this.#pending.push({ resolve, reject });
+      const request: HashingRequest = { password, salt, bytes, options: scryptOptions(parameters) };
+      this.#worker.postMessage(request);
+    });
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL("./hashing-thread.ts", import.meta.url), {
+      name: "hashing",
+      resourceLimits: HEAP,
+    });
+    worker.on("message", (reply: HashingReply) => {
+      const pending = this.#pending.shift();
+      if (this.#pending.length === 0) {
+        worker.unref();
+      }
+      if ("problem" in reply) {
+        pending?.reject(new Error(`a password could not be hashed: ${reply.problem}`));
+      } else {
+        pending?.resolve(reply);
+      }
+    });
+    const onEnd = (why: string) => {
+      // The next one starts another thread.
+      this.#worker = null;
+      for (const { reject } of this.#pending.splice(0)) {
+        reject(new Error(`the thread that hashes passwords ended: ${why}`));
+      }
+    };
+    worker.on("error", (error) => onEnd(String(error)));
+    worker.on("exit", (code) => {
+      if (this.#worker === worker) {
+        onEnd(`exit code ${code}`);
+      }
+    });
+    return worker;
+  }
+}
+
+interface Derived {
+  readonly hash: Uint8Array;
+  readonly processorMs: number;
+}

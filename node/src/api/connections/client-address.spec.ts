@@ -1,0 +1,21 @@
+import { expect } from "chai";
+import { clientOf } from "./client-address.ts";
+
+describe("whom an address belongs to", () => {
+  for (const [address, client] of [
+    ["192.0.2.7", "192.0.2.7"],
+    ["::ffff:192.0.2.7", "192.0.2.7"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
+    ["2001:db8:1:2:ffff::9", "2001:db8:1:2"],
+    ["2001:db8::9", "2001:db8:0:0"],
+    ["2001:db8::2:3:4:5:6", "2001:db8:0:2"],
+    ["::1", "0:0:0:0"],
+    ["fe80::1%eth0", "fe80:0:0:0"],
+    ["2001:0DB8::9", "2001:db8:0:0"],
+    ["", ""],
+  ] as const) {
+    it(`of ${address || "nobody"} is ${client || "nobody"}`, () => {
+      expect(clientOf(address)).to.equal(client);
+    });
+  }
+});

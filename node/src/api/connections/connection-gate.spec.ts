@@ -1,0 +1,137 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { expect } from "chai";
+import { until } from "../../../test/harness/index.ts";
+import { ConnectionGate } from "./connection-gate.ts";
+import { DescriptorShare } from "./descriptor-share.ts";
+
+const [HERE, ELSEWHERE] = ["127.0.0.1", "127.0.0.2"];
+/** Longer than the log waits with the next line. */
+const LONG_MS = 60_000;
+
+describe("ConnectionGate", () => {
+  let server: Server;
+  let gate: ConnectionGate;
+  let lines: Record<string, unknown>[];
+  let served: Socket[];
+  let clients: Socket[];
+  let nowMs: number;
+
+  beforeEach(() => {
+    [lines, served, clients, nowMs] = [[], [], [], 0];
+  });
+
+  afterEach(async () => {
+    for (const socket of clients) {
+      socket.destroy();
+    }
+    server.close();
+    await once(server, "close");
+  });
+
+  async function guard(
+    limits: { member: number; address: number },
+    share: DescriptorShare | null = null,
+    isProxy: (address: string) => boolean = () => false,
+  ) {
+    const log = { warn: (fields: object, message: string) => void lines.push({ ...fields, message }) };
+    gate = new ConnectionGate({ port: "grpc", limits, share, isProxy, log, monotonicMs: () => nowMs });
+    server = createServer((socket) => {
+      served.push(socket);
+      socket.on("error", () => socket.destroy());
+    });
+    gate.guard(server);
+    server.listen(0, HERE);
+    await once(server, "listening");
+  }
+
+  /** Connects, and waits until it is known what becomes of it. */
+  async function arrive(from: string): Promise<Socket> {
+    const { port } = server.address() as AddressInfo;
+    const before = gate.open + refusals();
+    const socket = connect({ port, host: HERE, localAddress: from });
+    clients.push(socket);
+    socket.on("error", () => socket.destroy());
+    await until("it to be admitted or refused", () => gate.open + refusals() > before);
+    return socket;
+  }
+
+  function refusals(): number {
+    return Object.values(gate.refused).reduce((sum, count) => sum + count, 0);
+  }
+
+  it("limits a proxy, which connects for many clients, with the member alone", async () => {
+    await guard({ member: 3, address: 1 }, null, (address) => address === HERE);
+    for (const from of [HERE, HERE, ELSEWHERE, ELSEWHERE, HERE]) {
+      await arrive(from);
+    }
+    expect(gate.refused).to.deep.equal({ member: 1, address: 1, descriptors: 0 });
+  });
+
+  it("closes what exceeds the limit of an address, and admits others", async () => {
+    await guard({ member: 10, address: 2 });
+    const [first] = [await arrive(HERE), await arrive(HERE)];
+    const refused = await arrive(HERE);
+    await until("the end", () => refused.destroyed);
+    await arrive(ELSEWHERE);
+    expect(gate.refused).to.deep.equal({ member: 0, address: 1, descriptors: 0 });
+    expect(served).to.have.length(3);
+    first?.destroy();
+    await until("room", () => gate.open === 2);
+    await arrive(HERE);
+    expect(gate.refused.address).to.equal(1);
+  });
+
+  it("closes what exceeds the limit of the port, or what descriptors leave", async () => {
+    await guard({ member: 2, address: 2 }, new DescriptorShare(1_000));
+    for (const from of [HERE, ELSEWHERE, "127.0.0.3"]) {
+      await arrive(from);
+    }
+    expect(gate.refused).to.deep.equal({ member: 1, address: 0, descriptors: 0 });
+  });
+
+  it("shares what descriptors leave with other ports", async () => {
+    const share = new DescriptorShare(4);
+    await guard({ member: 10, address: 10 }, share);
+    expect(share.take(), "by another port").to.equal(true);
+    const first = await arrive(HERE);
+    await arrive(HERE);
+    expect(gate.refused).to.deep.equal({ member: 0, address: 0, descriptors: 1 });
+    first.destroy();
+    await until("room", () => gate.open === 0);
+    await arrive(HERE);
+    expect(gate.refused.descriptors).to.equal(1);
+  });
+
+  it("logs refusals by rate, with how many were not logged", async () => {
+    await guard({ member: 1, address: 1 });
+    for (let connections = 0; connections < 4; connections++) {
+      await arrive(HERE);
+    }
+    expect(lines).to.have.length(1);
+    nowMs += LONG_MS;
+    await arrive(HERE);
+    expect(lines[1]).to.deep.include({ port: "grpc", notLogged: 2, message: "a connection was refused" });
+  });
+
+  it("survives an accept that fails, and says so", async () => {
+    await guard({ member: 10, address: 10 });
+    server.emit("error", Object.assign(new Error("accept ENOBUFS"), { code: "ENOBUFS" }));
+    expect(lines[0]).to.deep.include({ port: "grpc", reason: "accept ENOBUFS" });
+    await arrive(HERE);
+  });
+});
+
+describe("DescriptorShare", () => {
+  for (const [descriptors, max] of [
+    [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
+    [20_000, 19_488],
+    [1_024, 512],
+    [256, 128],
+    [1, 1],
+  ] as const) {
+    it(`leaves ${max} of ${descriptors} to clients`, () => {
+      expect(new DescriptorShare(descriptors).max).to.equal(max);
+    });
+  }
+});

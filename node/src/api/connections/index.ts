@@ -1,0 +1,11 @@
+export { clientOf } from "./client-address.ts";
+export {
+  ADMINISTRATION_CONNECTIONS,
+  type ClientLimits,
+  DEFAULT_CLIENT_LIMITS,
+  REQUEST_MS,
+  type ScopedLimit,
+} from "./client-limits.ts";
+export { CONNECTION_METRICS, ConnectionGate } from "./connection-gate.ts";
+export { DescriptorProbe } from "./descriptor-probe.ts";
+export { DescriptorShare, descriptorLimit } from "./descriptor-share.ts";

@@ -1,0 +1,548 @@
+/**
+ * Who may do what by gRPC, as one table: each method × role × namespace × own, equal, greater. The list of methods comes
+ * from the descriptors of the contract, so a method without rows fails.
+ *
+ * Actors call a real port with real tokens. Each cell has a target of its own, so no cell depends on another one. Calls
+ * that are answered with a stream are judged by their first message or their error.
+ */
+
+import { randomUUID } from "node:crypto";
+import { fromBinary } from "@bufbuild/protobuf";
+import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
+import type { ServiceDefinition } from "@grpc/grpc-js";
+import { ReadConsistency, RWMode, readDescriptorSet, serviceDefinitions } from "@quoin/proto";
+import { expect } from "chai";
+import { service as healthService } from "grpc-health-check";
+import {
+  type Actor,
+  Actors,
+  type AnyMethod,
+  type GrpcCaller,
+  GrpcPorts,
+  methodsByName,
+} from "../../../test/harness/index.ts";
+import { foundingSecrets, updateUser } from "../../../test/index.ts";
+import { type AcquireLock, derivedIdText, type LockMode, type Role } from "../../state/index.ts";
+
+/** Actors of some namespaces hold the first and the third; the second is there too, the third and the fourth are not. */
+const OWN = "a";
+const OTHER = "b";
+const COVERED_ONLY = "covered-only";
+const NOWHERE = "nowhere";
+const METHOD_MS_MAX = 20_000;
+const { LINEARIZABLE } = ReadConsistency;
+
+/** The columns of the table. */
+const COLUMNS = [
+  ["viewer", "viewer", false],
+  ["member", "member", false],
+  ["admin", "admin", false],
+  ["viewer of all", "viewer", true],
+  ["admin of all", "admin", true],
+  ["owner", "owner", true],
+] as const satisfies readonly (readonly [string, Role, boolean])[];
+type Expected = readonly [
+  viewer: string,
+  member: string,
+  admin: string,
+  viewerOfAll: string,
+  adminOfAll: string,
+  owner: string,
+];
+
+type Fields = Readonly<Record<string, unknown>>;
+/** What a row asks for, by an actor of each column: the target of the cell is made for it. */
+type Ask = (world: World, actor: Actor) => Fields | Promise<Fields>;
+type Row = readonly [what: string, ask: Ask, expected: Expected];
+/** The request about a thing in a namespace; `isThere` = the thing is to be made before. */
+type AskIn = (world: World, namespace: string, isThere: boolean) => Fields;
+type Level = "read" | "write" | "admin";
+
+const OK = "OK";
+const NO_ACCESS = "PERMISSION_DENIED ACCESS_DENIED";
+const NO_NAMESPACE = "PERMISSION_DENIED NAMESPACE_DENIED";
+const NOT_THERE = "NOT_FOUND NAMESPACE_NOT_FOUND";
+const NO_KEY = "NOT_FOUND KEY_NOT_FOUND";
+const NO_LOCK = "NOT_FOUND LOCK_NOT_FOUND";
+const NO_REGION = "NOT_FOUND REGION_NOT_FOUND";
+const BAD_FIELD = "INVALID_ARGUMENT BAD_FIELD";
+const NOT_HOLDER = "FAILED_PRECONDITION NOT_LOCK_HOLDER";
+const NOT_SERVED = "UNIMPLEMENTED NOT_SERVED";
+
+/** In a namespace of all actors. */
+function inOwn(level: Level, answer: string): Expected {
+  const reads = level === "read" ? answer : NO_ACCESS;
+  const writes = level === "admin" ? NO_ACCESS : answer;
+  return [reads, writes, answer, reads, answer, answer];
+}
+
+/** In a namespace that only those have who have all. */
+function inOthers(level: Level, answer: string): Expected {
+  return [NO_NAMESPACE, NO_NAMESPACE, NO_NAMESPACE, level === "read" ? answer : NO_ACCESS, answer, answer];
+}
+
+function same(answer: string): Expected {
+  return [answer, answer, answer, answer, answer, answer];
+}
+
+/**
+ * The rows that every method of a namespace has.
+ *
+ * @param missing the answer where the namespace is there and the thing is not; null = the method needs no thing.
+ */
+function inNamespaces(level: Level, ask: AskIn, missing: string | null): readonly Row[] {
+  const row = (what: string, namespace: string, isThere: boolean, expected: Expected): Row => [
+    what,
+    (world) => ask(world, namespace, isThere),
+    expected,
+  ];
+  return [
+    row("in an own namespace", OWN, true, inOwn(level, OK)),
+    row("in another namespace", OTHER, true, inOthers(level, OK)),
+    row("in a namespace that is covered and not there", COVERED_ONLY, false, inOwn(level, NOT_THERE)),
+    row("in a namespace that is neither", NOWHERE, false, inOthers(level, NOT_THERE)),
+    row("in no namespace", "", false, inOthers(level, BAD_FIELD)),
+    row("in all namespaces", "*", false, inOthers(level, BAD_FIELD)),
+    ...(missing === null
+      ? []
+      : [
+          row("in an own namespace, where it is not there", OWN, false, inOwn(level, missing)),
+          row("in another namespace, where it is not there", OTHER, false, inOthers(level, missing)),
+        ]),
+  ];
+}
+
+/** Rows about a region of another namespace, under the name of an own one. */
+function ofOtherRegion(level: Level, fields: Fields = {}): Row {
+  const ask: Ask = (world) => ({ namespace: OWN, regionId: world.region(OTHER), ...fields });
+  return ["in an own namespace, by the id of another one's", ask, inOwn(level, NO_REGION)];
+}
+
+/** Rows about a hold: of the actor, of others whose role is less, equal or greater. */
+function aboutHolds(
+  mode: LockMode,
+  fields: (world: World, name: string, token: number) => Fields,
+  own: Expected,
+  others: Expected,
+): readonly Row[] {
+  const holders = [
+    ["a member's", "member", [OWN]],
+    ["an admin's", "admin", [OWN]],
+    ["an owner's", "owner", ["*"]],
+  ] as const;
+  return [
+    [
+      "the actor's own hold",
+      (world, actor) => {
+        const { name, token } = world.actors.asOwner(actor, () => world.heldLock(OWN, mode, actor));
+        return fields(world, name, token);
+      },
+      own,
+    ],
+    ...holders.map(([whose, role, namespaces]): Row => {
+      const ask: Ask = async (world) => {
+        const { name, token } = world.heldLock(OWN, mode, await world.actors.add(role, namespaces));
+        return fields(world, name, token);
+      };
+      return [`${whose} hold in an own namespace`, ask, others];
+    }),
+  ];
+}
+
+const keyIn: AskIn = (world, namespace, isThere) => ({ namespace, key: world.key(namespace, isThere) });
+const lockIn =
+  (mode: LockMode, fields: Fields = {}): AskIn =>
+  (world, namespace, isThere) => ({ namespace, name: world.lock(namespace, mode, isThere), ...fields });
+const regionIn =
+  (fields: Fields = {}): AskIn =>
+  (world, namespace, isThere) => ({
+    namespace,
+    regionId: isThere ? world.region(namespace) : randomUUID(),
+    ...fields,
+  });
+const namedIn =
+  (fields: Fields = {}): AskIn =>
+  (_world, namespace) => ({ namespace, ...fields });
+const newIn: AskIn = (_world, namespace) => ({ namespace, name: randomUUID() });
+
+/** A guard by a hold of the owner, which counts for everybody who has its token. */
+function guarded(fields: (world: World) => Fields): Row {
+  const ask: Ask = (world) => {
+    const { name, token } = world.heldLock(OWN, "exclusive");
+    return { namespace: OWN, ...fields(world), guard: { lockName: name, fencingToken: BigInt(token), rw: false } };
+  };
+  return ["in an own namespace, guarded by another's hold", ask, inOwn("write", OK)];
+}
+
+/** A guard whose lock is in another namespace, which is looked for in that of the request. */
+function guardedElsewhere(fields: (world: World) => Fields): Row {
+  const ask: Ask = (world) => {
+    const { name, token } = world.heldLock(OTHER, "exclusive");
+    return { namespace: OWN, ...fields(world), guard: { lockName: name, fencingToken: BigInt(token), rw: false } };
+  };
+  return ["in an own namespace, guarded by a hold in another one", ask, inOwn("write", "ABORTED FENCED")];
+}
+
+const MODE = { mode: RWMode.READ };
+/** Of the whole cluster: needs an admin of all namespaces. */
+const CLUSTER_ADMIN = (ask: Ask, answer = OK): readonly Row[] => [
+  ["of the cluster", ask, [NO_NAMESPACE, NO_NAMESPACE, NO_NAMESPACE, NO_ACCESS, answer, answer]],
+];
+const ON_ADMIN_PORT: readonly Row[] = [["on the public port", () => ({}), same(NOT_SERVED)]];
+
+const TABLE: Readonly<Record<string, readonly Row[]>> = {
+  "KeyValueService/CreateNamespace": [
+    ["that is covered", (_world, { subject }) => ({ namespace: subject }), inOwn("admin", OK)],
+    ["that is there", () => ({ namespace: OWN }), inOwn("admin", "ALREADY_EXISTS NAMESPACE_EXISTS")],
+    ["that is another's", () => ({ namespace: OTHER }), inOthers("admin", "ALREADY_EXISTS NAMESPACE_EXISTS")],
+    ["that is neither", () => ({ namespace: randomUUID() }), inOthers("admin", OK)],
+    ["of no name", () => ({ namespace: "" }), inOthers("admin", BAD_FIELD)],
+    ["of all", () => ({ namespace: "*" }), inOthers("admin", BAD_FIELD)],
+  ],
+  "KeyValueService/GetKey": [
+    ...inNamespaces("read", keyIn, NO_KEY),
+    [
+      "in another namespace, serializable",
+      (world) => ({ namespace: OTHER, key: world.key(OTHER, true), consistency: ReadConsistency.SERIALIZABLE }),
+      inOthers("read", OK),
+    ],
+  ],
+  "KeyValueService/PutKey": [
+    ...inNamespaces("write", keyIn, null),
+    guarded((world) => ({ key: world.key(OWN, true) })),
+    guardedElsewhere((world) => ({ key: world.key(OWN, true) })),
+  ],
+  "KeyValueService/DeleteKey": [
+    ...inNamespaces("write", keyIn, NO_KEY),
+    guarded((world) => ({ key: world.key(OWN, true) })),
+    guardedElsewhere((world) => ({ key: world.key(OWN, true) })),
+  ],
+  "KeyValueService/ListKeys": [
+    ...inNamespaces("read", namedIn(), null),
+    [
+      "in an own namespace, with a page token of another one",
+      async (world) => ({ namespace: OWN, pageToken: await world.keysPageToken(OTHER) }),
+      same(BAD_FIELD),
+    ],
+  ],
+  "KeyValueService/CompareAndSwap": [
+    ...inNamespaces("write", keyIn, null),
+    guarded((world) => ({ key: world.key(OWN, true) })),
+    guardedElsewhere((world) => ({ key: world.key(OWN, true) })),
+  ],
+  "LockService/CreateLock": inNamespaces("write", newIn, null),
+  "LockService/DescribeLock": inNamespaces("read", lockIn("exclusive"), NO_LOCK),
+  "LockService/AcquireLock": [
+    ...inNamespaces("write", lockIn("exclusive"), NO_LOCK),
+    ...aboutHolds(
+      "exclusive",
+      (_world, name, token) => ({ namespace: OWN, name, fencingToken: BigInt(token) }),
+      inOwn("write", OK),
+      inOwn("write", NOT_HOLDER),
+    ),
+  ],
+  "LockService/ReleaseLock": [
+    ...inNamespaces("write", lockIn("exclusive"), NO_LOCK).filter(([what]) => !what.endsWith("namespace")),
+    ["a free one in an own namespace", (world) => lockIn("exclusive")(world, OWN, true), inOwn("write", NOT_HOLDER)],
+    ["a free one in another", (world) => lockIn("exclusive")(world, OTHER, true), inOthers("write", NOT_HOLDER)],
+    ["in no namespace", () => ({ namespace: "", name: "l" }), inOthers("write", BAD_FIELD)],
+    ...aboutHolds(
+      "exclusive",
+      (_world, name, token) => ({ namespace: OWN, name, fencingToken: BigInt(token) }),
+      inOwn("write", OK),
+      inOwn("write", NOT_HOLDER),
+    ),
+  ],
+  "LockService/ForceReleaseLock": [
+    ...inNamespaces("admin", lockIn("exclusive", { reason: "r" }), NO_LOCK),
+    ...aboutHolds(
+      "exclusive",
+      (_world, name, token) => ({ namespace: OWN, name, fencingToken: BigInt(token), reason: "r" }),
+      inOwn("admin", OK),
+      inOwn("admin", OK),
+    ),
+  ],
+  "LockService/CreateRWLock": inNamespaces("write", newIn, null),
+  "LockService/DescribeRWLock": inNamespaces("read", lockIn("read"), NO_LOCK),
+  "LockService/AcquireRWLock": [
+    ...inNamespaces("write", lockIn("read", MODE), NO_LOCK),
+    ...aboutHolds(
+      "read",
+      (_world, name, token) => ({ namespace: OWN, name, ...MODE, fencingToken: BigInt(token) }),
+      inOwn("write", OK),
+      inOwn("write", NOT_HOLDER),
+    ),
+  ],
+  "LockService/ReleaseRWLock": [
+    ...inNamespaces("write", lockIn("read"), NO_LOCK).filter(([what]) => !what.endsWith("namespace")),
+    ["a free one in an own namespace", (world) => lockIn("read")(world, OWN, true), inOwn("write", NOT_HOLDER)],
+    ["a free one in another", (world) => lockIn("read")(world, OTHER, true), inOthers("write", NOT_HOLDER)],
+    ["in no namespace", () => ({ namespace: "", name: "l" }), inOthers("write", BAD_FIELD)],
+    ...aboutHolds(
+      "read",
+      (_world, name, token) => ({ namespace: OWN, name, fencingToken: BigInt(token) }),
+      inOwn("write", OK),
+      inOwn("write", NOT_HOLDER),
+    ),
+  ],
+  "MemoryService/AllocateMemory": inNamespaces("write", namedIn({ sizeBytes: 1n }), null),
+  "MemoryService/DescribeMemory": [...inNamespaces("read", regionIn(), NO_REGION), ofOtherRegion("read")],
+  "MemoryService/ResizeMemory": [
+    ...inNamespaces("write", regionIn({ sizeBytes: 2n }), NO_REGION),
+    ofOtherRegion("write", { sizeBytes: 2n }),
+    guardedElsewhere((world) => ({ regionId: world.region(OWN), sizeBytes: 2n })),
+  ],
+  "MemoryService/FreeMemory": [
+    ...inNamespaces("write", regionIn(), NO_REGION),
+    ofOtherRegion("write"),
+    guardedElsewhere((world) => ({ regionId: world.region(OWN) })),
+  ],
+  "MemoryService/WriteMemory": [
+    ...inNamespaces("write", regionIn({ data: Uint8Array.of(1) }), NO_REGION),
+    ofOtherRegion("write", { data: Uint8Array.of(1) }),
+    guardedElsewhere((world) => ({ regionId: world.region(OWN), data: Uint8Array.of(1) })),
+  ],
+  "MemoryService/ReadMemory": [
+    ...inNamespaces("read", regionIn({ length: 1n }), NO_REGION),
+    ofOtherRegion("read", { length: 1n }),
+  ],
+  "MemoryService/ListMemoryRegions": [
+    ...inNamespaces("read", namedIn(), null),
+    [
+      "in an own namespace, with a page token of another one",
+      async (world) => ({ namespace: OWN, pageToken: await world.regionsPageToken(OTHER) }),
+      same(BAD_FIELD),
+    ],
+  ],
+  "WatchService/WatchKeys": inNamespaces("read", namedIn(), null),
+  "WatchService/WatchLocks": inNamespaces("read", namedIn(), null),
+  "ClusterService/GetCluster": [["anybody with a token", () => ({}), same(OK)]],
+  "ClusterAdminService/GetStatus": CLUSTER_ADMIN(() => ({})),
+  "ClusterAdminService/ListMembers": CLUSTER_ADMIN(() => ({})),
+  "ClusterAdminService/Bootstrap": ON_ADMIN_PORT,
+  "ClusterAdminService/AddMember": CLUSTER_ADMIN(() => ({ name: randomUUID() })),
+  "ClusterAdminService/PromoteMembers": CLUSTER_ADMIN(() => ({ ids: ["999"] }), "NOT_FOUND MEMBER_NOT_FOUND"),
+  "ClusterAdminService/RemoveMembers": CLUSTER_ADMIN(() => ({ ids: ["999"] }), "NOT_FOUND MEMBER_NOT_FOUND"),
+  "ClusterAdminService/TransferLeadership": CLUSTER_ADMIN((world) => ({ targetId: world.memberId })),
+  "ClusterAdminService/PutSettings": CLUSTER_ADMIN(() => ({ values: new Map([["token.lifetime_secs", "3600"]]) })),
+  "ClusterAdminService/RotateKeys": CLUSTER_ADMIN(() => ({})),
+  "ClusterAdminService/ResetOwner": ON_ADMIN_PORT,
+  "ClusterAdminService/Snapshot": ON_ADMIN_PORT,
+  "ClusterAdminService/Compact": CLUSTER_ADMIN(() => ({ revision: 1n })),
+  "Health/Check": [["anybody", () => ({ service: "" }), same(OK)]],
+  "Health/List": [["anybody", () => ({}), same(OK)]],
+  "Health/Watch": [["anybody", () => ({ service: "" }), same(OK)]],
+};
+
+/** Methods that need no token, or are refused before it is looked at. */
+const OPEN_TO_ALL = Object.entries(TABLE)
+  .filter(([method, rows]) => method.startsWith("Health/") || rows === ON_ADMIN_PORT)
+  .map(([method]) => method);
+
+const METHODS = methodsByName([...Object.values(serviceDefinitions), healthService as ServiceDefinition], (path) =>
+  path.split(/[./]/).slice(-2).join("/"),
+);
+
+/** What stands in the cluster. */
+class World {
+  readonly actors: Actors;
+  readonly memberId: string;
+  readonly #owner: GrpcCaller;
+
+  constructor({ member }: GrpcPorts, actors: Actors, owner: GrpcCaller) {
+    this.actors = actors;
+    this.memberId = String(member.memberId);
+    this.#owner = owner;
+    for (const namespace of [OWN, OTHER]) {
+      actors.do({ kind: "create-namespace", namespace });
+    }
+  }
+
+  /** An actor of this column, who may also name a namespace after itself. */
+  actor(role: Role, isOfAll: boolean): Promise<Actor> {
+    const userId = randomUUID();
+    return this.actors.add(role, isOfAll ? ["*"] : [OWN, COVERED_ONLY, userId], userId);
+  }
+
+  /** The name of a key. */
+  key(namespace: string, isThere: boolean): string {
+    const key = randomUUID();
+    if (isThere) {
+      const fields = { value: Buffer.from("v"), ttlSeconds: 0, expectedModRevision: undefined, returnPrevious: false };
+      this.actors.do({ kind: "put-key", namespace, key: Buffer.from(key), ...fields });
+    }
+    return key;
+  }
+
+  /** The name of a lock that nobody holds. */
+  lock(namespace: string, mode: LockMode, isThere: boolean): string {
+    const name = randomUUID();
+    if (isThere) {
+      const rw = mode !== "exclusive";
+      this.actors.do({ kind: "create-lock", namespace, name, rw, ttlSeconds: 30, lockDelaySeconds: 0 });
+    }
+    return name;
+  }
+
+  /** A lock that is held by the owner, unless it is said by whom. */
+  heldLock(namespace: string, mode: LockMode, holder?: Actor): { readonly name: string; readonly token: number } {
+    const name = this.lock(namespace, mode, true);
+    const acquisition: AcquireLock = {
+      ...{ kind: "acquire-lock", namespace, name, mode, ttlSeconds: 0, owner: "", waitMs: 0, fencingToken: 0 },
+    };
+    const { hold } = this.actors.do(acquisition, holder);
+    return { name, token: hold?.token ?? expect.fail("a free lock is to be had") };
+  }
+
+  /** The id of a region of one byte. */
+  region(namespace: string): string {
+    const { regionId } = this.actors.do({ kind: "allocate-memory", namespace, sizeBytes: 1, label: "" });
+    return derivedIdText(regionId);
+  }
+
+  /** The token of the second page of the namespace's keys. */
+  async keysPageToken(namespace: string): Promise<string> {
+    this.key(namespace, true);
+    this.key(namespace, true);
+    const request = { namespace, prefix: "", pageSize: 1, pageToken: "", keysOnly: true, consistency: LINEARIZABLE };
+    const { response } = await this.#owner.call(serviceDefinitions.KeyValueService.listKeys, request);
+    return response?.nextPageToken || expect.fail("two keys are two pages");
+  }
+
+  /** The same of its regions. */
+  async regionsPageToken(namespace: string): Promise<string> {
+    this.region(namespace);
+    this.region(namespace);
+    const request = { namespace, pageSize: 1, pageToken: "", consistency: LINEARIZABLE };
+    const { response } = await this.#owner.call(serviceDefinitions.MemoryService.listMemoryRegions, request);
+    return response?.nextPageToken || expect.fail("two regions are two pages");
+  }
+}
+
+describe("access by gRPC", function () {
+  this.timeout(METHOD_MS_MAX);
+  let ports: GrpcPorts;
+  let world: World;
+  let anybody: GrpcCaller;
+
+  before(async () => {
+    const secrets = await foundingSecrets();
+    ports = await GrpcPorts.founded(secrets);
+    ports.publicServer.setServing(true);
+    const { member } = ports;
+    const { replica } = member;
+    const actors = new Actors(member.cluster, replica ?? expect.fail("a founded member serves"), member.access());
+    anybody = ports.caller(await ports.token(secrets));
+    world = new World(ports, actors, anybody);
+  });
+
+  after(async () => {
+    await ports.close();
+    expect(ports.reported).deep.equal([]);
+  });
+
+  /** OK, or the status with its reason. Of a stream, by what comes first. */
+  async function answerOf(name: string, fields: Fields, token: string | null, caller = anybody): Promise<string> {
+    const method = METHODS.get(name) as AnyMethod;
+    const request = method.requestSerialize({ ...method.requestDeserialize(Buffer.alloc(0)), ...fields });
+    const options = { metadata: new Map([["authorization", token === null ? null : `Bearer ${token}`]]) };
+    const said = ({ code, reason }: { readonly code: string; readonly reason: string }) => `${code} ${reason}`.trim();
+    if (!method.responseStream) {
+      return said(await caller.call(method, request, options));
+    }
+    const stream = caller.stream(method, request, options);
+    await stream.begun();
+    stream.cancel();
+    return stream.messages.length > 0 || stream.end === null ? OK : said(stream.end);
+  }
+
+  it("is in the table for each method of the contract", () => {
+    const { file: files } = fromBinary(FileDescriptorSetSchema, readDescriptorSet());
+    const methods = files.flatMap(({ service: services }) =>
+      services.flatMap(({ name, method }) => method.map((each) => `${name}/${each.name}`)),
+    );
+    expect(Object.keys(TABLE)).have.members(methods);
+    expect([...METHODS.keys()]).have.members(methods);
+  });
+
+  for (const [method, rows] of Object.entries(TABLE)) {
+    describe(method, () => {
+      const actors: Actor[] = [];
+
+      before(async () => {
+        for (const [, role, isOfAll] of COLUMNS) {
+          actors.push(await world.actor(role, isOfAll));
+        }
+      });
+
+      for (const [at, [what, ask, expected]] of rows.entries()) {
+        it(`${at + 1}. ${what}: ${COLUMNS.map(([who], column) => `${who} ${expected[column]}`).join(", ")}`, async () => {
+          const answers: string[] = [];
+          for (const actor of actors) {
+            answers.push(await answerOf(method, await ask(world, actor), actor.token));
+          }
+          expect(answers).deep.equal(expected);
+        });
+      }
+
+      if (OPEN_TO_ALL.includes(method)) {
+        it("looks at no token", async () => {
+          const [, ask, [expected]] = rows[0] as Row;
+          const fields = await ask(world, actors[0] as Actor);
+          expect([await answerOf(method, fields, null), await answerOf(method, fields, "not-a-token")]).deep.equal([
+            expected,
+            expected,
+          ]);
+        });
+        return;
+      }
+
+      it("refuses, whatever is asked for, who shows no token or one that does not count any more", async () => {
+        const { actors: users } = world;
+        const revoked = await world.actor("owner", true);
+        const disabled = await world.actor("owner", true);
+        const deleted = await world.actor("owner", true);
+        users.ask({ kind: "revoke-api-key", apiKeyId: revoked.apiKeyId });
+        users.ask(updateUser(disabled.subject, { status: "disabled" }));
+        users.ask({ kind: "delete-user", userId: deleted.subject });
+        for (const [what, ask] of rows) {
+          const fields = await ask(world, actors.at(-1) as Actor);
+          const answers = [
+            await answerOf(method, fields, null),
+            await answerOf(method, fields, "not-a-token"),
+            await answerOf(method, fields, revoked.token),
+            await answerOf(method, fields, disabled.token),
+            await answerOf(method, fields, deleted.token),
+          ];
+          const [invalid, gone] = ["UNAUTHENTICATED TOKEN_INVALID", "UNAUTHENTICATED TOKEN_REVOKED"];
+          expect(answers, what).deep.equal([invalid, invalid, gone, gone, gone]);
+        }
+      });
+
+      it("allows what both the token and the user's record allow, and no more", async () => {
+        const asViewer = await world.actor("viewer", false);
+        const asOwner = await world.actor("owner", true);
+        const lowered: Actor = { ...asOwner, role: "viewer", namespaces: [OWN, COVERED_ONLY, asOwner.subject] };
+        const raised: Actor = { ...asViewer, role: "owner", namespaces: ["*"] };
+        for (const { subject, role, namespaces } of [lowered, raised]) {
+          world.actors.ask(updateUser(subject, { role, namespaces }));
+        }
+        for (const [what, ask, [expected]] of rows) {
+          const answers = [
+            await answerOf(method, await ask(world, lowered), lowered.token),
+            await answerOf(method, await ask(world, raised), raised.token),
+          ];
+          expect(answers, what).deep.equal([expected, expected]);
+        }
+      });
+    });
+  }
+
+  it("is the admin tokens' on the admin port, whoever the user is", async () => {
+    const owner = await world.actor("owner", true);
+    for (const method of [...METHODS.keys()].filter((name) => name.startsWith("ClusterAdminService/"))) {
+      const expected = method.endsWith("Snapshot") ? NOT_SERVED : "UNAUTHENTICATED TOKEN_INVALID";
+      expect(await answerOf(method, {}, owner.token, ports.admin), method).equal(expected);
+    }
+  });
+});

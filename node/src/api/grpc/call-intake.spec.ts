@@ -1,0 +1,308 @@
+import { randomUUID } from "node:crypto";
+import {
+  CreateLockRequest,
+  CreateNamespaceRequest,
+  GetKeyRequest,
+  PutKeyRequest,
+  serviceDefinitions,
+  WatchKeysRequest,
+} from "@quoin/proto";
+import { expect } from "chai";
+import { service as healthService } from "grpc-health-check";
+import { GrpcPorts, grpcFrame, HalfOpenConnection, rawGrpcCall, until } from "../../../test/harness/index.ts";
+import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { Access, DEFAULT_RATE_LIMITS } from "../../access/index.ts";
+import { type ClientLimits, DEFAULT_CLIENT_LIMITS, REQUEST_MS } from "../connections/index.ts";
+
+const { createNamespace, getKey, putKey } = serviceDefinitions.KeyValueService;
+const { createLock } = serviceDefinitions.LockService;
+const { watchKeys } = serviceDefinitions.WatchService;
+const GET = GetKeyRequest.fromPartial({ namespace: "default", key: "k" });
+const PUT = PutKeyRequest.fromPartial({ namespace: "default", key: "k" });
+const OTHER_ADDRESS = "127.0.0.2";
+const REQUEST_ID = "0189f7f1-2345-7abc-8def-0123456789ab";
+const MANY = 1_000_000_000;
+const FREE = { member: MANY, address: MANY, user: MANY };
+
+describe("CallIntake", () => {
+  let secrets: FoundingSecrets;
+  let ports: GrpcPorts;
+  let token: string;
+  let connections: HalfOpenConnection[];
+
+  before(async () => {
+    secrets = await foundingSecrets();
+  });
+
+  beforeEach(() => {
+    connections = [];
+  });
+
+  afterEach(async () => {
+    for (const connection of connections) {
+      connection.destroy();
+    }
+    await ports.close();
+  });
+
+  async function serve(limits: Partial<ClientLimits> = {}): Promise<void> {
+    ports = await GrpcPorts.founded(secrets, DEFAULT_RATE_LIMITS, { ...DEFAULT_CLIENT_LIMITS, ...limits });
+    token = await ports.token(secrets);
+  }
+
+  async function halfOpen(
+    path: string,
+    { from = "127.0.0.1", bearer = token }: { from?: string; bearer?: string | null } = {},
+  ): Promise<HalfOpenConnection> {
+    const metadata = new Map([
+      ["api-version", "v1"],
+      ["request-id", REQUEST_ID],
+    ]);
+    if (bearer !== null) {
+      metadata.set("authorization", `Bearer ${bearer}`);
+    }
+    const connection = await HalfOpenConnection.open({ port: ports.publicPort, from, path, metadata });
+    connections.push(connection);
+    return connection;
+  }
+
+  /** How often calls were refused by this limit, as a map of scopes. */
+  function refusals(limit: string): Record<string, number> {
+    const found = [...ports.publicServer.intake.refusals].find(([name]) => name === limit);
+    return Object.fromEntries(found?.[1] ?? []);
+  }
+
+  /** Waits until a call with a message is answered, behind which stands what was sent on other connections before. */
+  async function verdict(bearer = token): Promise<readonly string[]> {
+    const { code, reason } = await ports.caller(bearer).call(getKey, GET);
+    return [code, reason];
+  }
+
+  it("refuses a call without a good token when its headers arrive, and closes it", async () => {
+    await serve();
+    const connection = await halfOpen(putKey.path, { bearer: null });
+    await connection.openCalls(3);
+    await until("the refusals", () => connection.answered === 3 && connection.reset === 3);
+    expect(connection.isClosed).to.equal(false);
+    const watch = await halfOpen(watchKeys.path, { bearer: "e30" });
+    await watch.openCalls(3);
+    await until("the refusals", () => watch.answered === 3 && watch.reset === 3);
+  });
+
+  it("checks api-version and request-id when the headers arrive", async () => {
+    await serve();
+    const metadata = new Map([["authorization", `Bearer ${token}`]]);
+    const connection = await HalfOpenConnection.open({ port: ports.publicPort, path: putKey.path, metadata });
+    connections.push(connection);
+    await connection.openCalls(1);
+    await until("the refusal", () => connection.answered === 1 && connection.reset === 1);
+  });
+
+  it("authenticates each call once", async () => {
+    await serve();
+    const { authenticate } = Access.prototype;
+    let times = 0;
+    Access.prototype.authenticate = function (...args) {
+      times++;
+      return authenticate.apply(this, args);
+    };
+    try {
+      for (let calls = 0; calls < 3; calls++) {
+        expect(await verdict()).to.deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
+      }
+    } finally {
+      Access.prototype.authenticate = authenticate;
+    }
+    expect(times).to.equal(3);
+  });
+
+  it("refuses a request that is not complete in time, as certainly not executed", async () => {
+    await serve();
+    const connection = await halfOpen(putKey.path);
+    const call = await connection.openCalls(1);
+    const frame = grpcFrame(PutKeyRequest.encode(PUT).finish());
+    // All but the end of the stream is there.
+    await connection.sendData(call, frame);
+    expect(await verdict()).to.deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
+    expect(connection.answered).to.equal(0);
+    ports.elapse(REQUEST_MS);
+    await until("the refusal", () => connection.answered === 1 && connection.reset === 1);
+    expect(refusals("requestMs")).to.deep.equal({ member: 1 });
+    expect(await verdict(), "it was not executed").to.deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
+    const late = rawGrpcCall(ports.publicPort, putKey.path, rawHeaders(), frame, { endStream: false });
+    await until("the refusal", () => {
+      ports.elapse(REQUEST_MS);
+      return refusals("requestMs").member === 2;
+    });
+    const { headers } = await late;
+    expect([headers["grpc-status"], headers["error-reason"], headers.outcome]).to.deep.equal([
+      ...["4", "DEADLINE", "not-executed"],
+    ]);
+  });
+
+  it("cuts a connection whose client does not let go of refused calls", async () => {
+    await serve({ unverifiedCalls: { member: MANY, address: MANY }, calls: { ...FREE, user: 1 } });
+    const connection = await halfOpen(putKey.path);
+    connection.pause();
+    // More answers than the buffers of the connection take, which are up to 10 MiB.
+    const opened = connection.openCalls(40_000);
+    await until("the cut", () => {
+      ports.elapse(REQUEST_MS);
+      // What reads nothing learns of the end only when it writes.
+      void connection.openCalls(1);
+      return connection.isClosed;
+    });
+    await opened;
+  });
+
+  it("cuts a connection on which call after call is refused, unless a token was good on it", async () => {
+    await serve({ calls: { ...FREE, user: 1 } });
+    const stranger = await halfOpen(putKey.path, { bearer: null });
+    const member = await halfOpen(putKey.path);
+    for (let calls = 0; calls < 200; calls++) {
+      await stranger.openCalls(1);
+      await member.openCalls(1);
+    }
+    await until("the refusals", () => member.answered === 199);
+    await until("the cut", () => stranger.isClosed);
+    expect(stranger.answered).to.be.below(200);
+    expect(member.isClosed).to.equal(false);
+  });
+
+  it("cuts connections that open more calls without a token than may wait, and nobody else's", async () => {
+    await serve({ unverifiedCalls: { member: 100, address: 20 } });
+    // A token on its way: it is verified on none of these.
+    const flood = await halfOpen(putKey.path, { from: OTHER_ADDRESS, bearer: null });
+    await flood.openCalls(100);
+    await until("the cut", () => flood.isClosed);
+    expect(Object.keys(refusals("unverifiedCalls"))).to.deep.equal(["address"]);
+    expect(await verdict()).to.deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
+    const slow = await halfOpen(putKey.path, { from: OTHER_ADDRESS, bearer: null });
+    await slow.openCalls(10);
+    await until("the refusals", () => slow.answered === 10);
+    expect(slow.isClosed).to.equal(false);
+  });
+
+  for (const scope of ["user", "address", "member"] as const) {
+    it(`bounds the calls of one ${scope}, and says which limit it is`, async () => {
+      await serve({ calls: { ...FREE, [scope]: 5 } });
+      const connection = await halfOpen(putKey.path);
+      const owner = ports.caller(token);
+      const refusal = await until("the limit", async () => {
+        // One that meets the call below where there is room for one is refused: the next one has it.
+        await connection.openCalls(5);
+        const answer = await owner.call(getKey, GET);
+        return answer.reason === "TOO_MANY_STREAMS" && answer;
+      });
+      expect(refusal.code).to.equal("RESOURCE_EXHAUSTED");
+      expect(refusal.trailers.get("outcome")).to.deep.equal(["not-executed"]);
+      expect(refusal.details?.metadata).to.deep.equal(
+        new Map([
+          ["limit", "5"],
+          ["scope", scope],
+        ]),
+      );
+      connection.destroy();
+      await until("room", async () => (await owner.call(getKey, GET)).reason === "KEY_NOT_FOUND");
+    });
+  }
+
+  it("keeps calls and streams apart", async () => {
+    await serve({ calls: { ...FREE, member: 2 }, streams: { ...FREE, member: 2 } });
+    const owner = ports.caller(token);
+    const request = WatchKeysRequest.fromPartial({ namespace: "default" });
+    const streams = [owner.stream(watchKeys, request), owner.stream(watchKeys, request)];
+    for (const stream of streams) {
+      await stream.until("created", ([first]) => first?.created);
+    }
+    const refused = await owner.stream(watchKeys, request).ended();
+    expect([refused.code, refused.reason]).to.deep.equal(["RESOURCE_EXHAUSTED", "TOO_MANY_STREAMS"]);
+    expect(await verdict()).to.deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
+    const calls = await halfOpen(putKey.path);
+    await until("no room for calls", async () => {
+      await calls.openCalls(2);
+      return (await verdict())[1] === "TOO_MANY_STREAMS";
+    });
+    streams[0]?.cancel();
+    await until("room for a stream", async () => {
+      const stream = owner.stream(watchKeys, request);
+      return await until("its end or begin", () => stream.end !== null || stream.messages.length > 0).then(() => {
+        const isOpen = stream.end === null;
+        stream.cancel();
+        return isOpen;
+      });
+    });
+  });
+
+  it("bounds the bytes of requests that are on their way, each piece with what it costs to hold", async () => {
+    await serve({ requestBytes: { ...FREE, user: 64 * 1024 } });
+    const connection = await halfOpen(putKey.path);
+    const large = grpcFrame(Buffer.alloc(1024 * 1024)).subarray(0, 16 * 1024);
+    for (let calls = 1; calls <= 3; calls++) {
+      await connection.sendData(await connection.openCalls(1), large);
+    }
+    expect(await verdict()).to.deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
+    const tiny = await connection.openCalls(1);
+    for (let pieces = 0; pieces < 100; pieces++) {
+      await connection.sendData(tiny, large.subarray(pieces, pieces + 1));
+    }
+    await until("the refusal", () => connection.answered === 1);
+    expect(refusals("requestBytes")).to.deep.equal({ user: 1 });
+    connection.destroy();
+    const owner = ports.caller(token);
+    await until(
+      "room",
+      async () => (await owner.call(putKey, { ...PUT, value: Buffer.alloc(32 * 1024) })).code === "OK",
+    );
+  });
+
+  it("bounds calls that need no token", async () => {
+    await serve({ openCalls: { member: 3, address: 2 } });
+    const { path } = healthService.Check as unknown as { readonly path: string };
+    const connection = await halfOpen(path, { bearer: null });
+    await connection.openCalls(4);
+    await until("the refusals", () => connection.answered === 2);
+    expect(refusals("openCalls")).to.deep.equal({ address: 2 });
+    const other = await halfOpen(path, { from: OTHER_ADDRESS, bearer: null });
+    await other.openCalls(2);
+    await until("the refusal", () => other.answered === 1);
+    expect(refusals("openCalls")).to.deep.equal({ address: 2, member: 1 });
+    expect(await verdict()).to.deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
+  });
+
+  describe("a request that ends before its message is complete", () => {
+    const whole = grpcFrame(PutKeyRequest.encode(PUT).finish());
+    for (const [name, bytes] of [
+      ["nothing", Buffer.alloc(0)],
+      ["half of the prefix", whole.subarray(0, 3)],
+      ["the prefix alone", whole.subarray(0, 5)],
+      ["all but the last byte", whole.subarray(0, -1)],
+    ] as const) {
+      it(`is INVALID_ARGUMENT: ${name}`, async () => {
+        await serve();
+        for (const path of [putKey.path, watchKeys.path]) {
+          const { headers } = await rawGrpcCall(ports.publicPort, path, rawHeaders(), bytes);
+          expect([headers["grpc-status"], headers["error-reason"], headers.outcome], path).to.deep.equal([
+            ...["3", "BAD_FIELD", "not-executed"],
+          ]);
+        }
+      });
+    }
+  });
+
+  it("lets calls through as before: some at a time, on one connection", async () => {
+    await serve();
+    const owner = ports.caller(token);
+    await owner.call(createNamespace, CreateNamespaceRequest.fromPartial({ namespace: "prod" }));
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        owner.call(createLock, CreateLockRequest.fromPartial({ namespace: "prod", name: `l${index}` })),
+      ),
+    );
+    expect(answers.map(({ code }) => code)).to.deep.equal(Array(200).fill("OK"));
+  });
+
+  function rawHeaders() {
+    return { authorization: `Bearer ${token}`, "api-version": "v1", "request-id": randomUUID() };
+  }
+});

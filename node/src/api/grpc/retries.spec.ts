@@ -1,0 +1,345 @@
+import { randomUUID } from "node:crypto";
+import { Guard, type MessageCodec, RWMode, serviceDefinitions } from "@quoin/proto";
+import { expect } from "chai";
+import { type Answer, type AnyMethod, type GrpcCaller, GrpcPorts, methodsByName } from "../../../test/harness/index.ts";
+import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+
+/** Fields of a message by their names in TypeScript. */
+type Fields = Readonly<Record<string, unknown>> & { readonly guard?: unknown };
+
+/** A request of a mutation, and other values of each of its fields. */
+interface Mutation {
+  readonly request: Fields;
+  readonly others: Readonly<Record<string, readonly unknown[]>>;
+}
+
+/** Methods whose answers are not stored. */
+const NOT_STORED = new Set([
+  ...["GetKey", "ListKeys", "DescribeLock", "DescribeRWLock", "DescribeMemory", "ReadMemory", "ListMemoryRegions"],
+  ...["WatchKeys", "WatchLocks", "GetCluster", "GetStatus", "ListMembers", "Snapshot"],
+  // Served where no request id is needed, and repeatable without one.
+  "Bootstrap",
+  // Served on the port for administration alone, with the spec of its retries beside it.
+  "ResetOwner",
+  // Nothing of it is in the log: its condition makes it repeatable.
+  "TransferLeadership",
+]);
+
+const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text));
+const REGION = "018a0000-0000-8000-8001-000000000009";
+const GUARD = { lockName: "g", fencingToken: 5n, rw: true };
+const NAMESPACE = ["other"];
+const KEY = ["other"];
+const GUARDS = [
+  undefined,
+  { ...GUARD, lockName: "other" },
+  { ...GUARD, fencingToken: 6n },
+  { ...GUARD, rw: false },
+] as const;
+const SECONDS = [0n, 8n];
+const REVISIONS = [undefined, 0n, 10n];
+const TOKENS = [0n, 4n];
+const OWNERS = ["", "other"];
+
+/** Every mutation, each with all its fields set. */
+const MUTATIONS: Readonly<Record<string, Mutation>> = {
+  CreateNamespace: { request: { namespace: "prod" }, others: { namespace: NAMESPACE } },
+  PutKey: {
+    request: {
+      ...{ namespace: "default", key: "k", value: bytes("v"), ttlSeconds: 9n, expectedModRevision: 9n },
+      ...{ returnPrevious: true, guard: GUARD },
+    },
+    others: {
+      ...{ namespace: NAMESPACE, key: KEY, value: [bytes(""), bytes("w"), bytes("vv")], ttlSeconds: SECONDS },
+      ...{ expectedModRevision: REVISIONS, returnPrevious: [false], guard: GUARDS },
+    },
+  },
+  DeleteKey: {
+    request: { namespace: "default", key: "k", expectedModRevision: 9n, returnPrevious: true, guard: GUARD },
+    others: {
+      ...{ namespace: NAMESPACE, key: KEY, expectedModRevision: REVISIONS, returnPrevious: [false], guard: GUARDS },
+    },
+  },
+  CompareAndSwap: {
+    request: {
+      ...{ namespace: "default", key: "k", expectedValue: bytes("v"), newValue: bytes("w"), expectedModRevision: 9n },
+      ...{ ttlSeconds: 9n, guard: GUARD },
+    },
+    others: {
+      ...{ namespace: NAMESPACE, key: KEY, expectedValue: [undefined, bytes(""), bytes("x")] },
+      ...{ newValue: [bytes(""), bytes("x")], expectedModRevision: REVISIONS, ttlSeconds: SECONDS, guard: GUARDS },
+    },
+  },
+  CreateLock: {
+    request: { namespace: "default", name: "l", ttlSeconds: 9n, lockDelaySeconds: 9n },
+    others: { namespace: NAMESPACE, name: KEY, ttlSeconds: SECONDS, lockDelaySeconds: SECONDS },
+  },
+  CreateRWLock: {
+    request: { namespace: "default", name: "l", ttlSeconds: 9n, lockDelaySeconds: 9n },
+    others: { namespace: NAMESPACE, name: KEY, ttlSeconds: SECONDS, lockDelaySeconds: SECONDS },
+  },
+  AcquireLock: {
+    request: { namespace: "default", name: "l", ttlSeconds: 9n, owner: "o", waitMs: 9n, fencingToken: 5n },
+    others: {
+      ...{ namespace: NAMESPACE, name: KEY, ttlSeconds: SECONDS, owner: OWNERS, waitMs: SECONDS },
+      ...{ fencingToken: TOKENS },
+    },
+  },
+  AcquireRWLock: {
+    request: {
+      ...{ namespace: "default", name: "l", mode: RWMode.WRITE, ttlSeconds: 9n, owner: "o", waitMs: 9n },
+      ...{ fencingToken: 5n },
+    },
+    others: {
+      ...{ namespace: NAMESPACE, name: KEY, mode: [RWMode.READ], ttlSeconds: SECONDS, owner: OWNERS },
+      ...{ waitMs: SECONDS, fencingToken: TOKENS },
+    },
+  },
+  ReleaseLock: {
+    request: { namespace: "default", name: "l", owner: "o", fencingToken: 5n },
+    others: { namespace: NAMESPACE, name: KEY, owner: OWNERS, fencingToken: TOKENS },
+  },
+  ReleaseRWLock: {
+    request: { namespace: "default", name: "l", mode: RWMode.WRITE, owner: "o", fencingToken: 5n },
+    others: {
+      ...{ namespace: NAMESPACE, name: KEY, mode: [RWMode.RW_MODE_UNSPECIFIED, RWMode.READ], owner: OWNERS },
+      ...{ fencingToken: TOKENS },
+    },
+  },
+  ForceReleaseLock: {
+    request: { namespace: "default", name: "l", fencingToken: 5n, reason: "why", rw: true },
+    others: { namespace: NAMESPACE, name: KEY, fencingToken: TOKENS, reason: OWNERS, rw: [false] },
+  },
+  AllocateMemory: {
+    request: { namespace: "default", sizeBytes: 9n, label: "l" },
+    others: { namespace: NAMESPACE, sizeBytes: [8n], label: OWNERS },
+  },
+  ResizeMemory: {
+    request: { namespace: "default", regionId: REGION, sizeBytes: 9n, expectedVersion: 9n, guard: GUARD },
+    others: {
+      ...{ namespace: NAMESPACE, regionId: [REGION.replace("9", "a").replace("018a", "018b")], sizeBytes: [8n] },
+      ...{ expectedVersion: [undefined, 10n], guard: GUARDS },
+    },
+  },
+  FreeMemory: {
+    request: { namespace: "default", regionId: REGION, expectedVersion: 9n, guard: GUARD },
+    others: {
+      ...{ namespace: NAMESPACE, regionId: [REGION.replace("018a", "018b")], expectedVersion: [undefined, 10n] },
+      guard: GUARDS,
+    },
+  },
+  WriteMemory: {
+    request: {
+      ...{ namespace: "default", regionId: REGION, offset: 9n, data: bytes("d"), expectedVersion: 9n, guard: GUARD },
+    },
+    others: {
+      ...{ namespace: NAMESPACE, regionId: [REGION.replace("018a", "018b")], offset: SECONDS },
+      ...{ data: [bytes(""), bytes("e")], expectedVersion: [undefined, 10n], guard: GUARDS },
+    },
+  },
+  AddMember: {
+    request: { name: "n4", ifConfigIndex: 9n },
+    others: { name: ["n5"], ifConfigIndex: [0n, 8n] },
+  },
+  PromoteMembers: {
+    request: { ids: ["4", "5"], ifConfigIndex: 9n },
+    others: { ids: [["4"], ["5", "4"], ["4", "6"]], ifConfigIndex: [0n, 8n] },
+  },
+  RemoveMembers: {
+    request: { ids: ["4", "5"], ifConfigIndex: 9n },
+    others: { ids: [["4"], ["5", "4"], ["4", "6"]], ifConfigIndex: [0n, 8n] },
+  },
+  PutSettings: {
+    request: {
+      values: new Map([
+        ["token.lifetime_secs", "3600"],
+        ["queue.duplicate_window_secs", "60"],
+      ]),
+      ifSettingsRevision: 9n,
+    },
+    others: {
+      values: [
+        new Map([["token.lifetime_secs", "3600"]]),
+        new Map([
+          ["token.lifetime_secs", "3601"],
+          ["queue.duplicate_window_secs", "60"],
+        ]),
+      ],
+      ifSettingsRevision: [0n, 8n],
+    },
+  },
+  RotateKeys: { request: {}, others: {} },
+  Compact: { request: { revision: 9n }, others: { revision: [8n] } },
+};
+
+const METHODS = methodsByName(Object.values(serviceDefinitions), (path) => path.split("/").at(-1) ?? "");
+
+/** The request with these fields, as bytes. */
+function encode(method: AnyMethod, fields: Fields): Buffer {
+  return method.requestSerialize({ ...method.requestDeserialize(Buffer.alloc(0)), ...fields });
+}
+
+/** The encoded fields of a message, each with its tag. */
+function fieldsOf(message: Uint8Array): Buffer[] {
+  const fields: Buffer[] = [];
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    for (let factor = 1; ; factor *= 0x80) {
+      const byte = message[at++] as number;
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) {
+        return value;
+      }
+    }
+  };
+  while (at < message.length) {
+    const from = at;
+    const type = varint() & 7;
+    const value = varint();
+    at += type === 2 ? value : 0;
+    fields.push(Buffer.from(message.subarray(from, at)));
+  }
+  return fields;
+}
+
+/** The first byte of a field's tag: its number and its type. */
+function numberOf(field: Buffer): number {
+  return field[0] as number;
+}
+
+/** A field of bytes with others in their place. */
+function within(field: Buffer, content: Buffer): Buffer {
+  return Buffer.concat([Buffer.of(numberOf(field), content.length), content]);
+}
+
+/** An unknown number, and unknown bytes: fields 1000 and 1001. */
+const UNKNOWN = [Buffer.of(0xc0, 0x3e, 0x07), Buffer.of(0xca, 0x3e, 0x01, 0x61)];
+
+describe("retries in other bytes (S13)", () => {
+  let secrets: FoundingSecrets;
+  let ports: GrpcPorts;
+  let owner: GrpcCaller;
+
+  before(async () => {
+    secrets = await foundingSecrets();
+    ports = await GrpcPorts.founded(secrets);
+    owner = ports.caller(await ports.token(secrets));
+  });
+
+  after(() => ports.close());
+
+  function send(method: AnyMethod, request: Buffer, requestId: string): Promise<Answer<unknown>> {
+    return owner.call(method, request, { metadata: new Map([["request-id", requestId]]) });
+  }
+
+  const replayed = ({ headers, trailers }: Answer<unknown>) =>
+    [...headers.get("replayed"), ...trailers.get("replayed")].map(String).at(0);
+
+  /** Sends the first encoding, then the others with the same id, each of which must be answered as it was. */
+  async function expectSame(method: AnyMethod, first: Buffer, others: ReadonlyMap<string, Buffer>): Promise<void> {
+    const id = randomUUID();
+    const original = await send(method, first, id);
+    expect(replayed(original), `${original.code} ${original.message}`).equal(undefined);
+    for (const [name, other] of others) {
+      const again = await send(method, other, id);
+      expect([again.code, again.reason, replayed(again)], `${name}: ${again.message}`).deep.equal([
+        ...[original.code, original.reason, "true"],
+      ]);
+    }
+  }
+
+  it("are looked at for every method that changes something, and for every field of each", () => {
+    const unary = [...METHODS.keys()].filter((name) => !NOT_STORED.has(name));
+    expect(Object.keys(MUTATIONS).sort()).deep.equal(unary.sort());
+    for (const [name, { request, others }] of Object.entries(MUTATIONS)) {
+      const fields = Object.keys(METHODS.get(name)?.requestDeserialize(Buffer.alloc(0)) ?? {}).sort();
+      expect(Object.keys(request).sort(), name).deep.equal(fields);
+      expect(Object.keys(others).sort(), name).deep.equal(fields);
+    }
+    expect(Object.keys(GUARD)).deep.equal(Object.keys((Guard as MessageCodec<Guard>).decode(new Uint8Array(0))));
+  });
+
+  for (const [name, { request, others }] of Object.entries(MUTATIONS)) {
+    const method = METHODS.get(name) as AnyMethod;
+
+    it(`${name}: are answered again in whatever form the same request comes`, async () => {
+      const bytes = encode(method, request);
+      const fields = fieldsOf(bytes);
+      const forms = new Map<string, Buffer>([
+        ["the same bytes", bytes],
+        ["fields in another order", Buffer.concat(fields.toSorted((one, other) => numberOf(other) - numberOf(one)))],
+        ["fields that this version does not know", Buffer.concat([...UNKNOWN, bytes, ...UNKNOWN])],
+      ]);
+      for (const [field, values] of Object.entries(others)) {
+        const isRepeated = Array.isArray(request[field]) || request[field] instanceof Map;
+        for (const value of isRepeated ? [] : values) {
+          const before = fieldsOf(encode(method, { [field]: value }));
+          forms.set(`${field} twice, of which the last counts`, Buffer.concat([...before, bytes]));
+        }
+      }
+      if (request.guard !== undefined) {
+        const at = fields.findIndex((field) => field.includes(Guard.encode(GUARD).finish()));
+        const guard = fields[at] as Buffer;
+        const content = Buffer.concat([...fieldsOf(guard.subarray(2)).toReversed(), ...UNKNOWN]);
+        forms.set("fields of the guard in another order", Buffer.concat(fields.with(at, within(guard, content))));
+      }
+      await expectSame(method, bytes, forms);
+    });
+
+    it(`${name}: are answered again where a default is left out or written`, async () => {
+      for (const [field, values] of Object.entries(others)) {
+        const none = method.requestDeserialize(Buffer.alloc(0))[field];
+        const value = values.at(-1);
+        if (none === undefined || typeof value === "object") {
+          continue;
+        }
+        // What waits for a lock has no answer yet.
+        const patience = "waitMs" in request ? { waitMs: 0n } : {};
+        const bytes = encode(method, { ...request, ...patience, [field]: none });
+        const [set] = fieldsOf(encode(method, { [field]: request[field] }));
+        const written = Buffer.concat([bytes, Buffer.of(numberOf(set as Buffer), 0)]);
+        const first = await send(method, bytes, randomUUID());
+        if (first.reason !== "BAD_FIELD" && first.reason !== "NAMESPACE_DENIED") {
+          await expectSame(method, bytes, new Map([[field, written]]));
+        }
+      }
+    });
+
+    it(`${name}: are refused if any field has another value, or the method is another`, async () => {
+      const id = randomUUID();
+      expect(replayed(await send(method, encode(method, request), id))).equal(undefined);
+      const reused = ["INVALID_ARGUMENT", "REQUEST_ID_REUSED"];
+      for (const [field, values] of Object.entries(others)) {
+        expect(values, field).not.deep.equal([]);
+        for (const [at, value] of values.entries()) {
+          const answer = await send(method, encode(method, { ...request, [field]: value }), id);
+          expect([answer.code, answer.reason], `${field}, other value ${at}: ${answer.message}`).deep.equal(reused);
+        }
+      }
+      for (const [other, { request: fields }] of Object.entries(MUTATIONS)) {
+        const elsewhere = METHODS.get(other) as AnyMethod;
+        if (other !== name) {
+          const answer = await send(elsewhere, encode(elsewhere, fields), id);
+          expect([answer.code, answer.reason], `${other}: ${answer.message}`).deep.equal(reused);
+        }
+      }
+      expect(replayed(await send(method, encode(method, request), id))).equal("true");
+    });
+  }
+
+  it("PutSettings: are answered again with the settings in another order, or one twice", async () => {
+    const method = METHODS.get("PutSettings") as AnyMethod;
+    const [one, other] = [
+      ["token.lifetime_secs", "3600"],
+      ["queue.duplicate_window_secs", "60"],
+    ] as const;
+    const bytes = (values: readonly (readonly [string, string])[]) =>
+      Buffer.concat(values.map((value) => encode(method, { values: new Map([value]) })));
+    const forms = new Map([
+      ["order", bytes([other, one])],
+      ["twice", bytes([[one[0], "1"], other, one])],
+    ]);
+    await expectSame(method, bytes([one, other]), forms);
+  });
+});

@@ -1,0 +1,38 @@
+/**
+ * The answer of a batch as JSON. A million sequences are some megabytes of text, so it is written in slices of several
+ * turns of the event loop.
+ */
+
+import type { AppendedBatchMessage } from "../methods/index.ts";
+import { TurnSlices } from "./turn-slices.ts";
+
+/** Sequences between two looks at the clock. */
+const SEQUENCES_PER_LOOK = 4_096;
+
+/** The answer of a batch as it is sent. */
+export type AppendedBatchBody = Omit<AppendedBatchMessage, "runs"> & { readonly sequences: readonly number[] };
+
+/** The text of an AppendedBatchBody. */
+export async function appendedBatchText({ runs, success, last_sequence }: AppendedBatchMessage): Promise<string> {
+  const slices = new TurnSlices();
+  const parts: string[] = [];
+  let pending: number[] = [];
+  for (let run = 0; run < runs.length; run++) {
+    const firstSequence = runs.firstSequenceOf(run);
+    for (let at = 0; at < runs.countOf(run); at++) {
+      pending.push(firstSequence + at);
+      if (pending.length === SEQUENCES_PER_LOOK) {
+        parts.push(pending.join());
+        pending = [];
+        if (slices.isOver) {
+          await slices.next();
+        }
+      }
+    }
+  }
+  if (pending.length > 0) {
+    parts.push(pending.join());
+  }
+  const rest = JSON.stringify({ success, last_sequence });
+  return `${rest.slice(0, -1)},"sequences":[${parts.join()}]}`;
+}

@@ -1,0 +1,85 @@
+/**
+ * ClusterAdminService.ResetOwner: gives the owner of a cluster a new password, and on request an API key, or makes the owner again.
+ *
+ * It belongs on the admin port alone, behind the admin token: an administrator of the public port is a user, and no user may
+ * make themselves the owner.
+ */
+
+import { createHash, randomUUID } from "node:crypto";
+import type { ResetOwnerRequest, ResetOwnerResponse } from "@quoin/proto";
+import { type OwnerCredentials, ownerCredentials } from "../../access/index.ts";
+import type { Need, RequestIdentity, ResetOwnerResult } from "../../state/index.ts";
+import { toError } from "./attempt.ts";
+import type { Call, Reply } from "./call.ts";
+import { type Executor, replyOutcome } from "./executor.ts";
+import { badField } from "./field-rules.ts";
+import type { HostReplica } from "./host.ts";
+
+const NEED: Need = { access: "admin", namespace: "*" };
+const SALT_BYTES = 16;
+
+/** Where a reset is put on record. A pino logger is one. */
+export interface AuditLog {
+  info(fields: object, message: string): void;
+}
+
+export class OwnerResetMethod {
+  readonly #executor: Executor;
+  readonly #audit: AuditLog;
+
+  constructor(executor: Executor, audit: AuditLog) {
+    this.#executor = executor;
+    this.#audit = audit;
+  }
+
+  /** Takes about as long as hashing the password. */
+  resetOwner(call: Call, request: ResetOwnerRequest, reply: Reply<ResetOwnerResponse>): void {
+    const { owner } = request;
+    const response = ({ userId, created }: ResetOwnerResult): ResetOwnerResponse => {
+      this.#audit.info({ audit: "reset-owner", userId, created, by: call.principal.subject }, "the owner was reset");
+      return { userId, created };
+    };
+    const propose = (replica: HostReplica, credentials: OwnerCredentials): void => {
+      const { subject } = call.principal;
+      const operation = {
+        kind: "reset-owner",
+        userId: randomUUID(),
+        ...credentials,
+        subject,
+        request: call.hasRequestId ? identityOf(call.requestId(), credentials) : null,
+      } as const;
+      replica.proposeClusterOperation(operation, call.deadlineMs, (error, outcome) => {
+        replyOutcome(error, outcome, "reset-owner", response, reply);
+      });
+    };
+    const prepare = (): NonNullable<typeof owner> => {
+      if (owner === undefined) {
+        throw badField("owner", "is required");
+      }
+      return owner;
+    };
+    const proceed = (replica: HostReplica, asked: NonNullable<typeof owner>): void => {
+      ownerCredentials(asked, call.hasRequestId ? saltOf(call.requestId()) : undefined)
+        .then((credentials) => propose(replica, credentials))
+        .catch((error: unknown) => reply(toError(error), "no"));
+    };
+    this.#executor.administer(call, NEED, prepare, proceed, reply);
+  }
+}
+
+/**
+ * The salt of the password's hash. It follows from the request id, which no two requests share, so that a retry of the
+ * request makes the same hash and is recognised by it: no faster hash of a password is ever stored.
+ */
+function saltOf(requestId: Uint8Array): Uint8Array {
+  return createHash("sha256").update("ResetOwner\0").update(requestId).digest().subarray(0, SALT_BYTES);
+}
+
+/** A retry has the same address, password and API key. */
+function identityOf(requestId: Uint8Array, { email, passwordHash, apiKey }: OwnerCredentials): RequestIdentity {
+  const hash = createHash("sha256").update(`ResetOwner\0${email}\0${passwordHash}\0`);
+  if (apiKey !== null) {
+    hash.update(apiKey.sha256);
+  }
+  return { requestId, payloadHash: hash.digest() };
+}

@@ -1,0 +1,18 @@
+/** Byte strings, compared. */
+
+/** Negative, 0 or positive as a comes before, equals or comes after b in the order of unsigned bytes. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const shared = Math.min(a.length, b.length);
+  for (let at = 0; at < shared; at++) {
+    const difference = (a[at] as number) - (b[at] as number);
+    if (difference !== 0) {
+      return difference;
+    }
+  }
+  return a.length - b.length;
+}
+
+/** Whether both have the same bytes. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && compareBytes(a, b) === 0;
+}

@@ -1,0 +1,49 @@
+/**
+ * Logs that were deleted and have left rows behind: where these begin, and whose namespace they count into until they
+ * are erased.
+ */
+
+import type { ApplyContext } from "./apply-context.ts";
+import type { EventLog } from "./log-rows.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+import { duplicateRange, eventRow, logErasureRow } from "./rows.ts";
+import type { StateReader } from "./store.ts";
+
+/**
+ * The keys before which nothing is left of a deleted log. A step that began with the first row that the log ever had
+ * would go over everything that was deleted since: a store on disk keeps a mark of each for a while.
+ */
+export interface LogErasure {
+  readonly events: Uint8Array;
+  readonly keys: Uint8Array;
+  readonly namespace: string;
+}
+
+/** A log that had events is deleted: its rows are to be erased. */
+export function beginErasure(context: ApplyContext, log: EventLog): void {
+  const { number, firstSequence } = log;
+  writeErasure(context, logErasureRow(number), {
+    events: eventRow(number, firstSequence),
+    keys: duplicateRange(number).from,
+    namespace: log.namespace,
+  });
+  context.countLogErasures(1);
+}
+
+/** The erasure of the deleted log with this number; undefined if nothing is left of it. */
+export function readErasure(reader: StateReader, logNumber: number): LogErasure | undefined {
+  const bytes = reader.get(logErasureRow(logNumber));
+  return bytes === undefined ? undefined : decodeErasure(bytes);
+}
+
+export function writeErasure({ transaction }: ApplyContext, key: Uint8Array, erasure: LogErasure): void {
+  const { events, keys, namespace } = erasure;
+  transaction.put(key, new RecordWriter().bytes(events).bytes(keys).text(namespace).finish());
+}
+
+export function decodeErasure(bytes: Uint8Array): LogErasure {
+  const reader = new RecordReader(bytes);
+  const erasure = { events: reader.bytes(), keys: reader.bytes(), namespace: reader.text() };
+  reader.end();
+  return erasure;
+}

@@ -1,0 +1,123 @@
+import { expect } from "chai";
+import { AppliedEventLog, applyRows, dumpOf, MemoryStateStore, machineOver } from "../../test/index.ts";
+import { entryPayload, InvariantViolation } from "../raft/index.ts";
+import { decodeAppend, decodeCommand } from "./command.ts";
+import { isLongEntry } from "./machine.ts";
+import type { Outcome } from "./outcome.ts";
+import { allAtOnce } from "./steps.ts";
+
+/** As many events as make an entry long, even if they are empty. */
+const MANY = 70_000;
+const LONG_ENTRY_BYTES = 64 * 1024;
+/** Keys of their own within the batch, each in a row of its own: more rows than one step looks at. */
+const SINGLES = 600;
+const SPACING = 100;
+
+const empty = (count: number): string[] => new Array<string>(count).fill("");
+
+/** A log of a batch over keys that are stored already, by themselves and by a shorter batch, and of its retry. */
+function overlapping(): AppliedEventLog {
+  const events = new AppliedEventLog({ duplicateWindowSecs: 60 });
+  events.appendBatch("k", empty(5));
+  for (let at = 0; at < SINGLES; at++) {
+    events.append("x", { idempotencyKey: `k:${at * SPACING}` });
+  }
+  events.appendBatch("k", empty(MANY));
+  events.appendBatch("k", empty(MANY));
+  return events;
+}
+
+describe("an entry that is applied in steps", () => {
+  it("S44: comes to the outcome and the state that it comes to in one go, and shows nothing of it before", () => {
+    const { log } = overlapping();
+    const { rows } = log;
+    const longs = rows.filter((row) => isLongEntry(row, LONG_ENTRY_BYTES));
+    expect(longs).to.have.length(2);
+    const store = new MemoryStateStore();
+    const machine = machineOver(store);
+    applyRows(machine, rows.slice(0, -2));
+    const whole = new MemoryStateStore();
+    const outcomes = applyRows(machineOver(whole), rows).slice(-2);
+    expect(dumpOf(whole)).to.deep.equal(log.dump());
+    for (const [at, row] of longs.entries()) {
+      const before = machine.progress;
+      const steps = machine.applyInSteps(row);
+      let count = 0;
+      let outcome: Outcome | null = null;
+      while (outcome === null) {
+        count++;
+        outcome = steps.next().value ?? null;
+        expect(machine.progress).to.equal(before);
+      }
+      // The offsets, the rows of keys, the sequences, the rows of events that are new, and what is remembered.
+      expect(count, "steps").to.be.above(at === 0 ? 80 : 10);
+      expect(outcome).to.deep.equal(outcomes[at]);
+      machine.commit();
+    }
+    expect(dumpOf(store)).to.deep.equal(dumpOf(whole));
+    expect(outcomes.map((outcome) => outcome?.replayed)).to.deep.equal(["no", "yes"]);
+  });
+
+  it("is refused as in one go", () => {
+    const events = new AppliedEventLog();
+    const conflicting = { isBatch: true, idempotencyKey: "k", expectedSequence: 7n };
+    const nowhere = { isBatch: true, idempotencyKey: "k", logId: new Uint8Array(16) };
+    for (const changes of [conflicting, nowhere]) {
+      const { log } = events;
+      const before = log.rows.length;
+      const outcome = log.executeHttp(events.operation(empty(MANY), changes));
+      const machine = machineOver(new MemoryStateStore());
+      applyRows(machine, log.rows.slice(0, before));
+      const row = log.rows[before] as Uint8Array;
+      expect(isLongEntry(row, LONG_ENTRY_BYTES)).to.equal(true);
+      const stepped = allAtOnce(machine.applyInSteps(row));
+      expect(stepped.answer).to.deep.include({ reason: (outcome.answer as { reason: string }).reason });
+      machine.commit();
+      expect(machine.progress.digest).to.equal(log.progress.digest);
+    }
+  });
+
+  it("is complete before another one is applied, and before it is committed", () => {
+    const events = new AppliedEventLog();
+    const { log } = events;
+    events.appendBatch("k", empty(MANY));
+    const row = log.rows.at(-1) as Uint8Array;
+    const machine = machineOver(new MemoryStateStore());
+    applyRows(machine, log.rows.slice(0, -1));
+    const steps = machine.applyInSteps(row);
+    steps.next();
+    expect(() => machine.apply(row, () => expect.fail())).to.throw(InvariantViolation, "is complete");
+    expect(() => machine.commit()).to.throw(InvariantViolation, "is complete");
+    expect(allAtOnce(steps).answer).to.include({ kind: "append-events" });
+    machine.commit();
+    expect(machine.progress).to.deep.equal(log.progress);
+  });
+
+  it("is an append of very many bytes, and nothing else", () => {
+    const events = new AppliedEventLog();
+    const { log } = events;
+    events.append("x".repeat(64 * 1024));
+    events.append("x");
+    const value = new Uint8Array(128 * 1024);
+    log.result({
+      ...{ kind: "put-key", namespace: "default", key: Buffer.from("k"), value, ttlSeconds: 0 },
+      ...{ expectedModRevision: undefined, returnPrevious: false },
+    });
+    expect(log.rows.map((row) => isLongEntry(row, LONG_ENTRY_BYTES))).to.deep.equal([false, false, true, false, false]);
+  });
+
+  it("is decoded as in one go, and refused if it is damaged", () => {
+    const events = new AppliedEventLog();
+    events.appendBatch("k", empty(MANY));
+    const payload = entryPayload(events.log.rows.at(-1) as Uint8Array);
+    const { principal, operation } = decodeCommand(payload);
+    expect(allAtOnce(decodeAppend(payload))).to.deep.equal({ principal, operation });
+    const long = payload.slice();
+    long[payload.length - 10] = 1;
+    for (const damaged of [payload.subarray(0, -1), Uint8Array.of(...payload.subarray(0, 1), 200), long]) {
+      expect(() => allAtOnce(decodeAppend(damaged))).to.throw(InvariantViolation);
+    }
+    const [format, ...rest] = payload;
+    expect(() => allAtOnce(decodeAppend(Uint8Array.of((format as number) + 1, ...rest)))).to.throw("known format");
+  });
+});

@@ -1,0 +1,75 @@
+/**
+ * The way back into a cluster whose owner cannot log in any more: an administrator of its machines names the owner again.
+ *
+ * The user with the address becomes an active owner with the new password, whatever it was before, and is made if there is
+ * none. Its logins end. What belongs to the user stays, API keys included. Doing it twice leaves the same owner.
+ */
+
+import { equalBytes } from "../bytes/index.ts";
+import type { ResetOwner } from "./account-commands.ts";
+import { makeRoomForApiKey } from "./api-keys.ts";
+import type { ApplyContext } from "./apply-context.ts";
+import { CoordinationError } from "./coordination-error.ts";
+import { type ApiKey, readApiKeyByPrefix, readUserByEmail, type User, writeApiKey, writeUser } from "./principals.ts";
+import { verificationRow } from "./rows.ts";
+
+export interface ResetOwnerResult {
+  readonly kind: "reset-owner";
+  readonly userId: string;
+  /** Whether there was no user with the address. */
+  readonly created: boolean;
+  readonly revision: number;
+}
+
+const API_KEY_NAME = "owner";
+
+/** Raises BAD_FIELD if the API key cannot become the user's, and QUOTA if the user has too many. */
+export function applyResetOwner(context: ApplyContext, command: ResetOwner): ResetOwnerResult {
+  const { transaction, wallMs } = context;
+  const before = readUserByEmail(transaction, command.email);
+  const user: User = {
+    userId: before?.userId ?? command.userId,
+    email: before?.email ?? command.email,
+    role: "owner",
+    namespaces: ["*"],
+    status: "active",
+    passwordHash: command.passwordHash,
+    // As with every new password, the user's logins end.
+    passwordVersion: before === undefined ? 0 : before.passwordVersion + 1,
+    createdAtMs: before?.createdAtMs ?? wallMs,
+  };
+  const apiKey = newApiKey(context, user, command);
+  writeUser(transaction, user);
+  transaction.delete(verificationRow(user.userId));
+  if (apiKey !== null) {
+    writeApiKey(transaction, apiKey);
+  }
+  return { kind: "reset-owner", userId: user.userId, created: before === undefined, revision: context.revision };
+}
+
+/** @returns null if none is asked for, or if the user has it already */
+function newApiKey(context: ApplyContext, { userId }: User, { apiKey }: ResetOwner): ApiKey | null {
+  if (apiKey === null) {
+    return null;
+  }
+  const { transaction, wallMs } = context;
+  const present = readApiKeyByPrefix(transaction, apiKey.prefix);
+  if (present !== undefined) {
+    const isSame = present.userId === userId && equalBytes(present.sha256, apiKey.sha256);
+    if (!isSame || present.revokedAtMs !== 0 || (present.expiresAtMs !== 0 && present.expiresAtMs <= wallMs)) {
+      const details = new Map([["field", "owner.api_key"]]);
+      throw new CoordinationError("BAD_FIELD", "owner.api_key was revoked or belongs to another user", { details });
+    }
+    return null;
+  }
+  makeRoomForApiKey(context, userId);
+  return {
+    ...apiKey,
+    userId,
+    name: API_KEY_NAME,
+    createdAtMs: wallMs,
+    expiresAtMs: 0,
+    revokedAtMs: 0,
+    lastUsedAtMs: 0,
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * Values that a stored answer was too large for, found again where they are kept anyway: in the request itself, in the
+ * key, or in the history. What a key held at a revision never changes, so what is found is what the first answer said.
+ * Only what the history has dropped meanwhile, or an administrator has given up, stays missing.
+ */
+
+import { equalBytes } from "../bytes/index.ts";
+import type { KeyChange } from "./changes.ts";
+import type { ClientOperation, CompareAndSwap } from "./command.ts";
+import { scanHistory } from "./history.ts";
+import { type CompareAndSwapResult, readKey, type StoredKey } from "./keys.ts";
+import type { Outcome } from "./outcome.ts";
+import type { StateReader } from "./store.ts";
+
+/** The outcome of a replay, with the values that it lacks as far as they are to be found; else as it is. */
+export function restoreValues(reader: StateReader, operation: ClientOperation, outcome: Outcome): Outcome {
+  const { answer, replayed } = outcome;
+  if (replayed !== "no-values" || !("kind" in answer)) {
+    return outcome;
+  }
+  if (operation.kind === "compare-and-swap" && answer.kind === "compare-and-swap") {
+    const currentValue = currentValueOf(reader, operation, answer);
+    return currentValue === undefined ? outcome : { answer: { ...answer, currentValue }, replayed: "yes" };
+  }
+  if (answer.kind === "put-key" || answer.kind === "delete-key") {
+    const change = answer.previous === null ? undefined : changeAt(reader, answer.previous.key, answer.revision);
+    const previous = change?.previous ?? undefined;
+    return previous === undefined ? outcome : { answer: { ...answer, previous }, replayed: "yes" };
+  }
+  return outcome;
+}
+
+function currentValueOf(
+  reader: StateReader,
+  { namespace, key, newValue }: CompareAndSwap,
+  { success, modRevision }: CompareAndSwapResult,
+): Uint8Array | undefined {
+  if (success) {
+    return newValue;
+  }
+  const current: StoredKey | undefined = readKey(reader, namespace, key);
+  return current?.modRevision === modRevision ? current.value : changeAt(reader, key, modRevision)?.current.value;
+}
+
+/** The change of the key at the revision; undefined where the history has dropped it. A revision has one such change. */
+function changeAt(reader: StateReader, key: Uint8Array, revision: number): KeyChange | undefined {
+  let found: KeyChange | undefined;
+  scanHistory(reader, revision, revision, ({ changes }) => {
+    found = changes.find(
+      (change): change is KeyChange => change.about === "key" && equalBytes(change.current.key, key),
+    );
+    return false;
+  });
+  return found;
+}

@@ -1,0 +1,37 @@
+/** What the row of a stored answer holds. */
+
+import { RecordReader, RecordWriter } from "./record.ts";
+
+const HASH_BYTES = 32;
+/** The tick of what has no window yet: an acquisition that is queued or held. */
+export const LIVE = Number.MAX_SAFE_INTEGER;
+
+export interface StoredAnswer {
+  readonly payloadHash: Uint8Array;
+  /** Cluster tick at which its window began, or LIVE. */
+  readonly tickMs: number;
+  /** The answer was too large to keep the values it carried. */
+  readonly stripped: boolean;
+  readonly answer: Uint8Array;
+}
+
+export function encodeStoredAnswer(stored: StoredAnswer): Uint8Array {
+  return new RecordWriter()
+    .fixed(stored.payloadHash, HASH_BYTES)
+    .uint53(stored.tickMs)
+    .boolean(stored.stripped)
+    .bytes(stored.answer)
+    .finish();
+}
+
+export function decodeStoredAnswer(bytes: Uint8Array): StoredAnswer {
+  const reader = new RecordReader(bytes);
+  const stored = {
+    payloadHash: reader.fixed(HASH_BYTES),
+    tickMs: reader.uint53(),
+    stripped: reader.boolean(),
+    answer: reader.bytes(),
+  };
+  reader.end();
+  return stored;
+}

@@ -1,0 +1,50 @@
+/**
+ * How many streams of each namespace are open at a member: watches of keys and locks, tails of event logs, and reads that
+ * wait for events. They share one quota, `quota.namespace.watches`, whatever they follow.
+ */
+
+import { invariant } from "../raft/index.ts";
+import { DEFAULT_STATE_LIMITS, namespaceFull, namespaceWatchesMaxOf, type StateReader } from "../state/index.ts";
+
+export class NamespaceStreams {
+  readonly #max: number;
+  /** Only of namespaces that have any. */
+  readonly #counts = new Map<string, number>();
+
+  /** @param max streams of a namespace, unless settings say otherwise */
+  constructor(max = DEFAULT_STATE_LIMITS.namespaceWatchesMax) {
+    this.#max = max;
+  }
+
+  /**
+   * Counts one more stream of the namespace.
+   *
+   * @returns what must be called once the stream is over; to call it again does nothing.
+   * @throws CoordinationError QUOTA, if the namespace has as many as the state allows
+   */
+  enter(state: StateReader, namespace: string): () => void {
+    const used = this.#counts.get(namespace) ?? 0;
+    const limit = namespaceWatchesMaxOf(state, namespace, this.#max);
+    if (used >= limit) {
+      throw namespaceFull(namespace, "watches", { limit, used, added: 1 });
+    }
+    this.#counts.set(namespace, used + 1);
+    let isOver = false;
+    return () => {
+      if (!isOver) {
+        isOver = true;
+        this.#leave(namespace);
+      }
+    };
+  }
+
+  #leave(namespace: string): void {
+    const count = this.#counts.get(namespace);
+    invariant(count !== undefined, "a stream that is over was counted");
+    if (count === 1) {
+      this.#counts.delete(namespace);
+    } else {
+      this.#counts.set(namespace, count - 1);
+    }
+  }
+}

@@ -1,0 +1,369 @@
+/**
+ * A bit flips in each kind of file that a member has, while it is down and while it runs.
+ *
+ * A supervisor starts the process again when it ends. Each flip must come to an end there, after one such start at most:
+ * the member serves everything again, or it is refused with a message that names the file. It never ends again and
+ * again, and never serves less or other than was written.
+ */
+
+import { randomInt } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type Client, createClient } from "@quoin/client";
+import { expect } from "chai";
+import { seededRandom } from "../../src/replica/index.ts";
+import { Rocks } from "../../src/storage/index.ts";
+import {
+  type ClusterMember,
+  ClusterUnderTest,
+  damageTable,
+  flipInPlace,
+  type Listening,
+  MemberUnderTest,
+  TemporaryDirectories,
+  until,
+} from "../harness/index.ts";
+
+/** Names the bits; a run that failed is repeated by setting it. */
+const SEED = Number(process.env.QUOIN_TEST_SEED ?? randomInt(2 ** 31));
+const STORE_FAILED = 71;
+/** Enough bytes for several blocks of a table. */
+const VALUE_BYTES = 1_000;
+const KEYS = 60;
+const KEYS_AGAIN = 6;
+/** A store that is damaged by hand is opened with less memory than a member would take. */
+const ROCKS = { createIfMissing: false, compression: false, memtableBytes: 4 << 20, cacheBytes: 1 << 20 };
+const FENCE_SLOT_BYTES = 512;
+const FENCE_SLOT_STRIDE = 4096;
+
+type Part = "head" | "middle" | "tail";
+
+/** Where a bit flips: in the newest file of this pattern below the data directory, and in which part of it. */
+interface Place {
+  readonly file: RegExp;
+  readonly part: Part;
+}
+
+/** What has come of a flip. */
+type Outcome = "unharmed" | "healed" | "refused";
+
+const DATA_FILES = [/^raft\/.*\.log$/, /^raft\/.*\.sst$/, /^state-\d+\/.*\.log$/, /^state-\d+\/.*\.sst$/];
+const MANIFESTS = [/^raft\/MANIFEST/, /^state-\d+\/MANIFEST/];
+const POINTERS = [/^raft\/CURRENT$/, /^state-\d+\/CURRENT$/, /^state$/, /^identity$/];
+/** What RocksDB writes for people, or to know itself by: no start depends on it. */
+const NOTES = /\/(OPTIONS|IDENTITY|LOG)[^/]*$/;
+
+const WHILE_STOPPED: readonly Place[] = [
+  ...DATA_FILES.flatMap((file) => (["head", "middle", "tail"] as const).map((part) => ({ file, part }))),
+  ...MANIFESTS.flatMap((file) => (["middle", "tail"] as const).map((part) => ({ file, part }))),
+  ...POINTERS.map((file) => ({ file, part: "middle" as const })),
+];
+/** Tables have cases of their own: these files are read at starts alone. */
+const WHILE_RUNNING: readonly Place[] = [
+  ...[/^raft\/.*\.log$/, /^state-\d+\/.*\.log$/, ...MANIFESTS, /^raft\/CURRENT$/, /^state$/, /^identity$/].map(
+    (file) => ({ file, part: "middle" as const }),
+  ),
+];
+
+const random = seededRandom(SEED);
+
+/** The newest file of the pattern below the directory that is not empty, from there; null if there is none. */
+function newestFile(directory: string, pattern: RegExp): string | null {
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name).slice(directory.length + 1))
+    .filter((file) => pattern.test(file) && statSync(join(directory, file)).size > 0)
+    .sort();
+  return files.at(-1) ?? null;
+}
+
+/** A bit of that part of a file: of its first 64 bytes, its last 64, or what is between. */
+function bitOf(path: string, part: Part): number {
+  const { size } = statSync(path);
+  const edge = Math.min(64, Math.floor(size / 3));
+  const [from, to] = { head: [0, edge], middle: [edge, size - edge], tail: [size - edge, size] }[part] as [
+    number,
+    number,
+  ];
+  return (from + random(to - from)) * 8 + random(8);
+}
+
+/** Writes all keys the first time, and later the next few of them again, with other values. */
+async function writeKeys(client: Client, written: Map<string, string>): Promise<void> {
+  const count = written.size === 0 ? KEYS : KEYS_AGAIN;
+  const oldest = [...written.keys()].slice(0, count);
+  await Promise.all(
+    Array.from({ length: count }, async (_, at) => {
+      const key = oldest[at] ?? `key-${at}`;
+      const value = Buffer.from(Array.from({ length: VALUE_BYTES }, () => 97 + random(26))).toString();
+      // Behind all others, so that each has its turn.
+      written.delete(key);
+      written.set(key, value);
+      await client.keyValue.put("default", key, value);
+    }),
+  );
+}
+
+/** Reads everything that was written, linearizably, and fails where anything is missing or other. */
+async function requireKeys(client: Client, written: ReadonlyMap<string, string>): Promise<void> {
+  const keys = [...written.keys()];
+  const found = await Promise.all(keys.map((key) => client.keyValue.get("default", key)));
+  const wrong = keys.filter((key, at) => Buffer.from(found[at]?.value ?? []).toString() !== written.get(key));
+  expect(wrong).to.deep.equal([]);
+}
+
+describe(`a bit that flips in a file of a member (seed ${SEED})`, function () {
+  this.timeout(180_000);
+
+  describe("of three", () => {
+    const written = new Map<string, string>();
+    const outcomes = new Map<Outcome, number>();
+    let cluster: ClusterUnderTest;
+    let victim: ClusterMember;
+    let others: Client;
+
+    before(async () => {
+      cluster = await ClusterUnderTest.start(3);
+      victim = await cluster.follower();
+      others = cluster.client(cluster.endpoints.filter((endpoint) => endpoint !== victim.grpc));
+      await writeKeys(others, written);
+    });
+    afterEach(async function () {
+      if (this.currentTest?.state === "failed") {
+        console.log(await cluster.describe());
+      }
+    });
+    after(() => cluster.dispose());
+
+    /** Kills the member, with something in the write-ahead logs of both stores, and if asked with tables as well. */
+    async function stop(needsTables: boolean): Promise<void> {
+      for (;;) {
+        await writeKeys(others, written);
+        await cluster.untilCaughtUp(victim.name);
+        await victim.kill();
+        const stores = [/^raft\/.*\.sst$/, /^state-\d+\/.*\.sst$/];
+        if (!needsTables || stores.every((pattern) => newestFile(victim.dataDirectory, pattern) !== null)) {
+          return;
+        }
+        // A start writes what is in the logs to tables.
+        victim.start();
+        await victim.untilReady();
+      }
+    }
+
+    /** Starts the member, and once more if its process ends by itself; returns what has come of it, and what it said. */
+    async function supervise(): Promise<{ readonly outcome: Outcome; readonly said: string }> {
+      let said = "";
+      for (let ends = 0; ; ends++) {
+        if (!victim.isAlive) {
+          victim.start();
+        }
+        const outcome = await outcomeOfStart();
+        said += victim.output;
+        if (outcome !== null) {
+          outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+          return { outcome: outcome === "unharmed" && ends > 0 ? "healed" : outcome, said };
+        }
+        expect(ends, `it ended again:\n${said}`).to.equal(0);
+        expect((await victim.ended).code, said).to.equal(STORE_FAILED);
+      }
+    }
+
+    /** What comes of the process that runs; null if it ends. */
+    function outcomeOfStart(): Promise<Outcome | null> {
+      return until(`${victim.name} to serve, to be refused, or to end`, async () => {
+        if (!victim.isAlive) {
+          return { value: null };
+        }
+        if (await victim.isReady()) {
+          return { value: victim.output.includes("MEMBER_DAMAGED") ? ("healed" as const) : ("unharmed" as const) };
+        }
+        const state = (await victim.status())?.state;
+        return state === "MEMBER_REFUSED" ? { value: "refused" as const } : null;
+      }).then(({ value }) => value);
+    }
+
+    /** The member serves all that was written, and goes on with the others. */
+    async function requireWhole(): Promise<void> {
+      await writeKeys(others, written);
+      await requireKeys(cluster.client([victim.grpc]), written);
+    }
+
+    async function settle(path: string, bit: number): Promise<{ readonly outcome: Outcome; readonly said: string }> {
+      const result = await supervise();
+      if (result.outcome === "refused") {
+        const alarms = ((await victim.status())?.alarms ?? []).join("; ");
+        expect(alarms).to.include(`the file ${path} is damaged`).and.to.include("Restore that file");
+        // It is left as it was, so the disk's own repair is all that it takes.
+        await victim.kill();
+        flipInPlace(path, bit);
+        victim.start();
+        await victim.untilReady();
+      }
+      await requireWhole();
+      return result;
+    }
+
+    for (const { file, part } of WHILE_STOPPED) {
+      it(`${file}, ${part}, while it is down: heals, or is refused by name`, async () => {
+        await stop(file.source.includes("sst"));
+        const path = join(victim.dataDirectory, newestFile(victim.dataDirectory, file) as string);
+        const bit = bitOf(path, part);
+        flipInPlace(path, bit);
+        const { outcome, said } = await settle(path, bit);
+        if (outcome === "healed") {
+          expect(said, `${path} bit ${bit}`).to.match(/\.log|\.sst|MANIFEST|CURRENT|the file `state`/);
+        }
+      });
+    }
+
+    for (const slot of [0, 1]) {
+      it(`fence, slot ${slot}, while it is down: the other one is enough`, async () => {
+        await stop(false);
+        flipInPlace(
+          join(victim.dataDirectory, "fence"),
+          (slot * FENCE_SLOT_STRIDE + random(FENCE_SLOT_BYTES)) * 8 + random(8),
+        );
+        expect((await supervise()).outcome).to.equal("unharmed");
+        await requireWhole();
+      });
+    }
+
+    it("notes of RocksDB, all of them, while it is down and while it runs: nothing depends on them", async () => {
+      const flipAll = (): void => {
+        const { dataDirectory } = victim;
+        for (const name of readdirSync(dataDirectory, { recursive: true, encoding: "utf8" })) {
+          const path = join(dataDirectory, name);
+          if (NOTES.test(name) && !name.startsWith("lost-") && statSync(path).size > 0) {
+            flipInPlace(path, bitOf(path, "middle"));
+          }
+        }
+      };
+      await stop(true);
+      flipAll();
+      expect((await supervise()).outcome).to.equal("unharmed");
+      flipAll();
+      await requireWhole();
+      await victim.restart();
+      expect((await supervise()).outcome).to.equal("unharmed");
+      await requireWhole();
+    });
+
+    for (const { file, part } of WHILE_RUNNING) {
+      it(`${file}, ${part}, while it runs: heals at its next start, or is refused by name`, async () => {
+        await writeKeys(others, written);
+        await cluster.untilCaughtUp(victim.name);
+        const path = join(victim.dataDirectory, newestFile(victim.dataDirectory, file) as string);
+        const bit = bitOf(path, part);
+        flipInPlace(path, bit);
+        await requireWhole();
+        await victim.kill();
+        await settle(path, bit);
+      });
+    }
+
+    it("a table of the state, while it runs: the read that meets it ends the process, and the next start heals", async () => {
+      await stop(true);
+      victim.start();
+      await victim.untilReady();
+      const { dataDirectory } = victim;
+      for (const name of readdirSync(dataDirectory, { recursive: true, encoding: "utf8" })) {
+        if (/^state-\d+\/.*\.sst$/.test(name)) {
+          // Every fourth KiB: each block has one.
+          const { size } = statSync(join(dataDirectory, name));
+          for (let byte = 0; byte < size / 2; byte += 4_096) {
+            flipInPlace(join(dataDirectory, name), byte * 8);
+          }
+        }
+      }
+      const reader = cluster.client([victim.grpc]);
+      const reading = Promise.allSettled([...written.keys()].map((key) => reader.keyValue.get("default", key)));
+      await until("the process to end", () => !victim.isAlive);
+      expect((await victim.ended).code, victim.logTail()).to.equal(STORE_FAILED);
+      expect(victim.output).to.match(/the store has failed \(corruption\).*\.sst/);
+      expect((await supervise()).outcome).to.equal("healed");
+      await reading;
+      await requireWhole();
+    });
+
+    for (const [store, key] of [
+      // Below the first entry, like entries that were dropped: no start reads it.
+      ["raft", Uint8Array.of(0x65, 0, 0, 0, 0, 0, 0, 0, 0)],
+      ["state", Uint8Array.of(0x64, 0xff)],
+    ] as const) {
+      it(`a table of ${store} that only merging reads: ends the process once, and the next start heals`, async () => {
+        await stop(true);
+        const { dataDirectory } = victim;
+        const name = store === "raft" ? "raft" : readFileSync(join(dataDirectory, "state"), "utf8").trim();
+        const directory = join(dataDirectory, name);
+        await damageTable(directory, key, () => Rocks.open(directory, ROCKS));
+        victim.start();
+        // The next write to the store ends the process, and to the state that is what others have written.
+        await until("the process to end", async () => {
+          await writeKeys(others, written);
+          return !victim.isAlive;
+        });
+        expect((await victim.ended).code, victim.logTail()).to.equal(STORE_FAILED);
+        expect(victim.output).to.match(/the store has failed \(corruption\).*Corruption.*\.sst/);
+        const { outcome, said } = await supervise();
+        expect(outcome).to.equal("healed");
+        expect(said).to.match(/"MEMBER_DAMAGED","reason":"[^"]*Corruption[^"]*\.sst/);
+        await requireWhole();
+        expect(readdirSync(dataDirectory).filter((file) => file.startsWith("suspect"))).to.deep.equal([]);
+      });
+    }
+
+    it("has come to each end in these cases, and leaves the member with its vote", async () => {
+      expect([...outcomes.keys()]).to.have.members(["unharmed", "healed", "refused"]);
+      expect((await victim.status())?.state).to.equal("RUNNING");
+      expect(existsSync(join(victim.dataDirectory, "lost-1/reason"))).to.equal(true);
+    });
+  });
+
+  describe("that is the only voter", () => {
+    const directories = new TemporaryDirectories();
+    after(() => directories.removeAll());
+
+    for (const [store, key] of [
+      ["raft", Uint8Array.of(0x65, 0, 0, 0, 0, 0, 0, 0, 0)],
+      ["state-1", Uint8Array.of(0x64, 0xff)],
+    ] as const) {
+      it(`in a table of ${store} that only merging reads: is refused by name after one end`, async () => {
+        const member = new MemberUnderTest(directories.make());
+        try {
+          await member.start();
+          await member.kill();
+          const directory = join(member.dataDirectory, store);
+          await damageTable(directory, key, () => Rocks.open(directory, ROCKS));
+          // It may end before it serves, or with the first write.
+          await member.start().then(
+            (listening) => write(member, listening),
+            (error: unknown) => error,
+          );
+          const { code } = await member.process.ended;
+          expect(code, member.process.stdout).to.equal(STORE_FAILED);
+          expect(member.process.stdout).to.match(/the store has failed \(corruption\).*\.sst/);
+          const refused = await member.start().then(
+            () => "",
+            (error: unknown) => String(error),
+          );
+          expect(refused).to.match(/the member is MEMBER_DAMAGED: .*\.sst.*deleting that file takes the word back/s);
+        } finally {
+          await member.kill();
+        }
+      });
+    }
+
+    /** Asks for a write, which the member cannot answer any more. */
+    async function write(member: MemberUnderTest, listening: Listening): Promise<void> {
+      const { grpc, http } = listening;
+      const credentials = { token: await member.token(listening) };
+      const client = createClient({ endpoints: [grpc], httpEndpoints: [`http://${http}`], credentials });
+      try {
+        await client.keyValue.put("default", "key", "value", { timeoutMs: 2_000 }).catch((error: unknown) => error);
+      } finally {
+        client.close();
+      }
+    }
+  });
+});

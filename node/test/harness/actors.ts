@@ -1,0 +1,88 @@
+/** Users of a SingleReplica with real tokens, and commands of theirs and of the owner: for specs of who may do what. */
+
+import { randomBytes, randomUUID } from "node:crypto";
+import { type Access, createApiKeyMaterial } from "../../src/access/index.ts";
+import {
+  type ClientOperation,
+  CoordinationError,
+  type HttpOperation,
+  type Principal,
+  type Result,
+  type Role,
+} from "../../src/state/index.ts";
+import { createUser, type FoundedCluster, TOKEN_SHA256, updateUser } from "../index.ts";
+import type { SingleReplica } from "./single-replica.ts";
+
+/** A user, with the API key and the token that it has. */
+export interface Actor extends Principal {
+  readonly role: Role;
+  readonly namespaces: readonly string[];
+  readonly token: string;
+}
+
+type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
+
+export class Actors {
+  readonly #replica: SingleReplica;
+  readonly #access: Access;
+  readonly #owner: Principal;
+
+  constructor(cluster: FoundedCluster, replica: SingleReplica, access: Access) {
+    this.#replica = replica;
+    this.#access = access;
+    this.#owner = { subject: cluster.ownerId, apiKeyId: "" };
+  }
+
+  /** A verified user of this role, with an API key and a token that was exchanged for it. */
+  async add(role: Role, namespaces: readonly string[], userId: string = randomUUID()): Promise<Actor> {
+    this.ask(createUser(userId, { role: "member" }));
+    this.#replica.lead({ kind: "verify-user", userId, tokenSha256: TOKEN_SHA256, passwordHash: "" });
+    const { apiKey, apiKeyId, prefix, sha256 } = createApiKeyMaterial();
+    const creation = { kind: "create-api-key", apiKeyId, name: "k", prefix, sha256, lifetimeMs: 0 } as const;
+    this.ask(creation, { subject: userId, apiKeyId: "" });
+    this.ask(updateUser(userId, { role, namespaces }));
+    const issued = await this.#access.exchangeApiKey(apiKey, null, Number.POSITIVE_INFINITY);
+    if (issued === null) {
+      throw new Error("the key of a new user gives no token");
+    }
+    return { subject: userId, apiKeyId, role, namespaces, token: issued.accessToken };
+  }
+
+  /** Lets the actor do something as an owner, of whatever role the actor is before and after. */
+  asOwner<Done>({ subject, role, namespaces }: Actor, act: () => Done): Done {
+    this.ask(updateUser(subject, { role: "owner", namespaces: ["*"] }));
+    const done = act();
+    this.ask(updateUser(subject, { role, namespaces }));
+    return done;
+  }
+
+  /** Executes what comes by HTTP, for the owner unless it is said for whom; throws the refusal. */
+  ask<Kind extends HttpOperation["kind"]>(
+    operation: HttpOperation & { readonly kind: Kind },
+    principal: Principal = this.#owner,
+  ): ResultOf<Kind> {
+    return this.#executed({ principal: withoutKey(principal), request: null, operation });
+  }
+
+  /** Executes what comes by gRPC, for the owner unless it is said for whom; throws the refusal. */
+  do<Kind extends ClientOperation["kind"]>(
+    operation: ClientOperation & { readonly kind: Kind },
+    principal: Principal = this.#owner,
+  ): ResultOf<Kind> {
+    return this.#executed({ principal: withoutKey(principal), request: { requestId: randomBytes(16) }, operation });
+  }
+
+  #executed<Kind>(command: Parameters<SingleReplica["execute"]>[0]): ResultOf<Kind> {
+    const { answer } = this.#replica.execute(command);
+    if (answer instanceof CoordinationError) {
+      throw answer;
+    }
+    // A result is of its operation's kind.
+    return answer as ResultOf<Kind>;
+  }
+}
+
+/** The user alone. */
+function withoutKey({ subject }: Principal): Principal {
+  return { subject, apiKeyId: "" };
+}

@@ -1,0 +1,173 @@
+import { expect } from "chai";
+import type { Any, Call } from "../../test/api-server/index.ts";
+import { Drive } from "../../test/world/index.ts";
+
+/** What an API server says of an eviction that two budgets cover. */
+const TWO_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+
+describe("actions that fail", () => {
+  let drive: Drive;
+
+  beforeEach(async () => {
+    drive = new Drive();
+    await drive.begin();
+  });
+
+  afterEach(() => drive.end());
+
+  function find(plural: string, name: string): Any {
+    return drive.world.api.store.find(plural, "default", name);
+  }
+
+  /** Answers requests of a kind with a Status. */
+  function refuse(is: (call: Call) => boolean, status: number, reason: string, message: string): void {
+    drive.world.api.before = (call) =>
+      is(call) ? { status, body: JSON.stringify({ kind: "Status", reason, message }) } : null;
+  }
+
+  function allow(): void {
+    drive.world.api.before = () => null;
+  }
+
+  async function founded(replicas: 1 | 3): Promise<void> {
+    drive.create({ replicas });
+    await drive.converge("founding");
+  }
+
+  /** Makes passes for so long. */
+  async function pass(durationMs: number): Promise<void> {
+    const end = drive.world.now + durationMs;
+    await drive.until(`${durationMs} ms`, () => drive.world.now >= end);
+  }
+
+  function messageOf(type: string): string | undefined {
+    return drive.status.conditions?.find((condition) => condition.type === type)?.message;
+  }
+
+  function eventsOf(wanted: string): string[] {
+    return drive.operator.events.filter(({ reason }) => reason === wanted).map(({ note }) => note);
+  }
+
+  it("shows an eviction that the API server cannot do, everywhere where people look, until the wish is taken back", async () => {
+    await founded(3);
+    refuse(({ subresource }) => subresource === "eviction", 500, "InternalError", TWO_BUDGETS);
+    drive.edit({ spec: { podTemplate: { metadata: { annotations: { restarted: "1" } } } } });
+    await drive.until("shown", () => drive.condition("ReconcileSucceeded") === "False StepFailed");
+    const message = `evict demo-0: ${TWO_BUDGETS}`.replace("demo-0", drive.status.blocked?.target ?? "");
+    expect(drive.status.blocked).to.include({ gate: "Roll", reason: "StepFailed", message });
+    expect(messageOf("ReconcileSucceeded")).to.equal(message);
+    expect(drive.condition("Degraded")).to.equal("False Healthy");
+    expect(drive.operator.failing.map(({ action }) => action)).to.deep.equal(["evict"]);
+    await pass(60_000);
+    expect(drive.condition("Degraded")).to.equal("True StepFailed");
+    expect(eventsOf("StepFailed"), "once, however often it is tried").to.deep.equal([message]);
+    drive.edit({ spec: { podTemplate: null } });
+    await drive.converge("taken back");
+    expect([drive.condition("ReconcileSucceeded"), drive.condition("Degraded")]).to.deep.equal([
+      "True Succeeded",
+      "False Healthy",
+    ]);
+    expect([drive.status.blocked, drive.operator.failing]).to.deep.equal([undefined, []]);
+  });
+
+  it("does not show what works the second time", async () => {
+    await founded(3);
+    let refusals = 2;
+    refuse(({ subresource }) => subresource === "eviction" && refusals-- > 0, 500, "InternalError", "not yet");
+    drive.edit({ metadata: { annotations: { "quoin.dev/restart": "1" } } });
+    await drive.converge("rolled");
+    expect(refusals).to.be.lessThan(0);
+    expect(eventsOf("StepFailed")).to.deep.equal([]);
+  });
+
+  it("says which Secret is missing, and founds once the wish for it is taken back", async () => {
+    drive.create({ replicas: 1, access: { ownerEmail: "a@b.example", ownerSecretRef: { name: "given" } } });
+    await drive.until("shown", () => drive.status.blocked?.reason === "StepFailed");
+    expect(drive.status.blocked?.message).to.contain("is there a Secret given?");
+    expect(messageOf("ReconcileSucceeded")).to.contain("is there a Secret given?");
+    drive.edit({ spec: { access: { ownerSecretRef: null } } });
+    await drive.converge("founded");
+  });
+
+  it("names a Secret of the owner that somebody else has made, and founds when it is gone", async () => {
+    drive.world.api.store.create("secrets", "default", { metadata: { name: "demo-owner" }, data: {} });
+    drive.create({ replicas: 1 });
+    await drive.until("shown", () => drive.status.blocked?.reason === "StepFailed");
+    expect(drive.status.blocked?.message).to.contain("Secret demo-owner does not hold email, password and api-key");
+    drive.world.api.store.drop("secrets", find("secrets", "demo-owner"));
+    await drive.converge("founded");
+  });
+
+  it("names an identity that somebody else has made, and founds when it is gone", async () => {
+    drive.world.api.store.create("configmaps", "default", { metadata: { name: "demo-identity" }, data: { a: "b" } });
+    drive.create({ replicas: 1 });
+    await drive.until("refused", () => drive.condition("SpecAccepted") === "False NameConflict");
+    expect(messageOf("SpecAccepted")).to.contain("ConfigMap demo-identity does not hold clusterId");
+    drive.world.api.store.drop("configmaps", find("configmaps", "demo-identity"));
+    await drive.converge("founded");
+  });
+
+  it("shows upkeep that is refused, and does all else", async () => {
+    await founded(1);
+    const quota =
+      'persistentvolumeclaims "data-demo-0" is forbidden: exceeded quota: small, requested: requests.storage=8Gi';
+    refuse(
+      ({ plural, body }) => plural === "persistentvolumeclaims" && body?.spec !== undefined,
+      403,
+      "Forbidden",
+      quota,
+    );
+    drive.edit({ spec: { storage: { size: "16Gi" } } });
+    await drive.until("shown", () => drive.status.blocked?.reason === "UpkeepFailed");
+    expect(drive.status.blocked).to.include({ gate: "Upkeep", message: `grow-claim data-demo-0: ${quota}` });
+    expect(drive.condition("Ready")).to.equal("False Growing");
+    expect(drive.operator.failing.map(({ action }) => action)).to.deep.equal(["grow-claim"]);
+    expect(drive.status.volumeSize, "so that the size may go back").to.equal(String(8 * 1024 ** 3));
+    drive.edit({ spec: { replicas: 3 } });
+    await drive.until("grown", () => drive.status.membersSummary === "3/3");
+    drive.edit({ spec: { storage: { size: "8Gi" } } });
+    await drive.converge("taken back");
+    allow();
+  });
+
+  it("shows a write that is refused again and again as too late", async () => {
+    await founded(1);
+    const late = "the object has been modified";
+    refuse(({ method, plural }) => method === "PATCH" && plural === "statefulsets", 409, "Conflict", late);
+    drive.edit({ spec: { replicas: 3 } });
+    await pass(25_000);
+    expect(drive.condition("ReconcileSucceeded"), "another look may help").to.equal("True Succeeded");
+    await pass(10_000);
+    expect(messageOf("ReconcileSucceeded")).to.contain(late);
+    allow();
+    await drive.converge("grown");
+  });
+
+  it("says why it cannot look at the cluster at all, and keeps what it knew", async () => {
+    await founded(3);
+    const denied = 'secrets "demo-tokens" is forbidden';
+    refuse(({ plural }) => plural === "secrets", 403, "Forbidden", denied);
+    await drive.until("shown", () => drive.condition("ReconcileSucceeded") === "False PassFailed");
+    expect(drive.status).to.deep.include({ membersSummary: "3/3", voters: 3 });
+    expect([drive.condition("Ready"), messageOf("Ready")]).to.deep.equal([
+      "Unknown PassFailed",
+      `observe demo: ${denied}`,
+    ]);
+    drive.world.advance(60_000);
+    await drive.until("for long", () => drive.condition("Degraded") === "True PassFailed");
+    expect(eventsOf("PassFailed")).to.have.length(1);
+    allow();
+    await drive.converge("again");
+  });
+
+  it("goes on when a webhook does not judge a new template, and takes the template when it does", async () => {
+    await founded(3);
+    const silent = 'failed calling webhook "policy.example.com": connection refused';
+    refuse(({ query }) => query.get("dryRun") !== null, 500, "InternalError", silent);
+    drive.edit({ spec: { resources: { requests: { cpu: "1", memory: "1024Mi" } } } });
+    await drive.until("refused", () => drive.condition("SpecAccepted") === "False TemplateNotTried");
+    expect(messageOf("SpecAccepted")).to.equal(`generation 1 stays in force: ${silent}`);
+    allow();
+    await drive.converge("rolled");
+  });
+});

@@ -1,0 +1,61 @@
+/**
+ * The last specification that the operator could follow. While the present one is refused, the cluster is kept as the accepted
+ * one asks: objects that somebody deletes are made again, and certificates are renewed.
+ *
+ * It stands in an annotation of the identity, which every pass reads, and which outlives pods, set and operator.
+ */
+import type { CoordinationCluster } from "../plan/index.ts";
+import { namesOf, namespaceOf } from "../render/index.ts";
+import { ACCEPTED_SPEC } from "./annotations.ts";
+import { sortedText } from "./difference.ts";
+import type { Reading } from "./reader.ts";
+import { preconditionOf, type Wish } from "./wish.ts";
+
+interface Accepted {
+  /** Of the CoordinationCluster: one that is made again under its name has accepted nothing yet. */
+  readonly uid: string;
+  readonly generation: number;
+  readonly spec: CoordinationCluster["spec"];
+}
+
+/** @returns the cluster with the specification that was accepted last, and its generation; null if none was */
+export function withAcceptedSpec(
+  cluster: CoordinationCluster,
+  reading: Reading,
+): { readonly cluster: CoordinationCluster; readonly generation: number } | null {
+  const accepted = read(reading);
+  return accepted === null || accepted.uid !== cluster.metadata.uid
+    ? null
+    : { cluster: { ...cluster, spec: accepted.spec }, generation: accepted.generation };
+}
+
+/** @returns null if this specification is noted already, or if there is no identity to note it on */
+export function acceptedSpecWish(cluster: CoordinationCluster, reading: Reading): Wish | null {
+  const { metadata, spec } = cluster;
+  const { identity } = reading;
+  const accepted = read(reading);
+  const isNoted = accepted?.uid === metadata.uid && sortedText(accepted?.spec ?? {}) === sortedText(spec);
+  if (identity === null || identity.metadata?.deletionTimestamp !== undefined || isNoted) {
+    return null;
+  }
+  const note: Accepted = { uid: metadata.uid ?? "", generation: metadata.generation ?? 0, spec };
+  return {
+    how: "note",
+    reference: { kind: "ConfigMap", namespace: namespaceOf(cluster), name: namesOf(cluster).identity },
+    precondition: preconditionOf(identity),
+    annotations: { [ACCEPTED_SPEC]: sortedText(note) },
+  };
+}
+
+function read({ identity }: Reading): Accepted | null {
+  const text = identity?.metadata?.annotations?.[ACCEPTED_SPEC];
+  if (text === undefined) {
+    return null;
+  }
+  try {
+    return JSON.parse(text) as Accepted;
+  } catch {
+    // Somebody has changed it by hand: it is written again with the next specification that is accepted.
+    return null;
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Why pods that the set asks for are not there, or not on a node. A pod that waits for a node says it itself. Of what is not
+ * made, only events tell: those of the set, and those of a claim without a volume. They are asked for only while something
+ * is missing, and then now and then.
+ */
+import type { EventsV1Event } from "@kubernetes/client-node";
+import { isKubeError, type KubeClient, type Wire } from "../kube/index.ts";
+import type { CoordinationCluster, Obstacle } from "../plan/index.ts";
+import { namesOf, namespaceOf } from "../render/index.ts";
+import type { Claim } from "./claim-view.ts";
+import type { Causes, Memory } from "./memory.ts";
+import { type Pod, timeOf } from "./pod-view.ts";
+import type { Reading } from "./reader.ts";
+import type { StatefulSet } from "./set-view.ts";
+
+/** What Kubernetes makes or places at its usual pace is no obstacle. */
+const PATIENCE_MS = 3_000;
+/** How often events are asked for while the same is missing. */
+const LOOK_MS = 10_000;
+/** Room for what is said around it in a message of the status. */
+const CAUSE_LENGTH_MAX = 700;
+/** Of the controllers of volumes; the second is Kubernetes' own, where no class makes volumes. */
+const OF_VOLUMES: readonly (string | undefined)[] = ["ProvisioningFailed", "FailedBinding"];
+/** The set's controller puts its own words before those of the API server. */
+const BEFORE_CAUSE = "failed error: ";
+
+type Event = Wire<EventsV1Event>;
+
+export interface ObstacleLook {
+  readonly client: KubeClient;
+  readonly cluster: CoordinationCluster;
+  readonly reading: Reading;
+  readonly memory: Memory;
+  readonly now: number;
+  /** Called when events cannot be read. The pass goes on without a cause. */
+  readonly onUnknown: (error: unknown) => void;
+}
+
+/** One entry an ordinal at most, the lowest first. */
+export async function findObstacles(look: ObstacleLook): Promise<Obstacle[]> {
+  const { reading, now, memory } = look;
+  const missing = missingOf(look);
+  const causes = await causesOf(look, missing);
+  memory.causes = causes;
+  const obstacles = new Map<number, Obstacle>();
+  for (const [ordinal, pod] of reading.pods) {
+    const cause = unscheduledCauseOf(pod, now);
+    if (cause !== null) {
+      obstacles.set(ordinal, { ordinal, reason: "PodNotScheduled", cause: clipped(cause) });
+    }
+  }
+  // A volume that is not made explains why its pod has no node.
+  for (const { key, ordinal } of missing) {
+    const found = causes?.found.get(key);
+    if (found !== undefined) {
+      obstacles.set(ordinal, found);
+    }
+  }
+  return [...obstacles.values()].toSorted((a, b) => a.ordinal - b.ordinal);
+}
+
+/** A pod that is not there, or a claim without a volume. */
+interface Missing {
+  /** The same for the same object. */
+  readonly key: string;
+  readonly ordinal: number;
+  /** Null for a pod: of what is not there, the set tells. */
+  readonly claim: Claim | null;
+}
+
+function missingOf({ reading, cluster }: ObstacleLook): Missing[] {
+  const count = Math.min(reading.set?.spec?.replicas ?? 0, cluster.spec.replicas);
+  const missing: Missing[] = [];
+  for (let ordinal = 0; ordinal < count; ordinal++) {
+    const claim = reading.claims.get(ordinal);
+    if (!reading.pods.has(ordinal)) {
+      missing.push({ key: `pod ${ordinal}`, ordinal, claim: null });
+    } else if (claim !== undefined && isWithoutVolume(claim)) {
+      missing.push({ key: `claim ${claim.metadata?.uid}`, ordinal, claim });
+    }
+  }
+  return missing;
+}
+
+function isWithoutVolume({ metadata, status }: Claim): boolean {
+  return metadata?.deletionTimestamp === undefined && status?.capacity === undefined;
+}
+
+/** @returns what events say of what has been missing for long enough; null if nothing has */
+async function causesOf(look: ObstacleLook, missing: readonly Missing[]): Promise<Causes | null> {
+  const { memory, now, onUnknown } = look;
+  const since = new Map(missing.map(({ key }) => [key, memory.missingSince.get(key) ?? now]));
+  memory.missingSince = since;
+  const late = missing.filter(({ key }) => now - (since.get(key) ?? now) >= PATIENCE_MS);
+  if (late.length === 0) {
+    return null;
+  }
+  const of = late.map(({ key }) => key).join();
+  const before = memory.causes;
+  if (before?.of === of && now - before.at < LOOK_MS) {
+    return before;
+  }
+  try {
+    return { at: now, of, found: await readCauses(look, late) };
+  } catch (error) {
+    // An operator without the right to read events, or events that are stored elsewhere and out of reach.
+    if (!isKubeError(error, "forbidden", "unavailable", "throttled")) {
+      throw error;
+    }
+    onUnknown(error);
+    return { at: now, of, found: new Map() };
+  }
+}
+
+async function readCauses(look: ObstacleLook, late: readonly Missing[]): Promise<Causes["found"]> {
+  const { set } = look.reading;
+  const ofPods = late.filter(({ claim }) => claim === null);
+  const events = ofPods.length === 0 || set === null ? [] : await eventsOf(look, set);
+  const found = new Map<string, Obstacle>();
+  for (const { key, ordinal } of ofPods) {
+    const obstacle = obstacleToPod(events, look.cluster, ordinal);
+    if (obstacle !== null) {
+      found.set(key, obstacle);
+    }
+  }
+  for (const { key, ordinal, claim } of late) {
+    const failure = claim === null ? undefined : (await eventsOf(look, claim)).find(isOfVolume);
+    if (failure !== undefined) {
+      found.set(key, { ordinal, reason: "VolumeNotCreated", cause: clipped(failure.note ?? "") });
+    }
+  }
+  return found;
+}
+
+/** The newest first. */
+async function eventsOf({ client, cluster }: ObstacleLook, { metadata }: StatefulSet | Claim): Promise<Event[]> {
+  const selector = `regarding.uid=${metadata?.uid}`;
+  const { items } = await client.list<Event>("Event", namespaceOf(cluster), "", selector);
+  return items.toSorted((a, b) => lastTimeOf(b) - lastTimeOf(a));
+}
+
+/** What failed last for this pod, unless the pod has been made since: then it is just being made again. */
+function obstacleToPod(events: readonly Event[], cluster: CoordinationCluster, ordinal: number): Obstacle | null {
+  const { set } = namesOf(cluster);
+  const pod = `Pod ${set}-${ordinal} in StatefulSet ${set} `;
+  const isCreated = ({ reason, note = "" }: Event): boolean =>
+    reason === "SuccessfulCreate" && note.includes(`create ${pod}`);
+  const isFailure = ({ reason, note = "" }: Event): boolean => reason === "FailedCreate" && note.includes(pod);
+  const failure = events.find(isFailure);
+  const created = events.find(isCreated);
+  // Times are whole seconds: what was tried again at once has succeeded after it failed.
+  if (failure === undefined || (created !== undefined && lastTimeOf(created) >= lastTimeOf(failure))) {
+    return null;
+  }
+  const { note = "" } = failure;
+  const isOfClaim = note.includes("create Claim ");
+  const begin = note.indexOf(BEFORE_CAUSE);
+  const cause = begin < 0 ? note : note.slice(begin + BEFORE_CAUSE.length);
+  return { ordinal, reason: isOfClaim ? "VolumeNotCreated" : "PodNotCreated", cause: clipped(cause) };
+}
+
+function isOfVolume({ reason }: Event): boolean {
+  return OF_VOLUMES.includes(reason);
+}
+
+function lastTimeOf({ series, deprecatedLastTimestamp, eventTime, metadata }: Event): number {
+  const text = series?.lastObservedTime ?? deprecatedLastTimestamp ?? eventTime ?? metadata?.creationTimestamp;
+  return timeOf(text ?? undefined) ?? 0;
+}
+
+function unscheduledCauseOf({ metadata, status }: Pod, now: number): string | null {
+  const scheduled = status?.conditions?.find(({ type }) => type === "PodScheduled");
+  const since = timeOf(scheduled?.lastTransitionTime) ?? now;
+  const isObstacle =
+    scheduled?.status === "False" && metadata?.deletionTimestamp === undefined && now - since >= PATIENCE_MS;
+  return isObstacle ? (scheduled.message ?? scheduled.reason ?? "") : null;
+}
+
+function clipped(cause: string): string {
+  return cause.length <= CAUSE_LENGTH_MAX ? cause : `${cause.slice(0, CAUSE_LENGTH_MAX - 1)}…`;
+}

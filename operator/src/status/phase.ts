@@ -1,0 +1,60 @@
+/**
+ * The phase: the conditions in a word, and while the cluster is not ready, what is done about it. It follows from the
+ * conditions, so it cannot contradict them.
+ */
+import type { ConditionStatus } from "../generated/coordination-cluster.ts";
+import type { Plan, Rule } from "../plan/index.ts";
+
+const WORK: ReadonlyMap<Rule, string> = new Map([
+  ["Adopt", "Starting"],
+  ["ChangeStorageClass", "Starting"],
+  ["Found", "Starting"],
+  ["RecreateBroken", "Repairing"],
+  ["ReplaceLost", "Repairing"],
+  ["RecycleVolume", "Repairing"],
+  ["GrowSet", "Scaling"],
+  ["CancelSlot", "Scaling"],
+  ["ShrinkSet", "Scaling"],
+  ["DropClaim", "Scaling"],
+  ["Promote", "Scaling"],
+  ["AddSlot", "Scaling"],
+  ["ScaleDown", "Scaling"],
+  ["AwaitLearner", "Scaling"],
+  ["Roll", "Updating"],
+  ["Template", "Updating"],
+  ["ResizeRestart", "Updating"],
+]);
+/** Work that is done without a leader, or that brings one. */
+const LEADERLESS: ReadonlySet<string> = new Set(["Starting", "Repairing"]);
+
+/** @param plan what is done or waited for; null after a pass that could not look at the cluster */
+export function phaseOf(conditions: readonly ConditionStatus[], plan: Plan | null, isDeleted: boolean): string {
+  const is = (type: string): string | undefined => conditions.find((each) => each.type === type)?.status;
+  if (isDeleted) {
+    return "Deleting";
+  }
+  if (is("QuorumLost") === "True") {
+    return "QuorumLost";
+  }
+  if (is("ReconcilePaused") === "True") {
+    return "Paused";
+  }
+  if (is("SpecAccepted") === "False") {
+    return "Refused";
+  }
+  if (is("Ready") === "Unknown") {
+    return "Unknown";
+  }
+  const isDegraded = is("Degraded") === "True";
+  if (is("Ready") === "True") {
+    return isDegraded ? "Degraded" : "Ready";
+  }
+  const isAvailable = is("Available") === "True";
+  // What a degraded cluster waits for does not come by itself.
+  const rule = plan?.step?.rule ?? (isDegraded ? undefined : plan?.hold?.gate);
+  const work = rule === undefined ? undefined : WORK.get(rule);
+  if (work !== undefined && (isAvailable || LEADERLESS.has(work))) {
+    return work;
+  }
+  return isAvailable ? "Degraded" : "Unavailable";
+}

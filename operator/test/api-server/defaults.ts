@@ -1,0 +1,35 @@
+/** What an API server adds to objects that do not say it: enough of it that an operator must not take it for a change. */
+import type { Any } from "./store.ts";
+
+export function withDefaults(plural: string, object: Any): void {
+  if (plural === "statefulsets" && object.spec?.template !== undefined) {
+    object.spec.revisionHistoryLimit ??= 10;
+    object.spec.minReadySeconds ??= 0;
+    podDefaults(object.spec.template);
+  }
+}
+
+function podDefaults(template: Any): void {
+  template.metadata ??= {};
+  template.spec ??= {};
+  const { spec } = template;
+  spec.dnsPolicy ??= "ClusterFirst";
+  spec.schedulerName ??= "default-scheduler";
+  spec.terminationGracePeriodSeconds ??= 30;
+  for (const container of spec.containers ?? []) {
+    container.terminationMessagePath ??= "/dev/termination-log";
+    for (const probe of ["startupProbe", "livenessProbe", "readinessProbe"]) {
+      const settings = container[probe];
+      if (settings !== undefined) {
+        settings.successThreshold ??= 1;
+        settings.timeoutSeconds ??= 1;
+      }
+    }
+  }
+  for (const volume of spec.volumes ?? []) {
+    const source = volume.secret ?? volume.configMap;
+    if (source !== undefined) {
+      source.defaultMode ??= 420;
+    }
+  }
+}

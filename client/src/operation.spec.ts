@@ -292,14 +292,16 @@ describe("operations", function () {
   });
 
   describe("tokens", () => {
+    const FIRST_TOKEN_EXPIRED: ScriptedMember["scripts"] = {
+      getKey: (_request, call) =>
+        call.authorization[0] === "Bearer token-1"
+          ? refuse({ code: "UNAUTHENTICATED", reason: "TOKEN_EXPIRED" })
+          : found,
+    };
+
     it("are refreshed once when they are refused", async () => {
       const tokens = await startTokens();
-      const member = await startMember({
-        getKey: (_request, call) =>
-          call.authorization[0] === "Bearer token-1"
-            ? refuse({ code: "UNAUTHENTICATED", reason: "TOKEN_EXPIRED" })
-            : found,
-      });
+      const member = await startMember(FIRST_TOKEN_EXPIRED);
       const client = connect([member.endpoint], { credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] } });
       await client.keyValue.get("n", "k");
       expect(member.calls.map((call) => call.authorization[0])).to.deep.equal(["Bearer token-1", "Bearer token-2"]);
@@ -314,12 +316,7 @@ describe("operations", function () {
           ? { status: 503, body: { error: "no leader", code: "unavailable" } }
           : { status: 200, body: { access_token: `token-${count}`, expires_in: 60, token_type: "Bearer" } },
       );
-      const member = await startMember({
-        getKey: (_request, call) =>
-          call.authorization[0] === "Bearer token-1"
-            ? refuse({ code: "UNAUTHENTICATED", reason: "TOKEN_EXPIRED" })
-            : found,
-      });
+      const member = await startMember(FIRST_TOKEN_EXPIRED);
       const client = connect([member.endpoint], { credentials: { apiKey: "qk_key", httpEndpoints: [tokens.url] } });
       await client.keyValue.get("n", "k");
       expect(member.calls.map((call) => call.authorization[0])).to.deep.equal(["Bearer token-1", "Bearer token-4"]);

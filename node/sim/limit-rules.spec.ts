@@ -14,23 +14,24 @@ function rowOf(index: number): Uint8Array {
   return row;
 }
 
+const HEADER = {
+  type: "append",
+  from: 1,
+  to: 2,
+  term: 1,
+  prevIndex: 0,
+  prevTerm: 0,
+  commit: 0,
+  wantsReply: true,
+} as const;
+
 describe("the rules of limits", () => {
   const limits = { ...DEFAULT_REPLICA_LIMITS, proposalsPerTurn: 2, sliceEntries: 3, waitersMax: 3, queuedWaitsMax: 1 };
   const rules = new LimitRules({ ...limits, core: { ...limits.core, messageBytesMax: 2 * ROW.length } });
 
   function append(count: number): void {
     const rows = Array.from({ length: count }, (_, at) => rowOf(at + 1));
-    const header = {
-      type: "append",
-      from: 1,
-      to: 2,
-      term: 1,
-      prevIndex: 0,
-      prevTerm: 0,
-      commit: 0,
-      wantsReply: true,
-    } as const;
-    rules.onFrameSent(1, 2, { type: FrameType.Append, body: encodeMessage({ ...header, rows }) });
+    rules.onFrameSent(1, 2, { type: FrameType.Append, body: encodeMessage({ ...HEADER, rows }) });
   }
 
   function forward(count: number): void {
@@ -45,17 +46,7 @@ describe("the rules of limits", () => {
 
   it("let a single entry through whatever its size", () => {
     const tight = new LimitRules({ ...limits, core: { ...limits.core, messageBytesMax: 1 } });
-    const header = {
-      type: "append",
-      from: 1,
-      to: 2,
-      term: 1,
-      prevIndex: 0,
-      prevTerm: 0,
-      commit: 0,
-      wantsReply: true,
-    } as const;
-    tight.onFrameSent(1, 2, { type: FrameType.Append, body: encodeMessage({ ...header, rows: [ROW] }) });
+    tight.onFrameSent(1, 2, { type: FrameType.Append, body: encodeMessage({ ...HEADER, rows: [ROW] }) });
   });
 
   it("hold for forwarded attempts", () => {

@@ -17,7 +17,7 @@ import {
 } from "../src/raft/index.ts";
 import type { Told } from "../src/replica/index.ts";
 import { encodeFounding, hasErasures, readProgress } from "../src/state/index.ts";
-import { FOUNDING } from "../test/index.ts";
+import { FOUNDING, rowsOf } from "../test/index.ts";
 import { Accounts } from "./accounts.ts";
 import { Administrator } from "./administrator.ts";
 import { Calls } from "./calls.ts";
@@ -44,7 +44,7 @@ import { type Execution, Requests } from "./requests.ts";
 import { must, RuleViolation } from "./rule-violation.ts";
 import { Rules } from "./rules.ts";
 import type { Script, ScriptItem } from "./script.ts";
-import { fingerprintOf, rowsOf } from "./state-rows.ts";
+import { fingerprintOf } from "./state-rows.ts";
 import { Trace, type TraceLine } from "./trace.ts";
 import { Watchers } from "./watchers.ts";
 

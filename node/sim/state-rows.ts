@@ -6,8 +6,7 @@
  */
 
 import { crc32 } from "node:zlib";
-import { type Change, type KeyRange, type Row, readProgress, type StateReader } from "../src/state/index.ts";
-import { LOCAL_ROWS_FROM } from "../src/storage/index.ts";
+import { type Change, type KeyRange, type Row, readProgress } from "../src/state/index.ts";
 import { MemoryStateStore } from "../test/index.ts";
 
 interface Step {
@@ -64,14 +63,7 @@ export class StateRows extends MemoryStateStore {
   }
 }
 
-/** All rows of a replicated state, ascending by key. */
-export function rowsOf(state: StateReader): readonly Row[] {
-  const rows: Row[] = [];
-  state.scan(new Uint8Array(0), LOCAL_ROWS_FROM, (row) => rows.push(row) > 0);
-  return rows;
-}
-
-/** The same of rows. */
+/** A number by which two lists of rows are told apart. */
 export function fingerprintOf(rows: readonly Row[]): number {
   let sum = 0;
   for (const { key, value } of rows) {

@@ -11,6 +11,7 @@ export { expectExactUsage, usageTwice } from "./namespace-recount.ts";
 export { RawConnection } from "./raw-connection.ts";
 export { refused } from "./refused.ts";
 export { expectExactReplays, replaysTwice } from "./replay-recount.ts";
+export { REPLICATED_ROWS_END, rowsOf } from "./replicated-rows.ts";
 export { soleVoter } from "./sole-voter.ts";
 export { StoreWithGraves } from "./store-with-graves.ts";
 export { StoredLog } from "./stored-log.ts";

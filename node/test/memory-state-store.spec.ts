@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { compareBytes } from "../src/bytes/index.ts";
+import { compareBytes, isWithin } from "../src/bytes/index.ts";
 
 import { MemoryStateStore } from "./memory-state-store.ts";
 
@@ -36,7 +36,7 @@ describe("MemoryStateStore", () => {
           }
         }
         const rows = [...model.values()].sort((a, b) => compareBytes(a.key, b.key));
-        const within = rows.filter((row) => compareBytes(row.key, from) >= 0 && compareBytes(row.key, to) < 0);
+        const within = rows.filter((row) => isWithin(row.key, from, to));
         const text = (row: { key: Uint8Array; value: Uint8Array }) =>
           `${Buffer.from(row.key).toString("hex")}=${Buffer.from(row.value).toString("hex")}`;
         expect(rowsOf(store, from, to)).to.deep.equal(within.map(text));

@@ -3,7 +3,7 @@
  * needs about as long for it as for a row: a scan that goes over many of them stalls the event loop (S44).
  */
 
-import { compareBytes } from "../src/bytes/index.ts";
+import { isWithin } from "../src/bytes/index.ts";
 import type { Change, KeyRange, Row } from "../src/state/index.ts";
 import { MemoryStateStore } from "./memory-state-store.ts";
 
@@ -27,7 +27,7 @@ export class StoreWithGraves extends MemoryStateStore {
       return goesOn;
     });
     for (const key of this.#graves.values()) {
-      this.steppedOver += Number(compareBytes(key, from) >= 0 && compareBytes(key, end) < 0);
+      this.steppedOver += Number(isWithin(key, from, end));
     }
   }
 

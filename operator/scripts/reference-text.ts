@@ -11,7 +11,7 @@ const INTRODUCTION = `# CoordinationCluster
 
 A CoordinationCluster says what a cluster is to be, in \`spec\`; the operator says what it is, in \`status\`. The
 [quick start](quick-start.md) begins with one, and [operations](operations.md) says what conditions and reasons mean and what
-to do about them. The same is told by \`kubectl explain qc.spec\`, field by field.
+to do about them. \`kubectl explain qc.spec\` says the same, field by field.
 `;
 
 const EXAMPLE = `\`\`\`yaml

@@ -150,8 +150,8 @@ const listing: Table = {
           query,
         ).not.to.include(hidden);
       }
-      const nobody = await list(place.http(admin.token), `?user_id=${randomUUID()}`);
-      expect(await list(place.http(admin.token), `?user_id=${greater.userId}`)).to.deep.equal(nobody);
+      const keysOfUnknownUser = await list(place.http(admin.token), `?user_id=${randomUUID()}`);
+      expect(await list(place.http(admin.token), `?user_id=${greater.userId}`)).to.deep.equal(keysOfUnknownUser);
       for (const query of ["?all=true", `?user_id=${admin.userId}`]) {
         const answer = await place.http(member.token).call("GET", `/keys${query}`);
         expectHttpRefusal(answer, "insufficient_role");
@@ -256,7 +256,7 @@ const revocation: Table = {
       const { api_key_id: ofMember } = await make(place.http((await place.newUser("member", [adminNamespace])).token));
       answered(await place.http(admin.token).call("DELETE", `/keys/${ofMember}`));
     },
-    "is what a user who has become a viewer does with a key that leaked": async (place) => {
+    "may be done by a viewer, for a key of their own that leaked": async (place) => {
       const user = await place.newUser("member");
       const { key, api_key_id: id } = await make(place.http(user.token));
       await change(place, user, { role: "viewer", namespaces: [] });

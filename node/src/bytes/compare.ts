@@ -12,6 +12,11 @@ export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return a.length - b.length;
 }
 
+/** Whether from ≤ key < to, in the order of unsigned bytes. */
+export function isWithin(key: Uint8Array, from: Uint8Array, to: Uint8Array): boolean {
+  return compareBytes(key, from) >= 0 && compareBytes(key, to) < 0;
+}
+
 /** Whether both have the same bytes. */
 export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && compareBytes(a, b) === 0;

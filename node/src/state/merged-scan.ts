@@ -1,13 +1,13 @@
 /** Scans of rows in a store together with changes that it does not have yet. */
 
-import { compareBytes } from "../bytes/index.ts";
+import { compareBytes, isWithin } from "../bytes/index.ts";
 import type { Change, Row, StateReader } from "./store.ts";
 
 /** The rows with from ≤ key < to that these changes put, ascending. */
 export function rowsPut(changes: Iterable<Change>, from: Uint8Array, to: Uint8Array): Row[] {
   const rows: Row[] = [];
   for (const { key, value } of changes) {
-    if (value !== null && compareBytes(key, from) >= 0 && compareBytes(key, to) < 0) {
+    if (value !== null && isWithin(key, from, to)) {
       rows.push({ key, value });
     }
   }

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { compareBytes } from "../bytes/index.ts";
+import { compareBytes, isWithin } from "../bytes/index.ts";
 import { encodeText } from "./record.ts";
 import {
   apiKeyPrefixRow,
@@ -105,7 +105,7 @@ describe("keys of rows", () => {
     for (const other of ["aa", "a-", "a.b", "b"]) {
       for (const key of [new Uint8Array(0), Uint8Array.of(0), Uint8Array.of(0xff)]) {
         const row = keyRow(other, key);
-        expect(compareBytes(row, first) >= 0 && compareBytes(row, end) < 0, other).to.equal(false);
+        expect(isWithin(row, first, end), other).to.equal(false);
       }
     }
   });
@@ -185,7 +185,7 @@ describe("tables", () => {
   for (const table of rows.keys()) {
     it(`${table} holds its rows and no others`, () => {
       const { from, to } = tableRange(table);
-      const within = [...rows].filter(([, row]) => compareBytes(row, from) >= 0 && compareBytes(row, to) < 0);
+      const within = [...rows].filter(([, row]) => isWithin(row, from, to));
       expect(within.map(([name]) => name)).to.deep.equal([table]);
     });
   }
@@ -197,7 +197,7 @@ describe("the range of some generations of answers", () => {
       const { from, to } = replayRange(first, last);
       return [0, 1, 2, 3, 4].filter((generation) => {
         const row = replayRow(generation, "\u{10ffff}", ID);
-        return compareBytes(row, from) >= 0 && compareBytes(row, to) < 0;
+        return isWithin(row, from, to);
       });
     };
     expect(within(0, 0)).to.deep.equal([0]);

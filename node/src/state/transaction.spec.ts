@@ -2,7 +2,7 @@ import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import fc from "fast-check";
 import { MemoryStateStore } from "../../test/index.ts";
-import { compareBytes } from "../bytes/index.ts";
+import { compareBytes, isWithin } from "../bytes/index.ts";
 import type { Row, StateReader } from "./store.ts";
 import { type Digest, Transaction } from "./transaction.ts";
 
@@ -62,7 +62,7 @@ describe("a transaction", () => {
             case "read": {
               expect(transaction.get(each.key)).to.deep.equal(model.get(name)?.value);
               const rows = [...model.values()]
-                .filter((row) => compareBytes(row.key, each.key) >= 0 && compareBytes(row.key, each.to) < 0)
+                .filter((row) => isWithin(row.key, each.key, each.to))
                 .sort((a, b) => compareBytes(a.key, b.key))
                 .map(text);
               expect(scan(transaction, each.key, each.to)).to.deep.equal(rows);

@@ -1,6 +1,6 @@
 /** Changes of rows in memory: by key for reads, and by table for scans. */
 
-import { compareBytes, latin1Of } from "../bytes/index.ts";
+import { isWithin, latin1Of } from "../bytes/index.ts";
 import { type Change, type KeyRange, type Row, rowsPut } from "../state/index.ts";
 
 const TABLES = 256;
@@ -41,7 +41,7 @@ export class ChangedRows {
     for (const table of this.#tablesWithin(from, to)) {
       const before = table.size;
       for (const [name, { key }] of table) {
-        if (compareBytes(key, from) >= 0 && compareBytes(key, to) < 0) {
+        if (isWithin(key, from, to)) {
           table.delete(name);
         }
       }

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import fc from "fast-check";
 import { TemporaryDirectories } from "../../test/harness/index.ts";
-import { compareBytes } from "../bytes/index.ts";
+import { compareBytes, isWithin } from "../bytes/index.ts";
 import { InvariantViolation } from "../raft/index.ts";
 import type { Change } from "../state/index.ts";
 import { Rocks } from "./rocks.ts";
@@ -136,7 +136,7 @@ describe("Rocks", () => {
           }
         }
         const expected = [...model]
-          .filter(([row]) => compareBytes(hex(row), from) >= 0 && compareBytes(hex(row), to) < 0)
+          .filter(([row]) => isWithin(hex(row), from, to))
           .sort(([a], [b]) => compareBytes(hex(a), hex(b)))
           .map(([row, value]) => `${row}=${Buffer.from(value).toString("hex")}`);
         const bounds = [Buffer.from(from).toString("hex"), Buffer.from(to).toString("hex")] as const;

@@ -10,7 +10,7 @@
  * are read from here.
  */
 
-import { compareBytes, latin1Of } from "../bytes/index.ts";
+import { isWithin, latin1Of } from "../bytes/index.ts";
 import { type Change, type KeyRange, type Row, scanMerged } from "../state/index.ts";
 import { ChangedRows } from "./changed-rows.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
@@ -116,7 +116,7 @@ export class StateOverlay implements MemberStateStore {
   }
 
   #isDropped(key: Uint8Array): boolean {
-    return this.#dropped.some(({ from, to }) => compareBytes(key, from) >= 0 && compareBytes(key, to) < 0);
+    return this.#dropped.some(({ from, to }) => isWithin(key, from, to));
   }
 
   #handOver(): void {

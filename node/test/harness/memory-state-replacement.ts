@@ -7,10 +7,7 @@ import { compareBytes } from "../../src/bytes/index.ts";
 import { invariant } from "../../src/raft/index.ts";
 import { type Row, readProgress } from "../../src/state/index.ts";
 import type { StateReplacement } from "../../src/storage/index.ts";
-import { MemoryStateStore } from "../index.ts";
-
-/** The first key that is a store's own, and no part of the replicated state. */
-const REPLICATED_ROWS_END = Uint8Array.of(0x79);
+import { MemoryStateStore, REPLICATED_ROWS_END } from "../index.ts";
 
 export class MemoryStateReplacement implements StateReplacement {
   /** What was received so far. */

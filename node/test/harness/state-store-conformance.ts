@@ -6,9 +6,9 @@
 import { expect } from "chai";
 import { compareBytes } from "../../src/bytes/index.ts";
 import { InvariantViolation } from "../../src/raft/index.ts";
-import { type Row, readProgress, type StateReader } from "../../src/state/index.ts";
+import { type Row, readProgress } from "../../src/state/index.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "../../src/storage/index.ts";
-import { AppliedLog } from "../index.ts";
+import { AppliedLog, rowsOf } from "../index.ts";
 
 /** A store to try, empty. */
 export interface StateUnderTest {
@@ -24,20 +24,11 @@ interface Snapshot {
   readonly term: number;
 }
 
-const FIRST = Uint8Array.of(0);
-/** Where the rows begin that are a store's own. */
-const END = Uint8Array.of(0x79);
 /** Of a table that is kept in memory: namespaces. */
 const HOT_ROW = Buffer.from("n-hot");
 const PIECE_BYTES = 300;
 
 const row = (key: string, value: string): Row => ({ key: Buffer.from(key), value: Buffer.from(value) });
-
-function rowsOf(reader: StateReader): Row[] {
-  const rows: Row[] = [];
-  reader.scan(FIRST, END, (found) => rows.push(found) > 0);
-  return rows;
-}
 
 const textOf = (rows: readonly Row[]): string[] =>
   rows.map(({ key, value }) => `${Buffer.from(key).toString("hex")}=${Buffer.from(value).toString("hex")}`);

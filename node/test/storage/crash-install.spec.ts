@@ -9,8 +9,8 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { expect } from "chai";
 import { INSTALL_CRASH_POINTS, type MemberData, openDataDirectory } from "../../src/storage/index.ts";
 import { TemporaryDirectories, TestProcess } from "../harness/index.ts";
-import { FOUNDING } from "../index.ts";
-import { type KnownState, rowsOf, stateAfter, stateBefore } from "./installed-snapshot.ts";
+import { FOUNDING, rowsOf } from "../index.ts";
+import { type KnownState, stateAfter, stateBefore } from "./installed-snapshot.ts";
 
 const INSTALLER = fileURLToPath(new URL("./crash-installer.ts", import.meta.url));
 const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;

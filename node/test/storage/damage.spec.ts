@@ -18,7 +18,7 @@ import {
   TemporaryDirectories,
   TestProcess,
 } from "../harness/index.ts";
-import { rowsOf } from "./installed-snapshot.ts";
+import { rowsOf } from "../index.ts";
 import type { Told } from "./told.ts";
 import type { WriterTask } from "./writer-task.ts";
 

@@ -1,7 +1,7 @@
 /** The states before and after the install of crash-install.spec.ts, the same in every process. */
 
-import type { Row, StateReader } from "../../src/state/index.ts";
-import { AppliedLog } from "../index.ts";
+import type { Row } from "../../src/state/index.ts";
+import { AppliedLog, rowsOf } from "../index.ts";
 
 /** A whole state, and the entry whose effects are its last. */
 export interface KnownState {
@@ -10,8 +10,6 @@ export interface KnownState {
   readonly term: number;
 }
 
-/** The first key that is a store's own, and no part of the replicated state. */
-const REPLICATED_ROWS_END = Uint8Array.of(0x79);
 const PUTS = 40;
 const VALUE_BYTES = 20_000;
 
@@ -35,13 +33,6 @@ export function stateAfter(): KnownState {
     });
   }
   return knownState(log);
-}
-
-/** All replicated rows, ascending. */
-export function rowsOf(reader: StateReader): Row[] {
-  const rows: Row[] = [];
-  reader.scan(Uint8Array.of(0), REPLICATED_ROWS_END, (row) => rows.push(row) > 0);
-  return rows;
 }
 
 function knownState(log: AppliedLog): KnownState {

@@ -293,7 +293,7 @@ export interface ClusterSpec {
     }[];
   };
   /**
-   * What the Prometheus operator is told.
+   * Objects for the Prometheus operator.
    */
   monitoring: {
     /**

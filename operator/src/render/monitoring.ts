@@ -1,4 +1,4 @@
-/** What the Prometheus operator is told: whom to scrape, and when to wake somebody. */
+/** Objects for the Prometheus operator: what to scrape, and when to alert. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
 import { metadataOf, namespaceOf, selectorOf } from "./names.ts";

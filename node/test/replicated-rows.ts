@@ -1,0 +1,15 @@
+/** The rows of a state that all members have alike, without those that are a store's own. */
+
+import type { Row, StateReader } from "../src/state/index.ts";
+
+const FIRST_KEY = Uint8Array.of(0);
+
+/** The first key that is a store's own. */
+export const REPLICATED_ROWS_END = Uint8Array.of(0x79);
+
+/** All rows of a replicated state, ascending by key. */
+export function rowsOf(state: StateReader): Row[] {
+  const rows: Row[] = [];
+  state.scan(FIRST_KEY, REPLICATED_ROWS_END, (row) => rows.push(row) > 0);
+  return rows;
+}

@@ -56,6 +56,17 @@ describe("the newest changes of the state, in memory", () => {
     });
   }
 
+  it("hides what the store has of a row that was changed or deleted in memory", () => {
+    inner.write([put("k1", "old"), put("k2", "old"), put("k3", "old")]);
+    overlay.write([removal("k1"), put("k2", "new")]);
+    expect(["k1", "k2", "k3"].map((key) => overlay.get(bytes(key)))).to.deep.equal([
+      undefined,
+      bytes("new"),
+      bytes("old"),
+    ]);
+    expect(rowsOf(overlay)).to.deep.equal(textOf(put("k2", "new"), put("k3", "old")));
+  });
+
   it("shows what a store shows that is written at once, whatever is handed over when", () => {
     const key = fc.uint8Array({ minLength: 1, maxLength: 2, max: 3 });
     const batch = fc.record({

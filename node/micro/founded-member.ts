@@ -33,7 +33,7 @@ export class FoundedMember {
   readonly data: MemberData;
   readonly machine: StateMachine;
   readonly apiKey: string;
-  /** The owner, who does everything. */
+  /** The owner, as whom all operations run. */
   readonly owner: Principal;
   readonly #directory: string;
   #lastIndex = 0;

@@ -8,7 +8,7 @@
 
 import type { OpenOperation, OperationOutcome } from "../history/index.ts";
 import { type ClientOperation, CoordinationError, getKey, type Principal, type StoredKey } from "../src/state/index.ts";
-import { OWNER } from "../test/index.ts";
+import { OWNER, putOf } from "../test/index.ts";
 import { isRevocation } from "./access-rules.ts";
 import type { Accounts } from "./accounts.ts";
 import type { Calls } from "./calls.ts";
@@ -253,7 +253,7 @@ export class Clients {
     };
     const share = random.next();
     if (share < 0.6) {
-      return putOf(key, value(), ttlSeconds);
+      return putOf(key, value(), { ttlSeconds });
     }
     const shared = { namespace: "default", key: Buffer.from(key), expectedModRevision: undefined };
     if (share < 0.75) {
@@ -351,18 +351,6 @@ export function endOperation(open: OpenOperation | null, { answer, isUncertain }
 
 function nameOf({ id }: Client): string {
   return `c${id}`;
-}
-
-function putOf(key: string, value: Uint8Array, ttlSeconds = 0): ClientOperation {
-  return {
-    kind: "put-key",
-    namespace: "default",
-    key: Buffer.from(key),
-    value,
-    ttlSeconds,
-    expectedModRevision: undefined,
-    returnPrevious: false,
-  };
 }
 
 function storedKey(process: Process, key: string): StoredKey | undefined {

@@ -96,7 +96,7 @@ export class RequestCalls {
       },
     );
     return () => {
-      // Its process may be lost already, which is told a moment later.
+      // Its process may be lost already: the caller learns that a moment later.
       request.isUncertain ||= !isEnded;
       if (leave()) {
         trace.say(process.memberId, "is left alone with", [], () => name);

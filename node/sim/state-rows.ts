@@ -63,7 +63,7 @@ export class StateRows extends MemoryStateStore {
   }
 }
 
-/** A number by which two lists of rows are told apart. */
+/** A checksum that differs where two lists of rows differ. */
 export function fingerprintOf(rows: readonly Row[]): number {
   let sum = 0;
   for (const { key, value } of rows) {

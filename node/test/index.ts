@@ -8,6 +8,7 @@ export { FoundedCluster, type FoundingSecrets, foundingSecrets } from "./founded
 export { LockModel, lockKey, type ModelEvent, type ModelHold, type ModelRequest, Refused } from "./lock-model.ts";
 export { MemoryStateStore } from "./memory-state-store.ts";
 export { expectExactUsage, usageTwice } from "./namespace-recount.ts";
+export { putOf } from "./put-of.ts";
 export { RawConnection } from "./raw-connection.ts";
 export { refused } from "./refused.ts";
 export { expectExactReplays, replaysTwice } from "./replay-recount.ts";

@@ -2,7 +2,7 @@
  * Who hashes a password next: so many at a time, and for a bounded share of one processor.
  *
  * The next one is the waiter whose client address and account have had the least hashing lately; of equals, the one that
- * came first. So somebody who asks for a lot waits behind everybody who asks for little. When too many wait, the newest
+ * came first. So a client with many requests waits behind all that have few. When too many wait, the newest
  * waiter of those who ask for the most is refused. A waiter whose deadline has passed, or whose client has gone, leaves
  * at once.
  */

@@ -119,7 +119,7 @@ export function entryEnvelope(row: Uint8Array): Envelope {
   };
 }
 
-/** The member at which somebody waits for the entry; 0 = nobody does. */
+/** The member that waits for the entry; 0 = no member waits. */
 export function entryOriginMember(row: Uint8Array): number {
   return readUint53(row, 40);
 }

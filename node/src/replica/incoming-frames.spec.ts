@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { putOf } from "../../test/harness/index.ts";
-import { OWNER, requestOf } from "../../test/index.ts";
+import { OWNER, putOf, requestOf } from "../../test/index.ts";
 import {
   encodeForward,
   encodeForwarded,

@@ -4,12 +4,11 @@ import {
   follow,
   followingCore,
   leadingCore,
-  putOf,
   ReplicaCluster,
   ScriptedTransport,
   settleCore,
 } from "../../test/harness/index.ts";
-import { AppliedLog } from "../../test/index.ts";
+import { AppliedLog, putOf } from "../../test/index.ts";
 import { decodeLeaderTick, FrameType } from "../peers/index.ts";
 import { entryPayload, type RaftCore } from "../raft/index.ts";
 import { Checkpoints, decodeCommand, hasErasures, listMemory, type MemoryRegion } from "../state/index.ts";
@@ -65,7 +64,7 @@ describe("LeaderDuties", () => {
 
   /** Something that runs out, and the cluster tick far behind its time. */
   function letSomethingExpire(): void {
-    applied.execute({ ...putOf("k", "v"), ttlSeconds: 5 } as ReturnType<typeof putOf>);
+    applied.execute(putOf("k", "v", { ttlSeconds: 5 }));
     tick.start(2);
     time.stall(6_000);
   }

@@ -4,11 +4,10 @@ import {
   follow,
   followingCore,
   leadingCore,
-  putOf,
   ScriptedTransport,
   settleCore,
 } from "../../test/harness/index.ts";
-import { ANNA, AppliedLog, addUser, OWNER, requestOf } from "../../test/index.ts";
+import { ANNA, AppliedLog, addUser, OWNER, putOf, requestOf } from "../../test/index.ts";
 import { decodeForward, decodeForwarded, decodeForwardRefused, FrameType } from "../peers/index.ts";
 import { EntryType, encodeEntry, entryEnvelope, NO_ENVELOPE, type RaftCore, sealEntry } from "../raft/index.ts";
 import {

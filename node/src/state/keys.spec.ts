@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { AppliedLog, refused } from "../../test/index.ts";
+import { AppliedLog, putOf, refused } from "../../test/index.ts";
 import { InvariantViolation } from "../raft/index.ts";
 import type { CompareAndSwap, DeleteKey, PutKey } from "./command.ts";
 import { expiredKeys, getKey, listKeys, type PageBounds, readKey, type StoredKey } from "./keys.ts";
@@ -20,18 +20,7 @@ function textOf(bytes: Uint8Array): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
-function put(changes: Partial<PutKey> = {}): PutKey {
-  return {
-    kind: "put-key",
-    namespace: NAMESPACE,
-    key: KEY,
-    value: bytesOf("v"),
-    ttlSeconds: 0,
-    expectedModRevision: undefined,
-    returnPrevious: false,
-    ...changes,
-  };
-}
+const put = (changes: Partial<PutKey> = {}) => putOf(KEY, "v", { namespace: NAMESPACE, ...changes });
 
 function remove(changes: Partial<DeleteKey> = {}): DeleteKey {
   const defaults = { namespace: NAMESPACE, key: KEY, expectedModRevision: undefined, returnPrevious: false };

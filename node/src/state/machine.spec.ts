@@ -9,11 +9,12 @@ import {
   MemoryStateStore,
   machineOver,
   OWNER,
+  putOf,
   requestOf,
   soleVoter,
 } from "../../test/index.ts";
 import { EntryType, encodeEntry, InvariantViolation, NO_ENVELOPE, sealEntry } from "../raft/index.ts";
-import { type ClientOperation, encodeCommand } from "./command.ts";
+import { encodeCommand } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { expiredKeys, readKey } from "./keys.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
@@ -25,17 +26,7 @@ import { Transaction } from "./transaction.ts";
 
 const KEY = Buffer.from("k");
 
-function put(value = "v", key: Uint8Array = KEY): Extract<ClientOperation, { readonly kind: "put-key" }> {
-  return {
-    kind: "put-key",
-    namespace: "default",
-    key,
-    value: Buffer.from(value),
-    ttlSeconds: 0,
-    expectedModRevision: undefined,
-    returnPrevious: false,
-  };
-}
+const put = (value = "v", key: Uint8Array = KEY) => putOf(key, value);
 
 function rowOf(index: number, term: number, type: number, payload: Uint8Array = new Uint8Array(0)): Uint8Array {
   const row = encodeEntry(type as EntryType, NO_ENVELOPE, payload);

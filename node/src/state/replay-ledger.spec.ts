@@ -6,9 +6,9 @@ import {
   expectExactReplays,
   MemoryStateStore,
   machineOver,
+  putOf,
   requestOf,
 } from "../../test/index.ts";
-import type { PutKey } from "./command.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { droppedReplays, ReplayLedger } from "./replay-ledger.ts";
 import { hasEndedReplays } from "./replays.ts";
@@ -20,17 +20,7 @@ import { Transaction } from "./transaction.ts";
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;
 const KEY = Buffer.from("k");
 
-function put(value: string): PutKey {
-  return {
-    kind: "put-key",
-    namespace: "default",
-    key: KEY,
-    value: Buffer.from(value),
-    ttlSeconds: 0,
-    expectedModRevision: undefined,
-    returnPrevious: false,
-  };
-}
+const put = (value: string) => putOf(KEY, value);
 
 describe("dropping stored answers", () => {
   const GENERATION_MS = WINDOW_MS / 10;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { AppliedLog, OWNER, requestOf } from "../../test/index.ts";
+import { AppliedLog, OWNER, putOf, requestOf } from "../../test/index.ts";
 import type { PutKey } from "./command.ts";
 import type { CoordinationError } from "./coordination-error.ts";
 import { type DeleteKeyResult, getKey, type PutKeyResult } from "./keys.ts";
@@ -12,18 +12,7 @@ const KEY = Buffer.from("k");
 /** A second user, with what the owner may do. */
 const OTHER = { subject: "user-other", apiKeyId: "" };
 
-function put(value: string, changes: Partial<PutKey> = {}): PutKey {
-  return {
-    kind: "put-key",
-    namespace: "default",
-    key: KEY,
-    value: Buffer.from(value),
-    ttlSeconds: 0,
-    expectedModRevision: undefined,
-    returnPrevious: false,
-    ...changes,
-  };
-}
+const put = (value: string, changes: Partial<PutKey> = {}) => putOf(KEY, value, changes);
 
 /** Changes the owner's record, or copies it to another user, behind the state machine's back. */
 function writeOwner(log: AppliedLog, changes: Parameters<typeof writeUser>[1] | object): void {

@@ -8,7 +8,7 @@ import {
   until,
   untilDamageIsFound,
 } from "../../test/harness/index.ts";
-import { AppliedLog, applyRows, expectExactReplays, requestOf, soleVoter } from "../../test/index.ts";
+import { AppliedLog, applyRows, expectExactReplays, putOf, requestOf, soleVoter } from "../../test/index.ts";
 import { InvariantViolation, listenToMarks } from "../raft/index.ts";
 import { DEFAULT_STATE_LIMITS, replayGenerationMs, replayRange, StateMachine } from "../state/index.ts";
 import { DROP_CRASH_POINTS } from "./crash-point.ts";
@@ -18,15 +18,7 @@ import { StoreError } from "./store-error.ts";
 
 const OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
 const bytes = (text: string): Uint8Array => Buffer.from(text);
-const PUT = {
-  kind: "put-key",
-  namespace: "default",
-  key: bytes("key"),
-  value: bytes("value"),
-  ttlSeconds: 0,
-  expectedModRevision: undefined,
-  returnPrevious: false,
-} as const;
+const PUT = putOf("key", "value");
 
 describe("RocksStateStore", () => {
   const directories = new TemporaryDirectories();

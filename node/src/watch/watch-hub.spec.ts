@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { WatchedLog } from "../../test/harness/index.ts";
-import { acquireLock, createLock, NAMED, refused } from "../../test/index.ts";
+import { acquireLock, createLock, NAMED, putOf, refused } from "../../test/index.ts";
 import { CoordinationError } from "../state/index.ts";
 
 describe("WatchHub", () => {
@@ -286,15 +286,7 @@ describe("WatchHub", () => {
       watched.time.settle();
       // Everything in one step, as a snapshot brings it.
       for (let at = 0; at < 9; at++) {
-        watched.log.result({
-          kind: "put-key",
-          namespace: "default",
-          key: Buffer.from("a"),
-          value: Buffer.from("v"),
-          ttlSeconds: 0,
-          expectedModRevision: undefined,
-          returnPrevious: false,
-        });
+        watched.log.result(putOf("a", "v"));
       }
       watched.trim();
       watched.time.settle();

@@ -8,6 +8,7 @@ import {
   type ModelHold,
   type ModelRequest,
   OWNER,
+  putOf,
   requestOf,
 } from "../../test/index.ts";
 import {
@@ -259,15 +260,7 @@ class Comparison {
 
   #put({ namespace: space, key: name, value, ttlSeconds }: Extract<Step, { readonly kind: "put" }>): void {
     const { log } = this.#watched;
-    const { modRevision } = log.result<"put-key">({
-      kind: "put-key",
-      namespace: space,
-      key: Buffer.from(name),
-      value: Buffer.from(value),
-      ttlSeconds,
-      expectedModRevision: undefined,
-      returnPrevious: false,
-    });
+    const { modRevision } = log.result<"put-key">(putOf(name, value, { namespace: space, ttlSeconds }));
     this.#model.put(space, name, value, modRevision);
     this.#watched.tell();
   }

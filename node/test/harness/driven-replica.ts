@@ -20,7 +20,7 @@ import {
   readProgress,
   type StoredKey,
 } from "../../src/state/index.ts";
-import { FOUNDING, OWNER, requestOf } from "../index.ts";
+import { FOUNDING, OWNER, putOf, requestOf } from "../index.ts";
 import { FakeTime } from "./fake-time.ts";
 import { MemoryDriverState } from "./memory-driver-state.ts";
 import { MemoryLogStore } from "./memory-log-store.ts";
@@ -115,19 +115,7 @@ export class DrivenReplica {
       readonly onAnswer?: () => void;
     } = {},
   ): DrivenCall {
-    return this.execute(
-      {
-        kind: "put-key",
-        namespace: "default",
-        key: Buffer.from(key),
-        value: Buffer.from(value),
-        ttlSeconds: options.ttlSeconds ?? 0,
-        expectedModRevision: undefined,
-        returnPrevious: false,
-      },
-      `put ${key}`,
-      options,
-    );
+    return this.execute(putOf(key, value, { ttlSeconds: options.ttlSeconds ?? 0 }), `put ${key}`, options);
   }
 
   execute(

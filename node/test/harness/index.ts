@@ -30,7 +30,7 @@ export { type DurableLog, MemoryLogStore } from "./memory-log-store.ts";
 export { MemorySnapshot } from "./memory-snapshot.ts";
 export { type Ended, exists, type ProcessOptions, TestProcess } from "./process.ts";
 export { grpcFrame, type RawAnswer, rawGrpcCall } from "./raw-grpc-call.ts";
-export { putOf, ReplicaCluster } from "./replica-cluster.ts";
+export { ReplicaCluster } from "./replica-cluster.ts";
 export { follow, followingCore, leadingCore, settleCore } from "./scripted-core.ts";
 export { ScriptedLeader } from "./scripted-leader.ts";
 export { ScriptedTransport } from "./scripted-transport.ts";

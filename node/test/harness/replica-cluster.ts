@@ -38,7 +38,7 @@ import {
   type RequestIdentity,
   readProgress,
 } from "../../src/state/index.ts";
-import { FOUNDING, OWNER, requestOf } from "../index.ts";
+import { FOUNDING, OWNER, putOf, requestOf } from "../index.ts";
 import { type DrivenCall, resultOf } from "./driven-replica.ts";
 import { FakeTime } from "./fake-time.ts";
 import { MemoryDriverState } from "./memory-driver-state.ts";
@@ -360,19 +360,6 @@ export class ReplicaCluster {
     this.#answers++;
     Object.assign(call, { error, outcome, answered: this.#answers });
   }
-}
-
-/** The operation that puts a value. */
-export function putOf(key: string, value: string): ClientOperation {
-  return {
-    kind: "put-key",
-    namespace: "default",
-    key: Buffer.from(key),
-    value: Buffer.from(value),
-    ttlSeconds: 0,
-    expectedModRevision: undefined,
-    returnPrevious: false,
-  };
 }
 
 function newCall(name: string): DrivenCall {

@@ -8,7 +8,7 @@ import { compareBytes } from "../../src/bytes/index.ts";
 import { InvariantViolation } from "../../src/raft/index.ts";
 import { type Row, readProgress } from "../../src/state/index.ts";
 import type { MemberStateStore, StateReplacement, StateView } from "../../src/storage/index.ts";
-import { AppliedLog, rowsOf } from "../index.ts";
+import { AppliedLog, putOf, rowsOf } from "../index.ts";
 
 /** A store to try, empty. */
 export interface StateUnderTest {
@@ -37,15 +37,7 @@ const textOf = (rows: readonly Row[]): string[] =>
 function snapshotOf(keys: number): Snapshot {
   const log = new AppliedLog();
   for (let number = 0; number < keys; number++) {
-    log.execute({
-      kind: "put-key",
-      namespace: "default",
-      key: Buffer.from(`key-${number}`),
-      value: Buffer.alloc(number, "v"),
-      ttlSeconds: 0,
-      expectedModRevision: undefined,
-      returnPrevious: false,
-    });
+    log.execute(putOf(`key-${number}`, Buffer.alloc(number, "v")));
   }
   const { appliedIndex, appliedTerm } = log.progress;
   return { rows: rowsOf(log.store), index: appliedIndex, term: appliedTerm };

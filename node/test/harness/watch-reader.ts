@@ -13,7 +13,7 @@ import {
   type WatchMessage,
   type WatchRequest,
 } from "../../src/watch/index.ts";
-import { AppliedLog } from "../index.ts";
+import { AppliedLog, putOf } from "../index.ts";
 import { FakeTime } from "./fake-time.ts";
 
 export class WatchReader implements Subscriber {
@@ -112,15 +112,7 @@ export class WatchedLog {
 
   /** Puts a value, and returns the revision. */
   put(key: string, value = "v", namespace = "default"): number {
-    const { modRevision } = this.log.result<"put-key">({
-      kind: "put-key",
-      namespace,
-      key: Buffer.from(key),
-      value: Buffer.from(value),
-      ttlSeconds: 0,
-      expectedModRevision: undefined,
-      returnPrevious: false,
-    });
+    const { modRevision } = this.log.result<"put-key">(putOf(key, value, { namespace }));
     this.tell();
     return modRevision;
   }

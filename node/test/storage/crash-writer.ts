@@ -14,7 +14,7 @@ import { writeSync } from "node:fs";
 import { DEFAULT_REPLICA_LIMITS, Member, type Replica, systemClock, systemScheduler } from "../../src/replica/index.ts";
 import { CoordinationError, listKeys, type RequestIdentity } from "../../src/state/index.ts";
 import { measureDisk } from "../../src/storage/index.ts";
-import { FOUNDING, OWNER } from "../index.ts";
+import { FOUNDING, OWNER, putOf } from "../index.ts";
 import type { FoundState, WriterState, WriterTask } from "./writer-task.ts";
 
 const DEADLINE_MS = 30_000;
@@ -39,15 +39,7 @@ function requestOf(writer: number, value: number): RequestIdentity {
 
 /** Resolves to the mod revision, and whether it was answered from its row. */
 function put(replica: Replica, writer: number, value: number, expected: number): Promise<readonly [number, string]> {
-  const operation = {
-    kind: "put-key",
-    namespace: "default",
-    key: Buffer.from(`writer-${writer}`),
-    value: Buffer.from(String(value).padStart(200, " ")),
-    ttlSeconds: 0,
-    expectedModRevision: expected,
-    returnPrevious: false,
-  } as const;
+  const operation = putOf(`writer-${writer}`, String(value).padStart(200, " "), { expectedModRevision: expected });
   const command = { principal: OWNER, request: requestOf(writer, value), operation };
   return new Promise((resolve, reject) => {
     replica.propose(command, performance.now() + DEADLINE_MS, (error, outcome) => {

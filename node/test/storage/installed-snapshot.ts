@@ -1,7 +1,7 @@
 /** The states before and after the install of crash-install.spec.ts, the same in every process. */
 
 import type { Row } from "../../src/state/index.ts";
-import { AppliedLog, rowsOf } from "../index.ts";
+import { AppliedLog, putOf, rowsOf } from "../index.ts";
 
 /** A whole state, and the entry whose effects are its last. */
 export interface KnownState {
@@ -22,15 +22,7 @@ export function stateBefore(): KnownState {
 export function stateAfter(): KnownState {
   const log = new AppliedLog();
   for (let number = 0; number < PUTS; number++) {
-    log.execute({
-      kind: "put-key",
-      namespace: "default",
-      key: Buffer.from(`key-${number}`),
-      value: Buffer.alloc(VALUE_BYTES, number),
-      ttlSeconds: 0,
-      expectedModRevision: undefined,
-      returnPrevious: false,
-    });
+    log.execute(putOf(`key-${number}`, Buffer.alloc(VALUE_BYTES, number)));
   }
   return knownState(log);
 }

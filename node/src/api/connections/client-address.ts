@@ -2,7 +2,7 @@
 
 import { isIPv6 } from "node:net";
 
-/** A network of IPv6 belongs to one client, who has all its addresses: the first four groups of eight. */
+/** An IPv6 network, the first four groups of eight, counts as one client with all its addresses. */
 const NETWORK_GROUPS = 4;
 const ADDRESS_GROUPS = 8;
 const MAPPED = "::ffff:";

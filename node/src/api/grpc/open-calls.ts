@@ -157,7 +157,7 @@ export class OpenCall {
     const { member, address, user } = this.#calls.limits[kind];
     this.#require(kind, "address", this.#ofAddress, address);
     this.#require(kind, "member", this.#member, member);
-    // What a user has who has nothing is below every limit: nothing empty is left behind.
+    // A count that is new is 0, below every limit: a call that is refused leaves no empty count behind.
     const ofUser = this.#calls.user(subject);
     this.#require(kind, "user", ofUser, user);
     this.#count(-1);

@@ -114,15 +114,21 @@ class Rounds implements Load {
         await round.end(hold);
       }),
     );
-    await Promise.race([this.#untilQueued(first), turns]);
+    const looking = new AbortController();
+    try {
+      await Promise.race([this.#untilQueued(first, looking.signal), turns]);
+    } finally {
+      looking.abort();
+    }
     await Promise.all([round.end(holder), turns]);
     this.#workload.judge(round.holds);
     return round.valuesMs;
   }
 
-  async #untilQueued(connection: Connection): Promise<void> {
+  /** Resolves when all waiters are queued, or `signal` says that nothing depends on it any more. */
+  async #untilQueued(connection: Connection, signal: AbortSignal): Promise<void> {
     const deadlineMs = performance.now() + QUEUE_TIMEOUT_MS;
-    for (;;) {
+    while (!signal.aborted) {
       const queued = await locksOf(connection).countWaiters(LOCK);
       if (queued === this.#waiters) {
         return;

@@ -67,11 +67,16 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
 
   onGone(listener: () => void): void {
     if (this.#answered || this.#call.cancelled) {
+      clearTimeout(this.#timer);
       listener();
       return;
     }
     this.#onGone = listener;
-    this.#call.once("cancelled", () => this.#leave());
+    this.#call.once("cancelled", () => {
+      // A wait for a lock may be long: its timer would hold the call in memory until then.
+      clearTimeout(this.#timer);
+      this.#leave();
+    });
   }
 
   /** Begins the checks. A call whose deadline has passed already is never executed. */

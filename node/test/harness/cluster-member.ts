@@ -256,11 +256,14 @@ export class ClusterMember {
     }
   }
 
-  /** Waits until the member can serve clients. Rejects if its process ends before. */
+  /**
+   * Waits until the member can serve clients, and `status` gets an answer: after a time in which the address refused
+   * connections, the channel waits before it connects again. Rejects if its process ends before.
+   */
   async untilReady(): Promise<void> {
-    await until(`${this.name} to be ready`, () => {
+    await until(`${this.name} to be ready`, async () => {
       this.#requireAlive();
-      return this.isReady();
+      return (await this.isReady()) && (await this.status()) !== null;
     });
   }
 

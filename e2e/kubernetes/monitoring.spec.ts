@@ -79,7 +79,8 @@ describe("Members and operators that are scraped by Prometheus", function () {
       async () => {
         const { activeTargets }: KubeObject = await prometheus.ask("targets?state=active");
         const isUp = activeTargets.length > 0 && activeTargets.every(({ health }: KubeObject) => health === "up");
-        return isUp && activeTargets.length >= MEMBERS + OPERATORS ? activeTargets : null;
+        // Pods of an earlier operator are targets until they have ended.
+        return isUp && activeTargets.length === MEMBERS + OPERATORS ? activeTargets : null;
       },
       LIMIT_MS,
     );

@@ -33,19 +33,23 @@ describe("what runs on every commit", function () {
     rmSync(root, { recursive: true });
   });
 
-  function run(
+  function print(
     check: string,
     test: string,
     mutants: string,
     e2e = CLUSTER,
     args: readonly string[] = [],
-  ): { last: string; status: number | null } {
+  ): { stdout: string; status: number | null } {
     writeFileSync(path.join(root, "package.json"), JSON.stringify({ scripts: { check, e2e, test, mutants } }));
-    const { stdout, status } = spawnSync(path.join(root, ".ci/run"), args, {
+    return spawnSync(path.join(root, ".ci/run"), args, {
       cwd: root,
       env: { ...process.env, TMPDIR: path.join(root, "tmp"), npm_config_cache: path.join(root, "cache") },
       encoding: "utf8",
     });
+  }
+
+  function run(...scripts: Parameters<typeof print>): { last: string; status: number | null } {
+    const { stdout, status } = print(...scripts);
     return { last: stdout.trimEnd().split("\n").at(-1) ?? "", status };
   }
 
@@ -83,6 +87,63 @@ describe("what runs on every commit", function () {
       last: "31 passed, 1 failed",
       status: 1,
     });
+  });
+
+  it("prints what failed once more before the last line", () => {
+    const lines = (name: string, output: readonly string[]): string => {
+      writeFileSync(path.join(root, name), `${output.join("\n")}\n`);
+      return `cat ${name}; exit 1`;
+    };
+    const check = lines("check", [
+      "ok types (1.0 s)",
+      "FAILED lint (2.0 s)",
+      "    a.ts:1 is not right",
+      "1 passed, 1 failed",
+    ]);
+    const cluster = lines("cluster", [
+      "  12 passing (1s)",
+      "  1 failing",
+      "",
+      "  1) pods",
+      "       are found:",
+      "",
+      "a took 3 s",
+      "12 passed, 1 failed",
+    ]);
+    const tests = lines("tests", [
+      "specs | ok",
+      "",
+      "specs | FAILED a.spec.ts: adds",
+      "    expected 1 to equal 2",
+      "",
+      "specs | end",
+      "3 passed, 1 failed",
+    ]);
+    const { stdout } = print(check, tests, "echo gone; exit 1", cluster);
+    expect(stdout.slice(stdout.indexOf("\nFailed in npm run check"))).to.equal(
+      [
+        "",
+        "Failed in npm run check:",
+        "FAILED lint (2.0 s)",
+        "    a.ts:1 is not right",
+        "",
+        "Failed in npm run e2e:",
+        "  1 failing",
+        "",
+        "  1) pods",
+        "       are found:",
+        "",
+        "Failed in npm run test:",
+        "specs | FAILED a.spec.ts: adds",
+        "    expected 1 to equal 2",
+        "",
+        "Failed in npm run mutants:",
+        "gone",
+        "16 passed, 4 failed",
+        "",
+      ].join("\n"),
+    );
+    expect(print(CHECK, TEST, MUTANTS).stdout).not.to.contain("Failed in");
   });
 
   it("runs the whole suite whatever arguments it is given", () => {

@@ -21,6 +21,11 @@ export class ChangedRows {
     return this.#bytes;
   }
 
+  /** Whether a key of the same table may be changed: for most reads, none is, and the key needs no name. */
+  mayHave(key: Uint8Array): boolean {
+    return (this.#tables[key[0] ?? 0]?.size ?? 0) > 0;
+  }
+
   /** The change of the key, whose name is `latin1Of(key)`. */
   get(key: Uint8Array, name: string): Change | undefined {
     return this.#tables[key[0] ?? 0]?.get(name);

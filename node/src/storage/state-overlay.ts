@@ -46,10 +46,12 @@ export class StateOverlay implements MemberStateStore {
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
-    const name = latin1Of(key);
-    const change = this.#pending.get(key, name) ?? this.#recent.get(key, name);
-    if (change !== undefined) {
-      return change.value ?? undefined;
+    if (this.#pending.mayHave(key) || this.#recent.mayHave(key)) {
+      const name = latin1Of(key);
+      const change = this.#pending.get(key, name) ?? this.#recent.get(key, name);
+      if (change !== undefined) {
+        return change.value ?? undefined;
+      }
     }
     return this.#isDropped(key) ? undefined : this.#store.get(key);
   }

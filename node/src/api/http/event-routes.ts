@@ -65,9 +65,9 @@ function appendRoute(methods: EventLogMethods): Route {
     body: bytesBody("The event, as it is; it may be empty", EVENT_BYTES_MAX),
     success: { status: 200, description: "The event is stored", schema: AppendedSchema, headers: REPLAYED },
     errors: [...APPEND_ERRORS, "storage_full"],
-    find: (call, input) => requireAppendable(methods, call, input),
-    handle: (call, input) => {
-      const request = { ...appendRequest(input), idempotencyKey: input.headers["Idempotency-Key"] };
+    find: (call, input) => findAppendable(methods, call, input),
+    handle: (call, input, logId) => {
+      const request = { ...appendRequest(input, logId), idempotencyKey: input.headers["Idempotency-Key"] };
       return appendAnswer<AppendedMessage>((reply) =>
         methods.appendEvent(call, { ...request, payload: input.body }, reply),
       );
@@ -95,11 +95,11 @@ function appendBatchRoute(methods: EventLogMethods): Route {
       ...["missing_header", "invalid_delimiter", "empty_body", "too_many_events", "storage_full"],
     ] as const,
     deadlineMs: () => BATCH_DEADLINE_MS,
-    find: (call, input) => requireAppendable(methods, call, input),
-    handle: async (call, input) => {
+    find: (call, input) => findAppendable(methods, call, input),
+    handle: async (call, input, logId) => {
       const payloads = await splitEvents(input.body, input.query.delimiter);
       requireBatchKeys(input.headers["Idempotency-Key"], payloads.count);
-      const request = { ...appendRequest(input), idempotencyKey: input.headers["Idempotency-Key"], payloads };
+      const request = { ...appendRequest(input, logId), idempotencyKey: input.headers["Idempotency-Key"], payloads };
       const { json, headers } = await appendAnswer<AppendedBatchMessage>((reply) => {
         methods.appendBatch(call, request, reply);
       });
@@ -177,24 +177,18 @@ async function tailAnswer(
   return { type: EVENT_STREAM_TYPE, stream };
 }
 
-/** Before more of the request is read: the namespace that it names by itself, and the log. */
-async function requireAppendable(
+function findAppendable(
   methods: EventLogMethods,
   call: HttpCall,
   { path, headers }: Pick<AppendInput, "path" | "headers">,
-): Promise<void> {
-  const guard = headers["Lock-Guard"];
-  if (guard !== undefined) {
-    await call.authorize({ access: "write", namespace: guard.namespace });
-  }
-  await new Promise<void>((resolve, reject) => {
-    methods.requireAppendable(call, path.log_id, (answer) => (answer === null ? resolve() : reject(answer)));
-  });
+): Promise<Uint8Array> {
+  const target = { logId: path.log_id, guard: headers["Lock-Guard"] };
+  return methodAnswer<Uint8Array>((reply) => methods.findAppendable(call, target, reply));
 }
 
-function appendRequest({ path, headers }: Pick<AppendInput, "path" | "headers">): AppendRequest {
+function appendRequest({ headers }: Pick<AppendInput, "headers">, logId: Uint8Array): AppendRequest {
   const { "Expected-Sequence": expectedSequence, "Lock-Guard": guard } = headers;
-  return { logId: path.log_id, expectedSequence, guard };
+  return { logId, expectedSequence, guard };
 }
 
 function appendAnswer<Message extends object>(ask: (reply: Reply<Message>) => void): Promise<JsonAnswer<Message>> {

@@ -42,7 +42,11 @@ const DEADLINE_MS = 10_000;
 const DEADLINE_GRACE_MS = 250;
 const PATH_PARAMETER = /\{([a-z_]+)\}/g;
 
-type CompleteInput = RouteInput<Parameters, Parameters, Parameters, unknown>;
+/** What a handler is given. */
+interface HandlerInput {
+  readonly input: RouteInput<Parameters, Parameters, Parameters, unknown>;
+  readonly found: unknown;
+}
 
 export class RouteServer {
   readonly #options: RouteServerOptions;
@@ -72,15 +76,15 @@ export class RouteServer {
     if (route.isSecret === true) {
       response.set("Cache-Control", "no-store");
     }
-    const input = await this.#prepare(route, call, request, response).catch((error: unknown) => {
+    const prepared = await this.#prepare(route, call, request, response).catch((error: unknown) => {
       // Whatever else is not known of it: the handler was not asked.
       throw isOutcomeUnknown(error) ? notAnswered() : error;
     });
-    await this.#answer(route, call, input, response);
+    await this.#answer(route, call, prepared, response);
   }
 
   /** What the handler is given, unless it is refused before. */
-  async #prepare(route: Route, call: HttpCall, request: Request, response: Response): Promise<CompleteInput> {
+  async #prepare(route: Route, call: HttpCall, request: Request, response: Response): Promise<HandlerInput> {
     const { limiter, bodies } = this.#options;
     if (route.access !== "none") {
       call.caller = await this.#bearer.authenticate(request, response);
@@ -94,15 +98,15 @@ export class RouteServer {
     if (body.mode !== "none") {
       checkBodyHeaders(request, body.mode, body.bytesMax);
     }
-    await route.find?.(call, input);
+    const found = await route.find?.(call, input);
     const bytes = body.mode === "none" ? undefined : await readBytes(request, response, body.bytesMax, bodies);
     call.deadlineMs = this.#nowMs() + (route.deadlineMs?.(input) ?? DEADLINE_MS);
     const value = body.mode === "json" && bytes !== undefined ? parseJson(bytes, body.schema) : bytes;
-    return { ...input, body: value };
+    return { input: { ...input, body: value }, found };
   }
 
   /** Answers with what the handler returns or throws, or at the deadline, whichever is first. */
-  async #answer(route: Route, call: HttpCall, input: CompleteInput, response: Response): Promise<void> {
+  async #answer(route: Route, call: HttpCall, { input, found }: HandlerInput, response: Response): Promise<void> {
     const { promise: deadline, reject } = Promise.withResolvers<never>();
     let isLate = false;
     const timer = setTimeout(
@@ -114,7 +118,7 @@ export class RouteServer {
       call.deadlineMs - this.#nowMs() + DEADLINE_GRACE_MS,
     );
     const reportBug = (error: unknown) => this.#options.reportBug(error, requestIdOf(response.req));
-    const handled = (async () => route.handle(call, input))();
+    const handled = (async () => route.handle(call, input, found))();
     handled.catch((error: unknown) => {
       if (isLate && httpErrorOf(error).bug) {
         reportBug(error);

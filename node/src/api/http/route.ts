@@ -72,6 +72,7 @@ export interface RouteDeclaration<
   Query extends Parameters,
   Body,
   Json,
+  Found,
 > {
   readonly method: RouteMethod;
   /** As OpenAPI writes it, such as /logs/{log_id}/append. */
@@ -97,16 +98,21 @@ export interface RouteDeclaration<
   readonly deadlineMs?: (input: RouteInput<Path, Headers, Query, undefined>) => number;
   /** Counts the requests of each client, by address, where nobody is asked for a token. */
   readonly addressLimiter?: RateLimiter;
-  /** Raises what is refused before the body is read, such as a resource that is not there. */
-  readonly find?: (call: HttpCall, input: RouteInput<Path, Headers, Query, undefined>) => void | Promise<void>;
+  /**
+   * Looks before the body is read for what the handler needs, and raises what is refused, such as a resource that is
+   * not there.
+   */
+  readonly find?: (call: HttpCall, input: RouteInput<Path, Headers, Query, undefined>) => Found | Promise<Found>;
+  /** `found` is what `find` has returned. */
   readonly handle: (
     call: HttpCall,
     input: RouteInput<Path, Headers, Query, Body>,
+    found: Found,
   ) => Answer<Json> | Promise<Answer<Json>>;
 }
 
 /** A declared route, whatever it takes. */
-export type Route = RouteDeclaration<Parameters, Parameters, Parameters, unknown, unknown>;
+export type Route = RouteDeclaration<Parameters, Parameters, Parameters, unknown, unknown, unknown>;
 
 /** Declares a route. */
 export function route<
@@ -115,7 +121,8 @@ export function route<
   Query extends Parameters = Record<never, never>,
   Body = undefined,
   Json = unknown,
->(declaration: RouteDeclaration<Path, Headers, Query, Body, Json>): Route {
+  Found = undefined,
+>(declaration: RouteDeclaration<Path, Headers, Query, Body, Json, Found>): Route {
   // Sound because a route is served only with the input that its own declaration has read.
   return declaration as unknown as Route;
 }

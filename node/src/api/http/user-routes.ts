@@ -132,7 +132,7 @@ function updateUserRoute(methods: UserMethods, { loginFailures }: Pick<HttpLimit
     errors: ["namespace_denied", "user_not_found", "last_owner"],
     isSecret: true,
     find: (call, { path }) =>
-      new Promise((resolve, reject) => {
+      new Promise<void>((resolve, reject) => {
         methods.requireUser(call, path.user_id, (answer) => (answer === null ? resolve() : reject(answer)));
       }),
     handle: async (call, { path, body }) => {

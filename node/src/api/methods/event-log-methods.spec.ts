@@ -6,6 +6,7 @@ import {
   CoordinationError,
   includesAccess,
   includesNamespace,
+  type LogGuard,
   type Need,
   Payloads,
   type Replayed,
@@ -122,19 +123,28 @@ describe("event log methods", () => {
     );
   const describeLog = (logId: string, claims = EVERYTHING) =>
     answerOf<LogMessage>((reply) => methods.describeLog(call(claims), logId, reply));
+  /** Asks for an append as HTTP does: the log is looked for before the events have come. */
+  const appendTo = async <Message>(
+    logId: string,
+    start: (found: Uint8Array, reply: Reply<Message>) => void,
+    { guard = undefined as LogGuard | undefined, claims = EVERYTHING } = {},
+  ): Promise<Message | Error> => {
+    const found = await answerOf<Uint8Array>((reply) => methods.findAppendable(call(claims), { logId, guard }, reply));
+    return found instanceof Error ? found : answerOf<Message>((reply) => start(found, reply));
+  };
   const append = (
     logId: string,
     payload: string,
     fields: Partial<Parameters<typeof methods.appendEvent>[1]> = {},
     claims = EVERYTHING,
-  ) =>
-    answerOf<{ readonly sequence: number }>((reply) =>
-      methods.appendEvent(
-        call(claims),
-        { logId, payload: Buffer.from(payload), idempotencyKey: null, ...NOTHING, ...fields },
-        reply,
-      ),
+  ) => {
+    const request = { payload: Buffer.from(payload), idempotencyKey: null, ...NOTHING, ...fields };
+    return appendTo<{ readonly sequence: number }>(
+      logId,
+      (found, reply) => methods.appendEvent(call(claims), { logId: found, ...request }, reply),
+      { guard: request.guard, claims },
     );
+  };
   const read = (logId: string, fields: Partial<Parameters<typeof methods.readEvents>[1]> = {}, claims = EVERYTHING) =>
     answerOf<EventsMessage>((reply) =>
       methods.readEvents(call(claims), { logId, fromSequence: null, limit: null, waitSecs: null, ...fields }, reply),
@@ -166,12 +176,9 @@ describe("event log methods", () => {
     };
     expect(created).deep.equal(fresh);
     expect(ok(await append(logId, "a"))).deep.equal({ success: true, sequence: 1 });
-    const batch = await answerOf((reply) =>
-      methods.appendBatch(
-        call(),
-        { logId, idempotencyKey: "b", payloads: Payloads.of([Buffer.from("b"), Buffer.from("cc")]), ...NOTHING },
-        reply,
-      ),
+    const payloads = Payloads.of([Buffer.from("b"), Buffer.from("cc")]);
+    const batch = await appendTo(logId, (found, reply) =>
+      methods.appendBatch(call(), { logId: found, idempotencyKey: "b", payloads, ...NOTHING }, reply),
     );
     expect(batch).deep.equal({
       ...{ success: true, last_sequence: 3 },
@@ -211,6 +218,18 @@ describe("event log methods", () => {
     for (const answer of [await describeLog(logId), await read(logId), await append(logId, "x")]) {
       expect(verdict(answer)).deep.equal(["LOG_NOT_FOUND"]);
     }
+  });
+
+  it("appends nothing to a log that is deleted while the events come", async () => {
+    const { log_id: logId } = ok(await create());
+    const answer = await appendTo(logId, (found, reply) => {
+      methods.deleteLog(call(), logId, (deleted) => {
+        expect(deleted).deep.equal({ log_id: logId, deleted: true });
+        const request = { logId: found, payload: Buffer.from("a"), idempotencyKey: null, ...NOTHING };
+        methods.appendEvent(call(), request, reply);
+      });
+    });
+    expect(verdict(answer)).deep.equal(["LOG_NOT_FOUND"]);
   });
 
   it("says of an append that stored nothing that it was there before", async () => {
@@ -259,8 +278,8 @@ describe("event log methods", () => {
     it("of appends are bounded: 1 MiB an event alone, 1,000,000 events and 10 MiB a batch, which may be one event", async () => {
       const { log_id: logId } = ok(await create());
       const batch = (events: readonly Uint8Array[]) => {
-        const asked = { logId, idempotencyKey: "b", payloads: Payloads.of(events), ...NOTHING };
-        return answerOf((reply) => methods.appendBatch(call(), asked, reply));
+        const asked = { idempotencyKey: "b", payloads: Payloads.of(events), ...NOTHING };
+        return appendTo(logId, (found, reply) => methods.appendBatch(call(), { logId: found, ...asked }, reply));
       };
       const event = new Uint8Array(1024 * 1024);
       expect(verdict(await append(logId, "x".repeat(1024 * 1024 + 1)))).deep.equal(["TOO_LARGE", "body"]);
@@ -304,7 +323,6 @@ describe("event log methods", () => {
         await read(logId, {}, elsewhere),
         await answerOf((reply) => methods.deleteLog(call(elsewhere), logId, reply)),
         await answerOf((reply) => methods.updateLogSettings(call(elsewhere), { logId, settings: new Map() }, reply)),
-        await answerOf((reply) => methods.requireAppendable(call(elsewhere), logId, reply)),
         await answerOf((reply) => methods.requireManageable(call(elsewhere), logId, reply)),
       ];
       expect(answers.map(verdict)).deep.equal(answers.map(() => ["LOG_NOT_FOUND"]));

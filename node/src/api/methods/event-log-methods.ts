@@ -117,9 +117,16 @@ export interface ListLogsRequest {
   readonly namespace: string | null;
 }
 
+/** What an append names before its events; headers are parsed and their rules kept. */
+export interface AppendTarget {
+  readonly logId: string;
+  readonly guard: LogGuard | undefined;
+}
+
 /** What is the same for an event and a batch; headers are parsed and their rules kept. */
 export interface AppendRequest {
-  readonly logId: string;
+  /** As `findAppendable` has found it. */
+  readonly logId: Uint8Array;
   readonly expectedSequence: bigint | undefined;
   readonly guard: LogGuard | undefined;
 }
@@ -207,14 +214,19 @@ export class EventLogMethods {
     );
   }
 
-  /** Raises the refusal unless the caller may append to the log: before more of a request is looked at. */
-  requireAppendable(call: Call, logId: string, reply: Reply<null>): void {
-    this.#withLog(
-      call,
-      () => logIdField(logId),
-      () => reply(null, "no"),
-      reply,
-    );
+  /**
+   * Replies with the id of the log if the caller may append to it, before the events are read. What changes until they
+   * are there is checked in apply.
+   */
+  findAppendable(call: Call, { logId, guard }: AppendTarget, reply: Reply<Uint8Array>): void {
+    const found: Proceed = (_replica, log) => reply(log.logId, "no");
+    const find = (): void => this.#withLog(call, () => logIdField(logId), found, reply);
+    if (guard === undefined) {
+      find();
+    } else {
+      // A namespace that the caller names is refused as such, before anything is said of the log.
+      authorized(call, { access: "write", namespace: guard.namespace }, find, reply);
+    }
   }
 
   /** Raises the refusal unless the caller may change the log's settings and delete it: before more is looked at. */
@@ -414,27 +426,18 @@ export class EventLogMethods {
     response: (result: AppendEventsResult) => Response,
     reply: Reply<Response>,
   ): void {
-    const { guard, payloads, isBatch, idempotencyKey, expectedSequence } = request;
-    const append = (_replica: HostReplica, { logId }: EventLog): void => {
-      this.#executor.submit<"append-events", Response>(
-        call,
-        guard === undefined ? WRITE : { access: "write", namespace: guard.namespace },
-        () => ({
-          ...{ kind: "append-events", logId, isBatch, idempotencyKey, expectedSequence },
-          payloads: payloadsField(payloads, isBatch),
-          ...(guard === undefined ? {} : { guard }),
-        }),
-        response,
-        reply,
-      );
-    };
-    const find = (): void => this.#withLog(call, () => logIdField(request.logId), append, reply);
-    if (guard === undefined) {
-      find();
-    } else {
-      // A namespace that the caller names is refused as such, before anything is said of the log.
-      authorized(call, { access: "write", namespace: guard.namespace }, find, reply);
-    }
+    const { logId, guard, payloads, isBatch, idempotencyKey, expectedSequence } = request;
+    this.#executor.submit<"append-events", Response>(
+      call,
+      guard === undefined ? WRITE : { access: "write", namespace: guard.namespace },
+      () => ({
+        ...{ kind: "append-events", logId, isBatch, idempotencyKey, expectedSequence },
+        payloads: payloadsField(payloads, isBatch),
+        ...(guard === undefined ? {} : { guard }),
+      }),
+      response,
+      reply,
+    );
   }
 
   /** Answers a read of a log that is visible, after a read barrier and a second look at what the caller may do. */

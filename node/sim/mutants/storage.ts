@@ -195,10 +195,10 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "row-deleted-in-memory-read-from-the-store",
     pitfall: "P44",
     file: "storage/state-overlay.ts",
-    find: `    if (change !== undefined) {
-      return change.value ?? undefined;`,
-    replace: `    if (change !== undefined && change.value !== null) {
-      return change.value;`,
+    find: `      if (change !== undefined) {
+        return change.value ?? undefined;`,
+    replace: `      if (change !== undefined && change.value !== null) {
+        return change.value;`,
   },
   {
     name: "rows-of-a-failed-batch-forgotten",

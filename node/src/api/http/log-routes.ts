@@ -3,7 +3,6 @@
 import type { Scheduler } from "../../replica/index.ts";
 import type { DeletedLogMessage, EventLogMethods, LogMessage, LogsMessage } from "../methods/index.ts";
 import { eventRoutes } from "./event-routes.ts";
-import type { HttpCall } from "./http-call.ts";
 import { CreateLogBody, DeletedLogSchema, LogSchema, LogsSchema, UpdateLogBody } from "./log-schemas.ts";
 import { methodAnswer } from "./method-answer.ts";
 import { cursor, limit } from "./page-parameters.ts";
@@ -102,7 +101,7 @@ function updateLogRoute(methods: EventLogMethods): Route {
     body: jsonBody(UpdateLogBody),
     success: { status: 200, description: "The event log as it is now", schema: LogSchema },
     errors: ["log_not_found"],
-    find: (call, { path: { log_id } }) => requireChangeable(methods, call, log_id),
+    find: (call, { path: { log_id } }) => methodAnswer<null>((reply) => methods.requireManageable(call, log_id, reply)),
     handle: async (call, { path: { log_id }, body }) => {
       const request = { logId: log_id, settings: new Map(Object.entries(body.settings)) };
       return { json: await methodAnswer<LogMessage>((reply) => methods.updateLogSettings(call, request, reply)) };
@@ -123,11 +122,5 @@ function deleteLogRoute(methods: EventLogMethods): Route {
     handle: async (call, { path: { log_id } }) => ({
       json: await methodAnswer<DeletedLogMessage>((reply) => methods.deleteLog(call, log_id, reply)),
     }),
-  });
-}
-
-function requireChangeable(methods: EventLogMethods, call: HttpCall, logId: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    methods.requireManageable(call, logId, (answer) => (answer === null ? resolve() : reject(answer)));
   });
 }

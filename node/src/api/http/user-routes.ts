@@ -131,10 +131,7 @@ function updateUserRoute(methods: UserMethods, { loginFailures }: Pick<HttpLimit
     success: { status: 200, description: "The user, as changed", schema: UserSchema },
     errors: ["namespace_denied", "user_not_found", "last_owner"],
     isSecret: true,
-    find: (call, { path }) =>
-      new Promise<void>((resolve, reject) => {
-        methods.requireUser(call, path.user_id, (answer) => (answer === null ? resolve() : reject(answer)));
-      }),
+    find: (call, { path }) => methodAnswer<null>((reply) => methods.requireUser(call, path.user_id, reply)),
     handle: async (call, { path, body }) => {
       const request = {
         email: body.email ?? null,

@@ -38,6 +38,37 @@ export const LEADERSHIP_MUTANTS: readonly Mutant[] = [
     replace: "return voter === id || this.#peers.has(voter) ? reads.position : 0;",
   },
   {
+    name: "read-request-confirms-other-reads",
+    pitfall: "P8",
+    file: "raft/leadership.ts",
+    find: `      this.#replyToRead(from, boot, position, commit);
+      return;`,
+    replace: `      reads.askFor(from, boot, position, commit, tick);
+      (this.#peers.get(from) as Progress).readPosition = reads.position;
+      return;`,
+  },
+  {
+    name: "read-request-answered-without-a-quorum",
+    pitfall: "P8",
+    file: "raft/leadership.ts",
+    find: "if (this.isSettled && this.#isQuorumWith(from)) {",
+    replace: "if (this.isSettled) {",
+  },
+  {
+    name: "read-request-answered-before-the-first-commit",
+    pitfall: "P7",
+    file: "raft/leadership.ts",
+    find: "if (this.isSettled && this.#isQuorumWith(from)) {",
+    replace: "if (this.#isQuorumWith(from)) {",
+  },
+  {
+    name: "read-request-of-a-damaged-member-counts",
+    pitfall: "P46",
+    file: "raft/leadership.ts",
+    find: "!damagedPeers.has(peer) && quorumReached(",
+    replace: "quorumReached(",
+  },
+  {
     name: "read-joins-the-round-under-way",
     pitfall: "P9",
     file: "raft/reads.ts",

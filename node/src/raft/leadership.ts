@@ -191,9 +191,19 @@ export class Leadership {
     return reads.ask(commit, tick);
   }
 
-  onReadRequest(message: ReadRequest): void {
+  /**
+   * The request itself shows that the peer followed this leader when it asked. If the two of them are a quorum, no other
+   * leader had been elected by then, and the peer is answered without a round of heartbeats. That confirms what this
+   * peer has asked, and nothing else: other reads may have begun after the request was sent (P8).
+   */
+  onReadRequest({ from, boot, position }: ReadRequest): void {
     const { reads, commit, tick } = this.#state;
-    reads.askFor(message.from, message.boot, message.position, commit, tick);
+    if (this.isSettled && this.#isQuorumWith(from)) {
+      mark("raft.read.confirmed-by-request");
+      this.#replyToRead(from, boot, position, commit);
+      return;
+    }
+    reads.askFor(from, boot, position, commit, tick);
     this.#isHeartbeatDue = true;
   }
 
@@ -295,18 +305,30 @@ export class Leadership {
 
   /** Confirms the reads that a quorum has answered since. */
   confirmReads(): void {
-    const { id, term, reads, commit, configuration } = this.#state;
+    const { id, reads, commit, configuration } = this.#state;
     if (!this.isSettled || reads.isEmpty) {
       return;
     }
     const position = quorumReached(configuration, (voter) => {
       return voter === id ? reads.position : (this.#peers.get(voter)?.readPosition ?? 0);
     });
-    for (const request of reads.confirm(position, this.#termStart, commit)) {
-      const { peer: to, boot, position: asked, index } = request;
-      this.#state.send({ type: "read-reply", from: id, to, term, boot, position: asked, index });
-      this.#peers.get(to)?.awaits(index);
+    for (const { peer, boot, position: asked, index } of reads.confirm(position, this.#termStart, commit)) {
+      this.#replyToRead(peer, boot, asked, index);
     }
+  }
+
+  #replyToRead(to: number, boot: number, position: number, index: number): void {
+    const { id, term } = this.#state;
+    this.#state.send({ type: "read-reply", from: id, to, term, boot, position, index });
+    this.#peers.get(to)?.awaits(index);
+  }
+
+  /** Whether this member and the peer alone are a quorum. A peer that has lost data counts for nothing here (P46). */
+  #isQuorumWith(peer: number): boolean {
+    const { id, configuration, damagedPeers } = this.#state;
+    return (
+      !damagedPeers.has(peer) && quorumReached(configuration, (voter) => (voter === id || voter === peer ? 1 : 0)) >= 1
+    );
   }
 
   // ---- Sending ----

@@ -50,6 +50,8 @@ const examples: readonly Example[] = [
   allowed("node/src/raft/a.ts", `import "../bytes/index.ts";`),
   allowed("node/src/state/codec/a.ts", `import "../../bytes/index.ts";`),
   refused("node/src/bytes/a.ts", `import "../raft/index.ts";`, direction),
+  allowed("node/src/replica/a.ts", `import "../collections/index.ts";`),
+  refused("node/src/collections/a.ts", `import "../bytes/index.ts";`, direction),
   allowed("node/src/storage/a.ts", `import "../stamps/index.ts";`),
   allowed("node/src/api/grpc/a.ts", `import "../../stamps/index.ts";`),
   refused("node/src/raft/a.ts", `import "../stamps/index.ts";`, direction),

@@ -67,8 +67,8 @@ export class PeerTransport {
   readonly #dialHints = new Map<string, string>();
   /** By member id, then by kind. */
   readonly #links = new Map<number, Map<LinkKind, PeerLink>>();
-  /** Links that have taken frames since the last flush. */
-  readonly #unflushed = new Set<PeerLink>();
+  /** Links that have taken frames since the last flush; one that was lost since has nothing to hand over. */
+  readonly #unflushed: PeerLink[] = [];
   /** Peers of which the handler is about to hear that they cannot be reached. */
   readonly #unreachable = new Set<number>();
   readonly #snapshots = new Set<SnapshotSender>();
@@ -163,7 +163,9 @@ export class PeerTransport {
     invariant(carries(kind, type), "frames travel on connections of their kind", () => `type ${type} on ${kind}`);
     const link = this.#links.get(peer)?.get(kind);
     if (link?.send(type, body) === true) {
-      this.#unflushed.add(link);
+      if (!this.#unflushed.includes(link)) {
+        this.#unflushed.push(link);
+      }
       return true;
     }
     if (link?.isUsable === true) {
@@ -178,7 +180,7 @@ export class PeerTransport {
       stamp("peer.written", link.member.memberId, 0, 0, link.kind);
       link.flush();
     }
-    this.#unflushed.clear();
+    this.#unflushed.length = 0;
   }
 
   /** Opens a connection of its own for a snapshot. Whatever goes wrong rejects its writes. */
@@ -278,7 +280,6 @@ export class PeerTransport {
         }
       },
       onLost: (link, unsent, reason) => {
-        this.#unflushed.delete(link);
         log.warn({ ...fields(link), reason }, "the connection to a member is lost");
         this.#tellUnreachable(link.member.memberId);
         if (unsent.length > 0) {

@@ -10,6 +10,7 @@
  */
 
 import { hash } from "node:crypto";
+import { RecentTable } from "../collections/index.ts";
 import { EntryType } from "../raft/index.ts";
 import {
   type ClientRequest,
@@ -112,9 +113,9 @@ export function holdUntil(nowMs: number, deadlineMs: number): number {
 }
 
 export class Waiters {
-  readonly #bySeq = new Map<number, Waiter>();
+  readonly #bySeq = new RecentTable<Waiter>();
   /** Those whose index is known. */
-  readonly #byIndex = new Map<number, Waiter>();
+  readonly #byIndex = new RecentTable<Waiter>();
   #seq = 0;
   /** How many of them may wait for a lock. */
   #queueing = 0;

@@ -10,6 +10,7 @@
 
 import { constants, type ServerHttp2Session } from "node:http2";
 import type { Metadata, ServerInterceptingCall, ServerInterceptor } from "@grpc/grpc-js";
+import { LinkedQueue } from "../../collections/index.ts";
 import { InvariantViolation, invariant } from "../../raft/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import { stamp } from "../../stamps/index.ts";
@@ -66,6 +67,7 @@ type Method = Parameters<ServerInterceptor>[0];
 const VERIFIED_FACTOR = 2;
 /** A connection on which no token is good is cut behind so many refusals: each of them costs more than its call. */
 const UNVERIFIED_REFUSALS_MAX = 100;
+const ignore = (): void => undefined;
 /** How often requests are looked for that are late, in milliseconds. */
 const LOOK_MS = 500;
 
@@ -77,7 +79,7 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
   readonly #connections = new WeakMap<ServerHttp2Session, Connection>();
   readonly #admissions = new WeakMap<Metadata, Admission<Caller>>();
   /** Calls that are not complete, or were refused and are not closed, in the order in which they are due. */
-  readonly #due = new Set<IncomingCall>();
+  readonly #due = new LinkedQueue<IncomingCall>();
   readonly #looking: NodeJS.Timeout;
 
   constructor(options: CallIntakeOptions<Caller>) {
@@ -139,13 +141,15 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
             this.#cut(session);
           }
         },
-        onComplete: () => this.#due.delete(incoming),
+        onComplete: () => this.#due.remove(incoming),
       },
     );
-    this.#due.add(incoming);
+    this.#due.push(incoming);
     stream.once("close", () => {
       open.leave();
-      this.#due.delete(incoming);
+      this.#due.remove(incoming);
+      // Sessions keep streams in a Map, and so in memory until the next full collection: this one lets go of the call.
+      stream.removeAllListeners().on("error", ignore);
     });
     if (open.isBeyondUnverified(connection.isVerified ? VERIFIED_FACTOR : 1)) {
       open.unverifiedRefusal();
@@ -199,9 +203,9 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
       this.#options.logger.error({ err: error, method: path }, "the headers of a call met a bug");
     }
     // From now on the client has so long to let go of it.
-    this.#due.delete(incoming);
+    this.#due.remove(incoming);
     incoming.dueMs = this.#nowMs() + REQUEST_MS;
-    this.#due.add(incoming);
+    this.#due.push(incoming);
     incoming.open.refuse();
     incoming.answer(error, this.#options.leaderEndpoint());
   }
@@ -209,11 +213,8 @@ export class CallIntake<Caller extends { readonly principal: Principal }> implem
   /** Refuses what is late, and cuts connections that keep what was refused. */
   #look(): void {
     const nowMs = this.#nowMs();
-    for (const incoming of this.#due) {
-      if (incoming.dueMs > nowMs) {
-        return;
-      }
-      this.#due.delete(incoming);
+    for (let incoming = this.#due.first; incoming !== null && incoming.dueMs <= nowMs; incoming = this.#due.first) {
+      this.#due.remove(incoming);
       if (incoming.isRefused) {
         this.#cut(incoming.stream.session as ServerHttp2Session | undefined);
       } else {

@@ -7,6 +7,7 @@
 
 import { constants, type ServerHttp2Stream } from "node:http2";
 import type { Deadline, Metadata, ServerInterceptingCall } from "@grpc/grpc-js";
+import { Links } from "../../collections/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 import { toError } from "../methods/index.ts";
 import type { OpenCall } from "./open-calls.ts";
@@ -26,6 +27,8 @@ type Listener = Parameters<ServerInterceptingCall["start"]>[0];
 export class IncomingCall {
   readonly stream: ServerHttp2Stream;
   readonly open: OpenCall;
+  /** Its place among the calls that are due. */
+  readonly links = new Links<IncomingCall>();
   /** When the request must be complete, or once it is refused, closed. On the monotonic clock. */
   dueMs: number;
   readonly #call: ServerInterceptingCall;

@@ -35,6 +35,8 @@ class Holdings implements Record<Kind | "requestBytes", number> {
  * otherwise take a hundred times what is counted.
  */
 const PIECE_BYTES = 256;
+/** Clients of which as many are remembered, empty or not. */
+const HOLDINGS_KEPT = 1_000;
 const WORDS: Readonly<Record<Kind, string>> = {
   calls: "open calls",
   streams: "open streams",
@@ -53,8 +55,8 @@ export class OpenCalls {
   /** How many calls were refused, by the limit and its scope. */
   readonly refusals = new Map<Limit, Map<Scope, number>>();
   readonly #member = new Holdings();
-  readonly #addresses = new Map<string, Holdings>();
-  readonly #users = new Map<string, Holdings>();
+  readonly #addresses = new HoldingsByName();
+  readonly #users = new HoldingsByName();
 
   constructor(limits: ClientLimits) {
     this.limits = limits;
@@ -62,20 +64,12 @@ export class OpenCalls {
 
   /** Begins to count a call from this address, as unverified. */
   arrive(address: string): OpenCall {
-    return new OpenCall(this, this.#member, holdingsOf(this.#addresses, address), address);
+    return new OpenCall(this, this.#member, this.#addresses.of(address));
   }
 
   /** What the user holds. */
   user(subject: string): Holdings {
-    return holdingsOf(this.#users, subject);
-  }
-
-  /** Forgets what is empty. */
-  forget(address: string, subject: string | null): void {
-    forgetEmpty(this.#addresses, address);
-    if (subject !== null) {
-      forgetEmpty(this.#users, subject);
-    }
+    return this.#users.of(subject);
   }
 
   /** Counts the refusal of a call, and returns it. */
@@ -105,19 +99,16 @@ export class OpenCalls {
 /** One call, from its headers until its stream is closed. */
 export class OpenCall {
   readonly #calls: OpenCalls;
-  readonly #address: string;
   readonly #member: Holdings;
   readonly #ofAddress: Holdings;
   #ofUser: Holdings | null = null;
-  #subject: string | null = null;
   #kind: Kind = "unverifiedCalls";
   #bytes = 0;
 
-  constructor(calls: OpenCalls, member: Holdings, ofAddress: Holdings, address: string) {
+  constructor(calls: OpenCalls, member: Holdings, ofAddress: Holdings) {
     this.#calls = calls;
     this.#member = member;
     this.#ofAddress = ofAddress;
-    this.#address = address;
     this.#count(1);
   }
 
@@ -157,13 +148,11 @@ export class OpenCall {
     const { member, address, user } = this.#calls.limits[kind];
     this.#require(kind, "address", this.#ofAddress, address);
     this.#require(kind, "member", this.#member, member);
-    // A count that is new is 0, below every limit: a call that is refused leaves no empty count behind.
     const ofUser = this.#calls.user(subject);
     this.#require(kind, "user", ofUser, user);
     this.#count(-1);
     this.#kind = kind;
     this.#ofUser = ofUser;
-    this.#subject = subject;
     this.#count(1);
     ofUser.requestBytes += this.#bytes;
   }
@@ -194,7 +183,6 @@ export class OpenCall {
   leave(): void {
     this.#count(-1);
     this.#countBytes(-this.#bytes);
-    this.#calls.forget(this.#address, this.#subject);
   }
 
   #require(kind: Kind, scope: Scope, holdings: Holdings, limit: number): void {
@@ -226,17 +214,33 @@ export class OpenCall {
   }
 }
 
-function holdingsOf(all: Map<string, Holdings>, name: string): Holdings {
-  let holdings = all.get(name);
-  if (holdings === undefined) {
-    holdings = new Holdings();
-    all.set(name, holdings);
-  }
-  return holdings;
-}
+/**
+ * Holdings by the name of their client. Empty ones are kept until there are many: a client without an open call is
+ * likely to open another one.
+ */
+class HoldingsByName {
+  readonly #all = new Map<string, Holdings>();
+  #sizeMax = HOLDINGS_KEPT;
 
-function forgetEmpty(all: Map<string, Holdings>, name: string): void {
-  if (all.get(name)?.isEmpty) {
-    all.delete(name);
+  of(name: string): Holdings {
+    let holdings = this.#all.get(name);
+    if (holdings === undefined) {
+      if (this.#all.size >= this.#sizeMax) {
+        this.#forgetEmpty();
+      }
+      holdings = new Holdings();
+      this.#all.set(name, holdings);
+    }
+    return holdings;
+  }
+
+  #forgetEmpty(): void {
+    for (const [name, holdings] of this.#all) {
+      if (holdings.isEmpty) {
+        this.#all.delete(name);
+      }
+    }
+    // Twice as many as are in use, so that the search is rare.
+    this.#sizeMax = Math.max(HOLDINGS_KEPT, 2 * this.#all.size);
   }
 }

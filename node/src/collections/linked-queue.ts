@@ -1,0 +1,55 @@
+/** A queue whose members hold the links, so that any of them can leave at once. */
+
+/** What a member of a queue keeps for it. A member is in one queue at most. */
+export class Links<Member> {
+  next: Member | null = null;
+  previous: Member | null = null;
+  isQueued = false;
+}
+
+export class LinkedQueue<Member extends { readonly links: Links<Member> }> {
+  #first: Member | null = null;
+  #last: Member | null = null;
+
+  /** The member that came first, null if there is none. */
+  get first(): Member | null {
+    return this.#first;
+  }
+
+  /** Adds a member behind all others. Does nothing if it is in the queue already. */
+  push(member: Member): void {
+    const { links } = member;
+    if (links.isQueued) {
+      return;
+    }
+    links.isQueued = true;
+    links.previous = this.#last;
+    if (this.#last === null) {
+      this.#first = member;
+    } else {
+      this.#last.links.next = member;
+    }
+    this.#last = member;
+  }
+
+  /** Takes the member out, if it is in the queue. */
+  remove({ links }: Member): void {
+    if (!links.isQueued) {
+      return;
+    }
+    const { next, previous } = links;
+    if (previous === null) {
+      this.#first = next;
+    } else {
+      previous.links.next = next;
+    }
+    if (next === null) {
+      this.#last = previous;
+    } else {
+      next.links.previous = previous;
+    }
+    links.isQueued = false;
+    links.next = null;
+    links.previous = null;
+  }
+}

@@ -14,7 +14,7 @@ import { checkGuard } from "./guards.ts";
 import { recordChanges } from "./history.ts";
 import { requireNamespace } from "./namespaces.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
-import { expiryRow, keyRow, keyRowPrefixLength, prefixEnd, tableRange, withNul } from "./rows.ts";
+import { expiryRow, keyRow, keyRowPrefixLength, type NamedKey, named, prefixEnd, tableRange, withNul } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 
 /** A key as it is stored. */
@@ -62,7 +62,7 @@ const SCANNED_BYTES_MAX = 8 * 1024 * 1024;
 export function applyPutKey(context: ApplyContext, command: PutKey): PutKeyResult {
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
-  const row = keyRow(command.namespace, command.key);
+  const row = named(keyRow(command.namespace, command.key));
   const current = readKeyAt(context.transaction, row, command.key);
   requireModRevision(command, current);
   const stored = putKey(context, row, command, command.value, current);
@@ -91,7 +91,7 @@ export function applyDeleteKey(context: ApplyContext, command: DeleteKey): Delet
 export function applyCompareAndSwap(context: ApplyContext, command: CompareAndSwap): CompareAndSwapResult {
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
-  const row = keyRow(command.namespace, command.key);
+  const row = named(keyRow(command.namespace, command.key));
   const current = readKeyAt(context.transaction, row, command.key);
   if (!matches(command, current)) {
     return {
@@ -133,11 +133,11 @@ export function applyExpireKeys(context: ApplyContext, command: ExpireKeys): voi
 
 /** The key, whether or not its deadline has passed. */
 export function readKey(reader: StateReader, namespace: string, key: Uint8Array): StoredKey | undefined {
-  return readKeyAt(reader, keyRow(namespace, key), key);
+  return readKeyAt(reader, named(keyRow(namespace, key)), key);
 }
 
-function readKeyAt(reader: StateReader, row: Uint8Array, key: Uint8Array): StoredKey | undefined {
-  const bytes = reader.get(row);
+function readKeyAt(reader: StateReader, row: NamedKey, key: Uint8Array): StoredKey | undefined {
+  const bytes = reader.get(row.key, row.name);
   return bytes === undefined ? undefined : decodeStoredKey(key, bytes);
 }
 
@@ -217,7 +217,7 @@ export function expiredKeys(reader: StateReader, tickMs: number, countMax: numbe
 /** @param row of the key that the command names; `current` is what is there. */
 function putKey(
   context: ApplyContext,
-  row: Uint8Array,
+  row: NamedKey,
   { namespace, key, ttlSeconds }: PutKey | CompareAndSwap,
   value: Uint8Array,
   current: StoredKey | undefined,
@@ -251,7 +251,7 @@ function putKey(
     version: (current?.version ?? 0) + 1,
     deadlineMs,
   };
-  context.transaction.put(row, encodeStoredKey(stored));
+  context.transaction.put(row.key, encodeStoredKey(stored), row.name);
   recordChanges(context, revision, [
     { about: "key", kind: "put", namespace, current: stored, previous: current ?? null },
   ]);

@@ -33,6 +33,7 @@ const SCAN_BYTES = 256 * 1024;
 /** Rows that one read of a view returns at most: bounds the work of a turn (S44) when they are small. */
 const VIEW_ROWS_MAX = 1024;
 const EMPTY = Buffer.alloc(0);
+const READ_OPTIONS = { valueEncoding: "buffer" } as const;
 
 export class Rocks {
   readonly #level: RocksLevel;
@@ -90,7 +91,12 @@ export class Rocks {
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
-    return this.#guard("read", () => this.#level._getManySync([key], { valueEncoding: "buffer" })[0]);
+    this.#requireOpen();
+    try {
+      return this.#level._getManySync([key], READ_OPTIONS)[0];
+    } catch (error) {
+      throw ioError("read", error);
+    }
   }
 
   /** Calls `visit` for the rows with from ≤ key < to, ascending, until it returns false. */

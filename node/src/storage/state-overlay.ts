@@ -45,15 +45,16 @@ export class StateOverlay implements MemberStateStore {
     return this.#isFull && this.#store.isStalled;
   }
 
-  get(key: Uint8Array): Uint8Array | undefined {
+  get(key: Uint8Array, name?: string): Uint8Array | undefined {
+    let known = name;
     if (this.#pending.mayHave(key) || this.#recent.mayHave(key)) {
-      const name = latin1Of(key);
-      const change = this.#pending.get(key, name) ?? this.#recent.get(key, name);
+      known ??= latin1Of(key);
+      const change = this.#pending.get(key, known) ?? this.#recent.get(key, known);
       if (change !== undefined) {
         return change.value ?? undefined;
       }
     }
-    return this.#isDropped(key) ? undefined : this.#store.get(key);
+    return this.#isDropped(key) ? undefined : this.#store.get(key, known);
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
@@ -118,7 +119,7 @@ export class StateOverlay implements MemberStateStore {
   }
 
   #isDropped(key: Uint8Array): boolean {
-    return this.#dropped.some(({ from, to }) => isWithin(key, from, to));
+    return this.#dropped.length > 0 && this.#dropped.some(({ from, to }) => isWithin(key, from, to));
   }
 
   #handOver(): void {

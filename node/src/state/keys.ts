@@ -6,6 +6,7 @@
  */
 
 import { equalBytes } from "../bytes/index.ts";
+import { invariant, readUint32, readUint53 } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { endOf } from "./changes.ts";
 import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./command.ts";
@@ -313,6 +314,14 @@ function splitExpiryRow(row: Uint8Array): { readonly namespace: string; readonly
   return { namespace: decodeText(row.subarray(EXPIRY_ROW_NAMESPACE_OFFSET, end)), key: row.subarray(end + 1) };
 }
 
+/** Where the fields of a key's row stand: its counters, then the length of the value, then the value to the end. */
+const CREATE_REVISION_OFFSET = 0;
+const MOD_REVISION_OFFSET = 8;
+const VERSION_OFFSET = 16;
+const DEADLINE_OFFSET = 24;
+const LENGTH_OFFSET = 32;
+const VALUE_OFFSET = 36;
+
 /** The row of a key: its counters, then the value to the end. */
 function encodeStoredKey(stored: StoredKey): Uint8Array {
   return new RecordWriter()
@@ -325,12 +334,11 @@ function encodeStoredKey(stored: StoredKey): Uint8Array {
 }
 
 function decodeStoredKey(key: Uint8Array, bytes: Uint8Array): StoredKey {
-  const reader = new RecordReader(bytes);
-  const createRevision = reader.uint53();
-  const modRevision = reader.uint53();
-  const version = reader.uint53();
-  const deadlineMs = reader.uint53();
-  const value = reader.bytes();
-  reader.end();
-  return { key, value, createRevision, modRevision, version, deadlineMs };
+  const isWhole = bytes.length >= VALUE_OFFSET && readUint32(bytes, LENGTH_OFFSET) === bytes.length - VALUE_OFFSET;
+  invariant(isWhole, "records are as long as their fields");
+  const createRevision = readUint53(bytes, CREATE_REVISION_OFFSET);
+  const modRevision = readUint53(bytes, MOD_REVISION_OFFSET);
+  const version = readUint53(bytes, VERSION_OFFSET);
+  const deadlineMs = readUint53(bytes, DEADLINE_OFFSET);
+  return { key, value: bytes.subarray(VALUE_OFFSET), createRevision, modRevision, version, deadlineMs };
 }

@@ -10,6 +10,7 @@ import {
   type ChangeRefusal,
   type Configuration,
   type ConfigurationChange,
+  ENTRY_HEADER_BYTES,
   EntryType,
   entryEnvelope,
   entryIndex,
@@ -268,7 +269,7 @@ function applyEntry(
       applyLeave(context, reconfigure);
       return null;
     case EntryType.Command: {
-      const command = decodeCommand(entryPayload(row));
+      const command = decodeCommand(row, ENTRY_HEADER_BYTES);
       if (command.principal === null) {
         return applyClusterOperation(context, command.operation, usage);
       }

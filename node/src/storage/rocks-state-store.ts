@@ -118,11 +118,7 @@ export class RocksStateStore implements MemberStateStore {
     crashPoint("state.batch.before");
     this.#orFatal(() => this.#rocks.write(this.#milestones.mark(changes), false));
     this.#floors.onWrite(changes);
-    for (const { key, name } of changes) {
-      if (isHotRow(key)) {
-        this.#hotRows.forget(key, name);
-      }
-    }
+    this.#forgetHotRows(changes);
     crashPoint("state.batch.after");
     for (const range of dropped) {
       crashPoint("state.drop.before");
@@ -215,6 +211,15 @@ export class RocksStateStore implements MemberStateStore {
     await this.#background;
     await this.#replacement?.rocks.close();
     await this.#rocks.close();
+  }
+
+  #forgetHotRows(changes: readonly Change[]): void {
+    for (let at = 0; at < changes.length; at++) {
+      const { key, name } = changes[at] as Change;
+      if (isHotRow(key)) {
+        this.#hotRows.forget(key, name);
+      }
+    }
   }
 
   /** Writes in the state thread, which may wait: success shows that what has failed so far does not matter any more. */

@@ -10,7 +10,7 @@
  * has to be taken off the list here, or memory would grow with each write.
  */
 
-import { type RocksIterator, RocksLevel } from "rocksdb";
+import { type RocksBatch, type RocksIterator, RocksLevel } from "rocksdb";
 import { invariant } from "../raft/index.ts";
 import type { Change, KeyRange, Row } from "../state/index.ts";
 import { StoreError } from "./store-error.ts";
@@ -141,13 +141,7 @@ export class Rocks {
     this.#guard("write", () => {
       const batch = this.#level.batch();
       try {
-        for (const { key, value } of changes) {
-          if (value === null) {
-            batch._del(key);
-          } else {
-            batch._put(key, value);
-          }
-        }
+        addTo(batch, changes);
         batch._writeSync({ sync });
       } finally {
         batch._closeSync();
@@ -272,6 +266,18 @@ class RocksView {
   #release(iterator: RocksIterator): void {
     iterator._closeSync();
     this.#level.detachResource(iterator);
+  }
+}
+
+// An iterator over all changes of a batch would allocate with each of them.
+function addTo(batch: RocksBatch, changes: readonly Change[]): void {
+  for (let at = 0; at < changes.length; at++) {
+    const { key, value } = changes[at] as Change;
+    if (value === null) {
+      batch._del(key);
+    } else {
+      batch._put(key, value);
+    }
   }
 }
 

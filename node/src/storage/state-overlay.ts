@@ -54,7 +54,7 @@ export class StateOverlay implements MemberStateStore {
         return change.value ?? undefined;
       }
     }
-    return this.#isDropped(key) ? undefined : this.#store.get(key, known);
+    return this.#dropped.length > 0 && this.#isDropped(key) ? undefined : this.#store.get(key, known);
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
@@ -67,12 +67,12 @@ export class StateOverlay implements MemberStateStore {
   }
 
   write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
-    if (changes.some(({ key }) => this.#isDropped(key))) {
+    if (this.#dropped.length > 0 && changes.some(({ key }) => this.#isDropped(key))) {
       // The store drops ranges behind changes: what is written to a dropped range must come in a later batch.
       this.#handOver();
     }
-    for (const change of changes) {
-      this.#pending.set(change);
+    for (let at = 0; at < changes.length; at++) {
+      this.#pending.set(changes[at] as Change);
     }
     for (const range of dropped) {
       this.#pending.forget(range);
@@ -119,7 +119,7 @@ export class StateOverlay implements MemberStateStore {
   }
 
   #isDropped(key: Uint8Array): boolean {
-    return this.#dropped.length > 0 && this.#dropped.some(({ from, to }) => isWithin(key, from, to));
+    return this.#dropped.some(({ from, to }) => isWithin(key, from, to));
   }
 
   #handOver(): void {

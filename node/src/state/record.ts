@@ -82,6 +82,19 @@ export class RecordWriter {
     return this.uint32(value.length).plainBytes(value);
   }
 
+  /** Begins a byte string whose bytes are written next; returns where, for `endBytes`. */
+  beginBytes(): number {
+    this.uint32(0);
+    return this.length;
+  }
+
+  /** Ends the byte string that begins there, and returns its length. */
+  endBytes(begin: number): number {
+    const length = this.length - begin;
+    writeUint32(this.#bytes, this.#begin + begin - 4, length);
+    return length;
+  }
+
   text(value: string): this {
     this.#reserve(4 + value.length * UTF8_BYTES_PER_UNIT);
     const written = this.#slab.writeText(value, this.#end + 4);

@@ -114,7 +114,7 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     name: "waiter-not-told-of-its-grant",
     pitfall: "S24",
     file: "state/lock-grants.ts",
-    find: '    context.settled.push({ attempt, outcome: { answer: answerTo(context, view, wait, hold), replayed: "no" } });',
+    find: '    context.settle({ attempt, outcome: { answer: answerTo(context, view, wait, hold), replayed: "no" } });',
     replace:
       "    answerTo(context, view, { ...wait, requestId: wait.requestId }, attempt === undefined ? null : hold);",
   },

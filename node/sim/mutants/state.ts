@@ -7,10 +7,10 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     name: "applied-index-in-its-own-batch",
     pitfall: "P42",
     file: "state/machine.ts",
-    find: `    changes.push({ key: PROGRESS_ROW, value: encodeProgress(this.#progress) });
+    find: `    changes.push({ key: PROGRESS_ROW, value: encodeProgress(progress) });
     this.#store.write(changes, this.#replays.takeDropped());`,
     replace: `    this.#store.write(changes, this.#replays.takeDropped());
-    this.#store.write([{ key: PROGRESS_ROW, value: encodeProgress(this.#progress) }]);`,
+    this.#store.write([{ key: PROGRESS_ROW, value: encodeProgress(progress) }]);`,
   },
   {
     name: "record-in-a-second-batch",
@@ -55,8 +55,8 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     name: "clock-in-apply",
     pitfall: "P44",
     file: "state/apply-context.ts",
-    find: "    this.wallMs = Math.max(before.wallMs, entry.wallMs);",
-    replace: "    this.wallMs = Math.max(before.wallMs, entry.wallMs, Date.now());",
+    find: "    this.#wallMs = Math.max(this.#wallMs, entryWallMs(row));",
+    replace: "    this.#wallMs = Math.max(this.#wallMs, entryWallMs(row), Date.now());",
   },
   {
     name: "digest-leaves-out-deletions",

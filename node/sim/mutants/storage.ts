@@ -216,7 +216,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "range-dropped-with-what-came-later",
     pitfall: "P44",
     file: "storage/state-overlay.ts",
-    find: "if (changes.some(({ key }) => this.#isDropped(key))) {",
+    find: "if (this.#dropped.length > 0 && changes.some(({ key }) => this.#isDropped(key))) {",
     replace: "if (changes.length < 0) {",
   },
   {

@@ -67,8 +67,8 @@ export const WATCH_MUTANTS: readonly Mutant[] = [
     name: "bounds-of-the-history-written-once",
     pitfall: "P42",
     file: "state/history.ts",
-    find: "    this.#bounds = bounds;\n    this.#isChanged = true;",
-    replace: "    this.#isChanged = this.#bounds === null;\n    this.#bounds = bounds;",
+    find: "    this.#added += bytes;\n    this.#isChanged = true;",
+    replace: "    this.#added += bytes;\n    this.#isChanged = this.#bounds.oldestRevision === revision;",
   },
   {
     name: "slow-watcher-loses-changes",

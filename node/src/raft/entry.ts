@@ -112,11 +112,22 @@ export function entryIndex(row: Uint8Array): number {
 
 /** The envelope of a row. */
 export function entryEnvelope(row: Uint8Array): Envelope {
-  return {
-    tickMs: readUint53(row, 24),
-    wallMs: readUint53(row, 32),
-    origin: { memberId: readUint53(row, 40), boot: readUint53(row, 48), seq: readUint53(row, 56) },
-  };
+  return { tickMs: entryTickMs(row), wallMs: entryWallMs(row), origin: entryOrigin(row) };
+}
+
+/** The cluster tick in the envelope of a row. */
+export function entryTickMs(row: Uint8Array): number {
+  return readUint53(row, 24);
+}
+
+/** The wall clock in the envelope of a row. */
+export function entryWallMs(row: Uint8Array): number {
+  return readUint53(row, 32);
+}
+
+/** The origin in the envelope of a row. */
+export function entryOrigin(row: Uint8Array): Origin {
+  return { memberId: readUint53(row, 40), boot: readUint53(row, 48), seq: readUint53(row, 56) };
 }
 
 /** The member that waits for the entry; 0 = no member waits. */

@@ -10,7 +10,7 @@
 
 import { randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { entryEnvelope, entryIndex, invariant, mark, type RaftCore } from "../raft/index.ts";
+import { entryIndex, entryOrigin, entryTickMs, invariant, mark, type RaftCore } from "../raft/index.ts";
 import { stamp } from "../stamps/index.ts";
 import {
   type Checkpoints,
@@ -18,6 +18,7 @@ import {
   isLongEntry,
   type Outcome,
   type Progress,
+  type Reconfigure,
   type StateLimits,
   StateMachine,
   type Steps,
@@ -125,6 +126,15 @@ export class ApplyLoop {
   #unsyncedBytes = 0;
   #lastSyncMs: number;
   #durableApplied: number;
+
+  /** The row that is applied, or was applied last. */
+  #applying: Uint8Array | null = null;
+  /** Made once: few entries change the configuration, and all are applied with it. */
+  readonly #reconfigure: Reconfigure = (index, change, expectIndex) => {
+    const isOwnEntry = this.#applying !== null && index === entryIndex(this.#applying);
+    invariant(isOwnEntry, "a configuration applies at its own entry");
+    return this.#options.core.applyConfiguration(index, change, expectIndex);
+  };
 
   constructor(options: ApplyLoopOptions) {
     this.#options = options;
@@ -335,20 +345,16 @@ export class ApplyLoop {
   }
 
   #apply(row: Uint8Array): AppliedEntry {
-    const { core } = this.#options;
-    const outcome = this.#machine.apply(row, (index, change, expectIndex) => {
-      invariant(index === entryIndex(row), "a configuration applies at its own entry");
-      return core.applyConfiguration(index, change, expectIndex);
-    });
-    return this.#applied(row, outcome);
+    this.#applying = row;
+    return this.#applied(row, this.#machine.apply(row, this.#reconfigure));
   }
 
   /** Counts the entry that the state machine has just applied. */
   #applied(row: Uint8Array, outcome: Outcome | null): AppliedEntry {
     const { memberId, boot, tick, statistics } = this.#options;
     statistics.onApplied(outcome, this.#machine.watched, this.#machine.settled);
-    const { origin, tickMs } = entryEnvelope(row);
-    tick.observe(tickMs);
+    tick.observe(entryTickMs(row));
+    const origin = entryOrigin(row);
     const isOwn = origin.memberId === memberId && origin.boot === boot;
     return { row, seq: isOwn ? origin.seq : 0, outcome, settled: this.#ownSettled(row) };
   }

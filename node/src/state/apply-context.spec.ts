@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { MemoryStateStore, refused } from "../../test/index.ts";
-import { InvariantViolation, NO_ORIGIN } from "../raft/index.ts";
+import { EntryType, encodeEntry, InvariantViolation, sealEntry } from "../raft/index.ts";
 import { ApplyContext } from "./apply-context.ts";
 import { HistoryLedger } from "./history.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
@@ -10,6 +10,7 @@ import { unsetLimits } from "./quotas.ts";
 import { ReplayLedger } from "./replay-ledger.ts";
 import { Transaction } from "./transaction.ts";
 
+const NOTHING = new Uint8Array(0);
 const BEFORE: Progress = {
   appliedIndex: 9,
   appliedTerm: 2,
@@ -28,6 +29,12 @@ const BEFORE: Progress = {
   totals: { keys: 4, lockHolds: 3, lockWaits: 0, memoryRegions: 1, memoryBytes: 4_096 },
 };
 
+function rowOf(clocks: { readonly tickMs: number; readonly wallMs: number }, index: number): Uint8Array {
+  const row = encodeEntry(EntryType.Empty, { ...clocks, origin: { memberId: 1, boot: 2, seq: index } }, NOTHING);
+  sealEntry(row, 3, index, () => 0);
+  return row;
+}
+
 function contextOf(entry: { tickMs?: number; wallMs?: number } = {}, before = BEFORE): ApplyContext {
   const store = new MemoryStateStore();
   const transaction = new Transaction(store, (previous) => previous + 1, before.digest);
@@ -38,13 +45,9 @@ function contextOf(entry: { tickMs?: number; wallMs?: number } = {}, before = BE
     history: new HistoryLedger(transaction),
     replays: new ReplayLedger(transaction, store, limits.replayWindowMs, [1, 2]),
   };
-  return new ApplyContext(transaction, limits, ledgers, before, {
-    index: 10,
-    tickMs: 600,
-    wallMs: 8_000,
-    origin: NO_ORIGIN,
-    ...entry,
-  });
+  const context = new ApplyContext(transaction, limits, ledgers, before);
+  context.begin(rowOf({ tickMs: 600, wallMs: 8_000, ...entry }, 10));
+  return context;
 }
 
 describe("the context of an entry", () => {
@@ -72,7 +75,7 @@ describe("the context of an entry", () => {
     context.countTotal("keys", 2);
     context.countTotal("memoryBytes", -96);
     context.transaction.delete(Uint8Array.of(1));
-    expect(context.progress(3)).to.deep.equal({
+    expect(context.progress()).to.deep.equal({
       appliedIndex: 10,
       appliedTerm: 3,
       tickMs: 600,
@@ -90,6 +93,28 @@ describe("the context of an entry", () => {
       totals: { keys: 6, lockHolds: 3, lockWaits: 0, memoryRegions: 1, memoryBytes: 4_000 },
     });
     expect(BEFORE.totals.keys).to.equal(4);
+  });
+
+  it("begins with what the entry before has left of counts and clocks, and nothing of what belongs to one entry", () => {
+    const context = contextOf();
+    const change = { about: "lock", kind: "released", namespace: "n", rw: false, name: "l" } as const;
+    const changes = [{ ...change, owner: "", mode: "exclusive", token: 1, reason: "normal" } as const];
+    context.watch(changes);
+    context.watch(changes);
+    context.settle({
+      attempt: context.origin,
+      outcome: { answer: { kind: "queued-lock", revision: 1 }, replayed: "no" },
+    });
+    context.told = { index: 1, digest: 2 };
+    context.countTotal("keys", 1);
+    const { watched, settled } = context;
+    context.begin(rowOf({ tickMs: 1, wallMs: 9_000 }, 11));
+    expect([context.index, context.term, context.tickMs, context.wallMs]).to.deep.equal([11, 3, 600, 9_000]);
+    expect(context.origin).to.deep.equal({ memberId: 1, boot: 2, seq: 11 });
+    expect([context.watched, context.settled, context.told]).to.deep.equal([[], [], null]);
+    context.watch(changes);
+    expect([context.watched.length, watched.length, settled.length, changes.length]).to.deep.equal([1, 2, 1, 1]);
+    expect(context.progress().totals.keys).to.equal(5);
   });
 
   it("refuses growth beyond the limit, to the byte, and nothing that does not grow", async () => {

@@ -1,6 +1,20 @@
-/** What applying one entry may read and change: rows, clocks, the revision and the counters. */
+/**
+ * What applying one entry may read and change: rows, clocks, the revision and the counters.
+ *
+ * One context serves all entries of a state machine, one after the other: to make one for each entry would allocate more
+ * than most entries need for everything else. What belongs to one entry begins with `begin`.
+ */
 
-import { invariant, type Origin, safeCount } from "../raft/index.ts";
+import {
+  entryIndex,
+  entryOrigin,
+  entryTerm,
+  entryTickMs,
+  entryWallMs,
+  invariant,
+  type Origin,
+  safeCount,
+} from "../raft/index.ts";
 import type { WatchedChange } from "./changes.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { CoordinationError } from "./coordination-error.ts";
@@ -26,6 +40,10 @@ export interface Ledgers {
   readonly replays: ReplayLedger;
 }
 
+const NO_ROW = new Uint8Array(0);
+const NONE_SETTLED: readonly SettledWait[] = [];
+const NOTHING_WATCHED: readonly WatchedChange[] = [];
+
 export class ApplyContext {
   readonly transaction: Transaction;
   readonly limits: StateLimits;
@@ -35,19 +53,17 @@ export class ApplyContext {
   readonly history: HistoryLedger;
   /** The stored answers of requests. */
   readonly replays: ReplayLedger;
-  /** Log index of the entry. */
-  readonly index: number;
-  /** Greatest cluster tick of the log up to this entry; never runs back. */
-  readonly tickMs: number;
-  readonly wallMs: number;
-  /** The attempt that the entry is. */
-  readonly origin: Origin;
-  /** Waits that this entry ended, in their order. */
-  readonly settled: SettledWait[] = [];
-  /** Changes that watchers are told of, in the order of their revisions. */
-  readonly watched: WatchedChange[] = [];
   /** The digest that the cluster has at a checkpoint, if this entry tells it. */
   told: Checkpoint | null = null;
+  #row: Uint8Array = NO_ROW;
+  #index: number;
+  #term: number;
+  #tickMs: number;
+  #wallMs: number;
+  #settled: SettledWait[] | null = null;
+  #watched: readonly WatchedChange[] = NOTHING_WATCHED;
+  /** The same as `#watched` if this context may add to it. */
+  #ownWatched: WatchedChange[] | null = null;
   #revision: number;
   #dataBytes: number;
   #expiringKeys: number;
@@ -57,24 +73,19 @@ export class ApplyContext {
   #eventBytes: number;
   #logTimers: number;
   #logErasures: number;
-  #totals: Totals;
+  readonly #totals: { -readonly [Total in keyof Totals]: number };
 
-  constructor(
-    transaction: Transaction,
-    limits: StateLimits,
-    ledgers: Ledgers,
-    before: Progress,
-    entry: { readonly index: number; readonly tickMs: number; readonly wallMs: number; readonly origin: Origin },
-  ) {
+  /** @param before how far the state has come */
+  constructor(transaction: Transaction, limits: StateLimits, ledgers: Ledgers, before: Progress) {
     this.transaction = transaction;
     this.limits = limits;
     this.accounts = ledgers.accounts;
     this.history = ledgers.history;
     this.replays = ledgers.replays;
-    this.index = entry.index;
-    this.tickMs = Math.max(before.tickMs, entry.tickMs);
-    this.wallMs = Math.max(before.wallMs, entry.wallMs);
-    this.origin = entry.origin;
+    this.#index = before.appliedIndex;
+    this.#term = before.appliedTerm;
+    this.#tickMs = before.tickMs;
+    this.#wallMs = before.wallMs;
     this.#revision = before.revision;
     this.#dataBytes = before.dataBytes;
     this.#expiringKeys = before.expiringKeys;
@@ -84,7 +95,74 @@ export class ApplyContext {
     this.#eventBytes = before.eventBytes;
     this.#logTimers = before.logTimers;
     this.#logErasures = before.logErasures;
-    this.#totals = before.totals;
+    this.#totals = { ...before.totals };
+  }
+
+  /** Goes on with the next entry, whose row this is. */
+  begin(row: Uint8Array): void {
+    this.#row = row;
+    this.#index = entryIndex(row);
+    this.#term = entryTerm(row);
+    this.#tickMs = Math.max(this.#tickMs, entryTickMs(row));
+    this.#wallMs = Math.max(this.#wallMs, entryWallMs(row));
+    this.#settled = null;
+    this.#watched = NOTHING_WATCHED;
+    this.#ownWatched = null;
+    this.told = null;
+  }
+
+  /** Log index of the entry. */
+  get index(): number {
+    return this.#index;
+  }
+
+  get term(): number {
+    return this.#term;
+  }
+
+  /** Greatest cluster tick of the log up to this entry; never runs back. */
+  get tickMs(): number {
+    return this.#tickMs;
+  }
+
+  /** The same of wall clocks. */
+  get wallMs(): number {
+    return this.#wallMs;
+  }
+
+  /** The attempt that the entry is. */
+  get origin(): Origin {
+    return entryOrigin(this.#row);
+  }
+
+  /** Waits that this entry ended, in their order. */
+  get settled(): readonly SettledWait[] {
+    return this.#settled ?? NONE_SETTLED;
+  }
+
+  /** The entry has ended a wait. */
+  settle(wait: SettledWait): void {
+    this.#settled ??= [];
+    this.#settled.push(wait);
+  }
+
+  /** Changes that watchers are told of, in the order of their revisions. */
+  get watched(): readonly WatchedChange[] {
+    return this.#watched;
+  }
+
+  /** Watchers are told of these changes, behind those of before. */
+  watch(changes: readonly WatchedChange[]): void {
+    if (this.#watched.length === 0) {
+      // Most entries make changes once: their list is that of the entry.
+      this.#watched = changes;
+      return;
+    }
+    this.#ownWatched ??= [...this.#watched];
+    for (const change of changes) {
+      this.#ownWatched.push(change);
+    }
+    this.#watched = this.#ownWatched;
   }
 
   get revision(): number {
@@ -193,16 +271,16 @@ export class ApplyContext {
   countTotal(of: keyof Totals, change: number): void {
     const total = this.#totals[of] + change;
     invariant(total >= 0, "totals never fall below zero", () => of);
-    this.#totals = { ...this.#totals, [of]: total };
+    this.#totals[of] = total;
   }
 
   /** The progress after this entry. */
-  progress(term: number): Progress {
+  progress(): Progress {
     return {
-      appliedIndex: this.index,
-      appliedTerm: term,
-      tickMs: this.tickMs,
-      wallMs: this.wallMs,
+      appliedIndex: this.#index,
+      appliedTerm: this.#term,
+      tickMs: this.#tickMs,
+      wallMs: this.#wallMs,
       revision: this.#revision,
       digest: this.transaction.digest,
       dataBytes: this.#dataBytes,
@@ -213,7 +291,7 @@ export class ApplyContext {
       eventBytes: this.#eventBytes,
       logTimers: this.#logTimers,
       logErasures: this.#logErasures,
-      totals: this.#totals,
+      totals: { ...this.#totals },
     };
   }
 }

@@ -6,7 +6,7 @@
  * operation itself recognises it. Commands that the cluster proposes by itself carry neither.
  */
 
-import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, invariant } from "../raft/index.ts";
+import { ENTRY_BYTES_MAX, ENTRY_HEADER_BYTES, InvariantViolation, invariant } from "../raft/index.ts";
 import {
   ACCOUNT_CLUSTER_KINDS,
   ACCOUNT_KINDS,
@@ -18,7 +18,7 @@ import {
 } from "./account-commands.ts";
 import type { Checkpoint } from "./checkpoints.ts";
 import { INCARNATION_BYTES, readAddress, writeAddress } from "./cluster.ts";
-import { type Guard, readGuard, writeGuard } from "./guards.ts";
+import { type Guard, guarded, readGuard, writeGuard } from "./guards.ts";
 import {
   type LockClientOperation,
   type LockClusterOperation,
@@ -317,11 +317,13 @@ export function encodeRequest(
   return { payload, request: { requestId, payloadHash } };
 }
 
-/** The command of an entry's payload. Raises an InvariantViolation for bytes that `encodeCommand` never wrote. */
-export function decodeCommand(bytes: Uint8Array): Command {
-  const reader = new RecordReader(bytes);
-  const format = reader.uint8();
-  invariant(format === FORMAT, "commands have a known format", () => String(format));
+/**
+ * The command of an entry's payload, which begins at `from` in the bytes and ends with them. Raises an
+ * InvariantViolation for bytes that `encodeCommand` never wrote.
+ */
+export function decodeCommand(bytes: Uint8Array, from = 0): Command {
+  const reader = new RecordReader(bytes, from);
+  requireFormat(reader.uint8());
   const kind = reader.uint8();
   if (CLUSTER_KINDS.has(kind)) {
     const operation = decodeClusterOperation(kind, reader);
@@ -340,6 +342,12 @@ export function decodeCommand(bytes: Uint8Array): Command {
   return { principal, request, operation };
 }
 
+function requireFormat(format: number): void {
+  if (format !== FORMAT) {
+    throw new InvariantViolation("commands have a known format", String(format));
+  }
+}
+
 /** Whether the command of an entry's payload appends events, without decoding it. */
 export function isAppend(bytes: Uint8Array): boolean {
   return bytes[KIND_OFFSET] === LOG_KINDS["append-events"];
@@ -348,8 +356,7 @@ export function isAppend(bytes: Uint8Array): boolean {
 /** The same as `decodeCommand`, in steps, of a payload that `isAppend`. */
 export function* decodeAppend(bytes: Uint8Array): Steps<{ principal: Principal; operation: AppendEvents }> {
   const reader = new RecordReader(bytes);
-  const format = reader.uint8();
-  invariant(format === FORMAT, "commands have a known format", () => String(format));
+  requireFormat(reader.uint8());
   const kind = reader.uint8();
   invariant(kind === LOG_KINDS["append-events"], "only appends are decoded in steps", () => String(kind));
   const principal = readPrincipal(reader);
@@ -450,33 +457,35 @@ function decodeClientOperation(kind: number, reader: RecordReader): ClientOperat
   switch (kind) {
     case KINDS["create-namespace"]:
       return { kind: "create-namespace", namespace: reader.text() };
-    case KINDS["put-key"]:
-      return {
+    case KINDS["put-key"]: {
+      const operation: PutKey = {
         kind: "put-key",
-        namespace: reader.text(),
+        namespace: reader.name(),
         key: reader.bytes(),
         value: reader.bytes(),
         ttlSeconds: reader.uint53(),
         expectedModRevision: readOptionalCount(reader),
         returnPrevious: reader.boolean(),
-        ...readGuard(reader),
       };
-    case KINDS["delete-key"]:
-      return {
+      return guarded(operation, readGuard(reader));
+    }
+    case KINDS["delete-key"]: {
+      const operation: DeleteKey = {
         kind: "delete-key",
-        namespace: reader.text(),
+        namespace: reader.name(),
         key: reader.bytes(),
         expectedModRevision: readOptionalCount(reader),
         returnPrevious: reader.boolean(),
-        ...readGuard(reader),
       };
+      return guarded(operation, readGuard(reader));
+    }
     case KINDS["compare-and-swap"]: {
-      const namespace = reader.text();
+      const namespace = reader.name();
       const key = reader.bytes();
       const hasExpectedValue = reader.boolean();
       const expectedValue = reader.bytes();
       invariant(hasExpectedValue || expectedValue.length === 0, "fields that are absent are empty");
-      return {
+      const operation: CompareAndSwap = {
         kind: "compare-and-swap",
         namespace,
         key,
@@ -484,8 +493,8 @@ function decodeClientOperation(kind: number, reader: RecordReader): ClientOperat
         newValue: reader.bytes(),
         expectedModRevision: readOptionalCount(reader),
         ttlSeconds: reader.uint53(),
-        ...readGuard(reader),
       };
+      return guarded(operation, readGuard(reader));
     }
     case KINDS["create-lock"]:
       return readCreateLock(reader);

@@ -42,10 +42,18 @@ export function writeGuard(writer: RecordWriter, guard: Guard | undefined): void
   }
 }
 
-/** The guard as a field of its own, for an operation that has none without it. */
-export function readGuard(reader: RecordReader): { readonly guard?: Guard } {
+/** The guard, or undefined for an operation without one. */
+export function readGuard(reader: RecordReader): Guard | undefined {
   if (!reader.boolean()) {
-    return {};
+    return undefined;
   }
-  return { guard: { lockName: reader.text(), fencingToken: reader.uint53(), rw: reader.boolean() } };
+  return { lockName: reader.text(), fencingToken: reader.uint53(), rw: reader.boolean() };
+}
+
+/** The operation with the guard as a field of its own, or the operation itself: it has no such field without a guard. */
+export function guarded<Operation extends object>(
+  operation: Operation,
+  guard: Guard | undefined,
+): Operation & { readonly guard?: Guard } {
+  return guard === undefined ? operation : { ...operation, guard };
 }

@@ -60,6 +60,8 @@ export class HistoryLedger {
   readonly #transaction: Transaction;
   /** Null until it is asked for. */
   #bounds: HistoryBounds | null = null;
+  /** Bytes of changes that came since the bounds were made. */
+  #added = 0;
   #isChanged = false;
 
   constructor(transaction: Transaction) {
@@ -68,8 +70,24 @@ export class HistoryLedger {
 
   /** As of the last change. */
   get bounds(): HistoryBounds {
+    let bounds = this.#bounds ?? readHistoryBounds(this.#transaction);
+    if (this.#added > 0) {
+      bounds = { ...bounds, bytes: bounds.bytes + this.#added };
+      this.#added = 0;
+    }
+    this.#bounds = bounds;
+    return bounds;
+  }
+
+  /** A revision was taken, whose changes have a row of so many bytes. */
+  add(revision: number, tickMs: number, bytes: number): void {
     this.#bounds ??= readHistoryBounds(this.#transaction);
-    return this.#bounds;
+    if (this.#bounds.oldestRevision === 0) {
+      this.change({ ...this.bounds, oldestRevision: revision, oldestTickMs: tickMs });
+    }
+    // Most entries do only this: bounds of their own would be garbage with the next one.
+    this.#added += bytes;
+    this.#isChanged = true;
   }
 
   change(bounds: HistoryBounds): void {
@@ -93,17 +111,8 @@ export function recordChanges(context: ApplyContext, revision: number, changes: 
   const { transaction, history, tickMs } = context;
   const row = encodeChanges(tickMs, changes);
   transaction.put(historyRow(revision), row);
-  for (const change of changes) {
-    context.watched.push(change);
-  }
-  const { compactRevision, bytes, oldestRevision, oldestTickMs } = history.bounds;
-  const isFirst = oldestRevision === 0;
-  history.change({
-    compactRevision,
-    bytes: bytes + row.length,
-    oldestRevision: isFirst ? revision : oldestRevision,
-    oldestTickMs: isFirst ? tickMs : oldestTickMs,
-  });
+  context.watch(changes);
+  history.add(revision, tickMs, row.length);
 }
 
 /** Which part of the history is kept, as of the last batch that was written. */

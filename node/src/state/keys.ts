@@ -6,6 +6,7 @@
  */
 
 import { equalBytes } from "../bytes/index.ts";
+import { invariant, readUint32, readUint53 } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
 import { endOf } from "./changes.ts";
 import type { CompareAndSwap, DeleteKey, ExpireKeys, PutKey } from "./command.ts";
@@ -14,7 +15,7 @@ import { checkGuard } from "./guards.ts";
 import { recordChanges } from "./history.ts";
 import { requireNamespace } from "./namespaces.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
-import { expiryRow, keyRow, keyRowPrefixLength, prefixEnd, tableRange, withNul } from "./rows.ts";
+import { expiryRow, keyRow, keyRowPrefixLength, type NamedKey, named, prefixEnd, tableRange, withNul } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 
 /** A key as it is stored. */
@@ -62,7 +63,7 @@ const SCANNED_BYTES_MAX = 8 * 1024 * 1024;
 export function applyPutKey(context: ApplyContext, command: PutKey): PutKeyResult {
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
-  const row = keyRow(command.namespace, command.key);
+  const row = named(keyRow(command.namespace, command.key));
   const current = readKeyAt(context.transaction, row, command.key);
   requireModRevision(command, current);
   const stored = putKey(context, row, command, command.value, current);
@@ -91,7 +92,7 @@ export function applyDeleteKey(context: ApplyContext, command: DeleteKey): Delet
 export function applyCompareAndSwap(context: ApplyContext, command: CompareAndSwap): CompareAndSwapResult {
   requireNamespace(context.transaction, command.namespace);
   checkGuard(context.transaction, command.namespace, command.guard);
-  const row = keyRow(command.namespace, command.key);
+  const row = named(keyRow(command.namespace, command.key));
   const current = readKeyAt(context.transaction, row, command.key);
   if (!matches(command, current)) {
     return {
@@ -133,11 +134,11 @@ export function applyExpireKeys(context: ApplyContext, command: ExpireKeys): voi
 
 /** The key, whether or not its deadline has passed. */
 export function readKey(reader: StateReader, namespace: string, key: Uint8Array): StoredKey | undefined {
-  return readKeyAt(reader, keyRow(namespace, key), key);
+  return readKeyAt(reader, named(keyRow(namespace, key)), key);
 }
 
-function readKeyAt(reader: StateReader, row: Uint8Array, key: Uint8Array): StoredKey | undefined {
-  const bytes = reader.get(row);
+function readKeyAt(reader: StateReader, row: NamedKey, key: Uint8Array): StoredKey | undefined {
+  const bytes = reader.get(row.key, row.name);
   return bytes === undefined ? undefined : decodeStoredKey(key, bytes);
 }
 
@@ -217,7 +218,7 @@ export function expiredKeys(reader: StateReader, tickMs: number, countMax: numbe
 /** @param row of the key that the command names; `current` is what is there. */
 function putKey(
   context: ApplyContext,
-  row: Uint8Array,
+  row: NamedKey,
   { namespace, key, ttlSeconds }: PutKey | CompareAndSwap,
   value: Uint8Array,
   current: StoredKey | undefined,
@@ -251,7 +252,7 @@ function putKey(
     version: (current?.version ?? 0) + 1,
     deadlineMs,
   };
-  context.transaction.put(row, encodeStoredKey(stored));
+  context.transaction.put(row.key, encodeStoredKey(stored), row.name);
   recordChanges(context, revision, [
     { about: "key", kind: "put", namespace, current: stored, previous: current ?? null },
   ]);
@@ -313,6 +314,14 @@ function splitExpiryRow(row: Uint8Array): { readonly namespace: string; readonly
   return { namespace: decodeText(row.subarray(EXPIRY_ROW_NAMESPACE_OFFSET, end)), key: row.subarray(end + 1) };
 }
 
+/** Where the fields of a key's row stand: its counters, then the length of the value, then the value to the end. */
+const CREATE_REVISION_OFFSET = 0;
+const MOD_REVISION_OFFSET = 8;
+const VERSION_OFFSET = 16;
+const DEADLINE_OFFSET = 24;
+const LENGTH_OFFSET = 32;
+const VALUE_OFFSET = 36;
+
 /** The row of a key: its counters, then the value to the end. */
 function encodeStoredKey(stored: StoredKey): Uint8Array {
   return new RecordWriter()
@@ -325,12 +334,11 @@ function encodeStoredKey(stored: StoredKey): Uint8Array {
 }
 
 function decodeStoredKey(key: Uint8Array, bytes: Uint8Array): StoredKey {
-  const reader = new RecordReader(bytes);
-  const createRevision = reader.uint53();
-  const modRevision = reader.uint53();
-  const version = reader.uint53();
-  const deadlineMs = reader.uint53();
-  const value = reader.bytes();
-  reader.end();
-  return { key, value, createRevision, modRevision, version, deadlineMs };
+  const isWhole = bytes.length >= VALUE_OFFSET && readUint32(bytes, LENGTH_OFFSET) === bytes.length - VALUE_OFFSET;
+  invariant(isWhole, "records are as long as their fields");
+  const createRevision = readUint53(bytes, CREATE_REVISION_OFFSET);
+  const modRevision = readUint53(bytes, MOD_REVISION_OFFSET);
+  const version = readUint53(bytes, VERSION_OFFSET);
+  const deadlineMs = readUint53(bytes, DEADLINE_OFFSET);
+  return { key, value: bytes.subarray(VALUE_OFFSET), createRevision, modRevision, version, deadlineMs };
 }

@@ -115,7 +115,7 @@ export function writeLockName(writer: RecordWriter, { namespace, rw, name }: Loc
 }
 
 export function readLockName(reader: RecordReader): LockName {
-  return { namespace: reader.text(), rw: reader.boolean(), name: reader.text() };
+  return { namespace: reader.name(), rw: reader.boolean(), name: reader.text() };
 }
 
 export function writeOrigin(writer: RecordWriter, { memberId, boot, seq }: Origin): void {
@@ -171,7 +171,7 @@ export function readCreateLock(reader: RecordReader): CreateLock {
 export function readAcquireLock(reader: RecordReader): AcquireLock {
   return {
     kind: "acquire-lock",
-    namespace: reader.text(),
+    namespace: reader.name(),
     name: reader.text(),
     mode: readLockMode(reader),
     ttlSeconds: reader.uint53(),

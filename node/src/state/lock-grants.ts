@@ -142,7 +142,7 @@ export function grantWaiting(context: ApplyContext, lock: Lock): void {
   }
   for (const { wait, refusal } of refused) {
     const attempt = endWait(context, wait, "cancelled");
-    context.settled.push({ attempt, outcome: { answer: refusal, replayed: "no" } });
+    context.settle({ attempt, outcome: { answer: refusal, replayed: "no" } });
   }
   if (granted.length === 0) {
     return;
@@ -151,7 +151,7 @@ export function grantWaiting(context: ApplyContext, lock: Lock): void {
   for (const { wait, hold } of granted) {
     const change = { status: "granted", number: hold.token } as const;
     const { attempt } = changeAcquisition(context, hold.subject, hold.requestId, change, true);
-    context.settled.push({ attempt, outcome: { answer: answerTo(context, view, wait, hold), replayed: "no" } });
+    context.settle({ attempt, outcome: { answer: answerTo(context, view, wait, hold), replayed: "no" } });
   }
 }
 
@@ -159,7 +159,7 @@ export function grantWaiting(context: ApplyContext, lock: Lock): void {
 export function answerTimeout(context: ApplyContext, lock: Lock, wait: Wait): void {
   const attempt = endWait(context, wait, "not-acquired");
   const answer = answerTo(context, viewOf(context.transaction, lock), wait, null);
-  context.settled.push({ attempt, outcome: { answer, replayed: "no" } });
+  context.settle({ attempt, outcome: { answer, replayed: "no" } });
 }
 
 /** What is stored of a wait that is over becomes this; returns the attempt that waited. */

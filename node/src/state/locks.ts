@@ -160,7 +160,7 @@ function goOn(context: ApplyContext, command: Acquiring, acquisition: Acquisitio
       replaceWait(context, lock, before, { ...before, principal, askedMs, deadlineMs });
       changeAcquisition(context, subject, request.requestId, { attempt: context.origin }, true);
       const outcome: Outcome = { answer: superseded(), replayed: "no" };
-      context.settled.push({ attempt: acquisition.attempt, outcome });
+      context.settle({ attempt: acquisition.attempt, outcome });
       return { ...queued(context), replayed: "yes" };
     }
     case "granted": {

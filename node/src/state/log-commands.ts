@@ -182,7 +182,7 @@ export function* readAppendEvents(reader: RecordReader): Steps<AppendEvents> {
   const isExpected = reader.boolean();
   const sequence = sequenceOf(reader.fixed(SEQUENCE_BYTES));
   invariant(isExpected || sequence === 0n, "fields that are absent are empty");
-  const { guard } = readGuard(reader);
+  const guard = readGuard(reader);
   const logGuard = guard === undefined ? {} : { guard: { ...guard, namespace: reader.text() } };
   const payloads = yield* Payloads.readInSteps(reader);
   const { count } = payloads;

@@ -10,8 +10,8 @@ import {
   type ChangeRefusal,
   type Configuration,
   type ConfigurationChange,
+  ENTRY_HEADER_BYTES,
   EntryType,
-  entryEnvelope,
   entryIndex,
   entryPayload,
   entryTerm,
@@ -101,13 +101,15 @@ export class StateMachine {
   /** The digests of this state, to be compared with those of others. */
   readonly checkpoints: Checkpoints;
   readonly #store: StateStore;
-  readonly #limits: StateLimits;
   readonly #transaction: Transaction;
   readonly #usage: UsageLedger;
   readonly #accounts: NamespaceAccounts;
   readonly #history: HistoryLedger;
   readonly #replays: ReplayLedger;
-  #progress: Progress;
+  readonly #context: ApplyContext;
+  /** Index and term of the last entry that was applied. */
+  #appliedIndex: number;
+  #appliedTerm: number;
   #committed: Progress;
   #settled: readonly SettledWait[] = [];
   #watched: readonly WatchedChange[] = [];
@@ -119,20 +121,22 @@ export class StateMachine {
   constructor(store: StateStore, digest: Digest, limits: StateLimits, seed: FilterSeed = NO_SEED) {
     this.checkpoints = new Checkpoints(limits.checkpointEntries);
     this.#store = store;
-    this.#limits = limits;
-    this.#progress = readProgress(store);
-    this.#committed = this.#progress;
-    this.#transaction = new Transaction(store, digest, this.#progress.digest);
+    this.#committed = readProgress(store);
+    this.#appliedIndex = this.#committed.appliedIndex;
+    this.#appliedTerm = this.#committed.appliedTerm;
+    this.#transaction = new Transaction(store, digest, this.#committed.digest);
     this.#usage = new UsageLedger(store);
     this.#history = new HistoryLedger(this.#transaction);
     this.#replays = new ReplayLedger(this.#transaction, store, limits.replayWindowMs, seed);
-    invariant(this.#replays.count === this.#progress.replays, "generations hold all stored answers", () => {
-      return `${this.#replays.count} of ${this.#progress.replays}`;
+    invariant(this.#replays.count === this.#committed.replays, "generations hold all stored answers", () => {
+      return `${this.#replays.count} of ${this.#committed.replays}`;
     });
     const unset = unsetLimits(limits);
     this.#accounts = new NamespaceAccounts(this.#transaction, (namespace) => {
       return namespaceLimitsOf(this.#transaction, namespace, unset);
     });
+    const ledgers = { accounts: this.#accounts, history: this.#history, replays: this.#replays };
+    this.#context = new ApplyContext(this.#transaction, limits, ledgers, this.#committed);
   }
 
   /** How far the state has come, as of the last commit. */
@@ -145,9 +149,9 @@ export class StateMachine {
    * be read before `commit`. Raises an InvariantViolation if the entry is not the next one or cannot be decoded.
    */
   apply(row: Uint8Array, reconfigure: Reconfigure): Outcome | null {
-    const context = this.#begin(row);
-    const outcome = applyEntry(context, row, reconfigure, this.#usage);
-    this.#finish(context, row);
+    this.#begin(row);
+    const outcome = applyEntry(this.#context, row, reconfigure, this.#usage);
+    this.#finish();
     return outcome;
   }
 
@@ -156,35 +160,36 @@ export class StateMachine {
    * Until the last step nothing else may be applied, and nothing be committed. What was committed before can be read.
    */
   *applyInSteps(row: Uint8Array): Steps<Outcome> {
-    const context = this.#begin(row);
+    this.#begin(row);
     this.#isWithinEntry = true;
-    const outcome = yield* applyAppendInSteps(context, entryPayload(row), this.#usage);
+    const outcome = yield* applyAppendInSteps(this.#context, entryPayload(row), this.#usage);
     this.#isWithinEntry = false;
-    this.#finish(context, row);
+    this.#finish();
     return outcome;
   }
 
-  #begin(row: Uint8Array): ApplyContext {
-    const index = entryIndex(row);
-    const term = entryTerm(row);
-    const before = this.#progress;
+  #begin(row: Uint8Array): void {
     invariant(!this.#isWithinEntry, "an entry is complete before the next one is applied");
-    invariant(index === before.appliedIndex + 1, "entries are applied one by one", () => {
-      return `${index} after ${before.appliedIndex}`;
-    });
-    invariant(term >= before.appliedTerm, "terms never fall along the log", () => `${term} at ${index}`);
-    const entry = { index, ...entryEnvelope(row) };
-    const ledgers = { accounts: this.#accounts, history: this.#history, replays: this.#replays };
-    return new ApplyContext(this.#transaction, this.#limits, ledgers, before, entry);
+    const index = entryIndex(row);
+    if (index !== this.#appliedIndex + 1) {
+      throw new InvariantViolation("entries are applied one by one", `${index} after ${this.#appliedIndex}`);
+    }
+    const term = entryTerm(row);
+    if (term < this.#appliedTerm) {
+      throw new InvariantViolation("terms never fall along the log", `${term} at ${index}`);
+    }
+    this.#context.begin(row);
   }
 
-  #finish(context: ApplyContext, row: Uint8Array): void {
-    this.#progress = context.progress(entryTerm(row));
-    this.#settled = context.settled;
-    this.#watched = context.watched;
-    this.checkpoints.onApplied(context.index, this.#progress.digest);
-    if (context.told !== null) {
-      this.#compare(context.told);
+  #finish(): void {
+    const { index, term, settled, watched, told } = this.#context;
+    this.#appliedIndex = index;
+    this.#appliedTerm = term;
+    this.#settled = settled;
+    this.#watched = watched;
+    this.checkpoints.onApplied(index, this.#transaction.digest);
+    if (told !== null) {
+      this.#compare(told);
     }
   }
 
@@ -206,17 +211,18 @@ export class StateMachine {
   /** Writes everything applied since the last commit as one batch. */
   commit(): void {
     invariant(!this.#isWithinEntry, "an entry is complete before it is committed");
-    if (this.#progress === this.#committed) {
+    if (this.#appliedIndex === this.#committed.appliedIndex) {
       return;
     }
+    const progress = this.#context.progress();
     this.#usage.flush(this.#transaction);
     this.#accounts.flush();
     this.#history.flush();
     this.#replays.flush();
     const changes = this.#transaction.take();
-    changes.push({ key: PROGRESS_ROW, value: encodeProgress(this.#progress) });
+    changes.push({ key: PROGRESS_ROW, value: encodeProgress(progress) });
     this.#store.write(changes, this.#replays.takeDropped());
-    this.#committed = this.#progress;
+    this.#committed = progress;
   }
 
   /**
@@ -224,7 +230,7 @@ export class StateMachine {
    * whether there are more to read. Not to be called between an entry and its commit.
    */
   readForReplayFilters(rowsMax: number): boolean {
-    invariant(this.#progress === this.#committed, "filters are made of what was committed");
+    invariant(this.#appliedIndex === this.#committed.appliedIndex, "filters are made of what was committed");
     return this.#replays.readForFilters(rowsMax);
   }
 
@@ -268,7 +274,7 @@ function applyEntry(
       applyLeave(context, reconfigure);
       return null;
     case EntryType.Command: {
-      const command = decodeCommand(entryPayload(row));
+      const command = decodeCommand(row, ENTRY_HEADER_BYTES);
       if (command.principal === null) {
         return applyClusterOperation(context, command.operation, usage);
       }
@@ -304,8 +310,7 @@ function countUse(
 ): void {
   const isStranger = answer instanceof CoordinationError && STRANGER.has(answer.code);
   if (replayed === "no" && !isStranger) {
-    const { wallMs, usageLevels: levels } = context;
-    usage.count(context.transaction, principal, usageOf(operation, answer), { wallMs, levels });
+    usage.count(context.transaction, principal, usageOf(operation, answer), context);
   }
 }
 
@@ -314,10 +319,9 @@ const STRANGER: ReadonlySet<CoordinationError["code"]> = new Set(["UNAUTHENTICAT
 
 /** Counts what a member has answered without an entry, and notes which API keys were used. */
 function applyReportUse(context: ApplyContext, uses: readonly ReportedUse[], usage: UsageLedger): void {
-  const { wallMs, usageLevels: levels } = context;
   for (const { principal, ...counts } of uses) {
     if (counts.requests > 0) {
-      usage.count(context.transaction, principal, { ...NO_USAGE, ...counts }, { wallMs, levels });
+      usage.count(context.transaction, principal, { ...NO_USAGE, ...counts }, context);
     }
     noteApiKeyUse(context, principal.apiKeyId);
   }
@@ -339,9 +343,22 @@ function applyClientCommand(context: ApplyContext, command: ClientCommand): Outc
   if (replayed !== null) {
     return replayed;
   }
-  const answer = refusable(() => applyOperation(context, principal, operation));
+  const answer = answerTo(context, principal, operation);
   storeAnswer(context, place, request, answer);
   return { answer, replayed: "no" };
+}
+
+/** The result of the operation, or its refusal. */
+function answerTo(
+  context: ApplyContext,
+  principal: Principal,
+  operation: Exclude<ClientOperation, AcquireLock>,
+): StoredResult | CoordinationError {
+  try {
+    return applyOperation(context, principal, operation);
+  } catch (error) {
+    return refusalIn(error);
+  }
 }
 
 /** Authorisation first, here as well. Nothing is stored under a request id. */
@@ -477,10 +494,7 @@ function refusable<Applied>(apply: () => Applied): Applied | CoordinationError {
   try {
     return apply();
   } catch (error) {
-    if (error instanceof CoordinationError) {
-      return error;
-    }
-    throw error;
+    return refusalIn(error);
   }
 }
 
@@ -489,11 +503,16 @@ function* refusableInSteps<Applied>(steps: Steps<Applied>): Steps<Applied | Coor
   try {
     return yield* steps;
   } catch (error) {
-    if (error instanceof CoordinationError) {
-      return error;
-    }
-    throw error;
+    return refusalIn(error);
   }
+}
+
+/** The refusal that was raised. Raises the error again if it is something else. */
+function refusalIn(error: unknown): CoordinationError {
+  if (error instanceof CoordinationError) {
+    return error;
+  }
+  throw error;
 }
 
 function applyClusterOperation(context: ApplyContext, operation: ClusterOperation, usage: UsageLedger): Outcome | null {

@@ -1,7 +1,7 @@
 /** What clients ask for about memory regions, as parts of commands, and the step by which the cluster erases pages. */
 
 import { invariant } from "../raft/index.ts";
-import { type Guard, readGuard, writeGuard } from "./guards.ts";
+import { type Guard, guarded, readGuard, writeGuard } from "./guards.ts";
 import { type RecordReader, type RecordWriter, readOptionalCount, writeOptionalCount } from "./record.ts";
 
 /** Bytes of a region's id, which is a UUID. */
@@ -81,7 +81,7 @@ export function encodeMemoryOperation(writer: RecordWriter, operation: MemoryOpe
 
 /** The operation of this kind; raises an InvariantViolation for a kind that is none of memory. */
 export function decodeMemoryOperation(kind: number, reader: RecordReader): MemoryOperation {
-  const namespace = reader.text();
+  const namespace = reader.name();
   switch (kind) {
     case MEMORY_KINDS["allocate-memory"]:
       return { kind: "allocate-memory", namespace, sizeBytes: reader.uint53(), label: reader.text() };
@@ -109,9 +109,6 @@ function writeMutation(writer: RecordWriter, mutation: RegionMutation): void {
 }
 
 function readMutation(reader: RecordReader): Omit<RegionMutation, "namespace"> {
-  return {
-    regionId: reader.fixed(REGION_ID_BYTES),
-    expectedVersion: readOptionalCount(reader),
-    ...readGuard(reader),
-  };
+  const mutation = { regionId: reader.fixed(REGION_ID_BYTES), expectedVersion: readOptionalCount(reader) };
+  return guarded(mutation, readGuard(reader));
 }

@@ -3,7 +3,7 @@
 import { invariant } from "../raft/index.ts";
 import { CoordinationError } from "./coordination-error.ts";
 import { decodeText, RecordReader, RecordWriter } from "./record.ts";
-import { namespaceRow, tableRange } from "./rows.ts";
+import { namespaceKey, namespaceRow, tableRange } from "./rows.ts";
 import type { StateReader } from "./store.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -17,7 +17,8 @@ export interface Namespace {
 
 /** The namespace of this name. */
 export function readNamespace(reader: StateReader, namespace: string): Namespace | undefined {
-  const bytes = reader.get(namespaceRow(namespace));
+  const { key, name } = namespaceKey(namespace);
+  const bytes = reader.get(key, name);
   if (bytes === undefined) {
     return undefined;
   }
@@ -29,7 +30,8 @@ export function readNamespace(reader: StateReader, namespace: string): Namespace
 
 /** Raises NAMESPACE_NOT_FOUND unless the namespace exists. */
 export function requireNamespace(reader: StateReader, namespace: string): void {
-  if (reader.get(namespaceRow(namespace)) === undefined) {
+  const { key, name } = namespaceKey(namespace);
+  if (reader.get(key, name) === undefined) {
     throw new CoordinationError("NAMESPACE_NOT_FOUND", `namespace "${namespace}" does not exist`);
   }
 }

@@ -135,61 +135,79 @@ export function withoutValues(answer: StoredResult | CoordinationError): StoredR
   }
 }
 
-export function encodeAnswer(answer: StoredResult | CoordinationError): Uint8Array {
-  const writer = new RecordWriter();
+/** Writes what `decodeAnswer` reads. */
+export function writeAnswer(writer: RecordWriter, answer: StoredResult | CoordinationError): void {
   if (answer instanceof CoordinationError) {
     writer.uint8(KINDS.error).text(answer.reason).text(answer.message).uint32(answer.details.size);
     for (const [name, value] of answer.details) {
       writer.text(name).text(value);
     }
-    return writer.finish();
+    return;
   }
   writer.uint8(KINDS[answer.kind]).uint53(answer.revision);
   switch (answer.kind) {
     case "create-namespace":
-      return writer.uint53(answer.createdAtMs).finish();
+      writer.uint53(answer.createdAtMs);
+      return;
     case "put-key":
       writer.uint53(answer.modRevision).boolean(answer.created);
       writePrevious(writer, answer.previous);
-      return writer.finish();
+      return;
     case "delete-key":
       writePrevious(writer, answer.previous);
-      return writer.finish();
+      return;
     case "allocate-memory":
-      return writer.fixed(answer.regionId, REGION_ID_BYTES).uint53(answer.sizeBytes).uint53(answer.version).finish();
+      writer.fixed(answer.regionId, REGION_ID_BYTES).uint53(answer.sizeBytes).uint53(answer.version);
+      return;
     case "resize-memory":
-      return writer.uint53(answer.sizeBytes).uint53(answer.previousSizeBytes).uint53(answer.version).finish();
+      writer.uint53(answer.sizeBytes).uint53(answer.previousSizeBytes).uint53(answer.version);
+      return;
     case "free-memory":
-      return writer.finish();
+      return;
     case "write-memory":
-      return writer.uint53(answer.bytesWritten).uint53(answer.version).finish();
+      writer.uint53(answer.bytesWritten).uint53(answer.version);
+      return;
     case "membership":
-      return writer.uint53(answer.configIndex).uint53(answer.memberId).finish();
+      writer.uint53(answer.configIndex).uint53(answer.memberId);
+      return;
     case "claim-slot":
-      return writer.uint8(VERDICTS.indexOf(answer.verdict)).uint53(answer.memberId).finish();
+      writer.uint8(VERDICTS.indexOf(answer.verdict)).uint53(answer.memberId);
+      return;
     case "create-lock":
-      return writer.uint53(answer.createdAtMs).finish();
+      writer.uint53(answer.createdAtMs);
+      return;
     case "release-lock":
-      return writer.finish();
+      return;
     case "force-release-lock":
       writer.boolean(answer.previous !== null);
       if (answer.previous !== null) {
         writer.uint53(answer.previous.token);
         writeHoldFields(writer, answer.previous);
       }
-      return writer.finish();
+      return;
     case "compact-history":
-      return writer.uint53(answer.compactRevision).finish();
+      writer.uint53(answer.compactRevision);
+      return;
     case "put-settings":
-      return writer.uint53(answer.settingsRevision).finish();
+      writer.uint53(answer.settingsRevision);
+      return;
     case "rotate-signing-key":
-      return writer.text(answer.kid).finish();
+      writer.text(answer.kid);
+      return;
     case "reset-owner":
-      return writer.text(answer.userId).boolean(answer.created).finish();
+      writer.text(answer.userId).boolean(answer.created);
+      return;
     case "compare-and-swap":
       writer.boolean(answer.success).boolean(answer.currentExists).bytes(answer.currentValue);
-      return writer.uint53(answer.modRevision).finish();
+      writer.uint53(answer.modRevision);
+      return;
   }
+}
+
+export function encodeAnswer(answer: StoredResult | CoordinationError): Uint8Array {
+  const writer = new RecordWriter();
+  writeAnswer(writer, answer);
+  return writer.finish();
 }
 
 export function decodeAnswer(bytes: Uint8Array): StoredResult | CoordinationError {

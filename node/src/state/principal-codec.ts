@@ -13,7 +13,7 @@ export function writePrincipal(writer: RecordWriter, { subject, apiKeyId, passwo
 
 /** Reads what `writePrincipal` has written. */
 export function readPrincipal(reader: RecordReader): Principal {
-  const principal = { subject: reader.text(), apiKeyId: reader.text() };
+  const principal = { subject: reader.name(), apiKeyId: reader.name() };
   const passwordVersion = principal.apiKeyId === "" ? reader.uint53() : 0;
   return passwordVersion === 0 ? principal : { ...principal, passwordVersion };
 }

@@ -16,12 +16,14 @@ import {
   activeOwnerRow,
   apiKeyByUserPrefix,
   apiKeyByUserRow,
+  apiKeyKey,
   apiKeyPrefixRow,
   apiKeyRow,
   emailRow,
   prefixEnd,
   tableRange,
   USER_COUNT_ROW,
+  userKey,
   userRow,
   verificationRow,
 } from "./rows.ts";
@@ -197,7 +199,8 @@ export function refusalOf(
 
 /** The user with this id. */
 export function readUser(reader: StateReader, userId: string): User | undefined {
-  const bytes = reader.get(userRow(userId));
+  const { key, name } = userKey(userId);
+  const bytes = reader.get(key, name);
   return bytes === undefined ? undefined : decodedOnce(decodedUsers, bytes, decodeUser);
 }
 
@@ -220,7 +223,8 @@ export function readUserByEmail(reader: StateReader, email: string): User | unde
 
 /** The API key with this id. */
 export function readApiKey(reader: StateReader, apiKeyId: string): ApiKey | undefined {
-  const bytes = reader.get(apiKeyRow(apiKeyId));
+  const { key, name } = apiKeyKey(apiKeyId);
+  const bytes = reader.get(key, name);
   return bytes === undefined ? undefined : decodedOnce(decodedApiKeys, bytes, decodeApiKey);
 }
 

@@ -186,3 +186,19 @@ describe("texts", () => {
     }
   });
 });
+
+describe("a byte string that is written in place", () => {
+  it("is the same as one that was there before, at the end of a slab too", () => {
+    for (const length of [0, 1, 500, 4_000, 5_000, 20_000, 40_000]) {
+      const bytes = new Uint8Array(length).fill(7);
+      const expected = new RecordWriter().uint8(1).bytes(bytes).uint8(2).finish();
+      const writer = new RecordWriter().uint8(1);
+      const begin = writer.beginBytes();
+      for (let at = 0; at < length; at += 1_000) {
+        writer.plainBytes(bytes.subarray(at, at + 1_000));
+      }
+      expect(writer.endBytes(begin)).to.equal(length);
+      expect(writer.uint8(2).finish()).to.deep.equal(expected);
+    }
+  });
+});

@@ -7,12 +7,13 @@
  * checksums on disk and on the wire.
  */
 
-import { asciiOf, type Slab, SlabPool } from "../bytes/index.ts";
+import { asciiOf, KnownTexts, type Slab, SlabPool } from "../bytes/index.ts";
 import { InvariantViolation, invariant, readUint32, readUint53, writeUint32, writeUint53 } from "../raft/index.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const slabs = new SlabPool();
+const names = new KnownTexts();
 /** In place of the memory of a writer that is finished. */
 const NO_MEMORY = new Uint8Array(0);
 /** Texts up to this length are mostly names and ids, and those ASCII. */
@@ -43,7 +44,9 @@ export class RecordWriter {
   }
 
   uint8(value: number): this {
-    invariant(Number.isInteger(value) && value >= 0 && value <= 0xff, "bytes are 0 to 255", () => String(value));
+    if (!Number.isInteger(value) || value < 0 || value > 0xff) {
+      throw new InvariantViolation("bytes are 0 to 255", String(value));
+    }
     this.#reserve(1);
     this.#bytes[this.#end++] = value;
     return this;
@@ -69,12 +72,27 @@ export class RecordWriter {
 
   /** Bytes of a length that the reader knows, and that they must have. */
   fixed(value: Uint8Array, length: number): this {
-    invariant(value.length === length, "fields of a fixed length have it", () => `${value.length}, not ${length}`);
+    if (value.length !== length) {
+      throw new InvariantViolation("fields of a fixed length have it", `${value.length}, not ${length}`);
+    }
     return this.plainBytes(value);
   }
 
   bytes(value: Uint8Array): this {
     return this.uint32(value.length).plainBytes(value);
+  }
+
+  /** Begins a byte string whose bytes are written next; returns where, for `endBytes`. */
+  beginBytes(): number {
+    this.uint32(0);
+    return this.length;
+  }
+
+  /** Ends the byte string that begins there, and returns its length. */
+  endBytes(begin: number): number {
+    const length = this.length - begin;
+    writeUint32(this.#bytes, this.#begin + begin - 4, length);
+    return length;
   }
 
   text(value: string): this {
@@ -127,10 +145,12 @@ export class RecordWriter {
 
 export class RecordReader {
   readonly #bytes: Uint8Array;
-  #offset = 0;
+  #offset: number;
 
-  constructor(bytes: Uint8Array) {
+  /** @param from where the record begins in the bytes, at whose end it ends */
+  constructor(bytes: Uint8Array, from = 0) {
     this.#bytes = bytes;
+    this.#offset = from;
   }
 
   uint8(): number {
@@ -139,7 +159,9 @@ export class RecordReader {
 
   boolean(): boolean {
     const value = this.uint8();
-    invariant(value <= 1, "booleans are 0 or 1", () => String(value));
+    if (value > 1) {
+      throw new InvariantViolation("booleans are 0 or 1", String(value));
+    }
     return value === 1;
   }
 
@@ -168,6 +190,14 @@ export class RecordReader {
     return ascii ?? this.#anyText(from);
   }
 
+  /** A text that comes again and again, such as an id or a namespace: it is made once, as long as it is remembered. */
+  name(): string {
+    const length = this.uint32();
+    const from = this.#pass(length);
+    const known = length <= SHORT_TEXT_BYTES_MAX ? names.at(this.#bytes, from, this.#offset) : null;
+    return known ?? this.#anyText(from);
+  }
+
   #anyText(from: number): string {
     const bytes = this.#bytes.subarray(from, this.#offset);
     try {
@@ -179,9 +209,9 @@ export class RecordReader {
 
   /** Asserts that nothing is left. */
   end(): void {
-    invariant(this.#offset === this.#bytes.length, "records are read to their end", () => {
-      return `${this.#bytes.length - this.#offset} bytes left`;
-    });
+    if (this.#offset !== this.#bytes.length) {
+      throw new InvariantViolation("records are read to their end", `${this.#bytes.length - this.#offset} bytes left`);
+    }
   }
 
   #take(length: number): Uint8Array {
@@ -193,9 +223,8 @@ export class RecordReader {
   #pass(length: number): number {
     const from = this.#offset;
     if (from + length > this.#bytes.length) {
-      invariant(false, "records are as long as their fields", () => {
-        return `${length} bytes at ${from} of ${this.#bytes.length}`;
-      });
+      const details = `${length} bytes at ${from} of ${this.#bytes.length}`;
+      throw new InvariantViolation("records are as long as their fields", details);
     }
     this.#offset = from + length;
     return from;

@@ -171,14 +171,18 @@ export class ReplayLedger {
 
   /** Puts an answer, whose window begins now if it has one, where it belongs, and in place of what was found there. */
   put(counts: ReplayCounts, place: AnswerPlace, stored: StoredAnswer): void {
-    const number = stored.tickMs === LIVE ? LIVE_GENERATION : generationAt(stored.tickMs, this.#windowMs);
+    this.putRow(counts, place, stored.tickMs, encodeStoredAnswer(stored));
+  }
+
+  /** The same of an answer's row, which has this tick. */
+  putRow(counts: ReplayCounts, place: AnswerPlace, tickMs: number, row: Uint8Array): void {
+    const number = tickMs === LIVE ? LIVE_GENERATION : generationAt(tickMs, this.#windowMs);
     const generation = this.#generation(number);
     const isReplaced = place.stored !== null && place.generation === number;
     if (place.stored !== null && !isReplaced) {
       this.#remove(counts, place);
     }
     const key = keyIn(number, place.key);
-    const row = encodeStoredAnswer(stored);
     this.#transaction.put(key, row);
     const bytes = isReplaced ? row.length - place.rowBytes : key.length + row.length;
     generation.bytes += bytes;

@@ -12,10 +12,10 @@ import { type Acquisition, decodeAcquisition, encodeAcquisition, isAcquisition }
 import type { ApplyContext } from "./apply-context.ts";
 import type { RequestIdentity } from "./command.ts";
 import { CoordinationError } from "./coordination-error.ts";
-import { decodeAnswer, encodeAnswer, type Outcome, type StoredResult, withoutValues } from "./outcome.ts";
+import { decodeAnswer, type Outcome, type StoredResult } from "./outcome.ts";
 import { type AnswerPlace, hasGenerationEnded, readAnswer, scanGenerations } from "./replay-ledger.ts";
 import type { StateReader } from "./store.ts";
-import { LIVE, type StoredAnswer } from "./stored-answer.ts";
+import { encodeFreshAnswer, LIVE, type StoredAnswer } from "./stored-answer.ts";
 
 /** What is stored under a request id: an answer, or how far the acquisition of a lock has come. */
 export type Found = { readonly outcome: Outcome } | { readonly acquisition: Acquisition };
@@ -90,16 +90,9 @@ export function storeAnswer(
   request: RequestIdentity,
   answer: StoredResult | CoordinationError,
 ): void {
-  const whole = encodeAnswer(answer);
-  const bare = withoutValues(answer);
-  // A long refusal carries no values: it stays as it is.
-  const stripped = whole.length > context.limits.replayAnswerBytesMax && bare !== answer;
-  context.replays.put(context, place, {
-    payloadHash: request.payloadHash,
-    tickMs: context.tickMs,
-    stripped,
-    answer: stripped ? encodeAnswer(bare) : whole,
-  });
+  const { tickMs, limits } = context;
+  const row = encodeFreshAnswer(request.payloadHash, tickMs, answer, limits.replayAnswerBytesMax);
+  context.replays.putRow(context, place, tickMs, row);
 }
 
 /** Stores how far the acquisition has come that this request has begun now; `isLive` while it is queued or held. */

@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { compareBytes, isWithin } from "../bytes/index.ts";
+import { compareBytes, isWithin, latin1Of } from "../bytes/index.ts";
 import { encodeText } from "./record.ts";
 import {
+  apiKeyKey,
   apiKeyPrefixRow,
   apiKeyRow,
   CONFIGURATION_ROW,
@@ -20,6 +21,7 @@ import {
   memoryPageRow,
   memoryRegionRow,
   memorySegmentRow,
+  namespaceKey,
   namespaceRow,
   namespaceUsageRow,
   PAGE_TOKEN_KEY_ROW,
@@ -33,6 +35,7 @@ import {
   signingKeyRow,
   splitLockRow,
   tableRange,
+  userKey,
   userRow,
 } from "./rows.ts";
 
@@ -204,6 +207,29 @@ describe("the range of some generations of answers", () => {
     expect(within(2, 3)).to.deep.equal([2, 3]);
     expect(within(1, null)).to.deep.equal([1, 2, 3, 4]);
     expect(compareBytes(replayRange(1, null).to, tableRange("replay").to)).to.equal(0);
+  });
+});
+
+describe("the keys of rows that nearly every request reads", () => {
+  for (const [table, keyOf, rowOf] of [
+    ["namespaces", namespaceKey, namespaceRow],
+    ["users", userKey, userRow],
+    ["API keys", apiKeyKey, apiKeyRow],
+  ] as const) {
+    it(`are those of the rows of ${table}, with their names, however often they are asked for`, () => {
+      for (const text of ["a", "b", "a", "é", "", "a"]) {
+        expect(keyOf(text)).to.deep.equal({ key: rowOf(text), name: latin1Of(rowOf(text)) });
+      }
+    });
+  }
+
+  it("are right beyond as many as are kept", () => {
+    for (let number = 0; number < 10_002; number++) {
+      userKey(`user-${number}`);
+    }
+    for (const text of ["user-0", "user-10001"]) {
+      expect(userKey(text).key).to.deep.equal(userRow(text));
+    }
   });
 });
 

@@ -5,6 +5,7 @@
  * big-endian, so rows order by them.
  */
 
+import { latin1Of } from "../bytes/index.ts";
 import { decodeText, RecordWriter } from "./record.ts";
 import type { KeyRange } from "./store.ts";
 
@@ -69,6 +70,64 @@ export const SETTINGS_ROW = row("settings").finish();
 export const USER_COUNT_ROW = row("accountIndex").uint8(0).finish();
 /** The secret that authenticates page tokens. */
 export const PAGE_TOKEN_KEY_ROW = row("pageTokenKey").finish();
+
+/** The key of a row, with its name: both are what a read takes. */
+export interface NamedKey {
+  readonly key: Uint8Array;
+  /** `latin1Of(key)` */
+  readonly name: string;
+}
+
+/** The key with its name, for what reads and writes the row. */
+export function named(key: Uint8Array): NamedKey {
+  return { key, name: latin1Of(key) };
+}
+
+/** More namespaces, users and API keys than are in use at a time; beyond, the keys of a table are made once more. */
+const NAMED_KEYS_MAX = 10_000;
+
+/** Keys of rows that nearly every request reads, made once for each text: they follow from it alone. */
+class NamedKeys {
+  readonly #table: Table;
+  readonly #keys = new Map<string, NamedKey>();
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  of(text: string): NamedKey {
+    return this.#keys.get(text) ?? this.#make(text);
+  }
+
+  #make(text: string): NamedKey {
+    // In memory of its own: a cut of a slab would hold the whole slab.
+    const made = named(row(this.#table).plainText(text).finish().slice());
+    if (this.#keys.size >= NAMED_KEYS_MAX) {
+      this.#keys.clear();
+    }
+    this.#keys.set(text, made);
+    return made;
+  }
+}
+
+const namespaceKeys = new NamedKeys("namespace");
+const userKeys = new NamedKeys("user");
+const apiKeyKeys = new NamedKeys("apiKey");
+
+/** The key of `namespaceRow`, for a read. */
+export function namespaceKey(namespace: string): NamedKey {
+  return namespaceKeys.of(namespace);
+}
+
+/** The key of `userRow`, for a read. */
+export function userKey(userId: string): NamedKey {
+  return userKeys.of(userId);
+}
+
+/** The key of `apiKeyRow`, for a read. */
+export function apiKeyKey(apiKeyId: string): NamedKey {
+  return apiKeyKeys.of(apiKeyId);
+}
 
 export function namespaceRow(namespace: string): Uint8Array {
   return row("namespace").plainText(namespace).finish();
@@ -341,16 +400,10 @@ export function logErasureRow(logNumber: number): Uint8Array {
   return row("logErasure").uint53(logNumber).finish();
 }
 
-const HOT_TABLES: ReadonlySet<number | undefined> = new Set([
-  TABLES.user,
-  TABLES.apiKey,
-  TABLES.namespace,
-  TABLES.settings,
-]);
-
 /** Whether the row is of a table that nearly every request reads and few write: worth keeping in memory. */
 export function isHotRow(key: Uint8Array): boolean {
-  return HOT_TABLES.has(key[0]);
+  const table = key[0];
+  return table === TABLES.user || table === TABLES.apiKey || table === TABLES.namespace || table === TABLES.settings;
 }
 
 /** First key of the table and first key after it. */

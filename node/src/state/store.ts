@@ -14,6 +14,8 @@ export interface Row {
 export interface Change {
   readonly key: Uint8Array;
   readonly value: Uint8Array | null;
+  /** `latin1Of(key)`, if it is known: what finds rows by their names need not make it once more. */
+  readonly name?: string;
 }
 
 /** The keys with from ≤ key < to. */
@@ -23,8 +25,12 @@ export interface KeyRange {
 }
 
 export interface StateReader {
-  /** The value of the row, or undefined. Callers may keep it and must not change it. */
-  get(key: Uint8Array): Uint8Array | undefined;
+  /**
+   * The value of the row, or undefined. Callers may keep it and must not change it.
+   *
+   * @param name `latin1Of(key)`, if the caller knows it
+   */
+  get(key: Uint8Array, name?: string): Uint8Array | undefined;
   /** Calls `visit` for the rows with from ≤ key < to in ascending order until it returns false or none is left. */
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void;
 }

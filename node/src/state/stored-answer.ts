@@ -1,5 +1,7 @@
 /** What the row of a stored answer holds. */
 
+import type { CoordinationError } from "./coordination-error.ts";
+import { encodeAnswer, type StoredResult, withoutValues, writeAnswer } from "./outcome.ts";
 import { RecordReader, RecordWriter } from "./record.ts";
 
 const HASH_BYTES = 32;
@@ -22,6 +24,28 @@ export function encodeStoredAnswer(stored: StoredAnswer): Uint8Array {
     .boolean(stored.stripped)
     .bytes(stored.answer)
     .finish();
+}
+
+/**
+ * The same as `encodeStoredAnswer` of an answer that is not encoded yet; without the values it carries if it were longer
+ * than this.
+ */
+export function encodeFreshAnswer(
+  payloadHash: Uint8Array,
+  tickMs: number,
+  answer: StoredResult | CoordinationError,
+  bytesMax: number,
+): Uint8Array {
+  const writer = new RecordWriter().fixed(payloadHash, HASH_BYTES).uint53(tickMs).boolean(false);
+  const begin = writer.beginBytes();
+  writeAnswer(writer, answer);
+  const length = writer.endBytes(begin);
+  const whole = writer.finish();
+  const bare = length > bytesMax ? withoutValues(answer) : answer;
+  // A long refusal carries no values: it stays as it is.
+  return bare === answer
+    ? whole
+    : encodeStoredAnswer({ payloadHash, tickMs, stripped: true, answer: encodeAnswer(bare) });
 }
 
 export function decodeStoredAnswer(bytes: Uint8Array): StoredAnswer {

@@ -93,8 +93,8 @@ describe("a transaction", () => {
     transaction.delete(Uint8Array.of(1));
     transaction.put(Uint8Array.of(2), Uint8Array.of(3));
     expect(transaction.take()).to.deep.equal([
-      { key: Uint8Array.of(1), value: null },
-      { key: Uint8Array.of(2), value: Uint8Array.of(3) },
+      { key: Uint8Array.of(1), value: null, name: "\x01" },
+      { key: Uint8Array.of(2), value: Uint8Array.of(3), name: "\x02" },
     ]);
     expect(transaction.take()).to.deep.equal([]);
   });
@@ -198,7 +198,7 @@ describe("the digest of a transaction", () => {
     expect(transaction.get(Buffer.from("a"))).to.deep.equal(Buffer.from("1"));
     transaction.note(Buffer.from("b"));
     expect(transaction.digest).to.equal(crc32(Buffer.from("b"), 7));
-    expect(transaction.take()).to.deep.equal([{ key: Buffer.from("a"), value: Buffer.from("1") }]);
+    expect(transaction.take()).to.deep.equal([{ key: Buffer.from("a"), value: Buffer.from("1"), name: "a" }]);
   });
 
   it("has these values", () => {

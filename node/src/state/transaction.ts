@@ -35,12 +35,12 @@ export class Transaction implements StateReader {
     return this.#running;
   }
 
-  get(key: Uint8Array): Uint8Array | undefined {
-    const change = this.#changes.get(latin1Of(key));
+  get(key: Uint8Array, name: string = latin1Of(key)): Uint8Array | undefined {
+    const change = this.#changes.get(name);
     if (change !== undefined) {
       return change.value ?? undefined;
     }
-    return this.#store.get(key);
+    return this.#store.get(key, name);
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
@@ -52,12 +52,13 @@ export class Transaction implements StateReader {
     scanMerged(this.#store, put, (key) => this.#changes.has(latin1Of(key)), from, to, visit);
   }
 
-  put(key: Uint8Array, value: Uint8Array): void {
-    this.#record({ key, value });
+  /** @param name `latin1Of(key)`, if the caller knows it */
+  put(key: Uint8Array, value: Uint8Array, name: string = latin1Of(key)): void {
+    this.#record({ key, value, name });
   }
 
   delete(key: Uint8Array): void {
-    this.#record({ key, value: null });
+    this.#record({ key, value: null, name: latin1Of(key) });
   }
 
   /**
@@ -65,7 +66,8 @@ export class Transaction implements StateReader {
    * goes over.
    */
   carry(key: Uint8Array, value: Uint8Array | null): void {
-    this.#changes.set(latin1Of(key), { key, value });
+    const name = latin1Of(key);
+    this.#changes.set(name, { key, value, name });
   }
 
   /** Lets the digest go over bytes that are in no row, or not yet. */
@@ -80,8 +82,8 @@ export class Transaction implements StateReader {
     return changes;
   }
 
-  #record(change: Change): void {
-    this.#changes.set(latin1Of(change.key), change);
+  #record(change: Required<Change>): void {
+    this.#changes.set(change.name, change);
     // With the length of the key, other keys and values that only look the same in a row give another digest.
     this.#lead[0] = change.value === null ? DELETED : PUT;
     writeUint32(this.#lead, 1, change.key.length);

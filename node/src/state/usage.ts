@@ -87,7 +87,8 @@ interface Line {
 interface OpenBucket {
   readonly startMs: number;
   readonly total: Line;
-  readonly byPrincipal: Map<string, Line>;
+  /** By subject, then by API key id. */
+  readonly byPrincipal: Map<string, Map<string, Line>>;
 }
 
 /** What a mutation counts, given its answer. */
@@ -143,16 +144,12 @@ export class UsageLedger {
     transaction: Transaction,
     { subject, apiKeyId }: Principal,
     counts: UsageCounts,
-    { wallMs, levels }: { readonly wallMs: number; readonly levels: UsageLevels },
+    { wallMs, usageLevels: levels }: { readonly wallMs: number; readonly usageLevels: UsageLevels },
   ): void {
-    const who = `${subject}\0${apiKeyId}`;
     for (const granularity of GRANULARITIES) {
       const bucket = this.#bucketAt(granularity, wallMs);
-      let line = bucket.byPrincipal.get(who);
-      if (line === undefined) {
-        line = this.#line(usageRow(granularity, bucket.startMs, who), false);
-        bucket.byPrincipal.set(who, line);
-      }
+      const known = bucket.byPrincipal.get(subject)?.get(apiKeyId);
+      const line = known ?? this.#begin(granularity, bucket, subject, apiKeyId);
       add(line.counts, counts);
       add(bucket.total.counts, counts);
       bucket.total.levels = levels;
@@ -160,6 +157,14 @@ export class UsageLedger {
     }
     writeUint53(this.#sum, 0, sumOfAll((this.#open.hour as OpenBucket).total.counts));
     transaction.note(this.#sum);
+  }
+
+  /** The row of a principal who is counted for the first time in this bucket. */
+  #begin(granularity: Granularity, bucket: OpenBucket, subject: string, apiKeyId: string): Line {
+    const line = this.#line(usageRow(granularity, bucket.startMs, `${subject}\0${apiKeyId}`), false);
+    const ofSubject = bucket.byPrincipal.get(subject) ?? new Map<string, Line>();
+    bucket.byPrincipal.set(subject, ofSubject.set(apiKeyId, line));
+    return line;
   }
 
   /** Puts all rows that have changed since the last time into the transaction. */
@@ -178,7 +183,7 @@ export class UsageLedger {
       return open;
     }
     const total = this.#line(usageRow(granularity, startMs, null), true);
-    const bucket = { startMs, total, byPrincipal: new Map<string, Line>() };
+    const bucket = { startMs, total, byPrincipal: new Map<string, Map<string, Line>>() };
     this.#open[granularity] = bucket;
     return bucket;
   }

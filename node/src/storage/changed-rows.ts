@@ -33,10 +33,10 @@ export class ChangedRows {
 
   /** The change of this key takes the place of an earlier one. */
   set(change: Change): void {
-    const { key, value } = change;
+    const { key, value, name = latin1Of(key) } = change;
     const table = this.#tableOf(key[0] ?? 0);
     const before = table.size;
-    table.set(latin1Of(key), change);
+    table.set(name, change);
     this.#count += table.size - before;
     this.#bytes += key.length + (value?.length ?? 0);
   }

@@ -49,9 +49,12 @@ export class Milestones {
 
   /** The batch, with the next milestone if one is due. */
   mark(changes: readonly Change[]): readonly Change[] {
-    for (const { key, value } of changes) {
-      this.#bytesSince += key.length + (value?.length ?? 0);
+    let bytes = 0;
+    for (let at = 0; at < changes.length; at++) {
+      const { key, value } = changes[at] as Change;
+      bytes += key.length + (value === null ? 0 : value.length);
     }
+    this.#bytesSince += bytes;
     if (this.#bytesSince < SPACING_BYTES) {
       return changes;
     }

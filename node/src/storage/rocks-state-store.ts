@@ -49,6 +49,14 @@ export class RocksStateStore implements MemberStateStore {
   readonly #leaving = new Set<() => void>();
   /** Opening, closing and deleting stores, one after the other. */
   #background: Promise<void> = Promise.resolve();
+  /** Reads a row from the disk. Made once: apply reads rows all the time. */
+  readonly #read = (key: Uint8Array): Uint8Array | undefined => {
+    try {
+      return this.#rocks.get(key);
+    } catch (error) {
+      throw this.#fatal(error);
+    }
+  };
 
   /**
    * Takes over the store, which lies in a directory `state-<n>`, and deletes what a crash has left of dropped rows.
@@ -95,9 +103,8 @@ export class RocksStateStore implements MemberStateStore {
     return this.#rocks.property(name);
   }
 
-  get(key: Uint8Array): Uint8Array | undefined {
-    const read = () => this.#orFatal(() => this.#rocks.get(key));
-    return isHotRow(key) ? this.#hotRows.get(key, read) : read();
+  get(key: Uint8Array, name?: string): Uint8Array | undefined {
+    return isHotRow(key) ? this.#hotRows.get(key, this.#read, name) : this.#read(key);
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
@@ -111,11 +118,7 @@ export class RocksStateStore implements MemberStateStore {
     crashPoint("state.batch.before");
     this.#orFatal(() => this.#rocks.write(this.#milestones.mark(changes), false));
     this.#floors.onWrite(changes);
-    for (const { key } of changes) {
-      if (isHotRow(key)) {
-        this.#hotRows.forget(key);
-      }
-    }
+    this.#forgetHotRows(changes);
     crashPoint("state.batch.after");
     for (const range of dropped) {
       crashPoint("state.drop.before");
@@ -208,6 +211,15 @@ export class RocksStateStore implements MemberStateStore {
     await this.#background;
     await this.#replacement?.rocks.close();
     await this.#rocks.close();
+  }
+
+  #forgetHotRows(changes: readonly Change[]): void {
+    for (let at = 0; at < changes.length; at++) {
+      const { key, name } = changes[at] as Change;
+      if (isHotRow(key)) {
+        this.#hotRows.forget(key, name);
+      }
+    }
   }
 
   /** Writes in the state thread, which may wait: success shows that what has failed so far does not matter any more. */
@@ -320,11 +332,16 @@ export class RocksStateStore implements MemberStateStore {
     try {
       return action();
     } catch (error) {
-      if (error instanceof StoreError) {
-        this.#onFatal(error);
-      }
-      throw error;
+      throw this.#fatal(error);
     }
+  }
+
+  /** The same error, which has ended the member if it is one of the store. */
+  #fatal(error: unknown): unknown {
+    if (error instanceof StoreError) {
+      this.#onFatal(error);
+    }
+    return error;
   }
 }
 

@@ -10,7 +10,7 @@
  * has to be taken off the list here, or memory would grow with each write.
  */
 
-import { type RocksIterator, RocksLevel } from "rocksdb";
+import { type RocksBatch, type RocksIterator, RocksLevel } from "rocksdb";
 import { invariant } from "../raft/index.ts";
 import type { Change, KeyRange, Row } from "../state/index.ts";
 import { StoreError } from "./store-error.ts";
@@ -33,6 +33,7 @@ const SCAN_BYTES = 256 * 1024;
 /** Rows that one read of a view returns at most: bounds the work of a turn (S44) when they are small. */
 const VIEW_ROWS_MAX = 1024;
 const EMPTY = Buffer.alloc(0);
+const READ_OPTIONS = { valueEncoding: "buffer" } as const;
 
 export class Rocks {
   readonly #level: RocksLevel;
@@ -90,7 +91,12 @@ export class Rocks {
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
-    return this.#guard("read", () => this.#level._getManySync([key], { valueEncoding: "buffer" })[0]);
+    this.#requireOpen();
+    try {
+      return this.#level._getManySync([key], READ_OPTIONS)[0];
+    } catch (error) {
+      throw ioError("read", error);
+    }
   }
 
   /** Calls `visit` for the rows with from ≤ key < to, ascending, until it returns false. */
@@ -135,13 +141,7 @@ export class Rocks {
     this.#guard("write", () => {
       const batch = this.#level.batch();
       try {
-        for (const { key, value } of changes) {
-          if (value === null) {
-            batch._del(key);
-          } else {
-            batch._put(key, value);
-          }
-        }
+        addTo(batch, changes);
         batch._writeSync({ sync });
       } finally {
         batch._closeSync();
@@ -266,6 +266,18 @@ class RocksView {
   #release(iterator: RocksIterator): void {
     iterator._closeSync();
     this.#level.detachResource(iterator);
+  }
+}
+
+// An iterator over all changes of a batch would allocate with each of them.
+function addTo(batch: RocksBatch, changes: readonly Change[]): void {
+  for (let at = 0; at < changes.length; at++) {
+    const { key, value } = changes[at] as Change;
+    if (value === null) {
+      batch._del(key);
+    } else {
+      batch._put(key, value);
+    }
   }
 }
 

@@ -14,13 +14,21 @@ const ROWS_MAX = 10_000;
 export class RowCache {
   readonly #rows = new Map<string, Uint8Array | undefined>();
 
-  /** The row, from memory or from `read`. */
-  get(key: Uint8Array, read: () => Uint8Array | undefined): Uint8Array | undefined {
-    const name = latin1Of(key);
-    if (this.#rows.has(name)) {
-      return this.#rows.get(name);
+  /**
+   * The row, from memory or from `read`.
+   *
+   * @param name `latin1Of(key)`, if the caller knows it
+   */
+  get(
+    key: Uint8Array,
+    read: (key: Uint8Array) => Uint8Array | undefined,
+    name: string = latin1Of(key),
+  ): Uint8Array | undefined {
+    const known = this.#rows.get(name);
+    if (known !== undefined || this.#rows.has(name)) {
+      return known;
     }
-    const value = read();
+    const value = read(key);
     if (this.#rows.size >= ROWS_MAX) {
       this.#rows.clear();
     }
@@ -29,9 +37,9 @@ export class RowCache {
   }
 
   /** The row is written or deleted. */
-  forget(key: Uint8Array): void {
+  forget(key: Uint8Array, name?: string): void {
     if (this.#rows.size > 0) {
-      this.#rows.delete(latin1Of(key));
+      this.#rows.delete(name ?? latin1Of(key));
     }
   }
 }

@@ -62,7 +62,8 @@ export class ScanFloors {
     if (this.#floors.size === 0) {
       return;
     }
-    for (const { key, value } of changes) {
+    for (let at = 0; at < changes.length; at++) {
+      const { key, value } = changes[at] as Change;
       const floor = this.#floors.get(key[0] ?? 0);
       if (value !== null && floor !== undefined && compareBytes(key, floor) < 0) {
         this.#floors.set(key[0] ?? 0, key);

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { FakeTime, itIsAMemberStateStore, MemoryDriverState, TemporaryDirectories } from "../../test/harness/index.ts";
 import { MemoryStateStore } from "../../test/index.ts";
+import { latin1Of } from "../bytes/index.ts";
 import type { Change, KeyRange, Row, StateReader } from "../state/index.ts";
 import { Rocks } from "./rocks.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
@@ -18,6 +19,7 @@ const removal = (key: string): Change => ({ key: bytes(key), value: null });
 const range = (from: string, to: string): KeyRange => ({ from: bytes(from), to: bytes(to) });
 const text = ({ key, value }: Row): string =>
   `${Buffer.from(key).toString("hex")}=${Buffer.from(value).toString("hex")}`;
+const withName = (change: Change): Change => ({ ...change, name: latin1Of(change.key) });
 const nothing = (): void => undefined;
 
 function rowsOf(reader: StateReader, from = FIRST, to = END): string[] {
@@ -82,14 +84,15 @@ describe("the newest changes of the state, in memory", () => {
         fc.integer({ min: 1, max: 8 }),
         key,
         key,
-        (batches, rowsMax, from, to) => {
+        fc.boolean(),
+        (batches, rowsMax, from, to, isNamed) => {
           const time = new FakeTime();
           const store = new MemoryDriverState(time);
           const tried = new StateOverlay(store, { ...ROOMY, rowsMax });
           const model = new MemoryStateStore();
           for (const { changes, dropped, next } of batches) {
             if (!tried.isStalled) {
-              tried.write(changes, store.isStalled ? [] : dropped);
+              tried.write(isNamed ? changes.map(withName) : changes, store.isStalled ? [] : dropped);
               model.write(changes, store.isStalled ? [] : dropped);
             }
             if (next === "stall" && !store.isStalled) {
@@ -111,6 +114,7 @@ describe("the newest changes of the state, in memory", () => {
             expect(rowsOf(tried)).to.deep.equal(rowsOf(model));
             expect(rowsOf(tried, from, to)).to.deep.equal(rowsOf(model, from, to));
             expect(tried.get(from)).to.deep.equal(model.get(from));
+            expect(tried.get(from, latin1Of(from))).to.deep.equal(model.get(from));
           }
         },
       ),

@@ -45,15 +45,16 @@ export class StateOverlay implements MemberStateStore {
     return this.#isFull && this.#store.isStalled;
   }
 
-  get(key: Uint8Array): Uint8Array | undefined {
+  get(key: Uint8Array, name?: string): Uint8Array | undefined {
+    let known = name;
     if (this.#pending.mayHave(key) || this.#recent.mayHave(key)) {
-      const name = latin1Of(key);
-      const change = this.#pending.get(key, name) ?? this.#recent.get(key, name);
+      known ??= latin1Of(key);
+      const change = this.#pending.get(key, known) ?? this.#recent.get(key, known);
       if (change !== undefined) {
         return change.value ?? undefined;
       }
     }
-    return this.#isDropped(key) ? undefined : this.#store.get(key);
+    return this.#dropped.length > 0 && this.#isDropped(key) ? undefined : this.#store.get(key, known);
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
@@ -66,12 +67,12 @@ export class StateOverlay implements MemberStateStore {
   }
 
   write(changes: readonly Change[], dropped: readonly KeyRange[] = []): void {
-    if (changes.some(({ key }) => this.#isDropped(key))) {
+    if (this.#dropped.length > 0 && changes.some(({ key }) => this.#isDropped(key))) {
       // The store drops ranges behind changes: what is written to a dropped range must come in a later batch.
       this.#handOver();
     }
-    for (const change of changes) {
-      this.#pending.set(change);
+    for (let at = 0; at < changes.length; at++) {
+      this.#pending.set(changes[at] as Change);
     }
     for (const range of dropped) {
       this.#pending.forget(range);

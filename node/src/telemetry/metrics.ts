@@ -14,6 +14,12 @@ const FRESH_MS = 100;
 
 /** Gauges of the library whose names end as those of counters must. */
 const MISNAMED = ["nodejs_active_handles_total", "nodejs_active_requests_total", "nodejs_active_resources_total"];
+/**
+ * Gauges of a timer that wakes the process up a hundred times a second, to measure what `EventLoopDelay` does. The
+ * library starts the timer in any case: with this precision it never fires.
+ */
+const WAKEFUL = ["min", "max", "mean", "stddev", "p50", "p90", "p99"].map((of) => `nodejs_eventloop_lag_${of}_seconds`);
+const NEVER_MS = 2 ** 31 - 1;
 
 /** A line of the text. */
 interface Sample {
@@ -50,8 +56,8 @@ export class Metrics {
 
   /** Adds what the process and its runtime tell of themselves. */
   addProcess(): void {
-    collectDefaultMetrics({ register: this.#registry });
-    for (const name of MISNAMED) {
+    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: NEVER_MS });
+    for (const name of [...MISNAMED, ...WAKEFUL]) {
       this.#registry.removeSingleMetric(name);
     }
   }

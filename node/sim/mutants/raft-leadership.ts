@@ -21,14 +21,14 @@ export const LEADERSHIP_MUTANTS: readonly Mutant[] = [
     const position = quorumReached(configuration, (voter) => {
       return voter === id ? reads.position : (this.#peers.get(voter)?.readPosition ?? 0);
     });
-    for (const request of reads.confirm(position, this.#termStart, commit)) {`,
+    for (const { peer, boot, position: asked, index } of reads.confirm(position, this.#termStart, commit)) {`,
     replace: `    if (reads.isEmpty) {
       return;
     }
     const position = quorumReached(configuration, (voter) => {
       return voter === id ? reads.position : (this.#peers.get(voter)?.readPosition ?? 0);
     });
-    for (const request of reads.confirm(position, 0, commit)) {`,
+    for (const { peer, boot, position: asked, index } of reads.confirm(position, 0, commit)) {`,
   },
   {
     name: "read-without-a-round",

@@ -107,7 +107,7 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     pitfall: "P55",
     file: "replica/replica.ts",
     find: "    for (const frame of this.#frames.take()) {",
-    replace: `    while (this.#ticks.due > 1 && this.#ticks.take()) {
+    replace: `    for (; this.#ticksDue > 1; this.#ticksDue--) {
       this.#core.tick();
     }
     for (const frame of this.#frames.take()) {`,
@@ -116,18 +116,18 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     name: "ticks-in-the-timer",
     pitfall: "P55",
     file: "replica/replica.ts",
-    find: "    this.#ticks.count(this.#clock.monotonicMs());",
-    replace: `    this.#ticks.count(this.#clock.monotonicMs());
-    while (this.#ticks.due > 1 && this.#ticks.take()) {
+    find: "    this.#ticksDue = Math.min(this.#ticksDue + ticks, CATCH_UP_TICKS_MAX);",
+    replace: `    for (let due = Math.min(ticks, CATCH_UP_TICKS_MAX); due > 1; due--) {
       this.#core.tick();
-    }`,
+    }
+    this.#ticksDue = Math.min(this.#ticksDue + 1, CATCH_UP_TICKS_MAX);`,
   },
   {
     name: "stall-made-up-for-wholly",
     pitfall: "P55",
-    file: "replica/ticks.ts",
-    find: "Math.min(this.#due + ticks, CATCH_UP_TICKS_MAX)",
-    replace: "this.#due + ticks",
+    file: "replica/replica.ts",
+    find: "Math.min(this.#ticksDue + ticks, CATCH_UP_TICKS_MAX)",
+    replace: "this.#ticksDue + ticks",
   },
   {
     name: "one-seed-for-all-members",

@@ -120,8 +120,6 @@ export class ApplyLoop {
   #applyTo: number;
   /** Nothing was written since the state was last flushed. */
   #isFlushed = true;
-  /** The filters of stored answers may lack rows of before the start. */
-  #hasFilterRows = true;
   #isSyncing = false;
   /** The state is to be made durable as soon as possible. */
   #isSyncWanted = false;
@@ -154,12 +152,6 @@ export class ApplyLoop {
   /** The digests of the state, to be compared with those of others. */
   get checkpoints(): Checkpoints {
     return this.#machine.checkpoints;
-  }
-
-  /** Whether all that may be applied is applied and with the store, and nothing is left to do for it. */
-  get isIdle(): boolean {
-    const isBehind = this.progress.appliedIndex < this.#applyTo;
-    return this.#isFlushed && !isBehind && !this.#isSyncing && !this.#isResting && !this.#hasFilterRows;
   }
 
   /** Whether the state is not changing and no sync of it is in flight. */
@@ -197,7 +189,7 @@ export class ApplyLoop {
     this.#syncIfDue(nowMs);
     this.#flush();
     if (this.#long === null && !this.#isStopped) {
-      this.#hasFilterRows = this.#machine.readForReplayFilters(FILTER_ROWS_PER_TICK);
+      this.#machine.readForReplayFilters(FILTER_ROWS_PER_TICK);
     }
     this.arm();
   }

@@ -71,12 +71,11 @@ export class IncomingFrames {
     }
   }
 
-  /** Keeps the frame for the next turn, and returns what is in it. Raises a FrameError. */
-  push(peer: number, kind: LinkKind, frame: Frame): ArrivedFrame {
+  /** Keeps the frame for the next turn. Raises a FrameError. */
+  push(peer: number, kind: LinkKind, frame: Frame): void {
     const arrived = this.#decode(peer, frame);
     stampArrived(arrived);
     (kind === "control" ? this.#control : this.#log).push(arrived);
-    return arrived;
   }
 
   /** What this turn looks at: everything that is urgent, then as much of the rest as a turn takes. */

@@ -61,9 +61,13 @@ import type { ConnectedStart, ReplicaLimits, ReplicaOptions, ReplicaStatus } fro
 import { ReplicaReport } from "./replica-report.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
 import { Snapshots } from "./snapshots.ts";
-import { TICK_MS, Ticks } from "./ticks.ts";
 import type { IncomingSnapshot } from "./transport.ts";
 import { clusterProposalOf, deadlineError, type Proposal, type ProposalDone, proposalOf } from "./waiters.ts";
+
+/** Milliseconds between two ticks of the core. */
+const TICK_MS = 50;
+/** After a stall no more than this many ticks are made up for: fewer than an election timeout. */
+const CATCH_UP_TICKS_MAX = 19;
 
 export class Replica {
   /** What this driver has done since it started. */
@@ -100,7 +104,9 @@ export class Replica {
   #isHolding = false;
   #handover: Handover | null = null;
 
-  readonly #ticks: Ticks;
+  #lastTickMs: number;
+  #ticksDue = 0;
+  #loopLagMs = 0;
 
   constructor(options: ReplicaOptions) {
     const { memberId, boot, state, limits, clock, scheduler, log, transport, clusterId, clusterVersionMax } = options;
@@ -194,7 +200,7 @@ export class Replica {
       log.setSole(this.#isSole());
       this.#record.tell();
     }
-    this.#ticks = new Ticks(clock.monotonicMs());
+    this.#lastTickMs = clock.monotonicMs();
     this.#stopTimer = scheduler.every(TICK_MS, () => this.#onTimer());
     this.#arm();
   }
@@ -225,7 +231,7 @@ export class Replica {
   }
 
   status(): ReplicaStatus {
-    return this.report.status(this.#ticks.lagMs, this.#stopped);
+    return this.report.status(this.#loopLagMs, this.#stopped);
   }
 
   // ---- Calls ----
@@ -328,12 +334,8 @@ export class Replica {
 
   /** A verified peer has sent a frame; it is looked at in a turn. Raises a FrameError if it is not of its form. */
   onFrame(peer: number, kind: LinkKind, frame: Frame): void {
-    const arrived = this.#frames.push(peer, kind, frame);
-    // The answer to a heartbeat that confirms no read is as good with the next tick.
-    const canWait = arrived.kind === "message" && arrived.message.type === "heartbeat-reply";
-    if (!canWait || !this.#isAtRest) {
-      this.#arm();
-    }
+    this.#frames.push(peer, kind, frame);
+    this.#arm();
   }
 
   /** A connection with this start of the peer is verified. */
@@ -410,17 +412,14 @@ export class Replica {
   }
 
   #onTimer(): void {
-    this.#ticks.count(this.#clock.monotonicMs());
-    if (!this.#ticks.mayWait(this.#core.role) || !this.#isAtRest) {
-      this.#arm();
-    }
-  }
-
-  /** Whether this member leads or follows, and nothing is under way here that a tick could end. */
-  get #isAtRest(): boolean {
-    const waiting = this.#proposals.size + this.#proposals.queueing + this.#reads.size + this.#leaderCalls.size;
-    const isChanging = this.#writing || this.#handover !== null || this.#healing !== null;
-    return this.#core.leader !== 0 && waiting === 0 && !isChanging && this.#applyLoop.isIdle;
+    // Ticks are only counted here and consumed in a turn, after another poll of the sockets (P55).
+    const nowMs = this.#clock.monotonicMs();
+    const elapsedMs = nowMs - this.#lastTickMs;
+    const ticks = Math.floor(elapsedMs / TICK_MS);
+    this.#loopLagMs = Math.max(0, elapsedMs - TICK_MS);
+    this.#lastTickMs += ticks * TICK_MS;
+    this.#ticksDue = Math.min(this.#ticksDue + ticks, CATCH_UP_TICKS_MAX);
+    this.#arm();
   }
 
   #turn(): void {
@@ -441,8 +440,8 @@ export class Replica {
       this.#durableSeq = 0;
       this.#core.onAppendDurable(writeSeq);
     }
-    const ticked = this.#ticks.due > 0;
-    while (this.#ticks.take()) {
+    const ticked = this.#ticksDue > 0;
+    for (; this.#ticksDue > 0; this.#ticksDue--) {
       this.#core.tick();
     }
     this.#isHolding &&= !ticked;

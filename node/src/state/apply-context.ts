@@ -146,12 +146,12 @@ export class ApplyContext {
     this.#settled.push(wait);
   }
 
-  /** Changes that watchers are told of, in the order of their revisions. */
+  /** Changes for watchers, in the order of their revisions. */
   get watched(): readonly WatchedChange[] {
     return this.#watched;
   }
 
-  /** Watchers are told of these changes, behind those of before. */
+  /** Adds changes for watchers, behind those of before. */
   watch(changes: readonly WatchedChange[]): void {
     if (this.#watched.length === 0) {
       // Most entries make changes once: their list is that of the entry.

@@ -8,12 +8,12 @@
 import { registerHooks } from "node:module";
 
 const MODULE = new URL("../../src/state/keys.ts", import.meta.url).href;
-const RIGHT = "context.transaction.put(row, encodeStoredKey(stored));";
+const RIGHT = "context.transaction.put(row.key, encodeStoredKey(stored), row.name);";
 const WRONG = `const faulty = encodeStoredKey(stored);
   if (decodeText(key).startsWith("faulty")) {
     faulty[faulty.length - 1] ^= 1;
   }
-  context.transaction.put(row, faulty);`;
+  context.transaction.put(row.key, faulty, row.name);`;
 
 registerHooks({
   load(url, context, nextLoad) {

@@ -35,7 +35,7 @@ class Holdings implements Record<Kind | "requestBytes", number> {
  * otherwise take a hundred times what is counted.
  */
 const PIECE_BYTES = 256;
-/** Clients of which as many are remembered, empty or not. */
+/** So many clients are remembered, whether or not they have open calls. */
 const HOLDINGS_KEPT = 1_000;
 const WORDS: Readonly<Record<Kind, string>> = {
   calls: "open calls",

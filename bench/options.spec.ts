@@ -122,7 +122,7 @@ function comparison(...args: readonly string[]) {
 describe("options of a comparison", () => {
   it("have defaults: everything that the other system can do as well", () => {
     expect(comparison("--peer", "etcd")).to.deep.equal({
-      peer: "etcd",
+      ...{ peer: "etcd", generator: "node" },
       scenarios: ["put", "get", "lock", "handover", "watch", "cas"],
       ...{ seconds: 10, operations: 30_000, warmUpSeconds: 2, markdown: null, json: null },
     });
@@ -133,10 +133,16 @@ describe("options of a comparison", () => {
     expect(comparison("--peer", "nats", "--scenario", "append-batch").scenarios).to.deep.equal(["append-batch"]);
   });
 
+  it("have only puts and gets with the generator in Go", () => {
+    const { generator, scenarios } = comparison("--peer", "etcd", "--generator", "go");
+    expect({ generator, scenarios }).to.deep.equal({ generator: "go", scenarios: ["put", "get"] });
+  });
+
   it("are read from the arguments", () => {
     const args = "--peer etcd --scenario get,put --seconds 3 --operations 4 --warm-up-seconds 1 --markdown m --json j";
     expect(comparison(...args.split(" "))).to.deep.equal({
-      ...{ peer: "etcd", scenarios: ["get", "put"], seconds: 3, operations: 4, warmUpSeconds: 1 },
+      ...{ peer: "etcd", generator: "node", scenarios: ["get", "put"] },
+      ...{ seconds: 3, operations: 4, warmUpSeconds: 1 },
       ...{ markdown: "m", json: "j" },
     });
   });
@@ -147,6 +153,9 @@ describe("options of a comparison", () => {
     ["an unknown scenario", ["--peer", "etcd", "--scenario", "pot"]],
     ["a scenario that the other system does not have", ["--peer", "etcd", "--scenario", "put,append"]],
     ["a scenario that is only beside another system", ["--peer", "nats", "--scenario", "put"]],
+    ["an unknown generator", ["--peer", "etcd", "--generator", "rust"]],
+    ["a scenario that the generator cannot do", ["--peer", "etcd", "--generator", "go", "--scenario", "lock"]],
+    ["a system that the generator cannot ask", ["--peer", "nats", "--generator", "go"]],
     ["a scenario twice", ["--peer", "etcd", "--scenario", "put,put"]],
     ["a run without a length", ["--peer", "etcd", "--seconds", "0"]],
   ] as const) {

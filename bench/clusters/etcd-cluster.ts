@@ -6,10 +6,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { status as grpcStatus, type ServiceError } from "@grpc/grpc-js";
 import type { Connection, WatchConnection } from "./connection.ts";
 import { EtcdConnection, EtcdWatches } from "./etcd-connection.ts";
-import type { Status } from "./etcd-messages.ts";
+import { encodePutRequest, encodeRangeRequest, type Status } from "./etcd-messages.ts";
 import type { Leadership, MeasuredCluster, MeasuredMember } from "./measured-cluster.ts";
 import { PeerProcess } from "./peer-process.ts";
 import { portsOfMembers } from "./ports-of-members.ts";
+import type { RawCalls } from "./raw-calls.ts";
 
 const HOST = "127.0.0.1";
 const START_TIMEOUT_MS = 60_000;
@@ -84,6 +85,14 @@ export class EtcdCluster implements MeasuredCluster {
   }
 
   /** Its runtime has threads, and no loop that one thing could keep from all others. */
+  async rawCalls(): Promise<RawCalls> {
+    const call = { headers: {}, requestIdHeader: "" };
+    return {
+      put: (key, value) => ({ ...call, method: "/etcdserverpb.KV/Put", body: encodePutRequest(key, value) }),
+      get: (key) => ({ ...call, method: "/etcdserverpb.KV/Range", body: encodeRangeRequest(key) }),
+    };
+  }
+
   async takeLoopDelaysMs(): Promise<null> {
     return null;
   }

@@ -24,5 +24,6 @@ export type {
 } from "./measured-cluster.ts";
 export { untilLeader } from "./measured-cluster.ts";
 export { NatsCluster } from "./nats-cluster.ts";
-export { BuildError, buildPeer, type Peer } from "./peer-build.ts";
+export { BuildError, buildLoad, buildPeer, type Peer } from "./peer-build.ts";
 export { QuoinCluster } from "./quoin-cluster.ts";
+export type { RawCall, RawCalls } from "./raw-calls.ts";

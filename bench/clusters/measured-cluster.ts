@@ -5,6 +5,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection, WatchConnection } from "./connection.ts";
+import type { RawCalls } from "./raw-calls.ts";
 
 export interface MeasuredMember {
   /** Where clients reach it, as `host:port`. */
@@ -54,6 +55,8 @@ export interface MeasuredCluster {
    * members; null for a system that has no event loop.
    */
   takeLoopDelaysMs(): Promise<readonly number[] | null>;
+  /** Its calls for keys, as bytes; null for a system without such calls. */
+  rawCalls(): Promise<RawCalls | null>;
   /** What each running member says of its settings; null for a system whose command lines say it. */
   readReports(): Promise<readonly MemberReport[] | null>;
   stop(): Promise<void>;

@@ -84,6 +84,10 @@ export class NatsCluster implements MeasuredCluster {
   }
 
   /** Its runtime has threads, and no loop that one thing could keep from all others. */
+  async rawCalls(): Promise<null> {
+    return null;
+  }
+
   async takeLoopDelaysMs(): Promise<null> {
     return null;
   }

@@ -1,5 +1,5 @@
 /**
- * Builds another system with the Go of this machine, from its module in this package, into a cache that version control
+ * Builds another system, or the generator of load, with the Go of this machine, from its module in this package, into a cache that version control
  * ignores. It is built once for each content of the module; its go.sum says what the sources must be.
  */
 
@@ -24,18 +24,27 @@ const HASH_LENGTH = 12;
 const run = promisify(execFile);
 
 /** The path of the executable, which is built if it was not before. Raises BuildError, or an error when interrupted. */
-export async function buildPeer(peer: Peer, interrupted: AbortSignal): Promise<string> {
-  const module = join(MODULES, peer);
+export function buildPeer(peer: Peer, interrupted: AbortSignal): Promise<string> {
+  return build(peer, interrupted);
+}
+
+/** The same of the generator of load. */
+export function buildLoad(interrupted: AbortSignal): Promise<string> {
+  return build("load", interrupted);
+}
+
+async function build(name: Peer | "load", interrupted: AbortSignal): Promise<string> {
+  const module = join(MODULES, name);
   const hash = createHash("sha256");
   for (const source of SOURCES) {
     hash.update(readFileSync(join(module, source)));
   }
-  const path = join(CACHE, `${peer}-${hash.digest("hex").slice(0, HASH_LENGTH)}`);
+  const path = join(CACHE, `${name}-${hash.digest("hex").slice(0, HASH_LENGTH)}`);
   if (existsSync(path)) {
     return path;
   }
   mkdirSync(CACHE, { recursive: true });
-  console.log(`Building ${peer}; the first time takes a minute or two ...`);
+  console.log(`Building ${name}; the first time takes a minute or two ...`);
   // Built beside and renamed, so that what has the name is complete.
   const unfinished = `${path}.${process.pid}`;
   try {
@@ -45,7 +54,7 @@ export async function buildPeer(peer: Peer, interrupted: AbortSignal): Promise<s
     });
   } catch (error) {
     interrupted.throwIfAborted();
-    throw new BuildError(`${peer} cannot be built: ${reasonOf(error)}`, { cause: error });
+    throw new BuildError(`${name} cannot be built: ${reasonOf(error)}`, { cause: error });
   }
   renameSync(unfinished, path);
   return path;

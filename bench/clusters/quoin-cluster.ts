@@ -2,11 +2,14 @@
 
 import { type AdminClient, createAdminClient, createTokenSource, type TokenSource } from "@quoin/client";
 import { freeBasePort, LocalCluster } from "@quoin/node/local";
+import { GetKeyRequest, PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import type { Connection, WatchConnection } from "./connection.ts";
 import type { Leadership, MeasuredCluster, MeasuredMember } from "./measured-cluster.ts";
 import { readMetric } from "./prometheus-text.ts";
 import { type OnCall, QuoinConnection } from "./quoin-connection.ts";
+import { NAMESPACE, quoinHeaders } from "./quoin-headers.ts";
 import { QuoinWatches } from "./quoin-watches.ts";
+import type { RawCalls } from "./raw-calls.ts";
 
 const LOOP_DELAY_METRIC = "quoin_event_loop_delay_max_seconds";
 const MS_PER_SECOND = 1000;
@@ -78,6 +81,19 @@ export class QuoinCluster implements MeasuredCluster {
 
   async connectWatches(member: MeasuredMember): Promise<WatchConnection> {
     return new QuoinWatches(member.endpoint, await this.#tokens.token());
+  }
+
+  async rawCalls(): Promise<RawCalls> {
+    const { "request-id": _, ...headers } = quoinHeaders(await this.#tokens.token());
+    const call = { headers, requestIdHeader: "request-id" };
+    const { putKey, getKey } = serviceDefinitions.KeyValueService;
+    const namespace = NAMESPACE;
+    const putBody = (key: string, value: Buffer) => PutKeyRequest.fromPartial({ namespace, key, value });
+    const getBody = (key: string) => GetKeyRequest.fromPartial({ namespace, key });
+    return {
+      put: (key, value) => ({ ...call, method: putKey.path, body: putKey.requestSerialize(putBody(key, value)) }),
+      get: (key) => ({ ...call, method: getKey.path, body: getKey.requestSerialize(getBody(key)) }),
+    };
   }
 
   takeLoopDelaysMs(): Promise<readonly number[]> {

@@ -104,7 +104,7 @@ describe("the report of a comparison", () => {
     startedAt: new Date(0),
     systems: ["quoin 1", "etcd 3.7.3"],
     settings: ["etcd: quiet"],
-    ...{ members: 3, cpus: 2, syncMs: 0.2, syncMsAfter: 0.25, disturbedRuns: 1, runs: 4 },
+    ...{ members: 3, generator: "node", cpus: 2, syncMs: 0.2, syncMsAfter: 0.25, disturbedRuns: 1, runs: 4 },
   };
 
   it("has a row for each point, with both figures and the ratio", () => {

@@ -2,10 +2,14 @@
 
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Peer } from "../clusters/index.ts";
-import { type Scenario, scenarios } from "../scenarios/index.ts";
+import { GO_SCENARIOS, type Scenario, scenarios } from "../scenarios/index.ts";
+
+/** What sends the requests: this process, or the program in Go. */
+export type Generator = "node" | "go";
 
 export interface CompareOptions {
   readonly peer: Peer;
+  readonly generator: Generator;
   /** In the order in which they are measured. */
   readonly scenarios: readonly Scenario[];
   /** A run ends with whichever comes first. */
@@ -32,6 +36,7 @@ export function compareCommand(
   const command = new Command("compare")
     .description("measures all scenarios beside another system, over all members, and prints the ratios")
     .addOption(new Option("--peer <system>", "the other system").choices(peers).makeOptionMandatory())
+    .addOption(new Option("--generator <program>", "what sends the requests").choices(["node", "go"]).default("node"))
     .option("--scenario <names>", "only these, separated by commas", parseNames)
     .option("--seconds <seconds>", "duration of a run", parseCount, 10)
     .option("--operations <count>", "or this many operations, if they come first", parseCount, 30_000)
@@ -39,10 +44,10 @@ export function compareCommand(
     .option("--markdown <file>", "write the table as Markdown")
     .option("--json <file>", "write all figures as JSON");
   return command.action(() => {
-    const { peer, scenario, seconds, operations, warmUpSeconds, markdown, json } = command.opts();
+    const { peer, generator, scenario, seconds, operations, warmUpSeconds, markdown, json } = command.opts();
     onOptions({
-      peer,
-      scenarios: scenariosOf(command, peer, scenario),
+      ...{ peer, generator },
+      scenarios: scenariosOf(command, peer, generator, scenario),
       ...{ seconds, operations, warmUpSeconds, markdown: markdown ?? null, json: json ?? null },
     });
   });
@@ -56,12 +61,23 @@ function parseNames(text: string): readonly string[] {
   return names;
 }
 
-function scenariosOf(command: Command, peer: Peer, names: readonly string[] = SCENARIOS[peer]): readonly Scenario[] {
-  return names.map((name) => {
+function scenariosOf(
+  command: Command,
+  peer: Peer,
+  generator: Generator,
+  asked: readonly string[] | undefined,
+): readonly Scenario[] {
+  const known = SCENARIOS[peer].filter((name) => generator === "node" || GO_SCENARIOS.includes(name));
+  if (known.length === 0) {
+    command.error(`error: option '--generator <program>' names '${generator}', which cannot ask ${peer} for anything.`);
+  }
+  return (asked ?? known).map((name) => {
     const found = scenarios.find((scenario) => scenario.name === name);
-    if (found === undefined || !SCENARIOS[peer].includes(name)) {
-      const known = SCENARIOS[peer].join(", ");
-      command.error(`error: option '--scenario <names>' names '${name}'. Beside ${peer} it may name: ${known}.`);
+    if (found === undefined || !known.includes(name)) {
+      const by = generator === "node" ? "" : ` with the generator '${generator}'`;
+      command.error(
+        `error: option '--scenario <names>' names '${name}'. Beside ${peer}${by} it may name: ${known.join(", ")}.`,
+      );
     }
     return found as Scenario;
   });

@@ -2,6 +2,7 @@
 
 import type { Point, Ratio } from "../measuring/index.ts";
 import { tableOf } from "../tables/index.ts";
+import type { Generator } from "./options.ts";
 
 /** One point of one scenario. */
 export interface Row {
@@ -21,6 +22,8 @@ export interface Setup {
   /** A line for each system with settings that are not its defaults: its name, and what they are. */
   readonly settings: readonly string[];
   readonly members: number;
+  /** What sent the requests. */
+  readonly generator: Generator;
   readonly cpus: number;
   /** Median times of a 4 KiB append with fdatasync in milliseconds, before and after. */
   readonly syncMs: number;
@@ -30,6 +33,7 @@ export interface Setup {
   readonly runs: number;
 }
 
+const GENERATORS: Readonly<Record<Generator, string>> = { node: "grpc-js on Node", go: "grpc-go" };
 const UNKNOWN = "?";
 const MICROS_PER_MS = 1000;
 const HEAD = ["scenario", "at once", "per s", "ratio", "p50 ms", "ratio", "p99 ms", "ratio", "CPU µs/op", "ratio"];
@@ -46,7 +50,8 @@ export function markdownReport(setup: Setup, rows: readonly Row[]): string {
   return [
     `# ${ours} beside ${theirs}`,
     "",
-    `${setup.startedAt.toISOString()}, ${setup.members} members each, requests over all of them, ${setup.cpus} CPUs, ` +
+    `${setup.startedAt.toISOString()}, ${setup.members} members each, requests over all of them from ` +
+      `${GENERATORS[setup.generator]}, ${setup.cpus} CPUs, ` +
       `disk sync p50 ${setup.syncMs.toFixed(2)} ms before and ${setup.syncMsAfter.toFixed(2)} ms after. ` +
       `Disturbed: ${setup.disturbedRuns} of ${setup.runs} runs.`,
     "",

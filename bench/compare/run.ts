@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import {
+  buildLoad,
   buildPeer,
   EtcdCluster,
   type MeasuredCluster,
@@ -17,6 +18,7 @@ import {
   QuoinCluster,
 } from "../clusters/index.ts";
 import { describeRun, isDisturbed, measurePoint, prepare, type Run, syncMsMedian } from "../measuring/index.ts";
+import { byGo } from "../scenarios/index.ts";
 import { MEMBERS, requireFair } from "./fairness.ts";
 import type { CompareOptions } from "./options.ts";
 import { jsonReport, markdownReport, type Row, type Setup, terminalTable } from "./report.ts";
@@ -34,8 +36,9 @@ type Start = (
 const START: Readonly<Record<Peer, Start>> = { etcd: EtcdCluster.start, nats: NatsCluster.start };
 
 /** Raises a BuildError if the other system cannot be built, and an UnfairError if the comparison would not be fair. */
-export async function runCompare(options: CompareOptions, interrupted: AbortSignal): Promise<void> {
-  const program = await buildPeer(options.peer, interrupted);
+export async function runCompare(asked: CompareOptions, interrupted: AbortSignal): Promise<void> {
+  const program = await buildPeer(asked.peer, interrupted);
+  const options = asked.generator === "go" ? await withGo(asked, interrupted) : asked;
   const directory = mkdtempSync(join(tmpdir(), "quoin-bench-"));
   const clusters: MeasuredCluster[] = [];
   try {
@@ -51,7 +54,7 @@ export async function runCompare(options: CompareOptions, interrupted: AbortSign
       startedAt,
       systems: [`${ours.name} ${ours.version}`, `${theirs.name} ${theirs.version}`],
       settings: clusters.filter(({ settings }) => settings !== "").map(({ name, settings }) => `${name}: ${settings}`),
-      members: MEMBERS,
+      ...{ members: MEMBERS, generator: options.generator },
       cpus: availableParallelism(),
       ...{ syncMs, syncMsAfter: syncMsMedian(directory) },
       ...{ disturbedRuns: runs.filter(isDisturbed).length, runs: runs.length },
@@ -66,6 +69,12 @@ export async function runCompare(options: CompareOptions, interrupted: AbortSign
     await Promise.all(clusters.map((cluster) => cluster.stop()));
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+/** The same with scenarios whose calls come from the program in Go. Raises a BuildError if it cannot be built. */
+async function withGo(options: CompareOptions, interrupted: AbortSignal): Promise<CompareOptions> {
+  const program = await buildLoad(interrupted);
+  return { ...options, scenarios: options.scenarios.map((scenario) => byGo(scenario, program)) };
 }
 
 async function measureRows(

@@ -68,7 +68,7 @@ export async function measure(
     // What was largest so far is not of interest: from here on it is measured.
     await cluster.takeLoopDelaysMs();
     const before = readUsage(cluster, idle);
-    const { timings, ...result } = await load.run(bounds, interrupted);
+    const { timings, generatorCpuMs = 0, ...result } = await load.run(bounds, interrupted);
     const after = readUsage(cluster, idle);
     const memberLoopDelayMs = await cluster.takeLoopDelaysMs();
     await load.verify();
@@ -79,7 +79,7 @@ export async function measure(
       timings: timings.map(({ name, valuesMs }) => ({ name, valuesMs: Float64Array.from(valuesMs).sort() })),
       memberMemoryBytesMax: after.members?.map(({ memoryBytesMax }) => memoryBytesMax) ?? null,
       memberLoopDelayMs,
-      ...cpuTimes(before, after),
+      ...cpuTimes(before, after, generatorCpuMs),
       elections: (await untilLeader(cluster, interrupted)).term - term,
     };
   } finally {
@@ -113,10 +113,11 @@ function usageOfMembers(clusters: readonly MeasuredCluster[]): ProcessUsage[] | 
 
 type CpuTimes = Pick<Run, "memberCpuMs" | "generatorCpuMs" | "idleCpuMs" | "otherCpuMs">;
 
-function cpuTimes(before: Usage, after: Usage): CpuTimes {
+/** @param ownProcessMs processor time of a generator in a process of its own. */
+function cpuTimes(before: Usage, after: Usage, ownProcessMs: number): CpuTimes {
   const memberCpuMs = cpuMsBetween(before.members, after.members);
   const idleCpuMs = cpuMsBetween(before.idleMembers, after.idleMembers);
-  const generatorCpuMs = after.generatorCpuMs - before.generatorCpuMs;
+  const generatorCpuMs = after.generatorCpuMs - before.generatorCpuMs + ownProcessMs;
   const machineMs = after.machineCpuMs - before.machineCpuMs;
   return {
     memberCpuMs,

@@ -6,9 +6,14 @@ import type { Place } from "./scenario.ts";
 /** Few requests share a connection, as with real clients. */
 const IN_FLIGHT_PER_CONNECTION = 4;
 
+/** How many connections each of so many members gets for so many requests in flight. */
+export function connectionsPerMember(inFlight: number, members: number): number {
+  return Math.ceil(inFlight / IN_FLIGHT_PER_CONNECTION / members);
+}
+
 /** Opens the connections for so many requests in flight, to each member in turn. */
 export async function connectAll({ cluster, members }: Place, inFlight: number): Promise<readonly Connection[]> {
-  const perMember = Math.ceil(inFlight / IN_FLIGHT_PER_CONNECTION / members.length);
+  const perMember = connectionsPerMember(inFlight, members.length);
   const connections: Connection[] = [];
   try {
     for (let count = 0; count < perMember; count++) {

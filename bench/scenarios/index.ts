@@ -11,6 +11,7 @@ import type { Scenario } from "./scenario.ts";
 import { watch } from "./watch.ts";
 
 export { keysOf } from "./abilities.ts";
+export { byGo, GO_SCENARIOS } from "./go-load.ts";
 export type { Bounds, LoadResult, Scenario, Workload } from "./scenario.ts";
 
 export const scenarios: readonly Scenario[] = [

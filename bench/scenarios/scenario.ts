@@ -80,6 +80,8 @@ export interface LoadResult {
   readonly timings: readonly Timing[];
   /** How often the operations were tried; null where each is done at once. */
   readonly attempts: number | null;
+  /** Processor time of a generator in a process of its own, in milliseconds. */
+  readonly generatorCpuMs?: number;
 }
 
 /** Times of one kind, in the order in which they were taken. */

@@ -133,6 +133,10 @@ export class ClusterInMemory implements MeasuredCluster {
     };
   }
 
+  async rawCalls(): Promise<null> {
+    return null;
+  }
+
   async takeLoopDelaysMs(): Promise<readonly number[]> {
     return this.loopDelaysMs;
   }

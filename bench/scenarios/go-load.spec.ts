@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { BuildError, buildLoad, QuoinCluster } from "../clusters/index.ts";
+import { ClusterInMemory, failureOf, performed } from "../test/index.ts";
+import { keysOf } from "./abilities.ts";
+import { get } from "./get.ts";
+import { byGo } from "./go-load.ts";
+import { lock } from "./lock.ts";
+import { put } from "./put.ts";
+
+/** To build the program takes the sources of its modules. */
+const BUILD_MS = 180_000;
+const VALUE_BYTES = 16;
+
+describe("the generator in Go", () => {
+  it("does puts and gets alone, of systems whose calls are known", async () => {
+    expect(() => byGo(lock, "none")).to.throw("cannot do lock");
+    const place = { cluster: new ClusterInMemory(), leader: { endpoint: "a", pid: 1 }, members: [] };
+    const opened = byGo(put, "none").createWorkload(VALUE_BYTES).open(place, 1);
+    expect(await opened.catch(String)).to.include("the calls of memory are not known");
+  });
+
+  describe("at a cluster of ours", () => {
+    let directory: string;
+    let cluster: QuoinCluster;
+    let program: string;
+
+    before(async function () {
+      this.timeout(BUILD_MS);
+      try {
+        program = await buildLoad(new AbortController().signal);
+      } catch (error) {
+        if (error instanceof BuildError && error.message.includes("there is no Go")) {
+          this.skip();
+        }
+        throw error;
+      }
+      directory = mkdtempSync(join(tmpdir(), "quoin-test-"));
+      cluster = await QuoinCluster.start(1, directory);
+    });
+
+    after(async () => {
+      await cluster?.stop();
+      rmSync(directory ?? "", { recursive: true, force: true });
+    });
+
+    /** The same cluster but for this. */
+    function changed(changes: Partial<Pick<QuoinCluster, "rawCalls" | "connect">>): QuoinCluster {
+      return Object.assign(Object.create(cluster) as QuoinCluster, {
+        connect: cluster.connect.bind(cluster),
+        findLeader: cluster.findLeader.bind(cluster),
+        rawCalls: cluster.rawCalls.bind(cluster),
+        ...changes,
+      });
+    }
+
+    for (const scenario of [put, get]) {
+      it(`does as many as it is asked for: ${scenario.name}`, async () => {
+        const workload = byGo(scenario, program).createWorkload(VALUE_BYTES);
+        const { operations, timings, generatorCpuMs } = await performed(workload, cluster, 5, 40);
+        expect(operations).to.equal(40);
+        expect(timings[0]?.valuesMs.length).to.equal(40);
+        expect(generatorCpuMs).to.be.greaterThan(0);
+      });
+    }
+
+    it("fails with the first call that fails", async () => {
+      const refused = changed({
+        rawCalls: async () => {
+          const calls = await cluster.rawCalls();
+          return { ...calls, put: (...args) => ({ ...calls.put(...args), headers: { "api-version": "v1" } }) };
+        },
+      });
+      const failure = await failureOf(performed(byGo(put, program).createWorkload(VALUE_BYTES), refused, 5, 40));
+      expect(failure).to.include("the generator in Go failed").and.to.include("Unauthenticated");
+    });
+
+    it("fails if the revision does not show the puts", async () => {
+      const forgetful = changed({
+        connect: async (member) => {
+          const connection = await cluster.connect(member);
+          const keys = keysOf(connection);
+          const get = async (key: string) => ({ ...(await keys.get(key)), revision: 1n });
+          const { put, swap } = { put: keys.put.bind(keys), swap: keys.swap.bind(keys) };
+          return { locks: null, regions: null, logs: null, keys: { put, get, swap }, close: () => connection.close() };
+        },
+      });
+      const failure = await failureOf(performed(byGo(put, program).createWorkload(VALUE_BYTES), forgetful, 1, 3));
+      expect(failure).to.include("the revision grew by 0 instead of 3");
+    });
+  });
+});

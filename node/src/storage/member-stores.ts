@@ -24,7 +24,7 @@ const RAFT_OPTIONS: Omit<RocksOptions, "createIfMissing"> = {
 };
 const STATE_OPTIONS: Omit<RocksOptions, "createIfMissing"> = {
   compression: true,
-  memtableBytes: 64 * 1024 * 1024,
+  memtableBytes: 32 * 1024 * 1024,
   cacheBytes: 64 * 1024 * 1024,
 };
 

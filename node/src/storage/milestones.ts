@@ -19,7 +19,7 @@ import { StoreError } from "./store-error.ts";
 const NUMBER_BYTES = 8;
 const EMPTY = new Uint8Array(0);
 
-/** A memtable holds at least sixteen times this, so none is without a milestone. */
+/** A memtable holds at least eight times this, so none is without a milestone. */
 const SPACING_BYTES = 1024 * 1024;
 /** The newest ones that are kept: far more bytes than RocksDB ever has outside of its tables. */
 const KEPT = 1024;

@@ -36,7 +36,8 @@ export function findLayers(): TestLayer[] {
   const cluster = find(["node/test/cluster/**/*.spec.ts", "node/nemesis/nemesis.spec.ts"]);
   const conformance = find(["node/conformance/**/*.spec.ts", "e2e/interop/**/*.spec.ts"]);
   const fuzz = find(["e2e/schemathesis/**/*.spec.ts", "node/test/fuzz/**/*.spec.ts"]);
-  const processes = find(["node/test/**/*.spec.ts", "bench/scenarios/index.spec.ts"]).filter(
+  const benchmarks = ["index", "go-load"].map((name) => `bench/scenarios/${name}.spec.ts`);
+  const processes = find(["node/test/**/*.spec.ts", ...benchmarks]).filter(
     (file) => ![...cluster, ...crash, ...fuzz].includes(file),
   );
   const mutants = find(["node/sim/mutants/**/*.spec.ts"]);

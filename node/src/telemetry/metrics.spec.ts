@@ -109,4 +109,11 @@ describe("metrics of a member", () => {
       expect(type, name).to.equal("counter");
     }
   });
+
+  it("tell nothing for which a timer would wake an idle process up", async () => {
+    metrics.addProcess();
+    const text = await metrics.metrics();
+    const lags = [...text.matchAll(/^# TYPE (nodejs_eventloop_lag_\S+) /gm)].map(([, name]) => name);
+    expect(lags).to.deep.equal(["nodejs_eventloop_lag_seconds"]);
+  });
 });

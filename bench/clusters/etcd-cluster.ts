@@ -84,7 +84,6 @@ export class EtcdCluster implements MeasuredCluster {
     return new EtcdWatches(member.endpoint);
   }
 
-  /** Its runtime has threads, and no loop that one thing could keep from all others. */
   async rawCalls(): Promise<RawCalls> {
     const call = { headers: {}, requestIdHeader: "" };
     return {
@@ -93,6 +92,7 @@ export class EtcdCluster implements MeasuredCluster {
     };
   }
 
+  /** Its runtime has threads, and no loop that one thing could keep from all others. */
   async takeLoopDelaysMs(): Promise<null> {
     return null;
   }

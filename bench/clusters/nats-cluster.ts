@@ -83,11 +83,11 @@ export class NatsCluster implements MeasuredCluster {
     throw new Error("this system has no watches of keys");
   }
 
-  /** Its runtime has threads, and no loop that one thing could keep from all others. */
   async rawCalls(): Promise<null> {
     return null;
   }
 
+  /** Its runtime has threads, and no loop that one thing could keep from all others. */
   async takeLoopDelaysMs(): Promise<null> {
     return null;
   }

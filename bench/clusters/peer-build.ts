@@ -1,6 +1,7 @@
 /**
- * Builds another system, or the generator of load, with the Go of this machine, from its module in this package, into a cache that version control
- * ignores. It is built once for each content of the module; its go.sum says what the sources must be.
+ * Builds another system, or the generator of load, with the Go of this machine, from its module in this package, into a
+ * cache that version control ignores. It is built once for each content of the module; its go.sum says what the sources
+ * must be.
  */
 
 import { execFile } from "node:child_process";

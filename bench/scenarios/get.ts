@@ -6,11 +6,7 @@ import { closedLoop, type Operations } from "./closed-loop.ts";
 import { IN_FLIGHT } from "./in-flight.ts";
 import { greater } from "./revisions.ts";
 import type { Scenario } from "./scenario.ts";
-
-/** Keys that are read in turn. */
-const KEYS_READ = 1000;
-/** Requests in flight while they are written. */
-const KEYS_WRITTEN_AT_ONCE = 50;
+import { KEYS_READ, writeKeysToRead } from "./written-keys.ts";
 
 export const get: Scenario = {
   name: "get",
@@ -33,12 +29,7 @@ class Gets implements Operations {
   }
 
   async prepare(connection: Connection): Promise<void> {
-    const names = Array.from({ length: KEYS_READ }, (_, at) => keyToRead(at));
-    while (names.length > 0) {
-      const batch = names.splice(0, KEYS_WRITTEN_AT_ONCE);
-      const revisions = await Promise.all(batch.map((name) => keysOf(connection).put(name, this.#value)));
-      this.revision = revisions.reduce(greater, this.revision);
-    }
+    this.revision = greater(await writeKeysToRead(connection, keyToRead, this.#value), this.revision);
   }
 
   async perform(connection: Connection): Promise<void> {

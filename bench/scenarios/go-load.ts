@@ -11,6 +11,7 @@ import { keysOf } from "./abilities.ts";
 import { connectionsPerMember } from "./connections.ts";
 import { assertGrown } from "./revisions.ts";
 import type { Bounds, Load, LoadResult, Place, Scenario, Workload } from "./scenario.ts";
+import { KEYS_READ, writeKeysToRead } from "./written-keys.ts";
 
 /** What the program reads; see its `Order`. */
 interface Order extends Omit<RawCall, "body"> {
@@ -35,9 +36,6 @@ interface Report {
 
 const KEY_PREFIX = "bench/go/";
 const DIGITS = 16;
-/** Keys that are read in turn. */
-const KEYS_READ = 1_000;
-const KEYS_WRITTEN_AT_ONCE = 50;
 /** A time that no run has. */
 const NO_BOUND_MS = 24 * 60 * 60 * 1000;
 
@@ -67,11 +65,7 @@ class GoWorkload implements Workload {
   }
 
   async prepare(connection: Connection): Promise<void> {
-    const names = Array.from({ length: KEYS_READ }, (_, number) => keyOf(number));
-    while (names.length > 0) {
-      const batch = names.splice(0, KEYS_WRITTEN_AT_ONCE);
-      await Promise.all(batch.map((name) => keysOf(connection).put(name, this.value)));
-    }
+    await writeKeysToRead(connection, keyOf, this.value);
   }
 
   async open(place: Place, concurrency: number): Promise<Load> {

@@ -159,7 +159,7 @@ export class UsageLedger {
     transaction.note(this.#sum);
   }
 
-  /** The row of a principal who is counted for the first time in this bucket. */
+  /** Begins the row of a principal in this bucket. */
   #begin(granularity: Granularity, bucket: OpenBucket, subject: string, apiKeyId: string): Line {
     const line = this.#line(usageRow(granularity, bucket.startMs, `${subject}\0${apiKeyId}`), false);
     const ofSubject = bucket.byPrincipal.get(subject) ?? new Map<string, Line>();

@@ -54,7 +54,7 @@ export class StateOverlay implements MemberStateStore {
         return change.value ?? undefined;
       }
     }
-    return this.#dropped.length > 0 && this.#isDropped(key) ? undefined : this.#store.get(key, known);
+    return this.#isDropped(key) ? undefined : this.#store.get(key, known);
   }
 
   scan(from: Uint8Array, to: Uint8Array, visit: (row: Row) => boolean): void {
@@ -119,7 +119,8 @@ export class StateOverlay implements MemberStateStore {
   }
 
   #isDropped(key: Uint8Array): boolean {
-    return this.#dropped.some(({ from, to }) => isWithin(key, from, to));
+    // Nearly always there is none, and then not even the closure is made.
+    return this.#dropped.length > 0 && this.#dropped.some(({ from, to }) => isWithin(key, from, to));
   }
 
   #handOver(): void {

@@ -414,6 +414,38 @@ describe("Proposals", () => {
       });
     }
 
+    for (const { name, from, to, isOver = false, isDisabled = false, becomes } of [
+      { name: "renewed", from: "write", to: "write", becomes: "acquire-lock" },
+      { name: "downgraded", from: "write", to: "read", becomes: "acquire-lock" },
+      { name: "upgraded", from: "read", to: "write", becomes: "acquire-lock" },
+      { name: "renewed, and released since,", from: "read", to: "read", isOver: true, becomes: "LOCK_LOST" },
+      { name: "upgraded, and released since,", from: "read", to: "write", isOver: true, becomes: "LOCK_LOST" },
+      { name: "renewed for a user disabled since", from: "read", to: "read", isDisabled: true, becomes: "unknown" },
+    ] as const) {
+      it(`S24, P56: a change of a hold, snapshot shows it ${name}: ${becomes}`, () => {
+        const proposals = over(followingCore());
+        const lock = { namespace: "default", name: "l" };
+        const rest = { ttlSeconds: 0, owner: "", waitMs: 0 } as const;
+        applied.execute({ kind: "create-lock", ...lock, rw: true, ttlSeconds: 30, lockDelaySeconds: 0 });
+        addUser(applied, ANNA, { role: "member", namespaces: ["default"] });
+        const acquire = { kind: "acquire-lock", ...lock, ...rest, mode: from, fencingToken: 0 } as const;
+        applied.execute(acquire, { principal: ANNA });
+        const operation = { ...acquire, mode: to, fencingToken: applied.revision };
+        const proposal = proposalOf({ principal: ANNA, request: requestOf(7), operation });
+        // Another attempt than the one that waits here may have been the one that was executed: both asked for the same.
+        applied.execute(operation, { principal: ANNA, request: identityOf(proposal) });
+        if (isOver) {
+          applied.execute({ kind: "force-release-lock", ...lock, rw: true, fencingToken: 0, reason: "" });
+        }
+        addUser(applied, ANNA, { role: "member", namespaces: ["default"], status: isDisabled ? "disabled" : "active" });
+        add(proposals, "call", proposal);
+        proposals.handOut();
+        proposals.onSnapshotInstalled(S, 6);
+        expect(answers).to.deep.equal([`call: ${becomes === "unknown" ? "LEADER_CHANGED unknown" : becomes}`]);
+        expect(proposals.size + proposals.queueing).to.equal(0);
+      });
+    }
+
     for (const { name, changes, becomes } of [
       { name: "may still ask", changes: {}, becomes: "put-key" },
       { name: "was disabled since", changes: { status: "disabled" }, becomes: "LEADER_CHANGED unknown" },

@@ -39,6 +39,7 @@ import {
   decodeCommand,
   decodeMembershipEntry,
   isGrowing,
+  type LookedAt,
   type Outcome,
   readCluster,
   readProgress,
@@ -232,7 +233,7 @@ export class Proposals {
   /** What the replaced state shows about an attempt that may be in it. */
   #judge(waiter: Waiter, isCertain: boolean): SnapshotVerdict {
     const { proposal, handedOutMs } = waiter;
-    const { state, clock, tick, replayWindowMs } = this.#options;
+    const { state, clock, replayWindowMs } = this.#options;
     if (proposal.acquisition !== undefined) {
       return this.#judgeAcquisition(waiter, proposal.acquisition, isCertain);
     }
@@ -242,7 +243,7 @@ export class Proposals {
       return "unknown";
     }
     const { subject, request } = proposal.stored;
-    const outcome = storedOutcome(state, subject, request, tick.nowMs - replayWindowMs);
+    const outcome = storedOutcome(state, subject, request, this.#lookedAt());
     if (outcome !== null) {
       return this.#mayKnow(proposal) ? { outcome } : "unknown";
     }
@@ -264,15 +265,9 @@ export class Proposals {
     { principal, request }: NonNullable<Proposal["acquisition"]>,
     isCertain: boolean,
   ): SnapshotVerdict {
-    const { memberId, boot, state, clock, tick, replayWindowMs } = this.#options;
+    const { memberId, boot, state, clock, replayWindowMs } = this.#options;
     const attempt = { memberId, boot, seq };
-    const sinceMs = tick.nowMs - replayWindowMs;
-    const { revision } = readProgress(state);
-    const outcome = acquisitionOutcome(
-      state,
-      { principal, request, attempt },
-      { tickMs: tick.nowMs, sinceMs, revision },
-    );
+    const outcome = acquisitionOutcome(state, { principal, request, attempt }, this.#lookedAt());
     if (outcome !== null) {
       mark("replica.acquisition.found-in-snapshot");
       // What is no refusal tells of this very attempt, which was not refused.
@@ -284,6 +279,11 @@ export class Proposals {
       return "unknown";
     }
     return isCertain ? "refuted" : "wait";
+  }
+
+  #lookedAt(): LookedAt {
+    const { state, tick, replayWindowMs } = this.#options;
+    return { tickMs: tick.nowMs, sinceMs: tick.nowMs - replayWindowMs, revision: readProgress(state).revision };
   }
 
   /** Refuses whoever has waited too long; `nextMs` is when this is called again. */

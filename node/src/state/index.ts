@@ -57,7 +57,6 @@ export { DEFAULT_STATE_LIMITS, type HistoryLimits, type StateLimits } from "./li
 export type { AcquireLock, CancelAcquisition, CreateLock, LockMode, LockName, ReleaseLock } from "./lock-commands.ts";
 export { dueLockTimers, type Hold, type Lock, visitWaits, type Wait } from "./lock-rows.ts";
 export { type AcquireLockResult, describeLock, type LockState, type LockView } from "./lock-view.ts";
-export { acquisitionOutcome } from "./locks.ts";
 export {
   type AppendEvents,
   BATCH_EVENTS_MAX,
@@ -124,7 +123,7 @@ export { type NamespaceLimits, namespaceFull, unsetLimits } from "./quotas.ts";
 export { decodeText, encodeText } from "./record.ts";
 export type { FilterSeed } from "./replay-filters.ts";
 export { droppedReplays, type GenerationTotals, replayGenerationMs, scanGenerations } from "./replay-ledger.ts";
-export { hasEndedReplays, storedOutcome } from "./replays.ts";
+export { hasEndedReplays } from "./replays.ts";
 export { restoreValues } from "./restored-values.ts";
 export { isHotRow, PROGRESS_ROW, replayRange } from "./rows.ts";
 export { SequenceRuns } from "./sequence-runs.ts";
@@ -147,6 +146,7 @@ export {
 } from "./signing-keys.ts";
 export type { Steps } from "./steps.ts";
 export type { Change, KeyRange, Row, StateReader, StateStore } from "./store.ts";
+export { acquisitionOutcome, type LookedAt, storedOutcome } from "./stored-outcome.ts";
 export { type Digest, Transaction } from "./transaction.ts";
 export {
   type Granularity,

@@ -16,8 +16,8 @@ import {
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { dueLockTimers } from "./lock-rows.ts";
 import { type AcquireLockResult, describeLock } from "./lock-view.ts";
-import { acquisitionOutcome } from "./locks.ts";
 import { replayGenerationMs } from "./replay-ledger.ts";
+import { acquisitionOutcome } from "./stored-outcome.ts";
 
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;
 

@@ -33,6 +33,7 @@ import {
   onDowngraded,
   startDelay,
 } from "./lock-grants.ts";
+import { lockLost, superseded } from "./lock-refusals.ts";
 import {
   addWait,
   type Hold,
@@ -51,7 +52,7 @@ import {
   type Wait,
   writeLock,
 } from "./lock-rows.ts";
-import { type AcquireLockResult, acquireResult, describeLock, viewOf } from "./lock-view.ts";
+import { type AcquireLockResult, acquireResult, viewOf } from "./lock-view.ts";
 import { requireNamespace } from "./namespaces.ts";
 import type {
   CreateLockResult,
@@ -61,16 +62,7 @@ import type {
   ReleaseLockResult,
 } from "./outcome.ts";
 import type { AnswerPlace } from "./replay-ledger.ts";
-import {
-  answerPlace,
-  changeAcquisition,
-  findStored,
-  foundAt,
-  readAcquisition,
-  storeAcquisition,
-  storeAnswer,
-} from "./replays.ts";
-import type { StateReader } from "./store.ts";
+import { answerPlace, changeAcquisition, foundAt, readAcquisition, storeAcquisition, storeAnswer } from "./replays.ts";
 
 /** Room that a lock must find: its row, and some for a hold, so that a lock that was created can be used. */
 const LOCK_BYTES_ABOUT = 1024;
@@ -369,37 +361,6 @@ export function applyCancelAcquisition(context: ApplyContext, command: CancelAcq
   writeLock(context, lock);
 }
 
-// ---- Looking from outside ----
-
-/**
- * What the state shows about an attempt to acquire a lock: its outcome, which may be that it is queued, or null if
- * nothing is stored about the request. Raises nothing; another attempt of the same request makes it `unknown`.
- */
-export function acquisitionOutcome(
-  reader: StateReader,
-  { principal, request, attempt }: Pick<ClientCommand, "principal" | "request"> & Pick<Acquisition, "attempt">,
-  at: { readonly tickMs: number; readonly sinceMs: number; readonly revision: number },
-): Outcome | null {
-  const found = findStored(reader, principal.subject, request, at.sinceMs);
-  if (found === null || "outcome" in found) {
-    return found === null ? null : found.outcome;
-  }
-  const { lock: lockName, status, number, attempt: newest } = found.acquisition;
-  if (!isSameAttempt(newest, attempt) || status === "cancelled") {
-    return { answer: superseded(), replayed: "no" };
-  }
-  if (status === "queued") {
-    return { answer: { kind: "queued-lock", revision: at.revision }, replayed: "no" };
-  }
-  const view = describeLock(reader, lockName);
-  const hold = view.holds.find(({ token }) => token === number) ?? null;
-  if (status === "granted" && hold === null) {
-    return { answer: lockLost(lockName, number), replayed: "yes" };
-  }
-  // When it was granted is not known any more: 0 makes the holder's own deadline err early.
-  return { answer: acquireResult(view, hold, { ...at, waitedMs: 0 }), replayed: "yes" };
-}
-
 // ---- Shared ----
 
 function answered(context: ApplyContext, lock: Lock, hold: Hold | null) {
@@ -457,13 +418,4 @@ function isSameRequest(hold: Hold, { requestId }: Pick<RequestIdentity, "request
 
 function notHolder(lock: LockName): CoordinationError {
   return new CoordinationError("NOT_LOCK_HOLDER", `the caller does not hold ${kindOf(lock)} ${quote(lock)} like that`);
-}
-
-function lockLost(lock: LockName, token: number): CoordinationError {
-  return new CoordinationError("LOCK_LOST", `hold ${token} of ${kindOf(lock)} ${quote(lock)} is not live any more`);
-}
-
-function superseded(): CoordinationError {
-  const message = "another attempt of the same request has taken the place of this one";
-  return new CoordinationError("LEADER_CHANGED", message, { outcome: "unknown" });
 }

@@ -13,7 +13,8 @@ import {
 import { CoordinationError } from "./coordination-error.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { replayGenerationMs } from "./replay-ledger.ts";
-import { hasEndedReplays, storedOutcome } from "./replays.ts";
+import { hasEndedReplays } from "./replays.ts";
+import { storedOutcome } from "./stored-outcome.ts";
 
 const KEY = Buffer.from("k");
 
@@ -101,7 +102,8 @@ function ask(
   const request = requestOf(id, 100 * id + payload);
   const before = model.get(id);
   const isKnown = before !== undefined && before.tickMs >= log.tickMs - windowMs;
-  const seen = storedOutcome(log.store, OWNER.subject, request, log.tickMs - windowMs);
+  const { tickMs, revision } = log;
+  const seen = storedOutcome(log.store, OWNER.subject, request, { tickMs, sinceMs: tickMs - windowMs, revision });
   expect(seen !== null).to.equal(isKnown);
   const { answer, replayed } = log.execute(
     {

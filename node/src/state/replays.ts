@@ -35,17 +35,7 @@ export function foundAt({ stored }: AnswerPlace, request: RequestIdentity): Foun
   return foundIn(stored, request);
 }
 
-/** The same as `replayOf` outside of apply; answers from before the cluster tick `sinceMs` do not count. */
-export function storedOutcome(
-  reader: StateReader,
-  subject: string,
-  request: RequestIdentity,
-  sinceMs: number,
-): Outcome | null {
-  return outcomeOf(findStored(reader, subject, request, sinceMs));
-}
-
-/** The same for a request that may be the acquisition of a lock. */
+/** The same as `foundAt` outside of apply; answers from before the cluster tick `sinceMs` do not count. */
 export function findStored(
   reader: StateReader,
   subject: string,

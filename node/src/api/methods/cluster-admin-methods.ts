@@ -327,9 +327,9 @@ function entryHead<Request extends { readonly ifConfigIndex: bigint }>(
  * The outcome of an earlier attempt, null if there was none: after a read barrier, every one that was answered is here.
  * The leader would refuse the change before it looks, for it is not possible a second time.
  */
-function storedAnswer({ state, tickMs }: HostReplica, { subject, request }: MembershipEntry): Outcome | null {
+function storedAnswer({ state, tickMs, revision }: HostReplica, { subject, request }: MembershipEntry): Outcome | null {
   const sinceMs = tickMs - DEFAULT_STATE_LIMITS.replayWindowMs;
-  return request === null ? null : storedOutcome(state, subject, request, sinceMs);
+  return request === null ? null : storedOutcome(state, subject, request, { tickMs, sinceMs, revision });
 }
 
 /** A mutation that comes twice must do no harm: its request id makes a retry recognisable, or its condition fails it. */

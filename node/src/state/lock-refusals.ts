@@ -1,0 +1,16 @@
+/** Refusals of requests for locks that are raised in several places. */
+
+import { CoordinationError } from "./coordination-error.ts";
+import type { LockName } from "./lock-commands.ts";
+import { kindOf, quote } from "./lock-rows.ts";
+
+/** The hold with this token has ended. */
+export function lockLost(lock: LockName, token: number): CoordinationError {
+  return new CoordinationError("LOCK_LOST", `hold ${token} of ${kindOf(lock)} ${quote(lock)} is not live any more`);
+}
+
+/** What becomes of an attempt to acquire a lock when the request is sent again. */
+export function superseded(): CoordinationError {
+  const message = "another attempt of the same request has taken the place of this one";
+  return new CoordinationError("LEADER_CHANGED", message, { outcome: "unknown" });
+}

@@ -126,6 +126,14 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     replace: '    if (proposal.acquisition !== undefined) {\n      return waiter.isQueued ? "wait" : this',
   },
   {
+    name: "changed-hold-lost-by-a-snapshot",
+    pitfall: "S24",
+    file: "state/stored-outcome.ts",
+    find: '  return "outcome" in found ? found.outcome : outcomeSoFar(reader, found.acquisition, at);',
+    replace: `  const { acquisition } = "outcome" in found ? { acquisition: null } : found;
+  return "outcome" in found ? found.outcome : { answer: lockLost(acquisition.lock, acquisition.number), replayed: "yes" };`,
+  },
+  {
     name: "reader-overtakes-who-waits",
     pitfall: "S29",
     file: "state/locks.ts",

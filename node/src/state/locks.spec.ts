@@ -17,7 +17,6 @@ import { DEFAULT_STATE_LIMITS } from "./limits.ts";
 import { dueLockTimers } from "./lock-rows.ts";
 import { type AcquireLockResult, describeLock } from "./lock-view.ts";
 import { replayGenerationMs } from "./replay-ledger.ts";
-import { acquisitionOutcome } from "./stored-outcome.ts";
 
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;
 
@@ -505,31 +504,5 @@ describe("a request for a lock that is sent again (S24)", () => {
     expect(locks.view.state).to.equal("free");
     const rows = locks.log.dump().filter((row) => /^[hij]/.test(row));
     expect(rows, "no hold, timer or wait").to.deep.equal([]);
-  });
-});
-
-describe("what is stored of an acquisition, looked at from outside", () => {
-  function look(locks: AppliedLock, id: number, seq: number): string {
-    const { tickMs, revision } = locks.log;
-    const asked = { principal: OWNER, request: requestOf(id), attempt: locks.originOf(seq) };
-    const outcome = acquisitionOutcome(locks.log.store, asked, { tickMs, sinceMs: tickMs - WINDOW_MS, revision });
-    return outcome === null ? "not known" : said(outcome);
-  }
-
-  it("is its outcome so far, for its newest attempt", () => {
-    const locks = new AppliedLock();
-    expect(look(locks, 1, 1)).to.equal("not known");
-    locks.ask({}, { request: requestOf(1) });
-    locks.ask({ waitMs: 500 }, { request: requestOf(2) });
-    locks.ask({}, { request: requestOf(3) });
-    locks.ask({ fencingToken: 1 }, { request: requestOf(4) });
-    expect([1, 2, 3, 4].map((id) => look(locks, id, id))).to.deep.equal([
-      ...[`token ${locks.tokens[0]}`, "queued-lock", "not acquired, held", "LOCK_LOST"],
-    ]);
-    expect(look(locks, 2, 1), "another attempt is newer").to.equal("LEADER_CHANGED");
-    locks.giveBack();
-    expect([look(locks, 1, 1), look(locks, 2, 2)]).to.deep.equal(["LOCK_LOST", `token ${locks.tokens[0]}`]);
-    locks.cancel(2, 2);
-    expect(look(locks, 2, 2)).to.equal("LEADER_CHANGED");
   });
 });

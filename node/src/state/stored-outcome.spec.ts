@@ -1,0 +1,55 @@
+import { expect } from "chai";
+import { AppliedLock, OWNER, requestOf, said } from "../../test/index.ts";
+import { DEFAULT_STATE_LIMITS } from "./limits.ts";
+import { acquisitionOutcome, storedOutcome } from "./stored-outcome.ts";
+
+const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;
+
+describe("what is stored of an acquisition, looked at from outside", () => {
+  function look(locks: AppliedLock, id: number, seq: number): string {
+    const { tickMs, revision } = locks.log;
+    const asked = { principal: OWNER, request: requestOf(id), attempt: locks.originOf(seq) };
+    const outcome = acquisitionOutcome(locks.log.store, asked, { tickMs, sinceMs: tickMs - WINDOW_MS, revision });
+    return outcome === null ? "not known" : said(outcome);
+  }
+
+  function stored(locks: AppliedLock, id: number): string {
+    const { tickMs, revision } = locks.log;
+    const at = { tickMs, sinceMs: tickMs - WINDOW_MS, revision };
+    const outcome = storedOutcome(locks.log.store, OWNER.subject, requestOf(id), at);
+    return outcome === null ? "not known" : said(outcome);
+  }
+
+  it("is its outcome so far, for its newest attempt", () => {
+    const locks = new AppliedLock();
+    expect(look(locks, 1, 1)).to.equal("not known");
+    locks.ask({}, { request: requestOf(1) });
+    locks.ask({ waitMs: 500 }, { request: requestOf(2) });
+    locks.ask({}, { request: requestOf(3) });
+    locks.ask({ fencingToken: 1 }, { request: requestOf(4) });
+    expect([1, 2, 3, 4].map((id) => look(locks, id, id))).to.deep.equal([
+      ...[`token ${locks.tokens[0]}`, "queued-lock", "not acquired, held", "LOCK_LOST"],
+    ]);
+    expect(look(locks, 2, 1), "another attempt is newer").to.equal("LEADER_CHANGED");
+    locks.giveBack();
+    expect([look(locks, 1, 1), look(locks, 2, 2)]).to.deep.equal(["LOCK_LOST", `token ${locks.tokens[0]}`]);
+    locks.cancel(2, 2);
+    expect(look(locks, 2, 2)).to.equal("LEADER_CHANGED");
+  });
+
+  it("S24: of a change of a hold is what a retry would be answered, whichever attempt was executed", () => {
+    const locks = new AppliedLock({ rw: true });
+    const { token: reading = 0 } = locks.result({ mode: "read" }).hold ?? {};
+    locks.ask({ mode: "read", fencingToken: reading }, { request: requestOf(1) });
+    expect(stored(locks, 1)).to.equal(`token ${reading}`);
+    const { token: writing = 0 } =
+      locks.result({ mode: "write", fencingToken: reading }, { request: requestOf(2) }).hold ?? {};
+    expect([stored(locks, 1), stored(locks, 2)], "the upgraded hold is gone").to.deep.equal([
+      ...["LOCK_LOST", `token ${writing}`],
+    ]);
+    locks.ask({ mode: "read", fencingToken: writing }, { request: requestOf(3) });
+    expect(stored(locks, 3)).to.equal(`token ${writing}`);
+    locks.force();
+    expect([2, 3, 4].map((id) => stored(locks, id))).to.deep.equal(["LOCK_LOST", "LOCK_LOST", "not known"]);
+  });
+});

@@ -9,6 +9,7 @@ import { DynamicTable, ENTRY_OVERHEAD_BYTES } from "./dynamic-table.ts";
 import { HeaderCompressionError } from "./header-compression-error.ts";
 import { decodedBytesMax, decodeHuffman } from "./huffman.ts";
 import { type Cursor, readInteger } from "./integers.ts";
+import { KnownPaths } from "./known-paths.ts";
 import {
   HUFFMAN,
   INCREMENTAL_INDEXING,
@@ -23,6 +24,7 @@ import {
 } from "./representations.ts";
 import { STATIC_INDEX_MAX, STATIC_NAMES, STATIC_VALUES } from "./static-table.ts";
 
+const PATH = ":path";
 /** Texts are decoded in here one after the other, by all decoders. A text that may be longer gets memory of its own. */
 const TEXT_BYTES = 4_096;
 const textBytes = Buffer.allocUnsafeSlow(TEXT_BYTES);
@@ -38,6 +40,7 @@ export class HeaderDecoder {
   readonly #table = new DynamicTable(TABLE_BYTES_INITIAL);
   readonly #listBytesMax: number;
   readonly #cursor: Cursor = { at: 0 };
+  readonly #paths = new KnownPaths();
   readonly #announcedBytesMax: number;
   /** The most that a size update may say. */
   #tableBytesMax: number;
@@ -94,7 +97,7 @@ export class HeaderDecoder {
         throw new HeaderCompressionError("A size update of the dynamic table comes after a field");
       } else {
         name = this.#readName(block, end, LITERAL_PREFIX);
-        value = this.#readText(block, end);
+        value = name === PATH ? this.#readPath(block, end) : this.#readText(block, end);
       }
       listBytes += name.length + value.length + ENTRY_OVERHEAD_BYTES;
       if (listBytes <= this.#listBytesMax) {
@@ -147,24 +150,48 @@ export class HeaderDecoder {
     return index === 0 ? this.#readText(block, end) : this.#nameAt(index);
   }
 
-  /** A text as §5.2 has it. */
   #readText(block: Uint8Array, end: number): string {
+    const start = this.#cursor.at;
+    const from = this.#skipText(block, end);
+    return textOf(block, start, from, this.#cursor.at);
+  }
+
+  /** A text that is likely to be one of the last ones again. */
+  #readPath(block: Uint8Array, end: number): string {
+    const start = this.#cursor.at;
+    const from = this.#skipText(block, end);
+    const to = this.#cursor.at;
+    const known = this.#paths.at(block, start, to);
+    if (known !== undefined) {
+      return known;
+    }
+    const path = textOf(block, start, from, to);
+    this.#paths.remember(block, start, to, path);
+    return path;
+  }
+
+  /** Moves the cursor behind a text. Returns where the text begins after its length. */
+  #skipText(block: Uint8Array, end: number): number {
     const cursor = this.#cursor;
     if (cursor.at >= end) {
       throw new HeaderCompressionError("The block ends before a text");
     }
-    const isHuffman = (block[cursor.at] as number) >= HUFFMAN;
     const length = readInteger(block, cursor, end, TEXT_LENGTH_PREFIX);
     const from = cursor.at;
     if (length > end - from) {
       throw new HeaderCompressionError("The block ends within a text");
     }
     cursor.at = from + length;
-    if (!isHuffman) {
-      return latin1Of(block, from, cursor.at);
-    }
-    const textBytesMax = decodedBytesMax(length);
-    const decoded = textBytesMax <= TEXT_BYTES ? textBytes : Buffer.allocUnsafeSlow(textBytesMax);
-    return latin1Of(decoded, 0, decodeHuffman(block, from, cursor.at, decoded));
+    return from;
   }
+}
+
+/** The text whose representation (§5.2) begins at `start`, and whose bytes are those from `from` to `to`. */
+function textOf(block: Uint8Array, start: number, from: number, to: number): string {
+  if ((block[start] as number) < HUFFMAN) {
+    return latin1Of(block, from, to);
+  }
+  const bytes = decodedBytesMax(to - from);
+  const decoded = bytes <= TEXT_BYTES ? textBytes : Buffer.allocUnsafeSlow(bytes);
+  return latin1Of(decoded, 0, decodeHuffman(block, from, to, decoded));
 }

@@ -6,7 +6,7 @@
 /** The symbol that ends a text. It is never sent: only its first bits are, as padding (§5.2). */
 export const EOS = 256;
 /** Bits of the longest code. */
-export const WIDTH_MAX = 30;
+const WIDTH_MAX = 30;
 
 /** Bits of the code of each symbol: of the bytes 0 to 255, and of EOS. */
 export const CODE_WIDTHS: Uint8Array = Uint8Array.from([
@@ -21,26 +21,15 @@ export const CODE_WIDTHS: Uint8Array = Uint8Array.from([
   27, 27, 27, 26, 30,
 ]);
 
-/** By the width: how many codes have it, the first of them, and where its symbol is in SYMBOLS_BY_CODE. */
-export const WIDTH_COUNTS = new Uint16Array(WIDTH_MAX + 1);
-export const FIRST_CODES = new Uint32Array(WIDTH_MAX + 1);
-export const FIRST_PLACES = new Uint16Array(WIDTH_MAX + 1);
-/** All symbols in the order of their codes. */
-export const SYMBOLS_BY_CODE = new Uint16Array(CODE_WIDTHS.length);
 /** The code of each symbol, in the lowest bits. */
-export const CODES = new Uint32Array(CODE_WIDTHS.length);
+export const CODES = new Int32Array(CODE_WIDTHS.length);
 
 let code = 0;
-let place = 0;
 for (let width = 1; width <= WIDTH_MAX; width++) {
   code *= 2;
-  FIRST_CODES[width] = code;
-  FIRST_PLACES[width] = place;
   for (const [symbol, symbolWidth] of CODE_WIDTHS.entries()) {
     if (symbolWidth === width) {
       CODES[symbol] = code++;
-      SYMBOLS_BY_CODE[place++] = symbol;
     }
   }
-  WIDTH_COUNTS[width] = place - (FIRST_PLACES[width] as number);
 }

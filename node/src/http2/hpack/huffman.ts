@@ -1,32 +1,82 @@
 /** Texts in the Huffman code of RFC 7541 §5.2, to and from bytes. */
-
 import { HeaderCompressionError } from "./header-compression-error.ts";
-import {
-  CODE_WIDTHS,
-  CODES,
-  EOS,
-  FIRST_CODES,
-  FIRST_PLACES,
-  SYMBOLS_BY_CODE,
-  WIDTH_COUNTS,
-  WIDTH_MAX,
-} from "./huffman-code.ts";
+import { CODE_WIDTHS, CODES, EOS } from "./huffman-code.ts";
 
-/** The bits that are looked up at a time. The codes of nearly all characters of a header are not longer. */
-const LOOKUP_BITS = 8;
-/** By the next 8 bits: the symbol whose code they begin with, times 16, plus the width of this code; 0 = it is longer. */
-const LOOKUP = new Uint16Array(1 << LOOKUP_BITS);
-for (let symbol = 0; symbol < EOS; symbol++) {
-  const width = CODE_WIDTHS[symbol] as number;
-  if (width <= LOOKUP_BITS) {
-    const first = (CODES[symbol] as number) << (LOOKUP_BITS - width);
-    LOOKUP.fill(symbol * 16 + width, first, first + (1 << (LOOKUP_BITS - width)));
+/**
+ * The decoder is a machine with a state for each inner node of the code's tree, which reads 4 bits at a time. The
+ * shortest code has 5 bits, so a step passes at most one leaf. Each text costs the same a byte, whatever is in it.
+ */
+const STEP_BITS = 4;
+const STEPS = 1 << STEP_BITS;
+/** The root of the tree, where each code begins. */
+const ROOT = 0;
+/** A tree has one inner node less than it has leaves. After the last of them comes the state that follows EOS: it stays. */
+const AFTER_EOS = CODE_WIDTHS.length - 1;
+/**
+ * By the state and the next 4 bits: the byte that is decoded in the lowest 8 bits, a 1 before them if there is one, and
+ * before that the next state times STEPS.
+ */
+const transitions = new Int32Array((AFTER_EOS + 1) * STEPS);
+const DECODED_BIT = 8;
+const NEXT_STATE_BIT = 9;
+/** By the state: whether a text may end there, as what was read since the last code is padding (§5.2). */
+const isEnd = new Uint8Array(AFTER_EOS + 1);
+
+buildMachine();
+
+function buildMachine(): void {
+  const children = buildTree();
+  for (let state = 0; state < AFTER_EOS; state++) {
+    for (let bits = 0; bits < STEPS; bits++) {
+      transitions[state * STEPS + bits] = transitionFrom(state, bits, children);
+    }
+  }
+  transitions.fill((AFTER_EOS * STEPS) << NEXT_STATE_BIT, AFTER_EOS * STEPS);
+  // Padding has at most 7 bits, all of them ones: the first bits of EOS.
+  for (let node = ROOT, bits = 0; bits <= 7; bits++) {
+    isEnd[node] = 1;
+    node = children[2 * node + 1] as number;
   }
 }
 
-/** The most bytes that a text of so many encoded bytes has: the shortest code has 5 bits. */
+/** The children of each inner node: another inner node, or the complement of a symbol. */
+function buildTree(): Int16Array {
+  const children = new Int16Array(2 * AFTER_EOS);
+  let nodes = 1;
+  for (const [symbol, width] of CODE_WIDTHS.entries()) {
+    const code = CODES[symbol] as number;
+    let node = ROOT;
+    for (let bit = width - 1; bit > 0; bit--) {
+      const child = 2 * node + ((code >> bit) & 1);
+      if (children[child] === 0) {
+        children[child] = nodes++;
+      }
+      node = children[child] as number;
+    }
+    children[2 * node + (code & 1)] = ~symbol;
+  }
+  return children;
+}
+
+function transitionFrom(state: number, bits: number, children: Int16Array): number {
+  let node = state;
+  let decoded = 0;
+  for (let bit = STEP_BITS - 1; bit >= 0; bit--) {
+    node = children[2 * node + ((bits >> bit) & 1)] as number;
+    if (node === ~EOS) {
+      return (AFTER_EOS * STEPS) << NEXT_STATE_BIT;
+    }
+    if (node < 0) {
+      decoded = (1 << DECODED_BIT) | ~node;
+      node = ROOT;
+    }
+  }
+  return ((node * STEPS) << NEXT_STATE_BIT) | decoded;
+}
+
+/** The room that `decodeHuffman` needs for so many encoded bytes: the shortest code has 5 bits, and it may write one more. */
 export function decodedBytesMax(encodedBytes: number): number {
-  return Math.ceil((encodedBytes * 8) / 5);
+  return Math.ceil((encodedBytes * 8) / 5) + 1;
 }
 
 /**
@@ -35,61 +85,21 @@ export function decodedBytesMax(encodedBytes: number): number {
  * first bits of EOS.
  */
 export function decodeHuffman(bytes: Uint8Array, from: number, to: number, text: Uint8Array): number {
-  let at = from;
+  let state = ROOT;
   let length = 0;
-  // The lowest `bits` bits of the window are those that were read and are not decoded yet.
-  let window = 0;
-  let bits = 0;
-  for (;;) {
-    if (bits < LOOKUP_BITS) {
-      if (at < to) {
-        window = (window << 8) | (bytes[at++] as number);
-        bits += 8;
-      } else {
-        // Ones take the place of the bits that are missing.
-        const entry = LOOKUP[((window << (LOOKUP_BITS - bits)) | (0xff >> bits)) & 0xff] as number;
-        const width = entry & 15;
-        if (entry === 0 || width > bits) {
-          break;
-        }
-        text[length++] = entry >> 4;
-        bits -= width;
-        continue;
-      }
-    }
-    const entry = LOOKUP[(window >> (bits - LOOKUP_BITS)) & 0xff] as number;
-    if (entry !== 0) {
-      text[length++] = entry >> 4;
-      bits -= entry & 15;
-      continue;
-    }
-    // A longer code: bit by bit, until it is below the end of the codes of its width.
-    bits -= LOOKUP_BITS;
-    let code = (window >> bits) & 0xff;
-    let width = LOOKUP_BITS;
-    let place = WIDTH_MAX;
-    do {
-      if (bits === 0) {
-        if (at === to) {
-          throw new HeaderCompressionError("A Huffman code is cut off, or its padding has more than 7 bits");
-        }
-        window = bytes[at++] as number;
-        bits = 8;
-      }
-      bits--;
-      code = (code << 1) | ((window >> bits) & 1);
-      width++;
-      place = code - (FIRST_CODES[width] as number);
-    } while (place >= (WIDTH_COUNTS[width] as number));
-    const symbol = SYMBOLS_BY_CODE[(FIRST_PLACES[width] as number) + place] as number;
-    if (symbol === EOS) {
-      throw new HeaderCompressionError("A Huffman-coded text contains EOS");
-    }
-    text[length++] = symbol;
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at] as number;
+    // What is written without a decoded byte is overwritten by the next one: there is no branch to predict.
+    const high = transitions[state + (byte >> STEP_BITS)] as number;
+    text[length] = high;
+    length += (high >> DECODED_BIT) & 1;
+    const low = transitions[(high >> NEXT_STATE_BIT) + (byte & (STEPS - 1))] as number;
+    text[length] = low;
+    length += (low >> DECODED_BIT) & 1;
+    state = low >> NEXT_STATE_BIT;
   }
-  const padding = (1 << bits) - 1;
-  if ((window & padding) !== padding) {
-    throw new HeaderCompressionError("The padding of a Huffman-coded text is not that of EOS");
+  if (isEnd[state / STEPS] === 0) {
+    throw new HeaderCompressionError("A text in Huffman code contains EOS, or its padding is wrong");
   }
   return length;
 }
@@ -100,7 +110,7 @@ export function huffmanBytesOf(text: string): number {
   for (let at = 0; at < text.length; at++) {
     bits += CODE_WIDTHS[text.charCodeAt(at)] as number;
   }
-  return Math.ceil(bits / 8);
+  return (bits + 7) >>> 3;
 }
 
 /** Writes the text in Huffman code; returns where it ends. There must be room for `huffmanBytesOf`. */

@@ -7,6 +7,7 @@ describe("bytes", () => {
     expect([...latin1Of(bytes)].map((character) => character.codePointAt(0))).to.deep.equal([...bytes]);
     expect(latin1Of(bytes.subarray(65, 68))).to.equal("ABC");
     expect([latin1Of(bytes.subarray(60, 68), 5), latin1Of(bytes, 256)]).to.deep.equal(["ABC", ""]);
+    expect([latin1Of(bytes, 65, 68), latin1Of(bytes, 65, 65)]).to.deep.equal(["ABC", ""]);
     expect(latin1Of(new Uint8Array(0))).to.equal("");
   });
 

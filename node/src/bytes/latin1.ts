@@ -5,9 +5,9 @@ const { latin1Slice } = Buffer.prototype as unknown as {
   latin1Slice(this: Uint8Array, from: number, to: number): string;
 };
 
-/** A text with one character for each byte from `from` on, from U+0000 to U+00FF: equal bytes make equal texts. */
-export function latin1Of(bytes: Uint8Array, from = 0): string {
-  return latin1Slice.call(bytes, from, bytes.length);
+/** A text with one character for each byte from `from` to `to`, from U+0000 to U+00FF: equal bytes make equal texts. */
+export function latin1Of(bytes: Uint8Array, from = 0, to = bytes.length): string {
+  return latin1Slice.call(bytes, from, to);
 }
 
 /** The text from `from` to `to`, if it has nothing but ASCII; else null. Made for short texts: it looks at each byte. */

@@ -35,6 +35,13 @@ describe("a header decoder", () => {
     expect(inHuffman.fields).to.deep.equal(["a", "\xe9"]);
   });
 
+  it("decodes a long text in Huffman code", () => {
+    // "0" has 5 bits, all of them zeros.
+    const block = Buffer.concat([Buffer.of(0x04, 0xff, 0x89, 0x26), Buffer.alloc(5_000)]);
+    const { fields } = decoderOf().decode(block, 0, block.length);
+    expect(fields).to.deep.equal([":path", "0".repeat(8_000)]);
+  });
+
   it("takes a path for an earlier one only if its literal is the same", () => {
     const decoder = decoderOf();
     const path = [0x04, 0x84, 0x61, 0x09, 0x09, 0x3f];
@@ -144,7 +151,8 @@ describe("a header decoder", () => {
 
     it("counts 32 bytes a field, and names and values", () => {
       const fields = [0x00, 2, "nn", 4, "vvvv"];
-      expect(decode(decoderOf({ listBytesMax: 38 }), ...fields).isTooLarge).to.equal(false);
+      const exact = decode(decoderOf({ listBytesMax: 38 }), ...fields);
+      expect(exact).to.deep.equal({ fields: ["nn", "vvvv"], isTooLarge: false });
       expect(decode(decoderOf({ listBytesMax: 37 }), ...fields)).to.deep.equal({ fields: [], isTooLarge: true });
       expect(decode(decoderOf({ listBytesMax: 75 }), ...fields, ...fields).fields.length).to.equal(2);
     });
@@ -195,6 +203,7 @@ describe("a header decoder", () => {
       const decoder = decoderOf({ tableBytesMax: 100 });
       decode(decoder, ...added("a", "v".repeat(1_000)));
       expect(decode(decoder, 0xbe).fields[0]).to.equal("a");
+      expect(decode(decoder, 0x3f, 0xe1, 0x1f, 0xbe).fields[0]).to.equal("a");
       decoder.acknowledgeSettings();
       expect(() => decode(decoder, 0x82)).to.throw(HeaderCompressionError, "size update that is due");
       expect(() => decode(decoder)).to.throw(HeaderCompressionError, "size update that is due");

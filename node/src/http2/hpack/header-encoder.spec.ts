@@ -145,6 +145,12 @@ describe("a header encoder", () => {
       }
     });
 
+    it("announces a size only once", () => {
+      const encoder = encoderOf({ tableBytesMax: 100 });
+      const fields = Object.freeze([":status", "200"]);
+      expect([repeat(encoder, fields), repeat(encoder, fields)]).to.deep.equal(["\x3f\x45\x88", "\x88"]);
+    });
+
     it("copies into the few bytes that are left", () => {
       const encoder = encoderOf();
       for (let round = 0; round < 2; round++) {

@@ -8,6 +8,7 @@ import { type Duplex, duplexPair } from "node:stream";
 import { expect } from "chai";
 import fc from "fast-check";
 import { HeaderDecoder, HeaderEncoder } from "./index.ts";
+import { STATIC_NAMES } from "./static-table.ts";
 
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 const FRAME_HEAD_BYTES = 9;
@@ -221,6 +222,29 @@ describe("HPACK, with nghttp2 at the other end", () => {
       }),
       { numRuns: 40 },
     );
+  });
+
+  it("has the same names in its static table", async () => {
+    const [near, far] = duplexPair();
+    const server = http2.createServer();
+    const opened = once(server, "session");
+    server.emit("connection", far);
+    const client = new RawEnd(near, true, { announced: 4_096, own: 0 });
+    const [session] = await opened;
+    try {
+      client.announce();
+      // HTTP/2 has no transfer-encoding.
+      const names = STATIC_NAMES.filter((each) => /^[a-z]/.test(each) && each !== "transfer-encoding");
+      expect(names.length).to.equal(46);
+      const ask = [":method", "GET", ":scheme", "http", ":path", "/", ...names.flatMap((each) => [each, "0"])];
+      const received = once(server, "stream");
+      client.sendFields(1, ask);
+      const [, , , raw] = await received;
+      expect(raw).to.deep.equal(ask);
+    } finally {
+      session.destroy();
+      near.destroy();
+    }
   });
 
   it("makes requests that a server understands, and understands its answers", async () => {

@@ -145,6 +145,15 @@ describe("a header encoder", () => {
       }
     });
 
+    it("remembers a block whatever becomes of the bytes that it was written to", () => {
+      const encoder = encoderOf();
+      const bytes = Buffer.alloc(100);
+      encoder.encodeRepeated(answer, bytes, 0);
+      expect(encoder.encodeRepeated(answer, bytes, 0)).to.equal(2);
+      bytes.fill(0xaa);
+      expect(repeat(encoder, answer)).to.equal("\x88\xbe");
+    });
+
     it("announces a size only once", () => {
       const encoder = encoderOf({ tableBytesMax: 100 });
       const fields = Object.freeze([":status", "200"]);

@@ -161,7 +161,8 @@ export class HeaderEncoder {
     const isSizeKnown = this.#isSizeKnown();
     const end = this.encode(fields, bytes, at);
     if (isSizeKnown && tableVersion === this.#tableVersion) {
-      this.#remember({ fields, block: bytes.slice(at, end), tableVersion });
+      // Not by `slice`, which copies nothing where the bytes are a Buffer.
+      this.#remember({ fields, block: new Uint8Array(bytes.subarray(at, end)), tableVersion });
     }
     return end;
   }

@@ -7,12 +7,10 @@ describe("the event loop of a simulated process", () => {
   let heap: EventHeap;
   let loop: ProcessLoop;
   let log: string[];
-  let rounds: number;
 
   beforeEach(() => {
     heap = new EventHeap();
     log = [];
-    rounds = 0;
     loop = new ProcessLoop({
       heap,
       random: streamsOf(1).process,
@@ -22,9 +20,7 @@ describe("the event loop of a simulated process", () => {
         log.push("crash");
         loop.kill();
       },
-      onRound: () => {
-        rounds++;
-      },
+      onRound: () => undefined,
       onMark: () => undefined,
     });
   });
@@ -52,30 +48,6 @@ describe("the event loop of a simulated process", () => {
     expect(log).to.deep.equal(["frame"]);
     heap.runUntil(110);
     expect(log).to.deep.equal(["frame", "turn", "timer", "late frame"]);
-  });
-
-  it("says that a round is over only if something has run in it", () => {
-    loop.every(50, () => log.push("timer"));
-    loop.arrive(() => {
-      // It runs in this round, and the one that is due after it finds nothing to do.
-      loop.immediate(() => log.push("turn"));
-    });
-    heap.runUntil(49);
-    expect(rounds).to.equal(1);
-    heap.runUntil(160);
-    expect(log).to.deep.equal(["turn", "timer", "timer", "timer"]);
-    expect(rounds).to.equal(4);
-  });
-
-  it("asks the heap for one call at a time, however often it is asked for a round", () => {
-    loop.every(50, () => log.push("timer"));
-    for (let atMs = 1; atMs <= 40; atMs++) {
-      heap.at(atMs, () => loop.arrive(() => log.push("frame")));
-    }
-    heap.runUntil(60);
-    expect(log).to.have.length(41);
-    // 40 that hand over a frame, 40 rounds of the frames, and one of the timer.
-    expect(heap.done).to.equal(81);
   });
 
   it("dies in the midst of a callback, and does nothing afterwards", () => {

@@ -26,7 +26,7 @@ export interface ProcessLoopOptions {
   readonly wallStartMs: number;
   /** The process dies here and now, in the midst of what it was doing. */
   readonly onCrash: () => void;
-  /** A round is over in which something has run. */
+  /** A round is over. */
   readonly onRound: () => void;
   /** The program has passed a mark. */
   readonly onMark: (name: string) => void;
@@ -79,8 +79,6 @@ export class ProcessLoop implements Clock, Scheduler {
   readonly #timers = new Set<Timer>();
   /** When the next round is due; infinity = none is. */
   #armedMs = Number.POSITIVE_INFINITY;
-  /** Times at which the heap calls back already: none is asked for twice. */
-  readonly #callsMs = new Set<number>();
   #busyUntilMs: number;
   /** The last time at which it could not do what was due. */
   #hinderedMs = Number.NEGATIVE_INFINITY;
@@ -91,8 +89,6 @@ export class ProcessLoop implements Clock, Scheduler {
   #roundPauseMs = 0;
   /** When the last round began, by the monotonic clock. */
   #roundMs = MONOTONIC_START_MS;
-  /** Something has run since the last round was over. */
-  #isTouched = false;
   /** The round that has begun is not over. */
   #isInRound = false;
   #isDead = false;
@@ -235,7 +231,6 @@ export class ProcessLoop implements Clock, Scheduler {
     }
     const outer = running;
     running = this;
-    this.#isTouched = true;
     try {
       this.passPoint();
       callback();
@@ -256,18 +251,12 @@ export class ProcessLoop implements Clock, Scheduler {
     const dueMs = Math.max(atMs, this.#busyUntilMs);
     if (dueMs < this.#armedMs) {
       this.#armedMs = dueMs;
-      if (!this.#callsMs.has(dueMs)) {
-        this.#callsMs.add(dueMs);
-        this.#options.heap.at(dueMs, () => this.#onCall(dueMs));
-      }
-    }
-  }
-
-  #onCall(dueMs: number): void {
-    this.#callsMs.delete(dueMs);
-    if (this.#armedMs === dueMs) {
-      this.#armedMs = Number.POSITIVE_INFINITY;
-      this.#round();
+      this.#options.heap.at(dueMs, () => {
+        if (this.#armedMs === dueMs) {
+          this.#armedMs = Number.POSITIVE_INFINITY;
+          this.#round();
+        }
+      });
     }
   }
 
@@ -299,10 +288,7 @@ export class ProcessLoop implements Clock, Scheduler {
     if (this.#isDead) {
       return;
     }
-    if (this.#isTouched) {
-      this.#isTouched = false;
-      onRound();
-    }
+    onRound();
     if (this.#immediates.length + this.#arrived.length > 0) {
       this.#arm(heap.nowMs);
     }

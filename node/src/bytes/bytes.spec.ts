@@ -1,7 +1,16 @@
 import { expect } from "chai";
-import { asciiOf, latin1Of, SlabPool } from "./index.ts";
+import { asciiOf, copyOf, latin1Of, SlabPool } from "./index.ts";
 
 describe("bytes", () => {
+  it("are copied into memory of their own, also out of a Buffer", () => {
+    for (const bytes of [Uint8Array.of(1, 2, 3, 4), Buffer.of(1, 2, 3, 4)]) {
+      const copy = copyOf(bytes, 1, 3);
+      bytes.fill(9);
+      expect([...copy]).to.deep.equal([2, 3]);
+      expect(copy.buffer.byteLength).to.equal(2);
+    }
+  });
+
   it("as a text have one character each", () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, at) => at);
     expect([...latin1Of(bytes)].map((character) => character.codePointAt(0))).to.deep.equal([...bytes]);

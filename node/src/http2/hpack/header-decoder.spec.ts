@@ -50,6 +50,16 @@ describe("a header decoder", () => {
     expect(decode(decoder, 0x04, 0x84, 0x61, 0x09, 0x09, 0x7f).fields).not.to.deep.equal(first);
   });
 
+  it("takes no path for one that lay at the same place of a Buffer that is used again", () => {
+    const decoder = decoderOf();
+    const memory = Buffer.alloc(20);
+    // Both texts fall to the same place of what is remembered.
+    for (const path of ["/a/Method", "/b/Method"]) {
+      const end = memory.write(`\x04\x09${path}`, "latin1");
+      expect(decoder.decode(memory, 0, end).fields).to.deep.equal([":path", path]);
+    }
+  });
+
   it("takes the name of a literal from a table also when its own insertion evicts that entry (§4.4)", () => {
     const decoder = decoderOf({ tableBytesMax: 100 });
     decoder.acknowledgeSettings();

@@ -5,6 +5,7 @@
  * dynamic table if they are likely to come again. Values that are secrets never do, and peers must not index them either
  * (§7.1.3).
  */
+import { copyOf } from "../../bytes/index.ts";
 import { DynamicTable, ENTRY_OVERHEAD_BYTES } from "./dynamic-table.ts";
 import { encodeHuffman, huffmanBytesOf } from "./huffman.ts";
 import { INTEGER_BYTES_MAX, writeInteger } from "./integers.ts";
@@ -161,8 +162,7 @@ export class HeaderEncoder {
     const isSizeKnown = this.#isSizeKnown();
     const end = this.encode(fields, bytes, at);
     if (isSizeKnown && tableVersion === this.#tableVersion) {
-      // Not by `slice`, which copies nothing where the bytes are a Buffer.
-      this.#remember({ fields, block: new Uint8Array(bytes.subarray(at, end)), tableVersion });
+      this.#remember({ fields, block: copyOf(bytes, at, end), tableVersion });
     }
     return end;
   }

@@ -19,13 +19,14 @@ describe("paths that come again", () => {
     );
   });
 
-  it("do not change with the block that they came in", () => {
-    const paths = new KnownPaths();
-    const block = Uint8Array.of(1, 2, 3);
-    paths.remember(block, 0, 3, "path");
-    block[0] = 2;
-    expect(paths.at(block, 0, 3)).to.equal(undefined);
-    expect(paths.at(Uint8Array.of(1, 2, 3), 0, 3)).to.equal("path");
+  it("do not change with the block that they came in, also where that is a Buffer", () => {
+    for (const block of [Uint8Array.of(1, 2, 3), Buffer.of(1, 2, 3)]) {
+      const paths = new KnownPaths();
+      paths.remember(block, 0, 3, "path");
+      block[0] = 2;
+      expect(paths.at(block, 0, 3)).to.equal(undefined);
+      expect(paths.at(Uint8Array.of(1, 2, 3), 0, 3)).to.equal("path");
+    }
   });
 
   it("are remembered up to 128 bytes", () => {

@@ -5,6 +5,7 @@
  *
  * A value is given out only after all of its bytes were compared, so what is remembered changes nothing.
  */
+import { copyOf } from "../../bytes/index.ts";
 
 /** A path that falls to the place of another one takes it. A power of two. */
 const PLACES = 16;
@@ -28,7 +29,7 @@ export class KnownPaths {
 
   remember(block: Uint8Array, from: number, to: number, path: string): void {
     if (to - from <= LITERAL_BYTES_MAX) {
-      this.#known[placeOf(block, from, to)] = { literal: block.slice(from, to), path };
+      this.#known[placeOf(block, from, to)] = { literal: copyOf(block, from, to), path };
     }
   }
 }

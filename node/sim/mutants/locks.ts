@@ -130,8 +130,8 @@ export const LOCK_MUTANTS: readonly Mutant[] = [
     pitfall: "S24",
     file: "state/stored-outcome.ts",
     find: '  return "outcome" in found ? found.outcome : outcomeSoFar(reader, found.acquisition, at);',
-    replace: `  const { acquisition } = "outcome" in found ? { acquisition: null } : found;
-  return "outcome" in found ? found.outcome : { answer: lockLost(acquisition.lock, acquisition.number), replayed: "yes" };`,
+    replace:
+      '  return "outcome" in found ? found.outcome : { answer: lockLost(found.acquisition.lock, 0), replayed: "yes" };',
   },
   {
     name: "reader-overtakes-who-waits",

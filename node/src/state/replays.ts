@@ -27,7 +27,12 @@ export function answerPlace(context: ApplyContext, subject: string, { requestId 
 
 /** The stored outcome of this request, REQUEST_ID_REUSED if its id came with another payload, or null if it is new. */
 export function replayOf({ stored }: AnswerPlace, request: RequestIdentity): Outcome | null {
-  return outcomeOf(foundIn(stored, request));
+  const found = foundIn(stored, request);
+  if (found === null) {
+    return null;
+  }
+  // A request that does not acquire a lock has another payload than one that does.
+  return "outcome" in found ? found.outcome : { answer: reused(), replayed: "no" };
 }
 
 /** The same for a request that may be the acquisition of a lock. */
@@ -43,14 +48,6 @@ export function findStored(
   sinceMs: number,
 ): Found | null {
   return foundIn(readAnswer(reader, subject, request.requestId, sinceMs), request);
-}
-
-/** A request that does not acquire a lock has another payload than one that does. */
-function outcomeOf(found: Found | null): Outcome | null {
-  if (found === null) {
-    return null;
-  }
-  return "outcome" in found ? found.outcome : { answer: reused(), replayed: "no" };
 }
 
 function foundIn(stored: StoredAnswer | null, request: RequestIdentity): Found | null {

@@ -1,22 +1,23 @@
 import { expect } from "chai";
 import { AppliedLock, OWNER, requestOf, said } from "../../test/index.ts";
 import { DEFAULT_STATE_LIMITS } from "./limits.ts";
-import { acquisitionOutcome, storedOutcome } from "./stored-outcome.ts";
+import { acquisitionOutcome, type LookedAt, storedOutcome } from "./stored-outcome.ts";
 
 const WINDOW_MS = DEFAULT_STATE_LIMITS.replayWindowMs;
 
 describe("what is stored of an acquisition, looked at from outside", () => {
+  function atNow({ log: { tickMs, revision } }: AppliedLock): LookedAt {
+    return { tickMs, sinceMs: tickMs - WINDOW_MS, revision };
+  }
+
   function look(locks: AppliedLock, id: number, seq: number): string {
-    const { tickMs, revision } = locks.log;
     const asked = { principal: OWNER, request: requestOf(id), attempt: locks.originOf(seq) };
-    const outcome = acquisitionOutcome(locks.log.store, asked, { tickMs, sinceMs: tickMs - WINDOW_MS, revision });
+    const outcome = acquisitionOutcome(locks.log.store, asked, atNow(locks));
     return outcome === null ? "not known" : said(outcome);
   }
 
   function stored(locks: AppliedLock, id: number): string {
-    const { tickMs, revision } = locks.log;
-    const at = { tickMs, sinceMs: tickMs - WINDOW_MS, revision };
-    const outcome = storedOutcome(locks.log.store, OWNER.subject, requestOf(id), at);
+    const outcome = storedOutcome(locks.log.store, OWNER.subject, requestOf(id), atNow(locks));
     return outcome === null ? "not known" : said(outcome);
   }
 

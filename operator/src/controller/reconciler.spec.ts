@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Any } from "../../test/api-server/index.ts";
+import type { Any, Fault } from "../../test/api-server/index.ts";
 import { Drive } from "../../test/world/index.ts";
 
 describe("reconciler", () => {
@@ -33,6 +33,12 @@ describe("reconciler", () => {
   /** But for writes that came too late: one looks again. */
   function failures(): string[] {
     return drive.operator.failures.filter((text) => !text.includes(" 409 "));
+  }
+
+  /** Called before a status of the cluster is written; may return what is answered instead. */
+  function onStatus(before: () => Fault | null): void {
+    drive.world.api.before = ({ method, plural, subresource }) =>
+      method === "PATCH" && plural === "coordinationclusters" && subresource === "status" ? before() : null;
   }
 
   async function founded(replicas: 1 | 3 = 1): Promise<void> {
@@ -639,6 +645,40 @@ describe("reconciler", () => {
     expect(pauseMs).to.equal(9_000);
     drive.world.api.before = () => null;
     await drive.converge("grown");
+  });
+
+  it("looks again at once, and sets no alert before, when its status came too late", async () => {
+    await founded();
+    drive.edit({ metadata: { annotations: { "quoin.dev/paused": "true" } } });
+    const told = drive.operator.passesTold;
+    let isLate = true;
+    onStatus(() => {
+      if (isLate) {
+        isLate = false;
+        drive.edit({ metadata: { annotations: { theirs: "1" } } });
+      }
+      return null;
+    });
+    expect(await drive.operator.pass("default", "demo")).to.equal(200);
+    expect(drive.condition("ReconcilePaused")).to.equal("False NotPaused");
+    expect(drive.operator.passesTold - told).to.equal(0);
+    expect(await drive.operator.pass("default", "demo")).to.be.greaterThan(200);
+    expect(drive.condition("ReconcilePaused")).to.equal("True Annotated");
+    expect(drive.operator.passesTold - told).to.equal(1);
+  });
+
+  it("sets alerts, and writes its status again soon, while the API server does not take it", async () => {
+    await founded();
+    drive.edit({ metadata: { annotations: { "quoin.dev/paused": "true" } } });
+    const told = drive.operator.passesTold;
+    onStatus(() => ({ status: 500 }));
+    expect(await drive.operator.pass("default", "demo")).to.equal(2_000);
+    expect(drive.operator.passesTold - told).to.equal(1);
+    onStatus(() => ({ status: 429, headers: { "retry-after": "9" } }));
+    expect(await drive.operator.pass("default", "demo")).to.equal(9_000);
+    onStatus(() => null);
+    expect(await drive.operator.pass("default", "demo")).to.be.greaterThan(2_000);
+    expect(drive.condition("ReconcilePaused")).to.equal("True Annotated");
   });
 
   it("says when monitoring is asked for and the API server does not know it, and does all else", async () => {

@@ -154,8 +154,8 @@ export class Reconciler {
     const { pauseMs, hold } = await this.#doStep(writing, planned.step, memory.failures);
     const outcome = outcomeOf(planned, hold, memory.failures.shown(observation.observed.now));
     memory.isAtRest = isAtRest(planned) && outcome.hold === null;
-    await this.#tellStatus(observation, outcome, memory);
-    return Math.max(upkeepMs, pauseMs, planned.nextPassMs);
+    const againMs = await this.#tellStatus(observation, outcome, memory);
+    return Math.max(upkeepMs, pauseMs, againMs ?? planned.nextPassMs);
   }
 
   /**
@@ -195,8 +195,7 @@ export class Reconciler {
       return null;
     }
     memory.isAtRest = planned.hold === null;
-    await this.#tellStatus(observation, planned, memory);
-    return planned.nextPassMs;
+    return (await this.#tellStatus(observation, planned, memory)) ?? planned.nextPassMs;
   }
 
   #memoryOf(namespace: string, name: string): ClusterMemory {
@@ -333,7 +332,12 @@ export class Reconciler {
     return shown;
   }
 
-  async #tellStatus({ observed, surroundings }: Observation, planned: Plan, memory: ClusterMemory): Promise<void> {
+  /** @returns when to come again because the status is not written, in milliseconds; null if it is */
+  async #tellStatus(
+    { observed, surroundings }: Observation,
+    planned: Plan,
+    memory: ClusterMemory,
+  ): Promise<number | null> {
     const { audience } = this.#options;
     const { cluster } = observed;
     const failures = this.#tellFailures(cluster, memory, observed.now);
@@ -348,23 +352,36 @@ export class Reconciler {
     memory.blockedTold = blocked?.note ?? null;
     const quorumLost =
       status.conditions?.some(({ type, status: is }) => type === "QuorumLost" && is === "True") === true;
-    await this.#writeStatus(cluster, status, memory);
-    // Alerts are made of it, and say where in the status to look.
-    audience.onPass(cluster, planned, { quorumLost, refused: observed.refusal !== null });
+    const againMs = await this.#writeStatus(cluster, status, memory);
+    // An alert names the status to look at. It waits for the next pass if that writes the status, but not for an API server
+    // that does not take it.
+    if (againMs !== STALE_MS) {
+      audience.onPass(cluster, planned, { quorumLost, refused: observed.refusal !== null });
+    }
+    return againMs;
   }
 
-  async #writeStatus(cluster: CoordinationCluster, status: ClusterStatus, memory: ClusterMemory): Promise<void> {
+  /** @returns when to try again, in milliseconds; null if there is nothing left to write */
+  async #writeStatus(
+    cluster: CoordinationCluster,
+    status: ClusterStatus,
+    memory: ClusterMemory,
+  ): Promise<number | null> {
     const { client, writing } = this.#options;
     const nowMs = writing.monotonicMs();
-    if (!writing.mayWrite() || !isWorthWriting(cluster.status, status, nowMs - memory.statusWrittenMs)) {
-      return;
+    if (!isWorthWriting(cluster.status, status, nowMs - memory.statusWrittenMs)) {
+      return null;
+    }
+    if (!writing.mayWrite()) {
+      return FAILED_MS;
     }
     const { name, namespace = "" } = cluster.metadata;
     try {
       await client.patchStatus({ kind: "CoordinationCluster", namespace, name }, preconditionOf(cluster), status);
       memory.statusWrittenMs = nowMs;
+      return null;
     } catch (error) {
-      this.#failed(cluster, "status", error);
+      return this.#failed(cluster, "status", error);
     }
   }
 }

@@ -23,6 +23,8 @@ export class WorldOperator {
   passMs = 0;
   /** Of the last pass. */
   plan: Plan | null = null;
+  /** How many passes have set what alerts are made of. */
+  passesTold = 0;
   /** What it shows as failing. */
   failing: readonly Failure[] = [];
 
@@ -54,6 +56,7 @@ export class WorldOperator {
         onFailure: (_cluster, what, error) => this.failures.push(`${what}: ${(error as Error).message}`),
         onPass: (_cluster, plan) => {
           this.plan = plan;
+          this.passesTold++;
         },
         onFailing: (_cluster, failures) => {
           this.failing = failures;

@@ -11,6 +11,7 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { BuildError, buildPeer, EtcdCluster, type MeasuredCluster, QuoinCluster } from "./clusters/index.ts";
 import { runCompare, UnfairError } from "./compare/index.ts";
+import { InterferenceError, runInterference } from "./interference/index.ts";
 import {
   appendRaw,
   describeRun,
@@ -129,6 +130,8 @@ try {
     await runMicro(asked.options, interrupted);
   } else if (asked?.kind === "compare") {
     await runCompare(asked.options, interrupted);
+  } else if (asked?.kind === "interference") {
+    await runInterference(asked.options, interrupted);
   } else if (asked?.kind === "timeline") {
     await runTimeline(asked.options, interrupted);
   }
@@ -136,7 +139,7 @@ try {
   process.exitCode = error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
   if (error instanceof UsageError) {
     console.error(`npm run bench: ${error.message}\nSee npm run bench -- put --help`);
-  } else if (error instanceof BuildError || error instanceof FiguresError) {
+  } else if (error instanceof BuildError || error instanceof FiguresError || error instanceof InterferenceError) {
     console.error(`npm run bench: ${error.message}; nothing was measured`);
   } else if (error instanceof UnfairError) {
     console.error(`npm run bench: ${error.message}; nothing was compared`);

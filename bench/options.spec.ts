@@ -70,6 +70,23 @@ describe("options of a benchmark", () => {
     });
   });
 
+  it("of interference have defaults, and are read from the arguments", () => {
+    const counts = { rounds: 3, seconds: 20, inFlight: 16, valueBytes: 4_096, missedMib: 256, warmUpSeconds: 5 };
+    expect(parseOptions(["interference"])).to.deep.equal({
+      kind: "interference",
+      options: { ...counts, markdown: null, json: null },
+    });
+    const args = "interference --rounds 1 --seconds 2 --in-flight 3 --value-bytes 4 --missed-mib 192 --json j";
+    expect(parseOptions([...args.split(" "), "--warm-up-seconds", "6"])).to.deep.equal({
+      kind: "interference",
+      options: {
+        ...{ rounds: 1, seconds: 2, inFlight: 3, valueBytes: 4, missedMib: 192, warmUpSeconds: 6 },
+        ...{ markdown: null, json: "j" },
+      },
+    });
+    expect(() => parseOptions(["interference", "--missed-mib", "191"])).to.throw(UsageError, "at least 192");
+  });
+
   it("of a timeline have defaults, and are read from the arguments", () => {
     expect(parseOptions(["timeline"])).to.deep.equal({
       kind: "timeline",

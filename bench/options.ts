@@ -2,6 +2,7 @@
 
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { type CompareOptions, compareCommand } from "./compare/index.ts";
+import { type InterferenceOptions, interferenceCommand } from "./interference/index.ts";
 import type { Target } from "./measuring/index.ts";
 import { type MicroOptions, microCommand } from "./micro/index.ts";
 import { type Scenario, scenarios } from "./scenarios/index.ts";
@@ -31,10 +32,14 @@ export class UsageError extends Error {}
 const MEMBERS = ["1", "3", "5"];
 const VALUE_BYTES_MAX = 1024 * 1024;
 
-/** What is to be measured: whole clusters, these beside another system, single steps of a member, or those of a put. */
+/**
+ * What is to be measured: whole clusters, these beside another system or with other work to do, single steps of a member,
+ * or those of a put.
+ */
 export type Asked =
   | { readonly kind: "clusters"; readonly options: BenchOptions }
   | { readonly kind: "compare"; readonly options: CompareOptions }
+  | { readonly kind: "interference"; readonly options: InterferenceOptions }
   | { readonly kind: "micro"; readonly options: MicroOptions }
   | { readonly kind: "timeline"; readonly options: TimelineOptions };
 
@@ -59,6 +64,10 @@ export function parseOptions(args: readonly string[]): Asked | null {
     asked = { kind: "compare", options };
   });
   program.addCommand(compare.copyInheritedSettings(program));
+  const interference = interferenceCommand(parseCount, (options) => {
+    asked = { kind: "interference", options };
+  });
+  program.addCommand(interference.copyInheritedSettings(program));
   const timeline = timelineCommand(parseCount, (options) => {
     asked = { kind: "timeline", options };
   });

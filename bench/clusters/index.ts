@@ -25,5 +25,6 @@ export type {
 export { untilLeader } from "./measured-cluster.ts";
 export { NatsCluster } from "./nats-cluster.ts";
 export { BuildError, buildLoad, buildPeer, type Peer } from "./peer-build.ts";
+export { sumOfMetric } from "./prometheus-text.ts";
 export { QuoinCluster } from "./quoin-cluster.ts";
 export type { RawCall, RawCalls } from "./raw-calls.ts";

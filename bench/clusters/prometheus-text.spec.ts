@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { readMetric } from "./prometheus-text.ts";
+import { readMetric, sumOfMetric } from "./prometheus-text.ts";
 
 describe("a text for Prometheus", () => {
   const text = [
@@ -26,4 +26,24 @@ describe("a text for Prometheus", () => {
       expect(() => readMetric(text, name)).to.throw(`do not tell ${name}`);
     });
   }
+
+  it("adds a metric up over its labels, or over those that are asked for", () => {
+    const labelled = [
+      "# TYPE quoin_sent_total counter",
+      'quoin_sent_total{to="a b",result="done"} 2',
+      'quoin_sent_total{to="c",result="failed"} 3',
+      'quoin_sent_total_more{to="c"} 5',
+      "# TYPE quoin_ready gauge",
+      "quoin_ready 1",
+      "# TYPE quoin_seen_total counter",
+      "# TYPE quoin_odd gauge",
+      "quoin_odd NaN",
+    ].join("\n");
+    expect(sumOfMetric(labelled, "quoin_sent_total")).to.equal(5);
+    expect(sumOfMetric(labelled, "quoin_sent_total", /to="a b"/)).to.equal(2);
+    expect(sumOfMetric(labelled, "quoin_ready")).to.equal(1);
+    expect(sumOfMetric(labelled, "quoin_seen_total")).to.equal(0);
+    expect(() => sumOfMetric(labelled, "quoin_sent")).to.throw("do not tell quoin_sent");
+    expect(() => sumOfMetric(labelled, "quoin_odd")).to.throw("do not tell quoin_odd");
+  });
 });

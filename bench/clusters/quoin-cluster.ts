@@ -38,10 +38,16 @@ export class QuoinCluster implements MeasuredCluster {
    * Starts that many members with their data below the directory, and returns when they serve.
    *
    * @param nodeFlags flags of Node for each member and its threads.
+   * @param memberFlags flags of each member, beside those that take its rate limits away.
    */
-  static async start(members: number, dataDirectory: string, nodeFlags: readonly string[] = []): Promise<QuoinCluster> {
+  static async start(
+    members: number,
+    dataDirectory: string,
+    nodeFlags: readonly string[] = [],
+    memberFlags: readonly string[] = [],
+  ): Promise<QuoinCluster> {
     const basePort = await freeBasePort();
-    const options = { members, basePort, dataDirectory, memberFlags: UNLIMITED, nodeFlags };
+    const options = { members, basePort, dataDirectory, memberFlags: [...UNLIMITED, ...memberFlags], nodeFlags };
     const cluster = await LocalCluster.start(options);
     const { grpc, http, apiKey } = cluster.endpoints;
     const tokens = createTokenSource({ apiKey, httpEndpoints: http }, undefined);
@@ -98,11 +104,17 @@ export class QuoinCluster implements MeasuredCluster {
 
   takeLoopDelaysMs(): Promise<readonly number[]> {
     return Promise.all(
-      this.#cluster.members.map(async ({ health }) => {
-        const metrics = await fetch(`${health}/metrics`);
-        return readMetric(await metrics.text(), LOOP_DELAY_METRIC) * MS_PER_SECOND;
+      this.members.map(async (member) => {
+        return readMetric(await this.readMetrics(member), LOOP_DELAY_METRIC) * MS_PER_SECOND;
       }),
     );
+  }
+
+  /** What a member tells Prometheus now. */
+  async readMetrics(member: MeasuredMember): Promise<string> {
+    const health = this.#cluster.members[this.members.indexOf(member)]?.health;
+    const response = await fetch(`${health}/metrics`);
+    return response.text();
   }
 
   /** What matters is in the command lines of its members. */

@@ -40,6 +40,7 @@ describe("parseConfiguration", () => {
       labelPodIn: null,
       hasDiskReserve: true,
       stateCacheBytes: 64 * 1024 * 1024,
+      logCatchUpBytes: 1024 * 1024 * 1024,
       limits: DEFAULT_RATE_LIMITS,
       proxies: { trusted: [], speakProxyProtocol: false },
       clientLimits: DEFAULT_CLIENT_LIMITS,
@@ -255,6 +256,11 @@ describe("parseConfiguration", () => {
       expect(problem([...REQUIRED, "--state-cache-mib", size]))
         .to.include("--state-cache-mib")
         .and.include("1 to 65536");
+    }
+    for (const size of ["63", "65537", "1e3", "-64", ""]) {
+      expect(problem([...REQUIRED, "--log-catch-up-mib", size]))
+        .to.include("--log-catch-up-mib")
+        .and.include("64 to 65536");
     }
     expect(problem([...REQUIRED, "--linger-ms", "10001"]))
       .to.include("--linger-ms")

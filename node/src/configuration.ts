@@ -48,6 +48,8 @@ export interface Configuration {
   readonly hasDiskReserve: boolean;
   /** Size of the cache of the state's store, in bytes. */
   readonly stateCacheBytes: number;
+  /** Most bytes of the Raft log that a leader keeps for a member that is behind. */
+  readonly logCatchUpBytes: number;
   /** Where the settings of the cluster say nothing else. */
   readonly limits: RateLimits;
   /** Proxies whose word about the addresses of HTTP clients is taken. */
@@ -125,6 +127,7 @@ interface Flags {
   readonly acceptMissingFence: boolean;
   readonly diskReserve: boolean;
   readonly stateCacheMib: number;
+  readonly logCatchUpMib: number;
   readonly rateLimit: RateLimits;
   readonly trustedProxies: readonly string[];
   readonly proxyProtocol: "on" | "off";
@@ -166,6 +169,8 @@ const CLIENT_LIMIT_NAMES: ReadonlyMap<string, keyof ClientLimits> = new Map([
 const SLOW_REQUEST_MS = 1_000;
 /** Bounds and default of the cache of the state's store. */
 const STATE_CACHE_MIB = { min: 1, max: 65_536, default: 64 };
+/** What is less is kept for every member, see `keptBytes` of the compaction. */
+const LOG_CATCH_UP_MIB = { min: 64, max: 65_536, default: 1_024 };
 const MEBIBYTE = 1024 * 1024;
 /** Longer would not fit into the time that Kubernetes gives a pod to end. */
 const LINGER_MS_MAX = 10_000;
@@ -211,8 +216,17 @@ export function parseConfiguration(args: readonly string[], version: string): Co
         `cache of the state's store, in MiB, ${STATE_CACHE_MIB.min} to ${STATE_CACHE_MIB.max}`,
       )
         .env("QUOIN_STATE_CACHE_MIB")
-        .argParser(parseStateCache)
+        .argParser((text) => parseMib(text, STATE_CACHE_MIB))
         .default(STATE_CACHE_MIB.default),
+    )
+    .addOption(
+      new Option(
+        "--log-catch-up-mib <MiB>",
+        `most of the log to keep for a member that is behind, in MiB, ${LOG_CATCH_UP_MIB.min} to ${LOG_CATCH_UP_MIB.max}`,
+      )
+        .env("QUOIN_LOG_CATCH_UP_MIB")
+        .argParser((text) => parseMib(text, LOG_CATCH_UP_MIB))
+        .default(LOG_CATCH_UP_MIB.default),
     )
     .option(
       "--rate-limit <name=requests[/seconds[/burst]]>",
@@ -296,6 +310,7 @@ function configurationOf(flags: Flags): Configuration {
     labelPodIn: flags.labelPodIn ?? null,
     hasDiskReserve: flags.diskReserve,
     stateCacheBytes: flags.stateCacheMib * MEBIBYTE,
+    logCatchUpBytes: flags.logCatchUpMib * MEBIBYTE,
     limits: flags.rateLimit,
     proxies: proxiesOf(flags),
     clientLimits: flags.clientLimit,
@@ -456,8 +471,7 @@ function parseMilliseconds(text: string): number {
   return Number(text);
 }
 
-function parseStateCache(text: string): number {
-  const { min, max } = STATE_CACHE_MIB;
+function parseMib(text: string, { min, max }: { readonly min: number; readonly max: number }): number {
   if (!/^[0-9]{1,5}$/.test(text) || Number(text) < min || Number(text) > max) {
     throw new InvalidArgumentError(`It must be a whole number of MiB, ${min} to ${max}.`);
   }

@@ -47,6 +47,7 @@ import {
   Member,
   type MemberEnd,
   type MemberPeering,
+  type ReplicaLimits,
   systemClock,
   systemScheduler,
 } from "./replica/index.ts";
@@ -214,6 +215,11 @@ async function start(configuration: Configuration, version: string, logger: Logg
   return { member, publicServer, mail, eventHub, podLabel, others, lingerMs: configuration.lingerMs };
 }
 
+function replicaLimits({ logCatchUpBytes }: Configuration): ReplicaLimits {
+  const compaction = { ...DEFAULT_REPLICA_LIMITS.compaction, neededBytes: logCatchUpBytes };
+  return { ...DEFAULT_REPLICA_LIMITS, compaction };
+}
+
 async function openMember(
   configuration: Configuration,
   version: string,
@@ -229,7 +235,7 @@ async function openMember(
     acceptMissingFence: configuration.acceptMissingFence,
     clock: systemClock,
     scheduler: systemScheduler,
-    limits: DEFAULT_REPLICA_LIMITS,
+    limits: replicaLimits(configuration),
     peering: peeringOf(configuration, logger),
     record: foundingRecord === null ? null : new FoundingRecord(foundingRecord),
     log: logger,

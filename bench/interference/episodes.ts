@@ -1,0 +1,62 @@
+/** When members did other work than puts, as far as their metrics show it when they are asked now and then. */
+
+import { sumOfMetric } from "../clusters/index.ts";
+
+/** Other work of members. */
+export type Work = "snapshot" | "log" | "rocks";
+
+/** Milliseconds of `performance.now()`. */
+export interface Episode {
+  readonly work: Work;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** What the metrics of one member say at one moment. */
+interface Sample {
+  readonly atMs: number;
+  readonly logEntries: number;
+  readonly compactions: number;
+}
+
+/**
+ * The episodes of one member. Each is as long as the work can have lasted: from the sample before it was seen to the one
+ * that does not show it any more.
+ */
+export class MemberEpisodes {
+  readonly #episodes: Episode[] = [];
+  #last: Sample | null = null;
+  #compactingSinceMs: number | null = null;
+
+  /** Takes a text for Prometheus that the member gave at that moment. */
+  take(atMs: number, text: string): void {
+    const sample = {
+      atMs,
+      logEntries: sumOfMetric(text, "quoin_raft_log_entries"),
+      compactions: sumOfMetric(text, "quoin_rocksdb_running_compactions"),
+    };
+    const beforeMs = this.#last?.atMs ?? atMs;
+    if (this.#last !== null && sample.logEntries < this.#last.logEntries) {
+      this.#episodes.push({ work: "log", startMs: beforeMs, endMs: atMs });
+    }
+    if (sample.compactions > 0) {
+      this.#compactingSinceMs ??= beforeMs;
+    } else {
+      this.#endCompaction(atMs);
+    }
+    this.#last = sample;
+  }
+
+  /** All of them, of which one may not be over at that moment. */
+  episodes(atMs: number): readonly Episode[] {
+    this.#endCompaction(atMs);
+    return this.#episodes;
+  }
+
+  #endCompaction(endMs: number): void {
+    if (this.#compactingSinceMs !== null) {
+      this.#episodes.push({ work: "rocks", startMs: this.#compactingSinceMs, endMs });
+      this.#compactingSinceMs = null;
+    }
+  }
+}

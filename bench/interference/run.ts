@@ -1,0 +1,228 @@
+/**
+ * Measures what puts suffer from other work of the members, on a cluster of three.
+ *
+ * In each round, a follower is stopped, and so much is written that it needs a snapshot when it goes on. Puts are measured
+ * before that, meanwhile, and after it, all at the leader and the follower that is not stopped. The same puts make the log
+ * and RocksDB compact; when they did so is read from the metrics of these two members.
+ */
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  type Connection,
+  type Keys,
+  type MeasuredMember,
+  QuoinCluster,
+  sumOfMetric,
+  untilLeader,
+} from "../clusters/index.ts";
+import { syncMsMedian } from "../measuring/index.ts";
+import { keysOf } from "../scenarios/index.ts";
+import { type Episode, MemberEpisodes } from "./episodes.ts";
+import type { InterferenceOptions } from "./options.ts";
+import { jsonReport, markdownReport, type Report, terminalReport } from "./report.ts";
+import { summarize, type TimedPut } from "./summary.ts";
+
+/** What was to be measured did not happen. */
+export class InterferenceError extends Error {}
+
+const MEMBERS = 3;
+/** The least that a member can be asked for: less has to be written before a snapshot is needed. */
+const MEMBER_FLAGS = ["--log-catch-up-mib", "64"];
+const MS_PER_SECOND = 1000;
+const MEBIBYTE = 1024 * 1024;
+/** Of what the follower misses. */
+const MISSED_VALUE_BYTES = 64 * 1024;
+const MISSED_IN_FLIGHT = 8;
+const POLL_MS = 200;
+const SNAPSHOT_LIMIT_MS = 10 * 60_000;
+const SNAPSHOTS_SENT = /\{[^}]*direction="sent"/;
+
+/** Raises an InterferenceError if no snapshot was sent, the first error of a put, or the reason of the interruption. */
+export async function runInterference(options: InterferenceOptions, interrupted: AbortSignal): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), "quoin-bench-"));
+  let cluster: QuoinCluster | null = null;
+  try {
+    const syncMs = syncMsMedian(directory);
+    const startedAt = new Date();
+    cluster = await QuoinCluster.start(MEMBERS, join(directory, "quoin"), [], MEMBER_FLAGS);
+    const measured = await new Interference(cluster, options, interrupted).run();
+    const report: Report = {
+      ...{ startedAt, version: cluster.version, cpus: availableParallelism(), options },
+      ...{ syncMs, syncMsAfter: syncMsMedian(directory) },
+      ...measured,
+    };
+    console.log(terminalReport(report));
+    if (options.markdown !== null) {
+      writeFileSync(options.markdown, markdownReport(report));
+    }
+    if (options.json !== null) {
+      writeFileSync(options.json, jsonReport(report));
+    }
+  } finally {
+    await cluster?.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** The members of one round, by what they do in it. */
+interface Roles {
+  readonly term: number;
+  /** The leader is the first. */
+  readonly asked: readonly [MeasuredMember, MeasuredMember];
+  readonly stopped: MeasuredMember;
+}
+
+class Interference {
+  readonly #cluster: QuoinCluster;
+  readonly #options: InterferenceOptions;
+  readonly #interrupted: AbortSignal;
+  readonly #puts: TimedPut[] = [];
+  readonly #episodes: Episode[] = [];
+  readonly #snapshotsMs: number[] = [];
+  #next = 0;
+
+  constructor(cluster: QuoinCluster, options: InterferenceOptions, interrupted: AbortSignal) {
+    this.#cluster = cluster;
+    this.#options = options;
+    this.#interrupted = interrupted;
+  }
+
+  async run(): Promise<Pick<Report, "snapshotsMs" | "elections" | "rows">> {
+    const { rounds, warmUpSeconds } = this.#options;
+    const first = await untilLeader(this.#cluster, this.#interrupted);
+    await this.#load(this.#cluster.members, afterSeconds(warmUpSeconds), () => undefined);
+    for (let round = 1; round <= rounds; round++) {
+      await this.#round(await this.#rolesNow());
+      console.log(`round ${round} of ${rounds}: the snapshot took ${this.#snapshotsMs.at(-1)?.toFixed(0)} ms`);
+    }
+    const last = await untilLeader(this.#cluster, this.#interrupted);
+    return {
+      snapshotsMs: this.#snapshotsMs,
+      elections: last.term - first.term,
+      rows: summarize(this.#puts, this.#episodes),
+    };
+  }
+
+  async #rolesNow(): Promise<Roles> {
+    const { leader, term } = await untilLeader(this.#cluster, this.#interrupted);
+    const [follower, stopped] = this.#cluster.members.filter((member) => member !== leader);
+    return { term, asked: [leader, follower as MeasuredMember], stopped: stopped as MeasuredMember };
+  }
+
+  async #round({ asked, stopped }: Roles): Promise<void> {
+    const { seconds, missedMib } = this.#options;
+    const sentBefore = await this.#snapshotsSent(asked[0]);
+    process.kill(stopped.pid, "SIGSTOP");
+    try {
+      await this.#write(asked, missedMib * MEBIBYTE);
+      await this.#measure(asked, afterSeconds(seconds));
+    } finally {
+      process.kill(stopped.pid, "SIGCONT");
+    }
+    const startMs = performance.now();
+    const limitMs = startMs + SNAPSHOT_LIMIT_MS;
+    let endMs = 0;
+    const watch = async (): Promise<void> => {
+      while ((await this.#snapshotsSent(asked[0])) === sentBefore) {
+        if (performance.now() > limitMs) {
+          throw new InterferenceError("the leader sent the follower no snapshot");
+        }
+        await sleep(POLL_MS, undefined, { signal: this.#interrupted });
+      }
+      endMs = performance.now();
+    };
+    const afterMs = seconds * MS_PER_SECOND;
+    await Promise.all([watch(), this.#measure(asked, () => endMs > 0 && performance.now() > endMs + afterMs)]);
+    this.#snapshotsMs.push(endMs - startMs);
+    this.#episodes.push({ work: "snapshot", startMs, endMs });
+  }
+
+  async #snapshotsSent(leader: MeasuredMember): Promise<number> {
+    return sumOfMetric(await this.#cluster.readMetrics(leader), "quoin_raft_snapshots_total", SNAPSHOTS_SENT);
+  }
+
+  /** Writes that many bytes in large values, as fast as they go. */
+  async #write(members: readonly MeasuredMember[], bytes: number): Promise<void> {
+    const value = Buffer.alloc(MISSED_VALUE_BYTES, "m");
+    let left = Math.ceil(bytes / MISSED_VALUE_BYTES);
+    await this.#workers(members, MISSED_IN_FLIGHT, async (keys) => {
+      while (left-- > 0 && !this.#interrupted.aborted) {
+        await keys.put(this.#key("missed"), value);
+      }
+    });
+  }
+
+  /** Puts until it is over, while the members are asked for what else they do. */
+  async #measure(members: readonly MeasuredMember[], isOver: () => boolean): Promise<void> {
+    const observed = members.map((member) => ({ member, episodes: new MemberEpisodes() }));
+    let isDone = false;
+    const observe = async (): Promise<void> => {
+      while (!isDone && !this.#interrupted.aborted) {
+        for (const { member, episodes } of observed) {
+          const text = await this.#cluster.readMetrics(member);
+          episodes.take(performance.now(), text);
+        }
+        await sleep(POLL_MS);
+      }
+    };
+    const load = this.#load(members, isOver, (put) => this.#puts.push(put)).finally(() => {
+      isDone = true;
+    });
+    await Promise.all([observe(), load]);
+    this.#episodes.push(...observed.flatMap(({ episodes }) => episodes.episodes(performance.now())));
+  }
+
+  async #load(
+    members: readonly MeasuredMember[],
+    isOver: () => boolean,
+    onPut: (put: TimedPut) => void,
+  ): Promise<void> {
+    const { inFlight, valueBytes } = this.#options;
+    const value = Buffer.alloc(valueBytes, "v");
+    await this.#workers(members, inFlight, async (keys) => {
+      while (!isOver() && !this.#interrupted.aborted) {
+        const sentMs = performance.now();
+        await keys.put(this.#key("put"), value);
+        onPut({ sentMs, answeredMs: performance.now() });
+      }
+    });
+  }
+
+  #key(prefix: string): string {
+    return `interference/${prefix}/${this.#next++}`;
+  }
+
+  /** Has so many workers, spread over connections to the members. Raises the first error when all of them have ended. */
+  async #workers(
+    members: readonly MeasuredMember[],
+    count: number,
+    work: (keys: Keys) => Promise<void>,
+  ): Promise<void> {
+    const connections: Connection[] = [];
+    try {
+      for (const member of members) {
+        connections.push(await this.#cluster.connect(member));
+      }
+      const works = Array.from({ length: count }, (_, at) =>
+        work(keysOf(connections[at % connections.length] as Connection)),
+      );
+      const failed = (await Promise.allSettled(works)).find(({ status }) => status === "rejected");
+      this.#interrupted.throwIfAborted();
+      if (failed?.status === "rejected") {
+        throw failed.reason;
+      }
+    } finally {
+      for (const connection of connections) {
+        connection.close();
+      }
+    }
+  }
+}
+
+function afterSeconds(seconds: number): () => boolean {
+  const endMs = performance.now() + seconds * MS_PER_SECOND;
+  return () => performance.now() >= endMs;
+}

@@ -1,0 +1,50 @@
+/** The puts that met each kind of other work, beside those that met none. */
+
+import { percentile } from "../measuring/index.ts";
+import type { Episode, Work } from "./episodes.ts";
+
+/** Milliseconds of `performance.now()`. */
+export interface TimedPut {
+  readonly sentMs: number;
+  readonly answeredMs: number;
+}
+
+export interface WorkSummary {
+  /** Null for the puts that met no other work. */
+  readonly work: Work | null;
+  readonly episodes: number;
+  readonly puts: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  /** The p99 divided by that of the puts that met no other work; null where there are none of either. */
+  readonly p99Ratio: number | null;
+}
+
+const WORKS: readonly Work[] = ["snapshot", "log", "rocks"];
+
+/** A put that met several kinds of work counts for each of them. */
+export function summarize(puts: readonly TimedPut[], episodes: readonly Episode[]): readonly WorkSummary[] {
+  const calm = figuresOf(puts.filter((put) => !episodes.some((episode) => meets(put, episode))));
+  const ofWorks = WORKS.map((work) => {
+    const ofWork = episodes.filter((episode) => episode.work === work);
+    const figures = figuresOf(puts.filter((put) => ofWork.some((episode) => meets(put, episode))));
+    const p99Ratio = figures.puts === 0 || calm.puts === 0 ? null : figures.p99Ms / calm.p99Ms;
+    return { work, episodes: ofWork.length, ...figures, p99Ratio };
+  });
+  return [{ work: null, episodes: 0, ...calm, p99Ratio: null }, ...ofWorks];
+}
+
+function meets({ sentMs, answeredMs }: TimedPut, { startMs, endMs }: Episode): boolean {
+  return sentMs <= endMs && answeredMs >= startMs;
+}
+
+function figuresOf(puts: readonly TimedPut[]): Pick<WorkSummary, "puts" | "p50Ms" | "p99Ms" | "maxMs"> {
+  const ascending = Float64Array.from(puts, ({ sentMs, answeredMs }) => answeredMs - sentMs).sort();
+  return {
+    puts: puts.length,
+    p50Ms: percentile(ascending, 50),
+    p99Ms: percentile(ascending, 99),
+    maxMs: percentile(ascending, 100),
+  };
+}

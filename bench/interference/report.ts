@@ -14,7 +14,7 @@ export interface Report {
   /** Median times of a 4 KiB append with fdatasync in milliseconds, before and after. */
   readonly syncMs: number;
   readonly syncMsAfter: number;
-  /** How long each snapshot took, from the moment when the follower goes on to the end of the sending. */
+  /** How long each snapshot took, from the moment when the follower goes on to the end of the receipt. */
   readonly snapshotsMs: readonly number[];
   readonly elections: number;
   readonly rows: readonly WorkSummary[];

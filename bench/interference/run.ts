@@ -38,9 +38,9 @@ const MISSED_VALUE_BYTES = 64 * 1024;
 const MISSED_IN_FLIGHT = 8;
 const POLL_MS = 200;
 const SNAPSHOT_LIMIT_MS = 10 * 60_000;
-const SNAPSHOTS_SENT = /\{[^}]*direction="sent"/;
+const RECEIVED = /direction="received",result="completed"/;
 
-/** Raises an InterferenceError if no snapshot was sent, the first error of a put, or the reason of the interruption. */
+/** Raises an InterferenceError if no snapshot was received, the first error of a put, or the reason of the interruption. */
 export async function runInterference(options: InterferenceOptions, interrupted: AbortSignal): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "quoin-bench-"));
   let cluster: QuoinCluster | null = null;
@@ -114,7 +114,7 @@ class Interference {
 
   async #round({ asked, stopped }: Roles): Promise<void> {
     const { seconds, missedMib } = this.#options;
-    const sentBefore = await this.#snapshotsSent(asked[0]);
+    const before = await this.#snapshotsReceived(stopped);
     process.kill(stopped.pid, "SIGSTOP");
     try {
       await this.#write(asked, missedMib * MEBIBYTE);
@@ -125,23 +125,29 @@ class Interference {
     const startMs = performance.now();
     const limitMs = startMs + SNAPSHOT_LIMIT_MS;
     let endMs = 0;
+    let isFailed = false;
     const watch = async (): Promise<void> => {
-      while ((await this.#snapshotsSent(asked[0])) === sentBefore) {
+      while ((await this.#snapshotsReceived(stopped)) === before) {
         if (performance.now() > limitMs) {
-          throw new InterferenceError("the leader sent the follower no snapshot");
+          throw new InterferenceError("the follower received no snapshot");
         }
         await sleep(POLL_MS, undefined, { signal: this.#interrupted });
       }
       endMs = performance.now();
     };
+    const watched = watch().catch((error: unknown) => {
+      isFailed = true;
+      throw error;
+    });
     const afterMs = seconds * MS_PER_SECOND;
-    await Promise.all([watch(), this.#measure(asked, () => endMs > 0 && performance.now() > endMs + afterMs)]);
+    const isOver = (): boolean => isFailed || (endMs > 0 && performance.now() > endMs + afterMs);
+    await Promise.all([watched, this.#measure(asked, isOver)]);
     this.#snapshotsMs.push(endMs - startMs);
     this.#episodes.push({ work: "snapshot", startMs, endMs });
   }
 
-  async #snapshotsSent(leader: MeasuredMember): Promise<number> {
-    return sumOfMetric(await this.#cluster.readMetrics(leader), "quoin_raft_snapshots_total", SNAPSHOTS_SENT);
+  async #snapshotsReceived(member: MeasuredMember): Promise<number> {
+    return sumOfMetric(await this.#cluster.readMetrics(member), "quoin_raft_snapshots_total", RECEIVED);
   }
 
   /** Writes that many bytes in large values, as fast as they go. */

@@ -41,6 +41,7 @@ import { memberMailer } from "./member-mail.ts";
 import { memberPodLabel, roleReportOf } from "./member-pod.ts";
 import { RESET_OWNER, resetOwnerOffline } from "./offline-owner-reset.ts";
 import { JoinTokenFile } from "./peers/index.ts";
+import { Pulse } from "./pulse.ts";
 import { InvariantViolation } from "./raft/index.ts";
 import {
   DEFAULT_REPLICA_LIMITS,
@@ -48,6 +49,7 @@ import {
   type MemberEnd,
   type MemberPeering,
   type ReplicaLimits,
+  type Scheduler,
   systemClock,
   systemScheduler,
 } from "./replica/index.ts";
@@ -96,7 +98,16 @@ async function start(configuration: Configuration, version: string, logger: Logg
   let isListening = false;
   const proxies = new TrustedProxies(configuration.proxies.trusted);
   const gates = new ClientGates(configuration.clientLimits, proxies, logger, systemClock);
-  const member = await openMember(configuration, version, logger, gates);
+  const { monotonicMs } = systemClock;
+  const eventLoopDelay = new EventLoopDelay(monotonicMs);
+  /** Looks at health for the gRPC health service, and at the role for the pod's label. */
+  let lookAtHealth = (): void => undefined;
+  // The ticks of the replica come with it.
+  const pulse = new Pulse(BEAT_INTERVAL_MS, () => {
+    eventLoopDelay.beat();
+    lookAtHealth();
+  });
+  const member = await openMember(configuration, version, logger, gates, pulse.scheduler);
   const uses = new UseReports(systemClock, (told, done) => reportUse(member, told, done));
   const replicated = replicatedState(member);
   const access = new Access(replicated, systemClock, (principal) => uses.used(principal));
@@ -110,15 +121,6 @@ async function start(configuration: Configuration, version: string, logger: Logg
   };
   const tls = await openTls(configuration.tls, logger);
   warnOfPlainText(configuration, logger);
-  const { monotonicMs } = systemClock;
-  const eventLoopDelay = new EventLoopDelay(monotonicMs);
-  /** Looks at health for the gRPC health service, and at the role for the pod's label. */
-  let lookAtHealth = (): void => undefined;
-  // One timer for both: each timer wakes an idle process up.
-  setInterval(() => {
-    eventLoopDelay.beat();
-    lookAtHealth();
-  }, BEAT_INTERVAL_MS).unref();
   const limits = new ReplicatedRateLimits(configuration.limits, member, monotonicMs);
   const requestLog = new RequestLog(logger, configuration.slowRequestMs, monotonicMs);
   const calls = new CallObserver(requestLog, monotonicMs);
@@ -225,6 +227,7 @@ async function openMember(
   version: string,
   logger: Logger,
   gates: ClientGates,
+  scheduler: Scheduler,
 ): Promise<Member> {
   const { name, clusterName, dataDirectory: directory, admin, foundingRecord } = configuration;
   const member = await Member.open({
@@ -234,7 +237,7 @@ async function openMember(
     version,
     acceptMissingFence: configuration.acceptMissingFence,
     clock: systemClock,
-    scheduler: systemScheduler,
+    scheduler,
     limits: replicaLimits(configuration),
     peering: peeringOf(configuration, logger),
     record: foundingRecord === null ? null : new FoundingRecord(foundingRecord),

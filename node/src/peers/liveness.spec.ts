@@ -38,6 +38,23 @@ describe("Liveness", () => {
     expect(watched.clock.timerCount).to.equal(0);
   });
 
+  it("pings at the same moments on all connections, within a second, whenever they were made", () => {
+    const clock = new FakePeerClock();
+    const pingedMs: [number, number][] = [];
+    const limits = { pingMs: 1_000, deadMs: 10_000 };
+    for (const connection of [0, 1, 2]) {
+      const user = { ping: () => pingedMs.push([connection, clock.monotonicMs()]), dead: () => {} };
+      new Liveness(clock, limits, user);
+      clock.advance(0.3);
+    }
+    clock.advance(2_000);
+    const seconds = (of: number): number[] => pingedMs.filter(([at]) => at === of).map(([, ms]) => ms / limits.pingMs);
+    for (const connection of [0, 1, 2]) {
+      expect(seconds(connection).map(Math.floor)).to.deep.equal([6, 7]);
+      expect(seconds(connection).every((second) => second % 1 < 0.001)).to.equal(true);
+    }
+  });
+
   it("counts the silence from the last sign", async () => {
     const watched = new Watched();
     watched.clock.advance(2_500);

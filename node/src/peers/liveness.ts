@@ -3,6 +3,9 @@
  *
  * Each side sends a ping every second, and gives up when nothing at all has arrived for three. A pause of this process
  * is not held against the other side: before giving up, the sockets are polled once more, for what arrived meanwhile.
+ *
+ * All connections of a process ping at the same moments, the multiples of the interval: each moment of its own would wake
+ * up an idle process here and at the other side.
  */
 
 import type { PeerClock } from "./peer-clock.ts";
@@ -30,7 +33,7 @@ export class Liveness {
     this.#deadMs = limits.deadMs;
     this.#user = user;
     this.#heardMs = clock.monotonicMs();
-    this.#pingDueMs = this.#heardMs + this.#pingMs;
+    this.#pingDueMs = this.#nextPingMs(this.#heardMs);
     this.#arm();
   }
 
@@ -58,14 +61,15 @@ export class Liveness {
   #arm(): void {
     const nowMs = this.#clock.monotonicMs();
     const deadDueMs = this.#suspended ? Number.POSITIVE_INFINITY : this.#heardMs + this.#deadMs;
-    const delayMs = Math.max(0, Math.min(this.#pingDueMs, deadDueMs) - nowMs);
+    // Timers drop fractions: one that comes too early would wake the process up twice.
+    const delayMs = Math.max(0, Math.ceil(Math.min(this.#pingDueMs, deadDueMs) - nowMs));
     this.#cancel = this.#clock.after(delayMs, () => this.#onDue());
   }
 
   #onDue(): void {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs >= this.#pingDueMs) {
-      this.#pingDueMs = nowMs + this.#pingMs;
+      this.#pingDueMs = this.#nextPingMs(nowMs);
       this.#user.ping();
     }
     if (!this.#isSilent()) {
@@ -83,6 +87,10 @@ export class Liveness {
         this.#arm();
       }
     });
+  }
+
+  #nextPingMs(nowMs: number): number {
+    return (Math.floor(nowMs / this.#pingMs) + 1) * this.#pingMs;
   }
 
   #isSilent(): boolean {

@@ -23,12 +23,20 @@ export interface WorkSummary {
 
 const WORKS: readonly Work[] = ["snapshot", "log", "rocks"];
 
-/** A put that met several kinds of work counts for each of them. */
+/**
+ * A put that met both kinds of compactions counts for both. A put that met a snapshot counts for nothing else: members
+ * compact all the time while they send one.
+ */
 export function summarize(puts: readonly TimedPut[], episodes: readonly Episode[]): readonly WorkSummary[] {
-  const calm = figuresOf(puts.filter((put) => !episodes.some((episode) => meets(put, episode))));
+  const of = (work: Work): readonly Episode[] => episodes.filter((episode) => episode.work === work);
+  const meetsAny = (put: TimedPut, some: readonly Episode[]): boolean => some.some((episode) => meets(put, episode));
+  const snapshots = of("snapshot");
+  const calm = figuresOf(puts.filter((put) => !meetsAny(put, episodes)));
   const ofWorks = WORKS.map((work) => {
-    const ofWork = episodes.filter((episode) => episode.work === work);
-    const figures = figuresOf(puts.filter((put) => ofWork.some((episode) => meets(put, episode))));
+    const ofWork = of(work);
+    const isOther = work !== "snapshot";
+    const met = puts.filter((put) => meetsAny(put, ofWork) && !(isOther && meetsAny(put, snapshots)));
+    const figures = figuresOf(met);
     const p99Ratio = figures.puts === 0 || calm.puts === 0 ? null : figures.p99Ms / calm.p99Ms;
     return { work, episodes: ofWork.length, ...figures, p99Ratio };
   });

@@ -2,8 +2,9 @@
  * Measures what puts suffer from other work of the members, on a cluster of three.
  *
  * In each round, a follower is stopped, and so much is written that it needs a snapshot when it goes on. Puts are measured
- * before that, meanwhile, and after it, all at the leader and the follower that is not stopped. The same puts make the log
- * and RocksDB compact; when they did so is read from the metrics of these two members.
+ * before it is stopped, while it receives the snapshot, and after that: always with three members that run, and all puts at
+ * the leader and the other follower. The same puts make the log and RocksDB compact; when they did so is read from the
+ * metrics of these two members.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -114,11 +115,11 @@ class Interference {
 
   async #round({ asked, stopped }: Roles): Promise<void> {
     const { seconds, missedMib } = this.#options;
+    await this.#measure(asked, afterSeconds(seconds));
     const before = await this.#snapshotsReceived(stopped);
     process.kill(stopped.pid, "SIGSTOP");
     try {
       await this.#write(asked, missedMib * MEBIBYTE);
-      await this.#measure(asked, afterSeconds(seconds));
     } finally {
       process.kill(stopped.pid, "SIGCONT");
     }

@@ -88,10 +88,16 @@ const RETRY_SHARE = 0.25;
 const BEYOND_REST_MS = 20_000;
 /** Mean pause between two operations of clients that go on. */
 const BUSY_PAUSE_MS = 15;
+/**
+ * A run lives through so many events at most, and then comes to rest. One in a thousand would live through more: up to a
+ * million, which takes as long as thirty other runs.
+ */
+const LIVE_EVENTS_MAX = 300_000;
 const TRACE_LINES = 200;
 
 export class Simulation {
   readonly #script: Script;
+  readonly #liveEventsMax: number;
   readonly #streams: Record<Concern, RandomStream>;
   readonly #heap = new EventHeap();
   readonly #trace: Trace;
@@ -124,9 +130,14 @@ export class Simulation {
   #expired = 0;
 
   /** `listener` gets every line of the trace. */
-  constructor(script: Script, listener: ((line: TraceLine) => void) | null = null) {
+  constructor(
+    script: Script,
+    listener: ((line: TraceLine) => void) | null = null,
+    liveEventsMax: number = LIVE_EVENTS_MAX,
+  ) {
     const { seed, plan } = script;
     this.#script = script;
+    this.#liveEventsMax = liveEventsMax;
     this.#streams = streamsOf(seed);
     const { network, disk: disks, process: processes, clients, membership, ...others } = this.#streams;
     const heap = this.#heap;
@@ -282,7 +293,7 @@ export class Simulation {
     for (const item of items) {
       this.#heap.at(this.#grownMs + item.atMs, () => this.#happen(item));
     }
-    this.#heap.runUntil(this.#grownMs + durationMs);
+    this.#heap.runUntil(this.#grownMs + durationMs, () => this.#heap.done < this.#liveEventsMax);
     this.#isQuiet = true;
     for (const administrator of this.#administrators) {
       administrator.stop();

@@ -10,6 +10,8 @@ export interface TestLayer {
   readonly timeoutMs: number;
   /** Whether it starts members as processes of their own. */
   readonly startsMembers: boolean;
+  /** Whether it takes a minute or two: it comes last, so that no core waits long for the end of another one's work. */
+  readonly isShort?: boolean;
   /** Only tests whose title matches this regular expression run; undefined = all. */
   readonly grep?: string;
 }
@@ -30,7 +32,7 @@ export const surroundings: readonly [Surroundings, Surroundings] = [
   { TZ: "America/St_Johns", LANG: "ar_EG.UTF-8", LC_ALL: "ar_EG.UTF-8" },
 ];
 
-/** @returns all layers, the longest first */
+/** @returns all layers */
 export function findLayers(): TestLayer[] {
   const crash = find(["node/test/crash/**/*.spec.ts", "node/test/storage/**/*.spec.ts"]);
   const cluster = find(["node/test/cluster/**/*.spec.ts", "node/nemesis/nemesis.spec.ts"]);
@@ -69,15 +71,15 @@ export function findLayers(): TestLayer[] {
     // Whole clusters in simulated time: hundreds of runs, one after the other.
     { name: "simulator", files: simulator, timeoutMs: 60_000, startsMembers: false },
     // The contract at real clusters, by what knows nothing but the contract.
-    { name: "conformance", files: conformance, timeoutMs: 120_000, startsMembers: true },
+    { name: "conformance", files: conformance, timeoutMs: 120_000, startsMembers: true, isShort: true },
     // The interfaces of real clusters, asked whatever follows from their descriptions.
-    { name: "fuzz", files: fuzz, timeoutMs: 180_000, startsMembers: true },
+    { name: "fuzz", files: fuzz, timeoutMs: 180_000, startsMembers: true, isShort: true },
     // Several members as real processes, under load.
     { name: "cluster", files: cluster, timeoutMs: 180_000, startsMembers: true },
     // Real processes as a user runs them.
     { name: "process", files: processes, timeoutMs: 120_000, startsMembers: true },
     // Deliberate bugs, each against what is to catch it, in processes of their own.
-    { name: "mutants", files: mutants, timeoutMs: 240_000, startsMembers: false },
+    { name: "mutants", files: mutants, timeoutMs: 240_000, startsMembers: false, isShort: true },
   ];
 }
 

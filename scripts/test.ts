@@ -163,7 +163,7 @@ function killLeftProcesses(layer: string, run: string): Failure[] {
 /** Runs all files, several batches at a time; prints the outcome of each layer when its last batch is over. */
 async function runLayers(layers: readonly TestLayer[], folder: string, allowsEmpty: boolean): Promise<Outcome> {
   const runs = layers.map((layer) => ({ layer, outcomes: [] as Outcome[], left: 0, durationMs: 0 }));
-  const batches = surroundings.flatMap((place, index) =>
+  const inOrder = surroundings.flatMap((place, index) =>
     runs.flatMap((run) => {
       const files = run.layer.files.filter((_, position) => position % surroundings.length === index);
       // A layer without files is reported as well.
@@ -174,6 +174,8 @@ async function runLayers(layers: readonly TestLayer[], folder: string, allowsEmp
       return [{ run, files, place, folder: path.join(folder, `${run.layer.name}-${index}`) }];
     }),
   );
+  const isShort = ({ run }: { readonly run: { readonly layer: TestLayer } }): boolean => run.layer.isShort === true;
+  const batches = [...inOrder.filter((batch) => !isShort(batch)), ...inOrder.filter(isShort)];
   const outcomes = await mapWithLimit(batches, BATCHES_AT_A_TIME, async ({ run, files, place, folder: own }) => {
     const startedMs = performance.now();
     if (files.length > 0) {

@@ -70,7 +70,6 @@ export async function runInterference(options: InterferenceOptions, interrupted:
 
 /** The members of one round, by what they do in it. */
 interface Roles {
-  readonly term: number;
   /** The leader is the first. */
   readonly asked: readonly [MeasuredMember, MeasuredMember];
   readonly stopped: MeasuredMember;
@@ -108,9 +107,9 @@ class Interference {
   }
 
   async #rolesNow(): Promise<Roles> {
-    const { leader, term } = await untilLeader(this.#cluster, this.#interrupted);
+    const { leader } = await untilLeader(this.#cluster, this.#interrupted);
     const [follower, stopped] = this.#cluster.members.filter((member) => member !== leader);
-    return { term, asked: [leader, follower as MeasuredMember], stopped: stopped as MeasuredMember };
+    return { asked: [leader, follower as MeasuredMember], stopped: stopped as MeasuredMember };
   }
 
   async #round({ asked, stopped }: Roles): Promise<void> {

@@ -9,6 +9,7 @@
 export { BufferPool } from "./buffer-pool.ts";
 export type { CloseReason, Closure, StreamRefusal } from "./closure.ts";
 export { createCounters, type Http2Counters } from "./counters.ts";
+export { ErrorCode } from "./error-code.ts";
 export type { ConnectionHandler, StreamHandler } from "./handlers.ts";
 export { Http2Server, type Http2ServerOptions } from "./http2-server.ts";
 export { DEFAULT_HTTP2_LIMITS, type FloodLimits, type Http2Limits, type RateLimit } from "./limits.ts";

@@ -54,6 +54,8 @@ const examples: readonly Example[] = [
   refused("node/src/collections/a.ts", `import "../bytes/index.ts";`, direction),
   allowed("node/src/http2/hpack/a.ts", `import "../../bytes/index.ts";`),
   refused("node/src/http2/a.ts", `import "../telemetry/index.ts";`, direction),
+  refused("node/src/http2/a.ts", `import "../../test/http2/index.ts";`, direction),
+  allowed("node/src/http2/a.spec.ts", `import "../../test/http2/index.ts";`),
   allowed("node/src/api/grpc/a.ts", `import "../../http2/index.ts";`),
   refused("node/src/replica/a.ts", `import "../http2/index.ts";`, direction),
   allowed("node/src/storage/a.ts", `import "../stamps/index.ts";`),

@@ -2,6 +2,7 @@
 
 import { applyCases } from "./apply-cases.ts";
 import { FoundedMember } from "./founded-member.ts";
+import { http2Cases } from "./http2-cases.ts";
 import { idleCase } from "./idle-case.ts";
 import type { MicroCase } from "./measurement.ts";
 import { messageCases } from "./message-cases.ts";
@@ -18,6 +19,7 @@ export interface CaseGroup {
 export async function* microCaseGroups(): AsyncGenerator<CaseGroup> {
   const nothing = { close: () => Promise.resolve() };
   yield { cases: messageCases(), ...nothing };
+  yield { cases: http2Cases(), ...nothing };
   const member = await FoundedMember.found();
   yield { cases: [...applyCases(member), await tokenCase(member)], close: () => member.close() };
   yield { cases: [idleCase()], ...nothing };

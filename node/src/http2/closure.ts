@@ -1,0 +1,103 @@
+/** Why connections end and why streams are refused: one word each, for the line of a log and for counters. */
+import { ErrorCode } from "./error-code.ts";
+import type { FloodKind } from "./limits.ts";
+
+/** Ends that no frame of the client caused. */
+const ENDS = [
+  "peer-closed",
+  "peer-went-away",
+  "drained",
+  "drain-deadline",
+  "idle",
+  "closed-by-server",
+  "socket-error",
+  "no-alpn",
+  "tls-error",
+  "handshake-timeout",
+  "keepalive-timeout",
+  "write-timeout",
+] as const;
+
+/** What is wrong with the frames of a client. */
+const MISTAKES = [
+  "wrong-preface",
+  "wrong-frame",
+  "wrong-order",
+  "wrong-stream",
+  "wrong-padding",
+  "wrong-settings",
+  "wrong-window-update",
+  "window-overflow",
+  "window-overrun",
+  "wrong-header-block",
+  "header-block-too-large",
+  "too-many-continuations",
+] as const;
+
+/** What a client did too often. */
+const FLOODS = [
+  "too-many-resets",
+  "too-many-refused-streams",
+  "too-many-stream-errors",
+  "too-many-settings",
+  "too-many-pings",
+  "too-many-empty-data",
+  "too-many-small-window-updates",
+  "too-many-ignored-frames",
+] as const;
+
+export const CLOSE_REASONS = [...ENDS, ...MISTAKES, ...FLOODS] as const;
+export type CloseReason = (typeof CLOSE_REASONS)[number];
+
+/** The reason of a connection that did something too often. */
+export const FLOOD_REASONS: Readonly<Record<FloodKind, CloseReason>> = {
+  resets: "too-many-resets",
+  refusedStreams: "too-many-refused-streams",
+  streamErrors: "too-many-stream-errors",
+  settings: "too-many-settings",
+  pings: "too-many-pings",
+  emptyData: "too-many-empty-data",
+  smallWindowUpdates: "too-many-small-window-updates",
+  ignoredFrames: "too-many-ignored-frames",
+};
+
+/** How a connection ended. */
+export interface Closure {
+  readonly reason: CloseReason;
+  /** The code of the GOAWAY frame that was sent. */
+  readonly code: number;
+}
+
+export const STREAM_REFUSALS = [
+  "too-many-streams",
+  "too-many-queued-bytes",
+  "header-list-too-large",
+  "malformed-request",
+  "malformed-trailers",
+  "wrong-content-length",
+  "wrong-priority",
+  "wrong-priority-length",
+  "wrong-window-update",
+  "window-overflow",
+  "window-overrun",
+  "closed-stream",
+] as const;
+/** Why the server reset a stream, or did not let it begin. */
+export type StreamRefusal = (typeof STREAM_REFUSALS)[number];
+
+/** The code with which a stream is reset. */
+export const REFUSAL_CODES: Readonly<Record<StreamRefusal, number>> = {
+  "too-many-streams": ErrorCode.RefusedStream,
+  "too-many-queued-bytes": ErrorCode.RefusedStream,
+  // gRPC makes RESOURCE_EXHAUSTED of it.
+  "header-list-too-large": ErrorCode.EnhanceYourCalm,
+  "malformed-request": ErrorCode.ProtocolError,
+  "malformed-trailers": ErrorCode.ProtocolError,
+  "wrong-content-length": ErrorCode.ProtocolError,
+  "wrong-priority": ErrorCode.ProtocolError,
+  "wrong-priority-length": ErrorCode.FrameSizeError,
+  "wrong-window-update": ErrorCode.ProtocolError,
+  "window-overflow": ErrorCode.FlowControlError,
+  "window-overrun": ErrorCode.FlowControlError,
+  "closed-stream": ErrorCode.StreamClosed,
+};

@@ -1,0 +1,99 @@
+/**
+ * A connection on a socket, plain or of TLS. It reads only while the client reads: if the socket does not take what the
+ * connection writes, nothing more is read from it.
+ *
+ * After the end of the connection its last bytes are written, and the socket is ended. A client that has still to read
+ * them would lose them if the socket were destroyed with bytes unread, so what arrives is thrown away for a while.
+ */
+import type { Socket } from "node:net";
+import type { CloseReason } from "./closure.ts";
+import { ServerConnection, type ServerConnectionOptions } from "./server-connection.ts";
+import type { TurnWriter, TurnWrites } from "./turn-writes.ts";
+
+/** Milliseconds from the end of a connection to that of its socket. */
+export const LINGER_MS = 1_000;
+
+export interface ConnectionSocketOptions extends Omit<ServerConnectionOptions, "onOutput" | "nowMs"> {
+  readonly writes: TurnWrites;
+  /** The socket is closed, and the connection has ended. */
+  readonly onClosed: () => void;
+}
+
+export class ConnectionSocket implements TurnWriter {
+  readonly connection: ServerConnection;
+  readonly #socket: Socket;
+  readonly #writes: TurnWrites;
+  #isScheduled = false;
+  #isPaused = false;
+  #isEnded = false;
+  #endedMs: number | null = null;
+  readonly #onWritten = (): void => {
+    this.connection.written();
+    if (this.#isPaused && this.connection.isReading) {
+      this.#isPaused = false;
+      this.#socket.resume();
+    }
+    this.#schedule();
+  };
+
+  constructor(socket: Socket, { writes, onClosed, ...options }: ConnectionSocketOptions) {
+    this.#socket = socket;
+    this.#writes = writes;
+    this.connection = new ServerConnection({
+      ...options,
+      nowMs: performance.now(),
+      onOutput: () => this.#schedule(),
+    });
+    socket.setNoDelay(true);
+    socket.on("data", (bytes: Buffer) => this.#receive(bytes));
+    socket.on("end", () => this.#abandon("peer-closed"));
+    socket.on("error", () => this.#abandon("socket-error"));
+    socket.on("close", () => {
+      this.#abandon("peer-closed");
+      onClosed();
+    });
+  }
+
+  tick(nowMs: number): void {
+    this.connection.tick(nowMs);
+    if (this.connection.closure !== null) {
+      this.#endedMs ??= nowMs;
+      if (nowMs - this.#endedMs >= LINGER_MS) {
+        this.#socket.destroy();
+      }
+    }
+  }
+
+  flush(): void {
+    this.#isScheduled = false;
+    const bytes = this.connection.takeOutput();
+    if (bytes !== null) {
+      this.#socket.write(bytes, this.#onWritten);
+    } else if (this.connection.closure !== null && !this.#isEnded && !this.connection.isWriting) {
+      this.#isEnded = true;
+      this.#socket.end();
+    }
+  }
+
+  #receive(bytes: Buffer): void {
+    const { connection } = this;
+    connection.receive(bytes, 0, bytes.length, performance.now());
+    if (!connection.isReading && connection.closure === null) {
+      this.#isPaused = true;
+      this.#socket.pause();
+    }
+  }
+
+  #schedule(): void {
+    if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      this.#writes.add(this);
+    }
+  }
+
+  /** The socket has ended, so nothing more is written. */
+  #abandon(reason: CloseReason): void {
+    this.connection.abandon(reason);
+    this.#socket.destroy();
+  }
+}

@@ -1,0 +1,80 @@
+import { expect } from "chai";
+import { type ConnectionSigns, ConnectionTimes, type Due } from "./connection-times.ts";
+import { DEFAULT_HTTP2_LIMITS } from "./limits.ts";
+
+const LIMITS = {
+  ...DEFAULT_HTTP2_LIMITS,
+  ...{ handshakeMs: 10, idleMs: 1_000, keepaliveMs: 100, keepaliveTimeoutMs: 20, writeMs: 50 },
+};
+const START_MS = 5_000;
+const BUSY: ConnectionSigns = { hasSettings: true, streams: 1, isWriting: false, isReading: true };
+
+/** What is due at each time after the start. */
+function dues(times: ConnectionTimes, signs: Partial<ConnectionSigns>, afterMs: readonly number[]): (Due | null)[] {
+  return afterMs.map((ms) => times.due(START_MS + ms, { ...BUSY, ...signs }));
+}
+
+describe("the times of a connection", () => {
+  let times = new ConnectionTimes(LIMITS, START_MS);
+  beforeEach(() => {
+    times = new ConnectionTimes(LIMITS, START_MS);
+  });
+
+  it("end a handshake that takes too long", () => {
+    expect(dues(times, { hasSettings: false }, [9, 10])).to.deep.equal([null, "handshake-timeout"]);
+    expect(dues(times, {}, [10])).to.deep.equal([null]);
+  });
+
+  it("ask for a sign of life, and end without one", () => {
+    expect(dues(times, {}, [99, 100])).to.deep.equal([null, "keepalive-ping"]);
+    times.onPinged();
+    expect(dues(times, {}, [119, 120])).to.deep.equal([null, "keepalive-timeout"]);
+    times.onReceived(START_MS + 119);
+    expect(dues(times, {}, [218, 219])).to.deep.equal([null, "keepalive-ping"]);
+  });
+
+  it("expect no sign of life that the connection would not read", () => {
+    expect(dues(times, { isReading: false }, [100])).to.deep.equal([null]);
+  });
+
+  it("end a connection without streams, from its start or from its last stream", () => {
+    times.onReceived(START_MS + 950);
+    expect(dues(times, { streams: 0 }, [999, 1_000])).to.deep.equal([null, "idle"]);
+    expect(dues(times, { streams: 1 }, [1_000])).to.deep.equal([null]);
+    times.onReceived(START_MS + 1_500);
+    times.onIdle();
+    times.onReceived(START_MS + 2_450);
+    expect(dues(times, { streams: 0 }, [2_499, 2_500])).to.deep.equal([null, "idle"]);
+  });
+
+  it("end a connection whose socket does not write", () => {
+    times.onReceived(START_MS + 10);
+    times.onTaken();
+    expect(dues(times, { isWriting: true }, [59, 60])).to.deep.equal([null, "write-timeout"]);
+    expect(dues(times, { isWriting: false }, [60])).to.deep.equal([null]);
+  });
+
+  it("send the last GOAWAY a second after the first, and end at the deadline", () => {
+    times.onDraining(START_MS + 3_000);
+    times.onReceived(START_MS + 950);
+    expect(dues(times, {}, [999, 1_000])).to.deep.equal([null, "final-goaway"]);
+    times.onFinalGoAway();
+    times.onReceived(START_MS + 2_950);
+    expect(dues(times, {}, [2_999, 3_000])).to.deep.equal([null, "drain-deadline"]);
+  });
+
+  it("take an earlier deadline, and no later one", () => {
+    times.onDraining(Number.POSITIVE_INFINITY);
+    times.onFinalGoAway();
+    times.onDraining(START_MS + 50);
+    times.onDraining(START_MS + 70);
+    expect(dues(times, {}, [49, 50])).to.deep.equal([null, "drain-deadline"]);
+  });
+
+  it("call no connection idle that is draining", () => {
+    times.onDraining(Number.POSITIVE_INFINITY);
+    times.onFinalGoAway();
+    times.onReceived(START_MS + 1_950);
+    expect(dues(times, { streams: 0 }, [2_000])).to.deep.equal([null]);
+  });
+});

@@ -1,0 +1,136 @@
+/** The frames of a client that steer a connection and its streams: SETTINGS, PING, WINDOW_UPDATE, RST_STREAM, PRIORITY. */
+import type { Conduct } from "./conduct.ts";
+import type { ConnectionParts } from "./connection-parts.ts";
+import { ErrorCode } from "./error-code.ts";
+import { ACK, PRIORITY_BYTES, readUint31 } from "./frame.ts";
+import { applySettings, type SettingsTarget } from "./peer-settings.ts";
+
+/** A WINDOW_UPDATE below this does not pay for itself. */
+const SMALL_INCREMENT = 1_024;
+/** A client may return the bytes of each frame at once, to the stream and to the connection. */
+const UPDATES_PER_DATA_FRAME = 2;
+
+export class ControlFrames {
+  readonly #parts: ConnectionParts;
+  readonly #conduct: Conduct;
+  readonly #onAcknowledged: () => void;
+  readonly #settingsTarget: SettingsTarget;
+  #hasSettings = false;
+  #isAcknowledged = false;
+  #smallUpdates = 0;
+
+  /** @param onAcknowledged is called when the client has acknowledged the server's SETTINGS */
+  constructor(parts: ConnectionParts, conduct: Conduct, onAcknowledged: () => void) {
+    const { sender, streams } = parts;
+    this.#parts = parts;
+    this.#conduct = conduct;
+    this.#onAcknowledged = onAcknowledged;
+    this.#settingsTarget = {
+      onHeaderTableSize: (bytes) => sender.setHeaderTableBytes(bytes),
+      onInitialWindowSize: (bytes) => sender.setInitialWindow(bytes, streams.values()),
+      onMaxFrameSize: (bytes) => sender.setFrameBytesMax(bytes),
+    };
+  }
+
+  /** Whether the client has sent its first SETTINGS. */
+  get hasSettings(): boolean {
+    return this.#hasSettings;
+  }
+
+  onReset(streamId: number, code: number): void {
+    const { counters, streams } = this.#parts;
+    const stream = streams.get(streamId);
+    if (stream !== undefined) {
+      counters.resetsReceived++;
+      this.#parts.owner.onPeerReset(stream, code);
+      this.#conduct.allows("resets");
+      // What waited of the stream made room for others.
+      this.#parts.sender.pump();
+    } else {
+      this.#conduct.ignoreUnlessIdle(streamId);
+    }
+  }
+
+  onWindowUpdate(streamId: number, increment: number): void {
+    const { sender, streams } = this.#parts;
+    if (increment < SMALL_INCREMENT && !this.#allowsSmallUpdate()) {
+      return;
+    }
+    const stream = streams.get(streamId);
+    if (streamId === 0) {
+      this.#widenConnection(increment);
+    } else if (stream === undefined) {
+      this.#conduct.ignoreUnlessIdle(streamId);
+    } else if (increment === 0) {
+      this.#conduct.refuseOpen(stream, "wrong-window-update");
+    } else if (sender.widenStream(stream, increment)) {
+      sender.pump();
+    } else {
+      this.#conduct.refuseOpen(stream, "window-overflow");
+    }
+  }
+
+  #widenConnection(increment: number): void {
+    if (increment === 0) {
+      this.#conduct.fail("wrong-window-update", ErrorCode.ProtocolError);
+    } else if (this.#parts.sender.widen(increment)) {
+      this.#parts.sender.pump();
+    } else {
+      this.#conduct.fail("window-overflow", ErrorCode.FlowControlError);
+    }
+  }
+
+  #allowsSmallUpdate(): boolean {
+    this.#smallUpdates++;
+    const isPaid = this.#smallUpdates <= UPDATES_PER_DATA_FRAME * this.#parts.sender.dataFrames;
+    return isPaid || this.#conduct.allows("smallWindowUpdates");
+  }
+
+  onSettings(flags: number, bytes: Uint8Array, from: number, to: number): void {
+    if ((flags & ACK) !== 0) {
+      this.#onSettingsAcknowledged();
+      return;
+    }
+    this.#hasSettings = true;
+    if (!this.#conduct.allows("settings")) {
+      return;
+    }
+    const error = applySettings(bytes, from, to, this.#settingsTarget);
+    if (error === ErrorCode.NoError) {
+      this.#parts.sender.acknowledgeSettings();
+      this.#parts.sender.pump();
+    } else {
+      this.#conduct.fail("wrong-settings", error);
+    }
+  }
+
+  #onSettingsAcknowledged(): void {
+    if (this.#isAcknowledged) {
+      this.#conduct.allows("ignoredFrames");
+    } else {
+      this.#isAcknowledged = true;
+      this.#onAcknowledged();
+    }
+  }
+
+  onPing(flags: number, bytes: Uint8Array, from: number): void {
+    if ((flags & ACK) !== 0) {
+      if (this.#conduct.allows("ignoredFrames")) {
+        this.#parts.owner.onPong(bytes, from);
+      }
+    } else if (this.#conduct.allows("pings")) {
+      this.#parts.sender.sendPing(ACK, bytes, from);
+    }
+  }
+
+  /** Priorities are obsolete (§5.3), so only their form counts. */
+  onPriority(streamId: number, bytes: Uint8Array, from: number, to: number): void {
+    if (to - from !== PRIORITY_BYTES) {
+      this.#conduct.refuseAny(streamId, "wrong-priority-length");
+    } else if (readUint31(bytes, from) === streamId) {
+      this.#conduct.refuseAny(streamId, "wrong-priority");
+    } else {
+      this.#conduct.allows("ignoredFrames");
+    }
+  }
+}

@@ -1,0 +1,39 @@
+/** What the connections of a server have done, in numbers that only grow. */
+import { CLOSE_REASONS, type CloseReason, STREAM_REFUSALS, type StreamRefusal } from "./closure.ts";
+
+export interface Http2Counters {
+  connectionsOpened: number;
+  connectionsClosed: number;
+  /** Streams whose requests were handed to the handler. */
+  streamsOpened: number;
+  streamsClosed: number;
+  /** RST_STREAM frames for streams that were open. */
+  resetsReceived: number;
+  resetsSent: number;
+  bytesReceived: number;
+  /** Bytes that were given to sockets. */
+  bytesSent: number;
+  /** By their reasons; with those that failed in TLS, before a connection was opened. */
+  readonly closedConnections: Record<CloseReason, number>;
+  readonly refusedStreams: Record<StreamRefusal, number>;
+}
+
+/** Counters that stand at 0. */
+export function createCounters(): Http2Counters {
+  return {
+    connectionsOpened: 0,
+    connectionsClosed: 0,
+    streamsOpened: 0,
+    streamsClosed: 0,
+    resetsReceived: 0,
+    resetsSent: 0,
+    bytesReceived: 0,
+    bytesSent: 0,
+    closedConnections: zeroes(CLOSE_REASONS),
+    refusedStreams: zeroes(STREAM_REFUSALS),
+  };
+}
+
+function zeroes<Name extends string>(names: readonly Name[]): Record<Name, number> {
+  return Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
+}

@@ -1,0 +1,298 @@
+/**
+ * Clients that do too much of something. Each is stopped for the reason that it gave, and until then the connection holds
+ * no more than its limits allow, by its own count of bytes.
+ */
+import { expect } from "chai";
+import {
+  data,
+  Flag,
+  FrameType,
+  frame,
+  GRPC_REQUEST,
+  LinkedConnection,
+  type LinkOptions,
+  ping,
+  priority,
+  rstStream,
+  SETTINGS_ACK,
+  Setting,
+  settings,
+  windowUpdate,
+} from "../../test/http2/index.ts";
+import type { CloseReason } from "./closure.ts";
+import { ErrorCode } from "./error-code.ts";
+import { DEFAULT_HTTP2_LIMITS, type FloodKind } from "./limits.ts";
+
+const KIBIBYTE = 1024;
+const FIELDS = Object.freeze([":status", "200"]);
+const TRAILERS = Object.freeze(["grpc-status", "0"]);
+const NOTHING = Buffer.alloc(0);
+
+/** Sends parts until the connection ends. Returns how many it took, the one that ended it included. */
+function sendUntilClosed(link: LinkedConnection, partOf: (at: number) => Buffer, countMax: number): number {
+  for (let at = 0; at < countMax; at++) {
+    link.send(partOf(at));
+    if (link.connection.closure !== null) {
+      return at + 1;
+    }
+  }
+  throw new Error(`The connection is open after ${countMax} parts`);
+}
+
+describe("a flood", () => {
+  interface Flood {
+    readonly kind: FloodKind;
+    readonly reason: CloseReason;
+    /** What the client does each time. */
+    readonly part: (link: LinkedConnection, at: number) => Buffer;
+    readonly options?: LinkOptions;
+  }
+  const stream = (at: number) => 2 * at + 1;
+  const request = (link: LinkedConnection, at: number, flags = 0) =>
+    link.encoder.headers(stream(at), GRPC_REQUEST, flags);
+  const floods: Readonly<Record<string, Flood>> = {
+    "of requests that are reset at once": {
+      ...({ kind: "resets", reason: "too-many-resets" } as const),
+      part: (link, at) => Buffer.concat([request(link, at), rstStream(stream(at), ErrorCode.Cancel)]),
+    },
+    "of streams above the limit": {
+      ...({ kind: "refusedStreams", reason: "too-many-refused-streams" } as const),
+      part: (link, at) => request(link, at + 1),
+      options: { limits: { concurrentStreams: 0 } },
+    },
+    "of requests that the server must reset, as they are malformed": {
+      ...({ kind: "streamErrors", reason: "too-many-stream-errors" } as const),
+      part: (link, at) => link.encoder.headers(stream(at), ["x", "1"]),
+    },
+    "of streams that the server must reset, as their windows are wrong": {
+      ...({ kind: "streamErrors", reason: "too-many-stream-errors" } as const),
+      part: (link, at) => Buffer.concat([request(link, at), windowUpdate(stream(at), 0)]),
+    },
+    "of DATA for a stream that has ended": {
+      ...({ kind: "streamErrors", reason: "too-many-stream-errors" } as const),
+      part: (link, at) => Buffer.concat([request(link, at, Flag.EndStream), data(stream(at), "a")]),
+    },
+    "of SETTINGS": {
+      kind: "settings",
+      reason: "too-many-settings",
+      part: () => settings([Setting.InitialWindowSize, 1]),
+    },
+    "of PING": { kind: "pings", reason: "too-many-pings", part: () => ping("12345678") },
+    "of DATA without a byte": {
+      ...({ kind: "emptyData", reason: "too-many-empty-data" } as const),
+      part: (link, at) => (at === 0 ? Buffer.concat([request(link, 0), data(1, "")]) : data(1, "")),
+    },
+    "of DATA with nothing but padding": {
+      ...({ kind: "emptyData", reason: "too-many-empty-data" } as const),
+      part: (link, at) =>
+        Buffer.concat([at === 0 ? request(link, 0) : NOTHING, frame(FrameType.Data, Flag.Padded, 1, Buffer.alloc(1))]),
+    },
+    "of small WINDOW_UPDATEs for the connection": {
+      ...({ kind: "smallWindowUpdates", reason: "too-many-small-window-updates" } as const),
+      part: () => windowUpdate(0, 1),
+    },
+    "of small WINDOW_UPDATEs for a stream": {
+      ...({ kind: "smallWindowUpdates", reason: "too-many-small-window-updates" } as const),
+      part: (link, at) => Buffer.concat([at === 0 ? request(link, 0) : NOTHING, windowUpdate(1, 1_023)]),
+    },
+    "of PRIORITY": { kind: "ignoredFrames", reason: "too-many-ignored-frames", part: () => priority(1, 3) },
+    "of unknown frames": { kind: "ignoredFrames", reason: "too-many-ignored-frames", part: () => frame(77, 0, 0) },
+    "of acknowledgements": { kind: "ignoredFrames", reason: "too-many-ignored-frames", part: () => SETTINGS_ACK },
+    "of PING acknowledgements": {
+      ...({ kind: "ignoredFrames", reason: "too-many-ignored-frames", part: () => ping("", Flag.Ack) } as const),
+    },
+    "of RST_STREAM for streams that have ended": {
+      ...({ kind: "ignoredFrames", reason: "too-many-ignored-frames" } as const),
+      part: (link, at) =>
+        Buffer.concat([at === 0 ? request(link, 0) : rstStream(1, 0), at === 0 ? rstStream(1, 0) : NOTHING]),
+    },
+  };
+  for (const [title, { kind, reason, part, options = {} }] of Object.entries(floods)) {
+    it(`${title} ends the connection when its burst is over`, () => {
+      const burst = 20;
+      const link = LinkedConnection.established({
+        ...options,
+        limits: {
+          ...options.limits,
+          floods: { ...DEFAULT_HTTP2_LIMITS.floods, [kind]: { burst, perSecond: 5 } },
+        },
+      });
+      // The client's SETTINGS are the first of the burst, and a first part may say nothing yet.
+      const count = sendUntilClosed(link, (at) => part(link, at), 30);
+      expect(count).to.be.within(burst, burst + 2);
+      expect(link.connection.closure).to.deep.equal({ reason, code: ErrorCode.EnhanceYourCalm });
+      expect(link.counters.closedConnections[reason]).to.equal(1);
+      expect(link.callsOf("closed").length).to.equal(1);
+    });
+
+    it(`${title} does not end a connection that is slow enough`, () => {
+      const link = LinkedConnection.established({
+        ...options,
+        limits: {
+          ...options.limits,
+          ...{ keepaliveMs: Number.POSITIVE_INFINITY, unreadBytes: 10_000_000 },
+          floods: { ...DEFAULT_HTTP2_LIMITS.floods, [kind]: { burst: 3, perSecond: 2 } },
+        },
+      });
+      for (let at = 0; at < 100; at++) {
+        link.send(part(link, at));
+        link.take();
+        link.nowMs += 600;
+      }
+      expect(link.connection.closure).to.equal(null);
+    });
+  }
+
+  it("of CONTINUATION without an end is stopped by the number of frames, and by bytes", () => {
+    for (const [bytes, reason] of [
+      [0, "too-many-continuations"],
+      [10, "too-many-continuations"],
+      [16_000, "header-block-too-large"],
+    ] as const) {
+      const link = LinkedConnection.established();
+      link.send(frame(FrameType.Headers, 0, 1));
+      const part = frame(FrameType.Continuation, 0, 1, Buffer.alloc(bytes));
+      let heldMax = 0;
+      const count = sendUntilClosed(
+        link,
+        () => {
+          heldMax = Math.max(heldMax, link.connection.heldBytes.incomplete);
+          return part;
+        },
+        100,
+      );
+      expect(count).to.be.at.most(33);
+      expect(heldMax).to.be.at.most(64 * KIBIBYTE);
+      expect(link.connection.closure).to.deep.equal({ reason, code: ErrorCode.EnhanceYourCalm });
+      expect(link.connection.heldBytes.incomplete).to.equal(0);
+    }
+  });
+
+  it("of fields that refer to one long field makes no long list", () => {
+    const link = LinkedConnection.established();
+    link.request(1, [...GRPC_REQUEST, "x", "v".repeat(3_000)], Flag.EndStream);
+    // Each byte is a field of 3,000.
+    const bomb = Buffer.concat([link.encoder.block(GRPC_REQUEST), Buffer.alloc(16_000, 0x80 | 62)]);
+    link.send(frame(FrameType.Headers, Flag.EndHeaders | Flag.EndStream, 3, bomb));
+    expect(link.counters.refusedStreams["header-list-too-large"]).to.equal(1);
+    expect(link.connection.closure).to.equal(null);
+  });
+
+  it("of bytes that are not consumed is stopped by the windows", () => {
+    const limits = { streamUnreadBytes: 65_535, unreadBytes: 200_000 };
+    const link = LinkedConnection.established({ consumes: false, limits });
+    let heldMax = 0;
+    const count = sendUntilClosed(
+      link,
+      (at) => {
+        heldMax = Math.max(heldMax, link.connection.heldBytes.unread);
+        const id = 2 * Math.floor(at / 4) + 1;
+        return Buffer.concat([
+          at % 4 === 0 ? link.encoder.headers(id, GRPC_REQUEST) : NOTHING,
+          data(id, Buffer.alloc(16_000)),
+        ]);
+      },
+      100,
+    );
+    expect(count).to.equal(13);
+    expect(heldMax).to.be.at.most(limits.unreadBytes);
+    expect(link.connection.closure?.reason).to.equal("window-overrun");
+  });
+
+  it("of PINGs whose answers are not read makes the connection stop reading", () => {
+    const link = LinkedConnection.established({ limits: { unwrittenBytes: 10_000 } });
+    let sent = 0;
+    while (link.connection.isReading) {
+      link.send(Buffer.concat(Array.from({ length: 100 }, () => ping(""))));
+      sent++;
+    }
+    expect(sent).to.equal(6);
+    // No more than what a client sends in one go is above the bound.
+    expect(link.connection.heldBytes.unwritten).to.be.within(10_000, 10_000 + 1_700);
+    link.take();
+    expect(link.connection.isReading).to.equal(true);
+  });
+});
+
+describe("a slow reader", () => {
+  const limits = { concurrentStreams: 100, unwrittenBytes: 20_000, queuedBytes: 100_000, streamQueuedBytes: 30_000 };
+  const BODY = Buffer.alloc(10_000);
+
+  it("with windows of nothing gets new streams refused, and holds one answer per stream at most", () => {
+    const link = LinkedConnection.established(
+      {
+        limits,
+        onCall: (call, own) =>
+          call.call === "end" && own.connection.answer(own.stream(call.id), FIELDS, NOTHING, BODY, TRAILERS),
+      },
+      [Setting.InitialWindowSize, 0],
+    );
+    for (let at = 0; at < 90; at++) {
+      link.request(2 * at + 1, GRPC_REQUEST, Flag.EndStream);
+      link.take();
+    }
+    expect(link.connection.heldBytes.queued).to.equal(limits.queuedBytes);
+    expect(link.counters.refusedStreams["too-many-queued-bytes"]).to.equal(80);
+    expect(link.connection.closure).to.equal(null);
+  });
+
+  it("that takes nothing from its socket makes the connection stop reading, and holds what its streams may", () => {
+    const link = LinkedConnection.established({
+      limits,
+      onCall: (call, own) =>
+        call.call === "end" && own.connection.answer(own.stream(call.id), FIELDS, NOTHING, BODY, TRAILERS),
+    });
+    let requests = 0;
+    while (link.connection.isReading) {
+      link.request(2 * requests + 1, GRPC_REQUEST, Flag.EndStream);
+      requests++;
+    }
+    const { queued, unwritten } = link.connection.heldBytes;
+    expect(requests).to.equal(2);
+    expect(queued + unwritten).to.be.at.most(limits.unwrittenBytes + 2 * BODY.length);
+  });
+
+  it("of a long stream holds what the stream may, and its writer is called when there is room", () => {
+    const writeAll = (own: LinkedConnection) => {
+      while (own.connection.write(own.stream(1), BODY) === "taken") {
+        // Until it is full.
+      }
+    };
+    let heldMax = 0;
+    const link = LinkedConnection.established({
+      limits,
+      onCall: (call, own) => call.call === "writable" && writeAll(own),
+    });
+    link.request(1, GRPC_REQUEST, Flag.EndStream);
+    link.connection.respond(link.stream(1), FIELDS);
+    writeAll(link);
+    for (let at = 0; at < 50; at++) {
+      link.take();
+      link.send(windowUpdate(0, 30_000), windowUpdate(1, 30_000));
+      const { queued, unwritten } = link.connection.heldBytes;
+      heldMax = Math.max(heldMax, queued + unwritten);
+    }
+    expect(link.callsOf("writable").length).to.be.greaterThan(20);
+    // A bound is passed by one frame, or by one write, at most.
+    expect(heldMax).to.be.at.most(limits.unwrittenBytes + 16_384 + limits.streamQueuedBytes + BODY.length);
+  });
+
+  it("that resets its streams lets all of their bytes go", () => {
+    const link = LinkedConnection.established(
+      {
+        limits,
+        onCall: (call, own) =>
+          call.call === "end" && own.connection.answer(own.stream(call.id), FIELDS, NOTHING, BODY, TRAILERS),
+      },
+      [Setting.InitialWindowSize, 10],
+    );
+    for (let at = 0; at < 200; at++) {
+      link.request(2 * at + 1, GRPC_REQUEST, Flag.EndStream);
+      link.send(rstStream(2 * at + 1, ErrorCode.Cancel));
+      link.take();
+    }
+    expect([link.connection.heldBytes.queued, link.connection.streamCount]).to.deep.equal([0, 0]);
+    expect(link.counters.streamsOpened).to.equal(200);
+    expect(link.counters.streamsClosed).to.equal(200);
+  });
+});

@@ -1,0 +1,208 @@
+/**
+ * Finds the frames in the bytes of a client, however they are cut on their way (RFC 9113 §4.1).
+ *
+ * The payload of DATA is handed on as it arrives, and never kept. Any other frame is handed on when it is whole: where it
+ * lies, or in memory of the reader if its parts came apart. That memory is bounded by the length of a frame, which the
+ * sink judges first. Nothing here knows what a frame means.
+ */
+import { DATA, HEAD_BYTES, PADDED, PREFACE, readUint31 } from "./frame.ts";
+
+/** Memory for a frame that came in parts is given back after it, if it is more than this. */
+const KEPT_BYTES_MAX = 256;
+
+/** Bytes are valid during the call alone: their memory is used again. */
+export interface FrameSink {
+  /** The first bytes are not those of HTTP/2. The reader is to be stopped. */
+  onWrongPreface(): void;
+  /** Judges a frame before its payload is there. The reader is to be stopped if the frame is wrong. */
+  onHead(type: number, flags: number, streamId: number, length: number): void;
+  /** A frame that is not DATA; the payload are the bytes from `from` to `to`. */
+  onFrame(type: number, flags: number, streamId: number, bytes: Uint8Array, from: number, to: number): void;
+  /**
+   * DATA begins.
+   *
+   * @param length of the payload, as flow control counts it
+   * @param overhead bytes of the length that are padding, or the length of the padding: more than `length` if it is wrong
+   */
+  onDataHead(flags: number, streamId: number, length: number, overhead: number): void;
+  /** The next bytes of that DATA, at least one. */
+  onDataPart(bytes: Uint8Array, from: number, to: number): void;
+  /** That DATA has ended, with its padding. */
+  onDataEnd(): void;
+}
+
+export class FrameReader {
+  readonly #sink: FrameSink;
+  #isStopped = false;
+  #prefaceBytes = 0;
+  /** The head that was read last. */
+  #length = 0;
+  #type = 0;
+  #flags = 0;
+  #streamId = 0;
+  /** What is still to come of the payload of DATA. */
+  #isInData = false;
+  #dataBytes = 0;
+  #paddingBytes = 0;
+  /** The first bytes of a frame, which came without the others. */
+  #kept: Uint8Array = new Uint8Array(0);
+  #keptBytes = 0;
+  /** How many of them have to be together before there is something to do. */
+  #wantedBytes = HEAD_BYTES;
+
+  constructor(sink: FrameSink) {
+    this.#sink = sink;
+  }
+
+  /** Whether the whole preface was read. */
+  get hasPreface(): boolean {
+    return this.#prefaceBytes === PREFACE.length;
+  }
+
+  /** The bytes of unfinished frames that are kept, for counting. */
+  get keptBytes(): number {
+    return this.#keptBytes;
+  }
+
+  /** Reads nothing more, not even what is left of the bytes that are being read. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#forgetKept();
+  }
+
+  read(bytes: Uint8Array, from: number, to: number): void {
+    let at = this.hasPreface ? from : this.#readPreface(bytes, from, to);
+    while (at < to && !this.#isStopped) {
+      if (this.#isInData) {
+        at = this.#readData(bytes, at, to);
+      } else if (this.#keptBytes > 0) {
+        at = this.#addToKept(bytes, at, to);
+      } else {
+        at = this.#readFrame(bytes, at, to);
+      }
+    }
+  }
+
+  #readPreface(bytes: Uint8Array, from: number, to: number): number {
+    let at = from;
+    while (at < to && this.#prefaceBytes < PREFACE.length && !this.#isStopped) {
+      if (bytes[at] !== PREFACE[this.#prefaceBytes]) {
+        this.#sink.onWrongPreface();
+        return to;
+      }
+      this.#prefaceBytes++;
+      at++;
+    }
+    return at;
+  }
+
+  /** Reads a frame whose first byte is here. */
+  #readFrame(bytes: Uint8Array, at: number, to: number): number {
+    if (to - at < HEAD_BYTES) {
+      return this.#keep(bytes, at, to, HEAD_BYTES);
+    }
+    const together = this.#readHead(bytes, at);
+    if (to - at < together) {
+      return this.#isStopped ? to : this.#keep(bytes, at, to, together);
+    }
+    this.#handOn(bytes, at);
+    return at + together;
+  }
+
+  /** Reads and judges a head. Returns how many bytes of the frame, from its head on, have to be together. */
+  #readHead(bytes: Uint8Array, at: number): number {
+    this.#length = ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
+    this.#type = bytes[at + 3] as number;
+    this.#flags = bytes[at + 4] as number;
+    this.#streamId = readUint31(bytes, at + 5);
+    this.#sink.onHead(this.#type, this.#flags, this.#streamId, this.#length);
+    if (this.#type !== DATA) {
+      return HEAD_BYTES + this.#length;
+    }
+    return (this.#flags & PADDED) !== 0 ? HEAD_BYTES + 1 : HEAD_BYTES;
+  }
+
+  /** Hands on the frame whose head was read, and which begins there. */
+  #handOn(bytes: Uint8Array, at: number): void {
+    if (this.#isStopped) {
+      return;
+    }
+    const from = at + HEAD_BYTES;
+    if (this.#type === DATA) {
+      this.#beginData((this.#flags & PADDED) !== 0 ? 1 + (bytes[from] as number) : 0);
+    } else {
+      this.#sink.onFrame(this.#type, this.#flags, this.#streamId, bytes, from, from + this.#length);
+    }
+  }
+
+  #beginData(overhead: number): void {
+    this.#sink.onDataHead(this.#flags, this.#streamId, this.#length, overhead);
+    if (this.#isStopped) {
+      return;
+    }
+    this.#dataBytes = this.#length - overhead;
+    this.#paddingBytes = Math.max(0, overhead - 1);
+    this.#isInData = true;
+    this.#endData();
+  }
+
+  #readData(bytes: Uint8Array, at: number, to: number): number {
+    const dataEnd = Math.min(to, at + this.#dataBytes);
+    if (dataEnd > at) {
+      this.#dataBytes -= dataEnd - at;
+      this.#sink.onDataPart(bytes, at, dataEnd);
+    }
+    const end = Math.min(to, dataEnd + this.#paddingBytes);
+    this.#paddingBytes -= end - dataEnd;
+    this.#endData();
+    return end;
+  }
+
+  #endData(): void {
+    if (this.#dataBytes === 0 && this.#paddingBytes === 0 && !this.#isStopped) {
+      this.#isInData = false;
+      this.#sink.onDataEnd();
+    }
+  }
+
+  /** Keeps the rest of the bytes until so many are together. */
+  #keep(bytes: Uint8Array, at: number, to: number, wanted: number): number {
+    this.#wantedBytes = wanted;
+    if (this.#kept.length < wanted) {
+      const larger = new Uint8Array(Math.max(wanted, KEPT_BYTES_MAX));
+      larger.set(this.#kept.subarray(0, this.#keptBytes));
+      this.#kept = larger;
+    }
+    const end = Math.min(to, at + wanted - this.#keptBytes);
+    this.#kept.set(bytes.subarray(at, end), this.#keptBytes);
+    this.#keptBytes += end - at;
+    return end;
+  }
+
+  #addToKept(bytes: Uint8Array, at: number, to: number): number {
+    const end = this.#keep(bytes, at, to, this.#wantedBytes);
+    if (this.#keptBytes < this.#wantedBytes) {
+      return end;
+    }
+    if (this.#wantedBytes === HEAD_BYTES) {
+      const together = this.#readHead(this.#kept, 0);
+      if (this.#isStopped) {
+        return to;
+      }
+      if (together > HEAD_BYTES) {
+        return this.#keep(bytes, end, end, together);
+      }
+    }
+    const frame = this.#kept;
+    this.#forgetKept();
+    this.#handOn(frame, 0);
+    return end;
+  }
+
+  #forgetKept(): void {
+    this.#keptBytes = 0;
+    if (this.#kept.length > KEPT_BYTES_MAX) {
+      this.#kept = new Uint8Array(0);
+    }
+  }
+}

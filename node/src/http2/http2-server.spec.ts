@@ -1,0 +1,241 @@
+/** The server on real sockets: what goes in one write, what waits for a slow reader, and how connections end. */
+import { readFileSync } from "node:fs";
+import { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { expect } from "chai";
+import {
+  data,
+  type EchoOptions,
+  EchoServer,
+  Flag,
+  FrameType,
+  GRPC_REQUEST,
+  ping,
+  RawClient,
+  Setting,
+  windowUpdate,
+} from "../../test/http2/index.ts";
+import { TemporaryDirectories, TestAuthority, until, whyNoCertificates } from "../../test/peers/index.ts";
+
+const MEBIBYTE = 1024 * 1024;
+const STREAM_WINDOW = 0x7fff_ffff;
+
+describe("a server of HTTP/2", () => {
+  const clients: RawClient[] = [];
+  const servers: EchoServer[] = [];
+
+  const start = async (options: EchoOptions = {}): Promise<EchoServer> => {
+    const server = await EchoServer.start(options);
+    servers.push(server);
+    return server;
+  };
+  const connected = async (client: Promise<RawClient>): Promise<RawClient> => {
+    clients.push(await client);
+    return client;
+  };
+
+  afterEach(async () => {
+    for (const client of clients.splice(0)) {
+      client.destroy();
+    }
+    for (const server of servers.splice(0)) {
+      await server.close();
+      expect(server.http2.socketCount).to.equal(0);
+    }
+  });
+
+  it("answers on a socket", async () => {
+    const server = await start();
+    const client = await connected(RawClient.open(server.port));
+    client.send(client.encoder.headers(1, GRPC_REQUEST), data(1, "hello", Flag.EndStream));
+    const answer = await client.frame(({ type }) => type === FrameType.Data);
+    expect(answer.payload.toString()).to.equal("hello");
+    const trailers = await client.frame(
+      ({ type, flags }) => type === FrameType.Headers && (flags & Flag.EndStream) !== 0,
+    );
+    expect(trailers.fields).to.deep.equal(["grpc-status", "0"]);
+    expect(server.http2.counters.connectionsOpened).to.equal(1);
+  });
+
+  it("writes what a turn answers at once", async () => {
+    const server = await start({ holds: true });
+    const client = await connected(RawClient.open(server.port));
+    for (let at = 0; at < 20; at++) {
+      client.send(client.encoder.headers(2 * at + 1, GRPC_REQUEST), data(2 * at + 1, "hello", Flag.EndStream));
+    }
+    await until("20 requests", () => server.heldCount === 20);
+    const write = Socket.prototype.write;
+    let writes = 0;
+    Socket.prototype.write = function (this: Socket, ...args: Parameters<typeof write>): boolean {
+      writes++;
+      return write.apply(this, args);
+    } as typeof write;
+    try {
+      server.release();
+      await client.frame(
+        ({ streamId, flags, type }) => streamId === 39 && type === FrameType.Headers && (flags & 1) === 1,
+      );
+    } finally {
+      Socket.prototype.write = write;
+    }
+    expect(writes).to.equal(1);
+  });
+
+  it("reads nothing more from a client that does not read, and goes on when it does", async () => {
+    const limits = { unwrittenBytes: 100_000, queuedBytes: 100 * MEBIBYTE, unreadBytes: 100 * MEBIBYTE };
+    const server = await start({ limits });
+    const client = await connected(RawClient.open(server.port, [Setting.InitialWindowSize, STREAM_WINDOW]));
+    client.send(windowUpdate(0, STREAM_WINDOW - 65_535));
+    client.socket.pause();
+    const body = Buffer.alloc(16_000);
+    const count = 2_000;
+    for (let at = 0; at < count; at++) {
+      const id = 2 * at + 1;
+      client.send(client.encoder.headers(id, GRPC_REQUEST), data(id, body, Flag.EndStream));
+    }
+    // The kernel takes some megabytes in both directions; the rest has to stay with the client.
+    const { counters } = server.http2;
+    let before = -1;
+    await until("an end of reading", () => {
+      const isQuiet = counters.bytesReceived === before && client.socket.writableLength > 0;
+      before = counters.bytesReceived;
+      return isQuiet;
+    });
+    expect(counters.bytesReceived).to.be.lessThan(count * body.length);
+    client.socket.resume();
+    await client.frame(({ streamId, fields }) => streamId === 2 * count - 1 && fields?.[0] === "grpc-status");
+    const bytes = client.frames.reduce(
+      (sum, { type, payload }) => sum + (type === FrameType.Data ? payload.length : 0),
+      0,
+    );
+    expect(bytes).to.equal(count * body.length);
+  });
+
+  it("ends a connection that breaks the protocol, after its GOAWAY is read", async () => {
+    const server = await start();
+    const client = await connected(RawClient.open(server.port));
+    client.send(data(5, "x"), Buffer.alloc(MEBIBYTE));
+    const goAway = await client.frame(({ type }) => type === FrameType.GoAway);
+    expect(goAway.payload.toString("latin1", 8)).to.equal("wrong-stream");
+    await client.closed();
+    expect(server.closures.map(({ reason }) => reason)).to.deep.equal(["wrong-stream"]);
+  });
+
+  for (const [title, leave] of [
+    ["ends", (client: RawClient) => client.socket.end()],
+    ["is destroyed", (client: RawClient) => client.destroy()],
+    ["is reset", (client: RawClient) => client.socket.resetAndDestroy()],
+  ] as const) {
+    it(`ends the streams of a client whose socket ${title}`, async () => {
+      const server = await start({ holds: true });
+      const client = await connected(RawClient.open(server.port));
+      client.send(client.encoder.headers(1, GRPC_REQUEST, Flag.EndStream));
+      await until("the request", () => server.heldCount === 1);
+      leave(client);
+      await until("the end", () => server.closures.length === 1);
+      expect(server.closures[0]?.reason).to.be.oneOf(["peer-closed", "socket-error"]);
+      expect(server.resets).to.deep.equal([8]);
+      server.release();
+    });
+  }
+
+  it("closes a connection that does not begin to speak", async () => {
+    const server = await start({ limits: { handshakeMs: 1 } });
+    const client = await connected(RawClient.connect(server.port));
+    await client.closed();
+    expect(server.closures.map(({ reason }) => reason)).to.deep.equal(["handshake-timeout"]);
+  });
+
+  describe("drains", () => {
+    it("by serving the streams that are open, and no others", async () => {
+      const server = await start({ holds: true });
+      const client = await connected(RawClient.open(server.port));
+      client.send(client.encoder.headers(1, GRPC_REQUEST, Flag.EndStream));
+      await until("the request", () => server.heldCount === 1);
+      const drained = server.http2.drain(60_000);
+      const asked = await client.frame(({ type, flags }) => type === FrameType.Ping && flags === 0);
+      client.send(ping(asked.payload.toString(), Flag.Ack));
+      await client.frame(({ type, payload }) => type === FrameType.GoAway && payload.readUInt32BE(0) === 1);
+      const late = await connected(RawClient.connect(server.port));
+      await late.closed();
+      server.release();
+      await drained;
+      await client.closed();
+      expect(client.frames.some(({ fields }) => fields?.includes("grpc-status"))).to.equal(true);
+      expect(server.closures.map(({ reason }) => reason)).to.deep.equal(["drained"]);
+    });
+
+    it("not longer than it may", async () => {
+      const server = await start({ holds: true });
+      const client = await connected(RawClient.open(server.port));
+      client.send(client.encoder.headers(1, GRPC_REQUEST, Flag.EndStream));
+      await until("the request", () => server.heldCount === 1);
+      await server.http2.drain(1);
+      expect(server.closures.map(({ reason }) => reason)).to.deep.equal(["drain-deadline"]);
+    });
+  });
+
+  describe("over TLS", () => {
+    const directories = new TemporaryDirectories();
+    let tls = { cert: "", key: "" };
+
+    before(function () {
+      const why = whyNoCertificates();
+      if (why !== null) {
+        this.skip();
+      }
+      const files = new TestAuthority(directories.make(), "test").issue("server", ["IP:127.0.0.1"]);
+      tls = { cert: readFileSync(files.certificate, "utf8"), key: readFileSync(files.key, "utf8") };
+    });
+    after(() => directories.removeAll());
+
+    it("answers a client that asks for h2", async () => {
+      const server = await start({ tls });
+      const client = await connected(RawClient.openTls(server.port, ["h2"]));
+      client.send(
+        client.encoder.headers(1, GRPC_REQUEST),
+        data(1, Buffer.alloc(100_000).subarray(0, 16_000), Flag.EndStream),
+      );
+      await client.frame(({ type, payload }) => type === FrameType.Data && payload.length === 16_000);
+      client.destroy();
+      await until("the end", () => server.closures.length === 1);
+    });
+
+    for (const [title, protocols, reason] of [
+      ["asks for another protocol", ["http/1.1"], "tls-error"],
+      ["asks for none", null, "no-alpn"],
+    ] as const) {
+      it(`closes the connection of a client that ${title}`, async () => {
+        const server = await start({ tls });
+        const client = await connected(RawClient.openTls(server.port, protocols));
+        await client.closed();
+        await until("the count", () => server.http2.counters.closedConnections[reason] === 1);
+        expect(server.http2.counters.connectionsOpened).to.equal(0);
+      });
+    }
+
+    it("closes a connection that does not begin its handshake", async () => {
+      const server = await start({ tls, limits: { handshakeMs: 10 } });
+      const client = await connected(RawClient.connect(server.port));
+      await client.closed();
+      await until("the count", () => server.http2.counters.closedConnections["tls-error"] === 1);
+    });
+
+    it("drains though a handshake goes on", async () => {
+      const server = await start({ tls });
+      await connected(RawClient.connect(server.port));
+      await until("the socket", () => server.http2.socketCount === 1);
+      await server.http2.drain(1);
+      expect(server.http2.socketCount).to.equal(0);
+    });
+
+    it("shows the certificate that it was given last", async () => {
+      const server = await start({ tls });
+      const files = new TestAuthority(directories.make(), "other").issue("renewed", ["IP:127.0.0.1"]);
+      server.http2.useCertificate({ cert: readFileSync(files.certificate), key: readFileSync(files.key) });
+      const client = await connected(RawClient.openTls(server.port, ["h2"]));
+      const { subject } = (client.socket as TLSSocket).getPeerCertificate();
+      expect(subject.CN).to.equal("renewed");
+    });
+  });
+});

@@ -1,0 +1,46 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { ReceiveWindow } from "./receive-window.ts";
+
+describe("a receive window", () => {
+  it("takes no more than its size", () => {
+    const window = new ReceiveWindow(100);
+    expect(window.receive(60)).to.equal(true);
+    expect(window.receive(41)).to.equal(false);
+    expect(window.receive(40)).to.equal(true);
+    expect(window.receive(1)).to.equal(false);
+  });
+
+  it("grows by what was taken, when that is half of its size", () => {
+    const window = new ReceiveWindow(100);
+    window.receive(100);
+    expect(window.giveBack(49)).to.equal(0);
+    expect(window.receive(1)).to.equal(false);
+    expect(window.giveBack(1)).to.equal(50);
+    expect(window.receive(50)).to.equal(true);
+  });
+
+  it("never lets more be unread than its size, whatever is received and taken", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 50 }), fc.array(fc.tuple(fc.nat(30), fc.nat(30))), (size, steps) => {
+        const window = new ReceiveWindow(size);
+        let unread = 0;
+        let granted = size;
+        for (const [received, taken] of steps) {
+          const isReceived = window.receive(received);
+          expect(isReceived).to.equal(received <= granted);
+          unread += isReceived ? received : 0;
+          granted -= isReceived ? received : 0;
+          const given = Math.min(taken, unread);
+          granted += window.giveBack(given);
+          unread -= given;
+          expect(window.unreadBytes).to.equal(unread);
+          expect(unread + granted).to.be.at.most(size);
+        }
+        // A consumer that takes everything lets the peer go on.
+        granted += window.giveBack(unread);
+        expect(granted).to.be.greaterThan(0);
+      }),
+    );
+  });
+});

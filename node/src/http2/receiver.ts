@@ -1,0 +1,142 @@
+/** The receiving half of a connection: finds the frames of a client, and hands each to the part that knows its meaning. */
+import { Conduct } from "./conduct.ts";
+import type { ConnectionParts } from "./connection-parts.ts";
+import { ControlFrames } from "./control-frames.ts";
+import { ErrorCode } from "./error-code.ts";
+import {
+  ACK,
+  CONTINUATION,
+  FRAME_BYTES_INITIAL,
+  GOAWAY,
+  HEADERS,
+  PING,
+  PRIORITY,
+  RST_STREAM,
+  readUint31,
+  readUint32,
+  SETTINGS,
+  WINDOW_UPDATE,
+} from "./frame.ts";
+import { FrameReader, type FrameSink } from "./frame-reader.ts";
+import { headErrorOf } from "./frame-rules.ts";
+import { HeaderFrames } from "./header-frames.ts";
+import { RequestFrames } from "./request-frames.ts";
+import type { ServerStream } from "./server-stream.ts";
+
+export class Receiver implements FrameSink {
+  readonly #parts: ConnectionParts;
+  readonly #reader = new FrameReader(this);
+  readonly #conduct: Conduct;
+  readonly #headers: HeaderFrames;
+  readonly #requests: RequestFrames;
+  readonly #control: ControlFrames;
+
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts;
+    this.#conduct = new Conduct(parts);
+    this.#requests = new RequestFrames(parts, this.#conduct);
+    this.#headers = new HeaderFrames(parts.limits, this.#conduct, this.#requests);
+    this.#control = new ControlFrames(parts, this.#conduct, () => this.#headers.acknowledgeSettings());
+  }
+
+  /** Whether the client has sent its first SETTINGS. */
+  get hasSettings(): boolean {
+    return this.#control.hasSettings;
+  }
+
+  /** Bytes of all streams that were received and not consumed. */
+  get unreadBytes(): number {
+    return this.#requests.unreadBytes;
+  }
+
+  /** Bytes of frames and header blocks that are incomplete. */
+  get incompleteBytes(): number {
+    return this.#reader.keptBytes + this.#headers.incompleteBytes;
+  }
+
+  receive(bytes: Uint8Array, from: number, to: number): void {
+    this.#reader.read(bytes, from, to);
+  }
+
+  /** Receives nothing more. */
+  stop(): void {
+    this.#reader.stop();
+    this.#headers.stop();
+    this.#requests.stop();
+  }
+
+  /** The consumer has taken bytes of a stream that is open. */
+  consume(stream: ServerStream, count: number): void {
+    this.#requests.consume(stream, count);
+  }
+
+  /** What a stream that has ended did not consume is gone. */
+  release(stream: ServerStream): void {
+    this.#requests.release(stream);
+  }
+
+  onWrongPreface(): void {
+    this.#conduct.fail("wrong-preface", ErrorCode.ProtocolError);
+  }
+
+  onHead(type: number, flags: number, streamId: number, length: number): void {
+    const error = length > FRAME_BYTES_INITIAL ? ErrorCode.FrameSizeError : headErrorOf(type, flags, streamId, length);
+    if (error !== ErrorCode.NoError) {
+      this.#conduct.fail("wrong-frame", error);
+    } else if (!this.#isInOrder(type, flags, streamId)) {
+      this.#conduct.fail("wrong-order", ErrorCode.ProtocolError);
+    }
+  }
+
+  onFrame(type: number, flags: number, streamId: number, bytes: Uint8Array, from: number, to: number): void {
+    switch (type) {
+      case HEADERS:
+        this.#headers.onHeaders(flags, streamId, bytes, from, to);
+        break;
+      case CONTINUATION:
+        this.#headers.onContinuation(flags, bytes, from, to);
+        break;
+      case WINDOW_UPDATE:
+        this.#control.onWindowUpdate(streamId, readUint31(bytes, from));
+        break;
+      case RST_STREAM:
+        this.#control.onReset(streamId, readUint32(bytes, from));
+        break;
+      case PING:
+        this.#control.onPing(flags, bytes, from);
+        break;
+      case SETTINGS:
+        this.#control.onSettings(flags, bytes, from, to);
+        break;
+      case PRIORITY:
+        this.#control.onPriority(streamId, bytes, from, to);
+        break;
+      case GOAWAY:
+        this.#parts.owner.onPeerGoAway();
+        break;
+      default:
+        // Frames of unknown types must be ignored (§5.5).
+        this.#conduct.allows("ignoredFrames");
+    }
+  }
+
+  onDataHead(flags: number, streamId: number, length: number, overhead: number): void {
+    this.#requests.onDataHead(flags, streamId, length, overhead);
+  }
+
+  onDataPart(bytes: Uint8Array, from: number, to: number): void {
+    this.#requests.onDataPart(bytes, from, to);
+  }
+
+  onDataEnd(): void {
+    this.#requests.onDataEnd();
+  }
+
+  /** Whether a frame may come here: SETTINGS first (§3.4), and a header block without a gap (§6.10). */
+  #isInOrder(type: number, flags: number, streamId: number): boolean {
+    if (this.#headers.openStreamId !== 0) {
+      return type === CONTINUATION && streamId === this.#headers.openStreamId;
+    }
+    return type !== CONTINUATION && (this.#control.hasSettings || (type === SETTINGS && (flags & ACK) === 0));
+  }
+}

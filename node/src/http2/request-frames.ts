@@ -1,0 +1,233 @@
+/**
+ * What makes a request: its header blocks and its DATA, and the windows in which it may come (RFC 9113 §5.2 and §8.1).
+ * Bytes are handed on where they lie and never kept.
+ */
+
+import type { StreamRefusal } from "./closure.ts";
+import type { Conduct } from "./conduct.ts";
+import type { ConnectionParts } from "./connection-parts.ts";
+import { ErrorCode } from "./error-code.ts";
+import { END_STREAM } from "./frame.ts";
+import type { DecodedFields } from "./hpack/index.ts";
+import { ReceiveWindow } from "./receive-window.ts";
+import { areGoodTrailers, RequestFields, UNDECLARED } from "./request-fields.ts";
+import type { ServerStream } from "./server-stream.ts";
+
+const NO_FIELDS: readonly string[] = [];
+
+export class RequestFrames {
+  readonly #parts: ConnectionParts;
+  readonly #conduct: Conduct;
+  readonly #requestFields = new RequestFields();
+  readonly #window: ReceiveWindow;
+  #isStopped = false;
+  /** The stream of the DATA that is being received; null if it is ignored. */
+  #dataStream: ServerStream | null = null;
+  #dataEndsStream = false;
+
+  constructor(parts: ConnectionParts, conduct: Conduct) {
+    this.#parts = parts;
+    this.#conduct = conduct;
+    this.#window = new ReceiveWindow(parts.limits.unreadBytes);
+  }
+
+  /** Bytes of all streams that were received and not consumed. */
+  get unreadBytes(): number {
+    return this.#window.unreadBytes;
+  }
+
+  /** Gives nothing back any more. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#dataStream = null;
+  }
+
+  /** The consumer has taken bytes of a stream that is open. */
+  consume(stream: ServerStream, count: number): void {
+    if (count > stream.unreadBytes) {
+      throw new RangeError("More bytes of a request are consumed than were received");
+    }
+    stream.unreadBytes -= count;
+    this.#giveBack(stream, count);
+  }
+
+  /** What a stream that has ended did not consume is gone, so the connection may receive as much again. */
+  release(stream: ServerStream): void {
+    this.#giveBack(null, stream.unreadBytes);
+    stream.unreadBytes = 0;
+  }
+
+  onDataHead(flags: number, streamId: number, length: number, overhead: number): void {
+    if (overhead > length) {
+      this.#conduct.fail("wrong-padding", ErrorCode.ProtocolError);
+      return;
+    }
+    if (!this.#window.receive(length)) {
+      this.#conduct.fail("window-overrun", ErrorCode.FlowControlError);
+      return;
+    }
+    this.#dataEndsStream = (flags & END_STREAM) !== 0;
+    if (length === overhead && !this.#dataEndsStream && !this.#conduct.allows("emptyData")) {
+      return;
+    }
+    this.#dataStream = this.#streamOfData(streamId, length);
+    if (overhead > 0) {
+      this.#giveBack(this.#dataStream, overhead);
+    }
+  }
+
+  onDataPart(bytes: Uint8Array, from: number, to: number): void {
+    const stream = this.#dataStream;
+    const count = to - from;
+    if (stream === null || !stream.isOpen) {
+      this.#giveBack(null, count);
+      return;
+    }
+    stream.receivedBytes += count;
+    stream.unreadBytes += count;
+    if (stream.declaredBytes !== UNDECLARED && stream.receivedBytes > stream.declaredBytes) {
+      this.#conduct.refuseOpen(stream, "wrong-content-length");
+    } else {
+      stream.handler.onData(stream, bytes, from, to);
+    }
+  }
+
+  onDataEnd(): void {
+    const stream = this.#dataStream;
+    this.#dataStream = null;
+    if (this.#dataEndsStream && stream?.isOpen) {
+      this.#endRequest(stream, NO_FIELDS);
+    }
+  }
+
+  /** The stream that DATA is for; null if it is to be ignored. */
+  #streamOfData(streamId: number, length: number): ServerStream | null {
+    const stream = this.#parts.streams.get(streamId);
+    if (stream === undefined) {
+      this.#onDataForClosed(streamId);
+      return null;
+    }
+    if (!stream.isRequestOpen) {
+      this.#conduct.refuseOpen(stream, "closed-stream");
+      return null;
+    }
+    if (!stream.receiveWindow.receive(length)) {
+      this.#conduct.refuseOpen(stream, "window-overrun");
+      return null;
+    }
+    return stream;
+  }
+
+  #onDataForClosed(streamId: number): void {
+    const state = this.#parts.streams.closedStateOf(streamId);
+    if (state === "idle") {
+      this.#conduct.fail("wrong-stream", ErrorCode.ProtocolError);
+    } else if (state !== "reset") {
+      this.#conduct.refuseClosed(streamId, "closed-stream");
+    }
+  }
+
+  /** The bytes are consumed: those of a stream if it is named, and those of the connection in any case. */
+  #giveBack(stream: ServerStream | null, count: number): void {
+    if (this.#isStopped) {
+      return;
+    }
+    const { sender } = this.#parts;
+    const increment = this.#window.giveBack(count);
+    if (increment > 0) {
+      sender.sendWindowUpdate(0, increment);
+    }
+    if (stream?.isRequestOpen) {
+      const ofStream = stream.receiveWindow.giveBack(count);
+      if (ofStream > 0) {
+        sender.sendWindowUpdate(stream.id, ofStream);
+      }
+    }
+  }
+
+  /** A header block of a good form, which was decoded whatever becomes of it: later blocks depend on it. */
+  onBlock(streamId: number, endsStream: boolean, isOwnDependency: boolean, decoded: DecodedFields): void {
+    const { streams } = this.#parts;
+    const stream = streams.get(streamId);
+    if (stream !== undefined) {
+      this.#onTrailers(stream, endsStream, isOwnDependency, decoded);
+    } else if (streamId > streams.lastId) {
+      this.#onRequest(streamId, endsStream, isOwnDependency, decoded);
+    } else {
+      this.#onBlockForClosed(streamId);
+    }
+  }
+
+  #onRequest(streamId: number, endsStream: boolean, isOwnDependency: boolean, decoded: DecodedFields): void {
+    const { streams } = this.#parts;
+    streams.lastId = streamId;
+    if (!this.#parts.owner.serves(streamId)) {
+      // The client knows from GOAWAY that the stream is not served.
+      streams.reset(streamId);
+      return;
+    }
+    const refusal = this.#refusalOf(endsStream, isOwnDependency, decoded);
+    if (refusal !== null) {
+      this.#conduct.refuseClosed(streamId, refusal);
+      return;
+    }
+    const stream = this.#parts.owner.open(streamId, decoded.fields, this.#requestFields.declaredBytes);
+    if (endsStream && stream.isOpen) {
+      this.#endRequest(stream, NO_FIELDS);
+    }
+  }
+
+  /** Why a new stream is refused; null if it is not. */
+  #refusalOf(endsStream: boolean, isOwnDependency: boolean, decoded: DecodedFields): StreamRefusal | null {
+    const { limits, streams, sender } = this.#parts;
+    if (streams.size >= limits.concurrentStreams) {
+      return "too-many-streams";
+    }
+    if (sender.queuedBytes >= limits.queuedBytes) {
+      return "too-many-queued-bytes";
+    }
+    if (decoded.isTooLarge) {
+      return "header-list-too-large";
+    }
+    if (isOwnDependency) {
+      return "wrong-priority";
+    }
+    if (!this.#requestFields.areGood(decoded.fields)) {
+      return "malformed-request";
+    }
+    return endsStream && this.#requestFields.declaredBytes > 0 ? "wrong-content-length" : null;
+  }
+
+  #onTrailers(stream: ServerStream, endsStream: boolean, isOwnDependency: boolean, decoded: DecodedFields): void {
+    if (!stream.isRequestOpen) {
+      this.#conduct.refuseOpen(stream, "closed-stream");
+    } else if (decoded.isTooLarge) {
+      this.#conduct.refuseOpen(stream, "header-list-too-large");
+    } else if (isOwnDependency) {
+      this.#conduct.refuseOpen(stream, "wrong-priority");
+    } else if (!endsStream || !areGoodTrailers(decoded.fields)) {
+      this.#conduct.refuseOpen(stream, "malformed-trailers");
+    } else {
+      this.#endRequest(stream, decoded.fields);
+    }
+  }
+
+  /** A header block for a stream that is not open. */
+  #onBlockForClosed(streamId: number): void {
+    const state = this.#parts.streams.closedStateOf(streamId);
+    if (state !== "reset") {
+      // A number that was skipped cannot be used any more (§5.1.1).
+      const code = state === "ended" ? ErrorCode.StreamClosed : ErrorCode.ProtocolError;
+      this.#conduct.fail("wrong-stream", code);
+    }
+  }
+
+  #endRequest(stream: ServerStream, trailers: readonly string[]): void {
+    if (stream.declaredBytes !== UNDECLARED && stream.receivedBytes !== stream.declaredBytes) {
+      this.#conduct.refuseOpen(stream, "wrong-content-length");
+      return;
+    }
+    stream.isRequestOpen = false;
+    stream.handler.onEnd(stream, trailers);
+  }
+}

@@ -1,0 +1,425 @@
+/**
+ * The server's end of one HTTP/2 connection (RFC 9113), as a state machine: bytes and times go in, bytes and calls of
+ * handlers come out. It has no socket and reads no clock.
+ *
+ * Whatever the client sends and however it is cut, a connection holds no more than its limits say. It ends by itself where
+ * the client breaks the protocol or floods it, and says why once. Calls for a stream that has ended do nothing, as a user
+ * cannot know yet that it has.
+ */
+import type { BufferPool } from "./buffer-pool.ts";
+import { type CloseReason, type Closure, REFUSAL_CODES, type StreamRefusal } from "./closure.ts";
+import { ConnectionTimes } from "./connection-times.ts";
+import type { Http2Counters } from "./counters.ts";
+import { ErrorCode } from "./error-code.ts";
+import { PING_BYTES, UINT31_MAX, WINDOW_BYTES_INITIAL } from "./frame.ts";
+import type { ConnectionHandler } from "./handlers.ts";
+import type { Http2Limits } from "./limits.ts";
+import { Output } from "./output.ts";
+import { encodeOwnSettings } from "./own-settings.ts";
+import { Receiver } from "./receiver.ts";
+import { Sender, type WriteOutcome } from "./sender.ts";
+import { ServerStream } from "./server-stream.ts";
+import { StreamTable } from "./stream-table.ts";
+
+/** The bytes of PINGs that ask for a sign of life, and of the one that measures how far GOAWAY has come. */
+const KEEPALIVE_PING: Uint8Array = Buffer.from("liveness", "latin1");
+const DRAIN_PING: Uint8Array = Buffer.from("draining", "latin1");
+/** A connection without streams needs only so long to hear that it ends. */
+const IDLE_DRAIN_MS = 10_000;
+const NO_BYTES = new Uint8Array(0);
+
+export interface ServerConnectionOptions {
+  readonly limits: Http2Limits;
+  /** Shared by all connections of a server. */
+  readonly counters: Http2Counters;
+  /** Shared as well. */
+  readonly pool: BufferPool;
+  readonly nowMs: number;
+  /** Names of fields of answers whose values differ in most of them, so that the client need not remember them. */
+  readonly varyingFields: ReadonlySet<string>;
+  /** Called when there is something to take after there was nothing, or when the connection has ended. */
+  readonly onOutput: () => void;
+  /** Called once, before the constructor returns. */
+  readonly handlerOf: (connection: ServerConnection) => ConnectionHandler;
+}
+
+/** What the connection holds in memory because of its client, in bytes. */
+export interface HeldBytes {
+  /** Of requests: received and not consumed. */
+  readonly unread: number;
+  /** Of frames and header blocks that are incomplete. */
+  readonly incomplete: number;
+  /** Of answers: waiting for a window or for the socket. */
+  readonly queued: number;
+  /** Of frames that the socket has not written. */
+  readonly unwritten: number;
+}
+
+export class ServerConnection {
+  readonly #limits: Http2Limits;
+  readonly #counters: Http2Counters;
+  readonly #onOutput: () => void;
+  readonly #streams = new StreamTable();
+  readonly #times: ConnectionTimes;
+  readonly #output: Output;
+  readonly #sender: Sender;
+  readonly #receiver: Receiver;
+  readonly #handler: ConnectionHandler;
+  /** Streams above this are not served. */
+  #lastAcceptedId = UINT31_MAX;
+  #isDraining = false;
+  #reasonWhenDrained: CloseReason = "drained";
+  /** Why it ends when the last stream has ended; null as long as it does not. */
+  #reasonToEnd: CloseReason | null = null;
+  #closure: Closure | null = null;
+
+  constructor({ limits, counters, pool, nowMs, varyingFields, onOutput, handlerOf }: ServerConnectionOptions) {
+    this.#limits = limits;
+    this.#counters = counters;
+    this.#onOutput = onOutput;
+    this.#times = new ConnectionTimes(limits, nowMs);
+    this.#output = new Output(pool, onOutput);
+    this.#sender = new Sender(this.#output, limits, varyingFields, (stream) => this.#onAnswerEnded(stream));
+    this.#receiver = new Receiver({
+      ...{ limits, counters, streams: this.#streams, sender: this.#sender, times: this.#times },
+      owner: {
+        serves: (streamId) => streamId <= this.#lastAcceptedId,
+        fail: (reason, code) => this.#fail(reason, code),
+        open: (streamId, fields, declaredBytes) => this.#open(streamId, fields, declaredBytes),
+        onPeerReset: (stream, code) => this.#onPeerReset(stream, code),
+        refuse: (stream, reason) => this.#refuse(stream, reason),
+        onPeerGoAway: () => this.#onPeerGoAway(),
+        onPong: (payload, from) => this.#onPong(payload, from),
+      },
+    });
+    counters.connectionsOpened++;
+    this.#sender.sendSettings(encodeOwnSettings(limits));
+    if (limits.unreadBytes > WINDOW_BYTES_INITIAL) {
+      this.#sender.sendWindowUpdate(0, limits.unreadBytes - WINDOW_BYTES_INITIAL);
+    }
+    this.#handler = handlerOf(this);
+  }
+
+  /** How it ended; null as long as it has not. After the end there may be bytes to take, but not for long. */
+  get closure(): Closure | null {
+    return this.#closure;
+  }
+
+  /** The number of streams that are open. */
+  get streamCount(): number {
+    return this.#streams.size;
+  }
+
+  /** Whether the client has sent its first SETTINGS. */
+  get isEstablished(): boolean {
+    return this.#receiver.hasSettings;
+  }
+
+  get heldBytes(): HeldBytes {
+    return {
+      unread: this.#receiver.unreadBytes,
+      incomplete: this.#receiver.incompleteBytes,
+      queued: this.#sender.queuedBytes,
+      unwritten: this.#output.unwrittenBytes,
+    };
+  }
+
+  /** Whether it takes bytes of the client now. If not, it does when the socket has written what it takes. */
+  get isReading(): boolean {
+    return this.#closure === null && this.#output.unwrittenBytes < this.#limits.unwrittenBytes;
+  }
+
+  /** Whether bytes were taken and are not written. */
+  get isWriting(): boolean {
+    return this.#output.isTaken;
+  }
+
+  // Calls of the socket.
+
+  /** Bytes of the client have arrived. They are not kept: their memory may be used again after the call. */
+  receive(bytes: Uint8Array, from: number, to: number, nowMs: number): void {
+    if (this.#closure === null) {
+      this.#counters.bytesReceived += to - from;
+      this.#times.onReceived(nowMs);
+      this.#receiver.receive(bytes, from, to);
+    }
+  }
+
+  /** Does what is due. To be called about once a second. */
+  tick(nowMs: number): void {
+    if (this.#closure !== null) {
+      return;
+    }
+    const due = this.#times.due(nowMs, {
+      hasSettings: this.#receiver.hasSettings,
+      streams: this.#streams.size,
+      isWriting: this.isWriting,
+      isReading: this.isReading,
+    });
+    if (due === "final-goaway") {
+      this.#refuseNewStreams();
+    } else if (due === "idle") {
+      this.#drain("idle", nowMs + IDLE_DRAIN_MS);
+    } else if (due === "keepalive-ping") {
+      this.#sender.sendPing(0, KEEPALIVE_PING, 0);
+      this.#times.onPinged();
+    } else if (due !== null) {
+      this.#fail(due, ErrorCode.NoError);
+    }
+  }
+
+  /** All bytes for the client, null if there are none. `written` must be called before there are more. */
+  takeOutput(): Uint8Array | null {
+    const bytes = this.#output.take();
+    if (bytes !== null) {
+      this.#counters.bytesSent += bytes.length;
+      this.#times.onTaken();
+    }
+    return bytes;
+  }
+
+  /** The bytes that were taken are written: their memory is used again. */
+  written(): void {
+    this.#output.written();
+    if (this.#closure === null) {
+      this.#sender.pump();
+    }
+  }
+
+  /** The socket has ended, so the connection has. */
+  abandon(reason: CloseReason): void {
+    if (this.#closure === null) {
+      this.#end({ reason, code: ErrorCode.NoError });
+    }
+  }
+
+  // Calls of the user.
+
+  /**
+   * Sends the first fields of an answer, `:status` before all others. A frozen array is encoded once as long as the
+   * connection's table of fields stays as it is.
+   */
+  respond(stream: ServerStream, fields: readonly string[]): void {
+    if (!canAnswer(stream)) {
+      return;
+    }
+    if (stream.hasResponded) {
+      throw new Error("An answer has its first fields already");
+    }
+    this.#sender.respond(stream, fields);
+  }
+
+  /**
+   * Sends bytes of an answer: `head`, which is copied, and then `body`, which must not change until the stream has ended.
+   * They are taken whole or not at all.
+   */
+  write(stream: ServerStream, head: Uint8Array, body: Uint8Array = NO_BYTES): WriteOutcome {
+    if (!canAnswer(stream)) {
+      return "closed";
+    }
+    if (!stream.hasResponded) {
+      throw new Error("An answer has no bytes before its first fields");
+    }
+    return this.#sender.write(stream, head, body);
+  }
+
+  /**
+   * Ends an answer, after the bytes that wait. The trailers may be the whole answer, with `:status`; they may be empty if
+   * the answer has its first fields. The rest of the request is not received then.
+   */
+  end(stream: ServerStream, trailers: readonly string[]): void {
+    if (!canAnswer(stream)) {
+      return;
+    }
+    if (!stream.hasResponded && trailers.length === 0) {
+      throw new Error("An answer has no fields");
+    }
+    this.#sender.end(stream, trailers);
+  }
+
+  /** The same as `respond`, `write` and `end`, but takes the bytes in any case. */
+  answer(
+    stream: ServerStream,
+    fields: readonly string[],
+    head: Uint8Array,
+    body: Uint8Array,
+    trailers: readonly string[],
+  ): void {
+    if (canAnswer(stream)) {
+      if (stream.hasResponded) {
+        throw new Error("An answer has its first fields already");
+      }
+      this.#sender.answer(stream, fields, head, body, trailers);
+    }
+  }
+
+  /** Ends a stream at once; its handler is not called any more. */
+  reset(stream: ServerStream, code: number): void {
+    if (stream.isOpen) {
+      this.#reset(stream, code);
+      this.#endIfDone();
+      this.#sender.pump();
+    }
+  }
+
+  /** Bytes of a request are consumed: the client may send as many more. */
+  consume(stream: ServerStream, count: number): void {
+    if (stream.isOpen) {
+      this.#receiver.consume(stream, count);
+    }
+  }
+
+  /** Ends when the open streams have: the client opens no others. At the deadline it ends in any case. */
+  drain(deadlineMs: number): void {
+    if (this.#closure === null) {
+      this.#drain("drained", deadlineMs);
+    }
+  }
+
+  /** Ends at once, and all streams with it. */
+  close(): void {
+    this.#fail("closed-by-server", ErrorCode.NoError);
+  }
+
+  #fail(reason: CloseReason, code: number): void {
+    if (this.#closure === null) {
+      this.#sender.sendGoAway(Math.min(this.#streams.lastId, this.#lastAcceptedId), code, reason);
+      this.#end({ reason, code });
+    }
+  }
+
+  #open(streamId: number, fields: readonly string[], declaredBytes: number): ServerStream {
+    const stream = new ServerStream(
+      streamId,
+      declaredBytes,
+      this.#limits.streamUnreadBytes,
+      this.#sender.initialWindow,
+    );
+    this.#streams.add(stream);
+    this.#counters.streamsOpened++;
+    stream.handler = this.#handler.onRequest(stream, fields);
+    return stream;
+  }
+
+  #onPeerReset(stream: ServerStream, code: number): void {
+    this.#streams.end(stream.id);
+    this.#forget(stream);
+    stream.handler.onReset(stream, code);
+    this.#endIfDone();
+  }
+
+  #refuse(stream: ServerStream, reason: StreamRefusal): void {
+    const code = REFUSAL_CODES[reason];
+    this.#counters.refusedStreams[reason]++;
+    this.#reset(stream, code);
+    stream.handler.onReset(stream, code);
+    this.#endIfDone();
+  }
+
+  /** The client opens no more streams: it may wait for the answers to those that are open. */
+  #onPeerGoAway(): void {
+    this.#reasonToEnd ??= "peer-went-away";
+    this.#endIfDone();
+  }
+
+  #onPong(bytes: Uint8Array, from: number): void {
+    if (this.#isDraining && isAt(DRAIN_PING, bytes, from)) {
+      this.#refuseNewStreams();
+    }
+  }
+
+  #onAnswerEnded(stream: ServerStream): void {
+    if (stream.isRequestOpen) {
+      // The client need not send the rest of the request (§8.1).
+      this.#reset(stream, ErrorCode.NoError);
+    } else {
+      this.#streams.end(stream.id);
+      this.#forget(stream);
+    }
+    this.#endIfDone();
+  }
+
+  #reset(stream: ServerStream, code: number): void {
+    this.#counters.resetsSent++;
+    this.#sender.sendReset(stream.id, code);
+    this.#streams.reset(stream.id);
+    this.#forget(stream);
+  }
+
+  /** Lets go of a stream that was taken from the table. */
+  #forget(stream: ServerStream): void {
+    stream.isOpen = false;
+    stream.isRequestOpen = false;
+    this.#sender.drop(stream);
+    this.#receiver.release(stream);
+    this.#counters.streamsClosed++;
+    if (this.#streams.size === 0) {
+      this.#times.onIdle();
+    }
+  }
+
+  #drain(reason: CloseReason, deadlineMs: number): void {
+    this.#times.onDraining(deadlineMs);
+    if (this.#isDraining) {
+      return;
+    }
+    this.#isDraining = true;
+    this.#reasonWhenDrained = reason;
+    if (!this.#receiver.hasSettings) {
+      this.#fail(reason, ErrorCode.NoError);
+      return;
+    }
+    // The client may have opened streams that did not arrive yet, so the first GOAWAY only says that an end comes (§6.8).
+    this.#sender.sendGoAway(UINT31_MAX, ErrorCode.NoError, reason);
+    this.#sender.sendPing(0, DRAIN_PING, 0);
+  }
+
+  /** The client knows that it must open no more streams. */
+  #refuseNewStreams(): void {
+    if (this.#lastAcceptedId !== UINT31_MAX) {
+      return;
+    }
+    this.#lastAcceptedId = this.#streams.lastId;
+    this.#times.onFinalGoAway();
+    this.#sender.sendGoAway(this.#lastAcceptedId, ErrorCode.NoError, this.#reasonWhenDrained);
+    this.#reasonToEnd = this.#reasonWhenDrained;
+    this.#endIfDone();
+  }
+
+  #endIfDone(): void {
+    if (this.#closure === null && this.#reasonToEnd !== null && this.#streams.size === 0) {
+      this.#end({ reason: this.#reasonToEnd, code: ErrorCode.NoError });
+    }
+  }
+
+  #end(closure: Closure): void {
+    this.#closure = closure;
+    this.#receiver.stop();
+    const code = closure.code === ErrorCode.NoError ? ErrorCode.Cancel : closure.code;
+    const streams = [...this.#streams.values()];
+    for (const stream of streams) {
+      this.#streams.end(stream.id);
+      this.#forget(stream);
+    }
+    for (const stream of streams) {
+      stream.handler.onReset(stream, code);
+    }
+    this.#counters.connectionsClosed++;
+    this.#counters.closedConnections[closure.reason]++;
+    this.#handler.onClosed(closure);
+    this.#onOutput();
+  }
+}
+
+function canAnswer(stream: ServerStream): boolean {
+  return stream.isOpen && !stream.isEnding;
+}
+
+function isAt(expected: Uint8Array, bytes: Uint8Array, from: number): boolean {
+  for (let place = 0; place < PING_BYTES; place++) {
+    if (bytes[from + place] !== expected[place]) {
+      return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,146 @@
+/**
+ * A server whose answers are what the requests were: the messages of gRPC, or the body of any other request. It is the
+ * least that is of use above the HTTP/2 room, and so what clients and benchmarks are pointed at.
+ */
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Server } from "node:net";
+import type { TlsOptions } from "node:tls";
+import {
+  type Closure,
+  type ConnectionHandler,
+  DEFAULT_HTTP2_LIMITS,
+  type Http2Limits,
+  Http2Server,
+  type ServerConnection,
+  type ServerStream,
+  type StreamHandler,
+} from "../../src/http2/index.ts";
+
+const GRPC_FIELDS: readonly string[] = Object.freeze([":status", "200", "content-type", "application/grpc+proto"]);
+const GRPC_TRAILERS: readonly string[] = Object.freeze(["grpc-status", "0"]);
+const OTHER_FIELDS: readonly string[] = Object.freeze([":status", "200", "content-type", "text/plain"]);
+const OTHER_BODY = Buffer.from("Nothing to repeat.\n");
+const NOTHING = Buffer.alloc(0);
+const NO_TRAILERS: readonly string[] = Object.freeze([]);
+
+export interface EchoOptions {
+  readonly limits?: Partial<Http2Limits>;
+  readonly tls?: TlsOptions | null;
+  /** Whether answers wait until `release` is called. */
+  readonly holds?: boolean;
+}
+
+export class EchoServer {
+  readonly http2: Http2Server;
+  /** How connections ended. */
+  readonly closures: Closure[] = [];
+  /** The codes of streams that ended early. */
+  readonly resets: number[] = [];
+  readonly #listener: Server;
+  readonly #holds: boolean;
+  #held: (() => void)[] = [];
+
+  private constructor({ limits = {}, tls = null, holds = false }: EchoOptions) {
+    this.#holds = holds;
+    this.http2 = new Http2Server({
+      limits: { ...DEFAULT_HTTP2_LIMITS, ...limits },
+      tls,
+      onConnection: (connection) => this.#handlerOf(connection),
+    });
+    this.#listener = createServer((socket) => this.http2.accept(socket));
+  }
+
+  /** Listens on a free port of the loopback, or on this one. */
+  static async start(options: EchoOptions = {}, port = 0): Promise<EchoServer> {
+    const server = new EchoServer(options);
+    server.#listener.listen(port, "127.0.0.1");
+    await once(server.#listener, "listening");
+    return server;
+  }
+
+  get port(): number {
+    return (this.#listener.address() as AddressInfo).port;
+  }
+
+  /** Requests whose answers wait. */
+  get heldCount(): number {
+    return this.#held.length;
+  }
+
+  /** Sends the answers that wait. */
+  release(): void {
+    for (const answer of this.#held.splice(0)) {
+      answer();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#listener.close();
+    await this.http2.close();
+  }
+
+  #handlerOf(connection: ServerConnection): ConnectionHandler {
+    return {
+      onRequest: (_stream, fields) => new EchoCall(connection, fields, this),
+      onClosed: (closure) => this.closures.push(closure),
+    };
+  }
+
+  /** Does what answers a request, now or later. */
+  answer(perform: () => void): void {
+    if (this.#holds) {
+      this.#held.push(perform);
+    } else {
+      perform();
+    }
+  }
+}
+
+class EchoCall implements StreamHandler {
+  readonly #connection: ServerConnection;
+  readonly #isGrpc: boolean;
+  readonly #server: EchoServer;
+  /** The bytes so far; most requests come in one part. */
+  #body: Uint8Array = NOTHING;
+  #parts: Uint8Array[] = [];
+
+  constructor(connection: ServerConnection, fields: readonly string[], server: EchoServer) {
+    this.#connection = connection;
+    this.#isGrpc = fields.some((text) => text.startsWith("application/grpc"));
+    this.#server = server;
+  }
+
+  onData(stream: ServerStream, bytes: Uint8Array, from: number, to: number): void {
+    const part = new Uint8Array(bytes.subarray(from, to));
+    if (this.#body.length === 0) {
+      this.#body = part;
+    } else {
+      this.#parts.push(part);
+    }
+    this.#connection.consume(stream, to - from);
+  }
+
+  onEnd(stream: ServerStream): void {
+    if (this.#parts.length > 0) {
+      this.#body = Buffer.concat([this.#body, ...this.#parts]);
+    }
+    this.#server.answer(() => this.#answer(stream));
+  }
+
+  onReset(_stream: ServerStream, code: number): void {
+    this.#server.resets.push(code);
+  }
+
+  onWritable(): void {
+    // A whole answer is always taken.
+  }
+
+  #answer(stream: ServerStream): void {
+    if (this.#isGrpc) {
+      this.#connection.answer(stream, GRPC_FIELDS, NOTHING, this.#body, GRPC_TRAILERS);
+    } else {
+      const body = this.#body.length === 0 ? OTHER_BODY : this.#body;
+      this.#connection.answer(stream, OTHER_FIELDS, NOTHING, body, NO_TRAILERS);
+    }
+  }
+}

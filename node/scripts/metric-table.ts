@@ -30,6 +30,7 @@ const TITLES: ReadonlyMap<string, string> = new Map([
   ["http", "HTTP"],
   ["connections", "Connections"],
   ["intakes", "Refused calls"],
+  ["http2", "HTTP/2 of the gRPC port, with --grpc-host quoin"],
 ]);
 
 const TITLE_ROW = ["Name", "Type", "Unit", "Labels", "Meaning"];

@@ -28,6 +28,7 @@ describe("parseConfiguration", () => {
       clusterName: "quoin",
       dataDirectory: "data",
       grpc: { host: "127.0.0.1", port: 7400 },
+      grpcHost: "grpc-js",
       http: { host: "127.0.0.1", port: 7401 },
       admin: null,
       health: null,
@@ -50,6 +51,11 @@ describe("parseConfiguration", () => {
       lingerMs: 0,
       slowRequestMs: 1_000,
     });
+  });
+
+  it("serves gRPC with the host that it is told, if there is such a host", () => {
+    expect(parse("--grpc-host", "quoin")).to.deep.include({ grpcHost: "quoin" });
+    expect(problem([...REQUIRED, "--grpc-host", "nginx"])).to.include("grpc-js, quoin");
   });
 
   it("takes what it is told of where it runs", () => {

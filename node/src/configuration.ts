@@ -7,6 +7,7 @@
 import { isIP } from "node:net";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits, requireEmail } from "./access/index.ts";
+import { GRPC_HOSTS, type GrpcHostName } from "./api/calls/index.ts";
 import { type ClientLimits, DEFAULT_CLIENT_LIMITS } from "./api/connections/index.ts";
 import { TrustedProxies } from "./api/http/index.ts";
 import { parseArguments, UsageError } from "./command-line/index.ts";
@@ -24,6 +25,8 @@ export interface Configuration {
   readonly clusterName: string;
   readonly dataDirectory: string;
   readonly grpc: Listen;
+  /** What serves the public gRPC port. */
+  readonly grpcHost: GrpcHostName;
   readonly http: Listen;
   /** Without it the member has no admin port, and ends instead of reporting data that it cannot serve. */
   readonly admin: Listen | null;
@@ -104,6 +107,7 @@ interface Flags {
   readonly clusterName: string;
   readonly dataDir: string;
   readonly grpc: Listen;
+  readonly grpcHost: GrpcHostName;
   readonly http: Listen;
   readonly admin?: Listen;
   readonly health?: Listen;
@@ -184,6 +188,11 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .option("--cluster-name <name>", "name of the cluster", parseName, "quoin")
     .requiredOption("--data-dir <directory>", "data directory, of this member alone")
     .option("--grpc <host:port>", "listen for gRPC clients", parseListen, parseListen("127.0.0.1:7400"))
+    .addOption(
+      new Option("--grpc-host <name>", "what serves gRPC clients: a library, or the member itself")
+        .choices(GRPC_HOSTS)
+        .default("grpc-js"),
+    )
     .option("--http <host:port>", "listen for HTTP clients", parseListen, parseListen("127.0.0.1:7401"))
     .option("--admin <host:port>", "listen for cluster administration", parseListen)
     .option("--health <host:port>", "listen for health checks and metrics, plain HTTP", parseListen)
@@ -295,6 +304,7 @@ function configurationOf(flags: Flags): Configuration {
     clusterName: flags.clusterName,
     dataDirectory: flags.dataDir,
     grpc: flags.grpc,
+    grpcHost: flags.grpcHost,
     http: flags.http,
     admin: flags.admin ?? null,
     health: flags.health ?? null,

@@ -17,8 +17,9 @@ import {
   UseReports,
   VerificationMail,
 } from "./access/index.ts";
+import { CallObserver, type CallStatistics } from "./api/calls/index.ts";
 import { DEFAULT_CLIENT_LIMITS } from "./api/connections/index.ts";
-import { AdminServer, CallObserver, type CallStatistics, PublicServer } from "./api/grpc/index.ts";
+import { AdminServer, PublicServer } from "./api/grpc/index.ts";
 import {
   accountRoutes,
   ClientAddresses,
@@ -137,7 +138,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
     ...{ member, access, limits, logger, observer: calls },
     ...{ clock: systemClock, scheduler: systemScheduler },
     ...{ gate: gates.grpc, clientLimits: configuration.clientLimits },
-    ...{ onRead, namespaceStreams },
+    ...{ onRead, namespaceStreams, grpcHost: configuration.grpcHost },
   });
   const intakes: CallStatistics[] = [publicServer.intake];
   const metrics = memberMetrics(
@@ -151,7 +152,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
           clients: () => tls?.set.certificate.validToDate.getTime() ?? null,
         },
       },
-      ...{ watch: publicServer.watches, grpc: calls, http: requests },
+      ...{ watch: publicServer.watches, grpc: calls, http: requests, http2: publicServer.http2 },
       ...{ connections: gates.all, intakes },
     },
     monotonicMs,

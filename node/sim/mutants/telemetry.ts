@@ -69,8 +69,8 @@ export const TELEMETRY_MUTANTS: readonly Mutant[] = [
   {
     name: "request-id-logged-unseen",
     pitfall: "S42",
-    file: "api/grpc/metadata-contract.ts",
-    find: 'typeof value === "string" && UUID.test(value) ? value.toLowerCase() : null',
-    replace: 'typeof value === "string" ? value.toLowerCase() : null',
+    file: "api/calls/metadata-contract.ts",
+    find: "value !== undefined && UUID.test(value) ? value.toLowerCase() : null",
+    replace: "value !== undefined ? value.toLowerCase() : null",
   },
 ];

@@ -29,6 +29,8 @@ export interface StreamHandler {
   onReset(stream: ServerStream, code: number): void;
   /** There is room again after `write` has returned "full". */
   onWritable(stream: ServerStream): void;
+  /** The answer is complete, with what waited of it: nothing is called for this stream any more. */
+  onAnswered?(stream: ServerStream): void;
 }
 
 /** For a stream whose handler is not known yet. */

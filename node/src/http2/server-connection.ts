@@ -276,9 +276,9 @@ export class ServerConnection {
     }
   }
 
-  /** Ends at once, and all streams with it. */
-  close(): void {
-    this.#fail("closed-by-server", ErrorCode.NoError);
+  /** Ends at once, and all streams with it. The code tells the client why. */
+  close(code: number = ErrorCode.NoError): void {
+    this.#fail("closed-by-server", code);
   }
 
   #fail(reason: CloseReason, code: number): void {
@@ -336,6 +336,7 @@ export class ServerConnection {
       this.#streams.end(stream.id);
       this.#forget(stream);
     }
+    stream.handler.onAnswered?.(stream);
     this.#endIfDone();
   }
 

@@ -7,8 +7,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
+import { CallObserver, GRPC_HOSTS, type GrpcHostName } from "../../src/api/calls/index.ts";
 import { ConnectionGate, DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
-import { AdminServer, CallObserver, PublicServer } from "../../src/api/grpc/index.ts";
+import { AdminServer, PublicServer } from "../../src/api/grpc/index.ts";
 import { systemScheduler } from "../../src/replica/index.ts";
 import type { User } from "../../src/state/index.ts";
 import { RequestLog } from "../../src/telemetry/index.ts";
@@ -30,6 +31,8 @@ const GRACE_MS = 1_000;
 export class GrpcPorts {
   readonly member: SingleMember;
   readonly reported: ReportedError[];
+  /** What the public port logged of its clients. */
+  readonly warned: ReportedError[];
   /** File with the admin token, which the spec may change. */
   readonly adminTokenFile: string;
   readonly publicServer: PublicServer;
@@ -54,6 +57,7 @@ export class GrpcPorts {
     member: SingleMember,
     observed: {
       readonly reported: ReportedError[];
+      readonly warned: ReportedError[];
       readonly observer: CallObserver;
       readonly requestLines: Readonly<Record<string, unknown>>[];
       readonly audited: Readonly<Record<string, unknown>>[];
@@ -70,6 +74,7 @@ export class GrpcPorts {
     this.#clock = clock;
     this.member = member;
     this.reported = observed.reported;
+    this.warned = observed.warned;
     this.observer = observed.observer;
     this.requestLines = observed.requestLines;
     this.audited = observed.audited;
@@ -88,16 +93,19 @@ export class GrpcPorts {
     incarnation = "07".repeat(16),
     limits = DEFAULT_RATE_LIMITS,
     clientLimits = DEFAULT_CLIENT_LIMITS,
+    grpcHost = hostOfEnvironment(),
   ): Promise<GrpcPorts> {
     const member = new SingleMember(incarnation);
     const clock = new PortClock();
     const reported: ReportedError[] = [];
     const audited: Readonly<Record<string, unknown>>[] = [];
+    const warned: ReportedError[] = [];
     const logger = {
       error: (fields: object, message: string) => {
         reported.push({ fields: { ...fields }, message });
       },
       info: (fields: object) => void audited.push({ ...fields }),
+      warn: (fields: object, message: string) => void warned.push({ fields: { ...fields }, message }),
     };
     const directory = mkdtempSync(join(tmpdir(), "quoin-grpc-"));
     writeFileSync(adminTokenFile(directory), `${ADMIN_TOKEN}\n`, { mode: 0o600 });
@@ -113,7 +121,7 @@ export class GrpcPorts {
       limits,
       clock,
       scheduler: systemScheduler,
-      logger,
+      ...{ logger, grpcHost },
       ...{ gate: gateOf("grpc", clock.monotonicMs), clientLimits },
       namespaceStreams,
     });
@@ -126,7 +134,7 @@ export class GrpcPorts {
     const adminPort = await adminServer.listen("127.0.0.1:0");
     return new GrpcPorts(
       member,
-      { reported, audited, observer, requestLines },
+      { reported, warned, audited, observer, requestLines },
       { publicServer, adminServer, namespaceStreams },
       { publicPort, adminPort },
       directory,
@@ -139,10 +147,25 @@ export class GrpcPorts {
     { founding }: FoundingSecrets,
     limits = DEFAULT_RATE_LIMITS,
     clientLimits = DEFAULT_CLIENT_LIMITS,
+    grpcHost = hostOfEnvironment(),
   ): Promise<GrpcPorts> {
-    const ports = await GrpcPorts.open(Buffer.from(founding.incarnation).toString("hex"), limits, clientLimits);
+    const ports = await GrpcPorts.open(
+      Buffer.from(founding.incarnation).toString("hex"),
+      limits,
+      clientLimits,
+      grpcHost,
+    );
     await ports.member.bootstrap(founding);
     return ports;
+  }
+
+  /** The same on this host of gRPC. */
+  static foundedOn(
+    grpcHost: GrpcHostName,
+    secrets: FoundingSecrets,
+    { limits = DEFAULT_RATE_LIMITS, clientLimits = DEFAULT_CLIENT_LIMITS } = {},
+  ): Promise<GrpcPorts> {
+    return GrpcPorts.founded(secrets, limits, clientLimits, grpcHost);
   }
 
   /**
@@ -189,6 +212,16 @@ export class GrpcPorts {
     this.#callers.push(caller);
     return caller;
   }
+}
+
+/** What serves gRPC where a spec does not say it. */
+function hostOfEnvironment(): GrpcHostName {
+  const name = process.env.QUOIN_GRPC_HOST ?? "grpc-js";
+  const host = GRPC_HOSTS.find((each) => each === name);
+  if (host === undefined) {
+    throw new Error(`QUOIN_GRPC_HOST must be one of ${GRPC_HOSTS.join(", ")}`);
+  }
+  return host;
 }
 
 function adminTokenFile(directory: string): string {

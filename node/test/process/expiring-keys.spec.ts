@@ -10,8 +10,9 @@ import { join } from "node:path";
 import { PutKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
 import { expect } from "chai";
 import { Access, DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
+import { CallObserver } from "../../src/api/calls/index.ts";
 import { DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
-import { CallObserver, PublicServer } from "../../src/api/grpc/index.ts";
+import { PublicServer } from "../../src/api/grpc/index.ts";
 import {
   accountRoutes,
   closeHttpServer,
@@ -66,7 +67,7 @@ describe("API keys that expire", function () {
         site.replica.readBarrier(deadlineMs, done),
     };
     const access = new Access(replicated, clock);
-    const logger = { error: (fields: object) => void bugs.push(fields) };
+    const logger = { error: (fields: object) => void bugs.push(fields), warn: () => undefined };
     const requestLog = new RequestLog(
       { debug: () => undefined, warn: () => undefined, isLevelEnabled: () => false },
       0,
@@ -77,6 +78,7 @@ describe("API keys that expire", function () {
       observer: new CallObserver(requestLog, clock.monotonicMs),
       gate: gateOf("grpc", clock.monotonicMs),
       clientLimits: DEFAULT_CLIENT_LIMITS,
+      grpcHost: "grpc-js",
       namespaceStreams: new NamespaceStreams(),
     });
     grpcPort = await publicServer.listen("127.0.0.1:0");

@@ -7,14 +7,14 @@ import { connect, type PeerCertificate, type TLSSocket } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { type Client, createClient, QuoinError, type TlsOptions } from "@quoin/client";
 import { expect } from "chai";
-import { type Listening, MEMBER_PROGRAM, MemberUnderTest, TestProcess, until } from "../harness/index.ts";
+import { type Listening, MEMBER_PROGRAM, MemberUnderTest, onEachHost, TestProcess, until } from "../harness/index.ts";
 import { RawConnection } from "../index.ts";
 import { TemporaryDirectories, TestAuthority, whyNoCertificates } from "../peers/index.ts";
 
 const QUOINCTL = fileURLToPath(new URL("../../../client/bin/quoinctl.js", import.meta.url));
 const HERE = ["IP:127.0.0.1"];
 
-describe("TLS towards clients", function () {
+onEachHost("TLS towards clients", function (host) {
   this.timeout(120_000);
   const directories = new TemporaryDirectories();
   const clients: Client[] = [];
@@ -45,7 +45,8 @@ describe("TLS towards clients", function () {
     copyFileSync(shown.key, files.key);
     copyFileSync(authority.certificate, files.clientAuthorities);
     clientTls = tlsOf(authority, own);
-    const flags = ["--tls-cert", files.certificate, "--tls-key", files.key, "--tls-client-ca", files.clientAuthorities];
+    const shownBy = ["--tls-cert", files.certificate, "--tls-key", files.key];
+    const flags = ["--grpc-host", host, ...shownBy, "--tls-client-ca", files.clientAuthorities];
     member = new MemberUnderTest(join(directory, "member"), { flags, tls: clientTls });
     listening = await member.start();
     token = await member.token(listening);

@@ -10,8 +10,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { bearerToken } from "../../access/index.ts";
 import { CoordinationError, type Principal } from "../../state/index.ts";
-import type { CallerAccess } from "./caller-access.ts";
-import type { ErrorLog } from "./error-log.ts";
+import type { CallerAccess, ErrorLog } from "../calls/index.ts";
 
 /** What opening a file says when there is no descriptor. That passes, and says nothing about the token. */
 const NO_DESCRIPTOR = new Set(["EMFILE", "ENFILE"]);

@@ -7,7 +7,9 @@ import { serviceDefinitions } from "@quoin/proto";
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import type { MemberAddress } from "../../state/index.ts";
+import { CallIntake, type CallObserver, type CallStatistics, type ErrorLog, type PortContext } from "../calls/index.ts";
 import type { ClientLimits, ConnectionGate } from "../connections/index.ts";
+import { GrpcJsHost } from "../grpc-js-host/index.ts";
 import {
   type AuditLog,
   BootstrapMethod,
@@ -17,11 +19,7 @@ import {
   OwnerResetMethod,
 } from "../methods/index.ts";
 import { AdminAccess, type Administrator } from "./admin-access.ts";
-import { CallIntake, type CallStatistics } from "./call-intake.ts";
-import type { CallObserver } from "./call-observer.ts";
-import type { PortContext } from "./checked-call.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
-import type { ErrorLog } from "./error-log.ts";
 import { leaderEndpoint } from "./leader-endpoint.ts";
 import { GrpcServer } from "./server.ts";
 
@@ -48,7 +46,7 @@ export class AdminServer {
     const endpoint = (): string | null => leaderEndpoint(member);
     this.#intake = new CallIntake({
       ...{ port: gate.port, access, requestId: "optional", limits: clientLimits },
-      ...{ clock, logger, leaderEndpoint: endpoint },
+      ...{ clock, logger },
     });
     const port: PortContext<Administrator> = {
       ...{ access, intake: this.#intake },
@@ -57,7 +55,8 @@ export class AdminServer {
       logger,
       leaderEndpoint: endpoint,
     };
-    this.#server = new GrpcServer({ leaderEndpoint: endpoint, observer, intake: this.#intake, gate });
+    const host = new GrpcJsHost({ leaderEndpoint: endpoint, observer, intake: this.#intake });
+    this.#server = new GrpcServer({ host, intake: this.#intake, gate });
     const executor = new Executor(member);
     const methods = new ClusterAdminMethods(executor, member);
     const bootstrap = new BootstrapMethod(member, address);

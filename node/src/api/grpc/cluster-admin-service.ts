@@ -19,9 +19,8 @@ import {
   TransferLeadershipRequest,
 } from "@quoin/proto";
 import type { Principal } from "../../state/index.ts";
+import { type Implementation, notServed, type PortContext, unary } from "../calls/index.ts";
 import type { BootstrapMethod, ClusterAdminMethods, OwnerResetMethod } from "../methods/index.ts";
-import type { PortContext } from "./checked-call.ts";
-import { type Implementation, notServed, streamNotServed, unary } from "./implementation.ts";
 
 const SERVICE = "ClusterAdminService" satisfies ServiceName;
 const DEFINITION = serviceDefinitions[SERVICE];
@@ -95,7 +94,7 @@ export function clusterAdminService<Caller extends { readonly principal: Princip
             codec: ResetOwnerRequest,
             handle: (call, request, reply) => adminPort.ownerReset.resetOwner(call, request, reply),
           }),
-    snapshot: streamNotServed(later("Snapshot")),
+    snapshot: notServed(later("Snapshot")),
     compact: unary(port, {
       path: DEFINITION.compact.path,
       codec: CompactRequest,

@@ -3,8 +3,9 @@
  * services alike. Needs no token.
  */
 
-import { type Server, type ServerWritableStream, status, type UntypedServiceImplementation } from "@grpc/grpc-js";
+import { type ServerWritableStream, status, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { HealthImplementation } from "grpc-health-check";
+import type { GrpcHost } from "../calls/index.ts";
 
 type WatchCall = ServerWritableStream<unknown, unknown>;
 
@@ -20,7 +21,7 @@ export class HealthService {
     this.setServing(false);
   }
 
-  addTo(server: Server): void {
+  addTo(host: Pick<GrpcHost, "addLibraryService">): void {
     this.#implementation.addToServer({
       addService: (definition, handlers) => {
         // Both libraries leave open what kind of a method each name stands for.
@@ -32,7 +33,7 @@ export class HealthService {
           call.once("cancelled", () => this.#watching.delete(call));
           watch(call);
         };
-        server.addService(definition, { ...all, watch: watched });
+        host.addLibraryService(definition, { ...all, watch: watched });
       },
     });
   }

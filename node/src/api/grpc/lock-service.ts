@@ -13,9 +13,8 @@ import {
   serviceDefinitions,
 } from "@quoin/proto";
 import type { Caller } from "../../access/index.ts";
+import { type Implementation, type PortContext, unary } from "../calls/index.ts";
 import { type LockMethods, waitMsOf } from "../methods/index.ts";
-import type { PortContext } from "./checked-call.ts";
-import { type Implementation, unary } from "./implementation.ts";
 
 const DEFINITION = serviceDefinitions.LockService;
 

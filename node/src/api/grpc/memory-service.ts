@@ -11,9 +11,8 @@ import {
   WriteMemoryRequest,
 } from "@quoin/proto";
 import type { Caller } from "../../access/index.ts";
+import { type Implementation, type PortContext, unary } from "../calls/index.ts";
 import type { MemoryMethods } from "../methods/index.ts";
-import type { PortContext } from "./checked-call.ts";
-import { type Implementation, unary } from "./implementation.ts";
 
 const DEFINITION = serviceDefinitions.MemoryService;
 

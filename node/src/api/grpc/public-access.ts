@@ -2,8 +2,8 @@
 
 import type { Access, Caller } from "../../access/index.ts";
 import type { Need } from "../../state/index.ts";
+import type { CallerAccess } from "../calls/index.ts";
 import { type HostMember, noReplica } from "../methods/index.ts";
-import type { CallerAccess } from "./caller-access.ts";
 
 export class PublicAccess implements CallerAccess<Caller> {
   readonly #access: Pick<Access, "authenticate" | "authorize" | "recheck">;

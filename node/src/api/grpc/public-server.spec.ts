@@ -9,13 +9,13 @@ import { PutKeyRequest, serviceDefinitions } from "@quoin/proto";
 import { expect } from "chai";
 import { service as healthService } from "grpc-health-check";
 import { generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from "jose";
-import { type GrpcCaller, GrpcPorts, grpcFrame, rawGrpcCall } from "../../../test/harness/index.ts";
+import { type GrpcCaller, GrpcPorts, grpcFrame, onEachHost, rawGrpcCall } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 
 const { putKey } = serviceDefinitions.KeyValueService;
 const PUT = PutKeyRequest.fromPartial({ namespace: "default", key: "k" });
 
-describe("public server", () => {
+onEachHost("public server", (host) => {
   let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let owner: GrpcCaller;
@@ -25,7 +25,7 @@ describe("public server", () => {
   });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets);
+    ports = await GrpcPorts.foundedOn(host, secrets);
     owner = ports.caller(await ports.token(secrets));
   });
 
@@ -114,7 +114,10 @@ describe("public server", () => {
       it(`are refused: ${name}`, async () => {
         const token = await make(await ownerClaims());
         const answer = await ports.caller(token).call(putKey, PUT);
-        expect([answer.code, answer.reason]).deep.equal(["UNAUTHENTICATED", "TOKEN_INVALID"]);
+        // "Bearer " ends with a space: to RFC 9113 the request is malformed, which HTTP/2 in Node.js overlooks.
+        const isMalformed = token === "" && host === "quoin";
+        const verdict = isMalformed ? ["INTERNAL", ""] : ["UNAUTHENTICATED", "TOKEN_INVALID"];
+        expect([answer.code, answer.reason]).deep.equal(verdict);
         expect(token === "" || !answer.message.includes(token), "no token in messages").equal(true);
       });
     }

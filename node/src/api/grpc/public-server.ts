@@ -21,7 +21,20 @@ import { type Access, type Caller, RateLimiter, type RateLimits } from "../../ac
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock, Scheduler } from "../../replica/index.ts";
 import { DEFAULT_WATCH_LIMITS, type NamespaceStreams, WatchHub, type WatchStatistics } from "../../watch/index.ts";
+import {
+  CallIntake,
+  type CallObserver,
+  type CallPort,
+  type CallStatistics,
+  type GrpcHost,
+  type GrpcHostName,
+  type Implementation,
+  type PortContext,
+  serverStream,
+  unary,
+} from "../calls/index.ts";
 import type { ClientLimits, ConnectionGate } from "../connections/index.ts";
+import { GrpcJsHost } from "../grpc-js-host/index.ts";
 import {
   ClusterAdminMethods,
   ClusterMethods,
@@ -32,13 +45,9 @@ import {
   MemoryMethods,
   WatchMethods,
 } from "../methods/index.ts";
-import { CallIntake, type CallStatistics } from "./call-intake.ts";
-import type { CallObserver } from "./call-observer.ts";
-import type { PortContext } from "./checked-call.ts";
+import { type ConnectionLog, type Http2Statistics, QuoinHost } from "../quoin-host/index.ts";
 import { clusterAdminService } from "./cluster-admin-service.ts";
-import type { ErrorLog } from "./error-log.ts";
 import { HealthService } from "./health.ts";
-import { type Implementation, serverStream, unary } from "./implementation.ts";
 import { leaderEndpoint } from "./leader-endpoint.ts";
 import { lockService } from "./lock-service.ts";
 import { memoryService } from "./memory-service.ts";
@@ -53,7 +62,9 @@ export interface PublicServerOptions {
   readonly limits: Pick<RateLimits, "grpc">;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
-  readonly logger: ErrorLog;
+  readonly logger: ConnectionLog;
+  /** What serves the calls. */
+  readonly grpcHost: GrpcHostName;
   readonly observer: CallObserver;
   readonly gate: ConnectionGate;
   /** What clients may have open at a time. */
@@ -74,6 +85,8 @@ const SERVICES: readonly ServiceName[] = [
 ];
 
 export class PublicServer {
+  /** What its HTTP/2 has done, where this member serves it by itself. */
+  readonly http2: Http2Statistics;
   readonly #server: GrpcServer;
   readonly #health: HealthService;
   readonly #watches: WatchHub;
@@ -86,7 +99,7 @@ export class PublicServer {
     const endpoint = (): string | null => leaderEndpoint(member);
     this.#intake = new CallIntake({
       ...{ port: gate.port, access: publicAccess, requestId: "required", limits: clientLimits },
-      ...{ clock, logger, leaderEndpoint: endpoint },
+      ...{ clock, logger },
     });
     const port: PortContext<Caller> = {
       ...{ access: publicAccess, intake: this.#intake },
@@ -98,7 +111,15 @@ export class PublicServer {
       logger,
       leaderEndpoint: endpoint,
     };
-    this.#server = new GrpcServer({ leaderEndpoint: endpoint, observer, intake: this.#intake, gate });
+    const callPort: CallPort = { leaderEndpoint: endpoint, observer, intake: this.#intake };
+    const { monotonicMs } = observer;
+    const quoinHost =
+      options.grpcHost === "quoin"
+        ? new QuoinHost({ ...callPort, log: logger, portName: gate.port, monotonicMs })
+        : null;
+    this.http2 = quoinHost ?? { counters: null };
+    const host: GrpcHost = quoinHost ?? new GrpcJsHost(callPort);
+    this.#server = new GrpcServer({ host, intake: this.#intake, gate });
     const executor = new Executor(member, onRead, clock);
     this.#server.addService(serviceDefinitions.KeyValueService, keyValueService(port, new KeyValueMethods(executor)));
     this.#server.addService(serviceDefinitions.LockService, lockService(port, new LockMethods(executor)));
@@ -111,8 +132,8 @@ export class PublicServer {
     this.#server.addService(serviceDefinitions.ClusterAdminService, clusterAdminService(port, clusterAdmin, null));
     const services = SERVICES.map(qualifiedServiceName);
     this.#health = new HealthService(services);
-    this.#health.addTo(this.#server.server);
-    addReflection(this.#server.server, services);
+    this.#health.addTo(host);
+    addReflection(host, services);
   }
 
   /** What the watches of this member do and have done. */

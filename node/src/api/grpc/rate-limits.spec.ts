@@ -9,7 +9,7 @@ import {
   WatchKeysRequest,
 } from "@quoin/proto";
 import { expect } from "chai";
-import { type Answer, type GrpcCaller, GrpcPorts } from "../../../test/harness/index.ts";
+import { type Answer, type GrpcCaller, GrpcPorts, onEachHost } from "../../../test/harness/index.ts";
 import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
 import { DEFAULT_RATE_LIMITS } from "../../access/index.ts";
 
@@ -21,7 +21,7 @@ const BURST = 5;
 const LIMIT = { requests: 1, windowSecs: 3600, burst: BURST };
 const LIMITED = ["RESOURCE_EXHAUSTED", "RATE_LIMITED"];
 
-describe("rate limits of gRPC", () => {
+onEachHost("rate limits of gRPC", (host) => {
   let secrets: FoundingSecrets;
   let ports: GrpcPorts;
   let owner: GrpcCaller;
@@ -31,7 +31,7 @@ describe("rate limits of gRPC", () => {
   });
 
   beforeEach(async () => {
-    ports = await GrpcPorts.founded(secrets, { ...DEFAULT_RATE_LIMITS, grpc: LIMIT });
+    ports = await GrpcPorts.foundedOn(host, secrets, { limits: { ...DEFAULT_RATE_LIMITS, grpc: LIMIT } });
     owner = ports.caller(await ports.token(secrets));
   });
 

@@ -1,80 +1,39 @@
 /**
- * A gRPC server as both ports of a member use it: its limits, its life from listening to stopping.
- *
- * It listens by itself and hands admitted connections to the library, which would end the process when an accept fails.
- * A message above 4 MiB is refused by the library with RESOURCE_EXHAUSTED, before it is read. Clients may send keepalive
- * pings as often as they like; connections on which nobody answers ours are closed.
+ * A gRPC port of a member: where it listens, what it accepts, and its life from listening to stopping. Calls are served by
+ * a host, which gets the connections that were admitted.
  */
 
 import { lookup } from "node:dns/promises";
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server as Listener, type Socket } from "node:net";
-import {
-  type ConnectionInjector,
-  logVerbosity,
-  Server,
-  ServerCredentials,
-  type ServerInterceptor,
-  type ServiceDefinition,
-  setLogVerbosity,
-} from "@grpc/grpc-js";
+import type { ServiceDefinition } from "@grpc/grpc-js";
 import { rawMethods } from "@quoin/proto";
 import { EVERY_ADDRESS, listenAt, type ServerTls } from "../../peers/index.ts";
+import type { CallHandler, GrpcHost, Implementation } from "../calls/index.ts";
 import type { ConnectionGate } from "../connections/index.ts";
-import type { CallObserver } from "./call-observer.ts";
-import { deadlineInterceptor } from "./deadline-interceptor.ts";
-import type { Implementation } from "./implementation.ts";
-import { tlsCredentials } from "./tls-credentials.ts";
 
-/** Bytes of a request message, without the five bytes that gRPC puts before it. */
-const REQUEST_BYTES_MAX = 4 * 1024 * 1024;
-/**
- * As many as a member serves watches (the quota of the contract), and calls beside them: who opens more on one connection
- * must be told so, and not kept waiting.
- */
-const CONCURRENT_STREAMS_MAX = 12_000;
-/** A connection that broke without a word is noticed within 40 s. */
-const KEEPALIVE_TIME_MS = 30_000;
-const KEEPALIVE_TIMEOUT_MS = 10_000;
 /** Of addresses that this machine does not have, and of those of a family that its kernel does not have. */
 const UNAVAILABLE: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT"]);
 
 export interface GrpcServerOptions {
-  /** host:port of the leader, or null if none is known. */
-  readonly leaderEndpoint: () => string | null;
-  readonly observer: CallObserver;
-  readonly intake: { readonly interceptor: ServerInterceptor; stop(): void };
+  readonly host: GrpcHost;
+  readonly intake: { stop(): void };
   readonly gate: ConnectionGate;
 }
 
 export class GrpcServer {
-  /** For services that are not of the contract. */
-  readonly server: Server;
   readonly #options: GrpcServerOptions;
   readonly #listeners: Listener[] = [];
   readonly #sockets = new Set<Socket>();
-  #injector: ConnectionInjector | null = null;
 
   constructor(options: GrpcServerOptions) {
     this.#options = options;
-    const { leaderEndpoint, observer, intake } = options;
-    // The library prints metadata that it cannot parse to the console, and so whole tokens.
-    setLogVerbosity(logVerbosity.NONE);
-    this.server = new Server({
-      "grpc.max_receive_message_length": REQUEST_BYTES_MAX,
-      "grpc.max_concurrent_streams": CONCURRENT_STREAMS_MAX,
-      "grpc.keepalive_time_ms": KEEPALIVE_TIME_MS,
-      "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
-      // Its counters cost time with each call, and nobody could read them: the service is not registered.
-      "grpc.enable_channelz": 0,
-      interceptors: [deadlineInterceptor(leaderEndpoint), observer.interceptor, intake.interceptor],
-    });
   }
 
   /** Registers a service of the contract; its handlers get the bytes of requests. */
   addService<Definition extends ServiceDefinition>(definition: Definition, handlers: Implementation<Definition>): void {
     const methods: ServiceDefinition = rawMethods<ServiceDefinition>(definition);
-    this.server.addService(methods, { ...handlers });
+    this.#options.host.addService(methods, { ...(handlers as Readonly<Record<string, CallHandler<never>>>) });
   }
 
   /**
@@ -85,9 +44,7 @@ export class GrpcServer {
    * @returns the port. Rejects if it is not to be had.
    */
   async listen(address: string, tls: ServerTls | null): Promise<number> {
-    this.#injector = this.server.createConnectionInjector(
-      tls === null ? ServerCredentials.createInsecure() : tlsCredentials(tls),
-    );
+    this.#options.host.begin(tls);
     const { hostname, port } = new URL(`tcp://${address}`);
     const hosts = hostname === EVERY_ADDRESS ? [hostname] : await addressesOf(hostname.replace(/^\[|\]$/g, ""));
     let bound = Number(port);
@@ -106,12 +63,8 @@ export class GrpcServer {
   /** Accepts no more calls, lets those under way finish, and cuts off what is left after `graceMs` milliseconds. */
   async stop(graceMs: number): Promise<void> {
     const closed = this.#listeners.map((listener) => new Promise((resolve) => listener.close(resolve)));
-    // In this order: draining overlooks the connections that are closing already.
-    this.#injector?.drain(graceMs);
-    await new Promise<void>((resolve, reject) => {
-      this.server.tryShutdown((error) => (error === undefined ? resolve() : reject(error)));
-    });
-    // The library waits for no session that is closing already, and knows no connection that has not begun to speak.
+    await this.#options.host.stop(graceMs);
+    // A host may know nothing of a connection that has not begun to speak, or that is closing already.
     const cut = setTimeout(() => {
       for (const socket of this.#sockets) {
         socket.destroy();
@@ -126,7 +79,7 @@ export class GrpcServer {
     const listener = createServer((socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
-      this.#injector?.injectConnection(socket);
+      this.#options.host.accept(socket);
     });
     this.#options.gate.guard(listener);
     listenAt(listener, host, port);

@@ -14,9 +14,10 @@ import {
   PROCESS_METRICS,
 } from "../../telemetry/index.ts";
 import { WATCH_METRICS } from "../../watch/index.ts";
+import { CALL_METRICS, INTAKE_METRICS } from "../calls/index.ts";
 import { CONNECTION_METRICS } from "../connections/index.ts";
-import { CALL_METRICS, INTAKE_METRICS } from "../grpc/index.ts";
 import { REQUEST_METRICS } from "../http/index.ts";
+import { HTTP2_METRICS } from "../quoin-host/index.ts";
 
 /** What the metrics of a list are read from. */
 type SourceOf<List> = List extends readonly Metric<infer Source>[] ? Source : never;
@@ -31,6 +32,7 @@ const LISTS = {
   watch: WATCH_METRICS,
   grpc: CALL_METRICS,
   http: REQUEST_METRICS,
+  http2: HTTP2_METRICS,
   connections: CONNECTION_METRICS,
   intakes: INTAKE_METRICS,
 } as const;
@@ -53,6 +55,7 @@ export function memberMetrics(sources: MetricSources, monotonicMs: () => number)
   metrics.add(LISTS.watch, sources.watch);
   metrics.add(LISTS.grpc, sources.grpc);
   metrics.add(LISTS.http, sources.http);
+  metrics.add(LISTS.http2, sources.http2);
   metrics.add(LISTS.connections, sources.connections);
   metrics.add(LISTS.intakes, sources.intakes);
   return metrics;

@@ -5,7 +5,6 @@
  * choose. They arrive as several values or joined by a comma, depending on the sender's library.
  */
 
-import type { Metadata } from "@grpc/grpc-js";
 import { invariant } from "../../raft/index.ts";
 import { CoordinationError } from "../../state/index.ts";
 
@@ -15,8 +14,8 @@ const REQUEST_ID_BYTES = 16;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Raises BAD_METADATA unless the call speaks the version of the contract that is served. */
-export function requireApiVersion(metadata: Metadata): void {
-  const value = single(metadata, "api-version");
+export function requireApiVersion(values: readonly string[]): void {
+  const value = single(values, "api-version");
   if (value === undefined) {
     throw badMetadata("api-version", `is missing: send "api-version: ${API_VERSION}"`);
   }
@@ -26,8 +25,8 @@ export function requireApiVersion(metadata: Metadata): void {
 }
 
 /** The request id in lower case, or undefined if there is none. Raises BAD_METADATA unless it is one UUID. */
-export function requestId(metadata: Metadata): string | undefined {
-  const value = single(metadata, "request-id");
+export function requestId(values: readonly string[]): string | undefined {
+  const value = single(values, "request-id");
   if (value !== undefined && !UUID.test(value)) {
     throw badMetadata("request-id", "must be a UUID such as 123e4567-e89b-42d3-a456-426614174000");
   }
@@ -35,8 +34,8 @@ export function requestId(metadata: Metadata): string | undefined {
 }
 
 /** The request id in lower case. Raises BAD_METADATA unless it is there, once, and a UUID. */
-export function requireRequestId(metadata: Metadata): string {
-  const value = requestId(metadata);
+export function requireRequestId(values: readonly string[]): string {
+  const value = requestId(values);
   if (value === undefined) {
     throw badMetadata("request-id", 'is missing: send "request-id: <UUID>", a new one for each request');
   }
@@ -44,9 +43,8 @@ export function requireRequestId(metadata: Metadata): string {
 }
 
 /** The request id for the log: in lower case, or null if there is none or it is none, whatever the client has sent. */
-export function loggedRequestId(metadata: Metadata): string | null {
-  const [value] = metadata.get("request-id");
-  return typeof value === "string" && UUID.test(value) ? value.toLowerCase() : null;
+export function loggedRequestId([value]: readonly string[]): string | null {
+  return value !== undefined && UUID.test(value) ? value.toLowerCase() : null;
 }
 
 /** The 16 bytes of a request id. */
@@ -56,12 +54,12 @@ export function requestIdBytes(uuid: string): Uint8Array {
   return bytes;
 }
 
-function single(metadata: Metadata, name: string): string | undefined {
-  const [value, ...others] = metadata.get(name);
-  if (others.length > 0 || (typeof value === "string" && value.includes(","))) {
+function single(values: readonly string[], name: string): string | undefined {
+  const [value] = values;
+  if (values.length > 1 || value?.includes(",")) {
     throw badMetadata(name, "is repeated: send it once");
   }
-  return value === undefined ? undefined : String(value);
+  return value;
 }
 
 function badMetadata(name: string, problem: string): CoordinationError {

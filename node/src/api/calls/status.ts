@@ -6,7 +6,7 @@
  * itself, because its message was not written for callers.
  */
 
-import { Metadata, type StatusObject, status } from "@grpc/grpc-js";
+import { status } from "@grpc/grpc-js";
 import { encodeStatusDetails, statusDetailsTrailer } from "@quoin/proto";
 import { retryAfterMs } from "../../access/index.ts";
 import { CoordinationError, type ErrorOutcome, type Replayed } from "../../state/index.ts";
@@ -18,6 +18,12 @@ import { CoordinationError, type ErrorOutcome, type Replayed } from "../../state
 const MESSAGE_BYTES_MAX = 1024;
 /** An election takes about this long; for an overloaded or stopping member it is long enough to ask another one. */
 const RETRY_DELAY_MS = 100;
+const NO_TRAILERS: readonly string[] = [];
+const REPLAYED_FIELDS: Readonly<Record<Replayed, readonly string[]>> = {
+  no: NO_TRAILERS,
+  yes: ["replayed", "true"],
+  "no-values": ["replayed", "no-values"],
+};
 const PRINTABLE_ASCII = /^[ -~]+$/;
 
 /** What is answered to a call that ran into a bug. */
@@ -27,8 +33,18 @@ const INTERNAL = {
   message: "the service failed to answer this request; its log says why",
 } as const;
 
+/** How a call ends. */
+export interface CallStatus {
+  readonly code: status;
+  readonly message: string;
+  /** The trailer error-reason, "" without. */
+  readonly reason: string;
+  /** Name, value, name, value, …; values of names that end with -bin are in base64. */
+  readonly trailers: readonly string[];
+}
+
 /** The status of a call that failed; `leaderEndpoint` is host:port, or null if no leader is known. */
-export function errorStatus(error: Error, replayed: Replayed, leaderEndpoint: string | null): StatusObject {
+export function errorStatus(error: Error, replayed: Replayed, leaderEndpoint: string | null): CallStatus {
   if (error instanceof CoordinationError) {
     const { reason, details, outcome } = error;
     const retryDelayMs = error.code === "UNAVAILABLE" ? RETRY_DELAY_MS : retryAfterMs(error) || undefined;
@@ -38,14 +54,14 @@ export function errorStatus(error: Error, replayed: Replayed, leaderEndpoint: st
   return withTrailers(INTERNAL, "unknown", replayed, leaderEndpoint);
 }
 
-/** Metadata that says that an answer is that of an earlier attempt; null if it is not. */
-export function replayedMetadata(replayed: Replayed): Metadata | null {
-  if (replayed === "no") {
-    return null;
-  }
-  const metadata = new Metadata();
-  metadata.set("replayed", replayed === "yes" ? "true" : replayed);
-  return metadata;
+/** A status that has nothing but a code and a message, as gRPC itself gives it. */
+export function plainStatus(code: status, message: string, trailers: readonly string[] = NO_TRAILERS): CallStatus {
+  return { code, message, reason: "", trailers };
+}
+
+/** The field of metadata that says that an answer is that of an earlier attempt; empty if it is not. */
+export function replayedField(replayed: Replayed): readonly string[] {
+  return REPLAYED_FIELDS[replayed];
 }
 
 interface StatusBody {
@@ -61,15 +77,14 @@ function withTrailers(
   outcome: ErrorOutcome,
   replayed: Replayed,
   leaderEndpoint: string | null,
-): StatusObject {
-  const trailers = replayedMetadata(replayed) ?? new Metadata();
-  trailers.set("error-reason", body.reason);
-  trailers.set("outcome", outcome);
+): CallStatus {
+  const { code, message, reason } = body;
+  const trailers = [...replayedField(replayed), "error-reason", reason, "outcome", outcome];
   if (leaderEndpoint !== null && PRINTABLE_ASCII.test(leaderEndpoint)) {
-    trailers.set("leader-endpoint", leaderEndpoint);
+    trailers.push("leader-endpoint", leaderEndpoint);
   }
-  trailers.set(statusDetailsTrailer, encodeStatusDetails(body));
-  return { code: body.code, details: body.message, metadata: trailers };
+  trailers.push(statusDetailsTrailer, Buffer.from(encodeStatusDetails(body)).toString("base64"));
+  return { code, message, reason, trailers };
 }
 
 /** The message, cut off between characters where it is too long. Never with lone surrogates: they cannot be sent. */

@@ -3,12 +3,12 @@
  * do, and what makes a retry recognisable.
  */
 
-import type { Metadata } from "@grpc/grpc-js";
 import type { RateLimiter } from "../../access/index.ts";
 import { invariant } from "../../raft/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import type { Need, Principal } from "../../state/index.ts";
 import type { Call } from "../methods/index.ts";
+import type { AnsweredCall } from "./answered-call.ts";
 import type { Admission, CallIntake } from "./call-intake.ts";
 import type { CallerAccess } from "./caller-access.ts";
 import type { ErrorLog } from "./error-log.ts";
@@ -27,21 +27,16 @@ export interface PortContext<Caller extends { readonly principal: Principal }> {
   leaderEndpoint(): string | null;
 }
 
-/** A call as the library hands it over. */
-interface LibraryCall {
-  readonly metadata: Metadata;
-}
-
 export abstract class CheckedCall<Caller extends { readonly principal: Principal }> implements Call {
   protected readonly port: PortContext<Caller>;
   readonly #path: string;
   readonly #admission: Admission<Caller>;
 
   /** @param path full name of the method. */
-  constructor(port: PortContext<Caller>, path: string, call: LibraryCall) {
+  constructor(port: PortContext<Caller>, path: string, call: Pick<AnsweredCall<never>, "admission">) {
     this.port = port;
     this.#path = path;
-    this.#admission = port.intake.admission(call.metadata);
+    this.#admission = port.intake.admission(call);
   }
 
   abstract get deadlineMs(): number;

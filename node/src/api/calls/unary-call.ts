@@ -7,16 +7,16 @@
  * and a broken invariant ends the process.
  */
 
-import type { ServerUnaryCall, sendUnaryData } from "@grpc/grpc-js";
 import { decodeRequest, MalformedMessageError, type MessageCodec } from "@quoin/proto";
 import { InvariantViolation } from "../../raft/index.ts";
 import { stamp } from "../../stamps/index.ts";
 import { CoordinationError, type Principal, type Replayed } from "../../state/index.ts";
 import { attempt, type CancellableCall, type Reply, toError } from "../methods/index.ts";
+import type { AnsweredCall } from "./answered-call.ts";
 import { CheckedCall, type PortContext } from "./checked-call.ts";
 import { allowedMs, deadlineExceeded } from "./deadline.ts";
 import { endProcess } from "./end-process.ts";
-import { errorStatus, replayedMetadata } from "./status.ts";
+import { errorStatus } from "./status.ts";
 
 /** What all calls of a method share. */
 export interface UnaryMethod<Request, Response> {
@@ -35,8 +35,8 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
   implements CancellableCall
 {
   readonly #method: UnaryMethod<Request, Response>;
-  readonly #call: ServerUnaryCall<Buffer, Response>;
-  readonly #respond: sendUnaryData<Response>;
+  readonly #call: AnsweredCall<Response>;
+  readonly #bytes: Buffer;
   /** Date.now() and the monotonic clock at its begin. */
   readonly #startedWallMs = Date.now();
   readonly #startedMs: number;
@@ -46,18 +46,19 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
   /** To be called when the client is not there any more. */
   #onGone: (() => void) | undefined;
 
+  /** @param bytes the encoded request. */
   constructor(
     port: PortContext<Caller>,
     method: UnaryMethod<Request, Response>,
-    call: ServerUnaryCall<Buffer, Response>,
-    respond: sendUnaryData<Response>,
+    call: AnsweredCall<Response>,
+    bytes: Buffer,
   ) {
     super(port, method.path, call);
     this.#method = method;
     this.#call = call;
-    this.#respond = respond;
+    this.#bytes = bytes;
     this.#startedMs = port.clock.monotonicMs();
-    this.#allowedMs = allowedMs(call.getDeadline(), this.#startedWallMs);
+    this.#allowedMs = allowedMs(call.deadline, this.#startedWallMs);
   }
 
   /** On the monotonic clock. */
@@ -66,17 +67,17 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
   }
 
   onGone(listener: () => void): void {
-    if (this.#answered || this.#call.cancelled) {
+    if (this.#answered || this.#call.isOver) {
       clearTimeout(this.#timer);
       listener();
       return;
     }
     this.#onGone = listener;
-    this.#call.once("cancelled", () => {
+    this.#call.onOver = () => {
       // A wait for a lock may be long: its timer would hold the call in memory until then.
       clearTimeout(this.#timer);
       this.#leave();
-    });
+    };
   }
 
   /** Begins the checks. A call whose deadline has passed already is never executed. */
@@ -117,7 +118,7 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     const request = this.#decodeLimited();
     const waitMs = this.#method.waitMs?.(request) ?? 0;
     if (waitMs > 0) {
-      this.#allowedMs = allowedMs(this.#call.getDeadline(), this.#startedWallMs, waitMs);
+      this.#allowedMs = allowedMs(this.#call.deadline, this.#startedWallMs, waitMs);
       this.#startTimer();
     }
     this.#method.handle(this, request, (answer, replayed) => this.#answer(answer, replayed));
@@ -130,9 +131,9 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     const { codec, isUnlimited } = this.#method;
     if (limiter === null || isUnlimited === undefined) {
       limiter?.take(subject);
-      return decode(codec, this.#call.request);
+      return decode(codec, this.#bytes);
     }
-    const request = attempt(() => decode(codec, this.#call.request));
+    const request = attempt(() => decode(codec, this.#bytes));
     if (request instanceof Error) {
       limiter.take(subject);
       throw request;
@@ -158,14 +159,10 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     this.#answered = true;
     clearTimeout(this.#timer);
     if (answer instanceof Error) {
-      this.#respond(errorStatus(answer, replayed, this.port.leaderEndpoint()));
+      this.#call.end(errorStatus(answer, replayed, this.port.leaderEndpoint()));
       return;
     }
-    const metadata = replayedMetadata(replayed);
-    if (metadata !== null) {
-      this.#call.sendMetadata(metadata);
-    }
-    this.#respond(null, answer);
+    this.#call.answer(answer, replayed);
     stamp("call.answered", 0, 0, 0, this.requestText);
   }
 }

@@ -6,13 +6,13 @@
  * client's own deadline, or the method ends it. It ends once, and what comes later is dropped.
  */
 
-import type { ServerWritableStream } from "@grpc/grpc-js";
 import type { MessageCodec } from "@quoin/proto";
 import { InvariantViolation } from "../../raft/index.ts";
 import { CoordinationError, type Principal } from "../../state/index.ts";
 import { type Call, type ResponseStream, toError } from "../methods/index.ts";
+import type { AnsweredCall } from "./answered-call.ts";
 import { CheckedCall, type PortContext } from "./checked-call.ts";
-import { allowedMs } from "./deadline.ts";
+import { allowedMs, deadlineExceeded } from "./deadline.ts";
 import { endProcess } from "./end-process.ts";
 import { errorStatus } from "./status.ts";
 import { decode } from "./unary-call.ts";
@@ -30,7 +30,9 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
   implements ResponseStream
 {
   readonly #method: StreamMethod<Request>;
-  readonly #call: ServerWritableStream<Buffer, Buffer>;
+  readonly #call: AnsweredCall<never>;
+  readonly #bytes: Buffer;
+  readonly #allowedMs: number;
   /** On the monotonic clock: until when the stream must be open. */
   readonly deadlineMs: number;
   /** It was ended here; messages that are not taken yet may still be on their way. */
@@ -38,11 +40,14 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
   #isClosed = false;
   readonly #onOver: (() => void)[] = [];
 
-  constructor(port: PortContext<Caller>, method: StreamMethod<Request>, call: ServerWritableStream<Buffer, Buffer>) {
+  /** @param bytes the encoded request. */
+  constructor(port: PortContext<Caller>, method: StreamMethod<Request>, call: AnsweredCall<never>, bytes: Buffer) {
     super(port, method.path, call);
     this.#method = method;
     this.#call = call;
-    this.deadlineMs = port.clock.monotonicMs() + allowedMs(call.getDeadline(), Date.now());
+    this.#bytes = bytes;
+    this.#allowedMs = allowedMs(call.deadline, Date.now());
+    this.deadlineMs = port.clock.monotonicMs() + this.#allowedMs;
   }
 
   get isOver(): boolean {
@@ -57,28 +62,25 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
     }
   }
 
-  /** Makes check 4 and goes on. */
+  /** Makes check 4 and goes on. A call whose deadline has passed already is never executed. */
   start(): void {
-    // The library says so of every call that is over, also of those that nobody has cancelled.
-    this.#call.on("cancelled", () => this.#close());
+    this.#call.onOver = () => this.#close();
+    if (this.#allowedMs <= 0) {
+      this.fail(deadlineExceeded());
+      return;
+    }
     try {
       this.port.limiter?.take(this.principal.subject);
-      this.#method.handle(this, decode(this.#method.codec, this.#call.request), this);
+      this.#method.handle(this, decode(this.#method.codec, this.#bytes), this);
     } catch (error) {
       this.fail(toError(error));
     }
   }
 
   send(message: Uint8Array, taken: () => void): void {
-    if (this.isOver) {
-      return;
+    if (!this.isOver) {
+      this.#call.send(message, taken);
     }
-    const bytes = Buffer.from(message.buffer, message.byteOffset, message.byteLength);
-    this.#call.write(bytes, (error: Error | null | undefined) => {
-      if (!error) {
-        taken();
-      }
-    });
   }
 
   fail(error: CoordinationError | Error): void {
@@ -93,7 +95,7 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
       return;
     }
     this.#isEnding = true;
-    this.#call.emit("error", errorStatus(error, "no", this.port.leaderEndpoint()));
+    this.#call.end(errorStatus(error, "no", this.port.leaderEndpoint()));
   }
 
   #close(): void {

@@ -10,7 +10,7 @@ describe("deadline", () => {
 
   it("is what the client sets, up to 60 s", () => {
     expect(allowedMs(NOW_MS + 1, NOW_MS)).equal(1);
-    expect(allowedMs(new Date(NOW_MS + 10_000), NOW_MS)).equal(10_000);
+    expect(allowedMs(NOW_MS + 10_000, NOW_MS)).equal(10_000);
     expect(allowedMs(NOW_MS + 60_000, NOW_MS)).equal(60_000);
     expect(allowedMs(NOW_MS + 60_001, NOW_MS)).equal(60_000);
   });

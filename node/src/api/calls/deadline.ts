@@ -12,12 +12,12 @@ const WAITING_DEADLINE_MAX_MS = 3_600_000;
 /**
  * Milliseconds that a call may take from now on; 0 or less = none at all.
  *
- * @param deadline of the call as the library tells it, from `grpc-timeout`: Infinity = the client set none.
- * @param nowMs on the clock by which the library made the deadline, Date.now().
+ * @param deadline of the call, from `grpc-timeout`: Infinity = the client set none.
+ * @param nowMs on the clock of the deadline, Date.now().
  * @param waitMs that the request asks to wait for a lock.
  */
-export function allowedMs(deadline: Date | number, nowMs: number, waitMs = 0): number {
-  const leftMs = Number(deadline) - nowMs;
+export function allowedMs(deadline: number, nowMs: number, waitMs = 0): number {
+  const leftMs = deadline - nowMs;
   const wantedMs = leftMs === Infinity ? waitMs + DEADLINE_DEFAULT_MS : leftMs;
   return Math.min(wantedMs, waitMs > 0 ? WAITING_DEADLINE_MAX_MS : DEADLINE_MAX_MS);
 }

@@ -1,7 +1,7 @@
 /** How the methods of a service of the contract are registered on a server. */
 
-import { type handleServerStreamingCall, type handleUnaryCall, status } from "@grpc/grpc-js";
 import { CoordinationError, type Principal } from "../../state/index.ts";
+import type { CallHandler } from "./answered-call.ts";
 import type { PortContext } from "./checked-call.ts";
 import { errorStatus } from "./status.ts";
 import { StreamCall, type StreamMethod } from "./stream-call.ts";
@@ -13,9 +13,7 @@ export type Implementation<Definition> = {
     readonly responseStream: infer Streams;
     readonly responseDeserialize: (bytes: Buffer) => infer Response;
   }
-    ? Streams extends true
-      ? handleServerStreamingCall<Buffer, Buffer>
-      : handleUnaryCall<Buffer, Response>
+    ? CallHandler<Streams extends true ? never : Response>
     : never;
 };
 
@@ -23,38 +21,26 @@ export type Implementation<Definition> = {
 export function unary<Caller extends { readonly principal: Principal }, Request, Response>(
   port: PortContext<Caller>,
   method: UnaryMethod<Request, Response>,
-): handleUnaryCall<Buffer, Response> {
+): CallHandler<Response> {
   port.intake.guard(method.path);
-  return (call, respond) => new UnaryCall(port, method, call, respond).start();
+  return (call, request) => new UnaryCall(port, method, call, request).start();
 }
 
 /** The same for a method that answers with a stream. */
 export function serverStream<Caller extends { readonly principal: Principal }, Request>(
   port: PortContext<Caller>,
   method: StreamMethod<Request>,
-): handleServerStreamingCall<Buffer, Buffer> {
+): CallHandler<never> {
   port.intake.guard(method.path);
-  return (call) => new StreamCall(port, method, call).start();
+  return (call, request) => new StreamCall(port, method, call, request).start();
 }
 
 /**
- * The handler of a unary method that is part of the contract and not served here. Like a method that no server knows, it
- * is refused before anything else is looked at, but says what it is that is missing.
+ * The handler of a method that is part of the contract and not served here. Like a method that no server knows, it is
+ * refused before anything else is looked at, but says what it is that is missing.
  *
  * @param why a sentence about the method.
  */
-export function notServed<Response>(why: string): handleUnaryCall<Buffer, Response> {
-  return (_call, respond) => respond(refusal(why));
-}
-
-/** The handler of a method that answers with a stream and is not served here. */
-export function streamNotServed(why: string): handleServerStreamingCall<Buffer, Buffer> {
-  return (call) => {
-    const { details, metadata } = refusal(why);
-    call.emit("error", { code: status.UNIMPLEMENTED, details, metadata });
-  };
-}
-
-function refusal(why: string) {
-  return errorStatus(new CoordinationError("NOT_SERVED", why), "no", null);
+export function notServed(why: string): CallHandler<never> {
+  return (call) => call.end(errorStatus(new CoordinationError("NOT_SERVED", why), "no", null));
 }

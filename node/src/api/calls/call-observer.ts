@@ -6,7 +6,7 @@
  * plain numbers; what they cost is measured by `npm run bench`.
  */
 
-import { type Metadata, type ServerInterceptingCall, type ServerInterceptor, status } from "@grpc/grpc-js";
+import { status } from "@grpc/grpc-js";
 import {
   counter,
   Durations,
@@ -16,6 +16,7 @@ import {
   REQUEST_BOUNDS,
   type RequestLog,
 } from "../../telemetry/index.ts";
+import type { CallMethod } from "./call-method.ts";
 import { loggedRequestId } from "./metadata-contract.ts";
 
 /** Calls that take as long as their clients want to wait for a lock. */
@@ -23,7 +24,7 @@ const WAITING = new Set(["AcquireLock", "AcquireRWLock"]);
 const STATUS_CODES = 17;
 
 /** The calls of one method. */
-class MethodCalls {
+export class MethodCalls {
   readonly path: string;
   readonly service: string;
   readonly method: string;
@@ -45,6 +46,14 @@ class MethodCalls {
   }
 }
 
+/** How a call ended. */
+interface CallEnd {
+  readonly code: status;
+  /** The trailer error-reason, "" without. */
+  readonly reason: string;
+  readonly call: { values(name: string): readonly string[] };
+}
+
 export class CallObserver {
   readonly #log: RequestLog;
   readonly #monotonicMs: () => number;
@@ -61,69 +70,36 @@ export class CallObserver {
     return [...this.#methods.values()];
   }
 
-  /** Sees the calls of a server. It must be the last one, so that it sees what the others send. */
-  get interceptor(): ServerInterceptor {
-    return ({ path, responseStream }, call) => {
-      this.#observe(this.#methodOf(path, responseStream), call as ServerInterceptingCall);
-      // The call itself: a wrapper around it would cost every message another round of callbacks.
-      return call as ServerInterceptingCall;
-    };
+  get monotonicMs(): () => number {
+    return this.#monotonicMs;
   }
 
-  #methodOf(path: string, isStream: boolean): MethodCalls {
+  /** A call begins; `end` follows once. */
+  begin({ path, responseStream }: CallMethod): MethodCalls {
     let calls = this.#methods.get(path);
     if (calls === undefined) {
-      calls = new MethodCalls(path, isStream);
+      calls = new MethodCalls(path, responseStream);
       this.#methods.set(path, calls);
     }
+    calls.inFlight++;
     return calls;
   }
 
-  #observe(calls: MethodCalls, call: ServerInterceptingCall): void {
-    const startedMs = this.#monotonicMs();
-    let isOver = false;
-    let headers: Metadata | null = null;
-    calls.inFlight++;
-    const end = (code: status, trailers: Metadata | null): void => {
-      if (isOver) {
-        return;
-      }
-      isOver = true;
-      calls.inFlight--;
-      calls.codes[code] = (calls.codes[code] ?? 0) + 1;
-      const durationMs = this.#monotonicMs() - startedMs;
-      if (!calls.isStream) {
-        calls.durations.addMs(durationMs);
-      }
-      this.#log.add(durationMs, calls.mayWait, () => ({
-        protocol: "grpc",
-        method: calls.path,
-        status: status[code] ?? String(code),
-        requestId: headers === null ? null : loggedRequestId(headers),
-        reason: String(trailers?.get("error-reason")[0] ?? ""),
-      }));
-    };
-    const sendStatus = call.sendStatus.bind(call);
-    call.sendStatus = (answer) => {
-      end(answer.code ?? status.UNKNOWN, answer.metadata ?? null);
-      sendStatus(answer);
-    };
-    const start = call.start.bind(call);
-    call.start = (listener: Parameters<ServerInterceptingCall["start"]>[0]) => {
-      start({
-        onReceiveMetadata: (metadata) => {
-          headers = metadata;
-          listener.onReceiveMetadata(metadata);
-        },
-        onReceiveMessage: (message) => listener.onReceiveMessage(message),
-        onReceiveHalfClose: () => listener.onReceiveHalfClose(),
-        // The library says so of every call that is over.
-        onCancel: () => {
-          end(status.CANCELLED, null);
-          listener.onCancel();
-        },
-      });
-    };
+  /** A call that began at `startedMs` has ended. */
+  end(calls: MethodCalls, startedMs: number, { code, reason, call }: CallEnd): void {
+    calls.inFlight--;
+    calls.codes[code] = (calls.codes[code] ?? 0) + 1;
+    const durationMs = this.#monotonicMs() - startedMs;
+    if (!calls.isStream) {
+      calls.durations.addMs(durationMs);
+    }
+    this.#log.add(durationMs, calls.mayWait, () => ({
+      protocol: "grpc",
+      method: calls.path,
+      status: status[code] ?? String(code),
+      requestId: loggedRequestId(call.values("request-id")),
+      reason,
+    }));
   }
 }
 

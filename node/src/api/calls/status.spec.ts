@@ -2,11 +2,17 @@ import { status } from "@grpc/grpc-js";
 import { decodeStatusDetails } from "@quoin/proto";
 import { expect } from "chai";
 import { CoordinationError } from "../../state/index.ts";
-import { errorStatus, replayedMetadata } from "./status.ts";
+import { type CallStatus, errorStatus, replayedField } from "./status.ts";
 
-function detailsOf(answer: ReturnType<typeof errorStatus>) {
-  const [encoded] = answer.metadata.get("grpc-status-details-bin");
-  return decodeStatusDetails(encoded as Buffer);
+/** The trailers by name; each is there once. */
+function trailersOf({ trailers }: CallStatus): Record<string, string> {
+  const pairs = Array.from({ length: trailers.length / 2 }, (_, at) => trailers.slice(2 * at, 2 * at + 2));
+  expect(new Set(pairs.map(([name]) => name)).size).equal(pairs.length);
+  return Object.fromEntries(pairs);
+}
+
+function detailsOf(answer: CallStatus) {
+  return decodeStatusDetails(Buffer.from(trailersOf(answer)["grpc-status-details-bin"] ?? "", "base64"));
 }
 
 describe("gRPC status", () => {
@@ -16,8 +22,9 @@ describe("gRPC status", () => {
     });
     const answer = errorStatus(refusal, "no", "10.0.0.1:7400");
     expect(answer.code).equal(status.FAILED_PRECONDITION);
-    expect(answer.details).equal("expected 3, found 5");
-    const { "grpc-status-details-bin": _encoded, ...trailers } = answer.metadata.getMap();
+    expect(answer.message).equal("expected 3, found 5");
+    expect(answer.reason).equal("REVISION_MISMATCH");
+    const { "grpc-status-details-bin": _encoded, ...trailers } = trailersOf(answer);
     expect(trailers).deep.equal({
       "error-reason": "REVISION_MISMATCH",
       outcome: "not-executed",
@@ -44,44 +51,44 @@ describe("gRPC status", () => {
 
   it("keeps the outcome that the error knows", () => {
     const lost = new CoordinationError("LEADER_CHANGED", "lost", { outcome: "unknown" });
-    expect(errorStatus(lost, "no", null).metadata.get("outcome")).deep.equal(["unknown"]);
+    expect(trailersOf(errorStatus(lost, "no", null)).outcome).equal("unknown");
   });
 
   it("names no leader that it does not know, or that no trailer can carry", () => {
     const refusal = new CoordinationError("NO_LEADER", "none");
-    expect(errorStatus(refusal, "no", null).metadata.get("leader-endpoint")).deep.equal([]);
-    expect(errorStatus(refusal, "no", "h\u00f4te:1").metadata.get("leader-endpoint")).deep.equal([]);
+    expect(trailersOf(errorStatus(refusal, "no", null))).not.to.have.property("leader-endpoint");
+    expect(trailersOf(errorStatus(refusal, "no", "h\u00f4te:1"))).not.to.have.property("leader-endpoint");
   });
 
   it("says of a bug only that there was one", () => {
     const answer = errorStatus(new TypeError("password 'hunter2' is not a function"), "no", null);
     expect(answer.code).equal(status.INTERNAL);
     expect(JSON.stringify([answer, detailsOf(answer).message])).not.to.include("hunter2");
-    expect(answer.metadata.get("outcome")).deep.equal(["unknown"]);
+    expect(trailersOf(answer).outcome).equal("unknown");
     expect(detailsOf(answer).reason).equal("INTERNAL");
   });
 
   it("cuts off a message that trailers could not carry, between characters", () => {
     const short = new CoordinationError("NAMESPACE_DENIED", "\u{1f600}".repeat(256));
-    expect(errorStatus(short, "no", null).details).equal(short.message);
+    expect(errorStatus(short, "no", null).message).equal(short.message);
     for (const filler of ["a", "\u00e9", "\uffff", "\u{1f600}"]) {
       const long = new CoordinationError("NAMESPACE_DENIED", filler.repeat(1_000_000));
-      const { details } = errorStatus(long, "no", null);
-      expect(Buffer.byteLength(details)).within(1_000, 1_024);
-      expect(details.isWellFormed()).equal(true);
-      expect(details.slice(0, -1)).equal(filler.repeat((details.length - 1) / filler.length));
+      const { message } = errorStatus(long, "no", null);
+      expect(Buffer.byteLength(message)).within(1_000, 1_024);
+      expect(message.isWellFormed()).equal(true);
+      expect(message.slice(0, -1)).equal(filler.repeat((message.length - 1) / filler.length));
     }
   });
 
   it("never carries a lone surrogate, which could not be encoded", () => {
-    expect(errorStatus(new CoordinationError("BAD_FIELD", "a\ud83d"), "no", null).details).equal("a\ufffd");
+    expect(errorStatus(new CoordinationError("BAD_FIELD", "a\ud83d"), "no", null).message).equal("a\ufffd");
   });
 
   it("marks replays, with and without their values", () => {
-    expect(replayedMetadata("no")).equal(null);
-    expect(replayedMetadata("yes")?.getMap()).deep.equal({ replayed: "true" });
-    expect(replayedMetadata("no-values")?.getMap()).deep.equal({ replayed: "no-values" });
+    expect(replayedField("no")).deep.equal([]);
+    expect(replayedField("yes")).deep.equal(["replayed", "true"]);
+    expect(replayedField("no-values")).deep.equal(["replayed", "no-values"]);
     const answer = errorStatus(new CoordinationError("KEY_NOT_FOUND", "no such key"), "yes", null);
-    expect(answer.metadata.get("replayed")).deep.equal(["true"]);
+    expect(trailersOf(answer).replayed).equal("true");
   });
 });

@@ -1,0 +1,26 @@
+/**
+ * Calls of gRPC, whatever serves them: what is checked when their headers come, what clients may hold, how they are
+ * counted, and how requests become calls of methods and answers become statuses. It knows no HTTP/2.
+ */
+
+export type { AnsweredCall, CallHandler } from "./answered-call.ts";
+export { CallIntake, type CallStatistics, INTAKE_METRICS } from "./call-intake.ts";
+export type { CallMethod } from "./call-method.ts";
+export { CALL_METRICS, CallObserver } from "./call-observer.ts";
+export type { CallerAccess } from "./caller-access.ts";
+export type { PortContext } from "./checked-call.ts";
+export { ClientConnection } from "./client-connection.ts";
+export { endProcess } from "./end-process.ts";
+export type { ErrorLog } from "./error-log.ts";
+export {
+  CONCURRENT_STREAMS_MAX,
+  GRPC_HOSTS,
+  type GrpcHost,
+  type GrpcHostName,
+  KEEPALIVE_TIME_MS,
+  KEEPALIVE_TIMEOUT_MS,
+  REQUEST_BYTES_MAX,
+} from "./grpc-host.ts";
+export { type Implementation, notServed, serverStream, unary } from "./implementation.ts";
+export { type CallPort, IncomingCall } from "./incoming-call.ts";
+export { type CallStatus, plainStatus, replayedField } from "./status.ts";

@@ -1,0 +1,136 @@
+/**
+ * Serves gRPC with the library grpc-js.
+ *
+ * A message above 4 MiB is refused by the library with RESOURCE_EXHAUSTED, before it is read. Clients may send keepalive
+ * pings as often as they like; connections on which nobody answers ours are closed.
+ */
+
+import { constants, type ServerHttp2Session } from "node:http2";
+import type { Socket } from "node:net";
+import {
+  type ConnectionInjector,
+  logVerbosity,
+  type Metadata,
+  Server,
+  ServerCredentials,
+  type ServerInterceptingCall,
+  type ServerInterceptor,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type ServiceDefinition,
+  type sendUnaryData,
+  setLogVerbosity,
+  type UntypedHandleCall,
+  type UntypedServiceImplementation,
+} from "@grpc/grpc-js";
+import type { ServerTls } from "../../peers/index.ts";
+import { invariant } from "../../raft/index.ts";
+import {
+  type CallHandler,
+  type CallPort,
+  ClientConnection,
+  CONCURRENT_STREAMS_MAX,
+  type GrpcHost,
+  KEEPALIVE_TIME_MS,
+  KEEPALIVE_TIMEOUT_MS,
+  REQUEST_BYTES_MAX,
+} from "../calls/index.ts";
+import { LibraryCall, streamOf } from "./library-call.ts";
+import { tlsCredentials } from "./tls-credentials.ts";
+
+export class GrpcJsHost implements GrpcHost {
+  readonly #server: Server;
+  readonly #connections = new WeakMap<ServerHttp2Session, ClientConnection>();
+  readonly #calls = new WeakMap<Metadata, LibraryCall>();
+  #injector: ConnectionInjector | null = null;
+
+  constructor(port: CallPort) {
+    // The library prints metadata that it cannot parse to the console, and so whole tokens.
+    setLogVerbosity(logVerbosity.NONE);
+    this.#server = new Server({
+      "grpc.max_receive_message_length": REQUEST_BYTES_MAX,
+      "grpc.max_concurrent_streams": CONCURRENT_STREAMS_MAX,
+      "grpc.keepalive_time_ms": KEEPALIVE_TIME_MS,
+      "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
+      // Its counters cost time with each call, and nobody could read them: the service is not registered.
+      "grpc.enable_channelz": 0,
+      interceptors: [this.#interceptor(port)],
+    });
+  }
+
+  addService(definition: ServiceDefinition, handlers: Readonly<Record<string, CallHandler<never>>>): void {
+    const adapted = Object.entries(definition).map(([name, { responseStream }]) => {
+      const handler = handlers[name];
+      invariant(handler !== undefined, "every method of the contract has a handler");
+      return [name, responseStream ? this.#streamHandler(handler) : this.#unaryHandler(handler)];
+    });
+    this.#server.addService(definition, Object.fromEntries(adapted) as UntypedServiceImplementation);
+  }
+
+  addLibraryService(definition: ServiceDefinition, handlers: UntypedServiceImplementation): void {
+    this.#server.addService(definition, handlers);
+  }
+
+  begin(tls: ServerTls | null): void {
+    this.#injector = this.#server.createConnectionInjector(
+      tls === null ? ServerCredentials.createInsecure() : tlsCredentials(tls),
+    );
+  }
+
+  accept(socket: Socket): void {
+    this.#injector?.injectConnection(socket);
+  }
+
+  /** The library waits for no session that is closing already, and knows no connection that has not begun to speak. */
+  async stop(graceMs: number): Promise<void> {
+    // In this order: draining overlooks the connections that are closing already.
+    this.#injector?.drain(graceMs);
+    await new Promise<void>((resolve, reject) => {
+      this.#server.tryShutdown((error) => (error === undefined ? resolve() : reject(error)));
+    });
+  }
+
+  #interceptor(port: CallPort): ServerInterceptor {
+    const onHeaders = (metadata: Metadata, call: LibraryCall): void => {
+      this.#calls.set(metadata, call);
+    };
+    return (method, call) => {
+      const intercepted = call as ServerInterceptingCall;
+      const connection = this.#connectionOf(streamOf(intercepted).session as ServerHttp2Session);
+      new LibraryCall(port, method, connection, intercepted, onHeaders);
+      return intercepted;
+    };
+  }
+
+  #connectionOf(session: ServerHttp2Session): ClientConnection {
+    let connection = this.#connections.get(session);
+    if (connection === undefined) {
+      connection = new ClientConnection(session.socket.remoteAddress ?? "", () => cut(session));
+      this.#connections.set(session, connection);
+    }
+    return connection;
+  }
+
+  #unaryHandler(handler: CallHandler<never>): UntypedHandleCall {
+    return (call: ServerUnaryCall<Buffer, unknown>, respond: sendUnaryData<unknown>) =>
+      handler(this.#callOf(call.metadata).respondBy(respond), call.request);
+  }
+
+  #streamHandler(handler: CallHandler<never>): UntypedHandleCall {
+    return (call: ServerWritableStream<Buffer, Buffer>) =>
+      handler(this.#callOf(call.metadata).streamBy(call), call.request);
+  }
+
+  #callOf(metadata: Metadata): LibraryCall {
+    const call = this.#calls.get(metadata);
+    invariant(call !== undefined, "the gRPC library hands on the metadata that it has told");
+    return call;
+  }
+}
+
+function cut(session: ServerHttp2Session): void {
+  if (!session.destroyed) {
+    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    session.destroy();
+  }
+}

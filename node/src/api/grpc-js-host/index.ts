@@ -1,0 +1,3 @@
+/** gRPC served by the library grpc-js, on the HTTP/2 of Node. */
+
+export { GrpcJsHost } from "./grpc-js-host.ts";

@@ -1,0 +1,112 @@
+/** A connection on which clients call: finds the method of each request, and refuses what is no call of one. */
+import type { Socket } from "node:net";
+import { status } from "@grpc/grpc-js";
+import {
+  type Closure,
+  type ConnectionHandler,
+  ErrorCode,
+  type ServerConnection,
+  type ServerStream,
+  type StreamHandler,
+} from "../../http2/index.ts";
+import { type CallPort, ClientConnection, type ErrorLog, plainStatus } from "../calls/index.ts";
+import { METHOD_NOT_ALLOWED, statusFields, UNSUPPORTED_MEDIA_TYPE } from "./answer-fields.ts";
+import type { ClosureLog } from "./closure-log.ts";
+import { type CallSurroundings, WireCall } from "./wire-call.ts";
+import type { WireMethod } from "./wire-method.ts";
+
+export interface HostConnectionOptions {
+  readonly connection: ServerConnection;
+  readonly socket: Socket;
+  readonly port: CallPort;
+  /** By their full names. */
+  readonly methods: ReadonlyMap<string, WireMethod>;
+  readonly log: ErrorLog;
+  readonly closures: ClosureLog;
+}
+
+/** The content type of gRPC, and what may follow it. */
+const CONTENT_TYPE = /^application\/grpc(?:[+;]|$)/i;
+/** Why a connection was closed on which clients called too much. */
+const CUT = "too-many-refused-calls";
+
+const ignore = (): void => undefined;
+/** For a stream that is answered already. */
+const ANSWERED: StreamHandler = { onData: ignore, onEnd: ignore, onReset: ignore, onWritable: ignore };
+
+export class HostConnection implements ConnectionHandler {
+  readonly #methods: ReadonlyMap<string, WireMethod>;
+  readonly #closures: ClosureLog;
+  readonly #peer: string;
+  readonly #surroundings: CallSurroundings;
+  #isCut = false;
+
+  constructor({ connection, socket, port, methods, log, closures }: HostConnectionOptions) {
+    this.#methods = methods;
+    this.#closures = closures;
+    this.#peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    const client = new ClientConnection(socket.remoteAddress ?? "", () => {
+      this.#isCut = true;
+      connection.close(ErrorCode.EnhanceYourCalm);
+    });
+    this.#surroundings = { port, client, connection, log };
+  }
+
+  onRequest(stream: ServerStream, fields: readonly string[]): StreamHandler {
+    let verb = "";
+    let path = "";
+    let contentType = "";
+    let timeout: string | undefined;
+    let encoding: string | undefined;
+    for (let at = 0; at < fields.length; at += 2) {
+      const value = fields[at + 1] as string;
+      switch (fields[at]) {
+        case ":method":
+          verb = value;
+          break;
+        case ":path":
+          path = value;
+          break;
+        case "content-type":
+          contentType ||= value;
+          break;
+        case "grpc-timeout":
+          timeout ??= value;
+          break;
+        case "grpc-encoding":
+          encoding ??= value;
+          break;
+        default:
+      }
+    }
+    if (verb !== "POST") {
+      return this.#refuse(stream, METHOD_NOT_ALLOWED);
+    }
+    if (!CONTENT_TYPE.test(contentType)) {
+      return this.#refuse(stream, UNSUPPORTED_MEDIA_TYPE);
+    }
+    const method = this.#methods.get(path);
+    if (method === undefined) {
+      const unknown = plainStatus(status.UNIMPLEMENTED, `The server does not implement the method ${path}`);
+      return this.#refuse(stream, statusFields(unknown, true));
+    }
+    const call = new WireCall(this.#surroundings, method, stream, fields, { timeout, encoding });
+    call.begin();
+    if (!stream.isOpen) {
+      // It was refused, or its connection was cut, before it could be told.
+      call.onReset();
+    }
+    return call;
+  }
+
+  onClosed({ reason, code }: Closure): void {
+    if (code !== ErrorCode.NoError) {
+      this.#closures.closed(this.#isCut ? CUT : reason, this.#peer);
+    }
+  }
+
+  #refuse(stream: ServerStream, fields: readonly string[]): StreamHandler {
+    this.#surroundings.connection.end(stream, fields);
+    return ANSWERED;
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * A method that a library implements as grpc-js has it: handlers get calls that emit events. For health and reflection,
+ * which are called rarely.
+ */
+import { EventEmitter } from "node:events";
+import { type MethodDefinition, type sendUnaryData, status, type UntypedHandleCall } from "@grpc/grpc-js";
+import { type AnsweredCall, plainStatus } from "../calls/index.ts";
+import type { RequestSink, WireMethod } from "./wire-method.ts";
+
+type Definition = MethodDefinition<unknown, unknown>;
+type UnaryHandler = (call: { readonly request: unknown }, respond: sendUnaryData<unknown>) => void;
+type StreamHandler = (call: LibraryServiceCall) => void;
+
+/** What a library says of a call that it does not answer with a message. */
+interface LibraryError {
+  readonly code?: status;
+  readonly details?: string;
+}
+
+const ignore = (): void => undefined;
+
+export function libraryMethod(definition: Definition, handler: UntypedHandleCall): WireMethod {
+  const { path, requestStream, responseStream, responseSerialize } = definition;
+  const method = { path, requestStream, responseStream, serialize: responseSerialize };
+  if (requestStream) {
+    const open = (call: AnsweredCall<unknown>) => openStream(definition, handler as unknown as StreamHandler, call);
+    return { ...method, handler: null, open };
+  }
+  return {
+    ...method,
+    open: null,
+    handler: (call: AnsweredCall<unknown>, bytes: Buffer) => {
+      const request = decoded(definition, call, bytes);
+      if (request === undefined) {
+        return;
+      }
+      if (responseStream) {
+        (handler as unknown as StreamHandler)(new LibraryServiceCall(definition, call, request));
+      } else {
+        (handler as unknown as UnaryHandler)({ request }, (error, response) => {
+          if (error === null) {
+            call.answer(response, "no");
+          } else {
+            call.end(statusOf(error));
+          }
+        });
+      }
+    },
+  };
+}
+
+function openStream(definition: Definition, handler: StreamHandler, call: AnsweredCall<unknown>): RequestSink {
+  const stream = new LibraryServiceCall(definition, call, undefined);
+  handler(stream);
+  return {
+    message: (bytes) => {
+      const request = decoded(definition, call, bytes);
+      if (request !== undefined) {
+        stream.emit("data", request);
+      }
+    },
+    end: () => void stream.emit("end"),
+  };
+}
+
+/** The request; undefined if it is none, which is answered. */
+function decoded({ requestDeserialize }: Definition, call: AnsweredCall<unknown>, bytes: Buffer): unknown {
+  try {
+    return requestDeserialize(bytes);
+  } catch {
+    call.end(plainStatus(status.INTERNAL, "Error deserializing request"));
+    return undefined;
+  }
+}
+
+function statusOf({ code = status.UNKNOWN, details = "" }: LibraryError) {
+  return plainStatus(code, details);
+}
+
+/** A call whose answer is a stream, with the events and the methods that the libraries use. */
+class LibraryServiceCall extends EventEmitter {
+  readonly request: unknown;
+  readonly #definition: Definition;
+  readonly #call: AnsweredCall<unknown>;
+
+  constructor(definition: Definition, call: AnsweredCall<unknown>, request: unknown) {
+    super();
+    this.request = request;
+    this.#definition = definition;
+    this.#call = call;
+    call.onOver = () => void this.emit("cancelled", "cancelled");
+    this.on("error", (error: LibraryError) => call.end(statusOf(error)));
+  }
+
+  write(response: unknown): void {
+    this.#call.send(this.#definition.responseSerialize(response), ignore);
+  }
+
+  end(): void {
+    this.#call.end(plainStatus(status.OK, ""));
+  }
+}

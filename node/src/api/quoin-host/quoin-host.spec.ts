@@ -1,0 +1,232 @@
+import { randomUUID } from "node:crypto";
+import { connect, constants } from "node:http2";
+import { gzipSync } from "node:zlib";
+import { Client, compressionAlgorithms, credentials, Metadata } from "@grpc/grpc-js";
+import { GetKeyRequest, PutKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
+import { expect } from "chai";
+import { GrpcPorts, grpcFrame, HalfOpenConnection, rawGrpcCall, until } from "../../../test/harness/index.ts";
+import { type FoundingSecrets, foundingSecrets } from "../../../test/index.ts";
+import { Metrics } from "../../telemetry/index.ts";
+import { DEFAULT_CLIENT_LIMITS } from "../connections/index.ts";
+import { HTTP2_METRICS } from "./http2-metrics.ts";
+
+const { getKey, putKey } = serviceDefinitions.KeyValueService;
+const { watchKeys } = serviceDefinitions.WatchService;
+const PUT = PutKeyRequest.fromPartial({ namespace: "default", key: "k", value: Buffer.from("v") });
+const PUT_FRAME = grpcFrame(PutKeyRequest.encode(PUT).finish());
+
+describe("the host of Quoin", () => {
+  let secrets: FoundingSecrets;
+  let ports: GrpcPorts;
+  let token: string;
+
+  before(async () => {
+    secrets = await foundingSecrets();
+  });
+
+  beforeEach(async () => {
+    ports = await GrpcPorts.foundedOn("quoin", secrets);
+    token = await ports.token(secrets);
+  });
+
+  afterEach(() => ports.close());
+
+  function rawHeaders() {
+    return { authorization: `Bearer ${token}`, "api-version": "v1", "request-id": randomUUID() };
+  }
+
+  function call(headers: Readonly<Record<string, string>> = {}, body: Buffer = PUT_FRAME, path: string = putKey.path) {
+    return rawGrpcCall(ports.publicPort, path, { ...rawHeaders(), ...headers }, body);
+  }
+
+  function proposals(): number {
+    return ports.member.replica?.proposed.length ?? 0;
+  }
+
+  it("refuses what is not gRPC as HTTP does", async () => {
+    for (const type of ["application/grpc-web", "application/json", "text/grpc", ""]) {
+      const { headers, grpcStatus } = await call({ "content-type": type });
+      expect([headers[":status"], grpcStatus], type).to.deep.equal([415, "undefined"]);
+    }
+    const put = await call({ ":method": "PUT" });
+    expect([put.headers[":status"], put.headers.allow]).to.deep.equal([405, "POST"]);
+    expect(proposals()).to.equal(0);
+  });
+
+  it("takes the content type in every form of gRPC", async () => {
+    for (const type of ["application/grpc", "application/grpc+proto", "application/grpc;charset=utf-8"]) {
+      expect((await call({ "content-type": type })).grpcStatus, type).to.equal("0");
+    }
+  });
+
+  it("does not know other methods, whatever they are called", async () => {
+    for (const path of ["/", "/coordination.v1.KeyValueService/Other", "/constructor", `${putKey.path}/`, "/%"]) {
+      const { headers, grpcStatus } = await call({}, PUT_FRAME, path);
+      expect([headers[":status"], grpcStatus], path).to.deep.equal([200, "12"]);
+      expect(decodeURIComponent(String(headers["grpc-message"]))).to.include(`the method ${path}`);
+    }
+  });
+
+  it("refuses a grpc-timeout that makes no sense", async () => {
+    for (const timeout of ["1", "1.5S", "123456789m"]) {
+      const { headers, grpcStatus } = await call({ "grpc-timeout": timeout });
+      expect([grpcStatus, headers["grpc-message"]]).to.deep.equal(["13", `Invalid grpc-timeout value "${timeout}"`]);
+    }
+    expect(proposals()).to.equal(0);
+    expect((await call({ "grpc-timeout": "99999999H" })).grpcStatus).to.equal("0");
+  });
+
+  it("takes requests that are compressed with gzip, from a client that compresses them", async () => {
+    const client = new Client(`127.0.0.1:${ports.publicPort}`, credentials.createInsecure(), {
+      "grpc.default_compression_algorithm": compressionAlgorithms.gzip,
+    });
+    const metadata = new Metadata();
+    for (const [name, value] of Object.entries(rawHeaders())) {
+      metadata.set(name, value);
+    }
+    const request = { ...PUT, value: Buffer.alloc(100_000, "v") };
+    const error = await new Promise((resolve) => {
+      client.makeUnaryRequest(
+        putKey.path,
+        putKey.requestSerialize,
+        putKey.responseDeserialize,
+        request,
+        metadata,
+        resolve,
+      );
+    });
+    client.close();
+    expect(error).to.equal(null);
+    const found = await ports.caller(token).call(getKey, GetKeyRequest.fromPartial({ namespace: "default", key: "k" }));
+    expect(found.response?.value.length).to.equal(100_000);
+  });
+
+  it("checks the token before it says what is wrong with the bytes of a request", async () => {
+    const frame = grpcFrame(gzipSync(Buffer.alloc(0)));
+    frame.writeUInt8(1, 0);
+    const bearer = `Bearer ${token.slice(0, -8)}AAAAAAAA`;
+    const headers = { authorization: bearer, "grpc-encoding": "br" };
+    for (const body of [
+      frame,
+      PUT_FRAME.subarray(0, -1),
+      Buffer.alloc(5, 0xff),
+      Buffer.concat([PUT_FRAME, PUT_FRAME]),
+    ]) {
+      expect((await call(headers, body)).grpcStatus).to.equal("16");
+    }
+    const unknown = await call({ "grpc-encoding": "br" }, frame);
+    expect([unknown.grpcStatus, unknown.headers["grpc-accept-encoding"]]).to.deep.equal(["12", "identity,gzip"]);
+    expect(proposals()).to.equal(0);
+  });
+
+  it("refuses two messages where there is to be one, and one and a half", async () => {
+    for (const path of [putKey.path, watchKeys.path]) {
+      const two = await call({}, Buffer.concat([PUT_FRAME, PUT_FRAME]), path);
+      expect(two.grpcStatus, path).to.equal("12");
+      const half = await call({}, Buffer.concat([PUT_FRAME, PUT_FRAME.subarray(0, 7)]), path);
+      expect([half.grpcStatus, half.headers["error-reason"]], path).to.deep.equal(["3", "BAD_FIELD"]);
+    }
+    expect(proposals()).to.equal(0);
+  });
+
+  it("does not mind metadata that nothing here reads", async () => {
+    const metadata = { "x-trace-bin": "YQ==, Yg", "x-other-bin": "%", "x-text": "ü" };
+    expect((await call(metadata)).grpcStatus).to.equal("0");
+  });
+
+  it("opens no stream whose deadline has passed", async () => {
+    const request = grpcFrame(WatchKeysRequest.encode(WatchKeysRequest.fromPartial({ namespace: "default" })).finish());
+    const answer = await call({ "grpc-timeout": "0m" }, request, watchKeys.path);
+    expect([answer.grpcStatus, answer.headers["error-reason"]]).to.deep.equal(["4", "DEADLINE"]);
+    expect(ports.publicServer.watches.statistics).to.deep.include({ streams: 0, messagesSent: 0 });
+  });
+
+  it("tells the log once of a connection that it closes because of what its client does", async () => {
+    const stranger = await HalfOpenConnection.open({ port: ports.publicPort, path: putKey.path });
+    await stranger.openCalls(101);
+    await until("the cut", () => stranger.isClosed);
+    const [line, ...others] = ports.warned;
+    expect(others).to.deep.equal([]);
+    const { address, ...fields } = line?.fields ?? {};
+    expect(fields).to.deep.equal({ port: "grpc", reason: "too-many-refused-calls", notLogged: 0 });
+    expect(address).to.match(/^127\.0\.0\.1:\d+$/);
+  });
+
+  it("tells a client by its GOAWAY that it calls too much", async () => {
+    const session = connect(`http://127.0.0.1:${ports.publicPort}`);
+    session.on("error", () => undefined);
+    const code = new Promise((resolve) => session.once("goaway", resolve));
+    for (let calls = 0; calls < 101; calls++) {
+      const fields = { ":method": "POST", ":path": putKey.path, "content-type": "application/grpc" };
+      session.request(fields).on("error", () => undefined);
+    }
+    expect(await code).to.equal(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    session.destroy();
+  });
+
+  it("counts a call as open until its client has let the answer go", async () => {
+    await ports.close();
+    ports = await GrpcPorts.foundedOn("quoin", secrets, {
+      clientLimits: { ...DEFAULT_CLIENT_LIMITS, calls: { member: 10, address: 10, user: 1 } },
+    });
+    token = await ports.token(secrets);
+    expect((await ports.caller(token).call(putKey, { ...PUT, value: Buffer.alloc(1_000_000) })).code).to.equal("OK");
+    const session = connect(`http://127.0.0.1:${ports.publicPort}`);
+    const stream = session.request({
+      ...{ ":method": "POST", ":path": getKey.path, "content-type": "application/grpc", te: "trailers" },
+      ...rawHeaders(),
+    });
+    stream.end(grpcFrame(GetKeyRequest.encode(GetKeyRequest.fromPartial({ namespace: "default", key: "k" })).finish()));
+    await new Promise((resolve) => stream.once("response", resolve));
+    const refused = await call();
+    expect([refused.grpcStatus, refused.headers["error-reason"]]).to.deep.equal(["8", "TOO_MANY_STREAMS"]);
+    stream.resume();
+    await until("room", async () => (await call()).grpcStatus === "0");
+    session.close();
+  });
+
+  it("does not tell the log of connections that end as they should", async () => {
+    expect((await call()).grpcStatus).to.equal("0");
+    await until("the end", () => ports.publicServer.http2.counters?.connectionsClosed === 1);
+    expect(ports.warned).to.deep.equal([]);
+  });
+
+  it("counts connections, streams and bytes", async () => {
+    await call();
+    await call({}, PUT_FRAME, "/unknown");
+    await until("the ends", () => ports.publicServer.http2.counters?.connectionsClosed === 2);
+    const metrics = new Metrics(() => 0);
+    metrics.add(HTTP2_METRICS, ports.publicServer.http2);
+    const text = await metrics.metrics();
+    expect(text).to.match(/^quoin_http2_connections 0$/m);
+    expect(text).to.match(/^quoin_http2_connections_opened_total 2$/m);
+    expect(text).to.match(/^quoin_http2_streams 0$/m);
+    expect(text).to.match(/^quoin_http2_streams_opened_total 2$/m);
+    expect(text).to.match(/^quoin_http2_bytes_total\{direction="received"\} [1-9]/m);
+  });
+
+  it("lets what waits of a stream go as its client reads, and nothing of it is lost", async () => {
+    const owner = ports.caller(token);
+    const session = connect(`http://127.0.0.1:${ports.publicPort}`);
+    const stream = session.request({
+      ...{ ":method": "POST", ":path": watchKeys.path, "content-type": "application/grpc", te: "trailers" },
+      ...rawHeaders(),
+    });
+    stream.end(grpcFrame(WatchKeysRequest.encode(WatchKeysRequest.fromPartial({ namespace: "default" })).finish()));
+    await new Promise((resolve) => stream.once("response", resolve));
+    stream.pause();
+    const value = Buffer.alloc(100_000, "v");
+    for (let puts = 0; puts < 20; puts++) {
+      expect((await owner.call(putKey, { ...PUT, value })).code).to.equal("OK");
+    }
+    let received = 0;
+    stream.on("data", (bytes: Buffer) => {
+      received += bytes.length;
+    });
+    stream.resume();
+    await until("all of it", () => received > 20 * value.length);
+    stream.destroy();
+    session.close();
+    await until("the end of the watch", () => ports.publicServer.watches.statistics.streams === 0);
+  });
+});

@@ -1,0 +1,97 @@
+/** Serves gRPC on node/src/http2: which methods there are, and the life of the host. */
+import type { Socket } from "node:net";
+import type { TlsOptions } from "node:tls";
+import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
+import { type Http2Counters, Http2Server } from "../../http2/index.ts";
+import { CLIENT_TLS_VERSION, type ServerTls, type TlsSet } from "../../peers/index.ts";
+import { invariant } from "../../raft/index.ts";
+import type { CallHandler, CallPort, ErrorLog, GrpcHost } from "../calls/index.ts";
+import { VARYING_FIELDS } from "./answer-fields.ts";
+import { ClosureLog, type ClosureSink } from "./closure-log.ts";
+import { HostConnection } from "./host-connection.ts";
+import type { Http2Statistics } from "./http2-metrics.ts";
+import { libraryMethod } from "./library-method.ts";
+import { HOST_LIMITS } from "./limits.ts";
+import type { WireMethod } from "./wire-method.ts";
+
+export type ConnectionLog = ErrorLog & ClosureSink;
+
+export interface QuoinHostOptions extends CallPort {
+  readonly log: ConnectionLog;
+  /** Name of the port, for the log. */
+  readonly portName: string;
+  /** Milliseconds that only grow. */
+  readonly monotonicMs: () => number;
+}
+
+export class QuoinHost implements GrpcHost, Http2Statistics {
+  readonly #options: QuoinHostOptions;
+  readonly #methods = new Map<string, WireMethod>();
+  readonly #closures: ClosureLog;
+  #server: Http2Server | null = null;
+
+  constructor(options: QuoinHostOptions) {
+    this.#options = options;
+    this.#closures = new ClosureLog(options.log, options.portName, options.monotonicMs);
+  }
+
+  get counters(): Http2Counters | null {
+    return this.#server?.counters ?? null;
+  }
+
+  addService(definition: ServiceDefinition, handlers: Readonly<Record<string, CallHandler<never>>>): void {
+    for (const [name, { path, requestStream, responseStream, responseSerialize }] of Object.entries(definition)) {
+      const handler = handlers[name];
+      invariant(handler !== undefined && !requestStream, "every method of the contract has a handler, for one message");
+      this.#methods.set(path, {
+        path,
+        requestStream,
+        responseStream,
+        serialize: responseSerialize,
+        handler,
+        open: null,
+      });
+    }
+  }
+
+  addLibraryService(definition: ServiceDefinition, handlers: UntypedServiceImplementation): void {
+    for (const [name, method] of Object.entries(definition)) {
+      const handler = handlers[name] ?? handlers[method.originalName ?? name];
+      if (handler !== undefined) {
+        this.#methods.set(method.path, libraryMethod(method, handler));
+      }
+    }
+  }
+
+  begin(tls: ServerTls | null): void {
+    const server = new Http2Server({
+      limits: HOST_LIMITS,
+      varyingFields: VARYING_FIELDS,
+      tls: tls === null ? null : optionsOf(tls),
+      onConnection: (connection, socket) =>
+        new HostConnection({
+          ...{ connection, socket, port: this.#options, methods: this.#methods },
+          ...{ log: this.#options.log, closures: this.#closures },
+        }),
+    });
+    tls?.onChanged((set) => server.useCertificate(contextOf(set)));
+    this.#server = server;
+  }
+
+  accept(socket: Socket): void {
+    this.#server?.accept(socket);
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    await this.#server?.drain(graceMs);
+  }
+}
+
+function optionsOf(tls: ServerTls): TlsOptions {
+  const requestCert = tls.needsClientCertificate;
+  return { ...contextOf(tls.set), requestCert, rejectUnauthorized: requestCert };
+}
+
+function contextOf({ cert, key, ca }: TlsSet) {
+  return { cert, key, minVersion: CLIENT_TLS_VERSION, ...(ca === undefined ? {} : { ca }) } as const;
+}

@@ -1,0 +1,134 @@
+import { gzipSync } from "node:zlib";
+import { status } from "@grpc/grpc-js";
+import { expect } from "chai";
+import fc from "fast-check";
+import { grpcFrame, until } from "../../../test/harness/index.ts";
+import { type CallStatus, REQUEST_BYTES_MAX } from "../calls/index.ts";
+import { RequestReader } from "./request-reader.ts";
+
+/** Writes down what it is called with. */
+class Recorder {
+  readonly messages: string[] = [];
+  end: boolean | null = null;
+  problem: CallStatus | null = null;
+
+  onMessage(message: Buffer): void {
+    this.messages.push(message.toString("latin1"));
+  }
+
+  onRequestEnd(isWhole: boolean): void {
+    this.end = isWhole;
+  }
+
+  onBadRequest(problem: CallStatus): void {
+    this.problem = problem;
+  }
+}
+
+function compressedFrame(message: Uint8Array): Buffer {
+  const frame = grpcFrame(gzipSync(message));
+  frame.writeUInt8(1, 0);
+  return frame;
+}
+
+/** What came of a request with these bytes, in parts that end there. */
+function read(bytes: Uint8Array, encoding?: string, cuts: readonly number[] = []): Recorder {
+  const recorder = new Recorder();
+  const reader = new RequestReader(recorder, encoding);
+  let from = 0;
+  for (const to of [...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((a, b) => a - b), bytes.length]) {
+    // The memory is used again after the call.
+    const part = Buffer.from(bytes.subarray(from, to));
+    reader.read(part, 0, part.length);
+    part.fill(0);
+    from = to;
+  }
+  reader.end();
+  return recorder;
+}
+
+describe("the reader of requests", () => {
+  it("finds the same messages however their bytes are cut", () => {
+    const lengths = fc.array(fc.oneof(fc.nat(20), fc.nat(200_000)), { maxLength: 4 });
+    fc.assert(
+      fc.property(lengths, fc.array(fc.nat(), { maxLength: 8 }), (sizes, cuts) => {
+        const messages = sizes.map((size, at) => Buffer.alloc(size, String.fromCharCode(97 + at)));
+        const { messages: found, end } = read(Buffer.concat(messages.map(grpcFrame)), undefined, cuts);
+        expect(found.length).to.equal(messages.length);
+        expect(found.every((text, at) => text === messages[at]?.toString("latin1"))).to.equal(true);
+        expect(end).to.equal(true);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("says of a request that ends within a message that it is not whole", () => {
+    const frame = grpcFrame(Buffer.from("message"));
+    for (let length = 1; length < frame.length; length++) {
+      expect(read(frame.subarray(0, length)), String(length)).to.deep.include({ messages: [], end: false });
+    }
+    const { messages, end } = read(Buffer.concat([frame, frame.subarray(0, 6)]));
+    expect([messages, end]).to.deep.equal([["message"], false]);
+  });
+
+  it("refuses a message above the limit once its length is there, and takes one at the limit", () => {
+    const prefix = grpcFrame(Buffer.alloc(0));
+    prefix.writeUInt32BE(REQUEST_BYTES_MAX + 1, 1);
+    const { problem, end } = read(prefix);
+    expect([problem?.code, end]).to.deep.equal([status.RESOURCE_EXHAUSTED, null]);
+    expect(problem?.message).to.include(`(${REQUEST_BYTES_MAX + 1} vs ${REQUEST_BYTES_MAX})`);
+    expect(read(grpcFrame(Buffer.alloc(REQUEST_BYTES_MAX))).messages[0]).to.have.length(REQUEST_BYTES_MAX);
+  });
+
+  it("decompresses messages one after the other, with plain ones between them", async () => {
+    const [first, second, third] = ["first", "second", "third"].map((text) => Buffer.from(text)) as [
+      ...[Buffer, Buffer, Buffer],
+    ];
+    const recorder = read(Buffer.concat([compressedFrame(first), grpcFrame(second), compressedFrame(third)]), "gzip");
+    await until("the end", () => recorder.end !== null);
+    expect(recorder).to.deep.include({ messages: ["first", "second", "third"], end: true, problem: null });
+  });
+
+  it("bounds what a message becomes when it is decompressed", async () => {
+    const bomb = read(compressedFrame(Buffer.alloc(REQUEST_BYTES_MAX + 1)), "gzip");
+    await until("the refusal", () => bomb.problem !== null);
+    expect([bomb.problem?.code, bomb.messages, bomb.end]).to.deep.equal([status.RESOURCE_EXHAUSTED, [], null]);
+    const largest = read(compressedFrame(Buffer.alloc(REQUEST_BYTES_MAX)), "gzip");
+    await until("the message", () => largest.messages.length === 1);
+  });
+
+  it("refuses bytes that are not compressed as they should be", async () => {
+    const frame = grpcFrame(Buffer.from("plain"));
+    frame.writeUInt8(1, 0);
+    const wrong = read(frame, "gzip");
+    await until("the refusal", () => wrong.problem !== null);
+    expect(wrong.problem?.code).to.equal(status.INTERNAL);
+    expect(read(frame).problem?.code).to.equal(status.INTERNAL);
+    expect(read(frame, "identity").problem?.code).to.equal(status.INTERNAL);
+    frame.writeUInt8(2, 0);
+    expect(read(frame, "gzip").problem?.code).to.equal(status.INTERNAL);
+  });
+
+  it("refuses an encoding that it does not know, by name, and says which it knows", () => {
+    const frame = grpcFrame(Buffer.from("message"));
+    expect(read(frame, "br"), "a message that is not compressed").to.deep.include({ messages: ["message"], end: true });
+    frame.writeUInt8(1, 0);
+    const { problem } = read(frame, "br");
+    expect(problem?.code).to.equal(status.UNIMPLEMENTED);
+    expect(problem?.message).to.include('grpc-encoding: "br"');
+    expect(problem?.trailers).to.deep.equal(["grpc-accept-encoding", "identity,gzip"]);
+  });
+
+  it("calls nothing after it was stopped", async () => {
+    const recorder = new Recorder();
+    const reader = new RequestReader(recorder, "gzip");
+    const bytes = compressedFrame(Buffer.from("message"));
+    reader.read(bytes, 0, bytes.length);
+    reader.stop();
+    reader.end();
+    // Behind it in the queue of the threads that decompress.
+    const next = read(compressedFrame(Buffer.from("next")), "gzip");
+    await until("the next one", () => next.end !== null);
+    expect(recorder).to.deep.include({ messages: [], end: null, problem: null });
+  });
+});

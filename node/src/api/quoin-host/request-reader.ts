@@ -1,0 +1,196 @@
+/**
+ * The messages of a request, put together from its bytes however they are cut, and decompressed one after the other.
+ *
+ * A message is bounded before it is read, and while it is decompressed. Its bytes are copied once, those of a large message
+ * that comes in parts a few times: memory grows with what has come, not with what was announced.
+ */
+import { gunzip } from "node:zlib";
+import { status } from "@grpc/grpc-js";
+import { type CallStatus, plainStatus, REQUEST_BYTES_MAX } from "../calls/index.ts";
+import { ACCEPT_ENCODING } from "./answer-fields.ts";
+
+export interface RequestUser {
+  onMessage(message: Buffer): void;
+  /** The request has ended, behind its last message; not whole if it ended within one. */
+  onRequestEnd(isWhole: boolean): void;
+  /** The request cannot be read any further. */
+  onBadRequest(problem: CallStatus): void;
+}
+
+const PREFIX_BYTES = 5;
+/** Memory for a message of at most so many bytes is taken at once. */
+const AT_ONCE_BYTES = 64 * 1024;
+const NO_BYTES = Buffer.alloc(0);
+
+interface Compressed {
+  readonly message: Buffer;
+  readonly isCompressed: boolean;
+}
+
+export class RequestReader {
+  readonly #user: RequestUser;
+  readonly #encoding: string;
+  /** How many bytes of the prefix have come. */
+  #prefixBytes = 0;
+  #flag = 0;
+  #length = 0;
+  #message = NO_BYTES;
+  /** Bytes of the message that have come. */
+  #received = 0;
+  /** What came while a message is decompressed. */
+  readonly #behind: Compressed[] = [];
+  #isDecompressing = false;
+  #hasEnded = false;
+  #isStopped = false;
+
+  /** @param encoding the field grpc-encoding. */
+  constructor(user: RequestUser, encoding: string | undefined) {
+    this.#user = user;
+    this.#encoding = encoding ?? "identity";
+  }
+
+  /** Takes the next bytes: those from `from` to `to`, of which it keeps copies. */
+  read(bytes: Uint8Array, from: number, to: number): void {
+    let at = from;
+    while (at < to && !this.#isStopped) {
+      if (this.#prefixBytes < PREFIX_BYTES) {
+        this.#readPrefix(bytes[at] as number);
+        at++;
+      } else {
+        const count = Math.min(to - at, this.#length - this.#received);
+        this.#makeRoom(count);
+        this.#message.set(bytes.subarray(at, at + count), this.#received);
+        this.#received += count;
+        at += count;
+      }
+      if (this.#prefixBytes === PREFIX_BYTES && this.#received === this.#length && !this.#isStopped) {
+        this.#takeMessage();
+      }
+    }
+  }
+
+  /** The request has ended. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#endIfDone();
+  }
+
+  /** Reads nothing more, and calls nothing. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#message = NO_BYTES;
+  }
+
+  #readPrefix(byte: number): void {
+    if (this.#prefixBytes === 0) {
+      this.#flag = byte;
+      this.#length = 0;
+    } else {
+      this.#length = this.#length * 256 + byte;
+    }
+    this.#prefixBytes++;
+    if (this.#prefixBytes < PREFIX_BYTES) {
+      return;
+    }
+    const problem = this.#problemOfPrefix();
+    if (problem !== null) {
+      this.#fail(problem);
+    }
+  }
+
+  #problemOfPrefix(): CallStatus | null {
+    if (this.#length > REQUEST_BYTES_MAX) {
+      const message = `Received message larger than max (${this.#length} vs ${REQUEST_BYTES_MAX})`;
+      return plainStatus(status.RESOURCE_EXHAUSTED, message);
+    }
+    if (this.#flag > 1) {
+      return plainStatus(status.INTERNAL, `Received message with the compressed flag ${this.#flag}`);
+    }
+    if (this.#flag === 0 || this.#encoding === "gzip") {
+      return null;
+    }
+    return this.#encoding === "identity"
+      ? plainStatus(status.INTERNAL, "Received compressed message without grpc-encoding")
+      : plainStatus(
+          status.UNIMPLEMENTED,
+          `grpc-encoding: "${this.#encoding}" is not supported: send identity or gzip`,
+          ACCEPT_ENCODING,
+        );
+  }
+
+  #makeRoom(count: number): void {
+    const needed = this.#received + count;
+    if (this.#message.length >= needed) {
+      return;
+    }
+    const atOnce = Math.min(this.#length, AT_ONCE_BYTES);
+    const larger = Buffer.allocUnsafe(Math.min(this.#length, Math.max(needed, 2 * this.#message.length, atOnce)));
+    larger.set(this.#message.subarray(0, this.#received));
+    this.#message = larger;
+  }
+
+  #takeMessage(): void {
+    const message = this.#message;
+    const isCompressed = this.#flag === 1;
+    this.#message = NO_BYTES;
+    this.#prefixBytes = 0;
+    this.#received = 0;
+    if (this.#isDecompressing) {
+      this.#behind.push({ message, isCompressed });
+    } else {
+      this.#hand(message, isCompressed);
+    }
+  }
+
+  #hand(message: Buffer, isCompressed: boolean): void {
+    if (!isCompressed) {
+      this.#user.onMessage(message);
+      return;
+    }
+    this.#isDecompressing = true;
+    gunzip(message, { maxOutputLength: REQUEST_BYTES_MAX }, (error, decompressed) => {
+      this.#isDecompressing = false;
+      if (this.#isStopped) {
+        return;
+      }
+      if (error !== null) {
+        this.#fail(problemOfGzip(error));
+        return;
+      }
+      this.#user.onMessage(decompressed);
+      this.#goOn();
+    });
+  }
+
+  #goOn(): void {
+    while (!this.#isDecompressing && !this.#isStopped) {
+      const next = this.#behind.shift();
+      if (next === undefined) {
+        break;
+      }
+      this.#hand(next.message, next.isCompressed);
+    }
+    this.#endIfDone();
+  }
+
+  #endIfDone(): void {
+    if (this.#hasEnded && !this.#isStopped && !this.#isDecompressing && this.#behind.length === 0) {
+      this.#isStopped = true;
+      this.#user.onRequestEnd(this.#prefixBytes === 0);
+    }
+  }
+
+  #fail(problem: CallStatus): void {
+    this.stop();
+    this.#user.onBadRequest(problem);
+  }
+}
+
+function problemOfGzip(error: NodeJS.ErrnoException): CallStatus {
+  return error.code === "ERR_BUFFER_TOO_LARGE"
+    ? plainStatus(
+        status.RESOURCE_EXHAUSTED,
+        `Received message that decompresses to a size larger than ${REQUEST_BYTES_MAX}`,
+      )
+    : plainStatus(status.INTERNAL, "Failed to decompress message");
+}

@@ -1,0 +1,322 @@
+/**
+ * A call on a stream of HTTP/2, from its headers to its last trailer.
+ *
+ * What comes of the request before its headers are admitted waits, as far as the windows let it come. Answers leave with the
+ * other output of their connection at the end of the turn.
+ */
+import { status } from "@grpc/grpc-js";
+import type { ServerConnection, ServerStream, StreamHandler } from "../../http2/index.ts";
+import { InvariantViolation } from "../../raft/index.ts";
+import type { Replayed } from "../../state/index.ts";
+import {
+  type CallHandler,
+  type CallPort,
+  type CallStatus,
+  type ClientConnection,
+  type ErrorLog,
+  endProcess,
+  IncomingCall,
+  plainStatus,
+} from "../calls/index.ts";
+import { OK_TRAILERS, RESPONSE_FIELDS, statusFields } from "./answer-fields.ts";
+import { timeoutMsOf } from "./grpc-timeout.ts";
+import { RequestReader, type RequestUser } from "./request-reader.ts";
+import type { RequestSink, WireMethod } from "./wire-method.ts";
+
+/** What all calls of a connection share. */
+export interface CallSurroundings {
+  readonly port: CallPort;
+  readonly client: ClientConnection;
+  readonly connection: ServerConnection;
+  readonly log: ErrorLog;
+}
+
+/** A message that found no room. */
+interface WaitingMessage {
+  readonly bytes: Uint8Array;
+  readonly taken: () => void;
+}
+
+const PREFIX_BYTES = 5;
+/** The prefix of the message that is being sent. The connection copies it. */
+const prefix = Buffer.alloc(PREFIX_BYTES);
+/** A later deadline is later than any that counts, and more than a timer takes. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
+export class WireCall extends IncomingCall implements StreamHandler, RequestUser {
+  readonly deadline: number;
+  readonly #surroundings: CallSurroundings;
+  readonly #stream: ServerStream;
+  readonly #fields: readonly string[];
+  readonly #served: WireMethod;
+  readonly #reader: RequestReader;
+  readonly #timeoutMs: number | null;
+  #timer: NodeJS.Timeout | undefined;
+  #isAdmitted = false;
+  /** Bytes of the request that came before that. */
+  #unconsumed = 0;
+  /** The message of a request that has one. */
+  #message: Buffer | null = null;
+  /** What came of the request before it was admitted. */
+  #early: (() => void)[] | null = null;
+  #sink: RequestSink | null = null;
+  #isEnded = false;
+  #waiting: WaitingMessage[] | null = null;
+  /** How the call ends behind the messages that wait. */
+  #lastStatus: CallStatus | null = null;
+
+  /** @param timeout the field grpc-timeout, and `encoding` that of grpc-encoding. */
+  constructor(
+    surroundings: CallSurroundings,
+    method: WireMethod,
+    stream: ServerStream,
+    fields: readonly string[],
+    { timeout, encoding }: { readonly timeout: string | undefined; readonly encoding: string | undefined },
+  ) {
+    super(surroundings.port, method, surroundings.client, stream.id);
+    this.#surroundings = surroundings;
+    this.#stream = stream;
+    this.#fields = fields;
+    this.#served = method;
+    this.#reader = new RequestReader(this, encoding);
+    this.#timeoutMs = timeoutMsOf(timeout);
+    this.deadline = this.#timeoutMs === Infinity ? Infinity : Date.now() + (this.#timeoutMs ?? 0);
+    if (this.#timeoutMs === null) {
+      this.end(plainStatus(status.INTERNAL, `Invalid grpc-timeout value "${timeout}"`));
+    }
+  }
+
+  /** Looks at the headers. */
+  begin(): void {
+    if (this.isGone) {
+      return;
+    }
+    if (this.#timeoutMs !== null && this.#timeoutMs <= TIMER_MS_MAX) {
+      this.#timer = setTimeout(() => this.end(this.missedDeadline()), this.#timeoutMs);
+    }
+    this.receiveHeaders();
+  }
+
+  values(name: string): readonly string[] {
+    const fields = this.#fields;
+    const found: string[] = [];
+    for (let at = 0; at < fields.length; at += 2) {
+      if (fields[at] === name) {
+        found.push(fields[at + 1] as string);
+      }
+    }
+    return found;
+  }
+
+  answer(response: unknown, replayed: Replayed): void {
+    if (this.isGone) {
+      return;
+    }
+    let body: Uint8Array;
+    try {
+      body = this.#served.serialize(response as never);
+    } catch (error) {
+      this.#surroundings.log.error({ err: error, method: this.method.path }, "a response cannot be encoded");
+      this.end(plainStatus(status.INTERNAL, "Error serializing response"));
+      return;
+    }
+    this.#isEnded = true;
+    clearTimeout(this.#timer);
+    this.countEnd(status.OK, "");
+    writePrefix(body.length);
+    const { connection } = this.#surroundings;
+    connection.answer(this.#stream, RESPONSE_FIELDS[replayed], prefix, body, OK_TRAILERS);
+  }
+
+  send(message: Uint8Array, taken: () => void): void {
+    if (this.isGone) {
+      return;
+    }
+    if (!this.#stream.hasResponded) {
+      this.#surroundings.connection.respond(this.#stream, RESPONSE_FIELDS.no);
+    }
+    if (this.#waiting !== null) {
+      this.#waiting.push({ bytes: message, taken });
+    } else {
+      this.#write({ bytes: message, taken });
+    }
+  }
+
+  end(answer: CallStatus): void {
+    if (this.isGone) {
+      return;
+    }
+    this.#isEnded = true;
+    this.#reader.stop();
+    clearTimeout(this.#timer);
+    this.countEnd(answer.code, answer.reason);
+    if (this.#waiting === null) {
+      this.#sendStatus(answer);
+    } else {
+      this.#lastStatus = answer;
+    }
+  }
+
+  onData(stream: ServerStream, bytes: Uint8Array, from: number, to: number): void {
+    this.receiveBytes(to - from);
+    if (this.isGone) {
+      return;
+    }
+    this.#reader.read(bytes, from, to);
+    if (this.#isAdmitted) {
+      this.#surroundings.connection.consume(stream, to - from);
+    } else {
+      this.#unconsumed += to - from;
+    }
+  }
+
+  onEnd(): void {
+    this.#reader.end();
+  }
+
+  onReset(): void {
+    this.#isEnded = true;
+    this.#waiting = null;
+    this.#reader.stop();
+    clearTimeout(this.#timer);
+    this.finish();
+    this.leave();
+  }
+
+  onAnswered(): void {
+    this.finish();
+    this.leave();
+  }
+
+  onWritable(): void {
+    const messages = this.#waiting ?? [];
+    this.#waiting = null;
+    for (const [at, message] of messages.entries()) {
+      if (!this.#write(message)) {
+        this.#waiting = messages.slice(at);
+        return;
+      }
+    }
+    if (this.#lastStatus !== null) {
+      this.#sendStatus(this.#lastStatus);
+    }
+  }
+
+  onMessage(message: Buffer): void {
+    if (!this.#isAdmitted) {
+      this.#later(() => this.onMessage(message));
+    } else if (this.receiveMessage()) {
+      if (this.#sink !== null) {
+        this.#sink.message(message);
+      } else if (this.#message === null) {
+        this.#message = message;
+      } else {
+        const problem = `Received a second request message for server streaming method ${this.method.path}`;
+        this.end(plainStatus(status.UNIMPLEMENTED, problem));
+      }
+    }
+  }
+
+  onRequestEnd(isWhole: boolean): void {
+    if (!this.#isAdmitted) {
+      this.#later(() => this.onRequestEnd(isWhole));
+    } else if (!isWhole) {
+      this.refuseIncomplete();
+    } else if (this.receiveEnd()) {
+      if (this.#sink !== null) {
+        this.#sink.end();
+      } else {
+        this.#start();
+      }
+    }
+  }
+
+  onBadRequest(problem: CallStatus): void {
+    if (this.#isAdmitted) {
+      this.end(problem);
+    } else {
+      this.#later(() => this.end(problem));
+    }
+  }
+
+  protected get isGone(): boolean {
+    return this.#isEnded || !this.#stream.isOpen;
+  }
+
+  protected pass(): void {
+    this.#isAdmitted = true;
+    const { open } = this.#served;
+    if (open !== null) {
+      this.#attempt(() => {
+        this.#sink = open(this);
+      });
+    }
+    if (this.#unconsumed > 0) {
+      this.#surroundings.connection.consume(this.#stream, this.#unconsumed);
+    }
+    for (const hand of this.#early ?? []) {
+      if (!this.isGone) {
+        hand();
+      }
+    }
+    this.#early = null;
+  }
+
+  #later(hand: () => void): void {
+    this.#early ??= [];
+    this.#early.push(hand);
+  }
+
+  #start(): void {
+    if (!this.method.responseStream) {
+      // From now on the handler sees to the deadline.
+      clearTimeout(this.#timer);
+    }
+    const handler = this.#served.handler as CallHandler<unknown>;
+    const message = this.#message as Buffer;
+    this.#message = null;
+    this.#attempt(() => handler(this, message));
+  }
+
+  /** Handlers do not throw; if one does, only its call ends. */
+  #attempt(start: () => void): void {
+    try {
+      start();
+    } catch (error) {
+      if (error instanceof InvariantViolation) {
+        endProcess(error);
+        return;
+      }
+      this.#surroundings.log.error({ err: error, method: this.method.path }, "a request failed because of a bug");
+      this.end(plainStatus(status.UNKNOWN, "Unknown error"));
+    }
+  }
+
+  /** Sends a message. Returns whether there was room. */
+  #write(message: WaitingMessage): boolean {
+    writePrefix(message.bytes.length);
+    const outcome = this.#surroundings.connection.write(this.#stream, prefix, message.bytes);
+    if (outcome === "full") {
+      this.#waiting ??= [];
+      this.#waiting.push(message);
+      return false;
+    }
+    if (outcome === "taken") {
+      setImmediate(() => {
+        if (!this.isGone) {
+          message.taken();
+        }
+      });
+    }
+    return true;
+  }
+
+  #sendStatus(answer: CallStatus): void {
+    const stream = this.#stream;
+    this.#surroundings.connection.end(stream, statusFields(answer, !stream.hasResponded));
+  }
+}
+
+function writePrefix(length: number): void {
+  prefix.writeUInt32BE(length, 1);
+}

@@ -1,0 +1,17 @@
+/** A method as this host serves it. */
+import type { AnsweredCall, CallHandler, CallMethod } from "../calls/index.ts";
+
+/** Takes the messages of a request that may have many. */
+export interface RequestSink {
+  message(bytes: Buffer): void;
+  end(): void;
+}
+
+export interface WireMethod extends CallMethod {
+  /** Encodes the response of a unary method. */
+  readonly serialize: (response: never) => Uint8Array;
+  /** Called when the request is complete. */
+  readonly handler: CallHandler<never> | null;
+  /** Of a method whose request may have many messages: called when it begins. */
+  readonly open: ((call: AnsweredCall<unknown>) => RequestSink) | null;
+}

@@ -10,7 +10,7 @@ export function readMetric(text: string, name: string): number {
 }
 
 /**
- * The values of a metric added up over its labels, of which only those count that match; 0 if there are none yet. Raises an
+ * The sum of a metric over those of its series whose labels match; 0 if there are none yet. Raises an
  * error if one is no number, or if the text has no such metric.
  */
 export function sumOfMetric(text: string, name: string, labels = /(?:)/): number {

@@ -47,7 +47,7 @@ export class MemberEpisodes {
     this.#last = sample;
   }
 
-  /** All of them, of which one may not be over at that moment. */
+  /** All of them. The last one may not be over at that moment. */
   episodes(atMs: number): readonly Episode[] {
     this.#endCompaction(atMs);
     return this.#episodes;

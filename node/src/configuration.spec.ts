@@ -53,7 +53,7 @@ describe("parseConfiguration", () => {
     });
   });
 
-  it("serves gRPC with the host that it is told, if there is such a host", () => {
+  it("serves gRPC with the host of --grpc-host, and refuses an unknown one", () => {
     expect(parse("--grpc-host", "quoin")).to.deep.include({ grpcHost: "quoin" });
     expect(problem([...REQUIRED, "--grpc-host", "nginx"])).to.include("grpc-js, quoin");
   });

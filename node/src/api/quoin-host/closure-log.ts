@@ -1,6 +1,6 @@
 /** Tells the log which connections were closed because of what their clients did: at most one line in a while. */
 
-/** Where it is told. A pino logger is one. */
+/** A log for it. A pino logger is one. */
 export interface ClosureSink {
   warn(fields: object, message: string): void;
 }

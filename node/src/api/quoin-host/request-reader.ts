@@ -49,7 +49,7 @@ export class RequestReader {
     this.#encoding = encoding ?? "identity";
   }
 
-  /** Takes the next bytes: those from `from` to `to`, of which it keeps copies. */
+  /** Takes the next bytes: those from `from` to `to`. It keeps copies. */
   read(bytes: Uint8Array, from: number, to: number): void {
     let at = from;
     while (at < to && !this.#isStopped) {

@@ -11,11 +11,7 @@ import { counter, gauge, type Metric } from "../../telemetry/index.ts";
 import { clientOf } from "./client-address.ts";
 import type { ClientLimits } from "./client-limits.ts";
 import type { DescriptorShare } from "./descriptor-share.ts";
-
-/** Where a gate reports. A pino logger is one. */
-export interface GateLog {
-  warn(fields: object, message: string): void;
-}
+import { SparseLog, type WarningLog } from "./sparse-log.ts";
 
 export interface ConnectionGateOptions {
   /** Name of the port, such as grpc. */
@@ -25,7 +21,7 @@ export interface ConnectionGateOptions {
   readonly share: DescriptorShare | null;
   /** Whether an address is that of a proxy, which connects for many clients: the limit of one address is not for it. */
   readonly isProxy?: (address: string) => boolean;
-  readonly log: GateLog;
+  readonly log: WarningLog;
   /** Milliseconds that only grow. */
   readonly monotonicMs: () => number;
 }
@@ -42,11 +38,11 @@ export class ConnectionGate {
   readonly #options: ConnectionGateOptions;
   readonly #addresses = new Map<string, number>();
   #open = 0;
-  #loggedMs = Number.NEGATIVE_INFINITY;
-  #unlogged = 0;
+  readonly #warnings: SparseLog;
 
   constructor(options: ConnectionGateOptions) {
     this.#options = options;
+    this.#warnings = new SparseLog(options.log, LOG_INTERVAL_MS, options.monotonicMs);
     this.port = options.port;
   }
 
@@ -110,14 +106,7 @@ export class ConnectionGate {
   }
 
   #log(reason: string, message: string): void {
-    const nowMs = this.#options.monotonicMs();
-    if (nowMs - this.#loggedMs < LOG_INTERVAL_MS) {
-      this.#unlogged++;
-      return;
-    }
-    this.#options.log.warn({ port: this.port, reason, notLogged: this.#unlogged }, message);
-    this.#loggedMs = nowMs;
-    this.#unlogged = 0;
+    this.#warnings.warn({ port: this.port, reason }, message);
   }
 }
 

@@ -5,7 +5,7 @@
 
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
-import type { GateLog } from "./connection-gate.ts";
+import type { WarningLog } from "./sparse-log.ts";
 
 /** How often it looks, in milliseconds. */
 const LOOK_MS = 1_000;
@@ -15,12 +15,12 @@ const ALARM_MS = 60_000;
 const NO_DESCRIPTOR = new Set(["EMFILE", "ENFILE"]);
 
 export class DescriptorProbe {
-  readonly #log: GateLog;
+  readonly #log: WarningLog;
   readonly #monotonicMs: () => number;
   #usedUpMs = Number.NEGATIVE_INFINITY;
 
   /** Looks from now on. @param monotonicMs milliseconds that only grow. */
-  constructor(log: GateLog, monotonicMs: () => number) {
+  constructor(log: WarningLog, monotonicMs: () => number) {
     this.#log = log;
     this.#monotonicMs = monotonicMs;
     setInterval(() => this.#look(), LOOK_MS).unref();

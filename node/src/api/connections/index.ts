@@ -9,3 +9,4 @@ export {
 export { CONNECTION_METRICS, ConnectionGate } from "./connection-gate.ts";
 export { DescriptorProbe } from "./descriptor-probe.ts";
 export { DescriptorShare, descriptorLimit } from "./descriptor-share.ts";
+export { SparseLog, type WarningLog } from "./sparse-log.ts";

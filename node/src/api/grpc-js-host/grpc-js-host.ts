@@ -2,7 +2,7 @@
  * Serves gRPC with the library grpc-js.
  *
  * A message above 4 MiB is refused by the library with RESOURCE_EXHAUSTED, before it is read. Clients may send keepalive
- * pings as often as they like; connections on which nobody answers ours are closed.
+ * pings as often as they like; connections that leave ours unanswered are closed.
  */
 
 import { constants, type ServerHttp2Session } from "node:http2";
@@ -52,7 +52,7 @@ export class GrpcJsHost implements GrpcHost {
       "grpc.max_concurrent_streams": CONCURRENT_STREAMS_MAX,
       "grpc.keepalive_time_ms": KEEPALIVE_TIME_MS,
       "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
-      // Its counters cost time with each call, and nobody could read them: the service is not registered.
+      // Its counters cost time with each call, and no client could read them: the service is not registered.
       "grpc.enable_channelz": 0,
       interceptors: [this.#interceptor(port)],
     });

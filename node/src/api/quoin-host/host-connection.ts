@@ -10,8 +10,8 @@ import {
   type StreamHandler,
 } from "../../http2/index.ts";
 import { type CallPort, ClientConnection, type ErrorLog, plainStatus } from "../calls/index.ts";
+import type { SparseLog } from "../connections/index.ts";
 import { METHOD_NOT_ALLOWED, statusFields, UNSUPPORTED_MEDIA_TYPE } from "./answer-fields.ts";
-import type { ClosureLog } from "./closure-log.ts";
 import { type CallSurroundings, WireCall } from "./wire-call.ts";
 import type { WireMethod } from "./wire-method.ts";
 
@@ -22,7 +22,10 @@ export interface HostConnectionOptions {
   /** By their full names. */
   readonly methods: ReadonlyMap<string, WireMethod>;
   readonly log: ErrorLog;
-  readonly closures: ClosureLog;
+  /** Of connections that are closed because of what their clients did. */
+  readonly closures: SparseLog;
+  /** Name of the port, for the log. */
+  readonly portName: string;
 }
 
 /** The content type of gRPC, and what may follow it. */
@@ -36,14 +39,16 @@ const ANSWERED: StreamHandler = { onData: ignore, onEnd: ignore, onReset: ignore
 
 export class HostConnection implements ConnectionHandler {
   readonly #methods: ReadonlyMap<string, WireMethod>;
-  readonly #closures: ClosureLog;
+  readonly #closures: SparseLog;
+  readonly #portName: string;
   readonly #peer: string;
   readonly #surroundings: CallSurroundings;
   #isCut = false;
 
-  constructor({ connection, socket, port, methods, log, closures }: HostConnectionOptions) {
+  constructor({ connection, socket, port, methods, log, closures, portName }: HostConnectionOptions) {
     this.#methods = methods;
     this.#closures = closures;
+    this.#portName = portName;
     this.#peer = `${socket.remoteAddress}:${socket.remotePort}`;
     const client = new ClientConnection(socket.remoteAddress ?? "", () => {
       this.#isCut = true;
@@ -101,7 +106,8 @@ export class HostConnection implements ConnectionHandler {
 
   onClosed({ reason, code }: Closure): void {
     if (code !== ErrorCode.NoError) {
-      this.#closures.closed(this.#isCut ? CUT : reason, this.#peer);
+      const fields = { port: this.#portName, reason: this.#isCut ? CUT : reason, address: this.#peer };
+      this.#closures.warn(fields, "a connection was closed because of what its client did");
     }
   }
 

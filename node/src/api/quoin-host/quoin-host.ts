@@ -6,15 +6,18 @@ import { type Http2Counters, Http2Server } from "../../http2/index.ts";
 import { CLIENT_TLS_VERSION, type ServerTls, type TlsSet } from "../../peers/index.ts";
 import { invariant } from "../../raft/index.ts";
 import type { CallHandler, CallPort, ErrorLog, GrpcHost } from "../calls/index.ts";
+import { SparseLog, type WarningLog } from "../connections/index.ts";
 import { VARYING_FIELDS } from "./answer-fields.ts";
-import { ClosureLog, type ClosureSink } from "./closure-log.ts";
 import { HostConnection } from "./host-connection.ts";
 import type { Http2Statistics } from "./http2-metrics.ts";
 import { libraryMethod } from "./library-method.ts";
 import { HOST_LIMITS } from "./limits.ts";
 import type { WireMethod } from "./wire-method.ts";
 
-export type ConnectionLog = ErrorLog & ClosureSink;
+/** Clients that connect again and again must not fill the log with closed connections, in milliseconds. */
+const CLOSURE_INTERVAL_MS = 1_000;
+
+export type ConnectionLog = ErrorLog & WarningLog;
 
 export interface QuoinHostOptions extends CallPort {
   readonly log: ConnectionLog;
@@ -27,12 +30,12 @@ export interface QuoinHostOptions extends CallPort {
 export class QuoinHost implements GrpcHost, Http2Statistics {
   readonly #options: QuoinHostOptions;
   readonly #methods = new Map<string, WireMethod>();
-  readonly #closures: ClosureLog;
+  readonly #closures: SparseLog;
   #server: Http2Server | null = null;
 
   constructor(options: QuoinHostOptions) {
     this.#options = options;
-    this.#closures = new ClosureLog(options.log, options.portName, options.monotonicMs);
+    this.#closures = new SparseLog(options.log, CLOSURE_INTERVAL_MS, options.monotonicMs);
   }
 
   get counters(): Http2Counters | null {
@@ -71,7 +74,7 @@ export class QuoinHost implements GrpcHost, Http2Statistics {
       onConnection: (connection, socket) =>
         new HostConnection({
           ...{ connection, socket, port: this.#options, methods: this.#methods },
-          ...{ log: this.#options.log, closures: this.#closures },
+          ...{ log: this.#options.log, closures: this.#closures, portName: this.#options.portName },
         }),
     });
     tls?.onChanged((set) => server.useCertificate(contextOf(set)));

@@ -17,7 +17,8 @@ export interface RequestUser {
   onBadRequest(problem: CallStatus): void;
 }
 
-const PREFIX_BYTES = 5;
+/** What gRPC puts before each message. */
+export const PREFIX_BYTES = 5;
 /** Memory for a message of at most so many bytes is taken at once. */
 const AT_ONCE_BYTES = 64 * 1024;
 const NO_BYTES = Buffer.alloc(0);

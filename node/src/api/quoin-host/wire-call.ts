@@ -20,7 +20,7 @@ import {
 } from "../calls/index.ts";
 import { OK_TRAILERS, RESPONSE_FIELDS, statusFields } from "./answer-fields.ts";
 import { timeoutMsOf } from "./grpc-timeout.ts";
-import { RequestReader, type RequestUser } from "./request-reader.ts";
+import { PREFIX_BYTES, RequestReader, type RequestUser } from "./request-reader.ts";
 import type { RequestSink, WireMethod } from "./wire-method.ts";
 
 /** What all calls of a connection share. */
@@ -37,7 +37,6 @@ interface WaitingMessage {
   readonly taken: () => void;
 }
 
-const PREFIX_BYTES = 5;
 /** The prefix of the message that is being sent. The connection copies it. */
 const prefix = Buffer.alloc(PREFIX_BYTES);
 /** A later deadline is later than any that counts, and more than a timer takes. */

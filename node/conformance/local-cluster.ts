@@ -54,11 +54,13 @@ export class LocalConformanceCluster {
   readonly lost: Promise<never>;
   readonly #lose: (error: ClusterLostError) => void;
   readonly #basePort: number;
+  readonly #environment: Readonly<Record<string, string>>;
   #launcher: ChildProcess | null = null;
   #printed = "";
 
-  private constructor(basePort: number) {
+  private constructor(basePort: number, environment: Readonly<Record<string, string>>) {
     this.#basePort = basePort;
+    this.#environment = environment;
     const { promise, reject } = Promise.withResolvers<never>();
     // Who waits for it is told; nobody need wait.
     promise.catch(() => undefined);
@@ -66,9 +68,13 @@ export class LocalConformanceCluster {
     this.#lose = reject;
   }
 
-  /** A cluster that is ready. Rejects with what the launcher printed if it ends before. */
-  static async start(): Promise<LocalConformanceCluster> {
-    const cluster = new LocalConformanceCluster(await freeBasePort());
+  /**
+   * A cluster that is ready. Rejects with what the launcher printed if it ends before.
+   *
+   * @param environment variables for its processes, beside those of this process.
+   */
+  static async start(environment: Readonly<Record<string, string>> = {}): Promise<LocalConformanceCluster> {
+    const cluster = new LocalConformanceCluster(await freeBasePort(), environment);
     try {
       await cluster.#launch();
       return cluster;
@@ -138,7 +144,8 @@ export class LocalConformanceCluster {
 
   async #launch(): Promise<void> {
     const args = ["--data-dir", this.directory, "--base-port", String(this.#basePort)];
-    const launcher = spawn(process.execPath, [LAUNCHER, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    const env = { ...process.env, ...this.#environment };
+    const launcher = spawn(process.execPath, [LAUNCHER, ...args], { stdio: ["ignore", "pipe", "pipe"], env });
     this.#launcher = launcher;
     // However this process ends.
     process.once("exit", () => launcher.kill("SIGTERM"));

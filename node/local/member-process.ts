@@ -156,13 +156,7 @@ function flagsOf(layout: MemberLayout, others: readonly MemberLayout[], tokens: 
     // There is no mail server to be expected, and the log is read by nobody else.
     "--mail-to-log",
     "--until-stdin-ends",
-    ...grpcHostFlags(process.env.QUOIN_GRPC_HOST),
   ];
-}
-
-/** Which host of gRPC members have can be chosen for a whole run of programs or tests. */
-function grpcHostFlags(host: string | undefined): string[] {
-  return host === undefined ? [] : ["--grpc-host", host];
 }
 
 /** What is set already stays as it is. */

@@ -30,7 +30,7 @@ const TITLES: ReadonlyMap<string, string> = new Map([
   ["http", "HTTP"],
   ["connections", "Connections"],
   ["intakes", "Refused calls"],
-  ["http2", "HTTP/2 of the gRPC port, with --grpc-host quoin"],
+  ["http2", "HTTP/2 of the gRPC port, unless --grpc-host is grpc-js"],
 ]);
 
 const TITLE_ROW = ["Name", "Type", "Unit", "Labels", "Meaning"];

@@ -28,7 +28,7 @@ describe("parseConfiguration", () => {
       clusterName: "quoin",
       dataDirectory: "data",
       grpc: { host: "127.0.0.1", port: 7400 },
-      grpcHost: "grpc-js",
+      grpcHost: "quoin",
       http: { host: "127.0.0.1", port: 7401 },
       admin: null,
       health: null,
@@ -54,8 +54,8 @@ describe("parseConfiguration", () => {
   });
 
   it("serves gRPC with the host of --grpc-host, and refuses an unknown one", () => {
-    expect(parse("--grpc-host", "quoin")).to.deep.include({ grpcHost: "quoin" });
-    expect(problem([...REQUIRED, "--grpc-host", "nginx"])).to.include("grpc-js, quoin");
+    expect(parse("--grpc-host", "grpc-js")).to.deep.include({ grpcHost: "grpc-js" });
+    expect(problem([...REQUIRED, "--grpc-host", "nginx"])).to.include("quoin, grpc-js");
   });
 
   it("takes what it is told of where it runs", () => {

@@ -7,7 +7,7 @@
 import { isIP } from "node:net";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits, requireEmail } from "./access/index.ts";
-import { GRPC_HOSTS, type GrpcHostName } from "./api/calls/index.ts";
+import { DEFAULT_GRPC_HOST, GRPC_HOSTS, type GrpcHostName } from "./api/calls/index.ts";
 import { type ClientLimits, DEFAULT_CLIENT_LIMITS } from "./api/connections/index.ts";
 import { TrustedProxies } from "./api/http/index.ts";
 import { parseArguments, UsageError } from "./command-line/index.ts";
@@ -189,9 +189,10 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .requiredOption("--data-dir <directory>", "data directory, of this member alone")
     .option("--grpc <host:port>", "listen for gRPC clients", parseListen, parseListen("127.0.0.1:7400"))
     .addOption(
-      new Option("--grpc-host <name>", "what serves gRPC clients: a library, or the member itself")
+      new Option("--grpc-host <name>", "what serves gRPC clients: the member itself, or the library grpc-js")
+        .env("QUOIN_GRPC_HOST")
         .choices(GRPC_HOSTS)
-        .default("grpc-js"),
+        .default(DEFAULT_GRPC_HOST),
     )
     .option("--http <host:port>", "listen for HTTP clients", parseListen, parseListen("127.0.0.1:7401"))
     .option("--admin <host:port>", "listen for cluster administration", parseListen)

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
-import { CallObserver, GRPC_HOSTS, type GrpcHostName } from "../../src/api/calls/index.ts";
+import { CallObserver, DEFAULT_GRPC_HOST, GRPC_HOSTS, type GrpcHostName } from "../../src/api/calls/index.ts";
 import { ConnectionGate, DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
 import { AdminServer, PublicServer } from "../../src/api/grpc/index.ts";
 import { systemScheduler } from "../../src/replica/index.ts";
@@ -216,7 +216,7 @@ export class GrpcPorts {
 
 /** What serves gRPC where a spec does not say it. */
 function hostOfEnvironment(): GrpcHostName {
-  const name = process.env.QUOIN_GRPC_HOST ?? "grpc-js";
+  const name = process.env.QUOIN_GRPC_HOST ?? DEFAULT_GRPC_HOST;
   const host = GRPC_HOSTS.find((each) => each === name);
   if (host === undefined) {
     throw new Error(`QUOIN_GRPC_HOST must be one of ${GRPC_HOSTS.join(", ")}`);

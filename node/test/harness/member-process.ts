@@ -83,7 +83,6 @@ export class MemberUnderTest {
       ...["--grpc", any, "--http", any, "--admin", any, "--health", any],
       // All clients of a test are one user.
       ...["--rate-limit", "grpc=0", "--rate-limit", "http=0"],
-      ...grpcHostFlags(process.env.QUOIN_GRPC_HOST),
       ...this.#flags,
     ];
     this.#process = new TestProcess(MEMBER_PROGRAM, args, this.#processOptions);
@@ -140,9 +139,4 @@ export class MemberUnderTest {
   get adminTokenFile(): string {
     return join(this.#directory, "admin-token");
   }
-}
-
-/** Which host of gRPC members have can be chosen for a whole run of tests. */
-function grpcHostFlags(host: string | undefined): string[] {
-  return host === undefined ? [] : ["--grpc-host", host];
 }

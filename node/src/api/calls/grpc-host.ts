@@ -15,9 +15,11 @@ export const CONCURRENT_STREAMS_MAX = 12_000;
 export const KEEPALIVE_TIME_MS = 30_000;
 export const KEEPALIVE_TIMEOUT_MS = 10_000;
 
-/** The implementations, as they are chosen by their names. */
-export const GRPC_HOSTS = ["grpc-js", "quoin"] as const;
+/** The names of the implementations. */
+export const GRPC_HOSTS = ["quoin", "grpc-js"] as const;
 export type GrpcHostName = (typeof GRPC_HOSTS)[number];
+/** The implementation that serves clients unless a flag names the other one. */
+export const DEFAULT_GRPC_HOST: GrpcHostName = "quoin";
 
 export interface GrpcHost {
   /** Serves the methods of a definition; requests, and the messages of streams, are bytes (see rawMethods). */

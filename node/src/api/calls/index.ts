@@ -14,6 +14,7 @@ export { endProcess } from "./end-process.ts";
 export type { ErrorLog } from "./error-log.ts";
 export {
   CONCURRENT_STREAMS_MAX,
+  DEFAULT_GRPC_HOST,
   GRPC_HOSTS,
   type GrpcHost,
   type GrpcHostName,

@@ -1,0 +1,78 @@
+/**
+ * The whole suite at a cluster of three that is started for it, as specs. Entries run several at a time; each spec waits for
+ * the result of its own.
+ */
+
+import { NotApplicable } from "./harness/index.ts";
+import { ClusterLostError, LocalConformanceCluster } from "./local-cluster.ts";
+import { type Result, run, type Trial } from "./run.ts";
+import { tables } from "./tables/index.ts";
+
+export const MEMBERS = 3;
+const START_LIMIT_MS = 300_000; // Three processes that start on cores which other tests keep busy.
+
+/**
+ * Describes the trials as specs.
+ *
+ * @param title of the suite.
+ * @param environment variables for the processes of the cluster, beside those of this process.
+ */
+export function describeContract(
+  title: string,
+  trials: readonly Trial[],
+  environment: Readonly<Record<string, string>> = {},
+): void {
+  describe(title, function () {
+    this.timeout(START_LIMIT_MS);
+    describeTrials(trials, environment);
+  });
+}
+
+function describeTrials(trials: readonly Trial[], environment: Readonly<Record<string, string>>): void {
+  const results = new Map(trials.map((trial) => [trial, Promise.withResolvers<Result>()] as const));
+  let cluster: LocalConformanceCluster;
+  let finished: Promise<void>;
+
+  before(async () => {
+    cluster = await LocalConformanceCluster.start(environment);
+    const take = (result: Result): void => results.get(result.trial)?.resolve(result);
+    finished = run(await cluster.target(), trials, take, cluster.lost);
+    finished.catch((error: unknown) => {
+      if (error instanceof ClusterLostError) {
+        console.error(`${error.message}\n${error.evidence}`);
+      }
+      for (const { reject, promise } of results.values()) {
+        // A spec that waits for it fails. Without a spec that waits, the rejection is handled all the same.
+        promise.catch(() => undefined);
+        reject(error);
+      }
+    });
+  });
+
+  after(async () => {
+    try {
+      await finished;
+    } finally {
+      await cluster?.remove();
+    }
+  });
+
+  for (const table of tables) {
+    describe(table.name, () => {
+      for (const trial of trials.filter((each) => each.table === table)) {
+        it(titleOf(trial), async function () {
+          const result = await results.get(trial)?.promise;
+          if (result?.error instanceof NotApplicable) {
+            this.skip();
+          } else if (result?.error !== null) {
+            throw result?.error ?? new Error("there is no result");
+          }
+        });
+      }
+    });
+  }
+}
+
+function titleOf({ title, member }: Trial): string {
+  return `${title} (member ${member + 1})`;
+}

@@ -253,6 +253,19 @@ describe("operations", function () {
       expect(member.calls).to.have.length(2);
     });
 
+    it("tells why the last attempt failed if the pause after it takes all the time that is left", async () => {
+      const member = await startMember({ getKey: () => refuse({ code: "UNAVAILABLE", reason: "NO_LEADER" }) });
+      const runtime = new FakeRuntime();
+      runtime.chance = 0.999;
+      // A busy machine wakes up late.
+      const sleep = runtime.sleep.bind(runtime);
+      runtime.sleep = (durationMs, signal) => sleep(durationMs + 100, signal);
+      const client = connect([member.endpoint], { runtime });
+      const error = await failure(client.keyValue.get("n", "k", { timeoutMs: 120 }));
+      expect(error).to.include({ code: "UNAVAILABLE", reason: "NO_LEADER" });
+      expect(member.calls).to.have.length(1);
+    });
+
     it("S12: ends a call that is not answered, and leaves its outcome unknown", async () => {
       const member = await startMember({ putKey: (_request, call) => aborted(call.cancelled) });
       const client = connect([member.endpoint], { runtime: systemRuntime });

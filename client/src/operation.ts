@@ -189,6 +189,8 @@ class Operation<Request, Response> {
     const pauseMs = (isUncounted ? unreachedPauseMs : backoffMs)(attempt, this.#context.runtime.random());
     if (pauseMs >= this.#remainingMs()) throw error;
     await this.#pause(pauseMs);
+    // The pause may have taken longer. What was wrong says more than that no time is left.
+    if (this.#remainingMs() <= 0) throw error;
   }
 
   #isUncounted(failure: QuoinError): boolean {

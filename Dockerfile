@@ -11,6 +11,7 @@ ARG BASE_IMAGE=docker.io/library/node:26-slim
 FROM ${BASE_IMAGE} AS build
 WORKDIR /quoin
 COPY package.json package-lock.json .npmrc ./
+COPY backup/package.json backup/
 COPY proto/package.json proto/
 COPY client/package.json client/
 COPY node/package.json node/
@@ -20,7 +21,7 @@ COPY bench/package.json bench/
 ENV NODE_USE_SYSTEM_CA=1
 # Optional is what brings Node itself, which the base image has. Nothing is compiled: the addon of RocksDB comes prebuilt.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund \
-      --workspace=proto --workspace=client --workspace=node --workspace=operator
+      --workspace=backup --workspace=proto --workspace=client --workspace=node --workspace=operator
 # Then goes what only compilers, debuggers and other platforms read, and the addon proves that it loads on this one.
 COPY image/prune.sh image/
 RUN sh image/prune.sh && node --eval 'require("rocksdb")'
@@ -34,6 +35,7 @@ ARG OWNER=0:0
 WORKDIR /quoin
 COPY --from=build --chown=${OWNER} /quoin/node_modules node_modules
 COPY --chown=${OWNER} package.json LICENSE ./
+COPY --chown=${OWNER} backup backup
 COPY --chown=${OWNER} proto proto
 COPY --chown=${OWNER} client client
 COPY --chown=${OWNER} node node

@@ -130,6 +130,21 @@ const examples: readonly Example[] = [
   allowed("node/conformance/a.spec.ts", `import "../test/index.ts";`),
   refused("node/src/replica/a.ts", `import "rocksdb";`, "Only node/src/storage imports RocksDB"),
 
+  // Backups know no other package, and their rooms import downwards.
+  refused("backup/src/a.ts", `import "@quoin/proto";`, "Backups know no other package"),
+  refused("backup/src/a.ts", `import "../../node/src/raft/index.ts";`, "Backups know no other package"),
+  refused("node/src/replica/a.ts", `import "../../../backup/src/index.ts";`, byName),
+  allowed("node/src/replica/a.ts", `import "@quoin/backup";`),
+  allowed("client/src/a.ts", `import "@quoin/backup";`),
+  refused("backup/src/format/a.ts", `import "../store/index.ts";`, "Imports of backups point one way"),
+  refused("backup/src/envelope/a.ts", `import "../store/index.ts";`, "Imports of backups point one way"),
+  refused("backup/src/store/a.ts", `import "../chain/index.ts";`, "Imports of backups point one way"),
+  refused("backup/src/store/s3/a.ts", `import "../../envelope/index.ts";`, "Imports of backups point one way"),
+  refused("backup/src/chain/a.ts", `import "../../test/index.ts";`, "Imports of backups point one way"),
+  allowed("backup/src/chain/a.ts", `import "../store/index.ts";\nimport "../envelope/index.ts";`),
+  allowed("backup/src/store/s3/a.ts", `import "../../format/index.ts";`),
+  allowed("backup/src/store/b.spec.ts", `import "../../test/index.ts";`),
+
   // The operator knows the wire only, and decides without effects.
   refused("operator/src/members/a.ts", `import "@quoin/node/local";`, "must not import the member"),
   refused("operator/src/members/a.ts", `import "../../../node/src/raft/index.ts";`, "must not import the member"),

@@ -25,7 +25,7 @@ describe("the Tiltfile", () => {
   it("syncs what is there to where the image has it", () => {
     const image = readFileSync(join(repositoryRoot, "Dockerfile"), "utf8");
     const synced = argsOf("sync");
-    expect(synced).to.have.length(4);
+    expect(synced).to.have.length(5);
     for (const [from = "", to = ""] of synced) {
       expect(isMissing(from), from).to.equal(false);
       expect(to).to.equal(`/quoin/${from}`);

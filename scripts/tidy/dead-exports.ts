@@ -10,7 +10,7 @@ import path from "node:path/posix";
 import { type Finding, isGenerated, isSpec, type SourceFile } from "./source-tree.ts";
 
 /** The folders whose exports are checked; other code only counts as a user. */
-const CHECKED = ["node/src/", "client/src/", "operator/src/"];
+const CHECKED = ["backup/src/", "node/src/", "client/src/", "operator/src/"];
 
 type Kind = "value" | "type";
 

@@ -1,9 +1,9 @@
-/** A folder of the source of a member or of the operator is a room with one door: the others import its index.ts, so there must be one. */
+/** A folder of the source of a member, of backups or of the operator is a room with one door: the others import its index.ts, so there must be one. */
 import path from "node:path/posix";
 import { type Finding, isGenerated, isSpec, type SourceFile } from "./source-tree.ts";
 
 /** In each of them main.ts stands alone: the house itself has no door to the inside. */
-const HOUSES = ["node/src", "operator/src"];
+const HOUSES = ["backup/src", "node/src", "operator/src"];
 
 /** @returns each folder below one of them that has code of ours but no index.ts */
 export function checkRooms(files: readonly SourceFile[]): Finding[] {

@@ -1,0 +1,101 @@
+/**
+ * Chains: a snapshot, and the segments that lead on from it, each following the one before without a gap.
+ *
+ * A segment follows another one if it names it. It also follows if it names a snapshot that was taken at the index where the
+ * other one ends: so an older snapshot reaches further than the next snapshot. A snapshot joins a chain in the middle of a
+ * segment, too. Both are safe, because committed entries of one cluster are the same wherever they were archived; terms and
+ * indexes are compared when the objects are read.
+ *
+ * Where two segments follow, the way is chosen that reaches further.
+ */
+
+import type { StoredSegment, StoredSnapshot } from "./catalog.ts";
+
+/** How far a chain reaches. Revision and wall clock are undefined where the last segment does not say them. */
+export interface ChainEnd {
+  readonly index: number;
+  readonly revision: number | undefined;
+  readonly wallMs: number | undefined;
+}
+
+export interface Chain {
+  readonly snapshot: StoredSnapshot;
+  /** In their order. The first one may begin before the snapshot's index. */
+  readonly segments: readonly StoredSegment[];
+  readonly end: ChainEnd;
+}
+
+/** What a segment leads to, on the way that reaches furthest. */
+interface Way {
+  readonly segment: StoredSegment;
+  readonly next: Way | undefined;
+  /** The last index of the way. */
+  readonly reach: number;
+}
+
+/** @param segments in the order of their first indexes */
+export function chainsOf(snapshots: readonly StoredSnapshot[], segments: readonly StoredSegment[]): Chain[] {
+  const ways = new Ways(snapshots, segments);
+  return snapshots.map((snapshot) => {
+    const path: StoredSegment[] = [];
+    for (let way = ways.from(snapshot); way !== undefined; way = way.next) {
+      path.push(way.segment);
+    }
+    return { snapshot, segments: path, end: endOf(snapshot, path) };
+  });
+}
+
+/** Where a snapshot with these segments ends. */
+export function endOf(snapshot: StoredSnapshot, segments: readonly StoredSegment[]): ChainEnd {
+  const last = segments.at(-1);
+  return last === undefined
+    ? { index: snapshot.index, revision: snapshot.revision, wallMs: snapshot.wallMs }
+    : { index: last.lastIndex, revision: last.lastRevision, wallMs: last.lastWallMs };
+}
+
+class Ways {
+  readonly #ways: Way[];
+  readonly #byFirstIndex = new Map<number, Way[]>();
+  readonly #snapshotIndexes: ReadonlyMap<string, number>;
+
+  constructor(snapshots: readonly StoredSnapshot[], segments: readonly StoredSegment[]) {
+    this.#snapshotIndexes = new Map(snapshots.map(({ id, index }) => [id, index]));
+    // From the end, so that what follows a segment is known before it.
+    this.#ways = segments.toReversed().map((segment) => this.#add(segment));
+  }
+
+  /** The best way on from a snapshot; undefined if no segment leads on. */
+  from({ id, index }: StoredSnapshot): Way | undefined {
+    const following = this.#startingAt(index + 1).filter(({ segment }) => segment.previousId === id);
+    const joining = this.#ways.filter(({ segment }) => segment.firstIndex <= index + 1 && segment.lastIndex > index);
+    // Of two that reach as far, the one that names the snapshot.
+    return furthest([...following, ...joining]);
+  }
+
+  #add(segment: StoredSegment): Way {
+    const next = furthest(this.#startingAt(segment.lastIndex + 1).filter((way) => this.#follows(way.segment, segment)));
+    const way = { segment, next, reach: next?.reach ?? segment.lastIndex };
+    const group = this.#byFirstIndex.get(segment.firstIndex);
+    if (group === undefined) {
+      this.#byFirstIndex.set(segment.firstIndex, [way]);
+    } else {
+      group.push(way);
+    }
+    return way;
+  }
+
+  #follows({ previousId }: StoredSegment, { id, lastIndex }: StoredSegment): boolean {
+    return previousId === id || this.#snapshotIndexes.get(previousId) === lastIndex;
+  }
+
+  #startingAt(index: number): readonly Way[] {
+    return this.#byFirstIndex.get(index) ?? [];
+  }
+}
+
+function furthest(ways: readonly Way[]): Way | undefined {
+  return ways.reduce<Way | undefined>(
+    (best, way) => (best === undefined || way.reach > best.reach ? way : best),
+    undefined,
+  );
+}

@@ -1,0 +1,24 @@
+/** The objects of a cluster in a store: their names, how they follow each other, and what can be restored from them. */
+
+export {
+  type Catalog,
+  type CatalogProblem,
+  type CatalogProblemKind,
+  catalogOf,
+  listClusters,
+  readCatalog,
+  type StoredSegment,
+  type StoredSnapshot,
+} from "./catalog.ts";
+export type { Chain, ChainEnd } from "./chain.ts";
+export { type ChainObjects, type ChainPart, readChain } from "./chain-reader.ts";
+export {
+  type ChainVerification,
+  type VerificationProgress,
+  type VerifyOptions,
+  verifyChain,
+} from "./chain-verification.ts";
+export { type Hint, putHint, readHint } from "./hint.ts";
+export { parseObjectName, type SegmentName, type SnapshotName, segmentName, snapshotName } from "./object-name.ts";
+export { planRestore, type RestorePlan, type RestorePoint } from "./restore-plan.ts";
+export { openSegment, openSnapshot, type PutObject, putSegment, putSnapshot } from "./stored-objects.ts";

@@ -1,0 +1,133 @@
+/** What to read for a restore to a point, from a catalog; or which points there are instead. */
+
+import { BackupError } from "../format/index.ts";
+import type { Catalog, StoredSegment, StoredSnapshot } from "./catalog.ts";
+import { type Chain, type ChainEnd, endOf } from "./chain.ts";
+
+/** To the end of what was archived, or up to a revision, or up to a moment. */
+export type RestorePoint =
+  | { readonly kind: "latest" }
+  /** Up to and including the entry that made this revision. */
+  | { readonly kind: "revision"; readonly revision: number }
+  /** Up to and including the last entry with this wall clock or an earlier one, in milliseconds since 1970. */
+  | { readonly kind: "time"; readonly wallMs: number };
+
+export interface RestorePlan {
+  readonly clusterId: string;
+  readonly point: RestorePoint;
+  readonly snapshot: StoredSnapshot;
+  /** In their order. The last ones may hold entries beyond the point: whoever applies them stops there. */
+  readonly segments: readonly StoredSegment[];
+  /** Where the plan ends if nothing stops before. */
+  readonly end: ChainEnd;
+  /** How far the archive reaches, with all that can be reached from any snapshot. */
+  readonly archiveEnd: ChainEnd;
+}
+
+/**
+ * Plans from the newest snapshot that reaches the point. Raises a BackupError: no-backup if there is no snapshot, no-such-point
+ * with what can be restored, and what is missing.
+ *
+ */
+export function planRestore(catalog: Catalog, point: RestorePoint): RestorePlan {
+  const { clusterId, chains } = catalog;
+  const archiveEnd = furthestEnd(chains);
+  if (archiveEnd === undefined) {
+    throw new BackupError(
+      "no-backup",
+      `there is no snapshot of cluster ${clusterId}, and so nothing to restore. ${missingOf(catalog)}`,
+    );
+  }
+  const chain = chains.filter((candidate) => reaches(candidate, point, archiveEnd)).at(-1);
+  if (chain === undefined) {
+    throw new BackupError(
+      "no-such-point",
+      `cluster ${clusterId} cannot be restored to ${describePoint(point)}. It can be restored to: ${describeChains(chains)}. ${missingOf(catalog)}`,
+    );
+  }
+  const segments = chain.segments.slice(0, neededSegments(chain, point));
+  return { clusterId, point, snapshot: chain.snapshot, segments, end: endOf(chain.snapshot, segments), archiveEnd };
+}
+
+function furthestEnd(chains: readonly Chain[]): ChainEnd | undefined {
+  return chains.reduce<ChainEnd | undefined>(
+    (best, { end }) => (best === undefined || end.index > best.index ? end : best),
+    undefined,
+  );
+}
+
+function reaches({ snapshot, end }: Chain, point: RestorePoint, archiveEnd: ChainEnd): boolean {
+  switch (point.kind) {
+    case "latest":
+      return end.index === archiveEnd.index;
+    case "revision":
+      return snapshot.revision <= point.revision && isAtLeast(end.revision, point.revision);
+    case "time":
+      return snapshot.wallMs <= point.wallMs && isAtLeast(end.wallMs, point.wallMs);
+  }
+}
+
+/** A bound that was not told may be beyond the point: the entries will show it. */
+function isAtLeast(bound: number | undefined, wanted: number): boolean {
+  return bound === undefined || bound >= wanted;
+}
+
+/** How many of a chain's segments are needed to reach the point. */
+function neededSegments({ snapshot, segments }: Chain, point: RestorePoint): number {
+  if (point.kind === "latest") {
+    return segments.length;
+  }
+  // A revision is reached when an entry has it; a moment has passed when an entry is later.
+  const isReached =
+    point.kind === "revision"
+      ? (revision: number | undefined) => revision !== undefined && revision >= point.revision
+      : (_revision: number | undefined, wallMs?: number) => wallMs !== undefined && wallMs > point.wallMs;
+  if (isReached(snapshot.revision, snapshot.wallMs)) {
+    return 0;
+  }
+  const position = segments.findIndex(({ lastRevision, lastWallMs }) => isReached(lastRevision, lastWallMs));
+  return position === -1 ? segments.length : position + 1;
+}
+
+function describePoint(point: RestorePoint): string {
+  switch (point.kind) {
+    case "latest":
+      return "the end of its archive";
+    case "revision":
+      return `revision ${point.revision}`;
+    case "time":
+      return new Date(point.wallMs).toISOString();
+  }
+}
+
+const CHAINS_SHOWN = 5;
+
+function describeChains(chains: readonly Chain[]): string {
+  const shown = mergeRanges(chains)
+    .slice(-CHAINS_SHOWN)
+    .map(({ snapshot, end }) => `${describeEnd(snapshot)} to ${describeEnd(end)}`);
+  return shown.join("; ");
+}
+
+/** Chains that are part of another one say nothing new. */
+function mergeRanges(chains: readonly Chain[]): Chain[] {
+  const ranges: Chain[] = [];
+  for (const chain of chains) {
+    if (chain.end.index > (ranges.at(-1)?.end.index ?? -1)) {
+      ranges.push(chain);
+    }
+  }
+  return ranges;
+}
+
+function describeEnd({ index, revision, wallMs }: ChainEnd): string {
+  const time = wallMs === undefined ? "" : ` at ${new Date(wallMs).toISOString()}`;
+  return `revision ${revision ?? "unknown"} (index ${index})${time}`;
+}
+
+function missingOf({ problems }: Catalog): string {
+  const missing = problems.filter(({ kind }) => kind === "missing-previous" || kind === "gap").slice(0, CHAINS_SHOWN);
+  return missing.length === 0
+    ? "No object is missing in between"
+    : `What is missing: ${missing.map(({ message }) => message).join("; ")}`;
+}

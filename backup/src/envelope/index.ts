@@ -1,0 +1,5 @@
+/** Encryption of whole objects, as streams, and the keys for it. */
+
+export { type KeyFile, KeyRing, parseKeys, readKeyFile, type SealingKey } from "./key-ring.ts";
+export { seal } from "./seal.ts";
+export { type Unsealed, type UnsealOptions, unseal } from "./unseal.ts";

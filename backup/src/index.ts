@@ -1,0 +1,37 @@
+/**
+ * Backups of Quoin: formats, encryption, stores, chains. This package is about bytes, objects and how objects follow each
+ * other; it knows nothing of members, of Raft or of the state. README.md describes the formats byte by byte.
+ */
+
+export * from "./chain/index.ts";
+export {
+  type KeyFile,
+  KeyRing,
+  parseKeys,
+  readKeyFile,
+  type SealingKey,
+  seal,
+  type Unsealed,
+  type UnsealOptions,
+  unseal,
+} from "./envelope/index.ts";
+export {
+  BackupError,
+  type BackupErrorCode,
+  type Batches,
+  type ByteStream,
+  type Entry,
+  newObjectId,
+  type ObjectReading,
+  type ObjectSummary,
+  type ObjectWriting,
+  type Origin,
+  type Row,
+  readSegment,
+  readSnapshot,
+  type SegmentHeader,
+  type SnapshotHeader,
+  writeSegment,
+  writeSnapshot,
+} from "./format/index.ts";
+export * from "./store/index.ts";

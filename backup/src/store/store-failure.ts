@@ -1,0 +1,54 @@
+/**
+ * A store did not do what it was asked. It says nothing about the backups in it. The message names the store without
+ * secrets, what was tried, why it failed, and what to do next.
+ */
+
+export type StoreFailureKind =
+  /** No answer, or the connection was lost; also after all retries. */
+  | "unreachable"
+  /** The credentials are missing, wrong, or not allowed to do this. */
+  | "denied"
+  /** The bucket, or the directory, does not exist. */
+  | "no-such-bucket"
+  /** The object does not exist. */
+  | "not-found"
+  /** The store asks for fewer requests. */
+  | "throttled"
+  /** There is no space left, or a quota is used up. */
+  | "full"
+  | "other";
+
+const NEXT_STEPS: Readonly<Record<StoreFailureKind, string>> = {
+  unreachable: "Check that the address is right and can be reached from here; then try again",
+  denied: "Check the credentials, and that they may list, read, write and delete there",
+  "no-such-bucket": "Create it, or correct its name",
+  "not-found": "List what is there; it may have been deleted in the meantime",
+  throttled: "Try again later, or raise the limits of the store",
+  full: "Free space, raise the quota, or keep fewer backups",
+  other: "See the reason, correct it, and try again",
+};
+
+export interface StoreFailureDetails {
+  readonly kind: StoreFailureKind;
+  /** The address of the store, as its `describe` says it. */
+  readonly store: string;
+  /** What was tried, as in "put a/b". */
+  readonly operation: string;
+  /** One line. */
+  readonly reason: string;
+  readonly cause?: unknown;
+}
+
+export class StoreFailure extends Error {
+  override readonly name = "StoreFailure";
+  readonly kind: StoreFailureKind;
+  readonly store: string;
+  readonly operation: string;
+
+  constructor({ kind, store, operation, reason, cause }: StoreFailureDetails) {
+    super(`${store}: cannot ${operation}: ${reason}. ${NEXT_STEPS[kind]}.`, { cause });
+    this.kind = kind;
+    this.store = store;
+    this.operation = operation;
+  }
+}

@@ -1,0 +1,21 @@
+/** What tests of this package share. */
+
+export { backupErrorOf, codeOf } from "./rejection.ts";
+export {
+  CLUSTER,
+  chunked,
+  collect,
+  entriesOf,
+  flatten,
+  flipped,
+  OTHER_CLUSTER,
+  type Previous,
+  rowsOf,
+  START_MS,
+  segmentBytes,
+  segmentHeader,
+  snapshotBytes,
+  snapshotHeader,
+  termOf,
+} from "./samples.ts";
+export { TemporaryDirectories } from "./temporary-directories.ts";

@@ -1,0 +1,23 @@
+/** Directories of a test, which it removes. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export class TemporaryDirectories {
+  readonly #made: string[] = [];
+
+  /** A new empty directory. */
+  make(): string {
+    const directory = mkdtempSync(join(tmpdir(), "quoin-test-"));
+    this.#made.push(directory);
+    return directory;
+  }
+
+  /** Removes everything that was made, with what is in it. */
+  removeAll(): void {
+    for (const directory of this.#made.splice(0)) {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  }
+}

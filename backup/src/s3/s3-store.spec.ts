@@ -333,7 +333,11 @@ function describeServer(title: string, start: (directory: string) => Promise<S3S
       expect((await failureOf(reading)).message).to.contain("was replaced while it was read");
     });
 
-    it("removes uploads that a crash has left, after a day", async () => {
+    it("removes uploads that a crash has left, after a day", async function () {
+      if (!isFast) {
+        // The other server says of each upload that it began in 2010.
+        this.skip();
+      }
       const hasty = await impatient(1);
       proxy.begin((number) => (number >= 3 ? "refuse" : undefined));
       await failureOf(hasty.put("a", chunked(LARGE, 1_000_000)));

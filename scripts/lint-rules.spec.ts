@@ -139,10 +139,12 @@ const examples: readonly Example[] = [
   refused("backup/src/format/a.ts", `import "../store/index.ts";`, "Imports of backups point one way"),
   refused("backup/src/envelope/a.ts", `import "../store/index.ts";`, "Imports of backups point one way"),
   refused("backup/src/store/a.ts", `import "../chain/index.ts";`, "Imports of backups point one way"),
-  refused("backup/src/store/s3/a.ts", `import "../../envelope/index.ts";`, "Imports of backups point one way"),
+  refused("backup/src/store/a.ts", `import "../s3/index.ts";`, "Imports of backups point one way"),
+  refused("backup/src/s3/a.ts", `import "../envelope/index.ts";`, "Imports of backups point one way"),
+  refused("backup/src/chain/a.ts", `import "../s3/index.ts";`, "Imports of backups point one way"),
   refused("backup/src/chain/a.ts", `import "../../test/index.ts";`, "Imports of backups point one way"),
   allowed("backup/src/chain/a.ts", `import "../store/index.ts";\nimport "../envelope/index.ts";`),
-  allowed("backup/src/store/s3/a.ts", `import "../../format/index.ts";`),
+  allowed("backup/src/s3/a.ts", `import "../store/index.ts";\nimport "../format/index.ts";`),
   allowed("backup/src/store/b.spec.ts", `import "../../test/index.ts";`),
 
   // The operator knows the wire only, and decides without effects.

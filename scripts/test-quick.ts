@@ -7,6 +7,7 @@ import type { TestLayer } from "./test-layers.ts";
 
 /** The slowest specs: two thirds of the layer's time in a tenth of its files. */
 const SLOW_SPECS: readonly string[] = [
+  "backup/src/s3/s3-store.spec.ts",
   "bench/measuring/measure.spec.ts",
   "client/src/cli/main.spec.ts",
   "client/src/cli/member-report.spec.ts",

@@ -34,4 +34,16 @@ export {
   writeSegment,
   writeSnapshot,
 } from "./format/index.ts";
-export * from "./store/index.ts";
+export { type OpenStoreOptions, openStore } from "./open-store.ts";
+export type { RetryPolicy, S3Credentials, S3Options } from "./s3/index.ts";
+export {
+  type BackupStore,
+  type ByteRange,
+  type DirectoryLocation,
+  parseLocation,
+  type S3Location,
+  type StoredObject,
+  StoreFailure,
+  type StoreFailureKind,
+  type StoreLocation,
+} from "./store/index.ts";

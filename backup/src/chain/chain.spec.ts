@@ -19,7 +19,7 @@ import {
 } from "../../test/index.ts";
 import { KeyRing } from "../envelope/index.ts";
 import type { BackupErrorCode, SegmentHeader } from "../format/index.ts";
-import { type BackupStore, openStore } from "../store/index.ts";
+import { type BackupStore, DirectoryStore } from "../store/index.ts";
 import { type Catalog, listClusters, readCatalog } from "./catalog.ts";
 import { readChain } from "./chain-reader.ts";
 import { type ChainVerification, verifyChain } from "./chain-verification.ts";
@@ -36,7 +36,7 @@ describe("chain of backups", () => {
 
   beforeEach(async () => {
     directory = directories.make();
-    store = await openStore({ kind: "directory", directory }, { create: false });
+    store = await DirectoryStore.open({ directory, create: false });
   });
   afterEach(() => directories.removeAll());
 

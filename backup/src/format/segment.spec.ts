@@ -33,7 +33,7 @@ function texts(entries: readonly Entry[]): string[] {
 async function forged(entries: readonly Entry[]): Promise<Buffer> {
   const bytes = await segmentBytes(HEADER, entriesOf(45, 55));
   return collect(
-    writeObject({
+    writeObject<Entry>({
       kind: "segment",
       header: bytes.subarray(16, 16 + bytes.readUInt32BE(12)),
       batches: [entries],

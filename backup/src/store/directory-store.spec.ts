@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -10,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect } from "chai";
 import { chunked, codeOf, collect, TemporaryDirectories } from "../../test/index.ts";
 import type { StoredObject } from "./backup-store.ts";
@@ -168,6 +170,27 @@ describe("directory as a store", () => {
     const file = join(directories.make(), "file");
     writeFileSync(file, "x");
     expect((await failureOf(DirectoryStore.open({ directory: file, create: false }))).kind).to.equal("no-such-bucket");
+  });
+
+  it("says that the disk is full, and shows no half object", async function () {
+    const disk = directories.make();
+    try {
+      await promisify(execFile)("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", disk]);
+    } catch {
+      console.log("skipped: a disk of a certain size needs root, and the command mount");
+      this.skip();
+    }
+    try {
+      const full = await DirectoryStore.open({ directory: join(disk, "backups"), create: true });
+      await full.put("a", chunked(Buffer.alloc(10_000)));
+      const failure = await failureOf(full.put("b", chunked(Buffer.alloc(1_000_000), 50_000)));
+      expect(failure).to.include({ kind: "full", operation: "put b" });
+      expect(failure.message).to.contain("Free space");
+      expect(readdirSync(join(disk, "backups"))).to.deep.equal(["a"]);
+      await full.put("b", chunked(Buffer.alloc(10_000)));
+    } finally {
+      await promisify(execFile)("umount", [disk]);
+    }
   });
 
   it("says what it may not do", async function () {

@@ -1,6 +1,7 @@
-/** Places for objects: directories and S3 buckets. They know nothing about what the objects are. */
+/** Places for objects, and directories as such. They know nothing about what the objects are. */
 
-export type { BackupStore, ByteRange, StoredObject } from "./backup-store.ts";
+export { type BackupStore, type ByteRange, LEFTOVER_AGE_MS, type StoredObject } from "./backup-store.ts";
+export { DirectoryStore, type DirectoryStoreOptions } from "./directory-store.ts";
 export { type DirectoryLocation, parseLocation, type S3Location, type StoreLocation } from "./location.ts";
-export { type OpenStoreOptions, openStore } from "./open-store.ts";
+export { isObjectName, requireObjectName, requirePrefix } from "./object-path.ts";
 export { StoreFailure, type StoreFailureKind } from "./store-failure.ts";

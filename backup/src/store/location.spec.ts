@@ -58,6 +58,7 @@ describe("location of backups", () => {
       ["s3://backups?region=", "region"],
       ["s3://backups?region=a&region=b", "region"],
       ["s3://backups?path-style=yes", "path-style"],
+      ["s3://backups?profile=a", "credentials-file"],
       ["s3://backups#a", "#"],
       ["file://host/a", "file:///"],
       ["file:///a?b=c", "no options"],

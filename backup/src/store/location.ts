@@ -89,6 +89,9 @@ function parseS3Url(url: URL): S3Location {
     requireObjectName(prefix);
   }
   const options = parseOptions(url.searchParams);
+  if (options.has("profile") && !options.has("credentials-file")) {
+    throw wrong("the option profile needs the option credentials-file");
+  }
   return {
     kind: "s3",
     bucket,

@@ -1,0 +1,5 @@
+/** S3 buckets as stores. It loads the library of AWS: import it only when a bucket is used. */
+
+export type { RetryPolicy } from "./request-runner.ts";
+export type { S3Credentials } from "./s3-credentials.ts";
+export { type S3Options, S3Store } from "./s3-store.ts";

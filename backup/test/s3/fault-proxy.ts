@@ -1,0 +1,164 @@
+/**
+ * Stands between a store and its server, and does to single requests what networks and servers do: each by its number. It passes
+ * everything else on, with the same headers, so that signatures stay valid.
+ */
+
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export type Fault =
+  /** The connection is closed before anything reaches the server. */
+  | "refuse"
+  /** The connection is lost in the middle of the request. */
+  | "cut-request"
+  /** The server has done it, and its answer is lost. */
+  | "lose-answer"
+  /** The connection is lost in the middle of the answer. */
+  | "cut-answer"
+  /** The server asks for fewer requests. */
+  | "slow-down"
+  | "server-error"
+  /** The server has done it, and the answer does not come in time. */
+  | "late";
+
+export const FAULTS: readonly Fault[] = [
+  "refuse",
+  "cut-request",
+  "lose-answer",
+  "cut-answer",
+  "slow-down",
+  "server-error",
+  "late",
+];
+
+/** Where a server listens. */
+export type Target = { readonly socketPath: string } | { readonly host: string; readonly port: number };
+
+export class FaultProxy {
+  readonly #target: Target;
+  readonly #server: Server;
+  #count = 0;
+  /** What happens to each request, by its number from 1 on. */
+  plan: (number: number) => Fault | undefined = () => undefined;
+
+  private constructor(target: Target) {
+    this.#target = target;
+    this.#server = createServer((incoming, outgoing) => this.#handle(incoming, outgoing));
+  }
+
+  static async open(target: Target): Promise<FaultProxy> {
+    const proxy = new FaultProxy(target);
+    await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** How many requests came since the last call of `begin`. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Counts from 1 again, by another plan. */
+  begin(plan: (number: number) => Fault | undefined = () => undefined): void {
+    this.#count = 0;
+    this.plan = plan;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #handle(incoming: IncomingMessage, outgoing: ServerResponse): void {
+    this.#count += 1;
+    const fault = this.plan(this.#count);
+    incoming.on("error", () => undefined);
+    outgoing.on("error", () => undefined);
+    switch (fault) {
+      case "refuse":
+        incoming.socket.destroy();
+        return;
+      case "slow-down":
+        answer(incoming, outgoing, 503, "SlowDown", "Please reduce your request rate.");
+        return;
+      case "server-error":
+        answer(incoming, outgoing, 500, "InternalError", "We encountered an internal error.");
+        return;
+      default:
+        this.#forward(incoming, outgoing, fault);
+    }
+  }
+
+  #forward(incoming: IncomingMessage, outgoing: ServerResponse, fault: Fault | undefined): void {
+    const { method, url, rawHeaders } = incoming;
+    const upstream = request({ ...this.#target, method, path: url, headers: rawHeaders, setHost: false, agent: false });
+    upstream.on("error", () => incoming.socket.destroy());
+    upstream.on("response", (response) => {
+      response.on("error", () => incoming.socket.destroy());
+      passBack(response, outgoing, fault);
+    });
+    outgoing.on("close", () => upstream.destroy());
+    if (fault === "cut-request") {
+      cutRequest(incoming, () => upstream.destroy());
+    } else {
+      incoming.pipe(upstream);
+    }
+  }
+}
+
+/** What the server says is a whole answer before it is sent on, so that what it has done is done. */
+function passBack(response: IncomingMessage, outgoing: ServerResponse, fault: Fault | undefined): void {
+  const { statusCode = 500, rawHeaders } = response;
+  if (fault === undefined) {
+    outgoing.writeHead(statusCode, rawHeaders);
+    response.pipe(outgoing);
+    return;
+  }
+  const parts: Buffer[] = [];
+  response.on("data", (part: Buffer) => parts.push(part));
+  response.on("end", () => {
+    const body = Buffer.concat(parts);
+    if (fault === "cut-answer" && body.length > 1) {
+      outgoing.writeHead(statusCode, rawHeaders);
+      outgoing.write(body.subarray(0, body.length >> 1), () => outgoing.socket?.destroy());
+    } else if (fault !== "late") {
+      outgoing.socket?.destroy();
+    }
+    // A late answer never comes: the client closes the connection.
+  });
+}
+
+/** Takes half of the body, or nothing if there is none, and closes the connection. */
+function cutRequest(incoming: IncomingMessage, abort: () => void): void {
+  const length = Number(incoming.headers["content-length"] ?? 0);
+  let taken = 0;
+  const cut = (): void => {
+    abort();
+    incoming.socket.destroy();
+  };
+  incoming.on("data", (part: Buffer) => {
+    taken += part.length;
+    if (taken >= length / 2) {
+      cut();
+    }
+  });
+  incoming.on("end", cut);
+}
+
+function answer(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  status: number,
+  code: string,
+  message: string,
+): void {
+  const body = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`;
+  incoming.resume();
+  incoming.on("end", () => {
+    outgoing.writeHead(status, { "content-type": "application/xml", "content-length": Buffer.byteLength(body) });
+    outgoing.end(body);
+  });
+}

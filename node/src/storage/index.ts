@@ -1,4 +1,10 @@
-export { CRASH_POINTS, type CrashPoint, DAMAGE_CRASH_POINTS, INSTALL_CRASH_POINTS } from "./crash-point.ts";
+export {
+  CRASH_POINTS,
+  type CrashPoint,
+  DAMAGE_CRASH_POINTS,
+  INSTALL_CRASH_POINTS,
+  SUCCESSION_CRASH_POINTS,
+} from "./crash-point.ts";
 export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from "./data-directory.ts";
 export { type DiskRoom, DiskSpace, measureDisk } from "./disk-space.ts";
 export { replaceFile } from "./durable-file.ts";
@@ -8,10 +14,21 @@ export { LOCAL_ROWS_FROM } from "./local-rows.ts";
 export type { LogStore } from "./log-store.ts";
 export type { MemberData } from "./member-data.ts";
 export type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
+export { stageRecovery } from "./recovery.ts";
 export { Refused, type RefusedState } from "./refusal.ts";
 export { ReserveFile } from "./reserve-file.ts";
+export { Restoration } from "./restoration.ts";
 export { Rocks } from "./rocks.ts";
 export { notSoleVoter, objectionToSoleUse } from "./sole-directory.ts";
 export { type OverlayLimits, StateOverlay } from "./state-overlay.ts";
+export { isFurther, type MemberFacts, StoppedMember } from "./stopped-member.ts";
 export { StoreError, type StoreErrorKind } from "./store-error.ts";
+export {
+  formerDirectory,
+  mintIncarnation,
+  placeSuccessor,
+  unfinishedSuccession,
+  withSuccessionLock,
+} from "./successor-directory.ts";
+export type { SuccessorPlan } from "./successor-state.ts";
 export { usageOf } from "./usage.ts";

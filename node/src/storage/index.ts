@@ -9,7 +9,7 @@ export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from
 export { type DiskRoom, DiskSpace, measureDisk } from "./disk-space.ts";
 export { replaceFile } from "./durable-file.ts";
 export { FoundingRecord } from "./founding-record.ts";
-export type { Identity } from "./identity.ts";
+export { type Identity, isClusterId } from "./identity.ts";
 export { LOCAL_ROWS_FROM } from "./local-rows.ts";
 export type { LogStore } from "./log-store.ts";
 export type { MemberData } from "./member-data.ts";
@@ -21,7 +21,7 @@ export { Restoration } from "./restoration.ts";
 export { Rocks } from "./rocks.ts";
 export { notSoleVoter, objectionToSoleUse } from "./sole-directory.ts";
 export { type OverlayLimits, StateOverlay } from "./state-overlay.ts";
-export { isFurther, type MemberFacts, StoppedMember } from "./stopped-member.ts";
+export { isFurther, type MemberFacts, requireMemberData, StoppedMember } from "./stopped-member.ts";
 export { StoreError, type StoreErrorKind } from "./store-error.ts";
 export {
   formerDirectory,

@@ -9,16 +9,19 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { isIntactEntry } from "../raft/index.ts";
-import { type Cluster, type Progress, readCluster, readProgress, type StateReader } from "../state/index.ts";
+import { type Cluster, type Progress, type Row, readCluster, readProgress, type StateReader } from "../state/index.ts";
 import { FENCE_FILE } from "./fence.ts";
 import { type Identity, readIdentity } from "./identity.ts";
 import { type Beginning, judge, lookFor } from "./judgement.ts";
+import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import { openRaft, openState, tidyStores } from "./member-stores.ts";
 import { lostForGood, Refused, retired } from "./refusal.ts";
 import type { Rocks } from "./rocks.ts";
 import { entryKey } from "./rocks-log-store.ts";
 import { StoreError } from "./store-error.ts";
 import { unfinishedSuccession } from "./successor-directory.ts";
+
+const FIRST_KEY = new Uint8Array([0]);
 
 /** What a stopped member knows. */
 export interface MemberFacts {
@@ -68,7 +71,7 @@ export class StoppedMember {
    * kind "io" if the disk fails.
    */
   static async open(directory: string, { acceptRetired }: StoppedMemberOptions): Promise<StoppedMember> {
-    const identity = requireMember(directory, acceptRetired);
+    const identity = requireMemberData(directory, acceptRetired);
     const writtenAtMs = statSync(join(directory, FENCE_FILE), { throwIfNoEntry: false })?.mtimeMs ?? 0;
     const opened: Rocks[] = [];
     try {
@@ -99,9 +102,16 @@ export class StoppedMember {
     return this.#openState;
   }
 
-  /** Directory of the applied state. */
-  get stateDirectory(): string {
-    return this.#openState.directory;
+  /** All rows of the applied state in the order of their keys, without those of this copy of the store, in pieces. */
+  *rows(pieceBytes: number): Generator<readonly Row[]> {
+    const view = this.#openState.view([{ from: FIRST_KEY, to: LOCAL_ROWS_FROM }]);
+    try {
+      for (let piece = view.read(pieceBytes); piece.length > 0; piece = view.read(pieceBytes)) {
+        yield piece;
+      }
+    } finally {
+      view.close();
+    }
   }
 
   /** Closes the applied state and keeps the log open, whose lock keeps the member from starting. Returns its directory. */
@@ -139,7 +149,8 @@ export class StoppedMember {
   }
 }
 
-function requireMember(directory: string, acceptRetired: boolean): Identity {
+/** The identity of the member whose data the directory holds, stopped or not. Changes nothing. Raises Refused. */
+export function requireMemberData(directory: string, acceptRetired: boolean): Identity {
   const unfinished = unfinishedSuccession(directory);
   if (unfinished !== null) {
     throw new Refused("MEMBER_REFUSED", unfinished);

@@ -114,17 +114,22 @@ export function placeSuccessor(directory: string): Identity {
   return requireIdentity(directory);
 }
 
-/** Runs the action while no other process does the same in this directory. Raises a StoreError of kind "locked". */
+/**
+ * Runs the action while no other process does the same in this directory. Raises a StoreError of kind "locked". The lock is
+ * a store, because the system takes its lock away from a process that ends; the next start of the member deletes it.
+ */
 export async function withSuccessionLock<T>(directory: string, action: () => Promise<T>): Promise<T> {
-  const path = join(directory, LOCK);
-  const lock = await Rocks.open(path, LOCK_OPTIONS);
+  const lock = await Rocks.open(join(directory, LOCK), LOCK_OPTIONS);
   try {
     return await action();
   } finally {
-    // Before the lock is given up: what another process makes in its place stays.
-    rmSync(path, { recursive: true, force: true });
     await lock.close();
   }
+}
+
+/** For a start that holds the lock of the member's log: then no recovery goes on. */
+export function removeSuccessionLock(directory: string): void {
+  rmSync(join(directory, LOCK), { recursive: true, force: true });
 }
 
 /** Where the data of this cluster lies after it was moved away. */

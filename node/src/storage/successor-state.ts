@@ -62,7 +62,9 @@ export class SuccessorState {
     this.#configuration = readCluster(this.#store)?.configuration ?? NO_CONFIGURATION;
   }
 
+  /** The state with everything that was applied. */
   get reader(): StateReader {
+    this.#commit();
     return this.#store;
   }
 

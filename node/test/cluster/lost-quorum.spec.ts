@@ -5,7 +5,7 @@
  * write must be there, whichever members had it.
  */
 
-import { cpSync, existsSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CompactedError } from "@quoin/client";
 import { expect } from "chai";
@@ -213,6 +213,17 @@ describe("a cluster that has lost its quorum", function () {
     expect(said).to.contain(copy).and.to.contain("lost acknowledged data");
     const compared = await run(["recover", "--compare", copy, follower.dataDirectory]);
     expect(compared.stdout).to.contain(`not usable: ${copy}`).and.to.contain(`recover from ${follower.dataDirectory}`);
+
+    // A whole copy can be recovered, by typing the id of the cluster.
+    const whole = join(directories.make(), "whole");
+    cpSync(follower.dataDirectory, whole, { recursive: true });
+    const { clusterId } = JSON.parse(readFileSync(join(whole, "identity"), "utf8")) as { readonly clusterId: string };
+    const typed = await run(["recover", "--data-dir", whole, "--ignore-ready-members"], `${clusterId}\n`);
+    expect(typed.code, typed.stderr).to.equal(0);
+    expect(readdirSync(whole)).to.include(`former-cluster-${clusterId}`);
+    expect(await refusal(73, ["--data-dir", whole]))
+      .to.contain("only voter")
+      .and.to.contain("Start the member");
     follower.start();
     await cluster.untilReady();
   });

@@ -45,7 +45,6 @@ export {
 export {
   type FormerCluster,
   readFormerCluster,
-  readFormerClusters,
   type SuccessionCause,
 } from "./former-clusters.ts";
 export { DEFAULT_NAMESPACE, encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";

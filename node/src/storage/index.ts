@@ -17,7 +17,6 @@ export type { MemberStateStore, StateReplacement, StateView } from "./member-sta
 export { stageRecovery } from "./recovery.ts";
 export { Refused, type RefusedState } from "./refusal.ts";
 export { ReserveFile } from "./reserve-file.ts";
-export { Restoration } from "./restoration.ts";
 export { Rocks } from "./rocks.ts";
 export { notSoleVoter, objectionToSoleUse } from "./sole-directory.ts";
 export { type OverlayLimits, StateOverlay } from "./state-overlay.ts";
@@ -25,7 +24,6 @@ export { isFurther, type MemberFacts, requireMemberData, StoppedMember } from ".
 export { StoreError, type StoreErrorKind } from "./store-error.ts";
 export {
   formerDirectory,
-  mintIncarnation,
   placeSuccessor,
   unfinishedSuccession,
   withSuccessionLock,

@@ -24,6 +24,7 @@ import {
   type MemberFacts,
   placeSuccessor,
   Refused,
+  requireLostVoters,
   requireMemberData,
   StoppedMember,
   StoreError,
@@ -134,6 +135,7 @@ async function recover(directory: string, flags: Flags): Promise<void> {
     formerId = facts.clusterId;
     requireJump(facts, flags);
     print(describeFacts(directory, facts));
+    requireLostVoters(member);
     await requireLostQuorum(facts, flags);
     await confirm(facts, flags);
     const { progress, formerRevision } = await stageRecovery(member, await planOf(flags));

@@ -14,7 +14,7 @@ export { LOCAL_ROWS_FROM } from "./local-rows.ts";
 export type { LogStore } from "./log-store.ts";
 export type { MemberData } from "./member-data.ts";
 export type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
-export { stageRecovery } from "./recovery.ts";
+export { requireLostVoters, stageRecovery } from "./recovery.ts";
 export { Refused, type RefusedState } from "./refusal.ts";
 export { ReserveFile } from "./reserve-file.ts";
 export { Rocks } from "./rocks.ts";

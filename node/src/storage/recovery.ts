@@ -5,7 +5,7 @@
  * acknowledged, and losing it would be worse than keeping a write that was never acknowledged.
  */
 
-import { invariant } from "../raft/index.ts";
+import { entryType, invariant, isConfigurationType } from "../raft/index.ts";
 import { type MemberAddress, type Progress, readCluster, type StateReader } from "../state/index.ts";
 import { crashPoint } from "./crash-point.ts";
 import { openStateAt } from "./member-stores.ts";
@@ -77,6 +77,19 @@ function requireSameState({ directory }: StoppedMember, { divergence }: Successo
         "recover the cluster from another member",
     );
   }
+}
+
+/**
+ * Refuses the only voter of a cluster before anything is made, and before a person is asked, where the applied state shows
+ * it for certain. `stageRecovery` decides in every case. Raises Refused, or a StoreError.
+ */
+export function requireLostVoters(member: StoppedMember): void {
+  for (const row of member.unapplied()) {
+    if (isConfigurationType(entryType(row))) {
+      return;
+    }
+  }
+  requireOthers(member, member.state);
 }
 
 /** A cluster with this member as its only voter has its quorum. */

@@ -1,6 +1,6 @@
 /**
- * Starts one member: reads the configuration, wires the parts, and ends them in order. `reset-owner` as the first argument
- * starts no member, but changes the data of a stopped one.
+ * Starts one member: reads the configuration, wires the parts, and ends them in order. `reset-owner`, `recover` and
+ * `export` as the first argument start no member, but work on the data of a stopped one.
  */
 
 import { writeSync } from "node:fs";
@@ -40,7 +40,9 @@ import { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
 import { memberHealth } from "./member-health.ts";
 import { memberMailer } from "./member-mail.ts";
 import { memberPodLabel, roleReportOf } from "./member-pod.ts";
+import { EXPORT, exportOffline } from "./offline-export.ts";
 import { RESET_OWNER, resetOwnerOffline } from "./offline-owner-reset.ts";
+import { RECOVER, recoverOffline } from "./offline-recovery.ts";
 import { JoinTokenFile } from "./peers/index.ts";
 import { Pulse } from "./pulse.ts";
 import { InvariantViolation } from "./raft/index.ts";
@@ -66,6 +68,13 @@ import {
   RequestLog,
 } from "./telemetry/index.ts";
 import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "./watch/index.ts";
+
+/** What works on the data of a stopped member, by the first argument of the program. */
+const OFFLINE_COMMANDS: ReadonlyMap<string, (args: readonly string[], version: string) => Promise<number>> = new Map([
+  [RESET_OWNER, resetOwnerOffline],
+  [RECOVER, recoverOffline],
+  [EXPORT, exportOffline],
+]);
 
 /** Calls that run when the member is told to stop are finished for at most this long, in milliseconds (S47). */
 const DRAIN_MS = 10_000;
@@ -419,8 +428,10 @@ function onStopSignals(configuration: Configuration, callback: (why: string) => 
 
 const { version } = createRequire(import.meta.url)("../package.json") as { readonly version: string };
 const programArguments = process.argv.slice(2);
-if (programArguments[0] === RESET_OWNER) {
-  process.exit(await resetOwnerOffline(programArguments.slice(1), version));
+const [command = "", ...commandArguments] = programArguments;
+const offline = OFFLINE_COMMANDS.get(command);
+if (offline !== undefined) {
+  process.exit(await offline(commandArguments, version));
 }
 let configuration: Configuration | null = null;
 let stopping = false;

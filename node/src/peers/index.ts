@@ -26,7 +26,7 @@ export {
   type SelfDescription,
   type VersionRange,
 } from "./hello.ts";
-export type { JoinAnswer, JoinRequest, PeerMember } from "./join-codec.ts";
+export type { JoinAnswer, JoinRequest, PeerMember, SuccessorCluster } from "./join-codec.ts";
 export { JoinTokenFile, JoinTokenFileError } from "./join-token-file.ts";
 export type { PeerLimits } from "./limits.ts";
 export { EVERY_ADDRESS, listenAt } from "./listen-at.ts";

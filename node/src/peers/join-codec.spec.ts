@@ -36,6 +36,7 @@ const ANSWERS: readonly JoinAnswer[] = [
   { result: "NO_SLOT" },
   { result: "SLOT_TAKEN", memberId: 512 },
   { result: "WRONG_CLUSTER" },
+  { result: "WRONG_CLUSTER", successor: { clusterId: CLUSTER_ID, sinceMs: 1_750_000_000_000 } },
   { result: "VERSION" },
   { result: "REMOVED" },
   { result: "NO_CLUSTER" },

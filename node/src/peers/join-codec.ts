@@ -40,6 +40,13 @@ export interface PeerMember extends PeerIdentity {
   readonly address: string;
 }
 
+/** The cluster that took over the state of another one, and when. */
+export interface SuccessorCluster {
+  readonly clusterId: string;
+  /** Wall clock in milliseconds. */
+  readonly sinceMs: number;
+}
+
 export type JoinAnswer =
   | {
       readonly result: "ACCEPTED";
@@ -53,7 +60,8 @@ export type JoinAnswer =
   | { readonly result: "NO_SLOT" }
   /** The slot belongs to another data directory, of this member id. */
   | { readonly result: "SLOT_TAKEN"; readonly memberId: number }
-  | { readonly result: "WRONG_CLUSTER" }
+  /** With the successor if the process belongs to a cluster whose state this one has taken over. */
+  | { readonly result: "WRONG_CLUSTER"; readonly successor?: SuccessorCluster }
   | { readonly result: "VERSION" }
   /** The slot that the process was given has been removed since. */
   | { readonly result: "REMOVED" }
@@ -130,9 +138,15 @@ export function decodeJoinAnswer(body: Uint8Array): JoinAnswer {
       };
     case "SLOT_TAKEN":
       return { result, memberId: fields.memberId("memberId") };
+    case "WRONG_CLUSTER":
+      return fields.has("successor") ? { result, successor: readSuccessor(fields.part("successor")) } : { result };
     default:
       return { result };
   }
+}
+
+function readSuccessor(fields: JsonFields): SuccessorCluster {
+  return { clusterId: readClusterId(fields), sinceMs: fields.count("sinceMs") };
 }
 
 /** It becomes that of the data directory, so it is looked at as closely as there. */

@@ -53,6 +53,10 @@ export class JsonFields {
     return value.map((one) => element(JsonFields.#from(one)));
   }
 
+  has(name: string): boolean {
+    return this.#fields.has(name);
+  }
+
   isNull(name: string): boolean {
     return this.#fields.get(name) === null;
   }

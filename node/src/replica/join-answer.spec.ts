@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { AppliedReplica, FOUNDING } from "../../test/index.ts";
 import type { JoinAnswer, JoinRequest } from "../peers/index.ts";
-import { readCluster } from "../state/index.ts";
+import { EntryType } from "../raft/index.ts";
+import { encodeSuccession, readCluster } from "../state/index.ts";
 import { answerJoin } from "./join-answer.ts";
 import { PeerDirectory } from "./peer-directory.ts";
 
@@ -100,6 +101,20 @@ describe("answerJoin", () => {
     replica.addSlot("q-1");
     replica.hasMajority = false;
     expect(await ask()).to.deep.equal({ result: "TRY_LATER" });
+  });
+
+  it("names itself as the successor to a member of the cluster whose state it has taken over", async () => {
+    const clusterId = "11111111-2222-4333-8444-555555555555";
+    const { clusterName, memberName, incarnation, address, pageTokenKey } = FOUNDING;
+    const succession = encodeSuccession({
+      ...{ cause: "recovery", clusterId, clusterName, memberName, incarnation, address, pageTokenKey },
+      ...{ lastTerm: 1, revisionJump: 1_000_000, signingKey: null },
+    });
+    replica.log.append(EntryType.Bootstrap, succession);
+    const answer = { result: "WRONG_CLUSTER", successor: { clusterId, sinceMs: replica.log.wallMs } };
+    expect(await ask({ clusterId: FOUNDING.clusterId })).to.deep.equal(answer);
+    expect(await ask({ clusterId: FOUNDING.clusterId, memberId: 3 })).to.deep.equal(answer);
+    expect(await ask({ clusterId: crypto.randomUUID() })).to.deep.equal({ result: "WRONG_CLUSTER" });
   });
 
   it("refuses who is of another cluster, by name or by id, and who cannot run the cluster's version", async () => {

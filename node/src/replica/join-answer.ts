@@ -14,6 +14,7 @@ import {
   CoordinationError,
   type Outcome,
   readCluster,
+  readFormerCluster,
 } from "../state/index.ts";
 import type { Clock } from "./clock.ts";
 import { claimedMembers, type PeerDirectory } from "./peer-directory.ts";
@@ -45,7 +46,7 @@ export async function answerJoin(member: Answering, clock: Clock, request: JoinR
   }
   const isOtherId = request.clusterId !== null && request.clusterId !== cluster.clusterId;
   if (isOtherId || request.clusterName !== cluster.name) {
-    return { result: "WRONG_CLUSTER" };
+    return wrongCluster(replica, cluster, request);
   }
   if (request.versions.min > cluster.version || request.versions.max < cluster.version) {
     return { result: "VERSION" };
@@ -55,6 +56,14 @@ export async function answerJoin(member: Answering, clock: Clock, request: JoinR
   }
   const deadlineMs = clock.monotonicMs() + CLAIM_MS_MAX;
   return answerClaimant(replica, cluster, request, deadlineMs);
+}
+
+/** With this cluster as the successor, if it took over the state of the one that the process belongs to. */
+function wrongCluster({ state }: AnsweringReplica, { clusterId }: Cluster, request: JoinRequest): JoinAnswer {
+  const former = request.clusterId === null ? undefined : readFormerCluster(state, request.clusterId);
+  return former === undefined
+    ? { result: "WRONG_CLUSTER" }
+    : { result: "WRONG_CLUSTER", successor: { clusterId, sinceMs: former.endedAtMs } };
 }
 
 /** To a member that has its slot already: who is there. */

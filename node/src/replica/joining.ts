@@ -6,7 +6,7 @@
  * about it takes effect without a restart.
  */
 
-import type { JoinAnswer, PeerLog } from "../peers/index.ts";
+import type { JoinAnswer, PeerLog, SuccessorCluster } from "../peers/index.ts";
 import { Asking, type Worth } from "./asking.ts";
 import type { Scheduler } from "./clock.ts";
 
@@ -94,7 +94,9 @@ export class Joining {
       case "WRONG_CLUSTER":
         this.#tellUnlessInformed(
           "WRONG_CLUSTER",
-          `the seed ${seed} belongs to another cluster than "${clusterName}", or to another one of that name`,
+          answer.successor === undefined
+            ? `the seed ${seed} belongs to another cluster than "${clusterName}", or to another one of that name`
+            : succeeded(answer.successor),
         );
         return "ask-next";
       case "VERSION":
@@ -133,6 +135,15 @@ export class Joining {
       this.#options.onWaiting(state, reason);
     }
   }
+}
+
+/** What a member of a cluster with a successor is told. */
+export function succeeded({ clusterId, sinceMs }: SuccessorCluster): string {
+  return (
+    `the cluster of this member was recovered or restored as cluster ${clusterId} on ${new Date(sinceMs).toISOString()}; ` +
+    "this member belongs to the cluster from before, which every member of the new one refuses. To join the new one, stop " +
+    "this member, empty its data directory, and add its name to the new cluster"
+  );
 }
 
 function lossOf(name: string, memberId: number): string {

@@ -39,6 +39,8 @@ export interface MemberPeersUser {
   onTooOld(): void;
   /** Somebody is connected of whom no address is known. */
   onUnlisted(): void;
+  /** A member belongs to another cluster now. */
+  onWrongCluster(): void;
 }
 
 /** Who this member is, once it belongs to a cluster. */
@@ -249,6 +251,8 @@ export class MemberPeers implements PeerHandler {
       this.#serving?.user.onRemoved(peer);
     } else if (refusal === "STALE") {
       this.#serving?.user.onStale(peer);
+    } else if (refusal === "WRONG_CLUSTER") {
+      this.#serving?.user.onWrongCluster();
     } else if (refusal === "VERSION" && this.#isRefusedByAll("VERSION")) {
       this.#serving?.user.onTooOld();
     }

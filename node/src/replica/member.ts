@@ -22,7 +22,7 @@ import { Asking, type Worth } from "./asking.ts";
 import type { Clock, Scheduler } from "./clock.ts";
 import type { DiskSpace } from "./fitness.ts";
 import { CLUSTER_VERSIONS } from "./join-answer.ts";
-import { type Accepted, Joining } from "./joining.ts";
+import { type Accepted, Joining, succeeded } from "./joining.ts";
 import { MemberDisk } from "./member-disk.ts";
 import { type Asker, MemberPeers, type PeerCertificate } from "./member-peers.ts";
 import { LONE_TRANSPORT } from "./member-transport.ts";
@@ -113,6 +113,8 @@ export class Member {
   #founding: { readonly clusterId: string; readonly result: Promise<number> } | null = null;
   #entering: Promise<void> | null = null;
   #isTooOld = false;
+  /** What members of a cluster that took over the state of this one's have said; null if none has. */
+  #succession: string | null = null;
   /** Ends the wait of a member whose data the record denies. */
   #cancelDenied: () => void = () => {};
   /** The end of the stores of a member that serves no more. */
@@ -371,7 +373,7 @@ export class Member {
   get #recordAlarms(): string[] {
     const { record } = this.#options;
     const objection = this.#replica === null ? null : record?.objectionTo(this.clusterId);
-    return [record?.problem, objection].filter((alarm) => typeof alarm === "string");
+    return [record?.problem, objection, this.#succession].filter((alarm) => typeof alarm === "string");
   }
 
   /** Serves the data as soon as the record does not name another cluster. */
@@ -532,6 +534,7 @@ export class Member {
       onStale: (peer) => this.#onStale(peer),
       onTooOld: () => this.#onTooOld(),
       onUnlisted: () => this.#inquiry?.start(),
+      onWrongCluster: () => this.#onWrongCluster(),
     });
     const isJoining = !data.damaged && !this.#isListed(replica);
     this.#become(data.damaged ? "MEMBER_DAMAGED" : isJoining ? "JOINING" : "RUNNING", data.loss);
@@ -589,6 +592,11 @@ export class Member {
       this.#retire("removed", "a member of the cluster says that this one was removed from it");
       return "enough";
     }
+    if (answer.result === "WRONG_CLUSTER" && answer.successor !== undefined) {
+      this.#succession = succeeded(answer.successor);
+      this.#options.log.warn({ successor: answer.successor.clusterId }, this.#succession);
+      return "enough";
+    }
     if (answer.result !== "ACCEPTED") {
       return "ask-next";
     }
@@ -631,6 +639,16 @@ export class Member {
       `member ${peer} has met a later start of this data directory than the present one: this is an old copy of it, ` +
         "without votes and writes that the cluster relies on",
     );
+  }
+
+  /**
+   * Asks why. Nothing is given up for the answer: a backup that was restored elsewhere must not end the cluster that it was
+   * made of.
+   */
+  #onWrongCluster(): void {
+    if (this.#succession === null) {
+      this.#inquiry?.start();
+    }
   }
 
   #onTooOld(): void {

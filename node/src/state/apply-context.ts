@@ -175,6 +175,11 @@ export class ApplyContext {
     return this.#revision;
   }
 
+  /** Passes over so many revisions, which are never given to a change. */
+  skipRevisions(count: number): void {
+    this.#revision = safeCount(this.#revision + count, "revision");
+  }
+
   /** Refuses with QUOTA if this many more bytes of data would exceed the limit. */
   requireRoom(bytes: number): void {
     if (bytes > 0 && this.#dataBytes + bytes > this.limits.dataBytesMax) {

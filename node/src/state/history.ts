@@ -208,7 +208,10 @@ export function applyTrimHistory(context: ApplyContext, { countMax }: TrimHistor
  * Gives up all changes below the revision: from now on they cannot be asked for. What is not applied yet is not given up,
  * and what was given up before does not come back.
  */
-export function applyCompactHistory(context: ApplyContext, { revision }: CompactHistory): CompactHistoryResult {
+export function applyCompactHistory(
+  context: ApplyContext,
+  { revision }: Pick<CompactHistory, "revision">,
+): CompactHistoryResult {
   const { transaction, history } = context;
   const { bounds } = history;
   const compactRevision = Math.max(bounds.compactRevision, Math.min(revision, context.revision));

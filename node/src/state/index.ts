@@ -42,6 +42,11 @@ export {
   readEvents,
   sequencesOf,
 } from "./event-logs.ts";
+export {
+  type FormerCluster,
+  readFormerCluster,
+  type SuccessionCause,
+} from "./former-clusters.ts";
 export { DEFAULT_NAMESPACE, encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";
 export { checkGuard, type Guard } from "./guards.ts";
 export {
@@ -147,6 +152,12 @@ export {
 export type { Steps } from "./steps.ts";
 export type { Change, KeyRange, Row, StateReader, StateStore } from "./store.ts";
 export { acquisitionOutcome, type LookedAt, storedOutcome } from "./stored-outcome.ts";
+export {
+  encodeSuccession,
+  REVISION_JUMP_DEFAULT,
+  revisionJumpObjection,
+  type Succession,
+} from "./succession.ts";
 export { type Digest, Transaction } from "./transaction.ts";
 export {
   type Granularity,

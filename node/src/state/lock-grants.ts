@@ -100,7 +100,8 @@ function beginHold(context: ApplyContext, lock: Lock, asked: Asked): Hold {
   return hold;
 }
 
-function removeEnded(context: ApplyContext, lock: Lock, hold: Hold, status: Acquisition["status"]): void {
+/** Removes a hold; what is stored of its request becomes this, for the length of its window. Tells no watcher. */
+export function removeEnded(context: ApplyContext, lock: Lock, hold: Hold, status: Acquisition["status"]): void {
   removeHold(context, lock, hold);
   if (hold.mode === "read") {
     lock.readers--;
@@ -163,7 +164,11 @@ export function answerTimeout(context: ApplyContext, lock: Lock, wait: Wait): vo
 }
 
 /** What is stored of a wait that is over becomes this; returns the attempt that waited. */
-function endWait(context: ApplyContext, wait: Wait, status: "cancelled" | "not-acquired"): Acquisition["attempt"] {
+export function endWait(
+  context: ApplyContext,
+  wait: Wait,
+  status: "cancelled" | "not-acquired",
+): Acquisition["attempt"] {
   const change = { status, number: 0 };
   return changeAcquisition(context, wait.principal.subject, wait.requestId, change, false).attempt;
 }

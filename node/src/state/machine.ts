@@ -78,6 +78,7 @@ import { applyPutSettings, namespaceLimitsOf } from "./settings.ts";
 import { applyDropSigningKeys, applyRotateSigningKey } from "./signing-keys.ts";
 import { allAtOnce, type Steps } from "./steps.ts";
 import type { StateStore } from "./store.ts";
+import { applySuccession, decodeSuccession, isSuccession } from "./succession.ts";
 import { type Digest, Transaction } from "./transaction.ts";
 import { applyPruneUsage, NO_USAGE, UsageLedger, usageOf } from "./usage.ts";
 import { applyCreateUser, applyDeleteUser, applyUpdateUser, applyVerifyUser, isOwnPassword } from "./users.ts";
@@ -265,7 +266,7 @@ function applyEntry(
     case EntryType.Empty:
       return null;
     case EntryType.Bootstrap:
-      applyFounding(context, decodeFounding(entryPayload(row)), reconfigure);
+      applyBootstrap(context, entryPayload(row), reconfigure);
       return null;
     case EntryType.AddSlot:
     case EntryType.Reconfigure:
@@ -282,6 +283,15 @@ function applyEntry(
     }
     default:
       throw new InvariantViolation("entries have a known type", String(type));
+  }
+}
+
+/** The first entry of a cluster: it begins with nothing, or with the state of a former cluster. */
+function applyBootstrap(context: ApplyContext, payload: Uint8Array, reconfigure: Reconfigure): void {
+  if (isSuccession(payload)) {
+    applySuccession(context, decodeSuccession(payload), reconfigure);
+  } else {
+    applyFounding(context, decodeFounding(payload), reconfigure);
   }
 }
 

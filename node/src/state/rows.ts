@@ -18,6 +18,7 @@ const TABLES = {
   apiKeyByUser: 0x4b, // K
   log: 0x4c, // L
   logName: 0x4e, // N
+  formerCluster: 0x50, // P
   quota: 0x51, // Q
   retention: 0x52, // R
   settings: 0x53, // S
@@ -250,6 +251,11 @@ export function memoryRegionRow(namespace: string, regionId: Uint8Array): Uint8A
 /** Rows of how much each namespace uses of what has a limit. */
 export function namespaceUsageRow(namespace: string): Uint8Array {
   return row("namespaceUsage").plainText(namespace).finish();
+}
+
+/** Rows of the clusters whose state this one has taken over, by their ids. */
+export function formerClusterRow(clusterId: string): Uint8Array {
+  return row("formerCluster").plainText(clusterId).finish();
 }
 
 /** How many limits are set for single namespaces. */

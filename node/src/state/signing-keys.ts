@@ -102,6 +102,14 @@ export function applyDropSigningKeys({ transaction, wallMs }: ApplyContext): voi
   }
 }
 
+/** The new key signs from now on, and no other verifies any more: every token that was signed before ends. */
+export function replaceSigningKeys({ transaction, wallMs }: ApplyContext, key: Omit<SigningKey, "createdAtMs">): void {
+  for (const { kid } of readSigningKeys(transaction)) {
+    transaction.delete(signingKeyRow(kid));
+  }
+  writeSigningKey(transaction, { ...key, createdAtMs: wallMs });
+}
+
 /** The 32 bytes that authenticate page tokens; undefined before the cluster is founded. */
 export function readPageTokenKey(reader: StateReader): Uint8Array | undefined {
   return reader.get(PAGE_TOKEN_KEY_ROW);

@@ -61,6 +61,21 @@ export const INSTALL_CRASH_POINTS = [
   "install.delete.after",
 ] as const;
 
+/** Those of a succession, in the order in which one that nothing disturbs first passes them. */
+export const SUCCESSION_CRASH_POINTS = [
+  "successor.begin.after",
+  "successor.state.after",
+  "successor.log.after",
+  "successor.made.before",
+  "successor.made.after",
+  "successor.move.before",
+  "successor.move.after",
+  "successor.retired.after",
+  "successor.away.after",
+  "successor.placing.after",
+  "successor.placed.after",
+] as const;
+
 /** Those of each range of rows that is dropped behind a batch. */
 export const DROP_CRASH_POINTS = ["state.drop.before", "state.drop.after"] as const;
 
@@ -68,6 +83,7 @@ export type CrashPoint =
   | (typeof CRASH_POINTS)[number]
   | (typeof DAMAGE_CRASH_POINTS)[number]
   | (typeof INSTALL_CRASH_POINTS)[number]
+  | (typeof SUCCESSION_CRASH_POINTS)[number]
   | (typeof DROP_CRASH_POINTS)[number];
 
 /** Passes the place; with a listener the process may end here. */

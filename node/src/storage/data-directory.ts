@@ -6,7 +6,8 @@
  * empty. A member of several that lost acknowledged data, and knows what it voted, goes on without a vote.
  *
  * Contents while it is whole: `identity` · `fence` · `raft/` · `state` (name of the live state directory) · `state-<n>/`;
- * after damage also `lost-<n>/`, the stores that were put aside.
+ * after damage also `lost-<n>/`, the stores that were put aside; after a recovery also `former-cluster-<id>/`, the data
+ * of the cluster from before.
  */
 
 import { mkdirSync, readdirSync } from "node:fs";
@@ -22,6 +23,7 @@ import { lostForGood, Refused, type RefusedState, retired } from "./refusal.ts";
 import type { Rocks } from "./rocks.ts";
 import { LOG_META_KEY } from "./rocks-log-store.ts";
 import { StoreError } from "./store-error.ts";
+import { unfinishedSuccession } from "./successor-directory.ts";
 
 export interface DataDirectoryOptions {
   readonly directory: string;
@@ -75,6 +77,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   const opened: Rocks[] = [];
   try {
     mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
+    requireNoSuccession(directory);
     identity = readIdentity(directory);
     if (identity === null) {
       requireEmpty(directory);
@@ -90,6 +93,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
       opened.push(raft.value);
     }
     // Read again with the store's lock held: another start may have made the identity, or founded, a moment ago.
+    requireNoSuccession(directory);
     identity = readIdentity(directory);
     invariant(identity !== null, "the identity stays once it is written");
     requireServable(options, identity);
@@ -171,6 +175,14 @@ function requireEmpty(directory: string): void {
       `${directory} has no identity and is not empty (it holds ${found.slice(0, 5).join(", ")}). It is left as it is; ` +
         "name an empty directory, or restore the file `identity`",
     );
+  }
+}
+
+/** No cluster that succeeds this one is half in place. */
+function requireNoSuccession(directory: string): void {
+  const unfinished = unfinishedSuccession(directory);
+  if (unfinished !== null) {
+    throw new Refused("MEMBER_REFUSED", unfinished);
   }
 }
 

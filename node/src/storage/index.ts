@@ -1,17 +1,32 @@
-export { CRASH_POINTS, type CrashPoint, DAMAGE_CRASH_POINTS, INSTALL_CRASH_POINTS } from "./crash-point.ts";
+export {
+  CRASH_POINTS,
+  type CrashPoint,
+  DAMAGE_CRASH_POINTS,
+  INSTALL_CRASH_POINTS,
+  SUCCESSION_CRASH_POINTS,
+} from "./crash-point.ts";
 export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from "./data-directory.ts";
 export { type DiskRoom, DiskSpace, measureDisk } from "./disk-space.ts";
 export { replaceFile } from "./durable-file.ts";
 export { FoundingRecord } from "./founding-record.ts";
-export type { Identity } from "./identity.ts";
+export { type Identity, isClusterId } from "./identity.ts";
 export { LOCAL_ROWS_FROM } from "./local-rows.ts";
 export type { LogStore } from "./log-store.ts";
 export type { MemberData } from "./member-data.ts";
 export type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
+export { requireLostVoters, stageRecovery } from "./recovery.ts";
 export { Refused, type RefusedState } from "./refusal.ts";
 export { ReserveFile } from "./reserve-file.ts";
 export { Rocks } from "./rocks.ts";
 export { notSoleVoter, objectionToSoleUse } from "./sole-directory.ts";
 export { type OverlayLimits, StateOverlay } from "./state-overlay.ts";
+export { isFurther, type MemberFacts, requireMemberData, StoppedMember } from "./stopped-member.ts";
 export { StoreError, type StoreErrorKind } from "./store-error.ts";
+export {
+  formerDirectory,
+  placeSuccessor,
+  unfinishedSuccession,
+  withSuccessionLock,
+} from "./successor-directory.ts";
+export type { SuccessorPlan } from "./successor-state.ts";
 export { usageOf } from "./usage.ts";

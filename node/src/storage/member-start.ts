@@ -19,6 +19,7 @@ import { RocksLogStore } from "./rocks-log-store.ts";
 import { RocksStateStore } from "./rocks-state-store.ts";
 import { StartFailure } from "./start-failure.ts";
 import type { StoreError } from "./store-error.ts";
+import { removeSuccessionLock } from "./successor-directory.ts";
 
 export interface MemberStart extends Case {
   /** Size of the cache of the state's store, in bytes; a default if it is not given. */
@@ -42,6 +43,7 @@ export async function startMember(start: MemberStart, raft: Finding<Rocks>, open
   const { meta, position, hardState, resetTo } = beginning;
   const stores = await replaceLost(start, beginning, { raft: raft.value, state: stateRocks.value }, opened);
   tidyStores(directory);
+  removeSuccessionLock(directory);
 
   const failure = new StartFailure();
   const reporting = (note: typeof SUSPECT_LOG | typeof SUSPECT_STATE) =>

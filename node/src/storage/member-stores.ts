@@ -11,8 +11,10 @@ import { Rocks, type RocksOptions } from "./rocks.ts";
 import { statePointerBeside, statePointerTo } from "./state-directory.ts";
 import { StoreError } from "./store-error.ts";
 
-const RAFT_DIRECTORY = "raft";
+export const RAFT_DIRECTORY = "raft";
 const FIRST_STATE_DIRECTORY = "state-1";
+/** Where a recovery makes the data of another cluster: worth nothing until it is renamed. */
+export const SUCCESSOR_DRAFT = "successor.new";
 const STATE_DIRECTORY_PATTERN = /^state-[1-9][0-9]*$/;
 /** Only the owner may enter: the stores hold signing keys and password hashes. */
 export const DIRECTORY_MODE = 0o700;
@@ -61,12 +63,31 @@ export async function makeFirstState(directory: string): Promise<void> {
   const path = makeDirectory(directory, FIRST_STATE_DIRECTORY);
   const state = await Rocks.open(path, { ...STATE_OPTIONS, createIfMissing: true });
   await state.close();
+  nameLiveState(path);
+}
+
+/** Where the first state of a directory lies. */
+export function firstState(directory: string): string {
+  return join(directory, FIRST_STATE_DIRECTORY);
+}
+
+/** Opens a state that is not the live one, or makes it in this directory if it `isNew`. Raises a StoreError. */
+export async function openStateAt(path: string, isNew: boolean): Promise<Rocks> {
+  return Rocks.open(path, { ...STATE_OPTIONS, createIfMissing: isNew });
+}
+
+/** Writes the file beside the state that names it as the live one. Durable on return. */
+export function nameLiveState(path: string): void {
   replaceFile(statePointerBeside(path), statePointerTo(path));
 }
 
-/** Both stores are whole and fit each other: deletes what was kept of them, and every state but the live one. */
+/**
+ * Both stores are whole and fit each other: deletes what was kept of them, every state but the live one, and what a
+ * recovery that was cut short has left.
+ */
 export function tidyStores(directory: string): void {
   const live = liveState(directory);
+  rmSync(join(directory, SUCCESSOR_DRAFT), { recursive: true, force: true });
   for (const name of readdirSync(directory)) {
     const isState = STATE_DIRECTORY_PATTERN.test(name);
     if (isState && name !== live) {

@@ -1,0 +1,29 @@
+/** How commands on the data of a stopped member end when they fail: one line for people, and the exit code. */
+
+import { ExitCode, exitCodeOf } from "./exit-code.ts";
+import { InvariantViolation } from "./raft/index.ts";
+import { Refused, StoreError } from "./storage/index.ts";
+
+/** Prints what went wrong, and returns the exit code. */
+export function endOffline(error: unknown): number {
+  process.stderr.write(`quoin-node: ${wordsOf(error)}\n`);
+  if (error instanceof Refused) {
+    return error.state === "MEMBER_REMOVED" ? ExitCode.Removed : ExitCode.DataRefused;
+  }
+  return isOfFileSystem(error) ? ExitCode.Store : exitCodeOf(error);
+}
+
+/** What went wrong, and the next step where there is one. */
+export function wordsOf(error: unknown): string {
+  if (error instanceof StoreError && error.kind === "locked") {
+    return `${error.message}. A process uses this directory: stop the member first`;
+  }
+  if (error instanceof InvariantViolation) {
+    return error.stack ?? error.message;
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
+function isOfFileSystem(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
+}

@@ -1,0 +1,166 @@
+/**
+ * Succession: a new cluster takes over the state of a former one, after a lost quorum or from a backup.
+ *
+ * It is a form of the founding entry, at the index behind the last entry of the former cluster, so the first member of
+ * the new cluster has an id that no member had before (P48). Effects:
+ *
+ * - The cluster id is new, and the only member is the one that the entry names. The former id is remembered.
+ * - The revision jumps ahead. Fencing tokens are revisions, so no revision or token that the former cluster gave out and
+ *   this state does not know is ever given out again.
+ * - The history is compacted at the new revision: watchers are answered COMPACTED and list again.
+ * - Holds, waits and delays of locks end; the locks stay.
+ * - Signing keys are replaced, unless they are kept, so tokens of the former cluster end. Page tokens end always.
+ * - Everything else stays: keys and their deadlines, event logs, memory regions, users, API keys, settings, stored answers.
+ *
+ * The entry is applied once, offline, to a copy of the state that no member serves yet. The log of the new cluster begins
+ * behind it, so no running member ever applies it: members that join later receive its effects in a snapshot. That is
+ * why it may take as long as there are holds and waits, and about 1 KiB of memory for each of them.
+ *
+ * Everything random or secret in it was made before; apply only stores it.
+ */
+
+import { invariant } from "../raft/index.ts";
+import type { ApplyContext } from "./apply-context.ts";
+import {
+  INCARNATION_BYTES,
+  type MemberAddress,
+  readAddress,
+  readCluster,
+  writeAddress,
+  writeCluster,
+} from "./cluster.ts";
+import { readCause, type SuccessionCause, writeCause, writeFormerCluster } from "./former-clusters.ts";
+import { applyCompactHistory } from "./history.ts";
+import { resetLocks } from "./lock-reset.ts";
+import type { Reconfigure } from "./machine.ts";
+import { RecordReader, RecordWriter } from "./record.ts";
+import { replaceSigningKeys, SIGNING_KEY_BYTES, type SigningKey, writePageTokenKey } from "./signing-keys.ts";
+
+export interface Succession {
+  readonly cause: SuccessionCause;
+  /** UUID in text form; not that of the former cluster. */
+  readonly clusterId: string;
+  readonly clusterName: string;
+  readonly memberName: string;
+  /** 16 bytes, of the data directory of the first member. */
+  readonly incarnation: Uint8Array;
+  readonly address: MemberAddress;
+  /** Term of the last entry of the former cluster. */
+  readonly lastTerm: number;
+  /** How many revisions are passed over; `revisionJumpObjection` has none. */
+  readonly revisionJump: number;
+  /** Signs from now on, alone; null = the keys of the former cluster are kept, and so are its tokens. */
+  readonly signingKey: Omit<SigningKey, "createdAtMs"> | null;
+  /** 32 bytes. */
+  readonly pageTokenKey: Uint8Array;
+}
+
+/** Far more revisions than a cluster makes between its last backup and its loss, at 10,000 a second for 100 s. */
+export const REVISION_JUMP_DEFAULT = 1_000_000;
+/** A smaller jump gains nothing, and could give out a revision twice. */
+const REVISION_JUMP_MIN = REVISION_JUMP_DEFAULT;
+const REVISION_JUMP_MAX = 2 ** 40;
+/** Room for revisions behind every jump. */
+const REVISION_AFTER_JUMP_MAX = 2 ** 52;
+/** What tells the entry from other founding entries: their first byte is another one. */
+const FORMAT = 2;
+
+/** Why the revision cannot jump so far from here, for people; null if it can. */
+export function revisionJumpObjection(revision: number, jump: number): string | null {
+  if (!Number.isSafeInteger(jump) || jump < REVISION_JUMP_MIN || jump > REVISION_JUMP_MAX) {
+    return `must be a whole number from ${REVISION_JUMP_MIN} to ${REVISION_JUMP_MAX}`;
+  }
+  return revision + jump > REVISION_AFTER_JUMP_MAX
+    ? `must be at most ${REVISION_AFTER_JUMP_MAX - revision}, because the revision is ${revision} already`
+    : null;
+}
+
+/** Whether the payload of a Bootstrap entry is a succession. */
+export function isSuccession(payload: Uint8Array): boolean {
+  return payload[0] === FORMAT;
+}
+
+export function encodeSuccession(succession: Succession): Uint8Array {
+  const { signingKey } = succession;
+  const writer = new RecordWriter().uint8(FORMAT);
+  writeCause(writer, succession.cause);
+  writer.text(succession.clusterId).text(succession.clusterName).text(succession.memberName);
+  writer.fixed(succession.incarnation, INCARNATION_BYTES);
+  writeAddress(writer, succession.address);
+  writer
+    .uint53(succession.lastTerm)
+    .uint53(succession.revisionJump)
+    .boolean(signingKey !== null);
+  if (signingKey !== null) {
+    writer.text(signingKey.kid).fixed(signingKey.publicKey, SIGNING_KEY_BYTES);
+    writer.fixed(signingKey.privateKey, SIGNING_KEY_BYTES);
+  }
+  return writer.fixed(succession.pageTokenKey, SIGNING_KEY_BYTES).finish();
+}
+
+export function decodeSuccession(bytes: Uint8Array): Succession {
+  const reader = new RecordReader(bytes);
+  const format = reader.uint8();
+  invariant(format === FORMAT, "successions have a known format", () => String(format));
+  const succession = {
+    cause: readCause(reader),
+    clusterId: reader.text(),
+    clusterName: reader.text(),
+    memberName: reader.text(),
+    incarnation: reader.fixed(INCARNATION_BYTES),
+    address: readAddress(reader),
+    lastTerm: reader.uint53(),
+    revisionJump: reader.uint53(),
+    signingKey: reader.boolean() ? readSigningKeyOf(reader) : null,
+    pageTokenKey: reader.fixed(SIGNING_KEY_BYTES),
+  };
+  reader.end();
+  return succession;
+}
+
+/** The first member's id is the index of this entry. */
+export function applySuccession(context: ApplyContext, succession: Succession, reconfigure: Reconfigure): void {
+  const { transaction, revision } = context;
+  const { revisionJump, signingKey } = succession;
+  const objection = revisionJumpObjection(revision, revisionJump);
+  invariant(objection === null, "the revision jumps ahead, and has room to grow", () => String(objection));
+  takeOver(context, succession, reconfigure);
+  resetLocks(context);
+  context.skipRevisions(revisionJump);
+  applyCompactHistory(context, context);
+  if (signingKey !== null) {
+    replaceSigningKeys(context, signingKey);
+  }
+  writePageTokenKey(transaction, succession.pageTokenKey);
+}
+
+/** Replaces the membership, and remembers whose state this was. */
+function takeOver(context: ApplyContext, succession: Succession, reconfigure: Reconfigure): void {
+  const { transaction, index } = context;
+  const former = readCluster(transaction);
+  const { clusterId, clusterName: name, memberName, incarnation, address } = succession;
+  invariant(former !== undefined && former.clusterId !== clusterId, "a new cluster succeeds a founded one");
+  const configuration = reconfigure(index, { type: "bootstrap" }, 0);
+  invariant(typeof configuration !== "string", "the log of a new cluster begins with nobody", () =>
+    String(configuration),
+  );
+  const members = [{ id: index, name: memberName, address, incarnation }];
+  writeCluster(transaction, { clusterId, name, version: former.version, configuration, members });
+  writeFormerCluster(transaction, {
+    clusterId: former.clusterId,
+    cause: succession.cause,
+    lastIndex: index - 1,
+    lastTerm: succession.lastTerm,
+    revision: context.revision,
+    successorId: clusterId,
+    endedAtMs: context.wallMs,
+  });
+}
+
+function readSigningKeyOf(reader: RecordReader): Omit<SigningKey, "createdAtMs"> {
+  return {
+    kid: reader.text(),
+    publicKey: reader.fixed(SIGNING_KEY_BYTES),
+    privateKey: reader.fixed(SIGNING_KEY_BYTES),
+  };
+}

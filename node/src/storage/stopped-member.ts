@@ -1,0 +1,219 @@
+/**
+ * The data of a stopped member, opened to be read: what it knows of its cluster, its state, and its log.
+ *
+ * It is opened as a start opens it, under the same lock and with the same checks, but nothing is written: no vote, no
+ * start, no repair. Damaged data is refused by name. What a start would repair after a crash stays as it is.
+ */
+
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { isIntactEntry } from "../raft/index.ts";
+import { type Cluster, type Progress, type Row, readCluster, readProgress, type StateReader } from "../state/index.ts";
+import { FENCE_FILE } from "./fence.ts";
+import { type Identity, readIdentity } from "./identity.ts";
+import { type Beginning, judge, lookFor } from "./judgement.ts";
+import { LOCAL_ROWS_FROM } from "./local-rows.ts";
+import { openRaft, openState, tidyStores } from "./member-stores.ts";
+import { lostForGood, Refused, retired } from "./refusal.ts";
+import type { Rocks } from "./rocks.ts";
+import { entryKey } from "./rocks-log-store.ts";
+import { StoreError } from "./store-error.ts";
+import { unfinishedSuccession } from "./successor-directory.ts";
+
+const FIRST_KEY = new Uint8Array([0]);
+
+/** What a stopped member knows. */
+export interface MemberFacts {
+  readonly clusterId: string;
+  readonly clusterName: string;
+  readonly name: string;
+  readonly memberId: number;
+  /** Index and term of the last entry that it holds, committed or not. */
+  readonly lastIndex: number;
+  readonly lastTerm: number;
+  /** Up to which entry it knows that a majority had it. */
+  readonly commitIndex: number;
+  readonly appliedIndex: number;
+  readonly appliedTerm: number;
+  /** The highest term that it has heard of. */
+  readonly term: number;
+  /** Revision of the applied state. */
+  readonly revision: number;
+  /** The membership as of the applied state; null if nothing was applied. */
+  readonly cluster: Cluster | null;
+  /** When it last wrote to its log, in milliseconds, by the clock of the file system; up to 1 s early. */
+  readonly writtenAtMs: number;
+}
+
+export interface StoppedMemberOptions {
+  /** Also data that must not be served any more, because the member was removed or its data was given up. */
+  readonly acceptRetired: boolean;
+}
+
+export class StoppedMember {
+  readonly directory: string;
+  readonly identity: Identity;
+  readonly facts: MemberFacts;
+  readonly #raft: Rocks;
+  #state: Rocks | null;
+
+  private constructor(directory: string, identity: Identity, facts: MemberFacts, raft: Rocks, state: Rocks) {
+    this.directory = directory;
+    this.identity = identity;
+    this.facts = facts;
+    this.#raft = raft;
+    this.#state = state;
+  }
+
+  /**
+   * Raises Refused if the directory holds no whole data of a member; a StoreError of kind "locked" if the member runs, of
+   * kind "io" if the disk fails.
+   */
+  static async open(directory: string, { acceptRetired }: StoppedMemberOptions): Promise<StoppedMember> {
+    const identity = requireMemberData(directory, acceptRetired);
+    const writtenAtMs = statSync(join(directory, FENCE_FILE), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    const opened: Rocks[] = [];
+    try {
+      const raft = await lookFor(() => openRaft(directory, false));
+      if (raft.value !== null) {
+        opened.push(raft.value);
+      }
+      const state = await lookFor(() => openState(directory));
+      if (state.value !== null) {
+        opened.push(state.value);
+      }
+      const beginning = await judge({ directory, identity, soleWithoutFence: null }, raft, state);
+      requireWhole(directory, beginning);
+      tidyStores(directory);
+      const [log, rows] = opened as [Rocks, Rocks];
+      const facts = factsOf(identity, beginning, rows, writtenAtMs);
+      return new StoppedMember(directory, identity, facts, log, rows);
+    } catch (error) {
+      for (const rocks of opened.reverse()) {
+        await rocks.close();
+      }
+      throw asRefusal(directory, error);
+    }
+  }
+
+  /** The applied state. */
+  get state(): StateReader {
+    return this.#openState;
+  }
+
+  /** All rows of the applied state in the order of their keys, without those of this copy of the store, in pieces. */
+  *rows(pieceBytes: number): Generator<readonly Row[]> {
+    const view = this.#openState.view([{ from: FIRST_KEY, to: LOCAL_ROWS_FROM }]);
+    try {
+      for (let piece = view.read(pieceBytes); piece.length > 0; piece = view.read(pieceBytes)) {
+        yield piece;
+      }
+    } finally {
+      view.close();
+    }
+  }
+
+  /** Closes the applied state and keeps the log open, whose lock keeps the member from starting. Returns its directory. */
+  async releaseState(): Promise<string> {
+    const { directory } = this.#openState;
+    const state = this.#openState;
+    this.#state = null;
+    await state.close();
+    return directory;
+  }
+
+  /** The entries behind the applied state, in order. Raises a StoreError. */
+  *unapplied(): Generator<Uint8Array> {
+    const { appliedIndex, lastIndex } = this.facts;
+    for (let index = appliedIndex + 1; index <= lastIndex; index++) {
+      const row = this.#raft.get(entryKey(index));
+      if (row === undefined || !isIntactEntry(row, crc32)) {
+        throw new StoreError("corruption", `entry ${index} of the Raft log is missing or damaged`);
+      }
+      yield row;
+    }
+  }
+
+  /** Lets the member start again. */
+  async close(): Promise<void> {
+    await this.#state?.close();
+    await this.#raft.close();
+  }
+
+  get #openState(): Rocks {
+    if (this.#state === null) {
+      throw new StoreError("io", "the state is closed");
+    }
+    return this.#state;
+  }
+}
+
+/** The identity of the member whose data the directory holds, stopped or not. Changes nothing. Raises Refused. */
+export function requireMemberData(directory: string, acceptRetired: boolean): Identity {
+  const unfinished = unfinishedSuccession(directory);
+  if (unfinished !== null) {
+    throw new Refused("MEMBER_REFUSED", unfinished);
+  }
+  const identity = readIdentity(directory);
+  if (identity === null) {
+    throw new Refused("MEMBER_REFUSED", `${directory} holds no member's data. Name the data directory of a member`);
+  }
+  if (identity.phase === "empty") {
+    throw new Refused(
+      "MEMBER_REFUSED",
+      `${directory} belongs to no cluster yet, so there is nothing to read. Start the member: it founds a cluster or ` +
+        "joins one",
+    );
+  }
+  if (identity.phase !== "member" && !acceptRetired) {
+    throw retired(directory, identity.phase, identity.reason);
+  }
+  return identity;
+}
+
+/** Data that a start would take from others, or that is not known to be back, is not all that was acknowledged. */
+function requireWhole(directory: string, { loss, fence }: Beginning): void {
+  if (loss !== null) {
+    throw lostForGood(directory, loss.problem);
+  }
+  if (fence.damaged) {
+    throw lostForGood(
+      directory,
+      "the member lost data earlier, and does not have everything again from the others yet",
+    );
+  }
+}
+
+function factsOf(identity: Identity, beginning: Beginning, state: Rocks, writtenAtMs: number): MemberFacts {
+  const { meta, resetTo, hardState } = beginning;
+  const { appliedIndex, appliedTerm, revision }: Progress = readProgress(state);
+  const last = resetTo ?? { index: meta.last, term: meta.lastTerm };
+  return {
+    clusterId: identity.clusterId,
+    clusterName: identity.clusterName,
+    name: identity.name,
+    memberId: identity.memberId,
+    lastIndex: last.index,
+    lastTerm: last.term,
+    commitIndex: Math.max(appliedIndex, resetTo === null ? meta.commit : 0),
+    appliedIndex,
+    appliedTerm,
+    term: Math.max(hardState.term, last.term),
+    revision,
+    cluster: readCluster(state) ?? null,
+    writtenAtMs,
+  };
+}
+
+function asRefusal(directory: string, error: unknown): unknown {
+  if (error instanceof StoreError && (error.kind === "corruption" || error.kind === "missing")) {
+    return lostForGood(directory, error.message);
+  }
+  return error;
+}
+
+/** Whether the first is the better one to go on from: the last term decides, then the last index. */
+export function isFurther(one: MemberFacts, other: MemberFacts): boolean {
+  return one.lastTerm > other.lastTerm || (one.lastTerm === other.lastTerm && one.lastIndex > other.lastIndex);
+}

@@ -1,0 +1,28 @@
+/**
+ * Recovers the data of a stopped member until it is killed. A program, started by crash-recovery.spec.ts.
+ *
+ *     node crash-recoverer.ts <directory> <new cluster id>
+ *
+ * Standard output tells, line by line and at once: `decided` when the data of the new cluster is made, `done`.
+ */
+
+import { writeSync } from "node:fs";
+import { placeSuccessor, StoppedMember, stageRecovery, unfinishedSuccession } from "../../src/storage/index.ts";
+
+const [directory = "", clusterId = ""] = process.argv.slice(2);
+
+function print(line: string): void {
+  writeSync(process.stdout.fd, `${line}\n`);
+}
+
+if (unfinishedSuccession(directory) === null) {
+  const member = await StoppedMember.open(directory, { acceptRetired: false });
+  await stageRecovery(member, {
+    ...{ cause: "recovery", clusterId, revisionJump: 1_000_000, signingKey: null },
+    ...{ pageTokenKey: new Uint8Array(32), wallMs: 1_760_000_000_000 },
+  });
+  print("decided");
+  await member.close();
+}
+placeSuccessor(directory);
+print("done");

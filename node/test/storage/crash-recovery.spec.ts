@@ -1,0 +1,118 @@
+/**
+ * A recovery is killed at every step. The next start finds the former member as it was, or is refused until the recovery is
+ * run again; in the end there is the new cluster, whole, and beside it the former data, whole.
+ */
+
+import { cpSync, existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { expect } from "chai";
+import { readCluster } from "../../src/state/index.ts";
+import { StoppedMember, SUCCESSION_CRASH_POINTS } from "../../src/storage/index.ts";
+import {
+  JOINED_MEMBER,
+  makeJoinedMember,
+  openJoined,
+  openJoinedMember,
+  TemporaryDirectories,
+  TestProcess,
+} from "../harness/index.ts";
+
+const RECOVERER = fileURLToPath(new URL("./crash-recoverer.ts", import.meta.url));
+const KILLER = pathToFileURL(fileURLToPath(new URL("./kill-at-mark.ts", import.meta.url))).href;
+const NEXT_ID = "11111111-2222-4333-8444-555555555555";
+/** What is moved away: fence, log, pointer and state; and what moves into their place: the same, and the identity. */
+const MOVES = 4 + 5;
+/** Files that are replaced: the pointer and the identity of the new data, and the identity of the former one. */
+const FILES = 3;
+const ALL_FILES = ["fence", "identity", "raft", "state", "state-1"];
+const DECIDED = /^successor\.(?:made\.after|move|retired|away|placing|placed)/;
+
+describe("crash points of a recovery", function () {
+  this.timeout(240_000);
+  const directories = new TemporaryDirectories();
+  const originals = new TemporaryDirectories();
+  const running: TestProcess[] = [];
+  let original: string;
+
+  before(async () => {
+    original = join(originals.make(), "data");
+    await makeJoinedMember(original);
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((child) => child.dispose()));
+    directories.removeAll();
+  });
+  after(() => originals.removeAll());
+
+  async function run(directory: string, kill?: { readonly mark: string; readonly passing: number }) {
+    const killing =
+      kill === undefined ? {} : { NODE_OPTIONS: `--import=${KILLER}`, QUOIN_TEST_KILL: `${kill.mark}:${kill.passing}` };
+    const child = new TestProcess(RECOVERER, [directory, NEXT_ID], { env: { ...process.env, ...killing } });
+    running.push(child);
+    const { signal } = await child.ended;
+    return { signal, lines: child.stdout.split("\n"), output: `${child.stdout}\n${child.stderr}` };
+  }
+
+  async function expectFormer(directory: string): Promise<void> {
+    const data = await openJoinedMember(directory);
+    try {
+      expect(data.identity.clusterId).to.equal(JOINED_MEMBER.clusterId);
+      expect(data.damaged).to.equal(false);
+      expect(data.bounds.last).to.equal(JOINED_MEMBER.applied);
+      expect(readdirSync(directory).sort()).to.deep.equal(ALL_FILES);
+    } finally {
+      await data.close();
+    }
+  }
+
+  async function expectSuccessor(directory: string): Promise<void> {
+    const data = await openJoinedMember(directory);
+    try {
+      expect(data.identity.clusterId).to.equal(NEXT_ID);
+      expect(data.damaged).to.equal(false);
+      expect(data.commit).to.equal(JOINED_MEMBER.applied + 1);
+      expect(readCluster(data.state)?.clusterId).to.equal(NEXT_ID);
+    } finally {
+      await data.close();
+    }
+    const away = `former-cluster-${JOINED_MEMBER.clusterId}`;
+    expect(readdirSync(directory).sort()).to.deep.equal([...ALL_FILES, away].sort());
+    const former = await StoppedMember.open(join(directory, away), { acceptRetired: true });
+    await former.close();
+    expect(former.facts.lastIndex).to.equal(JOINED_MEMBER.applied);
+    expect(former.facts.clusterId).to.equal(JOINED_MEMBER.clusterId);
+  }
+
+  const points = SUCCESSION_CRASH_POINTS.flatMap((mark) => {
+    const passings = mark.startsWith("successor.move") ? MOVES : 1;
+    return Array.from({ length: passings }, (_, at) => [mark, at + 1] as const);
+  });
+  const files = ["file.rename.before", "file.rename.after"].flatMap((mark) => {
+    return Array.from({ length: FILES }, (_, at) => [mark, at + 1] as const);
+  });
+  for (const [mark, passing] of [...points, ...files]) {
+    it(`${mark}, ${passing}: the former member, or nothing that starts, until the recovery is run again`, async () => {
+      const directory = join(directories.make(), "data");
+      cpSync(original, directory, { recursive: true });
+      const { signal, lines, output } = await run(directory, { mark, passing });
+      expect(signal, output).to.equal("SIGKILL");
+      expect(lines).to.not.include("done");
+      const isDecided = DECIDED.test(mark) || (mark.startsWith("file.") && passing === FILES);
+      expect(lines.includes("decided") && !isDecided, "what was told is true").to.equal(false);
+      if (isDecided && mark !== "successor.placed.after") {
+        const opened = await openJoined(directory);
+        expect(opened.phase).to.equal("refused");
+        expect((opened as { reason: string }).reason).to.contain("quoin-node recover");
+      } else if (!isDecided) {
+        await expectFormer(directory);
+        expect(existsSync(join(directory, "successor.new"))).to.equal(false);
+      }
+      if (mark !== "successor.placed.after") {
+        const again = await run(directory);
+        expect(again.lines, again.output).to.include("done");
+      }
+      await expectSuccessor(directory);
+    });
+  }
+});

@@ -293,7 +293,8 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     )
     .addHelpText("after", "\nTo listen, * as a host is every address, of IPv6 and IPv4.")
     .addHelpText("after", "\nA lost owner, while the member is stopped: quoin-node reset-owner --help")
-    .addHelpText("after", "A lost quorum, from the data of one stopped member: quoin-node recover --help");
+    .addHelpText("after", "A lost quorum, from the data of one stopped member: quoin-node recover --help")
+    .addHelpText("after", "The state of a stopped member, as a snapshot: quoin-node export --help");
   return parseArguments(program, args) ? configurationOf(program.opts<Flags>()) : null;
 }
 

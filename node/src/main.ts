@@ -1,6 +1,6 @@
 /**
- * Starts one member: reads the configuration, wires the parts, and ends them in order. `reset-owner` and `recover`
- * as the first argument start no member, but change the data of a stopped one.
+ * Starts one member: reads the configuration, wires the parts, and ends them in order. `reset-owner`, `recover` and
+ * `export` as the first argument start no member, but work on the data of a stopped one.
  */
 
 import { writeSync } from "node:fs";
@@ -40,6 +40,7 @@ import { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
 import { memberHealth } from "./member-health.ts";
 import { memberMailer } from "./member-mail.ts";
 import { memberPodLabel, roleReportOf } from "./member-pod.ts";
+import { EXPORT, exportOffline } from "./offline-export.ts";
 import { RESET_OWNER, resetOwnerOffline } from "./offline-owner-reset.ts";
 import { RECOVER, recoverOffline } from "./offline-recovery.ts";
 import { JoinTokenFile } from "./peers/index.ts";
@@ -72,6 +73,7 @@ import { DEFAULT_EVENT_HUB_LIMITS, EventHub, NamespaceStreams } from "./watch/in
 const OFFLINE_COMMANDS: ReadonlyMap<string, (args: readonly string[], version: string) => Promise<number>> = new Map([
   [RESET_OWNER, resetOwnerOffline],
   [RECOVER, recoverOffline],
+  [EXPORT, exportOffline],
 ]);
 
 /** Calls that run when the member is told to stop are finished for at most this long, in milliseconds (S47). */

@@ -5,8 +5,18 @@
  * write must be there, whichever members had it.
  */
 
-import { cpSync, existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  createReadStream,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
+import { readSnapshot } from "@quoin/backup";
 import { CompactedError } from "@quoin/client";
 import { expect } from "chai";
 import {
@@ -213,6 +223,24 @@ describe("a cluster that has lost its quorum", function () {
     expect(said).to.contain(copy).and.to.contain("lost acknowledged data");
     const compared = await run(["recover", "--compare", copy, follower.dataDirectory]);
     expect(compared.stdout).to.contain(`not usable: ${copy}`).and.to.contain(`recover from ${follower.dataDirectory}`);
+
+    // The state of the whole one can be had without any other member.
+    const file = join(directories.make(), "state.snapshot");
+    const exported = await run(["export", "--data-dir", follower.dataDirectory, file]);
+    expect(exported.code, exported.stderr).to.equal(0);
+    expect(exported.stderr).to.contain("not encrypted").and.to.contain("as committed");
+    expect(statSync(file).mode & 0o777).to.equal(0o600);
+    const { header, batches } = await readSnapshot(createReadStream(file));
+    const keys: string[] = [];
+    for await (const rows of batches) {
+      keys.push(...rows.map(({ key }) => Buffer.from(key).toString("latin1")));
+    }
+    expect(exported.stderr).to.contain(`${header.clusterId} at index ${header.index}`);
+    expect(keys).to.include(`d${NAMESPACE}\0after-0`);
+    // Rows of the store's own are no part of the state.
+    expect(keys.every((key) => key < "y")).to.equal(true);
+    const missing = await run(["export", "--data-dir", directories.make(), file]);
+    expect([missing.code, missing.stderr.includes("holds no member's data")]).to.deep.equal([73, true]);
 
     // A whole copy can be recovered, by typing the id of the cluster.
     const whole = join(directories.make(), "whole");

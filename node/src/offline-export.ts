@@ -1,0 +1,136 @@
+/**
+ * `quoin-node export`: the applied state of a stopped member as a snapshot of the backup format, without a quorum.
+ *
+ * What is applied was committed. Entries behind it are left out, even where the member knows them as committed; what other
+ * members have and this one does not is missing too. The data of the member is not changed.
+ */
+
+import { createWriteStream } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { BackupError, type KeyFile, newObjectId, readKeyFile, seal, writeSnapshot } from "@quoin/backup";
+import { Command } from "commander";
+import { parseArguments, UsageError } from "./command-line/index.ts";
+import { ExitCode } from "./exit-code.ts";
+import { endOffline } from "./offline-end.ts";
+import { readProgress } from "./state/index.ts";
+import { Refused, StoppedMember } from "./storage/index.ts";
+
+/** The first argument of the program, in place of a flag. */
+export const EXPORT = "export";
+
+const STDOUT = "-";
+/** Read from the store at a time. */
+const PIECE_BYTES = 1024 * 1024;
+/** Only the owner may read: the state holds signing keys and password hashes. */
+const FILE_MODE = 0o600;
+
+interface Flags {
+  readonly dataDir: string;
+  readonly keyFile?: string;
+}
+
+/** Runs the command, prints on standard error what it does, and returns the exit code. */
+export async function exportOffline(args: readonly string[], version: string): Promise<number> {
+  try {
+    const program = exportProgram();
+    if (parseArguments(program, args)) {
+      await run(program.opts<Flags>(), program.args[0] ?? STDOUT, version);
+    }
+    return ExitCode.Stopped;
+  } catch (error) {
+    return endOffline(error);
+  }
+}
+
+function exportProgram(): Command {
+  return new Command(`quoin-node ${EXPORT}`)
+    .description(
+      "Writes the state that a stopped member has applied to a file, as a snapshot that can be restored. It needs no other " +
+        "member. Run it as the user that the member runs as.",
+    )
+    .requiredOption("--data-dir <directory>", "data directory of the stopped member, or of one that was given up")
+    .option("--key-file <file>", "file with the key that encrypts the snapshot; without it, the file is not encrypted")
+    .argument("<file>", "file that is made, or - for standard output");
+}
+
+async function run({ dataDir, keyFile }: Flags, target: string, version: string): Promise<void> {
+  const key = keyFile === undefined ? null : await readKey(keyFile);
+  tell(
+    key?.warning ?? (key === null ? "the snapshot is not encrypted, and holds signing keys and password hashes" : null),
+  );
+  const member = await StoppedMember.open(dataDir, { acceptRetired: true });
+  try {
+    const { stream, index } = snapshotOf(member, version);
+    await write(seal(stream, key?.keyRing.first), target);
+    tell(
+      `the state of cluster ${member.facts.clusterId} at index ${index} was exported; this member knows entries up to ` +
+        `${member.facts.commitIndex} as committed, and holds entries up to ${member.facts.lastIndex}`,
+    );
+  } finally {
+    await member.close();
+  }
+}
+
+/** Raises Refused if nothing was applied yet. */
+function snapshotOf(member: StoppedMember, version: string) {
+  const { cluster, clusterId, clusterName } = member.facts;
+  if (cluster === null) {
+    throw new Refused(
+      "MEMBER_REFUSED",
+      `the member of ${member.directory} has applied nothing yet. Export another member`,
+    );
+  }
+  const { appliedIndex, appliedTerm, revision, tickMs, wallMs, digest } = readProgress(member.state);
+  const { stream } = writeSnapshot(
+    {
+      ...{ clusterId, clusterName, id: newObjectId(), quoinVersion: version, clusterVersion: cluster.version },
+      ...{ index: appliedIndex, term: appliedTerm, revision, tickMs, wallMs, stateDigest: digest },
+    },
+    member.rows(PIECE_BYTES),
+  );
+  return { stream, index: appliedIndex };
+}
+
+/** The file is there whole, or not at all. Raises UsageError if it cannot be made. */
+async function write(bytes: AsyncIterable<Uint8Array>, target: string): Promise<void> {
+  if (target === STDOUT) {
+    return pipeline(bytes, process.stdout, { end: false });
+  }
+  const draft = `${target}.${process.pid}.new`;
+  try {
+    await pipeline(bytes, createWriteStream(draft, { flags: "wx", mode: FILE_MODE, flush: true }));
+    await rename(draft, target);
+    await syncDirectory(dirname(target));
+  } catch (error) {
+    await rm(draft, { force: true });
+    if (error instanceof Error && "syscall" in error) {
+      throw new UsageError(`${target} cannot be written: ${error.message}`, { cause: error });
+    }
+    throw error;
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, "r");
+  await directory.sync().finally(() => directory.close());
+}
+
+/** Raises UsageError. */
+async function readKey(path: string): Promise<KeyFile> {
+  try {
+    return await readKeyFile(path);
+  } catch (error) {
+    if (error instanceof BackupError) {
+      throw new UsageError(`--key-file: ${error.message}`, { cause: error });
+    }
+    throw error;
+  }
+}
+
+function tell(line: string | null): void {
+  if (line !== null) {
+    process.stderr.write(`quoin-node: ${line}\n`);
+  }
+}

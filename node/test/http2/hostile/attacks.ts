@@ -93,12 +93,12 @@ async function flood(
       if (!reads) {
         connection.pause();
       }
-      const end = setTimeout(() => connection.destroy(), Math.max(0, endMs - performance.now()));
-      while (!connection.isClosed) {
-        await connection.send(bytesOf(connection));
-        sent += FLOOD_FRAMES;
+      while (!connection.isClosed && performance.now() < endMs) {
+        const isSent = connection.send(bytesOf(connection)).then(() => true);
+        // The member may read nothing more.
+        sent += (await Promise.race([isSent, pause(Math.max(0, endMs - performance.now()))])) === true ? FLOOD_FRAMES : 0;
       }
-      clearTimeout(end);
+      connection.destroy();
       await pause(AGAIN_MS);
     }
   };

@@ -1,5 +1,6 @@
 /** What a member under attack uses, and what it tells of it: memory, processor time, metrics, lines of its log. Linux only. */
 import { readFileSync } from "node:fs";
+import { pause } from "../../harness/index.ts";
 
 const SAMPLE_MS = 100;
 const KIBIBYTES = 1_024;
@@ -33,23 +34,30 @@ export function processorSeconds(pid: number): number {
 
 /** Looks at the memory of a process until it is stopped. */
 export class MemoryWatch {
-  readonly #timer: NodeJS.Timeout;
+  readonly #pid: number;
+  #isStopped = false;
   peakMebibytes: number;
 
   constructor(pid: number) {
     this.peakMebibytes = memoryMebibytes(pid);
-    this.#timer = setInterval(() => {
-      try {
-        this.peakMebibytes = Math.max(this.peakMebibytes, memoryMebibytes(pid));
-      } catch {
-        // The process has ended, which is noticed elsewhere.
-        this.stop();
-      }
-    }, SAMPLE_MS);
+    this.#pid = pid;
+    void this.#look();
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#isStopped = true;
+  }
+
+  async #look(): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        this.peakMebibytes = Math.max(this.peakMebibytes, memoryMebibytes(this.#pid));
+      } catch {
+        // The process has ended, which is noticed elsewhere.
+        return;
+      }
+      await pause(SAMPLE_MS);
+    }
   }
 }
 

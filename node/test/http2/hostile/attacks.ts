@@ -96,7 +96,8 @@ async function flood(
       while (!connection.isClosed && performance.now() < endMs) {
         const isSent = connection.send(bytesOf(connection)).then(() => true);
         // The member may read nothing more.
-        sent += (await Promise.race([isSent, pause(Math.max(0, endMs - performance.now()))])) === true ? FLOOD_FRAMES : 0;
+        sent +=
+          (await Promise.race([isSent, pause(Math.max(0, endMs - performance.now()))])) === true ? FLOOD_FRAMES : 0;
       }
       connection.destroy();
       await pause(AGAIN_MS);

@@ -28,7 +28,7 @@ export interface Attack {
   readonly closeReasons: readonly CloseReason[];
   /** Why the member resets its streams; null if it need not. */
   readonly refusal: StreamRefusal | null;
-  /** What the memory of the member may grow by meanwhile, in MiB, for each 1,000 idle connections and without them. */
+  /** What the memory of the member may grow by meanwhile, in MiB. */
   readonly memoryMebibytesMax: (scale: AttackScale) => number;
   /** Resolves to what it did, in words. */
   readonly run: (place: AttackPlace) => Promise<string>;
@@ -37,7 +37,7 @@ export interface Attack {
 /** The full size: what the README's table was measured with. */
 export const FULL_SCALE: AttackScale = {
   idleConnections: 9_900,
-  connections: 10,
+  connections: 16,
   streams: 1_000,
   resets: 100_000,
   holdMs: 150_000,
@@ -45,7 +45,7 @@ export const FULL_SCALE: AttackScale = {
 /** What takes a few seconds. */
 export const SHORT_SCALE: AttackScale = {
   idleConnections: 400,
-  connections: 2,
+  connections: 16,
   streams: 200,
   resets: 30_000,
   holdMs: 1_500,

@@ -142,9 +142,10 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     name: "no window",
-    closeReasons: [],
-    refusal: null,
-    memoryMebibytesMax: few,
+    closeReasons: ["answers-not-taken"],
+    refusal: "too-many-queued-bytes",
+    // 256 MiB of answers, and as much that is free and not collected yet.
+    memoryMebibytesMax: () => 700,
     run: (place) => hold(place, NO_WINDOW, (connection) => openStreams(place, connection, getRequest)),
   },
   {
@@ -172,26 +173,23 @@ export const ATTACKS: readonly Attack[] = [
     refusal: null,
     memoryMebibytesMax: few,
     run: async (place) => {
-      const { connections, resets } = place.scale;
-      let left = resets;
+      const { resets } = place.scale;
+      let sent = 0;
       let opened = 0;
-      const one = async (): Promise<void> => {
-        while (left > 0) {
-          const connection = await HostileConnection.open(placeOf(place, 0));
-          opened++;
-          while (left > 0 && !connection.isClosed) {
-            left -= STREAMS_AT_ONCE;
-            const parts = Array.from({ length: STREAMS_AT_ONCE }, () => {
-              const { id, bytes } = getRequest(connection, place.token);
-              return Buffer.concat([bytes, rstStream(id, CANCEL)]);
-            });
-            await connection.send(...parts);
-          }
-          connection.destroy();
+      while (sent < resets) {
+        const connection = await HostileConnection.open(placeOf(place, 0));
+        opened++;
+        while (sent < resets && !connection.isClosed) {
+          const parts = Array.from({ length: STREAMS_AT_ONCE }, () => {
+            const { id, bytes } = getRequest(connection, place.token);
+            return Buffer.concat([bytes, rstStream(id, CANCEL)]);
+          });
+          await connection.send(...parts);
+          sent += STREAMS_AT_ONCE;
         }
-      };
-      await Promise.all(Array.from({ length: Math.min(2, connections) }, one));
-      return `${resets} streams on ${opened} connections`;
+        connection.destroy();
+      }
+      return `${sent} streams on ${opened} connections, one after the other`;
     },
   },
   {

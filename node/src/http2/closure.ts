@@ -34,8 +34,9 @@ const MISTAKES = [
   "too-many-continuations",
 ] as const;
 
-/** What a client did too often. */
+/** What a client did too often or too much. */
 const FLOODS = [
+  "answers-not-taken",
   "too-many-resets",
   "too-many-refused-streams",
   "too-many-stream-errors",

@@ -57,6 +57,38 @@ describe("a server of HTTP/2", () => {
     expect(server.http2.counters.connectionsOpened).to.equal(1);
   });
 
+  it("closes the connection with the most answers that wait, where those of all are too many", async () => {
+    const server = await start({ queuedBytesOfAll: MEBIBYTE });
+    const body = Buffer.alloc(15_000, "b");
+    const [greedy, modest] = await Promise.all(
+      [0, 1].map(() => connected(RawClient.open(server.port, [Setting.InitialWindowSize, 0]))),
+    );
+    const ask = (client: RawClient | undefined, from: number, to: number): void => {
+      for (let at = from; at < to; at++) {
+        const headers = client?.encoder.headers(2 * at + 1, GRPC_REQUEST) ?? expect.fail();
+        client?.send(headers, data(2 * at + 1, body, Flag.EndStream));
+      }
+    };
+    ask(modest, 0, 2);
+    await modest?.frame(({ type, streamId }) => type === FrameType.Headers && streamId === 3);
+    ask(greedy, 0, 60);
+    await greedy?.frame(({ type, streamId }) => type === FrameType.Headers && streamId === 119);
+    expect(server.closures).to.deep.equal([]);
+    ask(greedy, 60, 80);
+    const goAway = await greedy?.frame(({ type }) => type === FrameType.GoAway);
+    expect(goAway?.payload.toString("latin1", 8)).to.equal("answers-not-taken");
+    await greedy?.closed();
+    expect(server.closures.map(({ reason }) => reason)).to.deep.equal(["answers-not-taken"]);
+    expect(server.http2.counters.closedConnections["answers-not-taken"]).to.equal(1);
+    modest?.send(windowUpdate(3, body.length));
+    const answer = await modest?.frame(({ type, streamId }) => type === FrameType.Data && streamId === 3);
+    expect(answer?.payload.length).to.equal(body.length);
+    // What the closed connection had is not counted any more.
+    ask(modest, 2, 60);
+    await modest?.frame(({ type, streamId }) => type === FrameType.Headers && streamId === 119);
+    expect(server.closures.length).to.equal(1);
+  });
+
   it("writes what a turn answers at once", async () => {
     const server = await start({ holds: true });
     const client = await connected(RawClient.open(server.port));

@@ -15,7 +15,8 @@ import type { CloseReason } from "./closure.ts";
 import { ConnectionSocket, LINGER_MS } from "./connection-socket.ts";
 import { createCounters, type Http2Counters } from "./counters.ts";
 import type { ConnectionHandler } from "./handlers.ts";
-import type { Http2Limits } from "./limits.ts";
+import { DEFAULT_QUEUED_BYTES_OF_ALL, type Http2Limits } from "./limits.ts";
+import { QueuedBytes } from "./queued-bytes.ts";
 import type { ServerConnection } from "./server-connection.ts";
 import { TurnWrites } from "./turn-writes.ts";
 
@@ -26,6 +27,8 @@ const NO_FIELDS: ReadonlySet<string> = new Set();
 
 export interface Http2ServerOptions {
   readonly limits: Http2Limits;
+  /** Bytes of answers that wait, of all connections together. Above it, those that have the most of them are closed. */
+  readonly queuedBytesOfAll?: number;
   /** Certificate, key and whom clients must prove to be; null = plain text. */
   readonly tls: TlsOptions | null;
   /** Names of fields of answers whose values differ in most of them. */
@@ -43,6 +46,7 @@ export class Http2Server {
   readonly #options: Http2ServerOptions;
   readonly #tlsServer: TlsServer | null;
   readonly #pool = new BufferPool();
+  readonly #queuedOfAll: QueuedBytes;
   readonly #writes = new TurnWrites();
   readonly #connections = new Set<ConnectionSocket>();
   /** The sockets that were accepted, below TLS. */
@@ -53,6 +57,8 @@ export class Http2Server {
 
   constructor(options: Http2ServerOptions) {
     this.#options = options;
+    const { queuedBytesOfAll = DEFAULT_QUEUED_BYTES_OF_ALL } = options;
+    this.#queuedOfAll = new QueuedBytes(queuedBytesOfAll, () => this.#giveUpLargest());
     this.#tlsServer = options.tls === null ? null : this.#createTlsServer(options.tls);
   }
 
@@ -116,6 +122,7 @@ export class Http2Server {
       limits,
       counters: this.counters,
       pool: this.#pool,
+      queuedOfAll: this.#queuedOfAll,
       varyingFields,
       writes: this.#writes,
       handlerOf: (begun) => onConnection(begun, socket),
@@ -167,6 +174,22 @@ export class Http2Server {
       this.#ticks = null;
     }
     this.#callIfAllClosed();
+  }
+
+  /** Closes connections until what waits of all is within its bound. */
+  #giveUpLargest(): void {
+    while (this.#queuedOfAll.isExceeded) {
+      let largest: ServerConnection | null = null;
+      for (const { connection } of this.#connections) {
+        if (largest === null || connection.queuedBytes > largest.queuedBytes) {
+          largest = connection;
+        }
+      }
+      if (largest === null || largest.queuedBytes === 0) {
+        throw new Error("Bytes of answers are counted that wait in no connection");
+      }
+      largest.giveUp();
+    }
   }
 
   #tick(nowMs: number): void {

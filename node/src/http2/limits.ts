@@ -66,6 +66,9 @@ const MEBIBYTE = 1024 * KIBIBYTE;
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 
+/** Bytes of answers that wait, of all connections of a server together. */
+export const DEFAULT_QUEUED_BYTES_OF_ALL = 256 * MEBIBYTE;
+
 export const DEFAULT_HTTP2_LIMITS: Http2Limits = {
   concurrentStreams: 1_000,
   // gRPC suggests 8 KiB of metadata; a token and tracing take some more.

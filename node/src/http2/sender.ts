@@ -29,6 +29,7 @@ import {
 import { HeaderEncoder } from "./hpack/index.ts";
 import type { Http2Limits } from "./limits.ts";
 import type { Output } from "./output.ts";
+import type { QueuedBytes } from "./queued-bytes.ts";
 import { SendQueue } from "./send-queue.ts";
 import type { ServerStream } from "./server-stream.ts";
 
@@ -45,6 +46,7 @@ const DATA_BYTES_MAX = FRAME_BYTES_INITIAL;
 export class Sender {
   readonly #output: Output;
   readonly #limits: Http2Limits;
+  readonly #queuedOfAll: QueuedBytes;
   readonly #encoder: HeaderEncoder;
   readonly #onAnswerEnded: (stream: ServerStream) => void;
   readonly #queue = new SendQueue();
@@ -58,17 +60,20 @@ export class Sender {
   #isCallingWaiting = false;
 
   /**
+   * @param queuedOfAll counts the bytes that wait in all connections together
    * @param varyingFields names of fields whose values are not worth an entry of the encoder's table
    * @param onAnswerEnded is called when the last frame of an answer is in the output
    */
   constructor(
     output: Output,
     limits: Http2Limits,
+    queuedOfAll: QueuedBytes,
     varyingFields: ReadonlySet<string>,
     onAnswerEnded: (stream: ServerStream) => void,
   ) {
     this.#output = output;
     this.#limits = limits;
+    this.#queuedOfAll = queuedOfAll;
     this.#encoder = new HeaderEncoder({ tableBytesMax: limits.headerTableBytes, withoutIndexing: varyingFields });
     this.#onAnswerEnded = onAnswerEnded;
   }
@@ -134,7 +139,7 @@ export class Sender {
 
   /** Forgets what waits of a stream that has ended. */
   drop(stream: ServerStream): void {
-    this.#queuedBytes -= stream.queuedBytes;
+    this.#countSent(stream.queuedBytes);
     stream.dropQueued();
     this.#queue.remove(stream);
     this.#waiting.delete(stream);
@@ -239,7 +244,15 @@ export class Sender {
       this.#queuedBytes += length;
       this.#queueIfSendable(stream);
       this.pump();
+      // This may close the connection.
+      this.#queuedOfAll.add(length);
     }
+  }
+
+  /** So many bytes wait no more. */
+  #countSent(count: number): void {
+    this.#queuedBytes -= count;
+    this.#queuedOfAll.remove(count);
   }
 
   /** Whether so many bytes may go now as one frame. */
@@ -268,7 +281,7 @@ export class Sender {
     const length = Math.min(stream.queuedBytes, stream.sendWindow, this.#window, DATA_BYTES_MAX);
     const at = this.#beginData(stream, length);
     stream.unqueue(length, this.#output.bytes, at);
-    this.#queuedBytes -= length;
+    this.#countSent(length);
     this.#queue.remove(stream);
     if (stream.queuedBytes > 0) {
       this.#queueIfSendable(stream);

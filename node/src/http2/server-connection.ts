@@ -16,6 +16,7 @@ import type { ConnectionHandler } from "./handlers.ts";
 import type { Http2Limits } from "./limits.ts";
 import { Output } from "./output.ts";
 import { encodeOwnSettings } from "./own-settings.ts";
+import type { QueuedBytes } from "./queued-bytes.ts";
 import { Receiver } from "./receiver.ts";
 import { Sender, type WriteOutcome } from "./sender.ts";
 import { ServerStream } from "./server-stream.ts";
@@ -34,6 +35,8 @@ export interface ServerConnectionOptions {
   readonly counters: Http2Counters;
   /** Shared as well. */
   readonly pool: BufferPool;
+  /** Shared as well. */
+  readonly queuedOfAll: QueuedBytes;
   readonly nowMs: number;
   /** Names of fields of answers whose values differ in most of them, so that the client need not remember them. */
   readonly varyingFields: ReadonlySet<string>;
@@ -73,13 +76,16 @@ export class ServerConnection {
   #reasonToEnd: CloseReason | null = null;
   #closure: Closure | null = null;
 
-  constructor({ limits, counters, pool, nowMs, varyingFields, onOutput, handlerOf }: ServerConnectionOptions) {
+  constructor(options: ServerConnectionOptions) {
+    const { limits, counters, pool, queuedOfAll, nowMs, varyingFields, onOutput, handlerOf } = options;
     this.#limits = limits;
     this.#counters = counters;
     this.#onOutput = onOutput;
     this.#times = new ConnectionTimes(limits, nowMs);
     this.#output = new Output(pool, onOutput);
-    this.#sender = new Sender(this.#output, limits, varyingFields, (stream) => this.#onAnswerEnded(stream));
+    this.#sender = new Sender(this.#output, limits, queuedOfAll, varyingFields, (stream) =>
+      this.#onAnswerEnded(stream),
+    );
     this.#receiver = new Receiver({
       ...{ limits, counters, streams: this.#streams, sender: this.#sender, times: this.#times },
       owner: {
@@ -113,6 +119,11 @@ export class ServerConnection {
   /** Whether the client has sent its first SETTINGS. */
   get isEstablished(): boolean {
     return this.#receiver.hasSettings;
+  }
+
+  /** Bytes of answers that wait for a window or for the socket. */
+  get queuedBytes(): number {
+    return this.#sender.queuedBytes;
   }
 
   get heldBytes(): HeldBytes {
@@ -279,6 +290,11 @@ export class ServerConnection {
   /** Ends at once, and all streams with it. The code tells the client why. */
   close(code: number = ErrorCode.NoError): void {
     this.#fail("closed-by-server", code);
+  }
+
+  /** Ends at once: of all connections, this one has the most answers that its client does not take. */
+  giveUp(): void {
+    this.#fail("answers-not-taken", ErrorCode.EnhanceYourCalm);
   }
 
   #fail(reason: CloseReason, code: number): void {

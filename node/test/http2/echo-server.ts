@@ -25,6 +25,7 @@ const NO_TRAILERS: readonly string[] = Object.freeze([]);
 
 export interface EchoOptions {
   readonly limits?: Partial<Http2Limits>;
+  readonly queuedBytesOfAll?: number;
   readonly tls?: TlsOptions | null;
   /** Whether answers wait until `release` is called. */
   readonly holds?: boolean;
@@ -40,10 +41,11 @@ export class EchoServer {
   readonly #holds: boolean;
   #held: (() => void)[] = [];
 
-  private constructor({ limits = {}, tls = null, holds = false }: EchoOptions) {
+  private constructor({ limits = {}, queuedBytesOfAll, tls = null, holds = false }: EchoOptions) {
     this.#holds = holds;
     this.http2 = new Http2Server({
       limits: { ...DEFAULT_HTTP2_LIMITS, ...limits },
+      ...(queuedBytesOfAll === undefined ? {} : { queuedBytesOfAll }),
       tls,
       onConnection: (connection) => this.#handlerOf(connection),
     });

@@ -12,6 +12,7 @@ import {
   DEFAULT_HTTP2_LIMITS,
   type Http2Counters,
   type Http2Limits,
+  QueuedBytes,
   ServerConnection,
   type ServerStream,
   type StreamHandler,
@@ -46,6 +47,7 @@ export class LinkedConnection {
   readonly connection: ServerConnection;
   readonly counters: Http2Counters = createCounters();
   readonly pool = new BufferPool();
+  readonly queuedOfAll = new QueuedBytes(Infinity, () => undefined);
   readonly encoder = new RequestEncoder();
   readonly calls: HandlerCall[] = [];
   /** All streams that the handler has seen. */
@@ -63,6 +65,7 @@ export class LinkedConnection {
       limits: { ...DEFAULT_HTTP2_LIMITS, ...options.limits },
       counters: this.counters,
       pool: this.pool,
+      queuedOfAll: this.queuedOfAll,
       nowMs: this.nowMs,
       varyingFields: new Set(["grpc-message"]),
       onOutput: () => {

@@ -1,0 +1,254 @@
+/** The attacks, each on connections of its own. */
+import { pause } from "../../harness/index.ts";
+import { Flag, FrameType, frame, ping, rstStream, Setting, settings, windowUpdate } from "../index.ts";
+import type { Attack, AttackPlace } from "./attack.ts";
+import { HostileConnection, type HostilePlace } from "./hostile-connection.ts";
+import { getRequest, watchRequest } from "./requests.ts";
+
+/** A member lets one address have 2,500 connections. */
+const CONNECTIONS_OF_ADDRESS = 2_000;
+const OPENED_AT_ONCE = 100;
+const CANCEL = 8;
+const FLOOD_FRAMES = 1_000;
+const STREAMS_AT_ONCE = 100;
+/** What a flood waits for where the member has closed its connection, before it comes again. */
+const AGAIN_MS = 20;
+const UNKNOWN_TYPE = 0xfe;
+
+function placeOf({ port }: AttackPlace, number: number): HostilePlace {
+  return { port, from: `127.0.0.${2 + Math.floor(number / CONNECTIONS_OF_ADDRESS)}` };
+}
+
+async function openMany(
+  place: AttackPlace,
+  count: number,
+  own: HostilePlace["settings"],
+): Promise<HostileConnection[]> {
+  const open: HostileConnection[] = [];
+  while (open.length < count) {
+    const numbers = Array.from({ length: Math.min(OPENED_AT_ONCE, count - open.length) }, (_, at) => open.length + at);
+    open.push(
+      ...(await Promise.all(
+        numbers.map((number) => HostileConnection.open({ ...placeOf(place, number), ...(own && { settings: own }) })),
+      )),
+    );
+  }
+  return open;
+}
+
+function closedOf(connections: readonly HostileConnection[]): number {
+  return connections.filter(({ isClosed }) => isClosed).length;
+}
+
+function destroyAll(connections: readonly HostileConnection[]): void {
+  for (const connection of connections) {
+    connection.destroy();
+  }
+}
+
+/** Opens connections, and streams on them, and holds all of it. */
+async function hold(
+  place: AttackPlace,
+  own: HostilePlace["settings"],
+  begin: (connection: HostileConnection) => Promise<void>,
+): Promise<string> {
+  const { connections, streams, holdMs } = place.scale;
+  const open = await openMany(place, connections, own);
+  await Promise.all(open.map(begin));
+  await pause(holdMs);
+  const answered = open.reduce((sum, { answers }) => sum + answers.size, 0);
+  const resets = open.reduce((sum, connection) => sum + connection.resets, 0);
+  const closed = closedOf(open);
+  destroyAll(open);
+  return `${connections} × ${streams} streams, ${answered} begun to be answered, ${resets} reset, ${closed} connections closed`;
+}
+
+async function openStreams(
+  { scale, token }: AttackPlace,
+  connection: HostileConnection,
+  requestOf: typeof getRequest,
+): Promise<void> {
+  for (let opened = 0; opened < scale.streams; opened += STREAMS_AT_ONCE) {
+    const count = Math.min(STREAMS_AT_ONCE, scale.streams - opened);
+    await connection.send(...Array.from({ length: count }, () => requestOf(connection, token).bytes));
+  }
+}
+
+/**
+ * Sends the same again and again on each of the connections, and opens another one where the member has closed one.
+ * `reads` is false for a client that takes no answers.
+ */
+async function flood(
+  place: AttackPlace,
+  bytesOf: (connection: HostileConnection) => Buffer,
+  { reads }: { readonly reads: boolean },
+): Promise<string> {
+  const endMs = performance.now() + place.scale.holdMs;
+  let opened = 0;
+  let sent = 0;
+  const one = async (): Promise<void> => {
+    while (performance.now() < endMs) {
+      const connection = await HostileConnection.open(placeOf(place, 0));
+      opened++;
+      if (!reads) {
+        connection.pause();
+      }
+      while (!connection.isClosed && performance.now() < endMs) {
+        const isSent = connection.send(bytesOf(connection)).then(() => true);
+        // The member may read nothing more.
+        sent +=
+          (await Promise.race([isSent, pause(Math.max(0, endMs - performance.now()))])) === true ? FLOOD_FRAMES : 0;
+      }
+      connection.destroy();
+      await pause(AGAIN_MS);
+    }
+  };
+  await Promise.all(Array.from({ length: place.scale.connections }, one));
+  return `${sent} frames on ${opened} connections, one after the other`;
+}
+
+function repeated(bytes: Uint8Array): Buffer {
+  return Buffer.concat(Array.from({ length: FLOOD_FRAMES }, () => bytes));
+}
+
+function always(bytes: Uint8Array): () => Buffer {
+  const many = repeated(bytes);
+  return () => many;
+}
+
+/** HPACK: method POST, scheme http and path / of the static table. */
+const POST_ROOT: readonly number[] = [0x83, 0x86, 0x84];
+/** A field "x" whose value has 3,900 bytes, which goes into the table (RFC 7541 §6.2.1), and that field named again (§6.1). */
+const LARGE_FIELD: readonly number[] = [0x40, 1, 0x78, 0x7f, 0xbd, 0x1d, ...Buffer.alloc(3_900, "v")];
+const NAMED_OFTEN: readonly number[] = Array.from({ length: 100 }, () => 0xbe);
+
+const few = (): number => 100;
+const NO_WINDOW = [[Setting.InitialWindowSize, 0]] as const;
+
+export const ATTACKS: readonly Attack[] = [
+  {
+    name: "idle connections",
+    closeReasons: [],
+    refusal: null,
+    memoryMebibytesMax: ({ idleConnections }) => 100 + idleConnections / 25,
+    run: async (place) => {
+      const { idleConnections, holdMs } = place.scale;
+      const open = await openMany(place, idleConnections, []);
+      await pause(holdMs);
+      const closed = closedOf(open);
+      destroyAll(open);
+      return `${idleConnections} connections, ${closed} closed by the member`;
+    },
+  },
+  {
+    name: "no window",
+    closeReasons: ["answers-not-taken"],
+    refusal: "too-many-queued-bytes",
+    // 256 MiB of answers, and as much that is free and not collected yet.
+    memoryMebibytesMax: () => 700,
+    run: (place) => hold(place, NO_WINDOW, (connection) => openStreams(place, connection, getRequest)),
+  },
+  {
+    name: "watches without a window",
+    closeReasons: [],
+    refusal: null,
+    memoryMebibytesMax: few,
+    run: (place) => hold(place, NO_WINDOW, (connection) => openStreams(place, connection, watchRequest)),
+  },
+  {
+    name: "watches that are not read",
+    closeReasons: [],
+    refusal: null,
+    memoryMebibytesMax: few,
+    run: (place) =>
+      hold(place, [[Setting.InitialWindowSize, 2 ** 30]], async (connection) => {
+        await connection.send(windowUpdate(0, 2 ** 30));
+        await openStreams(place, connection, watchRequest);
+        connection.pause();
+      }),
+  },
+  {
+    name: "rapid reset",
+    closeReasons: ["too-many-resets"],
+    refusal: null,
+    memoryMebibytesMax: few,
+    run: async (place) => {
+      const { resets } = place.scale;
+      let sent = 0;
+      let opened = 0;
+      while (sent < resets) {
+        const connection = await HostileConnection.open(placeOf(place, 0));
+        opened++;
+        while (sent < resets && !connection.isClosed) {
+          const parts = Array.from({ length: STREAMS_AT_ONCE }, () => {
+            const { id, bytes } = getRequest(connection, place.token);
+            return Buffer.concat([bytes, rstStream(id, CANCEL)]);
+          });
+          await connection.send(...parts);
+          sent += STREAMS_AT_ONCE;
+        }
+        connection.destroy();
+      }
+      return `${sent} streams on ${opened} connections, one after the other`;
+    },
+  },
+  {
+    name: "CONTINUATION flood",
+    closeReasons: ["too-many-continuations", "header-block-too-large"],
+    refusal: null,
+    memoryMebibytesMax: few,
+    run: (place) => {
+      const begin = frame(FrameType.Headers, 0, 1, Buffer.of(0x82));
+      const endless = Buffer.concat([begin, repeated(frame(FrameType.Continuation, 0, 1, Buffer.of(0x82)))]);
+      return flood(place, () => endless, { reads: true });
+    },
+  },
+  {
+    name: "SETTINGS flood",
+    closeReasons: ["too-many-settings"],
+    refusal: null,
+    memoryMebibytesMax: few,
+    run: (place) => flood(place, always(settings()), { reads: true }),
+  },
+  {
+    name: "PING flood",
+    closeReasons: ["too-many-pings"],
+    refusal: null,
+    memoryMebibytesMax: few,
+    run: (place) => flood(place, always(ping("flood")), { reads: true }),
+  },
+  {
+    name: "PING flood, answers not read",
+    closeReasons: ["too-many-pings"],
+    refusal: null,
+    memoryMebibytesMax: few,
+    run: (place) => flood(place, always(ping("flood")), { reads: false }),
+  },
+  {
+    name: "unknown frames",
+    closeReasons: ["too-many-ignored-frames"],
+    refusal: null,
+    memoryMebibytesMax: few,
+    run: (place) => flood(place, always(frame(UNKNOWN_TYPE, 0, 0)), { reads: true }),
+  },
+  {
+    name: "large header lists",
+    closeReasons: ["too-many-stream-errors"],
+    refusal: "header-list-too-large",
+    memoryMebibytesMax: few,
+    run: (place) => flood(place, headerBomb, { reads: true }),
+  },
+];
+
+/**
+ * A request whose fields are larger than the member takes, in a few bytes: one field of 3,900 bytes goes into the table, and
+ * is named a hundred times.
+ */
+function headerBomb(connection: HostileConnection): Buffer {
+  const bytes = Array.from({ length: FLOOD_FRAMES }, () => {
+    const id = connection.nextStreamId();
+    const block = id === 1 ? [...POST_ROOT, ...LARGE_FIELD, ...NAMED_OFTEN] : [...POST_ROOT, ...NAMED_OFTEN];
+    return frame(FrameType.Headers, Flag.EndHeaders | Flag.EndStream, id, Buffer.from(block));
+  });
+  return Buffer.concat(bytes);
+}

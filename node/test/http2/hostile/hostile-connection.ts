@@ -1,0 +1,129 @@
+/**
+ * A connection of a client that does harm: it sends whatever bytes an attack is made of, and counts what comes back. It keeps
+ * no frame, so that one process has thousands of them. It answers SETTINGS and PING, as a client that wants to stay does.
+ */
+import { connect, type Socket } from "node:net";
+import {
+  CLIENT_PREFACE,
+  Flag,
+  FRAME_HEAD_BYTES,
+  FrameType,
+  frame,
+  RequestEncoder,
+  SETTINGS_ACK,
+  settings,
+} from "../index.ts";
+
+export interface HostilePlace {
+  readonly port: number;
+  /** The address of this machine's loopback that the connection comes from. */
+  readonly from: string;
+  readonly settings?: readonly (readonly [id: number, value: number])[];
+}
+
+/** The last stream number, the code, and then the word of a GOAWAY frame. */
+const GOAWAY_WORD_AT = 8;
+
+export class HostileConnection {
+  readonly encoder = new RequestEncoder();
+  readonly #socket: Socket;
+  #rest = Buffer.alloc(0);
+  #nextStreamId = 1;
+  /** Streams whose first fields have come. */
+  readonly answers = new Set<number>();
+  /** Streams that the server has reset. */
+  resets = 0;
+  /** The word of the last GOAWAY frame; "" as long as there was none. */
+  goAway = "";
+  isClosed = false;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (bytes: Buffer) => this.#receive(bytes));
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => {
+      this.isClosed = true;
+    });
+  }
+
+  /** Connects, and sends nothing. Resolves as well if the server closes the connection at once: see `isClosed`. */
+  static async connect({ port, from }: HostilePlace): Promise<HostileConnection> {
+    const socket = connect({ port, host: "127.0.0.1", localAddress: from });
+    const connection = new HostileConnection(socket);
+    await new Promise<void>((resolve) => {
+      socket.once("connect", resolve);
+      socket.once("close", () => resolve());
+    });
+    return connection;
+  }
+
+  /** Connects, and sends the preface and SETTINGS. */
+  static async open(place: HostilePlace): Promise<HostileConnection> {
+    const connection = await HostileConnection.connect(place);
+    await connection.send(CLIENT_PREFACE, settings(...(place.settings ?? [])));
+    return connection;
+  }
+
+  /** The number of a stream that was not used. */
+  nextStreamId(): number {
+    const id = this.#nextStreamId;
+    this.#nextStreamId += 2;
+    return id;
+  }
+
+  /** Resolves when the system has taken the bytes, or when the connection is closed. */
+  send(...parts: readonly Uint8Array[]): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.isClosed) {
+        resolve();
+        return;
+      }
+      const done = (): void => {
+        this.#socket.off("close", done);
+        resolve();
+      };
+      this.#socket.once("close", done);
+      this.#socket.write(Buffer.concat(parts), done);
+    });
+  }
+
+  /** Reads nothing more: what the server sends stays with the system. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #receive(bytes: Buffer): void {
+    this.#rest = Buffer.concat([this.#rest, bytes]);
+    let at = 0;
+    while (this.#rest.length - at >= FRAME_HEAD_BYTES) {
+      const end = at + FRAME_HEAD_BYTES + this.#rest.readUIntBE(at, 3);
+      if (this.#rest.length < end) {
+        break;
+      }
+      this.#onFrame(this.#rest.subarray(at, end));
+      at = end;
+    }
+    this.#rest = this.#rest.subarray(at);
+  }
+
+  #onFrame(bytes: Buffer): void {
+    const type = bytes.readUInt8(3);
+    const isAck = (bytes.readUInt8(4) & Flag.Ack) !== 0;
+    const payload = bytes.subarray(FRAME_HEAD_BYTES);
+    if (type === FrameType.Settings && !isAck) {
+      this.#socket.write(SETTINGS_ACK);
+    } else if (type === FrameType.Ping && !isAck) {
+      this.#socket.write(frame(FrameType.Ping, Flag.Ack, 0, payload));
+    } else if (type === FrameType.Headers) {
+      this.answers.add(bytes.readUInt32BE(5));
+    } else if (type === FrameType.RstStream) {
+      this.resets++;
+    } else if (type === FrameType.GoAway) {
+      this.goAway = payload.toString("latin1", GOAWAY_WORD_AT);
+    }
+  }
+}

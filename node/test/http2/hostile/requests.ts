@@ -1,0 +1,53 @@
+/** Requests of gRPC as the bytes of a connection, with a good token: what attacks open streams with. */
+import { randomUUID } from "node:crypto";
+import { GetKeyRequest, serviceDefinitions, WatchKeysRequest } from "@quoin/proto";
+import { grpcFrame } from "../../harness/index.ts";
+import { data, Flag } from "../index.ts";
+import type { HostileConnection } from "./hostile-connection.ts";
+
+const { getKey } = serviceDefinitions.KeyValueService;
+const { watchKeys } = serviceDefinitions.WatchService;
+export const NAMESPACE = "default";
+/** A key with a value that is large enough to be worth asking for. */
+export const LARGE_KEY = "hostile/large";
+/** Below it another client writes while attacks go on. */
+export const WRITTEN_PREFIX = "written/";
+
+const GET = grpcFrame(
+  Buffer.from(getKey.requestSerialize(GetKeyRequest.fromPartial({ namespace: NAMESPACE, key: LARGE_KEY }))),
+);
+const WATCH = grpcFrame(
+  Buffer.from(
+    watchKeys.requestSerialize(WatchKeysRequest.fromPartial({ namespace: NAMESPACE, prefix: WRITTEN_PREFIX })),
+  ),
+);
+
+/** The fields of a request that the member admits. */
+export function fieldsOf(path: string, token: string): readonly string[] {
+  return [
+    ...[":method", "POST", ":scheme", "http", ":path", path, ":authority", "quoin.test"],
+    ...["te", "trailers", "content-type", "application/grpc", "authorization", `Bearer ${token}`],
+    ...["api-version", "v1", "request-id", randomUUID()],
+  ];
+}
+
+/** A read of the large value, on a new stream. */
+export function getRequest(
+  connection: HostileConnection,
+  token: string,
+): { readonly id: number; readonly bytes: Buffer } {
+  return request(connection, fieldsOf(getKey.path, token), GET);
+}
+
+/** A watch of all that is written, on a new stream. */
+export function watchRequest(
+  connection: HostileConnection,
+  token: string,
+): { readonly id: number; readonly bytes: Buffer } {
+  return request(connection, fieldsOf(watchKeys.path, token), WATCH);
+}
+
+function request(connection: HostileConnection, fields: readonly string[], body: Buffer) {
+  const id = connection.nextStreamId();
+  return { id, bytes: Buffer.concat([connection.encoder.headers(id, fields), data(id, body, Flag.EndStream)]) };
+}

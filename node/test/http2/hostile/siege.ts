@@ -1,0 +1,185 @@
+/**
+ * A member that is attacked, while another client writes and reads. Each attack is judged: the member lives, its memory stays
+ * within a bound, it closes what is to be closed, counts that, and logs it with the reason and the address, and no call of the
+ * other client fails.
+ */
+import { fileURLToPath } from "node:url";
+import { type Listening, MemberUnderTest, pause, TestProcess, until } from "../../harness/index.ts";
+import type { Attack, AttackScale } from "./attack.ts";
+import {
+  closureLines,
+  MemoryWatch,
+  type Metrics,
+  memoryMebibytes,
+  processorSeconds,
+  readMetrics,
+} from "./member-vitals.ts";
+import { type Experience, WellBehavedClient } from "./well-behaved-client.ts";
+
+const ATTACKER = fileURLToPath(new URL("attacker.ts", import.meta.url));
+const MEMBER_FLAGS = ["--grpc-host", "quoin"];
+const MS_PER_SECOND = 1_000;
+/** How long the member has to notice that connections are gone. */
+const CALM_MS = 60_000;
+
+export interface SiegeRow {
+  readonly attack: string;
+  /** What the attacker did, in words. */
+  readonly deed: string;
+  readonly seconds: number;
+  readonly memoryMebibytes: { readonly before: number; readonly peak: number; readonly after: number };
+  /** Of one processor. */
+  readonly processorShare: number;
+  readonly experience: Experience;
+  /** Connections that the member closed, and streams that it refused, by reason. */
+  readonly counted: ReadonlyMap<string, number>;
+  readonly closuresLogged: number;
+  /** What is wrong; [] if nothing is. */
+  readonly complaints: readonly string[];
+}
+
+export class Siege {
+  readonly #member: MemberUnderTest;
+  readonly #listening: Listening;
+  readonly #token: string;
+  readonly #client: WellBehavedClient;
+
+  private constructor(member: MemberUnderTest, listening: Listening, token: string) {
+    this.#member = member;
+    this.#listening = listening;
+    this.#token = token;
+    this.#client = new WellBehavedClient(listening.grpc, token);
+  }
+
+  static async begin(directory: string): Promise<Siege> {
+    const member = new MemberUnderTest(directory, { flags: MEMBER_FLAGS });
+    try {
+      const listening = await member.start();
+      const siege = new Siege(member, listening, await member.token(listening));
+      await siege.#client.start();
+      return siege;
+    } catch (error) {
+      await member.kill();
+      throw error;
+    }
+  }
+
+  /** The other client alone, for so long. */
+  async quiet(durationMs: number): Promise<Experience> {
+    this.#client.take();
+    await pause(durationMs);
+    return this.#client.take();
+  }
+
+  async attack(attack: Attack, scale: AttackScale): Promise<SiegeRow> {
+    const { pid } = this.#member.process;
+    const before = await readMetrics(this.#listening.health);
+    const logged = this.#member.process.stdout.length;
+    const memoryBefore = memoryMebibytes(pid);
+    const memory = new MemoryWatch(pid);
+    const processorBefore = processorSeconds(pid);
+    const begunMs = performance.now();
+    this.#client.take();
+    const port = this.#listening.grpc.split(":")[1] ?? "";
+    const attacker = new TestProcess(ATTACKER, [attack.name, port, JSON.stringify(scale)], {
+      env: { ...process.env, QUOIN_TOKEN: this.#token },
+    });
+    let experience: Experience;
+    try {
+      await Promise.race([attacker.ended, this.#member.process.ended]);
+      experience = this.#client.take();
+    } finally {
+      memory.stop();
+      await attacker.dispose();
+    }
+    if (this.#member.process.hasEnded) {
+      throw new Error(`the member has ended under the attack "${attack.name}":\n${this.#member.process.stderr}`);
+    }
+    const seconds = (performance.now() - begunMs) / MS_PER_SECOND;
+    const processorShare = (processorSeconds(pid) - processorBefore) / seconds;
+    const after = await this.#calm();
+    const row = {
+      ...{ attack: attack.name, deed: attacker.stdout, seconds, processorShare, experience },
+      memoryMebibytes: { before: memoryBefore, peak: memory.peakMebibytes, after: memoryMebibytes(pid) },
+      counted: difference(before, after),
+      closures: closureLines(this.#member.process.stdout.slice(logged)),
+      attackerError: attacker.stderr,
+    };
+    const { closures, attackerError: _, ...shown } = row;
+    return { ...shown, closuresLogged: closures.length, complaints: complaintsOf(attack, scale, row) };
+  }
+
+  async end(): Promise<void> {
+    try {
+      await this.#client.stop();
+    } finally {
+      await this.#member.kill();
+    }
+  }
+
+  /** Waits until the member has only the other client left, and returns its metrics. */
+  #calm(): Promise<Metrics> {
+    return until(
+      "the end of all connections of the attacker",
+      async () => {
+        const metrics = await readMetrics(this.#listening.health);
+        return metrics.get("quoin_http2_connections") === 1 ? metrics : null;
+      },
+      CALM_MS,
+    );
+  }
+}
+
+/** How counters of connections and streams have grown, by their reasons. */
+function difference(before: Metrics, after: Metrics): Map<string, number> {
+  const grown = new Map<string, number>();
+  for (const [name, value] of after) {
+    const [, reason] = /^quoin_http2_(?:connections_closed|streams_refused)_total\{reason="([^"]*)"/.exec(name) ?? [];
+    const growth = value - (before.get(name) ?? 0);
+    if (reason !== undefined && growth > 0) {
+      grown.set(reason, growth);
+    }
+  }
+  return grown;
+}
+
+interface Evidence {
+  readonly memoryMebibytes: SiegeRow["memoryMebibytes"];
+  readonly experience: Experience;
+  readonly counted: ReadonlyMap<string, number>;
+  readonly closures: readonly { readonly reason: string; readonly address: string }[];
+  readonly attackerError: string;
+}
+
+function complaintsOf(attack: Attack, scale: AttackScale, evidence: Evidence): string[] {
+  const { memoryMebibytes: memory, experience, counted, closures, attackerError } = evidence;
+  const complaints: string[] = [];
+  if (attackerError !== "") {
+    complaints.push(`the attacker failed: ${attackerError}`);
+  }
+  const growth = memory.peak - memory.before;
+  const bound = attack.memoryMebibytesMax(scale);
+  if (growth > bound) {
+    complaints.push(`its memory grew by ${growth.toFixed(0)} MiB, more than ${bound} MiB`);
+  }
+  if (experience.failures.length > 0) {
+    complaints.push(`${experience.failures.length} calls of the other client failed, first ${experience.failures[0]}`);
+  }
+  const { closeReasons, refusal } = attack;
+  if (closeReasons.length > 0) {
+    if (!closeReasons.some((reason) => counted.has(reason))) {
+      complaints.push(`no connection was counted as closed because of ${closeReasons.join(" or ")}`);
+    }
+    if (
+      !closures.some(
+        ({ reason, address }) => closeReasons.includes(reason as never) && address.startsWith("127.0.0.2:"),
+      )
+    ) {
+      complaints.push(`the log has no line of ${closeReasons.join(" or ")} with the address`);
+    }
+  }
+  if (refusal !== null && !counted.has(refusal)) {
+    complaints.push(`no stream was counted as refused because of ${refusal}`);
+  }
+  return complaints;
+}

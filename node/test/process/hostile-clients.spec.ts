@@ -1,0 +1,31 @@
+/** Attacks of a few seconds on a member, of each kind that `node node/test/http2/hostile.ts` makes longer and larger. */
+import { expect } from "chai";
+import { TemporaryDirectories } from "../harness/index.ts";
+import { ATTACKS, SHORT_SCALE, Siege } from "../http2/hostile/index.ts";
+
+const START_MS = 60_000;
+
+/** Only Linux tells what another process uses, and has all of 127.0.0.0/8. */
+const onLinux = process.platform === "linux" ? describe : describe.skip;
+
+onLinux("a member that is attacked while another client writes and reads", () => {
+  const directories = new TemporaryDirectories();
+  let siege: Siege;
+
+  before(async function () {
+    this.timeout(START_MS);
+    siege = await Siege.begin(directories.make());
+  });
+
+  after(async () => {
+    await siege?.end();
+    directories.removeAll();
+  });
+
+  for (const attack of ATTACKS) {
+    it(`stands ${attack.name}`, async () => {
+      const { complaints } = await siege.attack(attack, SHORT_SCALE);
+      expect(complaints).to.deep.equal([]);
+    });
+  }
+});

@@ -11,18 +11,11 @@ import {
 import { dumpOf } from "../index.ts";
 import { outcomeText } from "./golden-log.ts";
 import type { GoldenEntry } from "./log-file.ts";
+import { broken } from "./promises.ts";
 import { recordedReads } from "./recorded-reads.ts";
 import { runScript } from "./script/index.ts";
 import { replay } from "./state-at.ts";
 import { goldenVersions, newestGolden } from "./versions.ts";
-
-/** What a failure means: released formats are promises. */
-function broken(version: string, what: string): string {
-  return (
-    `${what} of golden files ${version} have changed. A cluster with such data would be lost, or its members differ. Keep ` +
-    "reading and applying what is there, and give what is new a new format or cluster version: docs/compatibility.md"
-  );
-}
 
 function nameOf({ index, bytes }: GoldenEntry): string {
   const [type] = Object.entries(EntryType).find(([, number]) => number === entryType(bytes)) ?? ["unknown"];

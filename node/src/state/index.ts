@@ -13,12 +13,12 @@ export {
   readCluster,
 } from "./cluster.ts";
 export {
-  COMMAND_KINDS,
   type CheckDigest,
   type ClientCommand,
   type ClientOperation,
   type ClientRequest,
   type ClusterOperation,
+  COMMAND_KINDS,
   type Command,
   decodeCommand,
   encodeCommand,

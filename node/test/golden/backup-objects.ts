@@ -8,10 +8,10 @@ import { join } from "node:path";
 import {
   type KeyRing,
   openStore,
+  type PutObject,
   parseKeys,
   putSegment,
   putSnapshot,
-  type PutObject,
   type SegmentHeader,
   type SnapshotHeader,
 } from "@quoin/backup";

@@ -44,7 +44,7 @@ for (const { version, directory: golden, entries, expected } of goldenVersions()
   describe(`golden data directory of ${version}`, () => {
     const directories = new TemporaryDirectories();
     const rows = entries.map(({ bytes }) => bytes);
-    const wallMs = Number((expected.atEnd["progress"] as { readonly wallMs: number }).wallMs) + HOUR_MS;
+    const wallMs = expected.atEnd.progress.wallMs + HOUR_MS;
     const clock = { ...systemClock, wallMs: () => wallMs };
     let directory: string;
     let members: Member[];
@@ -104,7 +104,7 @@ for (const { version, directory: golden, entries, expected } of goldenVersions()
       expect(Buffer.from(first.value).toString()).to.equal("value");
       await member.stop();
       const data = await openMember(directory);
-      const { appliedIndex } = reads["progress"] as { readonly appliedIndex: number };
+      const { appliedIndex } = reads.progress;
       const added = data.log.entries(entries.length + 1, data.log.bounds.last, Number.MAX_SAFE_INTEGER);
       const before = added.filter((row) => entryIndex(row) <= appliedIndex).map((row) => row.slice());
       await data.close();
@@ -124,9 +124,9 @@ for (const { version, directory: golden, entries, expected } of goldenVersions()
       const again = await start();
       expect(await put(again.replica, "new", 9_001)).to.equal("replayed: yes");
       const state = await read(again.replica, recordedReads);
-      const isNew = (key: unknown) => (key as { readonly key: string }).key === Buffer.from("new").toString("hex");
-      expect((state["keys"] as unknown[]).filter((key) => !isNew(key))).to.deep.equal(before["keys"]);
-      expect((state["keys"] as unknown[]).filter(isNew)).to.have.length(1);
+      const isNew = ({ key }: { readonly key: string }) => key === Buffer.from("new").toString("hex");
+      expect(state.keys.filter((key) => !isNew(key))).to.deep.equal(before.keys);
+      expect(state.keys.filter(isNew)).to.have.length(1);
       for (const part of ["locks", "regions", "logs", "users", "apiKeys", "settings"]) {
         expect(state[part], broken(version, `The ${part}`)).to.deep.equal(before[part]);
       }

@@ -7,7 +7,7 @@ import { newestGolden } from "./versions.ts";
 
 /** What a developer does who has added a kind. */
 const NEXT_STEP =
-  "Add steps with it to node/test/golden/script/, then make golden files of the next version: " +
+  "Add steps with it to node/test/golden/ (script.ts and the files with steps), then make golden files of the next version: " +
   "docs/compatibility.md, 'How a developer changes a format'. Files of released versions stay as they are";
 
 describe("golden files: every kind", () => {

@@ -13,7 +13,7 @@ import { outcomeText } from "./golden-log.ts";
 import type { GoldenEntry } from "./log-file.ts";
 import { broken } from "./promises.ts";
 import { recordedReads } from "./recorded-reads.ts";
-import { runScript } from "./script/index.ts";
+import { runScript } from "./script.ts";
 import { replay } from "./state-at.ts";
 import { goldenVersions, newestGolden } from "./versions.ts";
 

@@ -14,7 +14,7 @@ import { makeBackups } from "./backup-objects.ts";
 import { packDirectory } from "./directory-archive.ts";
 import { writeLogFile } from "./log-file.ts";
 import { recordedReads } from "./recorded-reads.ts";
-import { runScript } from "./script/index.ts";
+import { runScript } from "./script.ts";
 import { makeFrames, writeFrames } from "./snapshot-frames.ts";
 import { replay } from "./state-at.ts";
 import { makeStoppedMember } from "./stopped-member.ts";

@@ -39,7 +39,13 @@ const PAGE = 1_000;
 /** Longer values are recorded by their hash. */
 const SHOWN_BYTES = 64;
 
-export function recordedReads(state: StateReader): Record<string, unknown> {
+export interface RecordedReads {
+  readonly progress: { readonly appliedIndex: number; readonly wallMs: number };
+  readonly keys: readonly { readonly key: string }[];
+  readonly [part: string]: unknown;
+}
+
+export function recordedReads(state: StateReader): RecordedReads {
   const { appliedIndex, revision, digest, tickMs, wallMs } = readProgress(state);
   const reads = {
     progress: { appliedIndex, revision, digest, tickMs, wallMs },
@@ -57,7 +63,7 @@ export function recordedReads(state: StateReader): Record<string, unknown> {
     history: historyOf(state),
   };
   // As it is read from a file.
-  return JSON.parse(JSON.stringify(reads)) as Record<string, unknown>;
+  return JSON.parse(JSON.stringify(reads)) as RecordedReads;
 }
 
 function clusterOf(state: StateReader): unknown {

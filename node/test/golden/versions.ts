@@ -5,8 +5,8 @@
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { GoldenEntry } from "./log-file.ts";
-import { readLogFile } from "./log-file.ts";
+import { type GoldenEntry, readLogFile } from "./log-file.ts";
+import type { RecordedReads } from "./recorded-reads.ts";
 
 const VERSION = /^[0-9]+\.[0-9]+\.[0-9]+$/;
 
@@ -21,8 +21,8 @@ export interface Expected {
   /** Index up to which the state in the data directory and in the snapshots is applied. */
   readonly mark: number;
   /** What can be read at the mark, and after the last entry. */
-  readonly atMark: Record<string, unknown>;
-  readonly atEnd: Record<string, unknown>;
+  readonly atMark: RecordedReads;
+  readonly atEnd: RecordedReads;
 }
 
 export interface GoldenVersion {

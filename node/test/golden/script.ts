@@ -6,12 +6,12 @@
  * the files of the next version.
  */
 
-import { done, GoldenLog, refusedWith } from "../golden-log.ts";
-import { ANNA, ANNA_PASSWORD, goldenFounding, OWNER, passwordHashOf } from "../identities.ts";
-import { writeAccounts } from "./accounts.ts";
-import { GUARD_LOCK, writeCoordination } from "./coordination.ts";
-import { writeMaintenance, writeMembership } from "./membership.ts";
-import { writeStorage } from "./storage.ts";
+import { writeAccounts } from "./account-steps.ts";
+import { GUARD_LOCK, writeCoordination } from "./coordination-steps.ts";
+import { done, GoldenLog, refusedWith } from "./golden-log.ts";
+import { ANNA, ANNA_PASSWORD, goldenFounding, OWNER, passwordHashOf } from "./identities.ts";
+import { writeMaintenance, writeMembership } from "./membership-steps.ts";
+import { writeStorage } from "./storage-steps.ts";
 
 export interface GoldenScript {
   readonly log: GoldenLog;
@@ -46,7 +46,13 @@ const PUT = {
 function writeLast(log: GoldenLog, token: number): number {
   const request = log.newRequest();
   done(log.client({ ...PUT, key: Buffer.from("repeated"), returnPrevious: true }, { request }));
-  const acquire = { kind: "acquire-lock", namespace: "golden", name: GUARD_LOCK, mode: "exclusive", owner: "" } as const;
+  const acquire = {
+    kind: "acquire-lock",
+    namespace: "golden",
+    name: GUARD_LOCK,
+    mode: "exclusive",
+    owner: "",
+  } as const;
   log.client({ ...acquire, ttlSeconds: 0, waitMs: 3_000_000, fencingToken: 0 }, { by: ANNA });
   done(log.client({ ...acquire, ttlSeconds: 7_200, waitMs: 0, fencingToken: token }));
   return request;

@@ -1,9 +1,9 @@
 /** The part of the golden log about memory regions and event logs. */
 
-import { Payloads } from "../../../src/state/index.ts";
-import { done, type GoldenLog, refusedWith } from "../golden-log.ts";
-import { ANNA, OWNER_BY_KEY } from "../identities.ts";
-import { GUARD_LOCK } from "./coordination.ts";
+import { Payloads } from "../../src/state/index.ts";
+import { GUARD_LOCK } from "./coordination-steps.ts";
+import { done, type GoldenLog, refusedWith } from "./golden-log.ts";
+import { ANNA, OWNER_BY_KEY } from "./identities.ts";
 
 const PAGE_BYTES = 4_096;
 const SEGMENT_BYTES = 1_048_576;
@@ -31,7 +31,9 @@ function writeMemory(log: GoldenLog, fencingToken: number): void {
 
   const second = { ...region, regionId: done(log.client<"allocate-memory">({ ...allocate, sizeBytes: 5e6 })).regionId };
   for (const at of [0, 1, 2]) {
-    done(log.client({ kind: "write-memory", ...second, offset: at * SEGMENT_BYTES, data: new Uint8Array(5_000).fill(1) }));
+    done(
+      log.client({ kind: "write-memory", ...second, offset: at * SEGMENT_BYTES, data: new Uint8Array(5_000).fill(1) }),
+    );
   }
   done(log.client({ kind: "free-memory", ...second }));
   refusedWith("REGION_NOT_FOUND", log.client({ kind: "free-memory", ...second }));
@@ -50,7 +52,12 @@ function writeEventLogs(log: GoldenLog, fencingToken: number): void {
   done(log.http({ ...single, payloads: texts("without a key") }));
   done(log.http({ ...single, payloads: texts("with a key"), idempotencyKey: "order" }, OWNER_BY_KEY));
   done(log.http({ ...single, payloads: texts("not stored again"), idempotencyKey: "order" }));
-  const batch = { ...append, isBatch: true, idempotencyKey: "batch", payloads: texts("one", "two", "", "four") } as const;
+  const batch = {
+    ...append,
+    isBatch: true,
+    idempotencyKey: "batch",
+    payloads: texts("one", "two", "", "four"),
+  } as const;
   done(log.http(batch, ANNA));
   done(log.http({ ...batch, payloads: texts("one", "two", "", "four", "five") }, ANNA));
   done(log.http({ ...single, payloads: texts("like one of a batch"), idempotencyKey: "shelf:3" }));

@@ -1,8 +1,8 @@
 /** The part of the golden log about keys and locks. */
 
-import { dueLockTimers, expiredKeys, type LockMode } from "../../../src/state/index.ts";
-import { done, type GoldenLog, refusedWith } from "../golden-log.ts";
-import { ANNA, BEN_LATER, CARL, idBytes, OWNER, OWNER_BY_KEY } from "../identities.ts";
+import { dueLockTimers, expiredKeys, type LockMode } from "../../src/state/index.ts";
+import { done, type GoldenLog, refusedWith } from "./golden-log.ts";
+import { ANNA, BEN_LATER, CARL, idBytes, OWNER, OWNER_BY_KEY } from "./identities.ts";
 
 const HOUR_SECS = 3_600;
 const DUE_MAX = 10;
@@ -21,7 +21,12 @@ const SWAP = {
   expectedModRevision: undefined,
   ttlSeconds: 0,
 } as const;
-const DELETE = { kind: "delete-key", namespace: "golden", expectedModRevision: undefined, returnPrevious: true } as const;
+const DELETE = {
+  kind: "delete-key",
+  namespace: "golden",
+  expectedModRevision: undefined,
+  returnPrevious: true,
+} as const;
 
 /** The lock whose hold guards other writes at the end of the script. */
 export const GUARD_LOCK = "guard";
@@ -43,7 +48,9 @@ function writeKeys(log: GoldenLog, fencingToken: number): void {
   done(log.client({ ...PUT, key: key("first"), expectedModRevision: modRevision, returnPrevious: true }, { by: ANNA }));
   refusedWith("REVISION_MISMATCH", log.client({ ...PUT, key: key("first"), expectedModRevision: 0 }));
   done(log.client({ ...PUT, key: Buffer.from("schlüssel/ключ/鍵"), value: Buffer.from([0, 255, 1, 254]) }));
-  done(log.client({ ...PUT, key: key("empty"), value: new Uint8Array(0), expectedModRevision: 0 }, { by: OWNER_BY_KEY }));
+  done(
+    log.client({ ...PUT, key: key("empty"), value: new Uint8Array(0), expectedModRevision: 0 }, { by: OWNER_BY_KEY }),
+  );
   done(log.client({ ...PUT, key: key("large"), value: new Uint8Array(4_200).fill(0x4c) }));
   const large = { ...PUT, key: key("large"), value: new Uint8Array(4_200).fill(0x4d), returnPrevious: true };
   done(log.client(large));
@@ -81,7 +88,10 @@ function writeLocks(log: GoldenLog): number {
   };
   done(log.client({ kind: "create-lock", ...lock, name: GUARD_LOCK, ttlSeconds: HOUR_SECS, lockDelaySeconds: 0 }));
   done(log.client({ kind: "create-lock", ...lock, name: "shared", rw: true, ttlSeconds: 30, lockDelaySeconds: 0 }));
-  refusedWith("QUOTA", log.client({ kind: "create-lock", ...lock, name: "third", ttlSeconds: 30, lockDelaySeconds: 0 }));
+  refusedWith(
+    "QUOTA",
+    log.client({ kind: "create-lock", ...lock, name: "third", ttlSeconds: 30, lockDelaySeconds: 0 }),
+  );
   const elsewhere = { ...lock, namespace: "default", name: "delayed" };
   done(log.client({ kind: "create-lock", ...elsewhere, ttlSeconds: 5, lockDelaySeconds: HOUR_SECS }));
 

@@ -1,5 +1,6 @@
 /** The part of the golden log about users, API keys, signing keys, settings and usage. */
 
+import { done, type GoldenLog, refusedWith } from "./golden-log.ts";
 import {
   ANNA,
   ANNA_API_KEY,
@@ -15,8 +16,7 @@ import {
   sha256,
   signingKeyOf,
   TOKEN_SHA256,
-} from "../identities.ts";
-import { done, type GoldenLog, refusedWith } from "../golden-log.ts";
+} from "./identities.ts";
 
 const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
@@ -63,14 +63,18 @@ function writeUsers(log: GoldenLog, passwordHash: string): void {
   const admin = { role: "admin", namespaces: ["*"], passwordHash } as const;
   done(log.http({ ...user, ...token, ...admin, userId: BEN.subject, email: "ben@golden.example" }));
   log.cluster({ kind: "verify-user", userId: BEN.subject, tokenSha256: TOKEN_SHA256, passwordHash: "" });
-  done(log.http({ ...user, ...token, userId: CARL.subject, email: "Carl.Ünïcode@golden.example", role: "viewer" }, BEN));
+  done(
+    log.http({ ...user, ...token, userId: CARL.subject, email: "Carl.Ünïcode@golden.example", role: "viewer" }, BEN),
+  );
   done(log.http({ ...user, ...token, userId: idOf(14), email: "dora@golden.example" }));
   done(log.http({ kind: "delete-user", userId: idOf(14) }));
   refusedWith("LAST_OWNER", log.http({ kind: "delete-user", userId: OWNER.subject }));
   const disabled = { kind: "update-user", userId: BEN.subject, status: "disabled" } as const;
   done(log.http({ ...UNCHANGED, ...disabled }));
   refusedWith("TOKEN_REVOKED", log.http({ kind: "delete-user", userId: CARL.subject }, BEN));
-  done(log.http({ ...UNCHANGED, ...disabled, status: "active", role: "admin", namespaces: ["default", "golden", "*"] }));
+  done(
+    log.http({ ...UNCHANGED, ...disabled, status: "active", role: "admin", namespaces: ["default", "golden", "*"] }),
+  );
   const own = { kind: "update-user", userId: BEN.subject, passwordHash, knownPasswordVersion: 0 } as const;
   done(log.http({ ...UNCHANGED, ...own }, BEN));
   refusedWith("TOKEN_REVOKED", log.http({ ...UNCHANGED, ...own }, BEN));
@@ -85,7 +89,9 @@ function writeUsers(log: GoldenLog, passwordHash: string): void {
 function writeApiKeys(log: GoldenLog): void {
   const key = { kind: "create-api-key", name: "golden key", lifetimeMs: 0 } as const;
   done(log.http({ ...key, apiKeyId: idOf(20), ...apiKeyOf(ANNA_API_KEY) }, ANNA));
-  done(log.http({ ...key, apiKeyId: idOf(21), ...apiKeyOf(`qk_goldShrt_${"S".repeat(43)}`), lifetimeMs: DAY_MS }, ANNA));
+  done(
+    log.http({ ...key, apiKeyId: idOf(21), ...apiKeyOf(`qk_goldShrt_${"S".repeat(43)}`), lifetimeMs: DAY_MS }, ANNA),
+  );
   done(log.http({ ...key, apiKeyId: idOf(22), ...apiKeyOf(`qk_goldRvkd_${"V".repeat(43)}`) }));
   done(log.http({ kind: "revoke-api-key", apiKeyId: idOf(22) }));
   refusedWith("API_KEY_NOT_FOUND", log.http({ kind: "revoke-api-key", apiKeyId: OWNER_BY_KEY.apiKeyId }, ANNA));

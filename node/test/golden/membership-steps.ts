@@ -1,7 +1,7 @@
 /** The part of the golden log about members, and about what a leader proposes to keep the state small. */
 
-import type { GoldenLog } from "../golden-log.ts";
-import { identityOf } from "./accounts.ts";
+import { identityOf } from "./account-steps.ts";
+import type { GoldenLog } from "./golden-log.ts";
 
 /** Longer than answers are kept for retries. */
 const REPLAY_WINDOW_MS = 11 * 60_000;

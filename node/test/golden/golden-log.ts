@@ -23,6 +23,7 @@ import {
   encodeFounding,
   encodeMembershipEntry,
   encodeRequest,
+  encodeSuccession,
   type Founding,
   type HttpOperation,
   type MembershipEntry,
@@ -33,6 +34,7 @@ import {
   type Result,
   readCluster,
   type StateReader,
+  type Succession,
 } from "../../src/state/index.ts";
 import { MemoryStateStore, machineOver } from "../index.ts";
 import { idBytes, OWNER, sha256 } from "./identities.ts";
@@ -48,7 +50,9 @@ type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 export function reconfigureFrom(state: StateReader): Reconfigure {
   let configuration: Configuration = readCluster(state)?.configuration ?? NO_CONFIGURATION;
   return (index, change, expectIndex) => {
-    const changed = changeConfiguration(configuration, index, change, expectIndex);
+    // A founding begins with nobody, and so does a succession behind the log of a former cluster.
+    const before = change.type === "bootstrap" ? NO_CONFIGURATION : configuration;
+    const changed = changeConfiguration(before, index, change, expectIndex);
     configuration = typeof changed === "string" ? configuration : changed;
     return changed;
   };
@@ -100,6 +104,13 @@ export class GoldenLog {
 
   found(founding: Founding): void {
     this.#append(EntryType.Bootstrap, encodeFounding(founding), NO_ORIGIN);
+  }
+
+  /** A new cluster takes the state over. */
+  succeed(succession: Omit<Succession, "lastTerm">): void {
+    const payload = encodeSuccession({ ...succession, lastTerm: this.term });
+    this.term++;
+    this.#append(EntryType.Bootstrap, payload, NO_ORIGIN);
   }
 
   /** A new leader: the entry with which it begins its term. */

@@ -8,6 +8,14 @@ import { createHash, createPrivateKey, createPublicKey } from "node:crypto";
 import { apiKeyPrefix, hashPassword } from "../../src/access/index.ts";
 import type { Founding, Principal, SigningKey } from "../../src/state/index.ts";
 
+export const CLUSTER_ID = "60000000-0000-4000-8000-00000000601d";
+/** Ids of the clusters that take the state over, one after the other. */
+export const SUCCESSOR_IDS = ["60000000-0000-4000-8000-00000000601e", "60000000-0000-4000-8000-00000000601f"] as const;
+export const FOUNDING_ADDRESS = {
+  peerEndpoint: "127.0.0.1:7402",
+  grpcEndpoint: "127.0.0.1:7400",
+  httpEndpoint: "127.0.0.1:7401",
+} as const;
 export const CLUSTER_NAME = "golden";
 export const MEMBER_NAME = "member-0";
 export const OWNER_EMAIL = "owner@golden.example";
@@ -74,11 +82,11 @@ export async function goldenFounding(): Promise<Founding> {
   const { kid, publicKey, privateKey } = signingKeyOf(1);
   const apiKey = apiKeyOf(OWNER_API_KEY);
   return {
-    clusterId: "60000000-0000-4000-8000-00000000601d",
+    clusterId: CLUSTER_ID,
     clusterName: CLUSTER_NAME,
     memberName: MEMBER_NAME,
     incarnation: new Uint8Array(16).fill(0x60),
-    address: { peerEndpoint: "127.0.0.1:7402", grpcEndpoint: "127.0.0.1:7400", httpEndpoint: "127.0.0.1:7401" },
+    address: FOUNDING_ADDRESS,
     owner: {
       userId: OWNER.subject,
       email: OWNER_EMAIL,

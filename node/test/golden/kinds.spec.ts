@@ -11,7 +11,7 @@ const NEXT_STEP =
   "docs/compatibility.md, 'How a developer changes a format'. Files of released versions stay as they are";
 
 describe("golden files: every kind", () => {
-  const { version, entries, expected } = newestGolden();
+  const { version, entries, successions, expected } = newestGolden();
   const rows = entries.map(({ bytes }) => bytes);
 
   it("of entry is in the newest golden log", () => {
@@ -31,8 +31,10 @@ describe("golden files: every kind", () => {
   });
 
   it("of row is in the newest golden state", () => {
-    const { store } = replay(rows.slice(0, expected.mark));
-    const present = new Set(rowsOf(store).map(({ key }) => key[0]));
+    const atMark = replay(rows.slice(0, expected.mark)).store;
+    const succeeded = replay([...rows, ...successions.map(({ bytes }) => bytes)]).store;
+    // Rows about former clusters are made by a succession alone, which leaves no holds of locks.
+    const present = new Set([...rowsOf(atMark), ...rowsOf(succeeded)].map(({ key }) => key[0]));
     const missing = [...STATE_TABLES].filter(([, letter]) => !present.has(letter)).map(([name]) => name);
     expect(missing, `rows of these tables are not in golden files of ${version}. ${NEXT_STEP}`).to.deep.equal([]);
   });

@@ -37,7 +37,7 @@ function encodedAgain(bytes: Uint8Array): Uint8Array {
   }
 }
 
-for (const { version, entries, expected } of goldenVersions()) {
+for (const { version, entries, successions, expected } of goldenVersions()) {
   describe(`golden log of ${version}`, () => {
     const rows = entries.map(({ bytes }) => bytes);
 
@@ -60,6 +60,17 @@ for (const { version, entries, expected } of goldenVersions()) {
       expect(at).to.equal(entries.length);
     });
 
+    it("is taken over by new clusters with the same state", () => {
+      const { store } = replay(rows);
+      for (const entry of successions) {
+        const { digest, revision } = replay([entry.bytes], store).machine.progress;
+        const then = { digest: entry.digest, revision: entry.revision };
+        expect({ digest, revision }, broken(version, `The state behind ${nameOf(entry)}`)).to.deep.equal(then);
+      }
+      const promise = broken(version, "What is read after successions");
+      expect(recordedReads(store), promise).to.deep.equal(expected.afterSuccessions);
+    });
+
     it("makes the same rows in one batch as in a batch for each entry", () => {
       expect(dumpOf(replay(rows).store)).to.deep.equal(dumpOf(replay(rows, undefined, () => undefined).store));
     });
@@ -74,7 +85,8 @@ for (const { version, entries, expected } of goldenVersions()) {
 }
 
 describe("golden log of the newest version", () => {
-  const { version, entries } = newestGolden();
+  const { version, ...golden } = newestGolden();
+  const entries = [...golden.entries, ...golden.successions];
   const hint = (entry: GoldenEntry) =>
     `The encoder of today writes ${nameOf(entry)} with other bytes. Members of version ${version} could not read them, or a ` +
     "retry would not be recognised. Give the new form a new format or cluster version, and make new golden files: " +

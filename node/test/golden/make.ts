@@ -18,7 +18,15 @@ import { runScript } from "./script.ts";
 import { makeFrames, writeFrames } from "./snapshot-frames.ts";
 import { replay } from "./state-at.ts";
 import { makeStoppedMember } from "./stopped-member.ts";
-import { BACKUP_DIRECTORY, DIRECTORY_FILE, FRAMES_FILE, LOG_FILE, requireNew, writeExpected } from "./versions.ts";
+import {
+  BACKUP_DIRECTORY,
+  DIRECTORY_FILE,
+  FRAMES_FILE,
+  LOG_FILE,
+  requireNew,
+  SUCCESSIONS_FILE,
+  writeExpected,
+} from "./versions.ts";
 
 const { version, out } = parseArgs({
   options: { version: { type: "string" }, out: { type: "string", default: import.meta.dirname } },
@@ -31,14 +39,16 @@ const directory = join(out, version);
 requireNew(directory);
 mkdirSync(directory, { recursive: true });
 
-const { log, mark } = await runScript();
-const { entries } = log;
+const { log, mark, end } = await runScript();
+const entries = log.entries.slice(0, end);
 const rows = entries.map(({ bytes }) => bytes);
 writeLogFile(join(directory, LOG_FILE), entries);
+writeLogFile(join(directory, SUCCESSIONS_FILE), log.entries.slice(end));
 writeExpected(directory, {
   mark,
   atMark: recordedReads(replay(rows.slice(0, mark)).store),
-  atEnd: recordedReads(log.store),
+  atEnd: recordedReads(replay(rows).store),
+  afterSuccessions: recordedReads(log.store),
 });
 writeFrames(join(directory, FRAMES_FILE), makeFrames(entries, mark));
 await makeBackups(join(directory, BACKUP_DIRECTORY), entries, mark, version);

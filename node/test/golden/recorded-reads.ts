@@ -16,6 +16,7 @@ import {
   listUsers,
   readCluster,
   readEvents,
+  readFormerCluster,
   readHistoryBounds,
   readMemory,
   readNamespaceUsage,
@@ -27,6 +28,7 @@ import {
   scanHistory,
   visitWaits,
 } from "../../src/state/index.ts";
+import { CLUSTER_ID, SUCCESSOR_IDS } from "./identities.ts";
 
 const NAMESPACES = ["default", "golden"];
 const LOCKS: readonly LockName[] = [
@@ -61,6 +63,7 @@ export function recordedReads(state: StateReader): RecordedReads {
     usage: readUsage(state, "day", 0, Number.MAX_SAFE_INTEGER),
     namespaceUsage: NAMESPACES.map((namespace) => readNamespaceUsage(state, namespace)),
     history: historyOf(state),
+    formerClusters: [CLUSTER_ID, ...SUCCESSOR_IDS].map((id) => readFormerCluster(state, id) ?? null),
   };
   // As it is read from a file.
   return JSON.parse(JSON.stringify(reads)) as RecordedReads;

@@ -6,10 +6,22 @@
  * the files of the next version.
  */
 
+import { REVISION_JUMP_DEFAULT } from "../../src/state/index.ts";
 import { writeAccounts } from "./account-steps.ts";
 import { GUARD_LOCK, writeCoordination } from "./coordination-steps.ts";
 import { done, GoldenLog, refusedWith } from "./golden-log.ts";
-import { ANNA, ANNA_PASSWORD, goldenFounding, OWNER, passwordHashOf } from "./identities.ts";
+import {
+  ANNA,
+  ANNA_PASSWORD,
+  CLUSTER_NAME,
+  FOUNDING_ADDRESS,
+  goldenFounding,
+  MEMBER_NAME,
+  OWNER,
+  passwordHashOf,
+  SUCCESSOR_IDS,
+  signingKeyOf,
+} from "./identities.ts";
 import { writeMaintenance, writeMembership } from "./membership-steps.ts";
 import { writeStorage } from "./storage-steps.ts";
 
@@ -17,6 +29,8 @@ export interface GoldenScript {
   readonly log: GoldenLog;
   /** Index of the entry after which the state has rows of every table. */
   readonly mark: number;
+  /** Index of the last entry of the cluster. What follows are the entries by which new clusters take its state over. */
+  readonly end: number;
 }
 
 export async function runScript(): Promise<GoldenScript> {
@@ -30,7 +44,9 @@ export async function runScript(): Promise<GoldenScript> {
   const request = writeLast(log, token);
   const mark = log.index;
   writeBehindMark(log, token, request);
-  return { log, mark };
+  const end = log.index;
+  writeSuccessions(log);
+  return { log, mark, end };
 }
 
 const PUT = {
@@ -73,4 +89,19 @@ function writeBehindMark(log: GoldenLog, token: number, request: number): void {
   log.cluster({ kind: "erase-logs", rowsMax: 1 });
   log.cluster({ kind: "trim-history", countMax: 2 });
   log.cluster({ kind: "tick" });
+}
+
+/** Both forms: after a lost quorum with new signing keys, from a backup with those that there are. */
+function writeSuccessions(log: GoldenLog): void {
+  const [address, revisionJump] = [FOUNDING_ADDRESS, REVISION_JUMP_DEFAULT];
+  const incarnation = new Uint8Array(16).fill(0x65);
+  const common = { clusterName: CLUSTER_NAME, memberName: MEMBER_NAME, incarnation, address, revisionJump };
+  log.succeed({
+    ...{ ...common, cause: "recovery", clusterId: SUCCESSOR_IDS[0], signingKey: signingKeyOf(4) },
+    pageTokenKey: new Uint8Array(32).fill(0x71),
+  });
+  log.succeed({
+    ...{ ...common, cause: "restore", clusterId: SUCCESSOR_IDS[1], signingKey: null },
+    pageTokenKey: new Uint8Array(32).fill(0x72),
+  });
 }

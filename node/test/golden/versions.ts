@@ -11,6 +11,7 @@ import type { RecordedReads } from "./recorded-reads.ts";
 const VERSION = /^[0-9]+\.[0-9]+\.[0-9]+$/;
 
 export const LOG_FILE = "log.jsonl";
+export const SUCCESSIONS_FILE = "successions.jsonl";
 export const FRAMES_FILE = "snapshot-frames.jsonl";
 export const DIRECTORY_FILE = "data-directory.json.gz";
 export const BACKUP_DIRECTORY = "backup";
@@ -23,12 +24,16 @@ export interface Expected {
   /** What can be read at the mark, and after the last entry. */
   readonly atMark: RecordedReads;
   readonly atEnd: RecordedReads;
+  /** The same, after the successions. */
+  readonly afterSuccessions: RecordedReads;
 }
 
 export interface GoldenVersion {
   readonly version: string;
   readonly directory: string;
   readonly entries: readonly GoldenEntry[];
+  /** The entries behind those, by which new clusters take the state over. */
+  readonly successions: readonly GoldenEntry[];
   readonly expected: Expected;
 }
 
@@ -38,7 +43,8 @@ export function goldenVersions(root = import.meta.dirname): GoldenVersion[] {
   return names.sort(compareVersions).map((version) => {
     const directory = join(root, version);
     const expected = JSON.parse(readFileSync(join(directory, EXPECTED_FILE), "utf8")) as Expected;
-    return { version, directory, entries: readLogFile(join(directory, LOG_FILE)), expected };
+    const [entries, successions] = [LOG_FILE, SUCCESSIONS_FILE].map((name) => readLogFile(join(directory, name)));
+    return { version, directory, entries: entries ?? [], successions: successions ?? [], expected };
   });
 }
 

@@ -5,9 +5,16 @@ import { expect } from "chai";
 import { repositoryRoot } from "./command.ts";
 
 /** Written by hand; what is generated is compared with its source by `npm run check`. */
-const DOCUMENTS = ["install", "operations", "quick-start", "security", "sizing", "monitoring", "README"].map(
-  (name) => `docs/${name}.md`,
-);
+const DOCUMENTS = [
+  "install",
+  "operations",
+  "quick-start",
+  "security",
+  "sizing",
+  "monitoring",
+  "compatibility",
+  "README",
+].map((name) => `docs/${name}.md`);
 /** Words of Kubernetes and of Linux, in the form that names of ours have too. */
 const WORDS_OF_OTHERS = ["Pending", "Terminating", "SERVING", "VmHWM"];
 /** Flags of Helm and of other programs of this repository. */
@@ -115,6 +122,21 @@ describe("the documents", () => {
     const known = new Set([...strings, ...cited.flatMap(({ constants }) => constants), ...WORDS_OF_OTHERS]);
     for (const { path, span } of matching(/^[A-Z]+(_[A-Z]+)*$/).filter(({ span }) => !VARIABLE.test(span))) {
       expect(known.has(span), `${path}: ${span}`).to.equal(true);
+    }
+  });
+
+  it("name the versions of formats that the code has", () => {
+    const sources: readonly (readonly [row: string, file: string, pattern: RegExp])[] = [
+      ["cluster version", "node/src/state/cluster.ts", /^export const CLUSTER_VERSION = (\d+);/m],
+      ["format of a directory", "node/src/storage/identity.ts", /^const FORMAT = (\d+);/m],
+      ["format of snapshots", "node/src/replica/outgoing-snapshots.ts", /^export const SNAPSHOT_FORMAT = (\d+);/m],
+      ["format of backups", "backup/src/format/layout.ts", /^export const FORMAT_VERSION = (\d+);/m],
+      ["peer protocol", "node/src/peers/hello.ts", /^export const PROTOCOL_VERSION = (\d+);/m],
+    ];
+    const text = read("docs/compatibility.md");
+    for (const [row, file, pattern] of sources) {
+      const [, stated] = text.match(new RegExp(`^\\| ${row} .*\\| (\\d+) +\\|$`, "m")) ?? [];
+      expect(stated, `docs/compatibility.md: ${row}, as in ${file}`).to.equal(read(file).match(pattern)?.[1]);
     }
   });
 

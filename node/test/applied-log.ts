@@ -34,6 +34,7 @@ import {
   type SettledWait,
   type StateLimits,
   StateMachine,
+  type StateStore,
 } from "../src/state/index.ts";
 import { MemoryStateStore } from "./memory-state-store.ts";
 import { soleVoter } from "./sole-voter.ts";
@@ -81,7 +82,7 @@ export function requestOf(id: number, payload = id): RequestIdentity {
 }
 
 /** A state machine over the store, as a member makes it. */
-export function machineOver(store: MemoryStateStore, limits: StateLimits = DEFAULT_STATE_LIMITS): StateMachine {
+export function machineOver(store: StateStore, limits: StateLimits = DEFAULT_STATE_LIMITS): StateMachine {
   return new StateMachine(store, (previous, bytes) => crc32(bytes, previous), limits);
 }
 

@@ -3,6 +3,7 @@ export type { Clock, Scheduler } from "./clock.ts";
 export { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 export { Member, type MemberEnd, type MemberOptions, type MemberPeering, type MemberState } from "./member.ts";
 export type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } from "./membership-view.ts";
+export { SNAPSHOT_FORMAT } from "./outgoing-snapshots.ts";
 export { claimedMembers, PeerDirectory, type Told } from "./peer-directory.ts";
 export type { ReadDone } from "./pending-reads.ts";
 export { RAFT_METRICS } from "./raft-metrics.ts";

@@ -249,6 +249,8 @@ const KINDS = {
   "apply-retention": 55,
   "erase-logs": 56,
 } as const;
+/** Every kind of command there is. */
+export const COMMAND_KINDS = Object.keys(KINDS) as readonly Command["operation"]["kind"][];
 /** Kinds of commands that carry no principal: nobody asked for them, or whoever did has no record that counts. */
 const CLUSTER_KINDS: ReadonlySet<number> = new Set([
   KINDS["expire-keys"],

@@ -18,6 +18,7 @@ export {
   type ClientOperation,
   type ClientRequest,
   type ClusterOperation,
+  COMMAND_KINDS,
   type Command,
   decodeCommand,
   encodeCommand,
@@ -130,7 +131,7 @@ export type { FilterSeed } from "./replay-filters.ts";
 export { droppedReplays, type GenerationTotals, replayGenerationMs, scanGenerations } from "./replay-ledger.ts";
 export { hasEndedReplays } from "./replays.ts";
 export { restoreValues } from "./restored-values.ts";
-export { isHotRow, PROGRESS_ROW, replayRange } from "./rows.ts";
+export { isHotRow, PROGRESS_ROW, replayRange, STATE_TABLES } from "./rows.ts";
 export { SequenceRuns } from "./sequence-runs.ts";
 export {
   namespaceLimitsOf,

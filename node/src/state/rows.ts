@@ -52,6 +52,9 @@ const TABLES = {
 
 type Table = keyof typeof TABLES;
 
+/** Every table there is, by its name, with the byte that the keys of its rows begin with. */
+export const STATE_TABLES: ReadonlyMap<string, number> = new Map(Object.entries(TABLES));
+
 const NO_BYTES = new Uint8Array(0);
 
 /** Begins the key of a row of the table. */

@@ -9,7 +9,7 @@ export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from
 export { type DiskRoom, DiskSpace, measureDisk } from "./disk-space.ts";
 export { replaceFile } from "./durable-file.ts";
 export { FoundingRecord } from "./founding-record.ts";
-export { type Identity, isClusterId } from "./identity.ts";
+export { createIdentity, type Identity, isClusterId, mintIdentity } from "./identity.ts";
 export { LOCAL_ROWS_FROM } from "./local-rows.ts";
 export type { LogStore } from "./log-store.ts";
 export type { MemberData } from "./member-data.ts";

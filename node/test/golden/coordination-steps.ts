@@ -1,0 +1,133 @@
+/** The part of the golden log about keys and locks. */
+
+import { dueLockTimers, expiredKeys, type LockMode } from "../../src/state/index.ts";
+import { done, type GoldenLog, refusedWith } from "./golden-log.ts";
+import { ANNA, BEN_LATER, CARL, idBytes, OWNER, OWNER_BY_KEY } from "./identities.ts";
+
+const HOUR_SECS = 3_600;
+const DUE_MAX = 10;
+const PUT = {
+  kind: "put-key",
+  namespace: "golden",
+  value: Buffer.from("value"),
+  ttlSeconds: 0,
+  expectedModRevision: undefined,
+  returnPrevious: false,
+} as const;
+const SWAP = {
+  kind: "compare-and-swap",
+  namespace: "golden",
+  expectedValue: undefined,
+  expectedModRevision: undefined,
+  ttlSeconds: 0,
+} as const;
+const DELETE = {
+  kind: "delete-key",
+  namespace: "golden",
+  expectedModRevision: undefined,
+  returnPrevious: true,
+} as const;
+
+/** The lock whose hold guards other writes at the end of the script. */
+export const GUARD_LOCK = "guard";
+
+/** @returns the token of the owner's hold of `GUARD_LOCK` */
+export function writeCoordination(log: GoldenLog): number {
+  const token = writeLocks(log);
+  writeKeys(log, token);
+  return token;
+}
+
+function writeKeys(log: GoldenLog, fencingToken: number): void {
+  const key = (text: string) => Buffer.from(text);
+  const request = log.newRequest();
+  const first = { ...PUT, key: key("first"), value: Buffer.from("as it was put"), returnPrevious: true };
+  const { modRevision } = done(log.client<"put-key">(first, { request }));
+  log.client(first, { request });
+  refusedWith("REQUEST_ID_REUSED", log.client({ ...first, value: key("other") }, { request }));
+  done(log.client({ ...PUT, key: key("first"), expectedModRevision: modRevision, returnPrevious: true }, { by: ANNA }));
+  refusedWith("REVISION_MISMATCH", log.client({ ...PUT, key: key("first"), expectedModRevision: 0 }));
+  done(log.client({ ...PUT, key: Buffer.from("schlüssel/ключ/鍵"), value: Buffer.from([0, 255, 1, 254]) }));
+  done(
+    log.client({ ...PUT, key: key("empty"), value: new Uint8Array(0), expectedModRevision: 0 }, { by: OWNER_BY_KEY }),
+  );
+  done(log.client({ ...PUT, key: key("large"), value: new Uint8Array(4_200).fill(0x4c) }));
+  const large = { ...PUT, key: key("large"), value: new Uint8Array(4_200).fill(0x4d), returnPrevious: true };
+  done(log.client(large));
+  done(log.client({ ...PUT, key: key("for an hour"), ttlSeconds: HOUR_SECS }));
+  done(log.client({ ...PUT, key: key("short"), ttlSeconds: 1 }));
+  done(log.client({ ...PUT, key: key("short too"), ttlSeconds: 1 }));
+  done(log.client({ ...PUT, namespace: "default", key: key("elsewhere") }));
+  refusedWith("NAMESPACE_NOT_FOUND", log.client({ ...PUT, namespace: "nowhere", key: key("k") }));
+  refusedWith("TOKEN_REVOKED", log.client({ ...PUT, key: key("k") }, { by: CARL }));
+  refusedWith("NAMESPACE_DENIED", log.client({ kind: "create-namespace", namespace: "annas" }, { by: ANNA }));
+  refusedWith("NAMESPACE_EXISTS", log.client({ kind: "create-namespace", namespace: "golden" }));
+  done(log.client({ ...SWAP, key: key("swapped"), newValue: key("1"), ttlSeconds: HOUR_SECS }));
+  log.client({ ...SWAP, key: key("swapped"), expectedValue: key("0"), newValue: key("2") });
+  done(log.client({ ...SWAP, key: key("swapped"), expectedValue: key("1"), newValue: key("2") }, { by: ANNA }));
+  log.client({ ...SWAP, key: key("swapped"), expectedModRevision: 1, newValue: key("3") });
+  const guard = { lockName: GUARD_LOCK, fencingToken, rw: false };
+  done(log.client({ ...PUT, key: key("guarded"), guard }));
+  refusedWith("FENCED", log.client({ ...PUT, key: key("guarded"), guard: { ...guard, fencingToken: 1 } }));
+  done(log.client({ ...SWAP, key: key("guarded"), newValue: key("swapped"), guard }));
+  done(log.client({ ...PUT, key: key("deleted") }));
+  done(log.client({ ...DELETE, key: key("deleted"), guard }));
+  refusedWith("KEY_NOT_FOUND", log.client({ ...DELETE, key: key("deleted") }));
+  log.pass(1_500);
+  // The second one is not due: apply decides.
+  const notDue = { namespace: "golden", key: key("for an hour"), modRevision: 1 };
+  log.cluster({ kind: "expire-keys", keys: [...expiredKeys(log.store, log.tickMs, 1), notDue] });
+}
+
+function writeLocks(log: GoldenLog): number {
+  const lock = { namespace: "golden", rw: false } as const;
+  const acquire = { kind: "acquire-lock", namespace: "golden", ttlSeconds: 0, owner: "", waitMs: 0 } as const;
+  const ask = (name: string, changes: object = {}, asking: object = {}) => {
+    const mode: LockMode = "exclusive";
+    return log.client<"acquire-lock">({ ...acquire, name, mode, fencingToken: 0, ...changes }, asking);
+  };
+  done(log.client({ kind: "create-lock", ...lock, name: GUARD_LOCK, ttlSeconds: HOUR_SECS, lockDelaySeconds: 0 }));
+  done(log.client({ kind: "create-lock", ...lock, name: "shared", rw: true, ttlSeconds: 30, lockDelaySeconds: 0 }));
+  refusedWith(
+    "QUOTA",
+    log.client({ kind: "create-lock", ...lock, name: "third", ttlSeconds: 30, lockDelaySeconds: 0 }),
+  );
+  const elsewhere = { ...lock, namespace: "default", name: "delayed" };
+  done(log.client({ kind: "create-lock", ...elsewhere, ttlSeconds: 5, lockDelaySeconds: HOUR_SECS }));
+
+  const { hold } = done(ask(GUARD_LOCK, { owner: "the holder" }));
+  const fencingToken = hold?.token ?? 0;
+  // Anna waits, asks again under the same request id, and goes.
+  const request = log.newRequest();
+  ask(GUARD_LOCK, { waitMs: 60_000 }, { by: ANNA, request });
+  ask(GUARD_LOCK, { waitMs: 60_000 }, { by: ANNA, request });
+  const attempt = log.attempt;
+  ask(GUARD_LOCK, { waitMs: 1_000_000 }, { by: BEN_LATER });
+  log.cluster({ kind: "cancel-acquisition", subject: ANNA.subject, requestId: idBytes(request), attempt });
+  done(ask(GUARD_LOCK, { fencingToken, ttlSeconds: 2 * HOUR_SECS }));
+  refusedWith("LOCK_LOST", ask(GUARD_LOCK, { fencingToken: 1 }, { by: ANNA }));
+
+  const read = { mode: "read", ttlSeconds: HOUR_SECS };
+  done(ask("shared", { ...read, owner: "reader" }));
+  done(ask("shared", read, { by: ANNA }));
+  ask("shared", { mode: "write", waitMs: 500 }, { by: BEN_LATER });
+  ask("shared", { ...read, waitMs: 900_000 }, { by: BEN_LATER });
+  log.pass(600);
+  log.cluster({ kind: "expire-locks", timers: dueLockTimers(log.store, log.tickMs, DUE_MAX) });
+  const release = { kind: "release-lock", ...lock, mode: null, owner: "", fencingToken: 0 } as const;
+  done(log.client({ ...release, name: "shared", rw: true, mode: "read" }, { by: ANNA }));
+  refusedWith("NOT_LOCK_HOLDER", log.client({ ...release, name: GUARD_LOCK, fencingToken: 7 }));
+  refusedWith("LOCK_NOT_FOUND", log.client({ ...release, name: "no such lock" }));
+
+  done(ask("delayed", { namespace: "default" }, { by: OWNER }));
+  log.pass(6_000);
+  log.cluster({ kind: "expire-locks", timers: dueLockTimers(log.store, log.tickMs, DUE_MAX) });
+  const force = { kind: "force-release-lock", ...lock, name: "shared", rw: true, reason: "golden" } as const;
+  done(log.client({ ...force, fencingToken: 1 }));
+  refusedWith("ACCESS_DENIED", log.client({ ...force, fencingToken: 0 }, { by: ANNA }));
+  const { previous } = done(log.client<"force-release-lock">({ ...force, fencingToken: 0 }));
+  if (previous === null) {
+    throw new Error("a reader held the lock");
+  }
+  return fencingToken;
+}

@@ -172,7 +172,8 @@ export const ATTACKS: readonly Attack[] = [
     name: "rapid reset",
     closeReasons: ["too-many-resets"],
     refusal: null,
-    memoryMebibytesMax: few,
+    // The calls of a burst are begun, and 12,000 of them are garbage at the same time.
+    memoryMebibytesMax: () => 300,
     run: async (place) => {
       const { resets } = place.scale;
       let sent = 0;

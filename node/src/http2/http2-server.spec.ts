@@ -16,9 +16,12 @@ import {
   windowUpdate,
 } from "../../test/http2/index.ts";
 import { TemporaryDirectories, TestAuthority, until, whyNoCertificates } from "../../test/peers/index.ts";
+import { DEFAULT_HTTP2_LIMITS } from "./limits.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const STREAM_WINDOW = 0x7fff_ffff;
+/** Less than two buffers of 64 KiB, which is what a turn reads of one client. */
+const TURN_BYTES_MAX = 128 * 1024;
 
 describe("a server of HTTP/2", () => {
   const clients: RawClient[] = [];
@@ -87,6 +90,27 @@ describe("a server of HTTP/2", () => {
     ask(modest, 2, 60);
     await modest?.frame(({ type, streamId }) => type === FrameType.Headers && streamId === 119);
     expect(server.closures.length).to.equal(1);
+  });
+
+  it("lets others have their turn while a client sends without a pause", async () => {
+    const ignoredFrames = { burst: 1_000_000, perSecond: 0 };
+    const server = await start({ limits: { floods: { ...DEFAULT_HTTP2_LIMITS.floods, ignoredFrames } } });
+    const client = await connected(RawClient.open(server.port));
+    await client.frame(({ type }) => type === FrameType.Settings);
+    const acknowledgement = ping("nothing", Flag.Ack);
+    const { counters } = server.http2;
+    let [bytesBefore, bytesOfTurnMax] = [counters.bytesReceived, 0];
+    const look = (): void => {
+      bytesOfTurnMax = Math.max(bytesOfTurnMax, counters.bytesReceived - bytesBefore);
+      bytesBefore = counters.bytesReceived;
+      turn = setImmediate(look);
+    };
+    let turn = setImmediate(look);
+    client.send(Buffer.alloc(200_000 * acknowledgement.length, acknowledgement), ping("last"));
+    await client.frame(({ type }) => type === FrameType.Ping);
+    clearImmediate(turn);
+    expect(counters.bytesReceived).to.be.above(3 * MEBIBYTE);
+    expect(bytesOfTurnMax).to.be.at.most(TURN_BYTES_MAX);
   });
 
   it("writes what a turn answers at once", async () => {

@@ -9,13 +9,14 @@ const { floods } = DEFAULT_HTTP2_LIMITS;
 export const HOST_LIMITS: Http2Limits = {
   ...DEFAULT_HTTP2_LIMITS,
   concurrentStreams: CONCURRENT_STREAMS_MAX,
-  // A token names namespaces, and may be long.
+  // A token names namespaces, and may be long. It is decoded into as many bytes, and gone with its call.
   headerListBytes: 64 * KIBIBYTE,
   continuationFrames: 128,
   // Some answers of 1 MiB at the same time.
   queuedBytes: 16 * MEBIBYTE,
-  // A client may cancel all of its streams at once, and again.
-  floods: { ...floods, resets: { burst: 2 * CONCURRENT_STREAMS_MAX, perSecond: floods.resets.perSecond } },
+  // A client may cancel all of its streams at once. A read of a large value costs a third of a millisecond though it is
+  // cancelled, so more than that would keep the other clients waiting for many seconds.
+  floods: { ...floods, resets: { burst: CONCURRENT_STREAMS_MAX, perSecond: floods.resets.perSecond } },
   keepaliveMs: KEEPALIVE_TIME_MS,
   keepaliveTimeoutMs: KEEPALIVE_TIMEOUT_MS,
   // A client may stay connected without a call for as long as it likes.

@@ -123,6 +123,8 @@ const LARGE_FIELD: readonly number[] = [0x40, 1, 0x78, 0x7f, 0xbd, 0x1d, ...Buff
 const NAMED_OFTEN: readonly number[] = Array.from({ length: 100 }, () => 0xbe);
 
 const few = (): number => 100;
+/** All connections together have 256 MiB of answers that wait, and there is as much that is not collected yet. */
+const withWaitingAnswers = (): number => 700;
 const NO_WINDOW = [[Setting.InitialWindowSize, 0]] as const;
 
 export const ATTACKS: readonly Attack[] = [
@@ -144,22 +146,21 @@ export const ATTACKS: readonly Attack[] = [
     name: "no window",
     closeReasons: ["answers-not-taken"],
     refusal: "too-many-queued-bytes",
-    // 256 MiB of answers, and as much that is free and not collected yet.
-    memoryMebibytesMax: () => 700,
+    memoryMebibytesMax: withWaitingAnswers,
     run: (place) => hold(place, NO_WINDOW, (connection) => openStreams(place, connection, getRequest)),
   },
   {
     name: "watches without a window",
     closeReasons: [],
     refusal: null,
-    memoryMebibytesMax: few,
+    memoryMebibytesMax: withWaitingAnswers,
     run: (place) => hold(place, NO_WINDOW, (connection) => openStreams(place, connection, watchRequest)),
   },
   {
     name: "watches that are not read",
     closeReasons: [],
     refusal: null,
-    memoryMebibytesMax: few,
+    memoryMebibytesMax: withWaitingAnswers,
     run: (place) =>
       hold(place, [[Setting.InitialWindowSize, 2 ** 30]], async (connection) => {
         await connection.send(windowUpdate(0, 2 ** 30));
@@ -171,7 +172,8 @@ export const ATTACKS: readonly Attack[] = [
     name: "rapid reset",
     closeReasons: ["too-many-resets"],
     refusal: null,
-    memoryMebibytesMax: few,
+    // The calls of a burst are begun, and 12,000 of them are garbage at the same time.
+    memoryMebibytesMax: () => 300,
     run: async (place) => {
       const { resets } = place.scale;
       let sent = 0;

@@ -41,9 +41,13 @@ export class HostileConnection {
     this.#socket = socket;
     socket.on("data", (bytes: Buffer) => this.#receive(bytes));
     socket.on("error", () => socket.destroy());
-    socket.on("close", () => {
-      this.isClosed = true;
-    });
+    // What is written after the end of the server fails at once: a flood would leave no time for anything else.
+    for (const end of ["end", "close"]) {
+      socket.on(end, () => {
+        this.isClosed = true;
+        socket.destroy();
+      });
+    }
   }
 
   /** Connects, and sends nothing. Resolves as well if the server closes the connection at once: see `isClosed`. */
@@ -78,7 +82,8 @@ export class HostileConnection {
         resolve();
         return;
       }
-      const done = (): void => {
+      const done = (error?: Error | null): void => {
+        this.isClosed ||= error instanceof Error;
         this.#socket.off("close", done);
         resolve();
       };

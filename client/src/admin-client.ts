@@ -8,10 +8,16 @@
 
 import {
   AddMemberResponse,
+  type ArchiveStatus as ArchiveStatusMessage,
+  type BackupEntry as BackupEntryMessage,
+  BackupPhase,
+  type BackupRun as BackupRunMessage,
   BootstrapResponse,
   CompactResponse,
   enumName,
+  GetBackupStatusResponse,
   GetStatusResponse,
+  ListBackupsResponse,
   ListMembersResponse,
   MemberRole,
   type MemberSlot as MemberSlotMessage,
@@ -21,6 +27,7 @@ import {
   PutSettingsResponse,
   RemoveMembersResponse,
   ResetOwnerResponse,
+  StartBackupResponse,
   serviceDefinitions,
   TransferLeadershipResponse,
 } from "@quoin/proto";
@@ -48,6 +55,9 @@ const removeMembersMethod = unaryMethod(service.removeMembers, RemoveMembersResp
 const putSettingsMethod = unaryMethod(service.putSettings, PutSettingsResponse);
 const resetOwnerMethod = unaryMethod(service.resetOwner, ResetOwnerResponse);
 const compactMethod = unaryMethod(service.compact, CompactResponse);
+const startBackupMethod = unaryMethod(service.startBackup, StartBackupResponse);
+const getBackupStatusMethod = unaryMethod(service.getBackupStatus, GetBackupStatusResponse);
+const listBackupsMethod = unaryMethod(service.listBackups, ListBackupsResponse);
 const transferLeadershipMethod = unaryMethod(service.transferLeadership, TransferLeadershipResponse);
 
 /** One member, by its admin or public gRPC endpoint, as `host:port`. The client stays with it, whoever leads. */
@@ -158,6 +168,40 @@ export interface ResetOwnerOptions extends CallOptions {
   /** Password of 8 to 1,024 bytes; API key `qk_<8 characters>_<43 characters>`, none if it is absent. */
   readonly owner: { readonly email: string; readonly password: string; readonly apiKey?: string | undefined };
 }
+
+/** What a member takes a backup from, and when. */
+export interface StartBackupOptions extends CallOptions {
+  /** The store that the member must have, as getBackupStatus answers it in `store`. Default: any. */
+  readonly ifStore?: string | undefined;
+  /** Whether the backup may begin while the member has no leader, and so may miss acknowledged writes. Default: no. */
+  readonly allowLeaderless?: boolean | undefined;
+}
+
+/** A snapshot that a member takes or took into its store. */
+export type BackupRun = Omit<Plain<BackupRunMessage>, "phase"> & {
+  /** Such as `BACKUP_RUNNING`; a number in decimal when this client is too old to know it. */
+  phase: string;
+};
+
+/** The continuous archive of a cluster, as a member knows it. */
+export type ArchiveStatus = Plain<ArchiveStatusMessage>;
+
+/** Answer of getBackupStatus. */
+export interface BackupStatus {
+  /** The store of the member; empty = it was started without one. */
+  readonly store: string;
+  /** Whether the member encrypts what it writes there. */
+  readonly encrypted: boolean;
+  /** The backup; undefined = there is no such one. */
+  readonly run: BackupRun | undefined;
+  /** Undefined = the member takes no part in an archive. */
+  readonly archive: ArchiveStatus | undefined;
+  /** When the member plans its next snapshot, in milliseconds since 1970; 0 = it plans none. */
+  readonly nextSnapshotMs: number;
+}
+
+/** A snapshot in a store, and what can be restored from it. */
+export type BackupEntry = Plain<BackupEntryMessage>;
 
 /** Administers a cluster, or one member. */
 export class AdminClient {
@@ -308,6 +352,39 @@ export class AdminClient {
       ifSettingsRevision: int64Field("if_settings_revision", ifSettingsRevision),
     };
     return Number((await execute(this.#context, putSettingsMethod, request, options)).message.settingsRevision);
+  }
+
+  /**
+   * Begins a backup into the store of the member that answers. Served on admin ports only.
+   *
+   * @returns its id, for getBackupStatus of the same member.
+   * @throws QuoinError FAILED_PRECONDITION / NO_BACKUP_STORE, OTHER_BACKUP_STORE, BACKUP_IN_PROGRESS; UNAVAILABLE / NO_LEADER.
+   */
+  async startBackup({ ifStore = "", allowLeaderless = false, ...options }: StartBackupOptions = {}): Promise<string> {
+    const request = { ifStore: textField("if_store", ifStore), allowLeaderless };
+    return (await execute(this.#context, startBackupMethod, request, options)).message.id;
+  }
+
+  /**
+   * Tells about a backup of the member that answers, and about the archive as it knows it. Served on admin ports only.
+   *
+   * @param id of the backup; the running or the last one if it is absent.
+   */
+  async getBackupStatus(id = "", options: CallOptions = {}): Promise<BackupStatus> {
+    const request = { id: textField("id", id) };
+    const { run, ...status } = toPlain((await execute(this.#context, getBackupStatusMethod, request, options)).message);
+    return { ...status, run: run === undefined ? undefined : { ...run, phase: enumName(BackupPhase, run.phase) } };
+  }
+
+  /**
+   * Lists what the store of the member holds, oldest first. Served on admin ports only.
+   *
+   * @param clusterId whose backups; those of the member's cluster if it is absent.
+   * @throws QuoinError FAILED_PRECONDITION / NO_BACKUP_STORE; UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
+   */
+  async listBackups(clusterId = "", options: CallOptions = {}): Promise<Plain<ListBackupsResponse>> {
+    const request = { clusterId: textField("cluster_id", clusterId) };
+    return toPlain((await execute(this.#context, listBackupsMethod, request, options)).message);
   }
 
   /** Closes the connections. */

@@ -1,3 +1,6 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect } from "chai";
 import { UsageError } from "../src/command-line/index.ts";
 import { memberCountFor, parseOptions } from "./options.ts";
@@ -41,5 +44,20 @@ describe("options of npm start", () => {
 
   it("know with how many members a numbered one is started", () => {
     expect([0, 1, 2, 3, 4, 5].map(memberCountFor)).to.deep.equal([1, 3, 3, 5, 5, null]);
+  });
+
+  it("has every member archive into a store, and makes a directory for it", () => {
+    const directory = mkdtempSync(join(tmpdir(), "quoin-test-options-"));
+    try {
+      const store = join(directory, "new", "store");
+      const memberFlags = ["--backup-store", store, "--backup-archive", "--backup-key-file", join(directory, "key")];
+      const args = ["--backup-store", store, "--backup-key-file", join(directory, "key")];
+      expect(parseOptions(args)).to.deep.include({ memberFlags });
+      expect(existsSync(store)).to.equal(true);
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+    expect(() => parseOptions(["--backup-key-file", "key"])).to.throw(UsageError, "needs --backup-store");
+    expect(() => parseOptions(["--backup-store", "s3://x"])).to.throw(UsageError, "--backup-store: ");
   });
 });

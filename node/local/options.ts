@@ -1,5 +1,8 @@
 /** What the local launcher is asked to start. */
 
+import { mkdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseLocation } from "@quoin/backup";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { parseArguments, UsageError } from "../src/command-line/index.ts";
 import { BASE_PORT_MAX } from "./ports.ts";
@@ -37,20 +40,54 @@ export function parseOptions(args: readonly string[]): LocalOptions | MemberOpti
     .option("--members <count>", `members to run: ${COUNTS}`, parseMembers, MEMBERS_DEFAULT)
     .option("--base-port <port>", "first of the ports to listen on, all on 127.0.0.1", parsePort, 7400)
     .option("--data-dir <directory>", "where data is kept between runs", ".quoin")
+    .option(
+      "--backup-store <location>",
+      "directory, or s3://bucket/prefix, into which the cluster archives every write",
+    )
+    .option("--backup-key-file <file>", "keys that encrypt these backups")
     .addOption(
       new Option(
         "--member <name>",
         "start one member again, such as q-1, while the cluster runs in another shell",
-      ).conflicts(["members", "basePort"]),
+      ).conflicts(["members", "basePort", "backupStore", "backupKeyFile"]),
     );
   if (!parseArguments(program, args)) {
     return null;
   }
-  const { members, basePort, dataDir: dataDirectory, member } = program.opts();
+  const { members, basePort, dataDir: dataDirectory, member, backupStore, backupKeyFile } = program.opts();
+  const memberFlags = backupFlags(backupStore, backupKeyFile);
   if (member === "") {
     throw new UsageError("--member needs a name, such as q-1");
   }
-  return member === undefined ? { members, basePort, dataDirectory } : { member, dataDirectory };
+  return member === undefined
+    ? { members, basePort, dataDirectory, ...(memberFlags.length > 0 ? { memberFlags } : {}) }
+    : { member, dataDirectory };
+}
+
+/** What members get for their backups. Raises UsageError. */
+function backupFlags(store: string | undefined, keyFile: string | undefined): readonly string[] {
+  if (store === undefined) {
+    if (keyFile !== undefined) {
+      throw new UsageError("--backup-key-file needs --backup-store");
+    }
+    return [];
+  }
+  const key = keyFile === undefined ? [] : ["--backup-key-file", resolve(keyFile)];
+  return ["--backup-store", storeFor(store), "--backup-archive", ...key];
+}
+
+/** A directory is made, so that a first try needs no preparation; members themselves never make one. */
+function storeFor(text: string): string {
+  try {
+    const location = parseLocation(text);
+    if (location.kind === "directory") {
+      mkdirSync(location.directory, { recursive: true, mode: 0o700 });
+      return location.directory;
+    }
+    return text;
+  } catch (error) {
+    throw new UsageError(`--backup-store: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
 }
 
 /** The least count of members that starts those that are numbered up to this one, from 0; null if none does. */

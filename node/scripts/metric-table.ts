@@ -25,6 +25,7 @@ const TITLES: ReadonlyMap<string, string> = new Map([
   ["raft", "Membership and consensus"],
   ["storage", "Disk and stores"],
   ["state", "What is kept"],
+  ["backups", "Backups and the archive"],
   ["watch", "Watches"],
   ["grpc", "gRPC"],
   ["http", "HTTP"],

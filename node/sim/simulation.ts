@@ -129,6 +129,11 @@ export class Simulation {
   /** Keys whose time was up; known at the end. */
   #expired = 0;
 
+  /** The committed log, from index 1 on. */
+  get committed(): readonly Uint8Array[] {
+    return this.#rules.log.rows;
+  }
+
   /** `listener` gets every line of the trace. */
   constructor(
     script: Script,

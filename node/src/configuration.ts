@@ -10,6 +10,8 @@ import { DEFAULT_RATE_LIMITS, type RateLimit, type RateLimits, requireEmail } fr
 import { DEFAULT_GRPC_HOST, GRPC_HOSTS, type GrpcHostName } from "./api/calls/index.ts";
 import { type ClientLimits, DEFAULT_CLIENT_LIMITS } from "./api/connections/index.ts";
 import { TrustedProxies } from "./api/http/index.ts";
+import type { BackupConfiguration } from "./archive/index.ts";
+import { addBackupOptions, type BackupFlags, backupConfigurationOf } from "./backup-flags.ts";
 import { parseArguments, UsageError } from "./command-line/index.ts";
 import { EVERY_ADDRESS, type ServerTlsFilePaths } from "./peers/index.ts";
 import { LOG_LEVELS, type LogLevel } from "./telemetry/index.ts";
@@ -59,6 +61,8 @@ export interface Configuration {
   readonly proxies: ProxyConfiguration;
   /** What clients of a port may have open at a time. */
   readonly clientLimits: ClientLimits;
+  /** Where backups go; null = this member has no store for them. */
+  readonly backup: BackupConfiguration | null;
   /** How mail is sent; null = not at all. */
   readonly mail: MailConfiguration | null;
   /** How long the member serves on, after it was asked to stop and has handed the leadership over, in milliseconds. */
@@ -102,7 +106,7 @@ export interface PeerTlsConfiguration {
 }
 
 /** Flags as they were given, before what belongs together is looked at. */
-interface Flags {
+interface Flags extends BackupFlags {
   readonly name: string;
   readonly clusterName: string;
   readonly dataDir: string;
@@ -294,7 +298,9 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .addHelpText("after", "\nTo listen, * as a host is every address, of IPv6 and IPv4.")
     .addHelpText("after", "\nA lost owner, while the member is stopped: quoin-node reset-owner --help")
     .addHelpText("after", "A lost quorum, from the data of one stopped member: quoin-node recover --help")
-    .addHelpText("after", "The state of a stopped member, as a snapshot: quoin-node export --help");
+    .addHelpText("after", "The state of a stopped member, as a snapshot: quoin-node export --help")
+    .addHelpText("after", "A proof that a backup can be restored: quoin-node backup verify --help");
+  addBackupOptions(program);
   return parseArguments(program, args) ? configurationOf(program.opts<Flags>()) : null;
 }
 
@@ -327,6 +333,7 @@ function configurationOf(flags: Flags): Configuration {
     limits: flags.rateLimit,
     proxies: proxiesOf(flags),
     clientLimits: flags.clientLimit,
+    backup: backupConfigurationOf(flags),
     mail: mailOf(flags),
     lingerMs: flags.lingerMs,
     untilStdinEnds: flags.untilStdinEnds,

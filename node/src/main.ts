@@ -1,6 +1,6 @@
 /**
  * Starts one member: reads the configuration, wires the parts, and ends them in order. `reset-owner`, `recover` and
- * `export` as the first argument start no member, but work on the data of a stopped one.
+ * `export` as the first argument start no member, but work on the data of a stopped one; `backup` reads backups.
  */
 
 import { writeSync } from "node:fs";
@@ -32,6 +32,8 @@ import {
 } from "./api/http/index.ts";
 import { EventLogMethods, Executor } from "./api/methods/index.ts";
 import { memberMetrics } from "./api/metrics/index.ts";
+import { MemberBackups } from "./archive/index.ts";
+import { BACKUP, backupCommand } from "./backup-verify.ts";
 import { ClientGates } from "./client-gates.ts";
 import { UsageError } from "./command-line/index.ts";
 import { type Configuration, formatListen, isLoopback, parseConfiguration } from "./configuration.ts";
@@ -74,6 +76,7 @@ const OFFLINE_COMMANDS: ReadonlyMap<string, (args: readonly string[], version: s
   [RESET_OWNER, resetOwnerOffline],
   [RECOVER, recoverOffline],
   [EXPORT, exportOffline],
+  [BACKUP, backupCommand],
 ]);
 
 /** Calls that run when the member is told to stop are finished for at most this long, in milliseconds (S47). */
@@ -95,6 +98,7 @@ interface Running {
   readonly mail: VerificationMail;
   readonly eventHub: EventHub;
   readonly podLabel: PodLabel | null;
+  readonly backups: MemberBackups;
   readonly others: readonly Stoppable[];
   readonly member: Member;
   readonly lingerMs: number;
@@ -150,6 +154,8 @@ async function start(configuration: Configuration, version: string, logger: Logg
     ...{ onRead, namespaceStreams, grpcHost: configuration.grpcHost },
   });
   const intakes: CallStatistics[] = [publicServer.intake];
+  const timing = { clock: systemClock, scheduler: systemScheduler };
+  const backups = new MemberBackups({ host: member, configuration: configuration.backup, ...timing, log: logger });
   const metrics = memberMetrics(
     {
       process: { version, eventLoopDelay },
@@ -161,6 +167,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
           clients: () => tls?.set.certificate.validToDate.getTime() ?? null,
         },
       },
+      backups,
       ...{ watch: publicServer.watches, grpc: calls, http: requests, http2: publicServer.http2 },
       ...{ connections: gates.all, intakes },
     },
@@ -171,7 +178,6 @@ async function start(configuration: Configuration, version: string, logger: Logg
   const grpcPort = await bound("--grpc", grpc, () => publicServer.listen(formatListen(grpc), tls));
   listening.set("grpc", formatListen({ ...grpc, port: grpcPort }));
   const mail = new VerificationMail({ mailer, clusterName: configuration.clusterName, log: logger });
-  const timing = { clock: systemClock, scheduler: systemScheduler };
   const eventHub = new EventHub({ member, ...timing, limits: DEFAULT_EVENT_HUB_LIMITS, namespaceStreams });
   const executor = new Executor(member, onRead);
   const logs = new EventLogMethods(member, executor, eventHub, systemClock);
@@ -204,7 +210,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   if (configuration.admin !== null && configuration.adminTokenFile !== null) {
     const { admin, adminTokenFile: tokenFile } = configuration;
     const server = new AdminServer({
-      ...{ member, tokenFile, address, clock: systemClock, logger, observer: calls },
+      ...{ member, backups, tokenFile, address, clock: systemClock, logger, observer: calls },
       ...{ gate: gates.admin, clientLimits: DEFAULT_CLIENT_LIMITS },
     });
     intakes.push(server.intake);
@@ -224,7 +230,7 @@ async function start(configuration: Configuration, version: string, logger: Logg
   ).unref();
   isListening = true;
   logger.info(Object.fromEntries(listening), "listening");
-  return { member, publicServer, mail, eventHub, podLabel, others, lingerMs: configuration.lingerMs };
+  return { member, publicServer, mail, eventHub, podLabel, backups, others, lingerMs: configuration.lingerMs };
 }
 
 function replicaLimits({ logCatchUpBytes }: Configuration): ReplicaLimits {
@@ -392,7 +398,16 @@ function replicatedState(member: Member) {
   };
 }
 
-async function stop({ member, publicServer, mail, eventHub, podLabel, others, lingerMs }: Running): Promise<void> {
+async function stop({
+  member,
+  publicServer,
+  mail,
+  eventHub,
+  podLabel,
+  backups,
+  others,
+  lingerMs,
+}: Running): Promise<void> {
   publicServer.setServing(false);
   mail.stop();
   await member.handOver(HAND_OVER_MS);
@@ -403,6 +418,7 @@ async function stop({ member, publicServer, mail, eventHub, podLabel, others, li
   await Promise.all(others.map((server) => server.stop(DRAIN_MS)));
   // Until here it has told that another member leads.
   podLabel?.stop();
+  await backups.stop();
   await member.stop();
 }
 

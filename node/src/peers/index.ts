@@ -1,3 +1,4 @@
+export { type ArchiveDuty, type ArchiveReport, NO_ARCHIVE } from "./archive-codec.ts";
 export { Backoff } from "./backoff.ts";
 export { ConnectionError } from "./connection-error.ts";
 export {

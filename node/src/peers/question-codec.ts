@@ -5,6 +5,7 @@
  * FrameError. The leader's tick, which goes with its heartbeats, is here too.
  */
 
+import { type ArchiveDuty, type ArchiveReport, archiveDutyOf, archiveReportOf } from "./archive-codec.ts";
 import { BodyReader, BodyWriter, NUMBER_BYTES } from "./body-codec.ts";
 import { encodeJson, JsonFields } from "./json-fields.ts";
 
@@ -23,8 +24,8 @@ export type Question = {
   readonly seq: number;
   /** The leader of this term is asked. */
   readonly term: number;
-} & (
-  | { readonly kind: "membership" }
+} /** `archive` is given by a member that may archive. */ & (
+  | { readonly kind: "membership"; readonly archive?: ArchiveReport | undefined }
   /** Hand over to the member `target`, 0 = to whoever is furthest, if the term is still `ifTerm`, 0 = whatever it is. */
   | { readonly kind: "transfer"; readonly target: number; readonly ifTerm: number }
 );
@@ -46,6 +47,8 @@ export type Reply = {
       readonly commitIndex: number;
       readonly changing: boolean;
       readonly health: readonly MemberHealthReport[];
+      /** For a member that may archive. */
+      readonly archive?: ArchiveDuty | undefined;
     }
   /** The transfer has begun. */
   | { readonly kind: "transfer" }
@@ -81,7 +84,9 @@ export function decodeQuestion(body: Uint8Array): Question {
   const header = { seq: fields.count("seq"), term: fields.count("term") };
   const kind = fields.oneOf("kind", ["membership", "transfer"]);
   if (kind === "membership") {
-    return { ...header, kind };
+    return fields.has("archive")
+      ? { ...header, kind, archive: archiveReportOf(fields.part("archive")) }
+      : { ...header, kind };
   }
   return { ...header, kind, target: fields.count("target"), ifTerm: fields.count("ifTerm") };
 }
@@ -108,6 +113,7 @@ export function decodeReply(body: Uint8Array): Reply {
           contactAgeMs: member.count("contactAgeMs"),
           promotable: member.flag("promotable"),
         })),
+        ...(fields.has("archive") ? { archive: archiveDutyOf(fields.part("archive")) } : {}),
       };
     case "transfer":
       return { ...header, kind };

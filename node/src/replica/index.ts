@@ -11,6 +11,7 @@ export { seededRandom } from "./random.ts";
 export { Replica } from "./replica.ts";
 export type { ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
 export type { Readiness } from "./replica-report.ts";
+export { type StateExport, StateExportEnded } from "./state-exports.ts";
 export { STATE_METRICS } from "./state-metrics.ts";
 export { STORAGE_METRICS } from "./storage-metrics.ts";
 export { systemClock, systemScheduler } from "./system-clock.ts";

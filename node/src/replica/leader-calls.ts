@@ -6,9 +6,17 @@
  * transfer is done is seen here: another leader is heard.
  */
 
-import { encodeQuestion, encodeReply, FrameType, type Question, type Reply } from "../peers/index.ts";
+import {
+  type ArchiveReport,
+  encodeQuestion,
+  encodeReply,
+  FrameType,
+  type Question,
+  type Reply,
+} from "../peers/index.ts";
 import { isJoint, mark, type RaftCore, type TransferRefusal } from "../raft/index.ts";
 import { CoordinationError, readCluster, type StateReader } from "../state/index.ts";
+import { ArchiveDuties } from "./archive-duties.ts";
 import type { Clock } from "./clock.ts";
 import type { CommitTimes } from "./commit-times.ts";
 import type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } from "./membership-view.ts";
@@ -32,7 +40,7 @@ export interface LeaderCallsOptions {
 }
 
 type Ask =
-  | { readonly kind: "membership"; readonly done: MembershipViewDone }
+  | { readonly kind: "membership"; readonly archive?: ArchiveReport | null; readonly done: MembershipViewDone }
   | { readonly kind: "transfer"; readonly target: number; readonly ifTerm: number; readonly done: TransferDone };
 
 interface Call {
@@ -64,6 +72,7 @@ const TRANSFER_GRACE_MS = 500;
 
 export class LeaderCalls {
   readonly #options: LeaderCallsOptions;
+  readonly #archiveDuties: ArchiveDuties;
   #calls: Call[] = [];
   #seq = 0;
   /** Somebody is to be asked; what was refused rests until the next tick. */
@@ -71,6 +80,7 @@ export class LeaderCalls {
 
   constructor(options: LeaderCallsOptions) {
     this.#options = options;
+    this.#archiveDuties = new ArchiveDuties(options.memberId);
   }
 
   get size(): number {
@@ -149,13 +159,13 @@ export class LeaderCalls {
 
   /** Answers a member that takes this one for the leader of that term. */
   onQuestion(peer: number, question: Question): void {
-    this.#answer(question, (reply) => {
+    this.#answer(peer, question, (reply) => {
       this.#options.transport.send(peer, "control", FrameType.Reply, encodeReply(reply));
       this.#options.arm();
     });
   }
 
-  #answer(question: Question, reply: (reply: Reply) => void): void {
+  #answer(asker: number, question: Question, reply: (reply: Reply) => void): void {
     const { core } = this.#options;
     const { seq, term, kind } = question;
     const refuse = (reason: ReplyRefusal): void => reply({ seq, term, kind: "refused", reason });
@@ -169,7 +179,9 @@ export class LeaderCalls {
           refuse(error === null ? "not-leader" : "no-quorum");
           return;
         }
-        reply({ seq, term, kind, ...this.#membership() });
+        const { archive: report } = question;
+        const archive = report === undefined ? {} : { archive: this.#archiveDuty(asker, report) };
+        reply({ seq, term, kind, ...this.#membership(), ...archive });
       });
       return;
     }
@@ -183,6 +195,11 @@ export class LeaderCalls {
     } else {
       refuse(refusal);
     }
+  }
+
+  #archiveDuty(asker: number, report: ArchiveReport) {
+    const { core, clock } = this.#options;
+    return this.#archiveDuties.onReport(asker, report, core.term, clock.monotonicMs());
   }
 
   /** What this leader knows of the members. */
@@ -216,7 +233,7 @@ export class LeaderCalls {
     Object.assign(call, { seq: this.#seq, leader, term, askedMs: clock.monotonicMs() });
     const question = questionOf(call);
     if (leader === memberId) {
-      this.#answer(question, (reply) => this.onReply(reply));
+      this.#answer(memberId, question, (reply) => this.onReply(reply));
     } else if (transport.send(leader, "control", FrameType.Question, encodeQuestion(question))) {
       call.lastLeader = leader;
       call.lastTerm = term;
@@ -235,8 +252,8 @@ export class LeaderCalls {
       this.#onRefused(call, reply.reason);
     } else if (reply.kind === "membership" && ask.kind === "membership") {
       this.#remove(call);
-      const { commitIndex, changing, health } = reply;
-      ask.done(null, { leaderId: call.leader, term: call.term, commitIndex, changing, health });
+      const { commitIndex, changing, health, archive } = reply;
+      ask.done(null, { leaderId: call.leader, term: call.term, commitIndex, changing, health, archive });
     } else if (reply.kind === "transfer" && ask.kind === "transfer") {
       const { clock, tickMs, transferTicks } = this.#options;
       call.untilMs = clock.monotonicMs() + transferTicks * tickMs + TRANSFER_GRACE_MS;
@@ -306,7 +323,7 @@ function unheardError(): CoordinationError {
 
 function questionOf({ ask, seq, term }: Call): Question {
   return ask.kind === "membership"
-    ? { seq, term, kind: "membership" }
+    ? { seq, term, kind: "membership", archive: ask.archive ?? undefined }
     : { seq, term, kind: "transfer", target: ask.target, ifTerm: ask.ifTerm };
 }
 

@@ -1,6 +1,9 @@
 /** The membership as its leader knows it, after a round to a majority. */
 
+import type { ArchiveDuty } from "../peers/index.ts";
 import type { CoordinationError } from "../state/index.ts";
+
+export type { ArchiveReport } from "../peers/index.ts";
 
 /** What the leader knows of one member that it talks to, itself included. */
 export interface MemberHealth {
@@ -20,6 +23,8 @@ export interface MembershipView {
   /** Whether a change of the configuration is under way. */
   readonly changing: boolean;
   readonly health: readonly MemberHealth[];
+  /** Which member archives; undefined unless it was asked for, and while the leader does not know about archives. */
+  readonly archive?: ArchiveDuty | undefined;
 }
 
 /** Takes the view, or why it cannot be had. */

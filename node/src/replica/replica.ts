@@ -50,13 +50,14 @@ import { type ArrivedFrame, IncomingFrames } from "./incoming-frames.ts";
 import { LeaderCalls } from "./leader-calls.ts";
 import { LeaderDuties } from "./leader-duties.ts";
 import { MemberRecord } from "./member-record.ts";
-import type { MembershipViewDone, TransferDone } from "./membership-view.ts";
+import type { ArchiveReport, MembershipViewDone, TransferDone } from "./membership-view.ts";
 import { stampSent } from "./message-stamps.ts";
 import { NamespaceSurvey } from "./namespace-survey.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
 import { Proposals } from "./proposals.ts";
 import { seededRandom } from "./random.ts";
 import { reasonToHold, tooManyCalls, tooManyWaits } from "./refusals.ts";
+import type { ReplicaBackups } from "./replica-backups.ts";
 import type { ConnectedStart, ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
 import { ReplicaReport } from "./replica-report.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
@@ -116,11 +117,7 @@ export class Replica {
     const { appliedIndex, tickMs } = readProgress(state);
     const random = seededRandom(memberId * 0x10001 + boot);
     this.#core = new RaftCore({
-      id: memberId,
-      boot,
-      term: options.term,
-      vote: options.vote,
-      commit: options.commit,
+      ...{ id: memberId, boot, term: options.term, vote: options.vote, commit: options.commit },
       log: options.bounds,
       configuration: readCluster(state)?.configuration ?? NO_CONFIGURATION,
       applied: appliedIndex,
@@ -150,9 +147,7 @@ export class Replica {
     const shared = { memberId, boot, ...parts, checkpoints, onDiverged, arm };
     this.#applyLoop = new ApplyLoop({
       ...shared,
-      compaction,
-      stateLimits: limits.state,
-      limits,
+      ...{ compaction, stateLimits: limits.state, limits },
       // What was applied before this start is in a write-ahead log that the next state sync makes durable.
       durableApplied: options.bounds.first - 1,
       neededFrom: () => this.#snapshots.neededFrom,
@@ -203,6 +198,11 @@ export class Replica {
     this.#lastTickMs = clock.monotonicMs();
     this.#stopTimer = scheduler.every(TICK_MS, () => this.#onTimer());
     this.#arm();
+  }
+
+  /** What backups read of this member. */
+  get backups(): ReplicaBackups {
+    return this.#snapshots.backups;
   }
 
   /** The state as of the last applied slice. */
@@ -280,10 +280,10 @@ export class Replica {
     this.#proposals.settleRemoved();
   }
 
-  /** What the leader knows of the members, after a round to a majority. */
-  membershipView(deadlineMs: number, done: MembershipViewDone): void {
+  /** What the leader knows of the members, after a round to a majority. `archive` tells it how the archive is. */
+  membershipView(deadlineMs: number, done: MembershipViewDone, archive: ArchiveReport | null = null): void {
     if (!this.#refuses((refusal) => done(refusal, null))) {
-      this.#leaderCalls.add({ kind: "membership", done }, deadlineMs);
+      this.#leaderCalls.add({ kind: "membership", archive, done }, deadlineMs);
     }
   }
 

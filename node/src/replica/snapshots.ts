@@ -11,6 +11,7 @@ import { readCluster } from "../state/index.ts";
 import type { MemberStateStore } from "../storage/index.ts";
 import type { ApplyLoop } from "./apply-loop.ts";
 import { OutgoingSnapshots, type OutgoingSnapshotsOptions } from "./outgoing-snapshots.ts";
+import { ReplicaBackups } from "./replica-backups.ts";
 import { SnapshotInstall, type SnapshotInstallOptions } from "./snapshot-install.ts";
 import type { IncomingSnapshot } from "./transport.ts";
 
@@ -22,6 +23,8 @@ export interface SnapshotsOptions extends OutgoingSnapshotsOptions, SnapshotInst
 const NEEDED_TICKS = 200;
 
 export class Snapshots {
+  /** What backups read. */
+  readonly backups: ReplicaBackups;
   readonly #core: RaftCore;
   readonly #state: MemberStateStore;
   readonly #applyLoop: ApplyLoop;
@@ -34,6 +37,7 @@ export class Snapshots {
     this.#applyLoop = options.applyLoop;
     this.#outgoing = new OutgoingSnapshots(options);
     this.#install = new SnapshotInstall(options);
+    this.backups = new ReplicaBackups({ ...options, isReplacing: () => this.#install.isPlaced });
   }
 
   /** Whether the log must not begin anew yet: the next start would still open the former state. */
@@ -46,9 +50,9 @@ export class Snapshots {
     return this.#install.isUnderWay;
   }
 
-  /** The first entry that other members still need and are on the way to get; infinity if none does. */
+  /** The first entry that other members, or the archive, still need and are on the way to get; infinity if none does. */
   get neededFrom(): number {
-    let needed = this.#outgoing.neededFrom;
+    let needed = Math.min(this.#outgoing.neededFrom, this.backups.keptFrom);
     for (const { id } of readCluster(this.#state)?.members ?? []) {
       const peer = this.#core.peer(id);
       if (peer === undefined || this.#core.contactTicksOf(id) > NEEDED_TICKS) {
@@ -92,6 +96,7 @@ export class Snapshots {
 
   onTick(nowMs: number): void {
     this.#outgoing.onTick(nowMs);
+    this.backups.onTick(nowMs);
   }
 
   /** Puts a received state in its place as soon as the own one does not change any more. */
@@ -117,6 +122,7 @@ export class Snapshots {
   /** The log has durably followed the placed state: goes on from it. Returns the last entry in it. */
   switchOver(): { readonly index: number; readonly term: number } {
     this.#outgoing.abort();
+    this.backups.abort("the state of this member was replaced by that of another one. Try again");
     const last = this.#install.switchOver();
     this.#applyLoop.restart();
     return last;
@@ -124,6 +130,7 @@ export class Snapshots {
 
   stop(): void {
     this.#outgoing.abort();
+    this.backups.abort("this member stops. Try again, or use another member");
     this.#install.stop();
   }
 

@@ -18,6 +18,7 @@ export { requireLostVoters, stageRecovery } from "./recovery.ts";
 export { Refused, type RefusedState } from "./refusal.ts";
 export { ReserveFile } from "./reserve-file.ts";
 export { Rocks } from "./rocks.ts";
+export { ScratchState } from "./scratch-state.ts";
 export { notSoleVoter, objectionToSoleUse } from "./sole-directory.ts";
 export { type OverlayLimits, StateOverlay } from "./state-overlay.ts";
 export { isFurther, type MemberFacts, requireMemberData, StoppedMember } from "./stopped-member.ts";

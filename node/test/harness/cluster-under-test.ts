@@ -79,8 +79,12 @@ export class ClusterUnderTest {
   }
 
   /** Runs a test on a new cluster of so many voters, and removes it afterwards; a failure comes with the logs. */
-  static async with(members: number, test: (cluster: ClusterUnderTest) => Promise<void>): Promise<void> {
-    const cluster = await ClusterUnderTest.start(members);
+  static async with(
+    members: number,
+    test: (cluster: ClusterUnderTest) => Promise<void>,
+    options: ClusterOptions = {},
+  ): Promise<void> {
+    const cluster = await ClusterUnderTest.start(members, options);
     // Members are in groups of their own, which a signal to this process does not reach.
     const interrupt = (signal: NodeJS.Signals): void => {
       void cluster.dispose().finally(() => process.kill(process.pid, signal));

@@ -10,6 +10,7 @@ import { DEFAULT_RATE_LIMITS } from "../../src/access/index.ts";
 import { CallObserver, DEFAULT_GRPC_HOST, GRPC_HOSTS, type GrpcHostName } from "../../src/api/calls/index.ts";
 import { ConnectionGate, DEFAULT_CLIENT_LIMITS } from "../../src/api/connections/index.ts";
 import { AdminServer, PublicServer } from "../../src/api/grpc/index.ts";
+import { MemberBackups } from "../../src/archive/index.ts";
 import { systemScheduler } from "../../src/replica/index.ts";
 import type { User } from "../../src/state/index.ts";
 import { RequestLog } from "../../src/telemetry/index.ts";
@@ -125,8 +126,14 @@ export class GrpcPorts {
       ...{ gate: gateOf("grpc", clock.monotonicMs), clientLimits },
       namespaceStreams,
     });
+    // A member of a spec has no log and no store that could be read: it refuses what needs them.
+    const { name, clusterName, clusterId, memberId, version } = member;
+    const backups = new MemberBackups({
+      host: { name, clusterName, clusterId, memberId, version, replica: null },
+      ...{ configuration: null, clock, scheduler: systemScheduler, log: logger },
+    });
     const adminServer = new AdminServer({
-      ...{ member, clock, logger, observer, address: ADDRESS },
+      ...{ member, backups, clock, logger, observer, address: ADDRESS },
       ...{ gate: gateOf("admin", clock.monotonicMs), clientLimits },
       tokenFile: adminTokenFile(directory),
     });

@@ -6,15 +6,16 @@
  * client's own deadline, or the method ends it. It ends once, and what comes later is dropped.
  */
 
+import { status } from "@grpc/grpc-js";
 import type { MessageCodec } from "@quoin/proto";
 import { InvariantViolation } from "../../raft/index.ts";
 import { CoordinationError, type Principal } from "../../state/index.ts";
-import { type Call, type ResponseStream, toError } from "../methods/index.ts";
+import { type Call, type FiniteStream, toError } from "../methods/index.ts";
 import type { AnsweredCall } from "./answered-call.ts";
 import { CheckedCall, type PortContext } from "./checked-call.ts";
 import { allowedMs, deadlineExceeded } from "./deadline.ts";
 import { endProcess } from "./end-process.ts";
-import { errorStatus } from "./status.ts";
+import { errorStatus, plainStatus } from "./status.ts";
 import { decode } from "./unary-call.ts";
 
 /** What all calls of a method share. */
@@ -22,12 +23,12 @@ export interface StreamMethod<Request> {
   /** Full name, such as /coordination.v1.WatchService/WatchKeys. */
   readonly path: string;
   readonly codec: MessageCodec<Request>;
-  handle(call: Call, request: Request, stream: ResponseStream): void;
+  handle(call: Call, request: Request, stream: FiniteStream): void;
 }
 
 export class StreamCall<Caller extends { readonly principal: Principal }, Request>
   extends CheckedCall<Caller>
-  implements ResponseStream
+  implements FiniteStream
 {
   readonly #method: StreamMethod<Request>;
   readonly #call: AnsweredCall<never>;
@@ -80,6 +81,13 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
   send(message: Uint8Array, taken: () => void): void {
     if (!this.isOver) {
       this.#call.send(message, taken);
+    }
+  }
+
+  end(): void {
+    if (!this.isOver) {
+      this.#isEnding = true;
+      this.#call.end(plainStatus(status.OK, ""));
     }
   }
 

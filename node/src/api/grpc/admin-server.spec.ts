@@ -1,6 +1,12 @@
 import { writeFileSync } from "node:fs";
-import { Client, credentials, type ServiceError } from "@grpc/grpc-js";
-import { GetKeyRequest, GetStatusRequest, serviceDefinitions } from "@quoin/proto";
+import {
+  GetBackupStatusRequest,
+  GetKeyRequest,
+  GetStatusRequest,
+  ListBackupsRequest,
+  StartBackupRequest,
+  serviceDefinitions,
+} from "@quoin/proto";
 import { expect } from "chai";
 import { GrpcPorts } from "../../../test/harness/index.ts";
 
@@ -42,14 +48,13 @@ describe("admin server", () => {
     expect([answer.code, answer.reason]).deep.equal(["UNIMPLEMENTED", ""]);
   });
 
-  it("names what it does not serve: Snapshot, which would answer with a stream", async () => {
-    const client = new Client(`127.0.0.1:${ports.adminPort}`, credentials.createInsecure());
-    const { path, requestSerialize, responseDeserialize } = service.snapshot;
-    const error = await new Promise<ServiceError>((resolve) => {
-      client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, {}).on("error", resolve).resume();
-    });
-    client.close();
-    expect(error.details).equal("Snapshot is not served by this version");
-    expect(error.metadata.get("error-reason")).deep.equal(["NOT_SERVED"]);
+  it("says what is missing for a backup: a store, or data that is served", async () => {
+    const noStore = ["FAILED_PRECONDITION", "NO_BACKUP_STORE"];
+    const started = await ports.admin.call(service.startBackup, StartBackupRequest.create());
+    expect([started.code, started.reason]).deep.equal(noStore);
+    const listed = await ports.admin.call(service.listBackups, ListBackupsRequest.create());
+    expect([listed.code, listed.reason]).deep.equal(noStore);
+    const status = await ports.admin.call(service.getBackupStatus, GetBackupStatusRequest.create());
+    expect([status.code, status.response?.store]).deep.equal(["OK", ""]);
   });
 });

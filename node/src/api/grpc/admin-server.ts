@@ -4,6 +4,7 @@
  */
 
 import { serviceDefinitions } from "@quoin/proto";
+import type { MemberBackups } from "../../archive/index.ts";
 import type { ServerTls } from "../../peers/index.ts";
 import type { Clock } from "../../replica/index.ts";
 import type { MemberAddress } from "../../state/index.ts";
@@ -12,6 +13,7 @@ import type { ClientLimits, ConnectionGate } from "../connections/index.ts";
 import { GrpcJsHost } from "../grpc-js-host/index.ts";
 import {
   type AuditLog,
+  BackupMethods,
   BootstrapMethod,
   ClusterAdminMethods,
   Executor,
@@ -25,6 +27,7 @@ import { GrpcServer } from "./server.ts";
 
 export interface AdminServerOptions {
   readonly member: HostMember;
+  readonly backups: MemberBackups;
   /** Path of the admin token file: one token a line. */
   readonly tokenFile: string;
   /** Where others reach this member, for the record of a cluster that it founds. */
@@ -41,7 +44,8 @@ export class AdminServer {
   readonly #server: GrpcServer;
   readonly #intake: CallIntake<Administrator>;
 
-  constructor({ member, tokenFile, address, clock, logger, observer, gate, clientLimits }: AdminServerOptions) {
+  constructor(options: AdminServerOptions) {
+    const { member, backups, tokenFile, address, clock, logger, observer, gate, clientLimits } = options;
     const access = new AdminAccess(tokenFile, logger);
     const endpoint = (): string | null => leaderEndpoint(member);
     this.#intake = new CallIntake({
@@ -61,7 +65,10 @@ export class AdminServer {
     const methods = new ClusterAdminMethods(executor, member);
     const bootstrap = new BootstrapMethod(member, address);
     const ownerReset = new OwnerResetMethod(executor, logger);
-    const service = clusterAdminService(port, methods, { bootstrap, ownerReset });
+    const service = clusterAdminService(port, methods, {
+      ...{ bootstrap, ownerReset },
+      backups: new BackupMethods(backups),
+    });
     this.#server.addService(serviceDefinitions.ClusterAdminService, service);
   }
 

@@ -1,13 +1,15 @@
 /**
- * ClusterAdminService on a server. Methods that a cluster of this version does not have yet, and Bootstrap on the public
- * port, are registered too, so that a caller is told why they do not answer.
+ * ClusterAdminService on a server. Methods that belong to the admin port alone are registered on the public port, too,
+ * so that a caller is told why they do not answer.
  */
 
 import {
   AddMemberRequest,
   BootstrapRequest,
   CompactRequest,
+  GetBackupStatusRequest,
   GetStatusRequest,
+  ListBackupsRequest,
   ListMembersRequest,
   PromoteMembersRequest,
   PutSettingsRequest,
@@ -15,12 +17,14 @@ import {
   ResetOwnerRequest,
   RotateKeysRequest,
   type ServiceName,
+  SnapshotRequest,
+  StartBackupRequest,
   serviceDefinitions,
   TransferLeadershipRequest,
 } from "@quoin/proto";
 import type { Principal } from "../../state/index.ts";
-import { type Implementation, notServed, type PortContext, unary } from "../calls/index.ts";
-import type { BootstrapMethod, ClusterAdminMethods, OwnerResetMethod } from "../methods/index.ts";
+import { type Implementation, notServed, type PortContext, serverStream, unary } from "../calls/index.ts";
+import type { BackupMethods, BootstrapMethod, ClusterAdminMethods, OwnerResetMethod } from "../methods/index.ts";
 
 const SERVICE = "ClusterAdminService" satisfies ServiceName;
 const DEFINITION = serviceDefinitions[SERVICE];
@@ -29,6 +33,7 @@ const DEFINITION = serviceDefinitions[SERVICE];
 export interface AdminPortMethods {
   readonly bootstrap: BootstrapMethod;
   readonly ownerReset: OwnerResetMethod;
+  readonly backups: BackupMethods;
 }
 
 /** @param adminPort null = this is the public port. */
@@ -94,7 +99,7 @@ export function clusterAdminService<Caller extends { readonly principal: Princip
             codec: ResetOwnerRequest,
             handle: (call, request, reply) => adminPort.ownerReset.resetOwner(call, request, reply),
           }),
-    snapshot: notServed(later("Snapshot")),
+    ...backupMethods(port, adminPort?.backups ?? null),
     compact: unary(port, {
       path: DEFINITION.compact.path,
       codec: CompactRequest,
@@ -103,6 +108,40 @@ export function clusterAdminService<Caller extends { readonly principal: Princip
   };
 }
 
-function later(method: string): string {
-  return `${method} is not served by this version`;
+/** @param methods null = this is the public port. */
+function backupMethods<Caller extends { readonly principal: Principal }>(
+  port: PortContext<Caller>,
+  methods: BackupMethods | null,
+): Pick<Implementation<typeof DEFINITION>, "snapshot" | "startBackup" | "getBackupStatus" | "listBackups"> {
+  if (methods === null) {
+    const onAdminPort = (method: string) => notServed(`${method} is served on the admin port only`);
+    return {
+      snapshot: onAdminPort("Snapshot"),
+      startBackup: onAdminPort("StartBackup"),
+      getBackupStatus: onAdminPort("GetBackupStatus"),
+      listBackups: onAdminPort("ListBackups"),
+    };
+  }
+  return {
+    snapshot: serverStream(port, {
+      path: DEFINITION.snapshot.path,
+      codec: SnapshotRequest,
+      handle: (call, request, stream) => methods.snapshot(call, request, stream),
+    }),
+    startBackup: unary(port, {
+      path: DEFINITION.startBackup.path,
+      codec: StartBackupRequest,
+      handle: (call, request, reply) => methods.startBackup(call, request, reply),
+    }),
+    getBackupStatus: unary(port, {
+      path: DEFINITION.getBackupStatus.path,
+      codec: GetBackupStatusRequest,
+      handle: (call, request, reply) => methods.getBackupStatus(call, request, reply),
+    }),
+    listBackups: unary(port, {
+      path: DEFINITION.listBackups.path,
+      codec: ListBackupsRequest,
+      handle: (call, request, reply) => methods.listBackups(call, request, reply),
+    }),
+  };
 }

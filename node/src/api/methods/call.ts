@@ -46,6 +46,12 @@ export interface ResponseStream {
   fail(error: CoordinationError | Error): void;
 }
 
+/** The answers of a call that has a last one. */
+export interface FiniteStream extends ResponseStream {
+  /** Ends it, behind what was sent, with success. */
+  end(): void;
+}
+
 /**
  * Takes the answer of a call, once. An answer is a response, a refusal (CoordinationError), or any other Error, which is
  * a bug of the service and says nothing to the caller.

@@ -1,8 +1,9 @@
 export { type CreatedApiKey, type ListedApiKey, loginBody, type UserMessage } from "./account-messages.ts";
 export { ApiKeyMethods, type ListKeysBody, type RevokeKeyBody } from "./api-key-methods.ts";
 export { attempt, toError } from "./attempt.ts";
+export { BackupMethods } from "./backup-methods.ts";
 export { BootstrapMethod } from "./bootstrap-method.ts";
-export type { Call, CancellableCall, Reply, ResponseStream } from "./call.ts";
+export type { Call, CancellableCall, FiniteStream, Reply, ResponseStream } from "./call.ts";
 export { ClusterAdminMethods } from "./cluster-admin-methods.ts";
 export { ClusterMethods } from "./cluster-methods.ts";
 export {

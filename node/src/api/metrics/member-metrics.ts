@@ -4,6 +4,7 @@
  * To add one, add it to the list of its room; to add a list, add it here, with what it is read from.
  */
 
+import { BACKUP_METRICS } from "../../archive/index.ts";
 import { RAFT_METRICS, STATE_METRICS, STORAGE_METRICS } from "../../replica/index.ts";
 import {
   CERTIFICATE_METRICS,
@@ -29,6 +30,7 @@ const LISTS = {
   raft: RAFT_METRICS,
   storage: STORAGE_METRICS,
   state: STATE_METRICS,
+  backups: BACKUP_METRICS,
   watch: WATCH_METRICS,
   grpc: CALL_METRICS,
   http: REQUEST_METRICS,
@@ -52,6 +54,7 @@ export function memberMetrics(sources: MetricSources, monotonicMs: () => number)
   metrics.add(LISTS.raft, sources.raft);
   metrics.add(LISTS.storage, sources.storage);
   metrics.add(LISTS.state, sources.state);
+  metrics.add(LISTS.backups, sources.backups);
   metrics.add(LISTS.watch, sources.watch);
   metrics.add(LISTS.grpc, sources.grpc);
   metrics.add(LISTS.http, sources.http);

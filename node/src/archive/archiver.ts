@@ -1,0 +1,355 @@
+/**
+ * Archives the committed entries of this member's own log, while it has the duty: a segment every ten seconds, or as soon as
+ * one is full, if there were any entries; and a snapshot where a chain begins, and now and then.
+ *
+ * Nothing waits for it. It reads what this member has applied, in short turns, and one segment is in memory at a time. While
+ * the store is away it tries again, at growing intervals, and the log keeps the entries as long as those that a member needs
+ * that is behind. If they are gone before they were archived, the chain is broken: that is said, and a snapshot begins another.
+ */
+
+import { putSegment } from "@quoin/backup";
+import type { ArchiveReport } from "../peers/index.ts";
+import { type Clock, StateExportEnded } from "../replica/index.ts";
+import { CoordinationError, readCluster } from "../state/index.ts";
+import type { ArchiveHost, BackupLog } from "./archive-host.ts";
+import { ArchiveLease } from "./archive-lease.ts";
+import type { BackupPlace } from "./backup-place.ts";
+import { type BackupRuns, requireFailure } from "./backup-runs.ts";
+import { type ChainTail, findTail, isDamage } from "./chain-tail.ts";
+import { type Segment, SegmentDraft, segmentEntries } from "./segment-draft.ts";
+
+/** Entries wait at most this long before they are written, in milliseconds. */
+const SEGMENT_MS = 10_000;
+/** Bytes of rows that one turn reads from the log. */
+const TURN_BYTES = 256 * 1024;
+/** Pauses after failures: the first, doubled by each further one up to the last, in milliseconds. */
+const RETRY_MS_MIN = 500;
+const RETRY_MS_MAX = 10_000;
+
+export interface ArchiverOptions {
+  readonly host: ArchiveHost;
+  readonly place: BackupPlace;
+  readonly runs: BackupRuns;
+  readonly clock: Clock;
+  /** Resolves in a turn of its own, after the sockets were polled. */
+  readonly nextTurn: () => Promise<void>;
+  readonly log: BackupLog;
+  /** Time between two snapshots, in milliseconds. */
+  readonly intervalMs: number;
+  /** Called after each snapshot of the archive, to delete what is not kept any more. */
+  readonly onSnapshot: () => Promise<void>;
+}
+
+export class Archiver {
+  readonly lease: ArchiveLease;
+  readonly #options: ArchiverOptions;
+  readonly #draft = new SegmentDraft();
+  /** A segment that is being written, or has to be written again. */
+  #segment: Segment | null = null;
+  #tail: ChainTail | null = null;
+  /** When the newest snapshot was taken, and when the next one is due, in milliseconds since 1970. */
+  #lastSnapshotMs = 0;
+  #nextSnapshotMs = 0;
+  #collectedMs = 0;
+  #isBusy = false;
+  #isStopped = false;
+  #isBroken = false;
+  #breaks = 0;
+  #segments = 0;
+  #bytes = 0;
+  #failures = 0;
+  #failuresTotal = 0;
+  #retryAtMs = Number.NEGATIVE_INFINITY;
+  #lastError = "";
+  #lastSuccessMs = 0;
+
+  constructor(options: ArchiverOptions) {
+    this.#options = options;
+    this.lease = new ArchiveLease(options.host, options.clock);
+  }
+
+  /** Whether this member archives at the moment. */
+  get isArchiving(): boolean {
+    return !this.#isStopped && this.lease.isHeld;
+  }
+
+  /** Why the last attempt failed; "" if it did not. */
+  get lastError(): string {
+    return this.#lastError;
+  }
+
+  /** Segments, bytes of entries, failures and broken chains of this process. */
+  get counts() {
+    return { segments: this.#segments, bytes: this.#bytes, failures: this.#failuresTotal, breaks: this.#breaks };
+  }
+
+  /** When the next snapshot is due, in milliseconds since 1970; 0 = this member plans none. */
+  get nextSnapshotMs(): number {
+    return this.isArchiving && this.#tail !== null ? this.#nextSnapshotMs : 0;
+  }
+
+  /** When the newest snapshot was taken, in milliseconds since 1970; 0 = this member does not know it. */
+  get lastSnapshotMs(): number {
+    return this.#lastSnapshotMs;
+  }
+
+  /** How the archive is, as far as this member knows. */
+  get report(): ArchiveReport {
+    const tail = this.#tail;
+    if (!this.isArchiving) {
+      return { ...this.lease.known, isArchiving: false, failures: 0 };
+    }
+    const { index, revision, wallMs, chainIndex } = tail ?? this.lease.known;
+    return {
+      ...{ isArchiving: true, index, revision, wallMs, chainIndex, isBroken: this.#isBroken, breaks: this.#breaks },
+      ...{ failures: this.#failures, lastSuccessMs: Math.max(this.#lastSuccessMs, this.lease.known.lastSuccessMs) },
+    };
+  }
+
+  /** How long the oldest entry waits that this member has applied and that is not archived, in milliseconds. */
+  get lagMs(): number {
+    const beyondMs = this.#draft.beyondMs(this.report.index);
+    return beyondMs === undefined ? 0 : Math.max(0, this.#options.clock.monotonicMs() - beyondMs);
+  }
+
+  /** To be called a few times a second. */
+  onTick(): void {
+    const { replica } = this.#options.host;
+    if (replica === null || this.#isStopped) {
+      return;
+    }
+    const nowMs = this.#options.clock.monotonicMs();
+    const { report } = this;
+    this.#draft.mark(replica.backups.progress, nowMs);
+    this.#draft.forget(report.index);
+    this.lease.ask(report);
+    replica.backups.keepFrom(this.#keptFrom(report));
+    if (!this.#isBusy) {
+      this.#isBusy = true;
+      void this.#step(nowMs).finally(() => {
+        this.#isBusy = false;
+      });
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#options.host.replica?.backups.keepFrom(Number.POSITIVE_INFINITY);
+  }
+
+  /** What is still to be archived, by this member or by the one that takes over. */
+  #keptFrom({ index, isBroken }: ArchiveReport): number {
+    return index === 0 || isBroken ? Number.POSITIVE_INFINITY : index + 1;
+  }
+
+  async #step(nowMs: number): Promise<void> {
+    if (!this.isArchiving) {
+      this.#letGo();
+      return;
+    }
+    if (nowMs < this.#retryAtMs) {
+      return;
+    }
+    try {
+      await this.#archive(nowMs);
+    } catch (error) {
+      await this.#onFailure(requireFailure(error));
+    }
+  }
+
+  /** Another member has the duty: what was not written is that one's. */
+  #letGo(): void {
+    this.#tail = null;
+    this.#segment = null;
+    this.#draft.clear();
+    this.#failures = 0;
+    this.#lastError = "";
+    this.#retryAtMs = Number.NEGATIVE_INFINITY;
+  }
+
+  async #archive(nowMs: number): Promise<void> {
+    this.#tail ??= await this.#begin();
+    if (this.#tail === null) {
+      return;
+    }
+    await this.#collect(this.#tail, nowMs);
+    while (this.#tail !== null && this.isArchiving && this.#isDue()) {
+      this.#segment ??= this.#draft.take(this.#originOf(this.#tail), this.#tail);
+      await this.#write(this.#segment);
+      this.#segment = null;
+      await this.#collect(this.#tail, this.#options.clock.monotonicMs());
+    }
+    this.#takeSnapshotIfDue();
+  }
+
+  #isDue(): boolean {
+    const isOld = this.#options.clock.monotonicMs() - this.#collectedMs >= SEGMENT_MS;
+    return this.#segment !== null || this.#draft.isFull || (!this.#draft.isEmpty && isOld);
+  }
+
+  /** Goes on where the archive ends; if that cannot be, another chain begins. */
+  async #begin(): Promise<ChainTail | null> {
+    const { host, place, log } = this.#options;
+    const { replica } = host;
+    if (replica === null) {
+      return null;
+    }
+    if (!this.#isBroken) {
+      const { tail, isWaiting } = await this.#find();
+      if (isWaiting) {
+        return null;
+      }
+      if (tail !== null) {
+        log.info(
+          { store: place.address, index: tail.index },
+          "this member archives, and goes on where the archive ends",
+        );
+        return tail;
+      }
+    }
+    return this.#beginChain();
+  }
+
+  async #find(): Promise<{ readonly tail: ChainTail | null; readonly isWaiting: boolean }> {
+    const { host, place } = this.#options;
+    const found = await findTail(await place.open(), host.clusterId).catch((error: unknown) => {
+      if (!isDamage(error)) {
+        throw error;
+      }
+      this.#break(`the end of the archive cannot be used: ${error.message}`);
+      return { tail: null, snapshotMs: 0 };
+    });
+    const { tail } = found;
+    const backups = host.replica?.backups;
+    if (tail === null || backups === undefined) {
+      return { tail: null, isWaiting: backups === undefined };
+    }
+    if (tail.index > backups.progress.appliedIndex) {
+      // The last archiver had applied more than this member has yet.
+      return { tail: null, isWaiting: true };
+    }
+    const term = backups.entryTerm(tail.index);
+    if (term !== tail.term) {
+      this.#break(
+        term === null
+          ? `the log begins at index ${backups.firstIndex}, and the archive ends at ${tail.index}`
+          : `the archive ends at index ${tail.index} with an entry of term ${tail.term}, and that of the log is of ${term}`,
+      );
+      return { tail: null, isWaiting: false };
+    }
+    this.#noteSnapshot(found.snapshotMs);
+    this.#collectedMs = this.#options.clock.monotonicMs();
+    return { tail, isWaiting: false };
+  }
+
+  /** Takes a snapshot, with which a chain begins. */
+  async #beginChain(): Promise<ChainTail> {
+    const { runs, clock } = this.#options;
+    const { header, hash } = await runs.start(false).done;
+    const { index, term, revision, wallMs, id } = header;
+    this.#isBroken = false;
+    this.#noteSnapshot(clock.wallMs());
+    this.#onSuccess();
+    void this.#options.onSnapshot();
+    return { index, term, revision, wallMs, id, hash, chainIndex: index };
+  }
+
+  /** Entries are missing behind the chain. */
+  #break(reason: string): void {
+    this.#isBroken = true;
+    this.#breaks++;
+    this.#tail = null;
+    this.#segment = null;
+    this.#draft.clear();
+    this.#options.log.error(
+      { reason },
+      "the chain of the archive is broken: what comes after it can be restored only from the next snapshot on",
+    );
+  }
+
+  /** Reads what is applied and not collected yet, up to a whole segment. */
+  async #collect(tail: ChainTail, nowMs: number): Promise<void> {
+    const backups = this.#options.host.replica?.backups;
+    if (this.#draft.isEmpty) {
+      this.#collectedMs = nowMs;
+    }
+    const archived = this.#segment?.header.lastIndex ?? tail.index;
+    while (backups !== undefined && !this.#draft.isFull && this.isArchiving) {
+      const rows = backups.entries((this.#draft.lastIndex ?? archived) + 1, TURN_BYTES);
+      if (rows === null) {
+        this.#break(`the log begins at index ${backups.firstIndex}, and the archive ends at ${tail.index}`);
+        return;
+      }
+      if (rows.length === 0) {
+        return;
+      }
+      this.#draft.add(rows);
+      await this.#options.nextTurn();
+    }
+  }
+
+  #originOf({ id: previousId, hash: previousHash }: ChainTail) {
+    const { clusterName, clusterId, version: quoinVersion, replica } = this.#options.host;
+    const clusterVersion = replica === null ? 1 : (readCluster(replica.state)?.version ?? 1);
+    return { clusterId, clusterName, quoinVersion, clusterVersion, previousId, previousHash };
+  }
+
+  async #write(segment: Segment): Promise<void> {
+    const { place } = this.#options;
+    const { store, keyRing } = await place.open();
+    const { header, revision, wallMs } = segment;
+    const { hash, recordBytes } = await putSegment(store, header, segmentEntries(segment), keyRing);
+    const chainIndex = this.#tail?.chainIndex ?? 0;
+    this.#tail = { index: header.lastIndex, term: header.lastTerm, revision, wallMs, id: header.id, hash, chainIndex };
+    this.#segments++;
+    this.#bytes += recordBytes;
+    this.#onSuccess();
+  }
+
+  /** A snapshot in the middle of the chain: segments go on meanwhile. */
+  #takeSnapshotIfDue(): void {
+    const { runs, clock, intervalMs, onSnapshot } = this.#options;
+    const nowMs = clock.wallMs();
+    if (nowMs < this.#nextSnapshotMs || runs.isRunning) {
+      return;
+    }
+    this.#nextSnapshotMs = nowMs + intervalMs;
+    runs
+      .start(false)
+      .done.then(() => {
+        this.#noteSnapshot(clock.wallMs());
+        return onSnapshot();
+      })
+      .catch((error: unknown) => {
+        this.#nextSnapshotMs = nowMs + RETRY_MS_MAX;
+        void this.#onFailure(requireFailure(error));
+      });
+  }
+
+  #noteSnapshot(wallMs: number): void {
+    this.#lastSnapshotMs = wallMs;
+    this.#nextSnapshotMs = wallMs + this.#options.intervalMs;
+  }
+
+  #onSuccess(): void {
+    this.#failures = 0;
+    this.#lastError = "";
+    this.#retryAtMs = Number.NEGATIVE_INFINITY;
+    this.#lastSuccessMs = this.#options.clock.wallMs();
+  }
+
+  async #onFailure(error: Error): Promise<void> {
+    const { clock, log, place } = this.#options;
+    const isOfMember = error instanceof StateExportEnded || error instanceof CoordinationError;
+    const pauseMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(this.#failures, 10));
+    this.#retryAtMs = clock.monotonicMs() + pauseMs;
+    this.#lastError = error.message;
+    if (!isOfMember) {
+      // Another member may reach the store; what only this member cannot do passes.
+      this.#failures++;
+      this.#failuresTotal++;
+    }
+    log.warn({ reason: error.message, failures: this.#failures, pauseMs }, "archiving failed, and is tried again");
+    await place.close();
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * The end of the archive, where a member goes on that takes over the duty: found in the list of objects, and proven by reading
+ * the last object.
+ */
+
+import {
+  BackupError,
+  type BackupStore,
+  type Chain,
+  type KeyRing,
+  type ObjectReading,
+  openSegment,
+  openSnapshot,
+  readCatalog,
+} from "@quoin/backup";
+import type { OpenPlace } from "./backup-place.ts";
+
+/** What the next segment follows. */
+export interface ChainTail {
+  /** Index and term of the last entry in the archive. */
+  readonly index: number;
+  readonly term: number;
+  readonly revision: number;
+  readonly wallMs: number;
+  /** Id and hash of the last object. */
+  readonly id: string;
+  readonly hash: Uint8Array;
+  /** Index of the snapshot with which the chain began. */
+  readonly chainIndex: number;
+}
+
+export interface FoundTail {
+  /** Null if there is no chain. */
+  readonly tail: ChainTail | null;
+  /** When the newest snapshot was put there, in milliseconds since 1970; 0 = there is none. */
+  readonly snapshotMs: number;
+}
+
+/** Raises a StoreFailure, or a BackupError if the last object cannot be used. */
+export async function findTail({ store, keyRing }: OpenPlace, clusterId: string): Promise<FoundTail> {
+  const { chains, snapshots } = await readCatalog(store, clusterId);
+  const snapshotMs = Math.max(0, ...snapshots.map(({ modifiedMs }) => modifiedMs));
+  const chain = chains.reduce<Chain | undefined>(
+    (best, one) => (best === undefined || one.end.index > best.end.index ? one : best),
+    undefined,
+  );
+  return { tail: chain === undefined ? null : await readTail(store, chain, keyRing), snapshotMs };
+}
+
+async function readTail(store: BackupStore, chain: Chain, keyRing: KeyRing | undefined): Promise<ChainTail> {
+  const segment = chain.segments.at(-1);
+  const chainIndex = chain.snapshot.index;
+  if (segment === undefined) {
+    const reading = await openSnapshot(store, chain.snapshot, { keyRing });
+    const { index, term, revision, wallMs, id } = reading.header;
+    return { index, term, revision, wallMs, id, hash: await hashOf(reading), chainIndex };
+  }
+  const reading = await openSegment(store, segment, { keyRing });
+  const { lastIndex: index, lastTerm: term, lastRevision: revision = 0, lastWallMs: wallMs = 0, id } = reading.header;
+  return { index, term, revision, wallMs, id, hash: await hashOf(reading), chainIndex };
+}
+
+/** Reads an object to its end. */
+async function hashOf(reading: ObjectReading<unknown, unknown>): Promise<Uint8Array> {
+  for await (const _ of reading.batches);
+  return reading.summary().hash;
+}
+
+/** Whether the end of the archive itself is what is wrong, so that only another snapshot helps. */
+export function isDamage(error: unknown): error is BackupError {
+  const ofKeys = new Set(["key-missing", "key-unknown", "key-wrong", "bad-key", "bad-argument"]);
+  return error instanceof BackupError && !ofKeys.has(error.code);
+}

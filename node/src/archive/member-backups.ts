@@ -1,0 +1,117 @@
+/** Backups of one member, as its API and its metrics see them. */
+
+import {
+  type Catalog,
+  deletePlanned,
+  listClusters,
+  planRetention,
+  type RetentionPolicy,
+  readCatalog,
+  type StoreLocation,
+} from "@quoin/backup";
+import type { Clock, Scheduler, StateExport } from "../replica/index.ts";
+import type { ArchiveHost, BackupLog } from "./archive-host.ts";
+import { Archiver } from "./archiver.ts";
+import { BackupPlace } from "./backup-place.ts";
+import { BackupRuns, openExport, requireFailure } from "./backup-runs.ts";
+
+/** What flags say about backups. */
+export interface BackupConfiguration {
+  readonly location: StoreLocation;
+  /** File with keys that encrypt backups; null = they are not encrypted. */
+  readonly keyFile: string | null;
+  /** Whether this member takes part in the continuous archive. */
+  readonly archives: boolean;
+  /** Time between two snapshots of the archive, in milliseconds. */
+  readonly intervalMs: number;
+  /** Which backups the archiving member keeps; null = all. */
+  readonly retention: RetentionPolicy | null;
+}
+
+export interface MemberBackupsOptions {
+  readonly host: ArchiveHost;
+  /** Null without a store. */
+  readonly configuration: BackupConfiguration | null;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly log: BackupLog;
+}
+
+/** How often the archiver looks at what there is to do, in milliseconds. */
+const TICK_MS = 250;
+
+export class MemberBackups {
+  readonly #options: MemberBackupsOptions;
+  readonly place: BackupPlace | null;
+  /** Null without a store. */
+  readonly runs: BackupRuns | null;
+  /** Null unless this member takes part in the archive. */
+  readonly archiver: Archiver | null;
+  readonly #stopTimer: () => void;
+
+  constructor(options: MemberBackupsOptions) {
+    this.#options = options;
+    const { host, configuration, clock, scheduler, log } = options;
+    this.place = configuration === null ? null : new BackupPlace({ ...configuration, log });
+    this.runs = this.place === null ? null : new BackupRuns({ host, place: this.place, clock, log });
+    const { place, runs } = this;
+    this.archiver =
+      configuration === null || place === null || runs === null || !configuration.archives
+        ? null
+        : new Archiver({
+            ...{ host, place, runs, clock, log, intervalMs: configuration.intervalMs },
+            nextTurn: () => new Promise((resolve) => scheduler.immediate(resolve)),
+            onSnapshot: () => this.#prune(),
+          });
+    const { archiver } = this;
+    this.#stopTimer = archiver === null ? () => undefined : scheduler.every(TICK_MS, () => archiver.onTick());
+  }
+
+  get host(): ArchiveHost {
+    return this.#options.host;
+  }
+
+  /**
+   * Opens the state of this member as it is now, for a stream to a client. Raises a CoordinationError.
+   *
+   * @param isLeaderless whether it may miss acknowledged writes
+   */
+  openExport(isLeaderless: boolean): Promise<StateExport> {
+    return openExport(this.#options.host, this.#options.clock, isLeaderless);
+  }
+
+  /** What the store holds of a cluster, and of which clusters. Raises a StoreFailure or BackupError; null without a store. */
+  async list(clusterId: string): Promise<{ readonly catalog: Catalog; readonly clusterIds: string[] } | null> {
+    if (this.place === null) {
+      return null;
+    }
+    const { store } = await this.place.open();
+    return { catalog: await readCatalog(store, clusterId), clusterIds: await listClusters(store) };
+  }
+
+  async stop(): Promise<void> {
+    this.#stopTimer();
+    this.archiver?.stop();
+    await this.place?.close();
+  }
+
+  /** Deletes what is not kept any more. What cannot be deleted now is deleted after the next snapshot. */
+  async #prune(): Promise<void> {
+    const { configuration, host, clock, log } = this.#options;
+    const retention = configuration?.retention ?? null;
+    if (this.place === null || retention === null) {
+      return;
+    }
+    try {
+      const { store } = await this.place.open();
+      const plan = planRetention(await readCatalog(store, host.clusterId), retention, clock.wallMs());
+      await deletePlanned(store, plan);
+      await store.sweep(clock.wallMs());
+      if (plan.deletions.length > 0) {
+        log.info({ objects: plan.deletions.length, bytes: plan.bytes }, "old backups were deleted");
+      }
+    } catch (error) {
+      log.warn({ reason: requireFailure(error).message }, "old backups could not be deleted");
+    }
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * The entries that the next segment will hold, as rows of the log, and where it may end.
+ *
+ * A segment ends best where the state of this member has come to rest between two slices: there its revision, wall clock and
+ * digest are known. Such places are marked from time to time. Without one, the segment ends where it is full, and does not say
+ * these numbers.
+ */
+
+import { type Entry, newObjectId, type SegmentHeader } from "@quoin/backup";
+import { entryIndex, entryTerm, entryWallMs } from "../raft/index.ts";
+import type { Progress } from "../state/index.ts";
+
+/** Bytes of entries with which a segment is full. */
+export const SEGMENT_BYTES = 8 * 1024 * 1024;
+/** How many marks are kept; of more, every second one is dropped. */
+const MARKS_MAX = 512;
+
+/** A place between two slices of applying, and when this member had come there. */
+interface Mark {
+  readonly progress: Pick<Progress, "appliedIndex" | "revision" | "wallMs" | "digest">;
+  readonly atMs: number;
+}
+
+/** A segment that is ready to be written. */
+export interface Segment {
+  readonly header: SegmentHeader;
+  readonly rows: readonly Uint8Array[];
+  /** The revision and wall clock at its end, as far as they are known. */
+  readonly revision: number;
+  readonly wallMs: number;
+}
+
+/** The object that a segment follows, and what all objects of the cluster say. */
+export type SegmentOrigin = Omit<
+  Pick<SegmentHeader, "clusterId" | "clusterName" | "quoinVersion" | "clusterVersion" | "previousId" | "previousHash">,
+  never
+>;
+
+export class SegmentDraft {
+  #rows: Uint8Array[] = [];
+  #bytes = 0;
+  #marks: Mark[] = [];
+
+  /** Bytes of the entries that were collected. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get isEmpty(): boolean {
+    return this.#rows.length === 0;
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= SEGMENT_BYTES;
+  }
+
+  /** The index of the last entry that was collected; undefined if there is none. */
+  get lastIndex(): number | undefined {
+    const last = this.#rows.at(-1);
+    return last === undefined ? undefined : entryIndex(last);
+  }
+
+  /** Notes how far the state has come. */
+  mark({ appliedIndex, revision, wallMs, digest }: Progress, atMs: number): void {
+    if (appliedIndex === (this.#marks.at(-1)?.progress.appliedIndex ?? -1)) {
+      return;
+    }
+    this.#marks.push({ progress: { appliedIndex, revision, wallMs, digest }, atMs });
+    if (this.#marks.length > MARKS_MAX) {
+      this.#marks = this.#marks.filter((_, position) => position % 2 === 0);
+    }
+  }
+
+  /** When this member had first come further than the index; undefined if it has not. */
+  beyondMs(index: number): number | undefined {
+    return this.#marks.find(({ progress }) => progress.appliedIndex > index)?.atMs;
+  }
+
+  /** Forgets marks up to the index. */
+  forget(index: number): void {
+    this.#marks = this.#marks.filter(({ progress }) => progress.appliedIndex > index);
+  }
+
+  add(rows: readonly Uint8Array[]): void {
+    for (const row of rows) {
+      this.#rows.push(row);
+      this.#bytes += row.length;
+    }
+  }
+
+  clear(): void {
+    this.#rows = [];
+    this.#bytes = 0;
+  }
+
+  /** Takes a segment out of what was collected; the rest stays. Not while it is empty. */
+  take(origin: SegmentOrigin, last: { readonly revision: number; readonly wallMs: number }): Segment {
+    const first = this.#rows[0] as Uint8Array;
+    const firstIndex = entryIndex(first);
+    const collectedIndex = firstIndex + this.#rows.length - 1;
+    const mark = this.#marks.findLast(({ progress: { appliedIndex } }) => {
+      return appliedIndex >= firstIndex && appliedIndex <= collectedIndex;
+    })?.progress;
+    const rows = this.#rows.slice(0, (mark?.appliedIndex ?? collectedIndex) - firstIndex + 1);
+    this.#rows = this.#rows.slice(rows.length);
+    this.#bytes = this.#rows.reduce((bytes, row) => bytes + row.length, 0);
+    const lastRow = rows.at(-1) as Uint8Array;
+    const header: SegmentHeader = {
+      ...origin,
+      id: newObjectId(),
+      ...{ firstIndex, lastIndex: entryIndex(lastRow) },
+      ...{ firstTerm: entryTerm(first), lastTerm: entryTerm(lastRow) },
+      // Entries that the consensus itself adds carry no time.
+      firstWallMs: entryWallMs(first) === 0 ? undefined : entryWallMs(first),
+      ...{ lastRevision: mark?.revision, lastWallMs: mark?.wallMs, stateDigest: mark?.digest },
+    };
+    return { header, rows, revision: mark?.revision ?? last.revision, wallMs: mark?.wallMs ?? last.wallMs };
+  }
+}
+
+/** The entries of a segment, as backups have them. */
+export function* segmentEntries({ rows }: Segment): Generator<Entry[], void, undefined> {
+  for (const row of rows) {
+    yield [{ index: entryIndex(row), term: entryTerm(row), bytes: row }];
+  }
+}

@@ -1,0 +1,72 @@
+/** Takes a snapshot of the state of this member: as a stream, or into a store. */
+
+import {
+  type Batches,
+  newObjectId,
+  type ObjectWriting,
+  putHint,
+  putSnapshot,
+  type Row,
+  type SnapshotHeader,
+  snapshotName,
+  writeSnapshot,
+} from "@quoin/backup";
+import type { StateExport } from "../replica/index.ts";
+import type { ArchiveHost } from "./archive-host.ts";
+import type { OpenPlace } from "./backup-place.ts";
+
+/** A snapshot that is complete and durable in a store. */
+export interface TakenSnapshot {
+  readonly header: SnapshotHeader;
+  /** Name of the object. */
+  readonly name: string;
+  readonly hash: Uint8Array;
+}
+
+/** How far a snapshot is. */
+export interface SnapshotProgress {
+  rows: number;
+  bytes: number;
+}
+
+/** What a snapshot of this state says about itself. */
+export function snapshotHeader(
+  { clusterName, version }: ArchiveHost,
+  { progress, cluster }: StateExport,
+  id: string = newObjectId(),
+): SnapshotHeader {
+  const { appliedIndex: index, appliedTerm: term, revision, tickMs, wallMs, digest: stateDigest } = progress;
+  const { clusterId, version: clusterVersion } = cluster;
+  const origin = { clusterId, clusterName, id, quoinVersion: version, clusterVersion };
+  return { ...origin, index, term, revision, tickMs, wallMs, stateDigest };
+}
+
+/** The bytes of a snapshot, not sealed, at the pace of the reader. */
+export function streamSnapshot(header: SnapshotHeader, exported: StateExport): ObjectWriting {
+  return writeSnapshot(header, exported.rows());
+}
+
+/** Puts a snapshot into the store. Raises a StoreFailure, a BackupError, or a StateExportEnded; then nothing is there. */
+export async function storeSnapshot(
+  { store, keyRing }: OpenPlace,
+  header: SnapshotHeader,
+  exported: StateExport,
+  progress: SnapshotProgress,
+): Promise<TakenSnapshot> {
+  try {
+    const { clusterId, clusterName, quoinVersion } = header;
+    await putHint(store, clusterId, { clusterName, quoinVersion });
+    const { hash } = await putSnapshot(store, header, counted(exported, progress), keyRing);
+    return { header, name: snapshotName(header), hash };
+  } finally {
+    exported.close();
+  }
+}
+
+async function* counted(exported: StateExport, progress: SnapshotProgress): Batches<Row> {
+  for await (const rows of exported.rows()) {
+    progress.rows += rows.length;
+    progress.bytes += rows.reduce((bytes, { key, value }) => bytes + key.length + value.length, 0);
+    yield rows;
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * Reads of the whole state for backups: consistent views, read in chunks at a pace that leaves room for everything else.
+ *
+ * A chunk is read in a turn of its own, when its reader asks for it, and never faster than a bound for all exports together.
+ * The view holds on to files, so an export has an end. It ends early when the state is replaced, and when the driver stops.
+ */
+
+import { type Cluster, type Progress, type Row, readCluster } from "../state/index.ts";
+import type { MemberStateStore, StateView } from "../storage/index.ts";
+import type { Clock, Scheduler } from "./clock.ts";
+import type { SnapshotLimits } from "./outgoing-snapshots.ts";
+
+export interface StateExportsOptions {
+  readonly state: MemberStateStore;
+  readonly clock: Clock;
+  readonly scheduler: Scheduler;
+  readonly limits: SnapshotLimits;
+}
+
+/** The export has ended before its last row. */
+export class StateExportEnded extends Error {
+  override readonly name = "StateExportEnded";
+}
+
+/** A turn that comes this much later than asked for, in milliseconds, shows that there is much else to do. */
+const BUSY_MS = 2;
+
+export class StateExports {
+  readonly #options: StateExportsOptions;
+  readonly #open = new Set<StateExport>();
+  /** Bytes that may be read until more time has passed. */
+  #allowance: number;
+  #allowedMs: number;
+
+  constructor(options: StateExportsOptions) {
+    this.#options = options;
+    this.#allowance = options.limits.bytesPerSecond;
+    this.#allowedMs = options.clock.monotonicMs();
+  }
+
+  /** Whether there are as many as may be. */
+  get isFull(): boolean {
+    return this.#open.size >= this.#options.limits.streamsMax;
+  }
+
+  /** A view of the state, which has come as far as `progress`; null if that cannot be had at the moment. */
+  open(progress: Progress): StateExport | null {
+    const { state, clock, limits } = this.#options;
+    const cluster = readCluster(state);
+    if (this.isFull || cluster === undefined || !state.flush()) {
+      return null;
+    }
+    const opened = new StateExport({
+      ...{ cluster, progress, view: state.openView(), chunkBytes: limits.chunkBytes },
+      endsMs: clock.monotonicMs() + limits.streamMs,
+      onAsked: (asking) => this.#onAsked(asking),
+      onRead: (bytes) => {
+        this.#allowance -= bytes;
+      },
+      onClosed: (closed) => this.#open.delete(closed),
+    });
+    this.#open.add(opened);
+    return opened;
+  }
+
+  /** A tick has passed: readers that waited for their share go on, and those end that take too long. */
+  onTick(nowMs: number): void {
+    const { bytesPerSecond } = this.#options.limits;
+    const grown = ((nowMs - this.#allowedMs) * bytesPerSecond) / 1000;
+    this.#allowance = Math.min(bytesPerSecond, this.#allowance + grown);
+    this.#allowedMs = nowMs;
+    for (const one of this.#open) {
+      if (nowMs > one.endsMs) {
+        one.end("it took too long: the store, or the client, takes the backup too slowly");
+      } else if (this.#allowance > 0) {
+        one.read();
+      }
+    }
+  }
+
+  /** Ends all exports: the state that they read is no more. */
+  abort(reason: string): void {
+    for (const one of this.#open) {
+      one.end(reason);
+    }
+  }
+
+  #onAsked(asking: StateExport): void {
+    if (this.#allowance <= 0) {
+      return;
+    }
+    // A turn of its own, after the sockets were polled: reading a chunk takes milliseconds (S44).
+    const { clock, scheduler } = this.#options;
+    const askedMs = clock.monotonicMs();
+    scheduler.immediate(() => {
+      // When there is much to do, clients come first, and the export goes on with the next tick.
+      if (clock.monotonicMs() - askedMs <= BUSY_MS) {
+        asking.read();
+      }
+    });
+  }
+}
+
+interface StateExportOptions {
+  readonly cluster: Cluster;
+  readonly progress: Progress;
+  readonly view: StateView;
+  readonly chunkBytes: number;
+  readonly endsMs: number;
+  readonly onAsked: (asking: StateExport) => void;
+  readonly onRead: (bytes: number) => void;
+  readonly onClosed: (closed: StateExport) => void;
+}
+
+interface Reader {
+  readonly resolve: (rows: readonly Row[]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** One view of the state. It is to be closed, also when it has ended. */
+export class StateExport {
+  readonly #options: StateExportOptions;
+  #reader: Reader | null = null;
+  #ended: StateExportEnded | null = null;
+  #isClosed = false;
+
+  constructor(options: StateExportOptions) {
+    this.#options = options;
+  }
+
+  /** How far the state is that it reads. */
+  get progress(): Progress {
+    return this.#options.progress;
+  }
+
+  /** The cluster as it is in that state. */
+  get cluster(): Cluster {
+    return this.#options.cluster;
+  }
+
+  /** On the monotonic clock: how long it may take. */
+  get endsMs(): number {
+    return this.#options.endsMs;
+  }
+
+  /** All rows in the order of their keys, in chunks. Raises a StateExportEnded. It closes the view at its end. */
+  async *rows(): AsyncGenerator<readonly Row[], void, undefined> {
+    try {
+      for (;;) {
+        const rows = await this.#next();
+        if (rows.length === 0) {
+          return;
+        }
+        yield rows;
+      }
+    } finally {
+      this.close();
+    }
+  }
+
+  /** Reads a chunk now, if a reader waits for one. */
+  read(): void {
+    const reader = this.#reader;
+    if (reader === null || this.#isClosed) {
+      return;
+    }
+    this.#reader = null;
+    const { view, chunkBytes, onRead } = this.#options;
+    const rows = view.read(chunkBytes);
+    onRead(rows.reduce((bytes, { key, value }) => bytes + key.length + value.length, 0));
+    reader.resolve(rows);
+  }
+
+  /** Ends it before its last row. */
+  end(reason: string): void {
+    this.#ended ??= new StateExportEnded(reason);
+    this.close();
+  }
+
+  /** Lets go of the view. */
+  close(): void {
+    if (this.#isClosed) {
+      return;
+    }
+    this.#isClosed = true;
+    this.#ended ??= new StateExportEnded("it was closed");
+    this.#options.view.close();
+    this.#options.onClosed(this);
+    this.#reader?.reject(this.#ended);
+    this.#reader = null;
+  }
+
+  #next(): Promise<readonly Row[]> {
+    return new Promise((resolve, reject) => {
+      if (this.#ended !== null) {
+        reject(this.#ended);
+        return;
+      }
+      this.#reader = { resolve, reject };
+      this.#options.onAsked(this);
+    });
+  }
+}

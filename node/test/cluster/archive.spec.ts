@@ -1,0 +1,170 @@
+/**
+ * The continuous archive of three real members: it goes on when the archiving member is killed, when the leader changes, and
+ * when its store was away; and it says openly when entries are missing.
+ */
+
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type BackupStore, openStore, planRestore, type RestorePoint, readCatalog } from "@quoin/backup";
+import type { BackupStatus, Client } from "@quoin/client";
+import { expect } from "chai";
+import { rebuild } from "../../src/rebuild/index.ts";
+import { type ClusterMember, ClusterUnderTest, until } from "../harness/index.ts";
+
+/** An archive begins, or goes on at another member, within this time; far above what it takes. */
+const ARCHIVE_LIMIT_MS = 90_000;
+const LATEST: RestorePoint = { kind: "latest" };
+
+/** What the members know of the archive, by their names; those that are down know nothing. */
+async function statuses(cluster: ClusterUnderTest): Promise<Map<ClusterMember, BackupStatus>> {
+  const known = new Map<ClusterMember, BackupStatus>();
+  for (const member of cluster.members.filter(({ isAlive }) => isAlive)) {
+    const status = await member.admin.getBackupStatus().catch(() => null);
+    if (status !== null) {
+      known.set(member, status);
+    }
+  }
+  return known;
+}
+
+/** The member that archives, once it has archived everything up to the revision. */
+function archiver(
+  cluster: ClusterUnderTest,
+  revision: number,
+): Promise<{ member: ClusterMember; status: BackupStatus }> {
+  return until(
+    `revision ${revision} to be archived`,
+    async () => {
+      for (const [member, status] of await statuses(cluster)) {
+        const id = (await member.status())?.id;
+        const { archive } = status;
+        if (archive !== undefined && archive.archiverId === id && archive.archivedRevision >= revision) {
+          return { member, status };
+        }
+      }
+      return null;
+    },
+    ARCHIVE_LIMIT_MS,
+  );
+}
+
+async function write(client: Client, count: number, prefix: string): Promise<number> {
+  let revision = 0;
+  for (let at = 0; at < count; at++) {
+    revision = (await client.keyValue.put("default", `${prefix}-${at}`, `value ${at}`)).modRevision;
+  }
+  return revision;
+}
+
+describe("the archive of a cluster", function () {
+  this.timeout(400_000);
+
+  let directory: string;
+
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), "quoin-test-archive-"));
+    mkdirSync(join(directory, "store"));
+  });
+
+  afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+  async function withCluster(
+    flags: readonly string[],
+    test: (cluster: ClusterUnderTest) => Promise<void>,
+  ): Promise<void> {
+    const all = ["--backup-store", join(directory, "store"), "--backup-archive", ...flags];
+    await ClusterUnderTest.with(3, test, { placeOf: async () => ({ flags: all }) });
+  }
+
+  async function openArchive(): Promise<BackupStore> {
+    return openStore({ kind: "directory", directory: join(directory, "store") }, { create: false });
+  }
+
+  /** Rebuilds the newest state; its digests are compared with those that the cluster had. */
+  async function rebuiltRevision(name: string): Promise<number> {
+    const store = await openArchive();
+    const objects = planRestore(await readCatalog(store), LATEST);
+    const rebuilt = await rebuild({ store, objects, unseal: {}, point: LATEST, directory: join(directory, name) });
+    expect(rebuilt.digestsCompared).to.be.greaterThan(0);
+    return rebuilt.progress.revision;
+  }
+
+  it("goes on with another member when the archiving one is killed, and when the leader changes", async () => {
+    await withCluster([], async (cluster) => {
+      const client = cluster.client();
+      const first = await archiver(cluster, await write(client, 50, "first"));
+      expect(first.member, "a follower archives").not.to.equal(await cluster.leader());
+      await first.member.kill();
+      const second = await archiver(cluster, await write(client, 50, "second"));
+      expect(second.member).not.to.equal(first.member);
+      first.member.start();
+      await cluster.untilReady();
+      await cluster.transfer(second.member.name);
+      const third = await archiver(cluster, await write(client, 50, "third"));
+      expect(third.status.archive?.chainBreaks, "chains that were broken").to.equal(0);
+      const last = await write(client, 5, "last");
+      await archiver(cluster, last);
+      expect(await rebuiltRevision("scratch")).to.be.at.least(last);
+      const { chains, problems } = await readCatalog(await openArchive());
+      expect(chains.length, "one chain from the beginning on").to.equal(1);
+      expect(problems.filter(({ kind }) => kind !== "fork")).to.deep.equal([]);
+    });
+  });
+
+  it("goes on where it was when its store was away, and leaves nothing half", async () => {
+    await withCluster([], async (cluster) => {
+      const client = cluster.client();
+      await archiver(cluster, await write(client, 20, "before"));
+      renameSync(join(directory, "store"), join(directory, "away"));
+      const during = await write(client, 200, "during");
+      await until("a failure to be told", async () => {
+        return [...(await statuses(cluster)).values()].some(({ archive }) => (archive?.failures ?? 0) > 0);
+      });
+      await until("the failure to be explained", async () => {
+        return [...(await statuses(cluster)).values()].some(({ archive }) =>
+          archive?.lastError.includes("no such directory"),
+        );
+      });
+      renameSync(join(directory, "away"), join(directory, "store"));
+      const { status } = await archiver(cluster, during);
+      expect([status.archive?.chainBreaks, status.archive?.chainBroken]).to.deep.equal([0, false]);
+      expect(await rebuiltRevision("scratch")).to.be.at.least(during);
+      const left = readdirSync(join(directory, "store"), { recursive: true }).filter((name) =>
+        String(name).includes(".draft"),
+      );
+      expect(left).to.deep.equal([]);
+    });
+  });
+
+  it("breaks its chain openly when the log was compacted past it, and begins another", async () => {
+    await withCluster(["--log-catch-up-mib", "64"], async (cluster) => {
+      const client = cluster.client();
+      const before = await archiver(cluster, await write(client, 5, "before"));
+      const archived = before.status.archive?.archivedIndex ?? 0;
+      renameSync(join(directory, "store"), join(directory, "away"));
+      const value = Buffer.alloc(1024 * 1024, "x");
+      await until(
+        "the log of every member to begin behind the archive",
+        async () => {
+          await Promise.all(
+            Array.from({ length: 8 }, (_, at) =>
+              client.keyValue.put("default", `large-${at}`, value, { timeoutMs: 30_000 }),
+            ),
+          );
+          const known = await Promise.all(cluster.members.map((member) => member.status()));
+          return known.every((status) => (status?.firstIndex ?? 0) > archived + 1);
+        },
+        ARCHIVE_LIMIT_MS,
+      );
+      const last = await write(client, 5, "after");
+      renameSync(join(directory, "away"), join(directory, "store"));
+      const { status } = await archiver(cluster, last);
+      expect(status.archive?.chainBreaks, "chains that were broken").to.be.at.least(1);
+      expect(status.archive?.chainBroken).to.equal(false);
+      expect(status.archive?.chainIndex).to.be.greaterThan(archived);
+      expect(await rebuiltRevision("scratch")).to.be.at.least(last);
+      expect((await readCatalog(await openArchive())).chains.length).to.be.at.least(2);
+    });
+  });
+});

@@ -328,6 +328,9 @@ const TABLE: Readonly<Record<string, readonly Row[]>> = {
   "ClusterAdminService/RotateKeys": CLUSTER_ADMIN(() => ({})),
   "ClusterAdminService/ResetOwner": ON_ADMIN_PORT,
   "ClusterAdminService/Snapshot": ON_ADMIN_PORT,
+  "ClusterAdminService/StartBackup": ON_ADMIN_PORT,
+  "ClusterAdminService/GetBackupStatus": ON_ADMIN_PORT,
+  "ClusterAdminService/ListBackups": ON_ADMIN_PORT,
   "ClusterAdminService/Compact": CLUSTER_ADMIN(() => ({ revision: 1n })),
   "Health/Check": [["anybody", () => ({ service: "" }), same(OK)]],
   "Health/List": [["anybody", () => ({}), same(OK)]],
@@ -541,7 +544,8 @@ describe("access by gRPC", function () {
   it("is the admin tokens' on the admin port, whoever the user is", async () => {
     const owner = await world.actor("owner", true);
     for (const method of [...METHODS.keys()].filter((name) => name.startsWith("ClusterAdminService/"))) {
-      const expected = method.endsWith("Snapshot") ? NOT_SERVED : "UNAUTHENTICATED TOKEN_INVALID";
+      const isLater = /\/(Snapshot|StartBackup|GetBackupStatus|ListBackups)$/.test(method);
+      const expected = isLater ? NOT_SERVED : "UNAUTHENTICATED TOKEN_INVALID";
       expect(await answerOf(method, {}, owner.token, ports.admin), method).equal(expected);
     }
   });

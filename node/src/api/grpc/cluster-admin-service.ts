@@ -95,6 +95,9 @@ export function clusterAdminService<Caller extends { readonly principal: Princip
             handle: (call, request, reply) => adminPort.ownerReset.resetOwner(call, request, reply),
           }),
     snapshot: notServed(later("Snapshot")),
+    startBackup: notServed(later("StartBackup")),
+    getBackupStatus: notServed(later("GetBackupStatus")),
+    listBackups: notServed(later("ListBackups")),
     compact: unary(port, {
       path: DEFINITION.compact.path,
       codec: CompactRequest,

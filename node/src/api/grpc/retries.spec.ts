@@ -24,6 +24,9 @@ interface Mutation {
 const NOT_STORED = new Set([
   ...["GetKey", "ListKeys", "DescribeLock", "DescribeRWLock", "DescribeMemory", "ReadMemory", "ListMemoryRegions"],
   ...["WatchKeys", "WatchLocks", "GetCluster", "GetStatus", "ListMembers", "Snapshot"],
+  ...["GetBackupStatus", "ListBackups"],
+  // A member knows its backups by the request id, and keeps nothing of it in the log.
+  "StartBackup",
   // Served where no request id is needed, and repeatable without one.
   "Bootstrap",
   // Served on the port for administration alone, with the spec of its retries beside it.

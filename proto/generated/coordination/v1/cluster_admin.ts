@@ -91,6 +91,32 @@ export namespace MemberState {
   export type UNRECOGNIZED = typeof MemberState.UNRECOGNIZED;
 }
 
+/** What a backup is doing. */
+export const BackupPhase = {
+  /** BACKUP_PHASE_UNSPECIFIED - Not given; never answered. */
+  BACKUP_PHASE_UNSPECIFIED: 0,
+  /** BACKUP_PENDING - It waits for the state to be up to date. */
+  BACKUP_PENDING: 1,
+  /** BACKUP_RUNNING - It is being written into the store. */
+  BACKUP_RUNNING: 2,
+  /** BACKUP_SUCCEEDED - It is complete and durable. */
+  BACKUP_SUCCEEDED: 3,
+  /** BACKUP_FAILED - It ended without a backup; `error` says why. It leaves no object behind. */
+  BACKUP_FAILED: 4,
+  UNRECOGNIZED: -1,
+} as const;
+
+export type BackupPhase = typeof BackupPhase[keyof typeof BackupPhase];
+
+export namespace BackupPhase {
+  export type BACKUP_PHASE_UNSPECIFIED = typeof BackupPhase.BACKUP_PHASE_UNSPECIFIED;
+  export type BACKUP_PENDING = typeof BackupPhase.BACKUP_PENDING;
+  export type BACKUP_RUNNING = typeof BackupPhase.BACKUP_RUNNING;
+  export type BACKUP_SUCCEEDED = typeof BackupPhase.BACKUP_SUCCEEDED;
+  export type BACKUP_FAILED = typeof BackupPhase.BACKUP_FAILED;
+  export type UNRECOGNIZED = typeof BackupPhase.UNRECOGNIZED;
+}
+
 /** A place in the membership, claimed by a process or not, as the leader sees it. */
 export interface MemberSlot {
   /** Id of the member. */
@@ -358,6 +384,156 @@ export interface SnapshotResponse {
   last: boolean;
   /** SHA-256 of all bytes in hexadecimal; in the last piece only. */
   sha256: string;
+  /** Whether the member had no leader, so that the backup may miss acknowledged writes; the same in every piece. */
+  leaderless: boolean;
+  /**
+   * Highest log index that the member knew to be committed when it began; the same in every piece. It is more than
+   * `index` where the member had not applied everything yet.
+   */
+  commitIndex: bigint;
+}
+
+/** Asks for a backup in the store of this member. */
+export interface StartBackupRequest {
+  /** The store must be this one, as GetBackupStatus answers it in `store`; empty = any. */
+  ifStore: string;
+  /** Whether the backup may begin while the member has no leader. It may then miss acknowledged writes. */
+  allowLeaderless: boolean;
+}
+
+/** The backup has begun. */
+export interface StartBackupResponse {
+  /** Id of the backup: 32 hexadecimal digits, the same as in the name of its object. */
+  id: string;
+}
+
+/** One snapshot that a member takes or took. */
+export interface BackupRun {
+  /** Id of the backup: 32 hexadecimal digits. */
+  id: string;
+  /** What it is doing. */
+  phase: BackupPhase;
+  /** Name of its object in the store; empty = not known yet. */
+  object: string;
+  /** Log index of the state that it holds; 0 = not known yet. */
+  index: bigint;
+  /** Cluster revision of that state. */
+  revision: bigint;
+  /** Wall clock of the last entry in that state, in milliseconds since 1970. */
+  wallMs: bigint;
+  /** Bytes that it has written so far, before encryption. */
+  bytes: bigint;
+  /** Rows of the state that it has written so far. */
+  rows: bigint;
+  /** When it began, by the member's clock, in milliseconds since 1970. */
+  startedMs: bigint;
+  /** When it ended, by the member's clock, in milliseconds since 1970; 0 = it has not. */
+  endedMs: bigint;
+  /** Why it failed, and what to do; empty = it has not failed. */
+  error: string;
+  /** Whether the member had no leader when it began, so that the backup may miss acknowledged writes. */
+  leaderless: boolean;
+}
+
+/** The continuous archive of the cluster, as far as this member knows. */
+export interface ArchiveStatus {
+  /** Whether the members are to archive, by `--backup-archive` of this member. */
+  enabled: boolean;
+  /** Id of the member that archives; empty = none is known. */
+  archiverId: string;
+  /** Every entry up to this log index is in the archive; 0 = none is. */
+  archivedIndex: bigint;
+  /** Cluster revision at that index. */
+  archivedRevision: bigint;
+  /** Wall clock of the last archived entry, in milliseconds since 1970. */
+  archivedWallMs: bigint;
+  /**
+   * How long the oldest committed entry waits that is not archived, in milliseconds; 0 = none waits. Acknowledged writes
+   * of this time are lost if all volumes are lost.
+   */
+  lagMs: bigint;
+  /** Log index of the snapshot with which the present chain began; 0 = there is none. */
+  chainIndex: bigint;
+  /** Whether the chain is broken: the log was compacted past what is archived, and no snapshot has begun another one yet. */
+  chainBroken: boolean;
+  /** How many times a chain was broken since the process of the archiving member started. */
+  chainBreaks: bigint;
+  /** When the last snapshot or segment became durable in the store, in milliseconds since 1970; 0 = never. */
+  lastSuccessMs: bigint;
+  /** Attempts to write that failed since the last success. */
+  failures: bigint;
+  /** Why the last attempt failed, and what to do; empty = it did not fail. Known to the archiving member only. */
+  lastError: string;
+}
+
+/** Asks about backups. */
+export interface GetBackupStatusRequest {
+  /** Id of a backup of this member; empty = the running one, or else the last one. */
+  id: string;
+}
+
+/** How backups are. */
+export interface GetBackupStatusResponse {
+  /** The store of this member, without secrets; empty = it was started without one. */
+  store: string;
+  /** Whether this member encrypts what it writes there. */
+  encrypted: boolean;
+  /** The backup; absent = there is no such one. A member knows its last 16 backups since its process started. */
+  run:
+    | BackupRun
+    | undefined;
+  /** The continuous archive. */
+  archive:
+    | ArchiveStatus
+    | undefined;
+  /** When this member plans its next snapshot, in milliseconds since 1970; 0 = it plans none, or another member does. */
+  nextSnapshotMs: bigint;
+}
+
+/** Asks for the contents of the store. */
+export interface ListBackupsRequest {
+  /** Id of the cluster; empty = that of this member. */
+  clusterId: string;
+}
+
+/** A snapshot in the store, and what can be restored from it. */
+export interface BackupEntry {
+  /** Id of the backup: 32 hexadecimal digits. */
+  id: string;
+  /** Name of its object in the store. */
+  object: string;
+  /** Log index of the state that it holds. */
+  index: bigint;
+  /** Cluster revision of that state. It is the first one that can be restored. */
+  revision: bigint;
+  /** Wall clock of the last entry in that state, in milliseconds since 1970. It is the first time that can be restored. */
+  wallMs: bigint;
+  /** Size of the snapshot in the store, in bytes. */
+  sizeBytes: bigint;
+  /** Number of segments that follow it without a gap. */
+  segments: bigint;
+  /** Size of these segments in the store, in bytes. */
+  segmentBytes: bigint;
+  /** Log index of the last entry that can be restored from it. */
+  endIndex: bigint;
+  /** Cluster revision at that index, the last one that can be restored; 0 = the store does not say it. */
+  endRevision: bigint;
+  /** Wall clock of that entry, in milliseconds since 1970, the last time that can be restored; 0 = the store does not say it. */
+  endWallMs: bigint;
+}
+
+/** What the store holds. */
+export interface ListBackupsResponse {
+  /** The store, without secrets. */
+  store: string;
+  /** Id of the cluster. */
+  clusterId: string;
+  /** The snapshots, oldest first; of more than 1,000 the newest ones. */
+  backups: BackupEntry[];
+  /** What is wrong with the list of objects, such as a segment that does not follow another one; at most 100. */
+  problems: string[];
+  /** Ids of all clusters that have backups in the store. */
+  clusterIds: string[];
 }
 
 /** Asks to drop history. */
@@ -2568,7 +2744,15 @@ export const SnapshotRequest: MessageFns<SnapshotRequest, "coordination.v1.Snaps
 };
 
 function createBaseSnapshotResponse(): SnapshotResponse {
-  return { chunk: new Uint8Array(0), index: 0n, revision: 0n, last: false, sha256: "" };
+  return {
+    chunk: new Uint8Array(0),
+    index: 0n,
+    revision: 0n,
+    last: false,
+    sha256: "",
+    leaderless: false,
+    commitIndex: 0n,
+  };
 }
 
 export const SnapshotResponse: MessageFns<SnapshotResponse, "coordination.v1.SnapshotResponse"> = {
@@ -2595,6 +2779,15 @@ export const SnapshotResponse: MessageFns<SnapshotResponse, "coordination.v1.Sna
     }
     if (message.sha256 !== "") {
       writer.uint32(42).string(message.sha256);
+    }
+    if (message.leaderless !== false) {
+      writer.uint32(48).bool(message.leaderless);
+    }
+    if (message.commitIndex !== 0n) {
+      if (BigInt.asIntN(64, message.commitIndex) !== message.commitIndex) {
+        throw new globalThis.Error("value provided for field message.commitIndex of type int64 too large");
+      }
+      writer.uint32(56).int64(message.commitIndex);
     }
     return writer;
   },
@@ -2652,6 +2845,22 @@ export const SnapshotResponse: MessageFns<SnapshotResponse, "coordination.v1.Sna
             message.sha256 = reader.string();
             continue;
           }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.leaderless = reader.bool();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.commitIndex = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -2674,6 +2883,1148 @@ export const SnapshotResponse: MessageFns<SnapshotResponse, "coordination.v1.Sna
     message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
     message.last = object.last ?? false;
     message.sha256 = object.sha256 ?? "";
+    message.leaderless = object.leaderless ?? false;
+    message.commitIndex = (object.commitIndex !== undefined && object.commitIndex !== null)
+      ? BigInt(object.commitIndex)
+      : 0n;
+    return message;
+  },
+};
+
+function createBaseStartBackupRequest(): StartBackupRequest {
+  return { ifStore: "", allowLeaderless: false };
+}
+
+export const StartBackupRequest: MessageFns<StartBackupRequest, "coordination.v1.StartBackupRequest"> = {
+  $type: "coordination.v1.StartBackupRequest" as const,
+
+  encode(message: StartBackupRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.ifStore !== "") {
+      writer.uint32(10).string(message.ifStore);
+    }
+    if (message.allowLeaderless !== false) {
+      writer.uint32(16).bool(message.allowLeaderless);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StartBackupRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStartBackupRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.ifStore = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.allowLeaderless = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StartBackupRequest>): StartBackupRequest {
+    return StartBackupRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StartBackupRequest>): StartBackupRequest {
+    const message = createBaseStartBackupRequest();
+    message.ifStore = object.ifStore ?? "";
+    message.allowLeaderless = object.allowLeaderless ?? false;
+    return message;
+  },
+};
+
+function createBaseStartBackupResponse(): StartBackupResponse {
+  return { id: "" };
+}
+
+export const StartBackupResponse: MessageFns<StartBackupResponse, "coordination.v1.StartBackupResponse"> = {
+  $type: "coordination.v1.StartBackupResponse" as const,
+
+  encode(message: StartBackupResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StartBackupResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStartBackupResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<StartBackupResponse>): StartBackupResponse {
+    return StartBackupResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<StartBackupResponse>): StartBackupResponse {
+    const message = createBaseStartBackupResponse();
+    message.id = object.id ?? "";
+    return message;
+  },
+};
+
+function createBaseBackupRun(): BackupRun {
+  return {
+    id: "",
+    phase: 0,
+    object: "",
+    index: 0n,
+    revision: 0n,
+    wallMs: 0n,
+    bytes: 0n,
+    rows: 0n,
+    startedMs: 0n,
+    endedMs: 0n,
+    error: "",
+    leaderless: false,
+  };
+}
+
+export const BackupRun: MessageFns<BackupRun, "coordination.v1.BackupRun"> = {
+  $type: "coordination.v1.BackupRun" as const,
+
+  encode(message: BackupRun, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.phase !== 0) {
+      writer.uint32(16).int32(message.phase);
+    }
+    if (message.object !== "") {
+      writer.uint32(26).string(message.object);
+    }
+    if (message.index !== 0n) {
+      if (BigInt.asIntN(64, message.index) !== message.index) {
+        throw new globalThis.Error("value provided for field message.index of type int64 too large");
+      }
+      writer.uint32(32).int64(message.index);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(40).int64(message.revision);
+    }
+    if (message.wallMs !== 0n) {
+      if (BigInt.asIntN(64, message.wallMs) !== message.wallMs) {
+        throw new globalThis.Error("value provided for field message.wallMs of type int64 too large");
+      }
+      writer.uint32(48).int64(message.wallMs);
+    }
+    if (message.bytes !== 0n) {
+      if (BigInt.asIntN(64, message.bytes) !== message.bytes) {
+        throw new globalThis.Error("value provided for field message.bytes of type int64 too large");
+      }
+      writer.uint32(56).int64(message.bytes);
+    }
+    if (message.rows !== 0n) {
+      if (BigInt.asIntN(64, message.rows) !== message.rows) {
+        throw new globalThis.Error("value provided for field message.rows of type int64 too large");
+      }
+      writer.uint32(64).int64(message.rows);
+    }
+    if (message.startedMs !== 0n) {
+      if (BigInt.asIntN(64, message.startedMs) !== message.startedMs) {
+        throw new globalThis.Error("value provided for field message.startedMs of type int64 too large");
+      }
+      writer.uint32(72).int64(message.startedMs);
+    }
+    if (message.endedMs !== 0n) {
+      if (BigInt.asIntN(64, message.endedMs) !== message.endedMs) {
+        throw new globalThis.Error("value provided for field message.endedMs of type int64 too large");
+      }
+      writer.uint32(80).int64(message.endedMs);
+    }
+    if (message.error !== "") {
+      writer.uint32(90).string(message.error);
+    }
+    if (message.leaderless !== false) {
+      writer.uint32(96).bool(message.leaderless);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BackupRun {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBackupRun();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.phase = reader.int32() as any;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.object = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.index = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.wallMs = reader.int64() as bigint;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.bytes = reader.int64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.rows = reader.int64() as bigint;
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.startedMs = reader.int64() as bigint;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.endedMs = reader.int64() as bigint;
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.error = reader.string();
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.leaderless = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<BackupRun>): BackupRun {
+    return BackupRun.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BackupRun>): BackupRun {
+    const message = createBaseBackupRun();
+    message.id = object.id ?? "";
+    message.phase = object.phase ?? 0;
+    message.object = object.object ?? "";
+    message.index = (object.index !== undefined && object.index !== null) ? BigInt(object.index) : 0n;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    message.wallMs = (object.wallMs !== undefined && object.wallMs !== null) ? BigInt(object.wallMs) : 0n;
+    message.bytes = (object.bytes !== undefined && object.bytes !== null) ? BigInt(object.bytes) : 0n;
+    message.rows = (object.rows !== undefined && object.rows !== null) ? BigInt(object.rows) : 0n;
+    message.startedMs = (object.startedMs !== undefined && object.startedMs !== null) ? BigInt(object.startedMs) : 0n;
+    message.endedMs = (object.endedMs !== undefined && object.endedMs !== null) ? BigInt(object.endedMs) : 0n;
+    message.error = object.error ?? "";
+    message.leaderless = object.leaderless ?? false;
+    return message;
+  },
+};
+
+function createBaseArchiveStatus(): ArchiveStatus {
+  return {
+    enabled: false,
+    archiverId: "",
+    archivedIndex: 0n,
+    archivedRevision: 0n,
+    archivedWallMs: 0n,
+    lagMs: 0n,
+    chainIndex: 0n,
+    chainBroken: false,
+    chainBreaks: 0n,
+    lastSuccessMs: 0n,
+    failures: 0n,
+    lastError: "",
+  };
+}
+
+export const ArchiveStatus: MessageFns<ArchiveStatus, "coordination.v1.ArchiveStatus"> = {
+  $type: "coordination.v1.ArchiveStatus" as const,
+
+  encode(message: ArchiveStatus, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.enabled !== false) {
+      writer.uint32(8).bool(message.enabled);
+    }
+    if (message.archiverId !== "") {
+      writer.uint32(18).string(message.archiverId);
+    }
+    if (message.archivedIndex !== 0n) {
+      if (BigInt.asIntN(64, message.archivedIndex) !== message.archivedIndex) {
+        throw new globalThis.Error("value provided for field message.archivedIndex of type int64 too large");
+      }
+      writer.uint32(24).int64(message.archivedIndex);
+    }
+    if (message.archivedRevision !== 0n) {
+      if (BigInt.asIntN(64, message.archivedRevision) !== message.archivedRevision) {
+        throw new globalThis.Error("value provided for field message.archivedRevision of type int64 too large");
+      }
+      writer.uint32(32).int64(message.archivedRevision);
+    }
+    if (message.archivedWallMs !== 0n) {
+      if (BigInt.asIntN(64, message.archivedWallMs) !== message.archivedWallMs) {
+        throw new globalThis.Error("value provided for field message.archivedWallMs of type int64 too large");
+      }
+      writer.uint32(40).int64(message.archivedWallMs);
+    }
+    if (message.lagMs !== 0n) {
+      if (BigInt.asIntN(64, message.lagMs) !== message.lagMs) {
+        throw new globalThis.Error("value provided for field message.lagMs of type int64 too large");
+      }
+      writer.uint32(48).int64(message.lagMs);
+    }
+    if (message.chainIndex !== 0n) {
+      if (BigInt.asIntN(64, message.chainIndex) !== message.chainIndex) {
+        throw new globalThis.Error("value provided for field message.chainIndex of type int64 too large");
+      }
+      writer.uint32(56).int64(message.chainIndex);
+    }
+    if (message.chainBroken !== false) {
+      writer.uint32(64).bool(message.chainBroken);
+    }
+    if (message.chainBreaks !== 0n) {
+      if (BigInt.asIntN(64, message.chainBreaks) !== message.chainBreaks) {
+        throw new globalThis.Error("value provided for field message.chainBreaks of type int64 too large");
+      }
+      writer.uint32(72).int64(message.chainBreaks);
+    }
+    if (message.lastSuccessMs !== 0n) {
+      if (BigInt.asIntN(64, message.lastSuccessMs) !== message.lastSuccessMs) {
+        throw new globalThis.Error("value provided for field message.lastSuccessMs of type int64 too large");
+      }
+      writer.uint32(80).int64(message.lastSuccessMs);
+    }
+    if (message.failures !== 0n) {
+      if (BigInt.asIntN(64, message.failures) !== message.failures) {
+        throw new globalThis.Error("value provided for field message.failures of type int64 too large");
+      }
+      writer.uint32(88).int64(message.failures);
+    }
+    if (message.lastError !== "") {
+      writer.uint32(98).string(message.lastError);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ArchiveStatus {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseArchiveStatus();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.enabled = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.archiverId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.archivedIndex = reader.int64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.archivedRevision = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.archivedWallMs = reader.int64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.lagMs = reader.int64() as bigint;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.chainIndex = reader.int64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.chainBroken = reader.bool();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.chainBreaks = reader.int64() as bigint;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.lastSuccessMs = reader.int64() as bigint;
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.failures = reader.int64() as bigint;
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.lastError = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ArchiveStatus>): ArchiveStatus {
+    return ArchiveStatus.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ArchiveStatus>): ArchiveStatus {
+    const message = createBaseArchiveStatus();
+    message.enabled = object.enabled ?? false;
+    message.archiverId = object.archiverId ?? "";
+    message.archivedIndex = (object.archivedIndex !== undefined && object.archivedIndex !== null)
+      ? BigInt(object.archivedIndex)
+      : 0n;
+    message.archivedRevision = (object.archivedRevision !== undefined && object.archivedRevision !== null)
+      ? BigInt(object.archivedRevision)
+      : 0n;
+    message.archivedWallMs = (object.archivedWallMs !== undefined && object.archivedWallMs !== null)
+      ? BigInt(object.archivedWallMs)
+      : 0n;
+    message.lagMs = (object.lagMs !== undefined && object.lagMs !== null) ? BigInt(object.lagMs) : 0n;
+    message.chainIndex = (object.chainIndex !== undefined && object.chainIndex !== null)
+      ? BigInt(object.chainIndex)
+      : 0n;
+    message.chainBroken = object.chainBroken ?? false;
+    message.chainBreaks = (object.chainBreaks !== undefined && object.chainBreaks !== null)
+      ? BigInt(object.chainBreaks)
+      : 0n;
+    message.lastSuccessMs = (object.lastSuccessMs !== undefined && object.lastSuccessMs !== null)
+      ? BigInt(object.lastSuccessMs)
+      : 0n;
+    message.failures = (object.failures !== undefined && object.failures !== null) ? BigInt(object.failures) : 0n;
+    message.lastError = object.lastError ?? "";
+    return message;
+  },
+};
+
+function createBaseGetBackupStatusRequest(): GetBackupStatusRequest {
+  return { id: "" };
+}
+
+export const GetBackupStatusRequest: MessageFns<GetBackupStatusRequest, "coordination.v1.GetBackupStatusRequest"> = {
+  $type: "coordination.v1.GetBackupStatusRequest" as const,
+
+  encode(message: GetBackupStatusRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetBackupStatusRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetBackupStatusRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetBackupStatusRequest>): GetBackupStatusRequest {
+    return GetBackupStatusRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetBackupStatusRequest>): GetBackupStatusRequest {
+    const message = createBaseGetBackupStatusRequest();
+    message.id = object.id ?? "";
+    return message;
+  },
+};
+
+function createBaseGetBackupStatusResponse(): GetBackupStatusResponse {
+  return { store: "", encrypted: false, run: undefined, archive: undefined, nextSnapshotMs: 0n };
+}
+
+export const GetBackupStatusResponse: MessageFns<GetBackupStatusResponse, "coordination.v1.GetBackupStatusResponse"> = {
+  $type: "coordination.v1.GetBackupStatusResponse" as const,
+
+  encode(message: GetBackupStatusResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.store !== "") {
+      writer.uint32(10).string(message.store);
+    }
+    if (message.encrypted !== false) {
+      writer.uint32(16).bool(message.encrypted);
+    }
+    if (message.run !== undefined) {
+      BackupRun.encode(message.run, writer.uint32(26).fork()).join();
+    }
+    if (message.archive !== undefined) {
+      ArchiveStatus.encode(message.archive, writer.uint32(34).fork()).join();
+    }
+    if (message.nextSnapshotMs !== 0n) {
+      if (BigInt.asIntN(64, message.nextSnapshotMs) !== message.nextSnapshotMs) {
+        throw new globalThis.Error("value provided for field message.nextSnapshotMs of type int64 too large");
+      }
+      writer.uint32(40).int64(message.nextSnapshotMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetBackupStatusResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetBackupStatusResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.store = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.encrypted = reader.bool();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.run = BackupRun.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.archive = ArchiveStatus.decode(reader, reader.uint32());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.nextSnapshotMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<GetBackupStatusResponse>): GetBackupStatusResponse {
+    return GetBackupStatusResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<GetBackupStatusResponse>): GetBackupStatusResponse {
+    const message = createBaseGetBackupStatusResponse();
+    message.store = object.store ?? "";
+    message.encrypted = object.encrypted ?? false;
+    message.run = (object.run !== undefined && object.run !== null) ? BackupRun.fromPartial(object.run) : undefined;
+    message.archive = (object.archive !== undefined && object.archive !== null)
+      ? ArchiveStatus.fromPartial(object.archive)
+      : undefined;
+    message.nextSnapshotMs = (object.nextSnapshotMs !== undefined && object.nextSnapshotMs !== null)
+      ? BigInt(object.nextSnapshotMs)
+      : 0n;
+    return message;
+  },
+};
+
+function createBaseListBackupsRequest(): ListBackupsRequest {
+  return { clusterId: "" };
+}
+
+export const ListBackupsRequest: MessageFns<ListBackupsRequest, "coordination.v1.ListBackupsRequest"> = {
+  $type: "coordination.v1.ListBackupsRequest" as const,
+
+  encode(message: ListBackupsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.clusterId !== "") {
+      writer.uint32(10).string(message.clusterId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListBackupsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListBackupsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.clusterId = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListBackupsRequest>): ListBackupsRequest {
+    return ListBackupsRequest.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListBackupsRequest>): ListBackupsRequest {
+    const message = createBaseListBackupsRequest();
+    message.clusterId = object.clusterId ?? "";
+    return message;
+  },
+};
+
+function createBaseBackupEntry(): BackupEntry {
+  return {
+    id: "",
+    object: "",
+    index: 0n,
+    revision: 0n,
+    wallMs: 0n,
+    sizeBytes: 0n,
+    segments: 0n,
+    segmentBytes: 0n,
+    endIndex: 0n,
+    endRevision: 0n,
+    endWallMs: 0n,
+  };
+}
+
+export const BackupEntry: MessageFns<BackupEntry, "coordination.v1.BackupEntry"> = {
+  $type: "coordination.v1.BackupEntry" as const,
+
+  encode(message: BackupEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== "") {
+      writer.uint32(10).string(message.id);
+    }
+    if (message.object !== "") {
+      writer.uint32(18).string(message.object);
+    }
+    if (message.index !== 0n) {
+      if (BigInt.asIntN(64, message.index) !== message.index) {
+        throw new globalThis.Error("value provided for field message.index of type int64 too large");
+      }
+      writer.uint32(24).int64(message.index);
+    }
+    if (message.revision !== 0n) {
+      if (BigInt.asIntN(64, message.revision) !== message.revision) {
+        throw new globalThis.Error("value provided for field message.revision of type int64 too large");
+      }
+      writer.uint32(32).int64(message.revision);
+    }
+    if (message.wallMs !== 0n) {
+      if (BigInt.asIntN(64, message.wallMs) !== message.wallMs) {
+        throw new globalThis.Error("value provided for field message.wallMs of type int64 too large");
+      }
+      writer.uint32(40).int64(message.wallMs);
+    }
+    if (message.sizeBytes !== 0n) {
+      if (BigInt.asIntN(64, message.sizeBytes) !== message.sizeBytes) {
+        throw new globalThis.Error("value provided for field message.sizeBytes of type int64 too large");
+      }
+      writer.uint32(48).int64(message.sizeBytes);
+    }
+    if (message.segments !== 0n) {
+      if (BigInt.asIntN(64, message.segments) !== message.segments) {
+        throw new globalThis.Error("value provided for field message.segments of type int64 too large");
+      }
+      writer.uint32(56).int64(message.segments);
+    }
+    if (message.segmentBytes !== 0n) {
+      if (BigInt.asIntN(64, message.segmentBytes) !== message.segmentBytes) {
+        throw new globalThis.Error("value provided for field message.segmentBytes of type int64 too large");
+      }
+      writer.uint32(64).int64(message.segmentBytes);
+    }
+    if (message.endIndex !== 0n) {
+      if (BigInt.asIntN(64, message.endIndex) !== message.endIndex) {
+        throw new globalThis.Error("value provided for field message.endIndex of type int64 too large");
+      }
+      writer.uint32(72).int64(message.endIndex);
+    }
+    if (message.endRevision !== 0n) {
+      if (BigInt.asIntN(64, message.endRevision) !== message.endRevision) {
+        throw new globalThis.Error("value provided for field message.endRevision of type int64 too large");
+      }
+      writer.uint32(80).int64(message.endRevision);
+    }
+    if (message.endWallMs !== 0n) {
+      if (BigInt.asIntN(64, message.endWallMs) !== message.endWallMs) {
+        throw new globalThis.Error("value provided for field message.endWallMs of type int64 too large");
+      }
+      writer.uint32(88).int64(message.endWallMs);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BackupEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBackupEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.id = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.object = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.index = reader.int64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.revision = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.wallMs = reader.int64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.sizeBytes = reader.int64() as bigint;
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.segments = reader.int64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.segmentBytes = reader.int64() as bigint;
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.endIndex = reader.int64() as bigint;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.endRevision = reader.int64() as bigint;
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.endWallMs = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<BackupEntry>): BackupEntry {
+    return BackupEntry.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<BackupEntry>): BackupEntry {
+    const message = createBaseBackupEntry();
+    message.id = object.id ?? "";
+    message.object = object.object ?? "";
+    message.index = (object.index !== undefined && object.index !== null) ? BigInt(object.index) : 0n;
+    message.revision = (object.revision !== undefined && object.revision !== null) ? BigInt(object.revision) : 0n;
+    message.wallMs = (object.wallMs !== undefined && object.wallMs !== null) ? BigInt(object.wallMs) : 0n;
+    message.sizeBytes = (object.sizeBytes !== undefined && object.sizeBytes !== null) ? BigInt(object.sizeBytes) : 0n;
+    message.segments = (object.segments !== undefined && object.segments !== null) ? BigInt(object.segments) : 0n;
+    message.segmentBytes = (object.segmentBytes !== undefined && object.segmentBytes !== null)
+      ? BigInt(object.segmentBytes)
+      : 0n;
+    message.endIndex = (object.endIndex !== undefined && object.endIndex !== null) ? BigInt(object.endIndex) : 0n;
+    message.endRevision = (object.endRevision !== undefined && object.endRevision !== null)
+      ? BigInt(object.endRevision)
+      : 0n;
+    message.endWallMs = (object.endWallMs !== undefined && object.endWallMs !== null) ? BigInt(object.endWallMs) : 0n;
+    return message;
+  },
+};
+
+function createBaseListBackupsResponse(): ListBackupsResponse {
+  return { store: "", clusterId: "", backups: [], problems: [], clusterIds: [] };
+}
+
+export const ListBackupsResponse: MessageFns<ListBackupsResponse, "coordination.v1.ListBackupsResponse"> = {
+  $type: "coordination.v1.ListBackupsResponse" as const,
+
+  encode(message: ListBackupsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.store !== "") {
+      writer.uint32(10).string(message.store);
+    }
+    if (message.clusterId !== "") {
+      writer.uint32(18).string(message.clusterId);
+    }
+    for (const v of message.backups) {
+      BackupEntry.encode(v!, writer.uint32(26).fork()).join();
+    }
+    for (const v of message.problems) {
+      writer.uint32(34).string(v!);
+    }
+    for (const v of message.clusterIds) {
+      writer.uint32(42).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListBackupsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListBackupsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.store = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.clusterId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.backups.push(BackupEntry.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.problems.push(reader.string());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.clusterIds.push(reader.string());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create(base?: DeepPartial<ListBackupsResponse>): ListBackupsResponse {
+    return ListBackupsResponse.fromPartial(base ?? {});
+  },
+  fromPartial(object: DeepPartial<ListBackupsResponse>): ListBackupsResponse {
+    const message = createBaseListBackupsResponse();
+    message.store = object.store ?? "";
+    message.clusterId = object.clusterId ?? "";
+    message.backups = object.backups?.map((e) => BackupEntry.fromPartial(e)) || [];
+    message.problems = object.problems?.map((e) => e) || [];
+    message.clusterIds = object.clusterIds?.map((e) => e) || [];
     return message;
   },
 };
@@ -2938,7 +4289,13 @@ export const ClusterAdminServiceService = {
     responseSerialize: (value: ResetOwnerResponse): Buffer => Buffer.from(ResetOwnerResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ResetOwnerResponse => ResetOwnerResponse.decode(value),
   },
-  /** Streams a backup of the whole replicated state, which `quoin-node restore` accepts. */
+  /**
+   * Streams a backup of the whole replicated state of this member, which `quoin-node restore` accepts. It holds every write
+   * that was acknowledged before the call. A member that has no leader streams what it has applied, and says so in
+   * `leaderless`. The stream is not encrypted, and holds signing keys and hashes of passwords. Served on the admin port
+   * only. Errors: FAILED_PRECONDITION / BACKUP_IN_PROGRESS when this member streams too many already; UNAVAILABLE when
+   * the member serves no data, or its state is replaced while it is read.
+   */
   snapshot: {
     path: "/coordination.v1.ClusterAdminService/Snapshot" as const,
     requestStream: false as const,
@@ -2947,6 +4304,51 @@ export const ClusterAdminServiceService = {
     requestDeserialize: (value: Buffer): SnapshotRequest => SnapshotRequest.decode(value),
     responseSerialize: (value: SnapshotResponse): Buffer => Buffer.from(SnapshotResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): SnapshotResponse => SnapshotResponse.decode(value),
+  },
+  /**
+   * Begins a snapshot of the state into the backup store of this member, and answers at once. GetBackupStatus of the same
+   * member shows its progress. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE when the
+   * member was started without `--backup-store`, OTHER_BACKUP_STORE when its store is not `if_store`, BACKUP_IN_PROGRESS
+   * when it takes a snapshot already; UNAVAILABLE / NO_LEADER, so that a backup never misses acknowledged writes, unless
+   * `allow_leaderless` is set. A repetition with the request-id of a backup that still shows returns that backup.
+   */
+  startBackup: {
+    path: "/coordination.v1.ClusterAdminService/StartBackup" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: StartBackupRequest): Buffer => Buffer.from(StartBackupRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): StartBackupRequest => StartBackupRequest.decode(value),
+    responseSerialize: (value: StartBackupResponse): Buffer => Buffer.from(StartBackupResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): StartBackupResponse => StartBackupResponse.decode(value),
+  },
+  /**
+   * Tells about the backups of this member and about the continuous archive of the cluster. Local, needs no majority.
+   * Served on the admin port only.
+   */
+  getBackupStatus: {
+    path: "/coordination.v1.ClusterAdminService/GetBackupStatus" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetBackupStatusRequest): Buffer =>
+      Buffer.from(GetBackupStatusRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetBackupStatusRequest => GetBackupStatusRequest.decode(value),
+    responseSerialize: (value: GetBackupStatusResponse): Buffer =>
+      Buffer.from(GetBackupStatusResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): GetBackupStatusResponse => GetBackupStatusResponse.decode(value),
+  },
+  /**
+   * Lists what the backup store of this member holds: snapshots, and what can be restored from each. Reads the store's
+   * list of objects, not the objects. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE;
+   * UNAVAILABLE / BACKUP_STORE_UNAVAILABLE when the store does not answer.
+   */
+  listBackups: {
+    path: "/coordination.v1.ClusterAdminService/ListBackups" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListBackupsRequest): Buffer => Buffer.from(ListBackupsRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListBackupsRequest => ListBackupsRequest.decode(value),
+    responseSerialize: (value: ListBackupsResponse): Buffer => Buffer.from(ListBackupsResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListBackupsResponse => ListBackupsResponse.decode(value),
   },
   /**
    * Drops the history of changes below a revision; watches can no longer start there. Can be repeated: what was dropped
@@ -3009,8 +4411,33 @@ export interface ClusterAdminServiceServer extends UntypedServiceImplementation 
    * `owner.api_key`; RESOURCE_EXHAUSTED / QUOTA when the user has too many API keys.
    */
   resetOwner: handleUnaryCall<ResetOwnerRequest, ResetOwnerResponse>;
-  /** Streams a backup of the whole replicated state, which `quoin-node restore` accepts. */
+  /**
+   * Streams a backup of the whole replicated state of this member, which `quoin-node restore` accepts. It holds every write
+   * that was acknowledged before the call. A member that has no leader streams what it has applied, and says so in
+   * `leaderless`. The stream is not encrypted, and holds signing keys and hashes of passwords. Served on the admin port
+   * only. Errors: FAILED_PRECONDITION / BACKUP_IN_PROGRESS when this member streams too many already; UNAVAILABLE when
+   * the member serves no data, or its state is replaced while it is read.
+   */
   snapshot: handleServerStreamingCall<SnapshotRequest, SnapshotResponse>;
+  /**
+   * Begins a snapshot of the state into the backup store of this member, and answers at once. GetBackupStatus of the same
+   * member shows its progress. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE when the
+   * member was started without `--backup-store`, OTHER_BACKUP_STORE when its store is not `if_store`, BACKUP_IN_PROGRESS
+   * when it takes a snapshot already; UNAVAILABLE / NO_LEADER, so that a backup never misses acknowledged writes, unless
+   * `allow_leaderless` is set. A repetition with the request-id of a backup that still shows returns that backup.
+   */
+  startBackup: handleUnaryCall<StartBackupRequest, StartBackupResponse>;
+  /**
+   * Tells about the backups of this member and about the continuous archive of the cluster. Local, needs no majority.
+   * Served on the admin port only.
+   */
+  getBackupStatus: handleUnaryCall<GetBackupStatusRequest, GetBackupStatusResponse>;
+  /**
+   * Lists what the backup store of this member holds: snapshots, and what can be restored from each. Reads the store's
+   * list of objects, not the objects. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE;
+   * UNAVAILABLE / BACKUP_STORE_UNAVAILABLE when the store does not answer.
+   */
+  listBackups: handleUnaryCall<ListBackupsRequest, ListBackupsResponse>;
   /**
    * Drops the history of changes below a revision; watches can no longer start there. Can be repeated: what was dropped
    * stays dropped.
@@ -3204,13 +4631,80 @@ export interface ClusterAdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ResetOwnerResponse) => void,
   ): ClientUnaryCall;
-  /** Streams a backup of the whole replicated state, which `quoin-node restore` accepts. */
+  /**
+   * Streams a backup of the whole replicated state of this member, which `quoin-node restore` accepts. It holds every write
+   * that was acknowledged before the call. A member that has no leader streams what it has applied, and says so in
+   * `leaderless`. The stream is not encrypted, and holds signing keys and hashes of passwords. Served on the admin port
+   * only. Errors: FAILED_PRECONDITION / BACKUP_IN_PROGRESS when this member streams too many already; UNAVAILABLE when
+   * the member serves no data, or its state is replaced while it is read.
+   */
   snapshot(request: SnapshotRequest, options?: Partial<CallOptions>): ClientReadableStream<SnapshotResponse>;
   snapshot(
     request: SnapshotRequest,
     metadata?: Metadata,
     options?: Partial<CallOptions>,
   ): ClientReadableStream<SnapshotResponse>;
+  /**
+   * Begins a snapshot of the state into the backup store of this member, and answers at once. GetBackupStatus of the same
+   * member shows its progress. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE when the
+   * member was started without `--backup-store`, OTHER_BACKUP_STORE when its store is not `if_store`, BACKUP_IN_PROGRESS
+   * when it takes a snapshot already; UNAVAILABLE / NO_LEADER, so that a backup never misses acknowledged writes, unless
+   * `allow_leaderless` is set. A repetition with the request-id of a backup that still shows returns that backup.
+   */
+  startBackup(
+    request: StartBackupRequest,
+    callback: (error: ServiceError | null, response: StartBackupResponse) => void,
+  ): ClientUnaryCall;
+  startBackup(
+    request: StartBackupRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: StartBackupResponse) => void,
+  ): ClientUnaryCall;
+  startBackup(
+    request: StartBackupRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: StartBackupResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Tells about the backups of this member and about the continuous archive of the cluster. Local, needs no majority.
+   * Served on the admin port only.
+   */
+  getBackupStatus(
+    request: GetBackupStatusRequest,
+    callback: (error: ServiceError | null, response: GetBackupStatusResponse) => void,
+  ): ClientUnaryCall;
+  getBackupStatus(
+    request: GetBackupStatusRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetBackupStatusResponse) => void,
+  ): ClientUnaryCall;
+  getBackupStatus(
+    request: GetBackupStatusRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetBackupStatusResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Lists what the backup store of this member holds: snapshots, and what can be restored from each. Reads the store's
+   * list of objects, not the objects. Served on the admin port only. Errors: FAILED_PRECONDITION / NO_BACKUP_STORE;
+   * UNAVAILABLE / BACKUP_STORE_UNAVAILABLE when the store does not answer.
+   */
+  listBackups(
+    request: ListBackupsRequest,
+    callback: (error: ServiceError | null, response: ListBackupsResponse) => void,
+  ): ClientUnaryCall;
+  listBackups(
+    request: ListBackupsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListBackupsResponse) => void,
+  ): ClientUnaryCall;
+  listBackups(
+    request: ListBackupsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListBackupsResponse) => void,
+  ): ClientUnaryCall;
   /**
    * Drops the history of changes below a revision; watches can no longer start there. Can be repeated: what was dropped
    * stays dropped.

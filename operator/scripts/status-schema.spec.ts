@@ -5,7 +5,7 @@ import { statusOf, statusOfFailedPass } from "../src/status/index.ts";
 import { NOW, Scene } from "../test/index.ts";
 import { readDefinition, schemaOf, toJsonSchema } from "./definition.ts";
 
-const SURROUNDINGS = { tlsProblem: null, monitoringProblem: null, ownerProblem: null, failures: [] };
+const SURROUNDINGS = { tlsProblem: null, monitoringProblem: null, ownerProblem: null, failures: [], backup: null };
 
 describe("status that the operator writes", () => {
   const ajv = new Ajv({ allErrors: true, strictTypes: false, validateFormats: false });

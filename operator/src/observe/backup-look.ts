@@ -4,6 +4,7 @@
  */
 import type { BackupReport, MemberAddress, MemberClient } from "../members/index.ts";
 import type { CoordinationCluster, MemberReport } from "../plan/index.ts";
+import { durationMsOf } from "../render/index.ts";
 import type { BackupView } from "../status/index.ts";
 import type { Memory } from "./memory.ts";
 import type { Reading } from "./reader.ts";
@@ -90,15 +91,4 @@ function summaryOf(reports: readonly BackupReport[], archiving: BackupReport | n
     lastSuccessMs: Math.max(0, archive?.lastSuccessMs ?? 0, ...successes),
     lastFailure: last?.phase === "Failed" ? last.error : null,
   };
-}
-
-const UNIT_MS: ReadonlyMap<string, number> = new Map([
-  ["m", 60_000],
-  ["h", 3_600_000],
-  ["d", 86_400_000],
-]);
-
-/** As the definition writes it: a number, and m, h or d. */
-function durationMsOf(text: string): number {
-  return Number(text.slice(0, -1)) * (UNIT_MS.get(text.slice(-1)) ?? 0);
 }

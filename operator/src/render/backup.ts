@@ -92,3 +92,14 @@ function sourcesOf({ directory, s3, encryption }: StoreSpec): Source[] {
     ...secret("quoin-backup-ca", AUTHORITIES, s3?.caSecretRef),
   ];
 }
+
+const UNIT_MS: ReadonlyMap<string, number> = new Map([
+  ["m", 60_000],
+  ["h", 3_600_000],
+  ["d", 86_400_000],
+]);
+
+/** As the definition writes it: a number, and m, h or d. */
+export function durationMsOf(text: string): number {
+  return Number(text.slice(0, -1)) * (UNIT_MS.get(text.slice(-1)) ?? 0);
+}

@@ -1,5 +1,13 @@
 /** From a CoordinationCluster to the objects that make it. */
-export { type BackupPlan, CA_FILE, CREDENTIALS_FILE, KEYS_FILE, LOCATION_FLAG, locationOf } from "./backup.ts";
+export {
+  type BackupPlan,
+  CA_FILE,
+  CREDENTIALS_FILE,
+  durationMsOf,
+  KEYS_FILE,
+  LOCATION_FLAG,
+  locationOf,
+} from "./backup.ts";
 export { dnsNamesOf } from "./certificate.ts";
 export { labelsOf, metadataOf, namesOf, namespaceOf, PORTS, peerDomainOf, ROLE_LABEL, selectorOf } from "./names.ts";
 export { OverlayError } from "./overlay.ts";

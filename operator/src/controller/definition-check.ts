@@ -12,13 +12,8 @@ const ANNOTATION = "quoin.dev/schema-version";
 
 /** @returns what is wrong, in words; null if nothing is, or if this operator may not look */
 export async function definitionProblem(client: KubeClient): Promise<string | null> {
-  for (const [name, version] of SCHEMA_VERSIONS) {
-    const problem = await problemOf(client, name, version);
-    if (problem !== null) {
-      return problem;
-    }
-  }
-  return null;
+  const checks = [...SCHEMA_VERSIONS].map(([name, version]) => problemOf(client, name, version));
+  return (await Promise.all(checks)).find((problem) => problem !== null) ?? null;
 }
 
 async function problemOf(client: KubeClient, name: string, version: number): Promise<string | null> {

@@ -165,7 +165,10 @@ describe("rights of the operator, as its chart gives them", () => {
     await backups.begin();
     try {
       const { store } = drive.world.api;
-      store.create("persistentvolumeclaims", "default", { metadata: { name: "backups" }, spec: {} });
+      store.create("persistentvolumeclaims", "default", {
+        metadata: { name: "backups" },
+        spec: { resources: { requests: { storage: "1Gi" } } },
+      });
       backups.create("CoordinationBackupStore", "store", { directory: { claimName: "backups" } });
       await backups.pass("CoordinationBackupStore", "store");
       drive.create({ replicas: 1, backup: { storeName: "store", archive: true, interval: "24h" } });

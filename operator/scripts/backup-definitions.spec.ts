@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Ajv, type ValidateFunction } from "ajv";
 import { expect } from "chai";
+import { parse } from "yaml";
 import { ACCEPTED_BACKUPS, type BackupRequest, REFUSED_BACKUPS } from "../../crds/requests/index.ts";
 import { type DefinitionSchema, PLURALS, type Plural, readDefinition, schemaOf, toJsonSchema } from "./definition.ts";
 import { refusalsOf } from "./rules.ts";
@@ -91,6 +92,20 @@ describe("definitions of the kinds for backups", () => {
       expect(messages.filter((message) => !met.includes(message))).to.deep.equal([]);
     });
   }
+
+  it("accept what the documents show", () => {
+    const text = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
+    const plurals = new Map<string, BackupRequest["plural"]>(
+      KINDS.map((plural) => [readDefinition(plural).spec.names.kind, plural]),
+    );
+    const shown = [...text.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].flatMap(([, block = ""]) => {
+      const { kind = "", metadata, spec }: { kind?: string; metadata?: { name: string }; spec: object } = parse(block);
+      const plural = plurals.get(kind);
+      return plural === undefined ? [] : [{ what: kind, plural, spec, name: metadata?.name ?? "" }];
+    });
+    expect(shown.map(({ what }) => what).sort()).to.deep.equal([...plurals.keys()].sort());
+    expect(shown.flatMap(refusals)).to.deep.equal([]);
+  });
 
   for (const request of ACCEPTED_BACKUPS) {
     it(`accept ${request.what}`, () => {

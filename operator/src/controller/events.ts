@@ -61,7 +61,7 @@ export function eventsOfState(before: ClusterStatus | undefined, after: ClusterS
   for (const type of ["BackupHealthy", "ArchiveHealthy"]) {
     const [now, earlier] = [conditionOf(after, type), conditionOf(before, type)];
     if (now?.status === "False" && (earlier?.status !== "False" || earlier.reason !== now.reason)) {
-      events.push({ type: "Warning", reason: now.reason, action: "Backup", note: now.message });
+      events.push({ type: "Warning", reason: now.reason, action: "Observe", note: now.message });
     }
   }
   const volumes = conditionOf(after, "VolumesReady");

@@ -52,7 +52,9 @@ function outputOf(...parameters: string[]): string {
 function readFields(): ReadonlyMap<string, readonly string[]> {
   const [specification = "", rest = ""] = read("docs/reference.md").split("## What is refused");
   const [, status = ""] = rest.split("## Status");
-  const rows = [...`${specification}${status}`.matchAll(/^\| `((?:spec|status)\.[^`]+)` +\| ([^|]*)\|/gm)];
+  // There, rows about what is refused are no fields of their own.
+  const ofBackups = read("docs/backup-reference.md").replaceAll(/^\|[^|]*\| (?:always|change) .*\n/gm, "");
+  const rows = [...`${specification}${status}${ofBackups}`.matchAll(/^\| `((?:spec|status)\.[^`]+)` +\| ([^|]*)\|/gm)];
   return new Map(rows.map(([, path = "", type = ""]) => [path, allOf(type, /`([^`]+)`/g)]));
 }
 

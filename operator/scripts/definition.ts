@@ -1,5 +1,5 @@
 /**
- * The definition of CoordinationCluster as JSON Schema: what Kubernetes says in its own dialect, in words that tools for
+ * The definitions of the operator's kinds as JSON Schema: what Kubernetes says in its own dialect, in words that tools for
  * JSON Schema know. Defaults stay where they are; rules in CEL do not come along.
  */
 import { readFileSync } from "node:fs";
@@ -62,7 +62,17 @@ export interface Definition {
   };
 }
 
-const FILE = path.resolve(import.meta.dirname, "../../crds/quoin.dev_coordinationclusters.yaml");
+const FOLDER = path.resolve(import.meta.dirname, "../../crds");
+const CLUSTERS = "coordinationclusters";
+/** All kinds by their plurals, that of clusters first. */
+export const PLURALS = [
+  CLUSTERS,
+  "coordinationbackupstores",
+  "coordinationbackups",
+  "coordinationbackupschedules",
+] as const;
+export type Plural = (typeof PLURALS)[number];
+
 /** What the API server keeps of an object; the definition only says that it is an object. */
 const METADATA: JSONSchema = {
   type: "object",
@@ -80,13 +90,18 @@ const METADATA: JSONSchema = {
   },
 };
 
-/** As it is written, with its comments. */
-export function definitionText(): string {
-  return readFileSync(FILE, "utf8");
+export function definitionFile(plural: Plural): string {
+  return `quoin.dev_${plural}.yaml`;
 }
 
-export function readDefinition(): Definition {
-  return parse(definitionText());
+/** As it is written, with its comments. */
+export function definitionText(plural: Plural): string {
+  return readFileSync(path.join(FOLDER, definitionFile(plural)), "utf8");
+}
+
+/** @param plural that of clusters by default */
+export function readDefinition(plural: Plural = CLUSTERS): Definition {
+  return parse(definitionText(plural));
 }
 
 /** The schema of the only version. */

@@ -1,6 +1,6 @@
 /**
- * The text of docs/reference.md: every field of a CoordinationCluster with its type, bounds and default, what the API server
- * refuses, and what `kubectl get` shows, made of the definition alone.
+ * The texts of docs/reference.md and docs/backup-reference.md: every field of the operator's kinds with its type, bounds and
+ * default, what the API server refuses, and what `kubectl get` shows, made of the definitions alone.
  */
 import type { Definition, DefinitionColumn, DefinitionRule, DefinitionSchema } from "./definition.ts";
 import { schemaOf } from "./definition.ts";
@@ -12,6 +12,15 @@ const INTRODUCTION = `# CoordinationCluster
 A CoordinationCluster says what a cluster is to be, in \`spec\`; the operator says what it is, in \`status\`. The
 [quick start](quick-start.md) begins with one, and [operations](operations.md) says what conditions and reasons mean and what
 to do about them. \`kubectl explain qc.spec\` says the same, field by field.
+`;
+
+const BACKUP_INTRODUCTION = `# Kinds of backups
+
+<!-- Written by \`npm run docs:reference\` from the definitions; \`npm run check\` refuses it when it is not current. -->
+
+A CoordinationBackupStore is a place for backups. A CoordinationCluster names it in \`spec.backup\`. A CoordinationBackup is one
+backup of a cluster, and a CoordinationBackupSchedule makes them. All objects are in the namespace of the cluster.
+[Operations](operations.md#backups-on-kubernetes) says how to use them. A field of which nothing is said keeps its default.
 `;
 
 const EXAMPLE = `\`\`\`yaml
@@ -43,9 +52,6 @@ export function describeReference(definition: Definition): string {
   const root = schemaOf(definition);
   const { names, group } = definition.spec;
   const version = definition.spec.versions[0];
-  const spec = sectionOf(root, "spec");
-  const status = sectionOf(root, "status");
-  const rules = rulesOf(root, "");
   return [
     INTRODUCTION,
     `The kind is \`${names.kind}\` of \`${group}/${version?.name ?? ""}\`, and its resource \`${names.plural}.${group}\`, short`,
@@ -53,22 +59,66 @@ export function describeReference(definition: Definition): string {
     EXAMPLE,
     "## Specification\n",
     "A field of which nothing is said keeps its default. `.` leads into an object, `[]` to each item of a list.\n",
-    tableOf(["Field", "Type", "Default", "Meaning"], spec.map(specRow)),
+    specTable(root),
     "## What is refused\n",
     "By the API server, beside values that are not of the type above, with the message that is written here:\n",
-    tableOf(
-      ["At", "When", "Message"],
-      rules.map(({ path, rule, message }) => [`\`${path}\``, rule.includes("oldSelf") ? "change" : "always", message]),
-    ),
+    ruleTable(root),
     "## Status\n",
-    tableOf(
-      ["Field", "Type", "Meaning"],
-      status.map(({ path, schema }) => [`\`${path}\``, typeOf(schema), meaningOf(schema)]),
-    ),
+    statusTable(root),
     "## Columns of `kubectl get qc`\n",
     "Those with _wide_ are shown with `-o wide`.\n",
-    tableOf(["Column", "From", "Meaning"], (version?.additionalPrinterColumns ?? []).map(columnRow)),
+    columnTable(definition),
   ].join("\n");
+}
+
+/** @param definitions of the kinds for backups */
+export function describeBackupReference(definitions: readonly Definition[]): string {
+  return [BACKUP_INTRODUCTION, ...definitions.flatMap(kindSections)].join("\n");
+}
+
+function kindSections(definition: Definition): string[] {
+  const root = schemaOf(definition);
+  const { names, group } = definition.spec;
+  const [short = ""] = names.shortNames;
+  const version = definition.spec.versions[0]?.name ?? "";
+  return [
+    `## ${names.kind}\n`,
+    `${root.description ?? ""} The resource is \`${names.plural}.${group}\` in version \`${version}\`, short \`${short}\`.\n`,
+    specTable(root),
+    "The API server refuses, beside values that are not of the type above:\n",
+    ruleTable(root),
+    "The operator writes:\n",
+    statusTable(root),
+    `\`kubectl get ${short}\` shows, and those with _wide_ with \`-o wide\`:\n`,
+    columnTable(definition),
+  ];
+}
+
+function specTable(root: DefinitionSchema): string {
+  return tableOf(["Field", "Type", "Default", "Meaning"], sectionOf(root, "spec").map(specRow));
+}
+
+function ruleTable(root: DefinitionSchema): string {
+  return tableOf(
+    ["At", "When", "Message"],
+    rulesOf(root, "").map(({ path, rule, message }) => [
+      `\`${path}\``,
+      rule.includes("oldSelf") ? "change" : "always",
+      message,
+    ]),
+  );
+}
+
+function statusTable(root: DefinitionSchema): string {
+  return tableOf(
+    ["Field", "Type", "Meaning"],
+    sectionOf(root, "status").map(({ path, schema }) => [`\`${path}\``, typeOf(schema), meaningOf(schema)]),
+  );
+}
+
+function columnTable(definition: Definition): string {
+  const columns = definition.spec.versions[0]?.additionalPrinterColumns ?? [];
+  return tableOf(["Column", "From", "Meaning"], columns.map(columnRow));
 }
 
 function sectionOf(root: DefinitionSchema, name: "spec" | "status"): Field[] {

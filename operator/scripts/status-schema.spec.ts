@@ -5,7 +5,7 @@ import { statusOf, statusOfFailedPass } from "../src/status/index.ts";
 import { NOW, Scene } from "../test/index.ts";
 import { readDefinition, schemaOf, toJsonSchema } from "./definition.ts";
 
-const SURROUNDINGS = { tlsProblem: null, monitoringProblem: null, ownerProblem: null, failures: [] };
+const SURROUNDINGS = { tlsProblem: null, monitoringProblem: null, ownerProblem: null, failures: [], backup: null };
 
 describe("status that the operator writes", () => {
   const ajv = new Ajv({ allErrors: true, strictTypes: false, validateFormats: false });
@@ -30,6 +30,22 @@ describe("status that the operator writes", () => {
       expect(validate.errors).to.equal(null);
     });
   }
+
+  it("fits the definition with backups", () => {
+    const observed = new Scene(3).observe();
+    const backup = {
+      ...{ storeProblem: null, archives: true, intervalMs: 3_600_000, answered: 3, withoutStore: 0 },
+      ...{ store: "s3://backups/", encrypted: true, lastSuccessMs: NOW, lastFailure: null },
+      archive: {
+        ...{ archiverId: "11", revision: 7, wallMs: NOW, lagMs: 90_000, isBroken: false },
+        ...{ failures: 1, lastError: "access denied ".repeat(200) },
+      },
+    };
+    const status = statusOf(observed, plan(observed), { ...SURROUNDINGS, tls: null, backup });
+    validate(status);
+    expect(validate.errors).to.equal(null);
+    expect(status.backup).to.include({ archiver: "11", archivedRevision: 7 });
+  });
 
   it("fits the definition while an action fails, however much the API server says", () => {
     const target = "data-demo-0";

@@ -1,32 +1,56 @@
 /**
- * TypeScript types of CoordinationCluster as the API server returns it: fields that have a default are there.
+ * TypeScript types of the operator's kinds as the API server returns them: fields that have a default are there.
  */
 import { compile, type JSONSchema } from "json-schema-to-typescript";
-import { type DefinitionSchema, toJsonSchema } from "./definition.ts";
+import { definitionFile, type Plural, readDefinition, schemaOf, toJsonSchema } from "./definition.ts";
+
+type Names = ReadonlyMap<string, string>;
 
 /** The parts that other code names, by where they stand. */
-const NAMES: ReadonlyMap<string, string> = new Map([
-  ["/spec", "ClusterSpec"],
-  ["/spec/services/client", "ClientServiceSpec"],
-  ["/spec/services/leader", "LeaderServiceSpec"],
-  ["/spec/settings", "SettingsSpec"],
-  ["/status", "ClusterStatus"],
-  ["/status/blocked", "BlockedStatus"],
-  ["/status/conditions/*", "ConditionStatus"],
-  ["/status/members/*", "MemberRow"],
-]);
-const BANNER = `/**
- * CoordinationCluster as the API server returns it, with its defaults.
- *
- * Generated from crds/quoin.dev_coordinationclusters.yaml by \`npm run crds:generate\`.
- */`;
+const NAMES: Readonly<Record<Plural, Names>> = {
+  coordinationclusters: new Map([
+    ["/spec", "ClusterSpec"],
+    ["/spec/services/client", "ClientServiceSpec"],
+    ["/spec/services/leader", "LeaderServiceSpec"],
+    ["/spec/settings", "SettingsSpec"],
+    ["/spec/backup", "BackupSpec"],
+    ["/status", "ClusterStatus"],
+    ["/status/backup", "BackupSummary"],
+    ["/status/blocked", "BlockedStatus"],
+    ["/status/conditions/*", "ConditionStatus"],
+    ["/status/members/*", "MemberRow"],
+  ]),
+  coordinationbackupstores: new Map([
+    ["/spec", "StoreSpec"],
+    ["/status", "StoreStatus"],
+    ["/status/conditions/*", "StoreCondition"],
+  ]),
+  coordinationbackups: new Map([
+    ["/status", "BackupStatus"],
+    ["/status/conditions/*", "BackupCondition"],
+  ]),
+  coordinationbackupschedules: new Map([
+    ["/spec", "ScheduleSpec"],
+    ["/status", "ScheduleStatus"],
+    ["/status/conditions/*", "ScheduleCondition"],
+  ]),
+};
+
+/** @returns the name of the generated file */
+export function typesFile(plural: Plural): string {
+  const { kind } = readDefinition(plural).spec.names;
+  return `${kind.replaceAll(/\B[A-Z]/g, (letter) => `-${letter}`).toLowerCase()}.ts`;
+}
 
 /** @returns the text of the generated file */
-export async function describeTypes(schema: DefinitionSchema): Promise<string> {
-  const named = requireAlways(nameParts(toJsonSchema(schema), ""), ["apiVersion", "kind", "metadata", "spec"]);
-  return await compile(withDefaultsThere(named), "CoordinationCluster", {
+export async function describeTypes(plural: Plural): Promise<string> {
+  const definition = readDefinition(plural);
+  const { kind } = definition.spec.names;
+  const parts = nameParts(toJsonSchema(schemaOf(definition)), "", NAMES[plural]);
+  const named = requireAlways(parts, ["apiVersion", "kind", "metadata", "spec"]);
+  return await compile(withDefaultsThere(named), kind, {
     additionalProperties: false,
-    bannerComment: BANNER,
+    bannerComment: bannerOf(kind, definitionFile(plural)),
     ignoreMinAndMaxItems: true,
     strictIndexSignatures: false,
     style: { printWidth: 120 },
@@ -34,16 +58,24 @@ export async function describeTypes(schema: DefinitionSchema): Promise<string> {
   });
 }
 
+function bannerOf(kind: string, file: string): string {
+  return `/**
+ * ${kind} as the API server returns it, with its defaults.
+ *
+ * Generated from crds/${file} by \`npm run crds:generate\`.
+ */`;
+}
+
 /** Sets titles, which become names of types. */
-function nameParts(schema: JSONSchema, at: string): JSONSchema {
+function nameParts(schema: JSONSchema, at: string, names: Names): JSONSchema {
   if (schema.additionalProperties === true) {
     // What a rule reads of it is no more certain than the rest.
     const { properties: _properties, ...open } = schema;
     return open;
   }
-  const name = NAMES.get(at);
+  const name = names.get(at);
   const parts = name === undefined ? schema : { ...schema, title: name };
-  return mapChildren(parts, (child, step) => nameParts(child, `${at}/${step}`));
+  return mapChildren(parts, (child, step) => nameParts(child, `${at}/${step}`, names));
 }
 
 /** What has a default, the API server fills in. */

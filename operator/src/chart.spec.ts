@@ -18,7 +18,9 @@ import { parseConfiguration } from "./configuration.ts";
 import { OperatorMetrics } from "./telemetry/index.ts";
 
 const CHART = "quoin-operator";
-const DEFINITION = path.resolve(import.meta.dirname, "../../crds/quoin.dev_coordinationclusters.yaml");
+const DEFINITIONS = ["clusters", "backupstores", "backups", "backupschedules"].map((kind) =>
+  path.resolve(import.meta.dirname, `../../crds/quoin.dev_coordination${kind}.yaml`),
+);
 const CLUSTER_SCOPED = ["ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition"];
 
 describe("chart quoin-operator", () => {
@@ -106,24 +108,23 @@ describe("chart quoin-operator", () => {
     expect(chart).to.include({ version, appVersion: version });
   });
 
-  it("installs the definition as it is, and keeps it", () => {
+  it("installs the definitions as they are, and keeps them", () => {
     const text = helm.text(CHART, "templates/crds.yaml");
     const keep = "    helm.sh/resource-policy: keep\n";
-    expect(text.split(keep)).to.have.length(2);
-    expect(
-      text
-        .replace(keep, "")
-        .replace(/^---\n# Source: .*\n/, "")
-        .trimEnd(),
-    ).to.equal(readFileSync(DEFINITION, "utf8").trimEnd());
-    const definition = objectOf(render("default"), "CustomResourceDefinition");
-    expect(definition.metadata.annotations).to.deep.equal({
-      ...parse(readFileSync(DEFINITION, "utf8")).metadata.annotations,
-      "helm.sh/resource-policy": "keep",
-    });
-    expect(objectOf(render("mirror"), "CustomResourceDefinition").metadata.annotations).to.not.have.property(
-      "helm.sh/resource-policy",
+    expect(text.split(keep)).to.have.length(1 + DEFINITIONS.length);
+    const [kept, left] = ["default", "mirror"].map((file) =>
+      render(file).filter(({ kind }) => kind === "CustomResourceDefinition"),
     );
+    expect([kept?.length, left?.length]).to.deep.equal([DEFINITIONS.length, DEFINITIONS.length]);
+    for (const file of DEFINITIONS) {
+      const source = readFileSync(file, "utf8");
+      const { name, annotations } = parse(source).metadata;
+      const annotationsIn = (objects: RenderedObject[] | undefined) =>
+        objects?.find(({ metadata }) => metadata.name === name)?.metadata.annotations;
+      expect(text.replaceAll(keep, "")).to.include(source.trimEnd());
+      expect(annotationsIn(kept)).to.deep.equal({ ...annotations, "helm.sh/resource-policy": "keep" });
+      expect(annotationsIn(left)).to.deep.equal(annotations);
+    }
   });
 
   it("has no object without a namespace when namespaces are named and the definition is left to others", () => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { BlackHole } from "../../testing/index.ts";
-import { configOf } from "../test/api-server/index.ts";
+import { configOf, installDefinitions } from "../test/api-server/index.ts";
 import { clusterOf, until } from "../test/index.ts";
 import { World } from "../test/world/index.ts";
 
@@ -28,9 +28,7 @@ describe("operator as a process", () => {
     output = "";
     world = new World();
     await world.open();
-    world.api.store.create("customresourcedefinitions", "", {
-      metadata: { name: "coordinationclusters.quoin.dev", annotations: { "quoin.dev/schema-version": "2" } },
-    });
+    installDefinitions(world.api.store);
   });
 
   afterEach(async () => {

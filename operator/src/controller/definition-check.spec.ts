@@ -1,11 +1,8 @@
-import { readFileSync } from "node:fs";
 import { expect } from "chai";
-import { parse } from "yaml";
-import { ApiServer, configOf } from "../../test/api-server/index.ts";
+import { ApiServer, configOf, installDefinitions } from "../../test/api-server/index.ts";
 import { type Connection, connect, KubeClient } from "../kube/index.ts";
 import { definitionProblem } from "./definition-check.ts";
 
-const DEFINITION = new URL("../../../crds/quoin.dev_coordinationclusters.yaml", import.meta.url);
 const ANNOTATION = "quoin.dev/schema-version";
 
 describe("check of the definition", () => {
@@ -29,13 +26,23 @@ describe("check of the definition", () => {
 
   it("takes the one of this repository, and none that is older", async () => {
     expect(await problem()).to.include("is not installed");
-    const { kind, metadata } = parse(readFileSync(DEFINITION, "utf8"));
-    server.store.create("customresourcedefinitions", "", { kind, metadata });
+    installDefinitions(server.store);
     expect(await problem()).to.equal(null);
-    const older = String(Number(metadata.annotations[ANNOTATION]) - 1);
-    const installed = server.store.get("customresourcedefinitions", "", metadata.name);
-    server.store.merge("customresourcedefinitions", installed, { metadata: { annotations: { [ANNOTATION]: older } } });
-    expect(await problem()).to.include(`has schema version ${older}`);
+    const definitions = server.store.list("customresourcedefinitions");
+    expect(definitions).to.have.length(4);
+    for (const { metadata } of definitions) {
+      const version = metadata.annotations[ANNOTATION];
+      const set = (text: string) =>
+        server.store.merge(
+          "customresourcedefinitions",
+          server.store.get("customresourcedefinitions", "", metadata.name),
+          { metadata: { annotations: { [ANNOTATION]: text } } },
+        );
+      const older = String(Number(version) - 1);
+      set(older);
+      expect(await problem()).to.include(`${metadata.name} has schema version ${older}`);
+      set(version);
+    }
   });
 
   it("does without where it may not look", async () => {

@@ -1,26 +1,35 @@
-/** Whether the API server's definition of CoordinationCluster has what this operator needs. */
+/** Whether the API server's definitions have what this operator needs. */
 import { isKubeError, type KubeClient } from "../kube/index.ts";
 
-/** Of the definition that this operator was built for. */
-const SCHEMA_VERSION = 2;
-const NAME = "coordinationclusters.quoin.dev";
+/** Of the definitions that this operator was built for. */
+const SCHEMA_VERSIONS: ReadonlyMap<string, number> = new Map([
+  ["coordinationclusters.quoin.dev", 2],
+  ["coordinationbackupstores.quoin.dev", 1],
+  ["coordinationbackups.quoin.dev", 1],
+  ["coordinationbackupschedules.quoin.dev", 1],
+]);
 const ANNOTATION = "quoin.dev/schema-version";
 
 /** @returns what is wrong, in words; null if nothing is, or if this operator may not look */
 export async function definitionProblem(client: KubeClient): Promise<string | null> {
+  const checks = [...SCHEMA_VERSIONS].map(([name, version]) => problemOf(client, name, version));
+  return (await Promise.all(checks)).find((problem) => problem !== null) ?? null;
+}
+
+async function problemOf(client: KubeClient, name: string, version: number): Promise<string | null> {
   try {
     const definition = await client.get<{ metadata?: { annotations?: Record<string, string> } }>({
       kind: "CustomResourceDefinition",
       namespace: "",
-      name: NAME,
+      name,
     });
     if (definition === null) {
-      return `the definition ${NAME} is not installed`;
+      return `the definition ${name} is not installed: apply it from crds/ of this release`;
     }
     const found = Number(definition.metadata?.annotations?.[ANNOTATION] ?? 0);
-    return found >= SCHEMA_VERSION
+    return found >= version
       ? null
-      : `the definition ${NAME} has schema version ${found}, and this operator needs ${SCHEMA_VERSION}: apply the newer one`;
+      : `the definition ${name} has schema version ${found}, and this operator needs ${version}: apply the newer one`;
   } catch (error) {
     // An operator of some namespaces only may not read what belongs to none.
     if (isKubeError(error, "forbidden")) {

@@ -58,6 +58,12 @@ export function eventsOfState(before: ClusterStatus | undefined, after: ClusterS
     const note = `${accepted.reason}: ${accepted.message}`;
     events.push({ type: "Warning", reason: "SpecRefused", action: "Observe", note });
   }
+  for (const type of ["BackupHealthy", "ArchiveHealthy"]) {
+    const [now, earlier] = [conditionOf(after, type), conditionOf(before, type)];
+    if (now?.status === "False" && (earlier?.status !== "False" || earlier.reason !== now.reason)) {
+      events.push({ type: "Warning", reason: now.reason, action: "Observe", note: now.message });
+    }
+  }
   const volumes = conditionOf(after, "VolumesReady");
   const past = conditionOf(before, "VolumesReady");
   if (volumes?.status === "True" && past?.reason === "Growing") {

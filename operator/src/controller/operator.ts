@@ -5,12 +5,14 @@
  * An operator that waits for the Lease watches, too, so that it is ready at once.
  */
 
+import { BACKUP_KINDS, BackupControllers, backupKey, SCHEDULE_LABEL } from "../backups/index.ts";
 import type { TendCertificates } from "../certificates/index.ts";
 import { isStale } from "../execute/index.ts";
 import {
   CachedReads,
   type Connection,
   Elector,
+  type EventContent,
   isKubeError,
   type Kind,
   KubeClient,
@@ -68,6 +70,8 @@ export class Operator {
   readonly #recorder: Recorder;
   readonly #reconciler: Reconciler;
   readonly #queue: WorkQueue;
+  readonly #backups: BackupControllers;
+  readonly #backupQueue: WorkQueue;
   readonly #elector: Elector;
   readonly #reflectors: readonly Reflector[];
   readonly #health: HealthServer;
@@ -97,6 +101,8 @@ export class Operator {
     this.#reflectors = this.#makeReflectors();
     this.#reconciler = this.#makeReconciler();
     this.#queue = new WorkQueue((key) => this.#pass(key), timing);
+    this.#backups = this.#makeBackups();
+    this.#backupQueue = new WorkQueue((key) => this.#passBackup(key), timing);
     this.#health = new HealthServer({ unready: () => this.#unready(), dead: () => this.#dead() }, this.#metrics);
   }
 
@@ -117,7 +123,7 @@ export class Operator {
   /** Ends what runs, gives the Lease up, and then everything else. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await this.#queue.stop();
+    await Promise.all([this.#queue.stop(), this.#backupQueue.stop()]);
     this.#releasing.abort();
     await this.#running;
     await Promise.all(this.#reflectors.map((reflector) => reflector.stop()));
@@ -136,6 +142,7 @@ export class Operator {
     if (!this.#stopping.signal.aborted) {
       this.#options.logger.info("this operator works now");
       this.#queue.start();
+      this.#backupQueue.start();
     }
     const end = await this.#elector.hold(this.#releasing.signal);
     if (end === "lost") {
@@ -159,18 +166,9 @@ export class Operator {
         onSilent: (error) => logger.debug({ err: error }, "a member did not answer"),
         onUnknown: (error) => logger.warn({ err: error }, "events of what is missing could not be read"),
       }),
-      writing: {
-        ...{ client, members },
-        monotonicMs: () => timing.monotonicMs(),
-        mayWrite: () => this.#elector.remainingMs >= LEASE_LEFT_MS,
-      },
+      writing: { ...{ client, members }, monotonicMs: () => timing.monotonicMs(), mayWrite: () => this.#mayWrite() },
       audience: {
-        event: (cluster, content) => {
-          const { name, namespace = "", uid = "" } = cluster.metadata;
-          const { apiVersion, kind } = cluster;
-          logger.info({ cluster: `${namespace}/${name}`, ...content }, "event");
-          this.#recorder.record({ apiVersion, kind, name, namespace, uid }, content);
-        },
+        event: (cluster, content) => this.#record(cluster, content),
         onAction: (action) => this.#metrics.countAction(action),
         onFailure: ({ metadata }, what, error) =>
           logger[isStale(error) || isKubeError(error, "terminating") ? "debug" : "warn"](
@@ -190,10 +188,60 @@ export class Operator {
     });
   }
 
+  #makeBackups(): BackupControllers {
+    const { endpointOf } = this.#options;
+    return new BackupControllers({
+      ...{ client: this.#client, members: this.#members, endpointOf, now: Date.now },
+      mayWrite: () => this.#mayWrite(),
+      event: (subject, content) => this.#record(subject, content),
+      onFinished: (namespace, schedule) =>
+        this.#backupQueue.add(backupKey("CoordinationBackupSchedule", namespace, schedule), SWARM_MS),
+    });
+  }
+
+  #mayWrite(): boolean {
+    return this.#elector.remainingMs >= LEASE_LEFT_MS;
+  }
+
+  #record(
+    { apiVersion, kind, metadata }: Pick<CoordinationCluster, "apiVersion" | "kind" | "metadata">,
+    content: EventContent,
+  ): void {
+    const { name, namespace = "", uid = "" } = metadata;
+    this.#options.logger.info({ kind, object: `${namespace}/${name}`, ...content }, "event");
+    this.#recorder.record({ apiVersion, kind, name, namespace, uid }, content);
+  }
+
   #makeReflectors(): Reflector[] {
-    const { watchNamespaces, logger, timing } = this.#options;
+    const { watchNamespaces } = this.#options;
     const namespaces = watchNamespaces.length === 0 ? [""] : watchNamespaces;
     const kinds: readonly Kind[] = ["CoordinationCluster", ...OF_CLUSTERS];
+    return [
+      ...namespaces.flatMap((namespace) => this.#makeBackupReflectors(namespace)),
+      ...this.#makeClusterReflectors(namespaces, kinds),
+    ];
+  }
+
+  /** A backup that is gone may make room for another one of its schedule. */
+  #makeBackupReflectors(namespace: string): Reflector[] {
+    const { logger, timing } = this.#options;
+    return BACKUP_KINDS.map((kind) => {
+      return new Reflector({
+        ...{ client: this.#client, kind, namespace, timing, labelSelector: "", ignoresStatus: true },
+        onChange: ({ name = "", namespace: of = "", labels }) => {
+          this.#backupQueue.add(backupKey(kind, of, name), SWARM_MS);
+          const schedule = labels?.[SCHEDULE_LABEL];
+          if (kind === "CoordinationBackup" && schedule !== undefined) {
+            this.#backupQueue.add(backupKey("CoordinationBackupSchedule", of, schedule), SWARM_MS);
+          }
+        },
+        onError: (error) => logger.warn({ kind, err: error }, "a watch ended"),
+      });
+    });
+  }
+
+  #makeClusterReflectors(namespaces: readonly string[], kinds: readonly Kind[]): Reflector[] {
+    const { logger, timing } = this.#options;
     return namespaces.flatMap((namespace) =>
       kinds.map((kind) => {
         const isCluster = kind === "CoordinationCluster";
@@ -232,6 +280,15 @@ export class Operator {
     } catch (error) {
       count("failed");
       logger.error({ cluster: key, err: error }, "a pass failed");
+      throw error;
+    }
+  }
+
+  async #passBackup(key: string): Promise<number | null> {
+    try {
+      return await this.#backups.pass(key);
+    } catch (error) {
+      this.#options.logger.error({ object: key, err: error }, "a pass failed");
       throw error;
     }
   }

@@ -1,7 +1,7 @@
 /** How often an operator asks the API server while nothing happens: watches tell what changes, so it need not look. */
 import { expect } from "chai";
 import { until } from "../../../testing/index.ts";
-import { type Call, configOf } from "../../test/api-server/index.ts";
+import { type Call, configOf, installDefinitions } from "../../test/api-server/index.ts";
 import { ManualTiming } from "../../test/index.ts";
 import { Drive } from "../../test/world/index.ts";
 import { type Connection, connect } from "../kube/index.ts";
@@ -29,9 +29,7 @@ describe("operator of ten clusters", function () {
   before(async () => {
     drive = new Drive();
     await drive.begin(2 * (NAMES.length + MEMBERS));
-    drive.world.api.store.create("customresourcedefinitions", "", {
-      metadata: { name: "coordinationclusters.quoin.dev", annotations: { "quoin.dev/schema-version": "9" } },
-    });
+    installDefinitions(drive.world.api.store);
     timing = new ManualTiming();
     connection = await connect(configOf(drive.world.api.url));
     operator = new Operator({

@@ -3,10 +3,10 @@
  * a cluster is allowed, and nothing is allowed that it does not do.
  */
 import { expect } from "chai";
-import { type Call, configOf } from "../../test/api-server/index.ts";
+import { type Call, configOf, installDefinitions } from "../../test/api-server/index.ts";
 import { helmOrSkip, NAMESPACE, objectOf } from "../../test/charts/index.ts";
 import { until } from "../../test/index.ts";
-import { Drive } from "../../test/world/index.ts";
+import { BackupDrive, Drive } from "../../test/world/index.ts";
 import { connect, systemTiming } from "../kube/index.ts";
 import { createLogger } from "../telemetry/index.ts";
 import { Operator } from "./operator.ts";
@@ -84,6 +84,7 @@ describe("rights of the operator, as its chart gives them", () => {
     own = new Set(objectOf(objects, "Role", "quoin-operator-lease").rules.flatMap(rightsOf));
     await inWorld(liveThrough);
     await inWorld(askForCertificates);
+    await inWorld(takeBackups);
     await inWorld(workAsProcess);
   });
 
@@ -159,12 +160,36 @@ describe("rights of the operator, as its chart gives them", () => {
     await drive.until("no certificate", () => certificates() === 0);
   }
 
+  async function takeBackups(drive: Drive): Promise<void> {
+    const backups = new BackupDrive(drive);
+    await backups.begin();
+    try {
+      const { store } = drive.world.api;
+      store.create("persistentvolumeclaims", "default", {
+        metadata: { name: "backups" },
+        spec: { resources: { requests: { storage: "1Gi" } } },
+      });
+      backups.create("CoordinationBackupStore", "store", { directory: { claimName: "backups" } });
+      await backups.pass("CoordinationBackupStore", "store");
+      drive.create({ replicas: 1, backup: { storeName: "store", archive: true, interval: "24h" } });
+      await drive.until("a member", () => drive.condition("Available") === "True QuorumConfirmed");
+      backups.create("CoordinationBackupSchedule", "hourly", {
+        ...{ clusterName: "demo", schedule: "0 * * * *", timeZone: "Etc/UTC", suspend: false },
+        ...{ concurrencyPolicy: "Forbid", successfulHistoryLimit: 0, failedHistoryLimit: 0 },
+      });
+      drive.world.now += 3_600_000;
+      await backups.until("begun", () => drive.world.backups.runs.length === 1);
+      drive.world.backups.succeed();
+      await backups.until("tidy", () => backups.list("CoordinationBackup").length === 0);
+    } finally {
+      await backups.end();
+    }
+  }
+
   async function workAsProcess(drive: Drive): Promise<void> {
     drive.world.now = Date.now();
     const { api } = drive.world;
-    api.store.create("customresourcedefinitions", "", {
-      metadata: { name: "coordinationclusters.quoin.dev", annotations: { "quoin.dev/schema-version": "2" } },
-    });
+    installDefinitions(api.store);
     const connection = await connect(configOf(api.url));
     const operator = new Operator({
       ...{ connection, instance: "one", leaseName: "quoin-operator", watchNamespaces: [], timing: systemTiming },

@@ -226,6 +226,7 @@ export interface ClusterSpec {
     client: ClientServiceSpec;
     leader: LeaderServiceSpec;
   };
+  backup?: BackupSpec;
   /**
    * What drains of nodes may take away.
    */
@@ -464,6 +465,23 @@ export interface LeaderServiceSpec {
   ipFamilyPolicy?: "SingleStack" | "PreferDualStack" | "RequireDualStack";
 }
 /**
+ * Backups of the cluster. A change restarts the members one by one.
+ */
+export interface BackupSpec {
+  /**
+   * CoordinationBackupStore in the namespace of the cluster.
+   */
+  storeName: string;
+  /**
+   * Whether every write is archived within seconds, so that the cluster can be restored to any moment. Without it, only CoordinationBackups are taken.
+   */
+  archive: boolean;
+  /**
+   * Time between two snapshots of the archive, in minutes, hours or days, such as 90m, 24h or 7d.
+   */
+  interval: string;
+}
+/**
  * What the cluster is.
  */
 export interface ClusterStatus {
@@ -550,6 +568,7 @@ export interface ClusterStatus {
      */
     caNotAfter?: string;
   };
+  backup?: BackupSummary;
   /**
    * What holds now, each with a reason.
    *
@@ -587,6 +606,35 @@ export interface BlockedStatus {
    * Since when it waits for the same.
    */
   since: string;
+}
+/**
+ * Backups of the cluster, as its members tell.
+ */
+export interface BackupSummary {
+  /**
+   * Where backups go, as members name it.
+   */
+  store?: string;
+  /**
+   * Whether backups are encrypted.
+   */
+  encrypted?: boolean;
+  /**
+   * Id of the member that archives.
+   */
+  archiver?: string;
+  /**
+   * When a snapshot or a part of the archive reached the store last.
+   */
+  lastSuccessTime?: string;
+  /**
+   * Cluster revision up to which everything is archived.
+   */
+  archivedRevision?: number;
+  /**
+   * Time of the last write that is archived.
+   */
+  archivedTime?: string;
 }
 export interface ConditionStatus {
   /**

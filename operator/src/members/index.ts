@@ -1,4 +1,5 @@
 /** Members, as the operator talks to them. */
+export type { ArchiveReport, BackupReport, BackupRunReport, StoredBackup } from "./backup-messages.ts";
 export type { MemberAddress } from "./member-channels.ts";
 export { MemberClient, type Owner } from "./member-client.ts";
 export { MemberError } from "./member-error.ts";

@@ -8,17 +8,21 @@ import {
   AddMemberResponse,
   BootstrapResponse,
   decodeRequest,
+  GetBackupStatusResponse,
   GetStatusResponse,
+  ListBackupsResponse,
   ListMembersResponse,
   type MessageCodec,
   PromoteMembersResponse,
   PutSettingsResponse,
   RemoveMembersResponse,
   ResetOwnerResponse,
+  StartBackupResponse,
   serviceDefinitions,
   TransferLeadershipResponse,
 } from "@quoin/proto";
 import type { Configuration } from "../plan/index.ts";
+import { type BackupReport, backupReportOf, type StoredBackup, storedBackupOf } from "./backup-messages.ts";
 import { type MemberAddress, MemberChannels } from "./member-channels.ts";
 import { MemberError } from "./member-error.ts";
 import { configurationOf, type MemberAnswer, memberAnswerOf } from "./messages.ts";
@@ -28,6 +32,8 @@ const STATUS_MS = 2_000;
 const LIST_MS = 1_500;
 /** A change of the membership is one entry, or two; founding hashes a password. */
 const CHANGE_MS = 5_000;
+/** A member reads the list of objects of a store that may be far away. */
+const LIST_BACKUPS_MS = 20_000;
 
 /** Who owns a cluster. */
 export interface Owner {
@@ -96,6 +102,34 @@ export class MemberClient {
     );
   }
 
+  /**
+   * Begins a backup into the store of this member. A repetition with the same request id returns the same backup, while the
+   * process of the member lives.
+   *
+   * @returns its id
+   */
+  async startBackup(
+    member: MemberAddress,
+    { requestId, ifStore, allowLeaderless }: { requestId: string; ifStore: string; allowLeaderless: boolean },
+  ): Promise<string> {
+    const request = { ifStore, allowLeaderless };
+    return (await this.#call(member, SERVICE.startBackup, request, StartBackupResponse, CHANGE_MS, requestId)).id;
+  }
+
+  /** @param id of a backup; empty for the one that runs, or else the last one */
+  async backups(member: MemberAddress, id: string): Promise<BackupReport> {
+    return backupReportOf(
+      await this.#call(member, SERVICE.getBackupStatus, { id }, GetBackupStatusResponse, STATUS_MS),
+    );
+  }
+
+  /** What the store of this member holds of its cluster. */
+  async storedBackups(member: MemberAddress): Promise<StoredBackup[]> {
+    const request = { clusterId: "" };
+    const { backups } = await this.#call(member, SERVICE.listBackups, request, ListBackupsResponse, LIST_BACKUPS_MS);
+    return backups.map(storedBackupOf);
+  }
+
   close(): void {
     this.#channels.close();
   }
@@ -106,12 +140,13 @@ export class MemberClient {
     request: Request,
     codec: MessageCodec<Response>,
     timeoutMs: number,
+    requestId: string = randomUUID(),
   ): Promise<Response> {
     const metadata = new Metadata();
     metadata.set("authorization", `Bearer ${member.token}`);
     metadata.set("api-version", "v1");
     // A change that is conditional on nothing, such as the first settings, needs one.
-    metadata.set("request-id", randomUUID());
+    metadata.set("request-id", requestId);
     const asked = `${path.slice(path.lastIndexOf("/") + 1)} of ${member.serverName}`;
     const deserialize = (bytes: Buffer): Response => decodeRequest(codec, bytes);
     return new Promise((resolve, reject) => {

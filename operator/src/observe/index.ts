@@ -9,10 +9,11 @@ export {
   TERM,
   VERSION,
 } from "./annotations.ts";
+export { locationArgumentOf } from "./backup-store.ts";
 export { emptyMemory, type Memory } from "./memory.ts";
 export { type Observation, Observer, setReference } from "./observer.ts";
-export { ownerSecretName, readVolumes } from "./reader.ts";
-export { adminEndpointOf, type EndpointOf } from "./reports.ts";
+export { ownerSecretName, type Reading, readCluster, readVolumes } from "./reader.ts";
+export { addressesOf, adminEndpointOf, type EndpointOf } from "./reports.ts";
 export { noteUndone } from "./restoration.ts";
 export { settingsNote } from "./set-view.ts";
 export { holdsVolume } from "./storage-class.ts";

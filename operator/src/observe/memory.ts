@@ -1,5 +1,7 @@
 /** What the operator remembers of one cluster from pass to pass. All of it may be lost: that costs time, never safety. */
+
 import type { Attempts, Obstacle, Refusal } from "../plan/index.ts";
+import type { BackupAnswers } from "./backup-look.ts";
 
 export interface Memory {
   attempts: Attempts;
@@ -18,6 +20,8 @@ export interface Memory {
   missingSince: ReadonlyMap<string, number>;
   /** Null while nothing has been missing for long. */
   causes: Causes | null;
+  /** What members said last about backups; null while the cluster has none. */
+  backups: BackupAnswers | null;
 }
 
 /** Why pods and volumes are missing, as events said it. */
@@ -61,5 +65,6 @@ export function emptyMemory(): Memory {
     undone: new Map(),
     missingSince: new Map(),
     causes: null,
+    backups: null,
   };
 }

@@ -19,6 +19,7 @@ import type { Problem, Surroundings } from "../status/index.ts";
 import { acceptedSpecWish, withAcceptedSpec } from "./accepted-spec.ts";
 import { adoptionWish, encryptionRefusal } from "./adoption.ts";
 import { APPLIED, OWNER_PENDING } from "./annotations.ts";
+import { lookAtBackups } from "./backup-look.ts";
 import { type Claim, claimViewOf } from "./claim-view.ts";
 import { covers, digestOf } from "./difference.ts";
 import type { Memory, Trial } from "./memory.ts";
@@ -107,6 +108,9 @@ export class Observer {
     const addresses = addressesOf(cluster, reading, endpointOf);
     const answers = await askMembers(members, addresses, reading.pods, onSilent);
     const around = await lookAround({ client, reads, cluster, manifests: wanted.around, memory, now });
+    const backup = await lookAtBackups({
+      ...{ members, cluster, reading, addresses, reports: answers.reports, memory, now, onSilent },
+    });
     const certificates = await this.#tend(cluster, reading, answers, now);
     const views = await this.#views(cluster, reading, memory, reads);
     const obstacles = await findObstacles({ client, cluster, reading, memory, now, onUnknown });
@@ -153,6 +157,7 @@ export class Observer {
         monitoringProblem: around.monitoringProblem,
         ownerProblem: hasForm ? ownerProblemOf(cluster, reading) : null,
         tls: certificates.tls,
+        backup,
       },
       ...{ reading, wishes, addresses },
       set: wanted.set,

@@ -3,6 +3,7 @@ import type { V1ConfigMap, V1PodDisruptionBudget, V1Secret, V1StorageClass } fro
 import { isKubeError, type Kind, type KubeObject, type Reads, type Wire } from "../kube/index.ts";
 import type { CoordinationCluster } from "../plan/index.ts";
 import { namesOf, namespaceOf, selectorOf } from "../render/index.ts";
+import { type BackupStoreReading, readBackupStore } from "./backup-store.ts";
 import type { Claim } from "./claim-view.ts";
 import type { Pod } from "./pod-view.ts";
 import type { StatefulSet } from "./set-view.ts";
@@ -21,6 +22,8 @@ export interface Reading {
   readonly authority: Wire<V1Secret> | null;
   readonly server: Wire<V1Secret> | null;
   readonly budget: Wire<V1PodDisruptionBudget> | null;
+  /** Of the store that the specification names; null if it names none. */
+  readonly backupStore: BackupStoreReading | null;
 }
 
 export function ownerSecretName({ metadata }: { readonly metadata: { readonly name: string } }): string {
@@ -36,22 +39,25 @@ export async function readCluster(reads: Reads, cluster: CoordinationCluster): P
     reads.get<Item>({ kind, namespace, name });
   const secret = (name: string): Promise<Wire<V1Secret> | null> => get("Secret", name);
   const isEncrypted = cluster.spec.tls.mode !== "Off";
-  const [set, pods, claims, identity, tokens, owner, budget, trust, authority, server] = await Promise.all([
-    get<StatefulSet>("StatefulSet", names.set),
-    reads.list<Pod>("Pod", namespace, selector),
-    reads.list<Claim>("PersistentVolumeClaim", namespace, selector),
-    get<Wire<V1ConfigMap>>("ConfigMap", names.identity),
-    secret(names.tokens),
-    secret(ownerSecretName(cluster)),
-    get<Wire<V1PodDisruptionBudget>>("PodDisruptionBudget", names.set),
-    isEncrypted ? get<Wire<V1ConfigMap>>("ConfigMap", names.authorities) : null,
-    cluster.spec.tls.mode === "Auto" ? secret(names.authorities) : null,
-    isEncrypted ? secret(cluster.spec.tls.secretName ?? names.serverTls) : null,
-  ]);
+  const [set, pods, claims, identity, tokens, owner, budget, trust, authority, server, backupStore] = await Promise.all(
+    [
+      get<StatefulSet>("StatefulSet", names.set),
+      reads.list<Pod>("Pod", namespace, selector),
+      reads.list<Claim>("PersistentVolumeClaim", namespace, selector),
+      get<Wire<V1ConfigMap>>("ConfigMap", names.identity),
+      secret(names.tokens),
+      secret(ownerSecretName(cluster)),
+      get<Wire<V1PodDisruptionBudget>>("PodDisruptionBudget", names.set),
+      isEncrypted ? get<Wire<V1ConfigMap>>("ConfigMap", names.authorities) : null,
+      cluster.spec.tls.mode === "Auto" ? secret(names.authorities) : null,
+      isEncrypted ? secret(cluster.spec.tls.secretName ?? names.serverTls) : null,
+      readBackupStore(reads, cluster),
+    ],
+  );
   return {
     set,
     ...volumesOf(cluster, set, pods.items, claims.items),
-    ...{ identity, tokens, owner, budget, trust, authority, server },
+    ...{ identity, tokens, owner, budget, trust, authority, server, backupStore },
   };
 }
 

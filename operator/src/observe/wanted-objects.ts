@@ -14,6 +14,7 @@ import {
   type Settings,
 } from "../render/index.ts";
 import { APPLIED, OWNER_PENDING } from "./annotations.ts";
+import { backupPlanOf } from "./backup-store.ts";
 import { covers, digestOf } from "./difference.ts";
 import { ownerSecretName, type Reading } from "./reader.ts";
 import type { StatefulSet } from "./set-view.ts";
@@ -38,6 +39,7 @@ export interface WantedObjects {
 
 export function wantedObjects(cluster: CoordinationCluster, reading: Reading, settings: Settings): WantedObjects {
   const { set } = reading;
+  const backup = backupPlanOf(cluster, set, reading.backupStore);
   const templates = set?.spec?.volumeClaimTemplates;
   const restartedAt = set?.spec?.template.metadata?.annotations?.[RESTARTED_AT];
   const placement = {
@@ -45,6 +47,7 @@ export function wantedObjects(cluster: CoordinationCluster, reading: Reading, se
     // The library's types have dates where the wire has text.
     ...(templates === undefined ? {} : { volumeClaimTemplates: templates as unknown as V1PersistentVolumeClaim[] }),
     ...(restartedAt === undefined ? {} : { restartedAt }),
+    ...(backup === null ? {} : { backup }),
     // The budget's number is the planner's.
     minAvailable: null,
   };

@@ -1,8 +1,17 @@
 /** From a CoordinationCluster to the objects that make it. */
+export {
+  type BackupPlan,
+  CA_FILE,
+  CREDENTIALS_FILE,
+  durationMsOf,
+  KEYS_FILE,
+  LOCATION_FLAG,
+  locationOf,
+} from "./backup.ts";
 export { dnsNamesOf } from "./certificate.ts";
 export { labelsOf, metadataOf, namesOf, namespaceOf, PORTS, peerDomainOf, ROLE_LABEL, selectorOf } from "./names.ts";
 export { OverlayError } from "./overlay.ts";
 export { renderPodTemplate, templateHashOf } from "./pod-template.ts";
 export { type Manifest, type Placement, render, type Settings } from "./render.ts";
-export { RESTARTED_AT } from "./stateful-set.ts";
+export { notedStoreOf, RESTARTED_AT } from "./stateful-set.ts";
 export { renderBudget } from "./support-objects.ts";

@@ -1,6 +1,7 @@
 /** Objects for the Prometheus operator: what to scrape, and when to alert. */
 import type { V1ObjectMeta } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
+import { durationMsOf } from "./backup.ts";
 import { metadataOf, namespaceOf, selectorOf } from "./names.ts";
 
 export interface MonitoringObject {
@@ -89,6 +90,48 @@ const ALERTS: readonly Alert[] = [
   },
 ];
 
+/** Alerts about the archive of a cluster. `SECONDS` stands for two of its intervals. */
+const ARCHIVE_ALERTS: readonly Alert[] = [
+  {
+    name: "QuoinBackupOverdue",
+    // A member that starts says 0: what it said before counts, too.
+    when: "time() - max(max_over_time(quoin_backup_last_success_timestamp_seconds{SERIES}[SECONDSs])) > SECONDS",
+    for: "15m",
+    severity: "critical",
+    summary: "No backup has succeeded for two periods",
+  },
+  {
+    name: "QuoinArchiveBehind",
+    when: "max(quoin_archive_lag_seconds{SERIES}) > 60",
+    for: "1m",
+    severity: "warning",
+    summary: "Writes of more than a minute are not archived: they are lost if all volumes are",
+  },
+  {
+    name: "QuoinArchiveChainBroken",
+    when: "max(quoin_archive_chain_broken{SERIES}) > 0",
+    for: "0m",
+    severity: "critical",
+    summary: "Writes are missing from the archive, and no snapshot has begun another chain yet",
+  },
+  {
+    name: "QuoinArchiveFails",
+    when: "sum(increase(quoin_archive_failures_total{SERIES}[15m])) > 3",
+    for: "15m",
+    severity: "warning",
+    summary: "The archive cannot be written: see status.conditions of the CoordinationCluster",
+  },
+];
+
+function alertsOf({ spec: { backup } }: CoordinationCluster): readonly Alert[] {
+  if (backup?.archive !== true) {
+    return ALERTS;
+  }
+  const seconds = String((2 * durationMsOf(backup.interval)) / 1000);
+  const ofArchive = ARCHIVE_ALERTS.map((alert) => ({ ...alert, when: alert.when.replaceAll("SECONDS", seconds) }));
+  return [...ALERTS, ...ofArchive];
+}
+
 /** Null where nobody wants it. */
 export function renderRules(cluster: CoordinationCluster): MonitoringObject | null {
   const { enabled, labels } = cluster.spec.monitoring.rules;
@@ -97,7 +140,7 @@ export function renderRules(cluster: CoordinationCluster): MonitoringObject | nu
   }
   const { name } = cluster.metadata;
   const series = `namespace="${namespaceOf(cluster)}",quoin_dev_cluster="${name}"`;
-  const rules = ALERTS.map((alert) => ({
+  const rules = alertsOf(cluster).map((alert) => ({
     alert: alert.name,
     expr: alert.when.replaceAll("SERIES", series),
     for: alert.for,

@@ -12,6 +12,7 @@ import type {
   V1VolumeMount,
 } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
+import { type BackupPlan, backupArguments, backupMounts, backupVolumes } from "./backup.ts";
 import { CLUSTER_LABEL, labelsOf, memberNames, namesOf, PORTS, peerDomainOf } from "./names.ts";
 import { GRACE_SECONDS, overlay } from "./overlay.ts";
 
@@ -28,8 +29,12 @@ const LINGER_MS = 2_500;
 const MEBIBYTE = 1024 ** 2;
 const RESTART = "quoin.dev/restart";
 
-/** Raises OverlayError when the specification's overlay takes from a member what it needs. */
-export function renderPodTemplate(cluster: CoordinationCluster): V1PodTemplateSpec {
+/**
+ * Raises OverlayError when the specification's overlay takes from a member what it needs.
+ *
+ * @param backup null for members that write no backups
+ */
+export function renderPodTemplate(cluster: CoordinationCluster, backup: BackupPlan | null): V1PodTemplateSpec {
   const { podTemplate } = cluster.spec;
   const restart = cluster.metadata.annotations?.[RESTART];
   return {
@@ -41,7 +46,7 @@ export function renderPodTemplate(cluster: CoordinationCluster): V1PodTemplateSp
         ...(restart === undefined ? {} : { [RESTART]: restart }),
       },
     },
-    spec: overlay(renderPod(cluster), podTemplate?.spec ?? {}),
+    spec: overlay(renderPod(cluster, backup), podTemplate?.spec ?? {}),
   };
 }
 
@@ -74,7 +79,7 @@ function imageOf(cluster: CoordinationCluster): string {
   return digest === undefined ? `${repository}:${tag ?? versionOf(cluster)}` : `${repository}@${digest}`;
 }
 
-function renderPod(cluster: CoordinationCluster): V1PodSpec {
+function renderPod(cluster: CoordinationCluster, backup: BackupPlan | null): V1PodSpec {
   const { image, scheduling, security, services } = cluster.spec;
   const ids = { runAsUser: USER_ID, runAsGroup: USER_ID, fsGroup: USER_ID, fsGroupChangePolicy: "OnRootMismatch" };
   return {
@@ -91,8 +96,8 @@ function renderPod(cluster: CoordinationCluster): V1PodSpec {
     },
     ...(image.pullSecrets === undefined ? {} : { imagePullSecrets: image.pullSecrets }),
     ...renderSpread(cluster, scheduling.spread),
-    containers: [renderMember(cluster)],
-    volumes: renderVolumes(cluster),
+    containers: [renderMember(cluster, backup)],
+    volumes: [...renderVolumes(cluster), ...(backup === null ? [] : backupVolumes(backup))],
   };
 }
 
@@ -118,7 +123,7 @@ function renderSpread(cluster: CoordinationCluster, spread: "Preferred" | "Requi
   return { affinity: { podAntiAffinity }, topologySpreadConstraints: [byZone] };
 }
 
-function renderMember(cluster: CoordinationCluster): V1Container {
+function renderMember(cluster: CoordinationCluster, backup: BackupPlan | null): V1Container {
   const { image, resources, update } = cluster.spec;
   const check = (path: string) => ({ httpGet: { path, port: "health" } });
   return {
@@ -126,7 +131,7 @@ function renderMember(cluster: CoordinationCluster): V1Container {
     image: imageOf(cluster),
     imagePullPolicy: image.pullPolicy,
     command: ["quoin-node"],
-    args: renderArguments(cluster),
+    args: [...renderArguments(cluster), ...(backup === null ? [] : backupArguments(backup))],
     env: renderEnvironment(cluster),
     ports: Object.entries(PORTS).map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" })),
     // Quantities may be numbers in the specification; they are text here, as the API server returns them.
@@ -149,7 +154,7 @@ function renderMember(cluster: CoordinationCluster): V1Container {
       readOnlyRootFilesystem: true,
       capabilities: { drop: ["ALL"] },
     },
-    volumeMounts: renderMounts(cluster),
+    volumeMounts: [...renderMounts(cluster), ...(backup === null ? [] : backupMounts(backup))],
   };
 }
 

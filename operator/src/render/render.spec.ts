@@ -106,7 +106,7 @@ describe("render", () => {
   });
 
   it("has other pods for another version and for a restart that is asked for, and the same for other metadata", () => {
-    const hash = (cluster: CoordinationCluster): string => templateHashOf(renderPodTemplate(cluster));
+    const hash = (cluster: CoordinationCluster): string => templateHashOf(renderPodTemplate(cluster, null));
     const cluster = clusterOf();
     const annotate = (annotations: Record<string, string>): CoordinationCluster => ({
       ...cluster,
@@ -192,6 +192,7 @@ describe("render", () => {
           ],
           volumes: [{ name: "extra", emptyDir: {} }],
         }),
+        null,
       );
       expect(spec?.nodeSelector).to.deep.equal({ disk: "fast" });
       expect(spec?.securityContext).to.include({ fsGroup: 5, runAsUser: 10_001 });
@@ -202,7 +203,7 @@ describe("render", () => {
     });
 
     it("an own affinity replaces the usual spread", () => {
-      const { spec } = renderPodTemplate(withPod({ affinity: { nodeAffinity: {} } }));
+      const { spec } = renderPodTemplate(withPod({ affinity: { nodeAffinity: {} } }), null);
       expect(spec?.affinity).to.deep.equal({ nodeAffinity: {} });
       expect(spec?.topologySpreadConstraints).to.equal(undefined);
     });
@@ -224,11 +225,11 @@ describe("render", () => {
     ];
     for (const [what, spec, field] of refused) {
       it(`refuses ${what}`, () => {
-        expect(() => renderPodTemplate(withPod({ ...spec }))).to.throw(OverlayError, field);
+        expect(() => renderPodTemplate(withPod({ ...spec }), null)).to.throw(OverlayError, field);
       });
     }
     it("allows more grace", () => {
-      const { spec } = renderPodTemplate(withPod({ terminationGracePeriodSeconds: 60 }));
+      const { spec } = renderPodTemplate(withPod({ terminationGracePeriodSeconds: 60 }), null);
       expect(spec?.terminationGracePeriodSeconds).to.equal(60);
     });
   });

@@ -1,6 +1,7 @@
 /** The StatefulSet: OnDelete, so that a new template restarts nobody, and Parallel, so that nobody waits for a lower ordinal. */
 import type { V1PersistentVolumeClaim, V1PodTemplateSpec, V1StatefulSet } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
+import type { BackupPlan } from "./backup.ts";
 import { labelsOf, metadataOf, namesOf, selectorOf } from "./names.ts";
 import { renderPodTemplate, templateHashOf, versionOf } from "./pod-template.ts";
 
@@ -11,19 +12,35 @@ export interface LiveSet {
   readonly volumeClaimTemplates?: V1PersistentVolumeClaim[];
   /** What `kubectl rollout restart` has noted on the set that exists. */
   readonly restartedAt?: string;
+  /** What the cluster asks for, and the store that it names; absent while it asks for nothing, or the store is not there. */
+  readonly backup?: BackupPlan;
 }
 
 /** The one thing in the pod template that others may write: it asks for what the operator does anyway, one by one. */
 export const RESTARTED_AT = "kubectl.kubernetes.io/restartedAt";
 
+/** On a set: the store that its members have, for when that object is gone or cannot be used. */
+const BACKUP_STORE = "quoin.dev/backup-store";
+
+/** @returns the store that a set of these annotations has; null if it has none */
+export function notedStoreOf(annotations: Readonly<Record<string, string>>): BackupPlan["store"] | null {
+  try {
+    return JSON.parse(annotations[BACKUP_STORE] ?? "null");
+  } catch {
+    // Somebody has changed it by hand: then the store's own object must be there.
+    return null;
+  }
+}
+
 /** Raises OverlayError. */
 export function renderStatefulSet(cluster: CoordinationCluster, live: LiveSet): V1StatefulSet {
-  const template = restarted(renderPodTemplate(cluster), live.restartedAt);
+  const template = restarted(renderPodTemplate(cluster, live.backup ?? null), live.restartedAt);
   const names = namesOf(cluster);
   const annotations = {
     "quoin.dev/template-hash": templateHashOf(template),
     "quoin.dev/version": versionOf(cluster),
     "quoin.dev/repository": cluster.spec.image.repository ?? "",
+    ...(live.backup === undefined ? {} : { [BACKUP_STORE]: JSON.stringify(live.backup.store) }),
   };
   return {
     apiVersion: "apps/v1",

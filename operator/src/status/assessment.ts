@@ -16,6 +16,7 @@ import {
   sentenceOf,
   votersOf,
 } from "../plan/index.ts";
+import type { BackupView } from "./backup.ts";
 
 /** The definition allows no more. */
 const MESSAGE_LENGTH_MAX = 1_024;
@@ -25,6 +26,7 @@ const OUT_OF_MEMORY = "OOMKilled";
 /** A process that failed is a problem for this long, although it runs again. */
 const FAILED_EXIT_MS = 600_000;
 
+/** What is wrong, in a word and for people. */
 export interface Problem {
   readonly reason: string;
   readonly message: string;
@@ -40,6 +42,8 @@ export interface Surroundings {
   readonly tls: { readonly notAfter: string; readonly caNotAfter: string } | null;
   /** Actions that do not succeed, and are not expected to. */
   readonly failures: readonly Failure[];
+  /** Null for a cluster without backups. */
+  readonly backup: BackupView | null;
 }
 
 export interface Assessment {

@@ -5,6 +5,7 @@
 import type { ConditionStatus } from "../generated/coordination-cluster.ts";
 import type { Failure, HoldReason } from "../plan/index.ts";
 import { type Assessment, clipped, timeOf } from "./assessment.ts";
+import { backupVerdicts } from "./backup.ts";
 
 /** Members that are away for less than this are expected back. */
 const UNHEALTHY_MS = 60_000;
@@ -41,7 +42,9 @@ export function conditionsOf(assessment: Assessment, past: readonly ConditionSta
     paused(assessment),
   ];
   const { now, cluster } = assessment.observed;
-  return verdicts.map((found) => dated(found, past, cluster.metadata.generation ?? 0, now));
+  const { backup } = assessment.surroundings;
+  const ofBackups = backup === null ? [] : backupVerdicts(backup, now);
+  return [...verdicts, ...ofBackups].map((found) => dated(found, past, cluster.metadata.generation ?? 0, now));
 }
 
 /** Those of a pass that could not look at the cluster: what the pass before found, but for what this one knows better. */

@@ -144,6 +144,7 @@ function show(given: Situation): Shown {
     tlsProblem: given.tls ? PROBLEM : null,
     monitoringProblem: given.monitoring ? PROBLEM : null,
     ownerProblem: null,
+    backup: null,
     tls: null,
     failures,
   };

@@ -1,3 +1,4 @@
 /** What users are told of a cluster. */
 export type { Problem, Surroundings } from "./assessment.ts";
+export type { BackupView } from "./backup.ts";
 export { isWorthWriting, statusOf, statusOfFailedPass } from "./status.ts";

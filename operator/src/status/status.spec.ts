@@ -4,7 +4,14 @@ import { type ClusterStatus, plan } from "../plan/index.ts";
 import { isWorthWriting, type Surroundings, statusOf } from "./index.ts";
 
 const MINUTE_MS = 60_000;
-const WELL: Surroundings = { tlsProblem: null, monitoringProblem: null, ownerProblem: null, tls: null, failures: [] };
+const WELL: Surroundings = {
+  tlsProblem: null,
+  monitoringProblem: null,
+  ownerProblem: null,
+  tls: null,
+  failures: [],
+  backup: null,
+};
 const STARTED = "2026-01-01T00:00:00Z";
 
 function status(scene: Scene, surroundings: Partial<Surroundings> = {}): ClusterStatus {

@@ -13,6 +13,7 @@ import {
   type Slot,
 } from "../plan/index.ts";
 import { type Assessment, assess, clipped, type Surroundings, timeOf } from "./assessment.ts";
+import { backupSummaryOf } from "./backup.ts";
 import { conditionsOf, conditionsOfFailedPass } from "./conditions.ts";
 import { phaseOf } from "./phase.ts";
 
@@ -20,8 +21,8 @@ import { phaseOf } from "./phase.ts";
 const LAG_MS_SHOWN = 1_000;
 /** The definition allows no more. */
 const MEMBERS_MAX = 16;
-/** Elections that change nothing but the term. */
-const TERM_PAUSE_MS = 30_000;
+/** Of what changes all the time: elections that change nothing but the term, and how far the archive is. */
+const DRIFT_PAUSE_MS = 30_000;
 
 /** A pure function of the pass and of the status before, which only dates what still holds. */
 export function statusOf(observed: Observed, plan: Plan, surroundings: Surroundings): ClusterStatus {
@@ -54,6 +55,7 @@ export function statusOf(observed: Observed, plan: Plan, surroundings: Surroundi
     ...(blocked === undefined ? {} : { blocked }),
     ...volumesOf(observed),
     ...(surroundings.tls === null ? {} : { tls: surroundings.tls }),
+    ...(surroundings.backup === null ? {} : { backup: backupSummaryOf(surroundings.backup) }),
     conditions,
     members: membersOf(assessment),
   };
@@ -67,14 +69,17 @@ export function statusOfFailedPass(cluster: CoordinationCluster, failure: Failur
   return { ...past, phase, blocked: blockedBy(failure, failure.since), conditions };
 }
 
-/** @returns whether the new status should be written; what differs in the term alone waits until the last write is old */
+/** @returns whether the new status should be written; what changes all the time waits until the last write is old */
 export function isWorthWriting(before: ClusterStatus | undefined, after: ClusterStatus, sinceWriteMs: number): boolean {
   if (textOf(before ?? {}) === textOf(after)) {
     return false;
   }
-  const { term: _past, ...rest } = before ?? {};
-  const { term: _present, ...present } = after;
-  return textOf(rest) !== textOf(present) || sinceWriteMs >= TERM_PAUSE_MS;
+  return textOf(withoutDrift(before ?? {})) !== textOf(withoutDrift(after)) || sinceWriteMs >= DRIFT_PAUSE_MS;
+}
+
+function withoutDrift({ term: _term, backup, ...rest }: ClusterStatus): object {
+  const { lastSuccessTime: _success, archivedRevision: _revision, archivedTime: _time, ...summary } = backup ?? {};
+  return { ...rest, backup: summary };
 }
 
 /** The same for the same status, in whatever order the API server returns its fields. */

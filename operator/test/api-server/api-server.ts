@@ -23,6 +23,9 @@ const ALWAYS_SERVED = [
   "events",
   "customresourcedefinitions",
   "coordinationclusters",
+  "coordinationbackupstores",
+  "coordinationbackups",
+  "coordinationbackupschedules",
 ];
 
 /** Of one request. */

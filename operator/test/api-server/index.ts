@@ -1,4 +1,5 @@
 /** An API server in memory, for specs. */
 export { ApiServer, type Call, type Fault, isReady } from "./api-server.ts";
 export { configOf } from "./config.ts";
+export { installDefinitions } from "./definitions.ts";
 export { type Any, matches, Refused, revisionOf, type Stored } from "./store.ts";

@@ -5,7 +5,7 @@ import type { Any } from "../api-server/index.ts";
 import { MemberRefusal } from "./quorum.ts";
 
 /** Methods of ClusterAdminService on one process. The answers are messages; refusals are thrown. */
-export type AdminMethods = Record<string, (request: Any) => object>;
+export type AdminMethods = Record<string, (request: Any, requestId: string) => object>;
 
 export class AdminPorts {
   readonly #servers: { readonly server: Server; readonly port: number; occupant: AdminMethods | null }[] = [];
@@ -58,14 +58,14 @@ type Handler = handleUnaryCall<Any, Any>;
 function handlersOf(occupant: () => AdminMethods | null): Record<string, Handler> {
   const names = ["getStatus", "listMembers", "bootstrap", "addMember", "promoteMembers", "removeMembers", "resetOwner"];
   return Object.fromEntries(
-    [...names, "transferLeadership", "putSettings"].map((name) => {
+    [...names, "transferLeadership", "putSettings", "startBackup", "getBackupStatus", "listBackups"].map((name) => {
       const handler: Handler = (call, done) => {
         try {
           const method = occupant()?.[name];
           if (method === undefined || call.metadata.get("authorization")[0] === undefined) {
             throw new MemberRefusal("UNAVAILABLE", "");
           }
-          done(null, method(call.request));
+          done(null, method(call.request, String(call.metadata.get("request-id")[0])));
         } catch (error) {
           done(failure(error));
         }

@@ -7,6 +7,7 @@ import { MemberRole, MemberState } from "@quoin/proto";
 import { type Any, ApiServer, type Call, type Stored } from "../api-server/index.ts";
 import { type AdminMethods, AdminPorts } from "./admin-ports.ts";
 import { Controllers, type Kubelet } from "./controllers.ts";
+import { MemberBackups } from "./member-backups.ts";
 import { type Directory, MemberRefusal, Quorum, type QuorumSlot } from "./quorum.ts";
 
 /** Of one cluster, with some to spare. */
@@ -25,6 +26,7 @@ interface Process {
 export class World implements Kubelet {
   now = Date.UTC(2026, 0, 1);
   readonly api = new ApiServer(() => this.now);
+  readonly backups = new MemberBackups(() => this.now);
   /** By name of the cluster: no two have the same, in whatever namespace. */
   readonly #quorums = new Map<string, Quorum>();
   /** Whom the members of the one cluster know as the owner since a reset. */
@@ -135,6 +137,7 @@ export class World implements Kubelet {
     if (process !== undefined) {
       this.#ports.leave(process.methods);
       this.#processes.delete(metadata.uid);
+      this.backups.restart(metadata.uid);
     }
   }
 
@@ -185,15 +188,16 @@ export class World implements Kubelet {
       }
       return process;
     };
-    const change = (what: string, work: (request: Any) => object) => (request: Any) => {
+    const change = (what: string, work: (request: Any, requestId: string) => object) => (request: Any, id: string) => {
       self();
-      const answer = work(request);
+      const answer = work(request, id);
       this.settle();
       if (this.#noteWrite(what)) {
         throw new MemberRefusal("UNAVAILABLE", "");
       }
       return answer;
     };
+    const location = (): string => this.backups.location ?? locationOf(self().pod);
     const ids = (request: Any): number[] => request.ids.map(Number);
     return {
       getStatus: () => this.#statusOf(self()),
@@ -237,6 +241,12 @@ export class World implements Kubelet {
         quorum.transfer(Number(targetId), Number(ifTerm));
         return { leaderId: String(quorum.leaderId), term: BigInt(quorum.term) };
       }),
+      startBackup: change("StartBackup", (request, id) => this.backups.start(podUid, id, request, location())),
+      getBackupStatus: (request) => this.backups.status(podUid, request, location()),
+      listBackups: () => {
+        self();
+        return this.backups.list();
+      },
       putSettings: change("PutSettings", ({ values, ifSettingsRevision }) => ({
         settingsRevision: BigInt(quorum.putSettings(values, Number(ifSettingsRevision))),
       })),
@@ -305,4 +315,11 @@ function clusterOf(podName: string): string {
 
 function nameOf({ method, plural, name, subresource, body }: Call): string {
   return `${method} ${plural}/${name || body?.metadata?.name}${subresource === "" ? "" : `/${subresource}`}`;
+}
+
+/** What the flag of a member says of its store; empty without one. */
+function locationOf({ spec }: Stored): string {
+  const flag = "--backup-store=";
+  const found = spec.containers[0].args.find((argument: string) => argument.startsWith(flag));
+  return found === undefined ? "" : found.slice(flag.length);
 }

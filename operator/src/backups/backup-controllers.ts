@@ -1,0 +1,42 @@
+/** The controllers of all kinds for backups, behind one queue: a key is a kind, a namespace and a name. */
+import type { Kind } from "../kube/index.ts";
+import { BackupReconciler } from "./backup-reconciler.ts";
+import type { BackupsContext } from "./context.ts";
+import { ScheduleReconciler } from "./schedule-reconciler.ts";
+import { StoreReconciler } from "./store-reconciler.ts";
+
+export const BACKUP_KINDS = [
+  "CoordinationBackupStore",
+  "CoordinationBackup",
+  "CoordinationBackupSchedule",
+] as const satisfies Kind[];
+export type BackupKind = (typeof BACKUP_KINDS)[number];
+
+type Pass = (namespace: string, name: string) => Promise<number | null>;
+
+export class BackupControllers {
+  readonly #passes: ReadonlyMap<string, Pass>;
+
+  constructor(context: BackupsContext) {
+    const [store, backup, schedule] = [
+      new StoreReconciler(context),
+      new BackupReconciler(context),
+      new ScheduleReconciler(context),
+    ];
+    this.#passes = new Map<BackupKind, Pass>([
+      ["CoordinationBackupStore", (namespace, name) => store.pass(namespace, name)],
+      ["CoordinationBackup", (namespace, name) => backup.pass(namespace, name)],
+      ["CoordinationBackupSchedule", (namespace, name) => schedule.pass(namespace, name)],
+    ]);
+  }
+
+  /** @returns when to come again, in milliseconds; null = not before the object changes. Rejects with KubeError. */
+  async pass(key: string): Promise<number | null> {
+    const [kind = "", namespace = "", name = ""] = key.split("/");
+    return (await this.#passes.get(kind)?.(namespace, name)) ?? null;
+  }
+}
+
+export function backupKey(kind: BackupKind, namespace: string, name: string): string {
+  return `${kind}/${namespace}/${name}`;
+}

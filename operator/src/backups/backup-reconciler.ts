@@ -1,0 +1,279 @@
+/**
+ * One pass over a CoordinationBackup. It is taken once: Pending → Starting → Running → Succeeded or Failed.
+ *
+ * Which member takes it is written down before that member is asked, and the request carries the uid of the object. So after a
+ * crash at any point the same request goes to the same process, which then answers with the same backup. Only when that process
+ * is gone, and its backup with it, another member is asked. A backup that has ended is never touched again.
+ */
+import type { BackupStatus, CoordinationBackup } from "../generated/coordination-backup.ts";
+import { type BackupReport, type BackupRunReport, MemberError, type StoredBackup } from "../members/index.ts";
+import { type Cause, factsOf, factsOfRun, isFinal, stateOf, statusOf } from "./backup-phase.ts";
+import { candidateIn, type SiteMember, silence, siteOf } from "./backup-site.ts";
+import { AGAIN_MS, type BackupsContext } from "./context.ts";
+import { timeText, writeStatus } from "./object-status.ts";
+import { SCHEDULE_LABEL } from "./schedule-reconciler.ts";
+
+const KIND = "CoordinationBackup";
+/** How long it is tried to begin a backup, and how long its member may be out of reach. */
+const PATIENCE_MS = 600_000;
+const WAIT_MS = 5_000;
+const FOLLOW_MS = 3_000;
+/** Refusals after which nothing was begun: another member may do it, or the same one later. */
+const NOT_BEGUN: ReadonlySet<string> = new Set([
+  "NO_BACKUP_STORE",
+  "OTHER_BACKUP_STORE",
+  "BACKUP_IN_PROGRESS",
+  "NO_LEADER",
+]);
+const NEXT_STEP = "create another CoordinationBackup to try again";
+
+export class BackupReconciler {
+  readonly #context: BackupsContext;
+
+  constructor(context: BackupsContext) {
+    this.#context = context;
+  }
+
+  /** @returns when to come again, in milliseconds; null if nothing is left to do. Rejects with KubeError. */
+  async pass(namespace: string, name: string): Promise<number | null> {
+    const backup = await this.#context.client.get<CoordinationBackup>({ kind: KIND, namespace, name });
+    if (backup === null || backup.metadata.deletionTimestamp !== undefined || isFinal(backup)) {
+      return null;
+    }
+    if (!this.#context.mayWrite()) {
+      return AGAIN_MS;
+    }
+    const site = await siteOf(this.#context, backup);
+    if (!("length" in site)) {
+      return await this.#wait(backup, backup.status?.phase === "Running" ? { ...site, isReachable: false } : site);
+    }
+    switch (backup.status?.phase) {
+      case "Starting":
+        return await this.#start(backup, site);
+      case "Running":
+        return await this.#follow(backup, site);
+      default:
+        return await this.#choose(backup, site);
+    }
+  }
+
+  async #choose(backup: CoordinationBackup, site: readonly SiteMember[]): Promise<number | null> {
+    const found = await candidateIn(this.#context, site);
+    if (!("member" in found)) {
+      return await this.#wait(backup, found);
+    }
+    const { member, report } = found;
+    const facts = { member: member.name, memberUid: member.uid, store: report.store, encrypted: report.encrypted };
+    const cause = { reason: "MemberChosen", message: `${member.name} is asked to take the backup` };
+    return (await this.#write(backup, "Starting", facts, cause)) ? 0 : AGAIN_MS;
+  }
+
+  async #start(backup: CoordinationBackup, site: readonly SiteMember[]): Promise<number | null> {
+    const member = memberOf(backup, site);
+    if (member === undefined) {
+      // Whatever its process has begun has ended with it.
+      const message = `${backup.status?.member} was replaced before it began the backup`;
+      return await this.#backToPending(backup, { reason: "MemberGone", message });
+    }
+    const { uid = "" } = backup.metadata;
+    const { store = "" } = backup.status ?? {};
+    try {
+      const { allowLeaderless } = backup.spec;
+      const id = await this.#call(member, (address) =>
+        this.#context.members.startBackup(address, { requestId: uid, ifStore: store, allowLeaderless }),
+      );
+      return await this.#begun(backup, id);
+    } catch (error) {
+      if (!(error instanceof MemberError)) {
+        throw error;
+      }
+      return NOT_BEGUN.has(error.reason)
+        ? await this.#backToPending(backup, causeOfRefusal(error))
+        : await this.#wait(backup, { reason: "StartUnanswered", message: error.message });
+    }
+  }
+
+  async #begun(backup: CoordinationBackup, id: string): Promise<number> {
+    const facts = { ...factsOf(backup), id, startedAt: timeText(this.#context.now()) };
+    const cause = { reason: "Running", message: `${facts.member} takes the backup`, isReachable: true };
+    if (!(await this.#write(backup, "Running", facts, cause))) {
+      return AGAIN_MS;
+    }
+    const note = `${facts.member} has begun backup ${id}`;
+    this.#context.event(backup, { type: "Normal", reason: "BackupStarted", action: "Start", note });
+    return FOLLOW_MS;
+  }
+
+  async #follow(backup: CoordinationBackup, site: readonly SiteMember[]): Promise<number | null> {
+    const { id = "" } = backup.status ?? {};
+    const member = memberOf(backup, site);
+    if (member === undefined) {
+      return await this.#lookInStore(backup, site);
+    }
+    let report: BackupReport;
+    try {
+      report = await this.#call(member, (address) => this.#context.members.backups(address, id));
+    } catch (error) {
+      silence(error);
+      return await this.#wait(backup, {
+        reason: "MemberUnreachable",
+        message: `${member.name} does not answer`,
+        isReachable: false,
+      });
+    }
+    return report.run?.id === id
+      ? await this.#tellRun(backup, report, report.run)
+      : await this.#lookInStore(backup, site);
+  }
+
+  async #tellRun(backup: CoordinationBackup, report: BackupReport, run: BackupRunReport): Promise<number | null> {
+    const facts = { ...factsOf(backup), ...factsOfRun(report, run) };
+    switch (run.phase) {
+      case "Succeeded":
+        return await this.#succeed(backup, facts);
+      case "Failed":
+        return await this.#fail(backup, { reason: "BackupFailed", message: run.error }, facts);
+      default: {
+        const message =
+          run.phase === "Pending" ? "the member waits for its state to be up to date" : "the member writes";
+        const cause = { reason: run.phase, message: `${message} (${facts.member})`, isReachable: true };
+        return (await this.#write(backup, "Running", facts, cause)) ? FOLLOW_MS : AGAIN_MS;
+      }
+    }
+  }
+
+  /** The process that took the backup is gone. It may have ended the backup before. */
+  async #lookInStore(backup: CoordinationBackup, site: readonly SiteMember[]): Promise<number | null> {
+    const stored = await this.#storedIn(site);
+    if (stored === null) {
+      const message = `${backup.status?.member} was restarted, and no member can read the store: whether the backup is there is not known`;
+      return await this.#wait(backup, { reason: "StoreUnreadable", message, isReachable: false });
+    }
+    const found = stored.find(({ id }) => id === backup.status?.id);
+    if (found === undefined) {
+      const message = `${backup.status?.member} was restarted before the backup was complete; ${NEXT_STEP}`;
+      return await this.#fail(backup, { reason: "MemberRestarted", message }, factsOf(backup));
+    }
+    return await this.#succeed(backup, { ...factsOf(backup), ...stateOf(found) });
+  }
+
+  /** @returns null if no member can say what the store holds */
+  async #storedIn(site: readonly SiteMember[]): Promise<readonly StoredBackup[] | null> {
+    for (const { address, isCurrent } of site) {
+      if (address !== null && isCurrent) {
+        try {
+          return await this.#context.members.storedBackups(address);
+        } catch (error) {
+          silence(error);
+        }
+      }
+    }
+    return null;
+  }
+
+  #call<Result>(
+    { name, address }: SiteMember,
+    call: (address: NonNullable<SiteMember["address"]>) => Promise<Result>,
+  ): Promise<Result> {
+    return address === null
+      ? Promise.reject(new MemberError("UNAVAILABLE", "", `${name} cannot be asked yet`))
+      : call(address);
+  }
+
+  async #backToPending(backup: CoordinationBackup, cause: Cause): Promise<number | null> {
+    if (this.#isLate(backup)) {
+      return await this.#giveUp(backup, cause);
+    }
+    return (await this.#write(backup, "Pending", {}, cause)) ? WAIT_MS : AGAIN_MS;
+  }
+
+  /** What is waited for may come; not for ever. */
+  async #wait(backup: CoordinationBackup, cause: Cause): Promise<number | null> {
+    if (this.#isLate(backup)) {
+      return await this.#giveUp(backup, cause);
+    }
+    const phase = backup.status?.phase ?? "Pending";
+    return (await this.#write(backup, phase, factsOf(backup), cause)) ? WAIT_MS : AGAIN_MS;
+  }
+
+  /** A backup that runs may take as long as it takes, while its member answers. */
+  #isLate({ metadata, status }: CoordinationBackup): boolean {
+    const unreachable = status?.conditions?.find(({ type }) => type === "MemberReachable");
+    const isRunning = status?.phase === "Running";
+    if (isRunning && unreachable?.status !== "False") {
+      return false;
+    }
+    const since = isRunning ? unreachable?.lastTransitionTime : metadata.creationTimestamp;
+    return this.#context.now() - Date.parse(since ?? "") >= PATIENCE_MS;
+  }
+
+  #giveUp(backup: CoordinationBackup, { reason, message }: Cause): Promise<number | null> {
+    const waited = `given up after ${PATIENCE_MS / 60_000} minutes: ${message}; ${NEXT_STEP}`;
+    return this.#fail(backup, { reason, message: waited }, factsOf(backup));
+  }
+
+  async #fail(
+    backup: CoordinationBackup,
+    cause: Cause,
+    facts: Omit<BackupStatus, "conditions">,
+  ): Promise<number | null> {
+    const told = { ...facts, completedAt: facts.completedAt ?? timeText(this.#context.now()) };
+    return await this.#end(backup, "Failed", told, cause);
+  }
+
+  async #succeed(backup: CoordinationBackup, facts: Omit<BackupStatus, "conditions">): Promise<number | null> {
+    const told = { ...facts, completedAt: facts.completedAt ?? timeText(this.#context.now()) };
+    const where = told.object === undefined ? "" : `: ${told.object}`;
+    const message = `revision ${told.revision ?? 0} is in the store${where}`;
+    return await this.#end(backup, "Succeeded", told, { reason: "BackupSucceeded", message });
+  }
+
+  async #end(
+    backup: CoordinationBackup,
+    phase: "Succeeded" | "Failed",
+    facts: Omit<BackupStatus, "conditions">,
+    cause: Cause,
+  ): Promise<number | null> {
+    if (!(await this.#write(backup, phase, facts, cause))) {
+      return AGAIN_MS;
+    }
+    const { event, onFinished } = this.#context;
+    const type = phase === "Failed" ? "Warning" : "Normal";
+    event(backup, { type, reason: cause.reason, action: "Follow", note: cause.message });
+    const schedule = backup.metadata.labels?.[SCHEDULE_LABEL];
+    if (schedule !== undefined) {
+      onFinished(backup.metadata.namespace ?? "", schedule);
+    }
+    return null;
+  }
+
+  #write(
+    backup: CoordinationBackup,
+    phase: NonNullable<BackupStatus["phase"]>,
+    facts: Omit<BackupStatus, "conditions">,
+    cause: Cause,
+  ): Promise<boolean> {
+    const status = statusOf(backup, phase, facts, cause, this.#context.now());
+    return writeStatus(this.#context, KIND, backup, status);
+  }
+}
+
+/** The pod that was chosen, unless another one has taken its name. */
+function memberOf({ status }: CoordinationBackup, site: readonly SiteMember[]): SiteMember | undefined {
+  return site.find(({ name, uid }) => name === status?.member && uid === status.memberUid);
+}
+
+function causeOfRefusal({ reason, message }: MemberError): Cause {
+  switch (reason) {
+    case "NO_LEADER":
+      return {
+        reason: "NoLeader",
+        message:
+          "the cluster has no leader, so the backup might miss acknowledged writes; spec.allowLeaderless allows that",
+      };
+    case "BACKUP_IN_PROGRESS":
+      return { reason: "BackupInProgress", message: "the member takes another backup" };
+    default:
+      return { reason: "StoreNotInForce", message };
+  }
+}

@@ -1,0 +1,100 @@
+/** Where a backup can be taken: the members of its cluster as they are now. */
+import type { CoordinationBackup } from "../generated/coordination-backup.ts";
+import { type BackupReport, type MemberAddress, MemberError } from "../members/index.ts";
+import { addressesOf, locationArgumentOf, readCluster } from "../observe/index.ts";
+import type { CoordinationCluster } from "../plan/index.ts";
+import { namesOf } from "../render/index.ts";
+import type { Cause } from "./backup-phase.ts";
+import type { BackupsContext } from "./context.ts";
+
+export interface SiteMember {
+  /** Of its pod. */
+  readonly name: string;
+  readonly uid: string;
+  /** Null while it cannot be asked. */
+  readonly address: MemberAddress | null;
+  /** Whether its pod has the store that the cluster has now. */
+  readonly isCurrent: boolean;
+}
+
+/** @returns the members, or why there are none. Raises KubeError. */
+export async function siteOf(
+  { client, endpointOf }: BackupsContext,
+  { metadata, spec }: CoordinationBackup,
+): Promise<readonly SiteMember[] | Cause> {
+  const { namespace = "" } = metadata;
+  const name = spec.clusterName;
+  const cluster = await client.get<CoordinationCluster>({ kind: "CoordinationCluster", namespace, name });
+  if (cluster === null) {
+    const message = `there is no CoordinationCluster ${name} in this namespace: correct spec.clusterName in another CoordinationBackup`;
+    return { reason: "ClusterNotFound", message };
+  }
+  if (cluster.spec.backup === undefined) {
+    const message = `CoordinationCluster ${name} has no store: set its spec.backup.storeName`;
+    return { reason: "NoStore", message };
+  }
+  const reading = await readCluster(client, cluster);
+  const addresses = addressesOf(cluster, reading, endpointOf);
+  const location = locationArgumentOf(reading.set?.spec?.template.spec?.containers);
+  return [...reading.pods].map(([ordinal, pod]) => ({
+    name: `${namesOf(cluster).set}-${ordinal}`,
+    uid: pod.metadata?.uid ?? "",
+    address: addresses.get(ordinal) ?? null,
+    isCurrent: location !== undefined && locationArgumentOf(pod.spec?.containers) === location,
+  }));
+}
+
+export interface Candidate {
+  readonly member: SiteMember;
+  readonly report: BackupReport;
+}
+
+/** @returns the member that is best to take a backup, or why there is none: an idle follower, if there is one */
+export async function candidateIn(
+  { members }: BackupsContext,
+  site: readonly SiteMember[],
+): Promise<Candidate | Cause> {
+  const current = site.filter(({ isCurrent }) => isCurrent);
+  if (current.length === 0) {
+    const message = "no member has the store yet: see the condition BackupHealthy of the CoordinationCluster";
+    return { reason: "StoreNotInForce", message };
+  }
+  const answers = await Promise.all(current.map((member) => answerOf(members, member)));
+  const [best] = answers
+    .filter((answer) => answer !== null)
+    .toSorted((a, b) => burdenOf(a) - burdenOf(b) || (a.member.name < b.member.name ? -1 : 1));
+  return best ?? { reason: "MembersUnreachable", message: "no member that has the store answers" };
+}
+
+interface Answer extends Candidate {
+  readonly leads: boolean;
+}
+
+async function answerOf(members: BackupsContext["members"], member: SiteMember): Promise<Answer | null> {
+  const { address } = member;
+  if (address === null) {
+    return null;
+  }
+  try {
+    const [{ leads, report: state }, report] = await Promise.all([
+      members.status(address),
+      members.backups(address, ""),
+    ]);
+    return state.state === "RUNNING" && report.store !== "" ? { member, report, leads } : null;
+  } catch (error) {
+    return silence(error);
+  }
+}
+
+/** A member that did not answer is not asked further. */
+export function silence(error: unknown): null {
+  if (!(error instanceof MemberError)) {
+    throw error;
+  }
+  return null;
+}
+
+function burdenOf({ leads, report: { run } }: Answer): number {
+  const isBusy = run !== null && (run.phase === "Pending" || run.phase === "Running");
+  return (isBusy ? 2 : 0) + (leads ? 1 : 0);
+}

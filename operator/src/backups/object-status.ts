@@ -1,0 +1,84 @@
+/** Writes the status of an object, if it differs from the one that is there. */
+import { isKubeError, type Kind } from "../kube/index.ts";
+import { preconditionOf } from "../observe/index.ts";
+import type { BackupsContext } from "./context.ts";
+
+/** The definitions allow no more. */
+const MESSAGE_LENGTH_MAX = 1_024;
+
+export interface Condition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly observedGeneration?: number;
+  readonly lastTransitionTime: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export type Verdict = Pick<Condition, "type" | "status" | "reason" | "message">;
+
+interface WithStatus {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid?: string;
+    readonly resourceVersion?: string;
+    readonly generation?: number;
+  };
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+/** When each began to hold is kept from the status before. */
+export function conditionsOf({ metadata, status }: WithStatus, verdicts: readonly Verdict[], now: number): Condition[] {
+  return verdicts.map((verdict) => {
+    const before = status?.conditions?.find(({ type }) => type === verdict.type);
+    return {
+      ...verdict,
+      message: clipped(verdict.message),
+      observedGeneration: metadata.generation ?? 0,
+      lastTransitionTime: before?.status === verdict.status ? before.lastTransitionTime : timeText(now),
+    };
+  });
+}
+
+export function clipped(text: string): string {
+  return text.length <= MESSAGE_LENGTH_MAX ? text : `${text.slice(0, MESSAGE_LENGTH_MAX - 1)}…`;
+}
+
+/** As Kubernetes writes times: to the second. */
+export function timeText(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace(/\.\d+Z$/, "Z");
+}
+
+/** @returns whether the object has this status now; false if it has changed meanwhile. Raises KubeError. */
+export async function writeStatus(
+  { client, mayWrite }: BackupsContext,
+  kind: Kind,
+  object: WithStatus,
+  status: object,
+): Promise<boolean> {
+  if (sortedText(object.status ?? {}) === sortedText(status)) {
+    return true;
+  }
+  if (!mayWrite()) {
+    return false;
+  }
+  const { name, namespace = "" } = object.metadata;
+  try {
+    await client.patchStatus({ kind, namespace, name }, preconditionOf(object), status);
+    return true;
+  } catch (error) {
+    if (!isKubeError(error, "conflict", "missing")) {
+      throw error;
+    }
+    return false;
+  }
+}
+
+function sortedText(value: object): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : part,
+  );
+}

@@ -1,0 +1,216 @@
+/**
+ * One pass over a CoordinationBackupSchedule: it makes the CoordinationBackup that is due, tidies up old ones, and tells the
+ * status. The name of a backup follows from the time of its run, so a run is made once, however often an operator crashes.
+ */
+import type { CoordinationBackup } from "../generated/coordination-backup.ts";
+import type { CoordinationBackupSchedule, ScheduleStatus } from "../generated/coordination-backup-schedule.ts";
+import { isKubeError } from "../kube/index.ts";
+import { preconditionOf } from "../observe/index.ts";
+import { isFinal } from "./backup-phase.ts";
+import { AGAIN_MS, type BackupsContext } from "./context.ts";
+import { conditionsOf, timeText, type Verdict, writeStatus } from "./object-status.ts";
+import { type ScheduleTimes, timesOf } from "./schedule-times.ts";
+
+export const SCHEDULE_LABEL = "quoin.dev/backup-schedule";
+const SCHEDULED_AT = "quoin.dev/scheduled-at";
+const KIND = "CoordinationBackupSchedule";
+const MINUTE_MS = 60_000;
+/** While a run waits for a backup before it, which tells its end itself. */
+const WAITING_MS = 30_000;
+/** A clock may be set, and a time zone change. */
+const LOOK_MS_MAX = 3_600_000;
+
+interface Runs {
+  /** Of the schedule, the newest first. */
+  readonly backups: readonly CoordinationBackup[];
+  readonly active: CoordinationBackup | null;
+  /** Time of the last run that was made or given up; milliseconds since 1970. */
+  readonly lastMs: number;
+  readonly lastSuccess: string | undefined;
+}
+
+export class ScheduleReconciler {
+  readonly #context: BackupsContext;
+
+  constructor(context: BackupsContext) {
+    this.#context = context;
+  }
+
+  /** @returns when to come again, in milliseconds; null = not before it changes. Rejects with KubeError. */
+  async pass(namespace: string, name: string): Promise<number | null> {
+    const { client, now } = this.#context;
+    const schedule = await client.get<CoordinationBackupSchedule>({ kind: KIND, namespace, name });
+    if (schedule === null || schedule.metadata.deletionTimestamp !== undefined) {
+      return null;
+    }
+    const runs = await this.#runsOf(schedule);
+    const times = timesOf(schedule.spec);
+    if (typeof times === "string") {
+      const verdict = { type: "Ready", status: "False", reason: "ScheduleMalformed", message: times } as const;
+      return (await this.#tell(schedule, runs, verdict, null)) ? null : AGAIN_MS;
+    }
+    const at = now();
+    const due = times.latest(runs.lastMs, at);
+    const made = due === null ? null : await this.#run(schedule, runs, due);
+    if (made === "stale") {
+      return AGAIN_MS;
+    }
+    const lastMs = due === null || made === "waits" ? runs.lastMs : due;
+    const nextMs = times.next(at);
+    const after = made !== null && typeof made === "object" ? { ...runs, active: made } : runs;
+    if (!(await this.#tell(schedule, { ...after, lastMs }, verdictOf(schedule, made), nextMs))) {
+      return AGAIN_MS;
+    }
+    // Only now: which run was the last one, the objects say that are deleted here.
+    await this.#tidy(schedule, runs.backups);
+    return pauseOf(times, at, made === "waits");
+  }
+
+  async #runsOf({ metadata, status }: CoordinationBackupSchedule): Promise<Runs> {
+    const { name, namespace = "", uid, creationTimestamp = "" } = metadata;
+    const { items } = await this.#context.client.list<CoordinationBackup>(
+      "CoordinationBackup",
+      namespace,
+      `${SCHEDULE_LABEL}=${name}`,
+    );
+    const backups = items.filter((backup) => isOwnedBy(backup, uid)).toSorted((a, b) => runMsOf(b) - runMsOf(a));
+    const known = [status?.lastScheduleTime, creationTimestamp].map((text) => Date.parse(text ?? ""));
+    const successes = [
+      status?.lastSuccessfulTime,
+      ...backups.filter(hasSucceeded).map((each) => each.status?.completedAt),
+    ];
+    return {
+      backups,
+      active: backups.find((backup) => !isFinal(backup)) ?? null,
+      lastMs: Math.max(0, ...[...known, ...backups.map(runMsOf)].filter((time) => !Number.isNaN(time))),
+      lastSuccess: successes
+        .filter((time) => time !== undefined)
+        .toSorted()
+        .at(-1),
+    };
+  }
+
+  /** @returns the backup that was made; null for a run that is given up */
+  async #run(
+    schedule: CoordinationBackupSchedule,
+    { active }: Runs,
+    dueMs: number,
+  ): Promise<CoordinationBackup | null | "waits" | "stale" | "taken"> {
+    const { client, mayWrite, event } = this.#context;
+    if (schedule.spec.suspend) {
+      return null;
+    }
+    if (active !== null) {
+      return "waits";
+    }
+    if (!mayWrite()) {
+      return "stale";
+    }
+    const wanted = backupOf(schedule, dueMs);
+    const { namespace = "", name } = wanted.metadata;
+    try {
+      const made = await client.create<CoordinationBackup>({ kind: "CoordinationBackup", namespace }, wanted);
+      event(schedule, { type: "Normal", reason: "BackupCreated", action: "Create", note: `created ${name}` });
+      return made;
+    } catch (error) {
+      if (!isKubeError(error, "exists")) {
+        throw error;
+      }
+      // One of its own would have been listed, unless it has just been made.
+      const found = await client.get<CoordinationBackup>({ kind: "CoordinationBackup", namespace, name });
+      return found === null || isOwnedBy(found, schedule.metadata.uid) ? "stale" : "taken";
+    }
+  }
+
+  #tell(
+    schedule: CoordinationBackupSchedule,
+    { active, lastMs, lastSuccess }: Runs,
+    verdict: Verdict,
+    nextMs: number | null,
+  ): Promise<boolean> {
+    const hasRun = lastMs > Date.parse(schedule.metadata.creationTimestamp ?? "");
+    const status: ScheduleStatus = {
+      observedGeneration: schedule.metadata.generation ?? 0,
+      ...(active === null ? {} : { active: active.metadata.name }),
+      ...(hasRun ? { lastScheduleTime: timeText(lastMs) } : {}),
+      ...(nextMs === null || schedule.spec.suspend ? {} : { nextScheduleTime: timeText(nextMs) }),
+      ...(lastSuccess === undefined ? {} : { lastSuccessfulTime: lastSuccess }),
+      conditions: conditionsOf(schedule, [verdict], this.#context.now()),
+    };
+    return writeStatus(this.#context, KIND, schedule, status);
+  }
+
+  async #tidy({ spec }: CoordinationBackupSchedule, backups: readonly CoordinationBackup[]): Promise<void> {
+    const finished = backups.filter(isFinal);
+    const surplus = [
+      ...finished.filter(hasSucceeded).slice(spec.successfulHistoryLimit),
+      ...finished.filter((backup) => !hasSucceeded(backup)).slice(spec.failedHistoryLimit),
+    ];
+    for (const backup of surplus) {
+      const { name, namespace = "" } = backup.metadata;
+      if (!this.#context.mayWrite()) {
+        return;
+      }
+      try {
+        await this.#context.client.remove({ kind: "CoordinationBackup", namespace, name }, preconditionOf(backup));
+      } catch (error) {
+        if (!isKubeError(error, "conflict", "missing")) {
+          throw error;
+        }
+      }
+    }
+  }
+}
+
+function verdictOf({ spec }: CoordinationBackupSchedule, made: CoordinationBackup | null | "waits" | "taken"): Verdict {
+  if (spec.suspend) {
+    return { type: "Ready", status: "False", reason: "Suspended", message: "until spec.suspend is false" };
+  }
+  if (made === "taken") {
+    const message =
+      "a CoordinationBackup of the name of the last run is there, and is not of this schedule: rename the schedule";
+    return { type: "Ready", status: "False", reason: "NameConflict", message };
+  }
+  return made === "waits"
+    ? { type: "Ready", status: "True", reason: "Waiting", message: "a run waits for the backup before it to end" }
+    : { type: "Ready", status: "True", reason: "Scheduled", message: "backups are made by schedule" };
+}
+
+function pauseOf(times: ScheduleTimes, atMs: number, isWaiting: boolean): number | null {
+  const nextMs = times.next(atMs);
+  if (isWaiting) {
+    return WAITING_MS;
+  }
+  return nextMs === null ? null : Math.min(LOOK_MS_MAX, Math.max(1, nextMs - atMs));
+}
+
+function backupOf({ apiVersion, metadata, spec }: CoordinationBackupSchedule, dueMs: number): CoordinationBackup {
+  const { name, namespace = "", uid = "" } = metadata;
+  const owner = { apiVersion, kind: KIND, name, uid, controller: true, blockOwnerDeletion: false };
+  return {
+    apiVersion,
+    kind: "CoordinationBackup",
+    metadata: {
+      name: `${name}-${Math.floor(dueMs / MINUTE_MS)}`,
+      namespace,
+      labels: { [SCHEDULE_LABEL]: name },
+      annotations: { [SCHEDULED_AT]: timeText(dueMs) },
+      ...{ ownerReferences: [owner] },
+    },
+    spec: { clusterName: spec.clusterName, allowLeaderless: false },
+  };
+}
+
+function isOwnedBy({ metadata }: CoordinationBackup, uid: string | undefined): boolean {
+  const { ownerReferences = [] } = metadata as { ownerReferences?: readonly { readonly uid: string }[] };
+  return ownerReferences.some((owner) => owner.uid === uid);
+}
+
+/** When the schedule wanted it; NaN for one that does not say it. */
+function runMsOf({ metadata }: CoordinationBackup): number {
+  return Date.parse(metadata.annotations?.[SCHEDULED_AT] ?? metadata.creationTimestamp ?? "");
+}
+
+function hasSucceeded({ status }: CoordinationBackup): boolean {
+  return status?.phase === "Succeeded";
+}

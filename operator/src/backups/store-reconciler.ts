@@ -1,0 +1,48 @@
+/**
+ * One look at a CoordinationBackupStore: whether members can be given it. Secrets are not watched, so it looks again now and then.
+ */
+import type { CoordinationBackupStore, StoreStatus } from "../generated/coordination-backup-store.ts";
+import { locationOf } from "../render/index.ts";
+import { AGAIN_MS, type BackupsContext } from "./context.ts";
+import { conditionsOf, writeStatus } from "./object-status.ts";
+import { storeProblemOf } from "./store-check.ts";
+
+const READY_MS = 60_000;
+const UNREADY_MS = 10_000;
+const WELL = { reason: "Usable", message: "the Secrets are there, and hold what they must" };
+
+export class StoreReconciler {
+  readonly #context: BackupsContext;
+
+  constructor(context: BackupsContext) {
+    this.#context = context;
+  }
+
+  /** @returns when to look again, in milliseconds; null if the store is gone. Rejects with KubeError. */
+  async pass(namespace: string, name: string): Promise<number | null> {
+    const { client, now } = this.#context;
+    const kind = "CoordinationBackupStore";
+    const store = await client.get<CoordinationBackupStore>({ kind, namespace, name });
+    if (store === null || store.metadata.deletionTimestamp !== undefined) {
+      return null;
+    }
+    const problem = await storeProblemOf(client, store);
+    const status = problem === null ? "True" : "False";
+    const verdict = { type: "Ready", status, ...(problem ?? WELL) } as const;
+    const told: StoreStatus = {
+      observedGeneration: store.metadata.generation ?? 0,
+      location: locationOf(store.spec),
+      encrypted: store.spec.encryption !== undefined,
+      conditions: conditionsOf(store, [verdict], now()),
+    };
+    const before = store.status?.conditions?.[0];
+    if (!(await writeStatus(this.#context, kind, store, told))) {
+      return AGAIN_MS;
+    }
+    if (problem !== null && before?.reason !== problem.reason) {
+      const { reason, message: note } = problem;
+      this.#context.event(store, { type: "Warning", reason, action: "Check", note });
+    }
+    return problem === null ? READY_MS : UNREADY_MS;
+  }
+}

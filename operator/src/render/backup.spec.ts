@@ -1,0 +1,113 @@
+import { parseLocation } from "@quoin/backup";
+import { expect } from "chai";
+import { clusterOf } from "../../test/index.ts";
+import type { StoreSpec } from "../generated/coordination-backup-store.ts";
+import { type BackupPlan, locationOf, render, renderPodTemplate } from "./index.ts";
+
+const BACKUP = { storeName: "store", archive: true, interval: "12h" };
+const BUCKET: StoreSpec = {
+  s3: {
+    bucket: "backups",
+    prefix: "quoin/prod",
+    endpoint: "https://minio.example:9000",
+    region: "eu-1",
+    pathStyle: true,
+    caSecretRef: { name: "minio-ca" },
+    credentialsSecretRef: { name: "minio" },
+  },
+  encryption: { keysSecretRef: { name: "keys" } },
+  retention: { count: 7, maxAgeDays: 30 },
+};
+
+function podOf(plan: BackupPlan | null) {
+  const { spec } = renderPodTemplate(clusterOf(), plan);
+  const [member] = spec?.containers ?? [];
+  return { volumes: spec?.volumes ?? [], args: member?.args ?? [], mounts: member?.volumeMounts ?? [] };
+}
+
+function added(store: StoreSpec, backup = BACKUP) {
+  const [without, pod] = [podOf(null), podOf({ backup, store })];
+  return {
+    args: pod.args.slice(without.args.length),
+    volumes: pod.volumes.slice(without.volumes.length),
+    mounts: pod.mounts.slice(without.mounts.length),
+  };
+}
+
+describe("backups of a member's pod", () => {
+  it("names a bucket as members read it, and no secret", () => {
+    expect(parseLocation(locationOf(BUCKET))).to.deep.include({
+      kind: "s3",
+      bucket: "backups",
+      prefix: "quoin/prod/",
+      endpoint: "https://minio.example:9000/",
+      region: "eu-1",
+      pathStyle: true,
+      caFile: "/etc/quoin/backup-ca/ca.crt",
+    });
+    expect(locationOf({ s3: { bucket: "backups", pathStyle: false } })).to.equal("s3://backups/");
+    expect(parseLocation(locationOf({ directory: { claimName: "a", path: "b/c" } }))).to.deep.equal({
+      kind: "directory",
+      directory: "/var/lib/quoin-backup/b/c",
+    });
+  });
+
+  it("gives a member flags and files of a bucket, and starts it when a Secret is gone", () => {
+    const { args, volumes, mounts } = added(BUCKET);
+    expect(args.slice(1)).to.deep.equal([
+      "--backup-key-file=/etc/quoin/backup-keys/keys",
+      "--backup-credentials-file=/etc/quoin/backup-credentials/credentials",
+      "--backup-archive",
+      "--backup-interval=12h",
+      "--backup-retention=7,30d",
+    ]);
+    expect(volumes).to.deep.equal([
+      { name: "quoin-backup-keys", secret: { secretName: "keys", optional: true } },
+      { name: "quoin-backup-credentials", secret: { secretName: "minio", optional: true } },
+      { name: "quoin-backup-ca", secret: { secretName: "minio-ca", optional: true } },
+    ]);
+    expect(mounts.map(({ name, readOnly }) => [name, readOnly])).to.deep.equal(volumes.map(({ name }) => [name, true]));
+  });
+
+  it("mounts the volume of a directory, and archives only where it is asked for", () => {
+    const { args, volumes, mounts } = added({ directory: { claimName: "backups" } }, { ...BACKUP, archive: false });
+    expect(args).to.deep.equal(["--backup-store=/var/lib/quoin-backup"]);
+    expect(volumes).to.deep.equal([{ name: "quoin-backup", persistentVolumeClaim: { claimName: "backups" } }]);
+    expect(mounts).to.deep.equal([{ name: "quoin-backup", mountPath: "/var/lib/quoin-backup" }]);
+  });
+
+  it("refuses an overlay that takes a volume or a mount of backups", () => {
+    const refused = (spec: object) => () =>
+      renderPodTemplate(clusterOf({ podTemplate: { spec: spec as Record<string, unknown> } }), {
+        backup: BACKUP,
+        store: BUCKET,
+      });
+    expect(refused({ volumes: [{ name: "quoin-backup-keys", emptyDir: {} }] })).to.throw("quoin-backup-keys");
+    const volumeMounts = [{ name: "x", mountPath: "/etc/quoin/backup-keys" }];
+    expect(refused({ containers: [{ name: "quoin", volumeMounts }] })).to.throw("/etc/quoin/backup-keys");
+  });
+
+  it("alerts of an archive, by its interval, and of none where nothing is archived", () => {
+    const settings = { operatorNamespace: "quoin-system", clusterDomain: "cluster.local" };
+    const monitoring = { podMonitor: { enabled: false }, rules: { enabled: true } };
+    const alertsOf = (archive: boolean): Map<string, string> => {
+      const cluster = clusterOf({ monitoring, backup: { ...BACKUP, archive } });
+      const objects = render(cluster, { replicas: 3, minAvailable: null }, settings);
+      const rules = objects.find(({ kind }) => kind === "PrometheusRule") as unknown as {
+        spec: { groups: { rules: { alert: string; expr: string }[] }[] };
+      };
+      return new Map(rules.spec.groups[0]?.rules.map(({ alert, expr }) => [alert, expr]));
+    };
+    const series = '{namespace="default",quoin_dev_cluster="demo"}';
+    const [alerts, without] = [alertsOf(true), alertsOf(false)];
+    expect(alerts.get("QuoinBackupOverdue")).to.equal(
+      `time() - max(max_over_time(quoin_backup_last_success_timestamp_seconds${series}[86400s])) > 86400`,
+    );
+    expect([...alerts.keys()].filter((name) => !without.has(name))).to.deep.equal([
+      "QuoinBackupOverdue",
+      "QuoinArchiveBehind",
+      "QuoinArchiveChainBroken",
+      "QuoinArchiveFails",
+    ]);
+  });
+});

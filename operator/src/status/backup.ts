@@ -1,0 +1,129 @@
+/** What the status says of backups. Backups that fail are shown and alerted; they change nothing of what the cluster does. */
+import type { BackupSummary, ConditionStatus } from "../generated/coordination-cluster.ts";
+import { type Problem, timeOf } from "./assessment.ts";
+
+/** An archive that is further behind than this is not healthy. */
+const LAG_MS_MAX = 60_000;
+
+/** How the backups of a cluster stand, as its members tell. Times are milliseconds since 1970, 0 = never. */
+export interface BackupView {
+  /** Why the store that the specification names cannot be used; null if it can. */
+  readonly storeProblem: Problem | null;
+  /** Whether the specification asks for the archive. */
+  readonly archives: boolean;
+  readonly intervalMs: number;
+  /** How many members have answered. */
+  readonly answered: number;
+  /** How many of them have no store yet. */
+  readonly withoutStore: number;
+  readonly store: string | null;
+  readonly encrypted: boolean | null;
+  /** Null while no member takes part in the archive. */
+  readonly archive: {
+    readonly archiverId: string;
+    readonly revision: number;
+    readonly wallMs: number;
+    readonly lagMs: number;
+    readonly isBroken: boolean;
+    readonly failures: number;
+    readonly lastError: string;
+  } | null;
+  readonly lastSuccessMs: number;
+  /** Why the last snapshot of a member failed; null if it did not. */
+  readonly lastFailure: string | null;
+}
+
+export interface BackupVerdict {
+  readonly type: "BackupHealthy" | "ArchiveHealthy";
+  readonly status: ConditionStatus["status"];
+  readonly reason: string;
+  readonly message: string;
+}
+
+export function backupVerdicts(view: BackupView, now: number): BackupVerdict[] {
+  const healthy = { type: "BackupHealthy", ...backupHealth(view, now) } as const;
+  return view.archives ? [healthy, { type: "ArchiveHealthy", ...archiveHealth(view) }] : [healthy];
+}
+
+type Health = Omit<BackupVerdict, "type">;
+
+function backupHealth(view: BackupView, now: number): Health {
+  const { storeProblem, lastSuccessMs, lastFailure, archives, intervalMs } = view;
+  if (storeProblem !== null) {
+    return { status: "False", ...storeProblem };
+  }
+  const unknown = unknownHealth(view);
+  if (unknown !== null) {
+    return unknown;
+  }
+  if (lastFailure !== null) {
+    return { status: "False", reason: "BackupFailed", message: lastFailure };
+  }
+  const failing = failingHealth(view);
+  if (failing !== null) {
+    return failing;
+  }
+  if (lastSuccessMs === 0) {
+    return { status: "Unknown", reason: "NoBackupYet", message: "no backup has been taken since the members started" };
+  }
+  return archives && now - lastSuccessMs > 2 * intervalMs
+    ? { status: "False", reason: "BackupOverdue", message: `no backup succeeded since ${timeOf(lastSuccessMs)}` }
+    : { status: "True", reason: "BackupSucceeded", message: "the last backup succeeded" };
+}
+
+function archiveHealth(view: BackupView): Health {
+  const { archive, storeProblem } = view;
+  if (storeProblem !== null && archive === null) {
+    return { status: "False", ...storeProblem };
+  }
+  const unknown = unknownHealth(view);
+  if (unknown !== null) {
+    return unknown;
+  }
+  if (archive === null || archive.archiverId === "") {
+    return { status: "Unknown", reason: "NoArchiver", message: "no member archives yet" };
+  }
+  if (archive.isBroken) {
+    const message =
+      "writes are missing from the archive: the log was compacted before they reached the store. The next snapshot begins another chain";
+    return { status: "False", reason: "ChainBroken", message };
+  }
+  if (archive.lagMs > LAG_MS_MAX) {
+    const minutes = Math.floor(archive.lagMs / 60_000);
+    const cause = archive.lastError === "" ? "" : `: ${archive.lastError}`;
+    const message = `writes of more than ${minutes} min are not archived${cause}`;
+    return { status: "False", reason: "ArchiveBehind", message };
+  }
+  return failingHealth(view) ?? { status: "True", reason: "Archiving", message: "writes are archived within seconds" };
+}
+
+function unknownHealth({ answered, withoutStore }: BackupView): Health | null {
+  if (answered === 0) {
+    return { status: "Unknown", reason: "MembersUnreachable", message: "no member has told how its backups are" };
+  }
+  return withoutStore === 0
+    ? null
+    : {
+        status: "Unknown",
+        reason: "MembersOutdated",
+        message: `${withoutStore} members have no store until they are restarted`,
+      };
+}
+
+function failingHealth({ archive }: BackupView): Health | null {
+  return archive === null || archive.failures === 0
+    ? null
+    : { status: "False", reason: "StoreFails", message: archive.lastError };
+}
+
+export function backupSummaryOf({ store, encrypted, archive, lastSuccessMs }: BackupView): BackupSummary {
+  return {
+    ...(store === null ? {} : { store }),
+    ...(encrypted === null ? {} : { encrypted }),
+    ...(archive === null || archive.archiverId === "" ? {} : { archiver: archive.archiverId }),
+    ...(lastSuccessMs === 0 ? {} : { lastSuccessTime: timeOf(lastSuccessMs) }),
+    ...(archive === null || archive.wallMs === 0
+      ? {}
+      : { archivedRevision: archive.revision, archivedTime: timeOf(archive.wallMs) }),
+  };
+}

@@ -40,6 +40,7 @@ export abstract class CheckedCall<Caller extends { readonly principal: Principal
   }
 
   abstract get deadlineMs(): number;
+  abstract get isGone(): boolean;
 
   get principal(): Principal {
     return this.#admission.caller.principal;

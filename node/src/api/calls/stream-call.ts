@@ -51,6 +51,10 @@ export class StreamCall<Caller extends { readonly principal: Principal }, Reques
     this.deadlineMs = port.clock.monotonicMs() + this.#allowedMs;
   }
 
+  get isGone(): boolean {
+    return this.isOver;
+  }
+
   get isOver(): boolean {
     return this.#isEnding || this.#isClosed;
   }

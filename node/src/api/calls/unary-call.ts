@@ -66,8 +66,12 @@ export class UnaryCall<Caller extends { readonly principal: Principal }, Request
     return this.#startedMs + this.#allowedMs;
   }
 
+  get isGone(): boolean {
+    return this.#answered || this.#call.isOver;
+  }
+
   onGone(listener: () => void): void {
-    if (this.#answered || this.#call.isOver) {
+    if (this.isGone) {
       clearTimeout(this.#timer);
       listener();
       return;

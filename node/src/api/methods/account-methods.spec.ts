@@ -62,6 +62,7 @@ describe("methods about accounts", () => {
     return {
       principal: caller.principal,
       deadlineMs: DEADLINE_MS,
+      isGone: false,
       authorize: (need) => access.authorize(caller, need, DEADLINE_MS),
       recheck: (need) => access.recheck(caller, need),
       hasRequestId: false,

@@ -9,6 +9,8 @@ export interface Call {
   readonly principal: Principal;
   /** On the monotonic clock; in the future when the call begins. */
   readonly deadlineMs: number;
+  /** Whether the client has cancelled the call, is disconnected, or has its answer already: then it waits for nothing. */
+  readonly isGone: boolean;
   /**
    * Raises the refusal, or returns nothing, unless the caller may do what is needed. Returns a promise of the same when
    * the decision needs a read barrier.

@@ -98,6 +98,7 @@ describe("event log methods", () => {
     return {
       principal,
       deadlineMs: 10_000,
+      isGone: false,
       authorize: (need) => check(need) as undefined,
       recheck: check,
       hasRequestId: false,

@@ -27,6 +27,7 @@ describe("executor", () => {
     return {
       principal: { subject: cluster.ownerId, apiKeyId: cluster.apiKeyId },
       deadlineMs: 10_000,
+      isGone: false,
       authorize,
       recheck: () => undefined,
       hasRequestId: true,
@@ -66,6 +67,27 @@ describe("executor", () => {
     await read(executor, refusing, ReadConsistency.LINEARIZABLE);
     await create(executor, call());
     expect(told).deep.equal([`${cluster.ownerId} other`, `${cluster.ownerId} other`, `${cluster.ownerId} keys`]);
+  });
+
+  it("reads nothing for a client that has gone while the read waited for its barrier", async () => {
+    const told: string[] = [];
+    const executor = new Executor({ replica }, (_principal, area) => told.push(area));
+    let isGone = false;
+    const asked = {
+      ...call(),
+      get isGone(): boolean {
+        return isGone;
+      },
+    };
+    const answer = new Promise((resolve) => {
+      const query = () => {
+        isGone = true;
+        return { consistency: ReadConsistency.LINEARIZABLE };
+      };
+      executor.read(asked, NEED, query, () => expect.fail("it is read"), resolve);
+    });
+    expect(await answer).to.have.property("reason", "DEADLINE");
+    expect(told).to.deep.equal([]);
   });
 
   it("answers at once or later, as the authorisation comes", async () => {

@@ -251,6 +251,7 @@ export class Executor {
         const answer =
           error ??
           attempt(() => {
+            requireClient(call);
             call.recheck(need);
             return this.#answered(call, area, response(replica, asked));
           });
@@ -318,6 +319,13 @@ export function authorized<Response>(call: Call, need: Need | null, proceed: () 
     reply(pending, "no");
   } else {
     pending.then(proceed).catch((error: unknown) => reply(toError(error), "no"));
+  }
+}
+
+/** A read of a large value takes time that others wait for, so it is not done for a client that waits no more. */
+function requireClient({ isGone }: Call): void {
+  if (isGone) {
+    throw new CoordinationError("DEADLINE", "the client does not wait for the answer any more");
   }
 }
 

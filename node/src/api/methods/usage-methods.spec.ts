@@ -101,6 +101,7 @@ describe("usage as it is answered", () => {
     const call: Call = {
       principal,
       deadlineMs: 10_000,
+      isGone: false,
       authorize: (need) => check(need) as undefined,
       recheck: check,
       hasRequestId: false,

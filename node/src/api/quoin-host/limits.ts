@@ -14,8 +14,7 @@ export const HOST_LIMITS: Http2Limits = {
   continuationFrames: 128,
   // Some answers of 1 MiB at the same time.
   queuedBytes: 16 * MEBIBYTE,
-  // A client may cancel all of its streams at once. A read of a large value costs a third of a millisecond though it is
-  // cancelled, so more than that would keep the other clients waiting for many seconds.
+  // A client may cancel all of its streams at once. So many calls take a member about half a second, so not twice as many.
   floods: { ...floods, resets: { burst: CONCURRENT_STREAMS_MAX, perSecond: floods.resets.perSecond } },
   keepaliveMs: KEEPALIVE_TIME_MS,
   keepaliveTimeoutMs: KEEPALIVE_TIMEOUT_MS,

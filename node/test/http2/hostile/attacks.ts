@@ -173,7 +173,7 @@ export const ATTACKS: readonly Attack[] = [
     closeReasons: ["too-many-resets"],
     refusal: null,
     // The calls of a burst are begun, and 12,000 of them are garbage at the same time.
-    memoryMebibytesMax: () => 300,
+    memoryMebibytesMax: () => 200,
     run: async (place) => {
       const { resets } = place.scale;
       let sent = 0;

@@ -161,8 +161,8 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     name: "compaction-ignores-streams",
     pitfall: "P27",
     file: "replica/snapshots.ts",
-    find: "let needed = this.#outgoing.neededFrom;",
-    replace: "let needed = Number.POSITIVE_INFINITY;",
+    find: "let needed = Math.min(this.#outgoing.neededFrom, this.backups.keptFrom);",
+    replace: "let needed = this.backups.keptFrom;",
   },
   {
     name: "compaction-ignores-followers",

@@ -102,7 +102,7 @@ async function archive(store: BackupStore, history: History, below: (below: numb
   }
 }
 
-/** The last index of which the point says that it is to be there. */
+/** The last index that the point asks for. */
 function indexAt({ progress, rows }: History, from: number, point: RebuildPoint): number {
   let index = from;
   while (index < rows.length) {

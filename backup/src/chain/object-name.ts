@@ -1,6 +1,6 @@
 /**
  * The names of a cluster's objects in a store. They order by log index, and hold all that is needed to plan a restore from a
- * listing alone. They prove nothing: whoever reads an object compares its header with its name.
+ * listing alone. They prove nothing: a reader of an object compares its header with its name.
  *
  *     <cluster id>/snapshots/<index>-<revision>-<wall clock>-<id>.qsnap
  *     <cluster id>/segments/<first>-<last>-<last revision>-<last wall clock>-<id>-<id of the previous object>.qseg

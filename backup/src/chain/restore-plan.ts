@@ -16,7 +16,7 @@ export interface RestorePlan {
   readonly clusterId: string;
   readonly point: RestorePoint;
   readonly snapshot: StoredSnapshot;
-  /** In their order. The last ones may hold entries beyond the point: whoever applies them stops there. */
+  /** In their order. The last ones may hold entries beyond the point: the code that applies them stops there. */
   readonly segments: readonly StoredSegment[];
   /** Where the plan ends if nothing stops before. */
   readonly end: ChainEnd;

@@ -1,7 +1,7 @@
 /**
  * The layout of a sealed object, and the keys that are derived for it. AES-256-GCM over frames of one size, in the STREAM
  * construction (Hoang, Reyhanitabar, Rogaway, Vizár, 2015): the nonce holds the number of the frame and whether it is the
- * last one, and each object has its own key, which depends on everything in its head. So nobody without the key can change,
+ * last one, and each object has its own key, which depends on everything in its head. So no one without the key can change,
  * cut, reorder or mix objects unnoticed.
  */
 

@@ -29,7 +29,7 @@ export type Batches<T> = AsyncIterable<Iterable<T>> | Iterable<Iterable<T>>;
 
 /** An object on its way out. */
 export interface ObjectWriting {
-  /** To be consumed once, at the pace of whoever takes it. An error of the source ends it; it then has no trailer. */
+  /** To be consumed once, at the pace of its reader. An error of the source ends it; it then has no trailer. */
   readonly stream: AsyncGenerator<Uint8Array, void, undefined>;
   /** Raises an error before the stream has ended. */
   summary(): ObjectSummary;

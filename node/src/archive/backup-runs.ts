@@ -108,7 +108,7 @@ export class BackupRuns {
     };
     this.#remember(run, requestId);
     const done = this.#run(run, isLeaderless);
-    // Whoever began it need not wait for it: its failure is told by its status.
+    // The caller need not wait for it: its status shows a failure.
     done.catch(() => undefined);
     return { id: run.id, done };
   }

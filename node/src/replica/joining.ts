@@ -137,7 +137,7 @@ export class Joining {
   }
 }
 
-/** What a member of a cluster with a successor is told. */
+/** What a member of a cluster with a successor gets as an answer. */
 export function succeeded({ clusterId, sinceMs }: SuccessorCluster): string {
   return (
     `the cluster of this member was recovered or restored as cluster ${clusterId} on ${new Date(sinceMs).toISOString()}; ` +

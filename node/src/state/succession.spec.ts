@@ -283,7 +283,7 @@ describe("a succession", () => {
     const entry = encodeSuccession(succession());
     expect(() => log.append(EntryType.Bootstrap, entry, () => "not-founded")).to.throw(
       InvariantViolation,
-      "with nobody",
+      "without members",
     );
   });
 

@@ -141,7 +141,7 @@ function takeOver(context: ApplyContext, succession: Succession, reconfigure: Re
   const { clusterId, clusterName: name, memberName, incarnation, address } = succession;
   invariant(former !== undefined && former.clusterId !== clusterId, "a new cluster succeeds a founded one");
   const configuration = reconfigure(index, { type: "bootstrap" }, 0);
-  invariant(typeof configuration !== "string", "the log of a new cluster begins with nobody", () =>
+  invariant(typeof configuration !== "string", "the log of a new cluster begins without members", () =>
     String(configuration),
   );
   const members = [{ id: index, name: memberName, address, incarnation }];

@@ -227,7 +227,7 @@ function requireIdentity(directory: string): Identity {
   return identity;
 }
 
-/** An empty log behind the succession. Nobody voted in its term, and no member has an entry of it. */
+/** An empty log behind the succession. No member voted in its term or has an entry of it. */
 async function writeLog(making: string, birth: SuccessorBirth): Promise<void> {
   const { clusterId, memberId, incarnation, term } = birth;
   const raft = await openRaft(making, true);

@@ -95,7 +95,7 @@ export class SuccessorState {
    */
   succeed(succession: Succession, at: { readonly term: number; readonly wallMs: number }): Progress {
     const { appliedIndex, tickMs } = this.progress;
-    // The clock of the cluster stands still while nobody leads; only the wall clock goes on.
+    // The clock of the cluster stands still while no member leads; only the wall clock goes on.
     const envelope = { tickMs, wallMs: at.wallMs, origin: NO_ORIGIN };
     const row = encodeEntry(EntryType.Bootstrap, envelope, encodeSuccession(succession));
     sealEntry(row, at.term, appliedIndex + 1, crc32);

@@ -175,7 +175,7 @@ describe("a cluster that has lost its quorum", function () {
     await survivor.untilReady();
     expect((await login(survivor, NEW_PASSWORD)).status).to.equal(200);
 
-    // A member of the former cluster learns why nobody takes it.
+    // A member of the former cluster learns why it is refused.
     cpSync(copy, lostFirst.dataDirectory, { recursive: true });
     lostFirst.start();
     await until("the former member to say why it is refused", async () => {

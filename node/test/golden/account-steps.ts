@@ -38,7 +38,7 @@ export function writeAccounts(log: GoldenLog, passwordHash: string): void {
   writeSettings(log);
 }
 
-/** Usage of hours that are over by now, some of which is dropped. */
+/** Usage of hours that are over by now. Some of it is dropped. */
 function writeOldUsage(log: GoldenLog): void {
   done(log.client({ kind: "create-namespace", namespace: "golden" }));
   const uses = [

@@ -101,7 +101,7 @@ function segmentOf(
   };
 }
 
-/** Ids are random where nobody needs the same ones twice. */
+/** Ids are random where no test needs the same ones twice. */
 function objectId(number: number): string {
   return number.toString(16).padStart(32, "0");
 }

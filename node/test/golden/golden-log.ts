@@ -50,7 +50,7 @@ type ResultOf<Kind> = Extract<Result, { readonly kind: Kind }>;
 export function reconfigureFrom(state: StateReader): Reconfigure {
   let configuration: Configuration = readCluster(state)?.configuration ?? NO_CONFIGURATION;
   return (index, change, expectIndex) => {
-    // A founding begins with nobody, and so does a succession behind the log of a former cluster.
+    // A founding begins without members, and so does a succession behind the log of a former cluster.
     const before = change.type === "bootstrap" ? NO_CONFIGURATION : configuration;
     const changed = changeConfiguration(before, index, change, expectIndex);
     configuration = typeof changed === "string" ? configuration : changed;

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 
 export interface GoldenEntry {
   readonly index: number;
-  /** What the entry came to, in words; "" for entries that nobody waits for. */
+  /** What the entry came to, in words; "" for entries without a waiting call. */
   readonly outcome: string;
   /** Of the state, after this entry. */
   readonly revision: number;

@@ -6,7 +6,7 @@ import type { GoldenLog } from "./golden-log.ts";
 /** Longer than answers are kept for retries. */
 const REPLAY_WINDOW_MS = 11 * 60_000;
 
-/** The cluster ends as it began, with one voter, and with a slot that nobody has claimed. */
+/** The cluster ends as it began, with one voter, and with a slot that no process has claimed. */
 export function writeMembership(log: GoldenLog): void {
   const first = log.membership({ kind: "add-slot", name: "member-1" }, identityOf(201));
   log.membership({ kind: "add-slot", name: "member-1" }, identityOf(201));

@@ -2,7 +2,7 @@
  * The script of the golden log: what is asked of a cluster, in which order. Every kind of entry and command occurs in it,
  * refused ones and retries too, and the state at its mark has rows of every table.
  *
- * A new kind of command or table gets its steps here. Golden files that exist are never made anew: the new steps are in
+ * A new kind of command or table gets its steps here. Golden files that exist are never made again: the new steps are in
  * the files of the next version.
  */
 

@@ -1,6 +1,6 @@
 /**
  * ClusterAdminService on a server. Methods that belong to the admin port alone are registered on the public port, too,
- * so that a caller is told why they do not answer.
+ * so that a caller learns why they do not answer.
  */
 
 import {

@@ -14,6 +14,8 @@ import { type ClusterMember, ClusterUnderTest, until } from "../harness/index.ts
 
 /** An archive begins, or goes on at another member, within this time; far above what it takes. */
 const ARCHIVE_LIMIT_MS = 90_000;
+/** Some hundred MiB are written, which takes long on a machine with other work. */
+const COMPACTION_LIMIT_MS = 240_000;
 const LATEST: RestorePoint = { kind: "latest" };
 
 /** What the members know of the archive, by their names; those that are down know nothing. */
@@ -58,7 +60,7 @@ async function write(client: Client, count: number, prefix: string): Promise<num
 }
 
 describe("the archive of a cluster", function () {
-  this.timeout(400_000);
+  this.timeout(600_000);
 
   let directory: string;
 
@@ -155,7 +157,7 @@ describe("the archive of a cluster", function () {
           const known = await Promise.all(cluster.members.map((member) => member.status()));
           return known.every((status) => (status?.firstIndex ?? 0) > archived + 1);
         },
-        ARCHIVE_LIMIT_MS,
+        COMPACTION_LIMIT_MS,
       );
       const last = await write(client, 5, "after");
       renameSync(join(directory, "away"), join(directory, "store"));

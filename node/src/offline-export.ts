@@ -9,8 +9,9 @@ import { createWriteStream } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { BackupError, type KeyFile, newObjectId, readKeyFile, seal, writeSnapshot } from "@quoin/backup";
+import { BackupError, type KeyFile, readKeyFile, seal, writeSnapshot } from "@quoin/backup";
 import { Command } from "commander";
+import { snapshotHeader } from "./archive/index.ts";
 import { parseArguments, UsageError } from "./command-line/index.ts";
 import { ExitCode } from "./exit-code.ts";
 import { endOffline } from "./offline-end.ts";
@@ -75,22 +76,16 @@ async function run({ dataDir, keyFile }: Flags, target: string, version: string)
 
 /** Raises Refused if nothing was applied yet. */
 function snapshotOf(member: StoppedMember, version: string) {
-  const { cluster, clusterId, clusterName } = member.facts;
+  const { cluster, clusterName } = member.facts;
   if (cluster === null) {
     throw new Refused(
       "MEMBER_REFUSED",
       `the member of ${member.directory} has applied nothing yet. Export another member`,
     );
   }
-  const { appliedIndex, appliedTerm, revision, tickMs, wallMs, digest } = readProgress(member.state);
-  const { stream } = writeSnapshot(
-    {
-      ...{ clusterId, clusterName, id: newObjectId(), quoinVersion: version, clusterVersion: cluster.version },
-      ...{ index: appliedIndex, term: appliedTerm, revision, tickMs, wallMs, stateDigest: digest },
-    },
-    member.rows(PIECE_BYTES),
-  );
-  return { stream, index: appliedIndex };
+  const header = snapshotHeader({ clusterName, version }, { progress: readProgress(member.state), cluster });
+  const { stream } = writeSnapshot(header, member.rows(PIECE_BYTES));
+  return { stream, index: header.index };
 }
 
 /** The file is there whole, or not at all. Raises UsageError if it cannot be made. */

@@ -66,8 +66,8 @@ export async function recoverOffline(args: readonly string[]): Promise<number> {
 function parseFlags(args: readonly string[]): Flags | null {
   const program = new Command(`quoin-node ${RECOVER}`)
     .description(
-      "Recovers a cluster that has lost its quorum: makes the data of one stopped member that of a new cluster of which it " +
-        "is the only member. Writes that this member does not have are lost. Run it as the user that the member runs as.",
+      "Recovers a cluster that has lost its quorum: makes a new cluster from the data of one stopped member. " +
+        "That member is its only one. Writes that this member does not have are lost. Run it as the user that the member runs as.",
     )
     .option("--data-dir <directory>", "data directory of the stopped member")
     .option("--compare <directory...>", "only compare these data directories, and say which to recover from")

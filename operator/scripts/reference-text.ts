@@ -20,7 +20,7 @@ const BACKUP_INTRODUCTION = `# Kinds of backups
 
 A CoordinationBackupStore is a place for backups. A CoordinationCluster names it in \`spec.backup\`. A CoordinationBackup is one
 backup of a cluster, and a CoordinationBackupSchedule makes them. All objects are in the namespace of the cluster.
-[Operations](operations.md#backups-on-kubernetes) says how to use them. A field of which nothing is said keeps its default.
+[Operations](operations.md#backups-on-kubernetes) says how to use them. A field that you leave out keeps its default.
 `;
 
 const EXAMPLE = `\`\`\`yaml
@@ -58,7 +58,7 @@ export function describeReference(definition: Definition): string {
     `\`${names.shortNames.join("`, `")}\`, also found by the category \`${names.categories.join("`, `")}\`. Only \`spec\` must be there, and it may be empty:\n`,
     EXAMPLE,
     "## Specification\n",
-    "A field of which nothing is said keeps its default. `.` leads into an object, `[]` to each item of a list.\n",
+    "A field that you leave out keeps its default. `.` leads into an object, `[]` to each item of a list.\n",
     specTable(root),
     "## What is refused\n",
     "By the API server, beside values that are not of the type above, with the message that is written here:\n",

@@ -1,5 +1,5 @@
 /**
- * Puts one object into a bucket: a small one with one request, a larger one in parts, of which one at a time is in memory. In
+ * Puts one object into a bucket: a small one with one request, a larger one in parts. One part at a time is in memory. In
  * both cases the object appears whole or not at all. Parts of an upload that fails are given up; `S3Store.sweep` removes those
  * that could not be.
  */

@@ -15,6 +15,9 @@ import {
 } from "@quoin/backup";
 import type { OpenPlace } from "./backup-place.ts";
 
+/** Errors of keys and arguments, which another snapshot does not mend. */
+const OF_KEYS: ReadonlySet<string> = new Set(["key-missing", "key-unknown", "key-wrong", "bad-key", "bad-argument"]);
+
 /** What the next segment follows. */
 export interface ChainTail {
   /** Index and term of the last entry in the archive. */
@@ -68,6 +71,5 @@ async function hashOf(reading: ObjectReading<unknown, unknown>): Promise<Uint8Ar
 
 /** Whether the end of the archive itself is what is wrong, so that only another snapshot helps. */
 export function isDamage(error: unknown): error is BackupError {
-  const ofKeys = new Set(["key-missing", "key-unknown", "key-wrong", "bad-key", "bad-argument"]);
-  return error instanceof BackupError && !ofKeys.has(error.code);
+  return error instanceof BackupError && !OF_KEYS.has(error.code);
 }

@@ -80,7 +80,7 @@ export class MemberBackups {
     return openExport(this.#options.host, this.#options.clock, isLeaderless);
   }
 
-  /** What the store holds of a cluster, and of which clusters. Raises a StoreFailure or BackupError; null without a store. */
+  /** The backups of a cluster in the store, and the ids of all clusters there. Raises a StoreFailure or BackupError; null without a store. */
   async list(clusterId: string): Promise<{ readonly catalog: Catalog; readonly clusterIds: string[] } | null> {
     if (this.place === null) {
       return null;

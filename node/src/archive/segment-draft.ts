@@ -31,9 +31,9 @@ export interface Segment {
 }
 
 /** The object that a segment follows, and what all objects of the cluster say. */
-export type SegmentOrigin = Omit<
-  Pick<SegmentHeader, "clusterId" | "clusterName" | "quoinVersion" | "clusterVersion" | "previousId" | "previousHash">,
-  never
+export type SegmentOrigin = Pick<
+  SegmentHeader,
+  "clusterId" | "clusterName" | "quoinVersion" | "clusterVersion" | "previousId" | "previousHash"
 >;
 
 export class SegmentDraft {

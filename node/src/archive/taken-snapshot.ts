@@ -31,8 +31,8 @@ export interface SnapshotProgress {
 
 /** What a snapshot of this state says about itself. */
 export function snapshotHeader(
-  { clusterName, version }: ArchiveHost,
-  { progress, cluster }: StateExport,
+  { clusterName, version }: Pick<ArchiveHost, "clusterName" | "version">,
+  { progress, cluster }: Pick<StateExport, "progress" | "cluster">,
   id: string = newObjectId(),
 ): SnapshotHeader {
   const { appliedIndex: index, appliedTerm: term, revision, tickMs, wallMs, digest: stateDigest } = progress;

@@ -43,7 +43,7 @@ export class StateExports {
     return this.#open.size >= this.#options.limits.streamsMax;
   }
 
-  /** A view of the state, which has come as far as `progress`; null if that cannot be had at the moment. */
+  /** Opens a view of the state, which is at `progress`; null if the state cannot be read at the moment. */
   open(progress: Progress): StateExport | null {
     const { state, clock, limits } = this.#options;
     const cluster = readCluster(state);

@@ -20,7 +20,7 @@ const contract: Readonly<Record<ServiceName, string>> = {
   ClusterService: "GetCluster",
   ClusterAdminService:
     "GetStatus ListMembers Bootstrap AddMember PromoteMembers RemoveMembers TransferLeadership " +
-    "PutSettings RotateKeys ResetOwner Snapshot* Compact",
+    "PutSettings RotateKeys ResetOwner Snapshot* StartBackup GetBackupStatus ListBackups Compact",
 };
 
 const names = Object.keys(contract) as ServiceName[];

@@ -56,6 +56,7 @@ export const MOMENTS = [
   "replica.attempt.refuted",
   "replica.compacted",
   "replica.long-entry-paused",
+  "replica.reads-paused",
   "replica.forward.held",
   "replica.forward.unsent",
   "replica.healed",
@@ -449,6 +450,7 @@ function drawLimits(random: RandomStream, isSmall: boolean, isSteady: boolean): 
     proposalBytesPerTurn: random.whole(1, 2_000),
     sliceEntries: random.whole(1, 4),
     sliceBytes: random.whole(1, 1_000),
+    sliceReads: random.whole(1, 4),
     // Every append is applied in steps, each in a turn of its own.
     longEntryBytes: 0,
     longEntryMs: -1,

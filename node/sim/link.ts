@@ -3,7 +3,7 @@
 import type { IdentityRefusal, LinkKind, PeerMember } from "../src/peers/index.ts";
 import { Connection } from "./connection.ts";
 import type { Network } from "./network.ts";
-import type { SimTransport } from "./sim-transport.ts";
+import type { Accepted, SimTransport } from "./sim-transport.ts";
 
 /** A dial is given up after so long; between dials it waits from the first to the last of these, each ±50 %. */
 const DIAL_MS = 3_000;
@@ -123,7 +123,7 @@ export class Link {
           return;
         }
         const { boot, isDamaged: damaged } = target;
-        answer(() => this.#onAnswer(connection, { incarnation, boot, damaged }));
+        answer(() => this.#onAnswer(connection, { incarnation, boot, damaged, versions: null }));
       });
     };
     this.#network.pass(owner.memberId, memberId, reach, () => undefined);
@@ -134,7 +134,7 @@ export class Link {
     this.#retry();
   }
 
-  #onAnswer(connection: Connection, accepted: { incarnation: string; boot: number; damaged: boolean }): void {
+  #onAnswer(connection: Connection, accepted: Accepted): void {
     if (!connection.isOpenAtDialer) {
       this.#retry();
       return;

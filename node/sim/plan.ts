@@ -142,6 +142,14 @@ export interface Plan {
   readonly logs: EventLogPlan | null;
   /** Null if everybody asks as the owner of the cluster. */
   readonly accounts: AccountPlan | null;
+  /** Null if all processes are of this release from the beginning. */
+  readonly releases: ReleasePlan | null;
+}
+
+/** The release before has founded the cluster, and some processes are still of it. */
+export interface ReleasePlan {
+  /** The share of the starts that are of the release before, while the cluster version allows it. */
+  readonly formerShare: number;
 }
 
 /** Who asks as a guest, and how long that goes well. */
@@ -227,6 +235,9 @@ const LOGS_PRESENCE = 0.3;
 /** And guests in this one. */
 const ACCOUNTS_PRESENCE = 0.5;
 
+/** And in this one the cluster was founded by the release before. */
+const RELEASES_PRESENCE = 0.4;
+
 /** What is drawn for some clients only, each from a stream of its own, so that it changes nothing else. */
 export interface ClientStreams {
   readonly locks: RandomStream;
@@ -235,10 +246,11 @@ export interface ClientStreams {
   readonly "lock-watches": RandomStream;
   readonly logs: RandomStream;
   readonly accounts: RandomStream;
+  readonly releases: RandomStream;
 }
 
 export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
-  const { locks, memory, watches, logs, accounts } = streams;
+  const { locks, memory, watches, logs, accounts, releases } = streams;
   const isSteady = random.below(STEADY_ONE_IN) === 0;
   const isSmall = random.below(3) === 0;
   const rates = <Kind extends string>(kinds: readonly Kind[], fromMs: number, toMs: number): Map<Kind, number> => {
@@ -253,7 +265,7 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
   const watchPlan = drawWatches(watches, lockPlan === null ? null : streams["lock-watches"]);
   const memoryPlan = drawMemory(memory);
   const drawn = withHistory(drawLimits(random, isSmall, isSteady), watchPlan === null ? null : watches);
-  const limits = memoryPlan === null ? drawn : withRegions(drawn);
+  const limits = withReleases(memoryPlan === null ? drawn : withRegions(drawn), releases);
   // Where the log is not kept for those who need it, or each message takes an entry, clients that go on are too fast.
   const isKept = isLogKept(limits);
   return {
@@ -287,6 +299,7 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
     watches: watchPlan,
     logs: drawLogs(logs),
     accounts: drawAccounts(accounts),
+    releases: drawReleases(releases),
   };
 }
 
@@ -344,6 +357,16 @@ function withRegions(limits: ReplicaLimits): ReplicaLimits {
   const { snapshots } = limits;
   const bytesPerSecond = snapshots.bytesPerSecond * REGIONS_SENT_FASTER;
   return { ...limits, snapshots: { ...snapshots, bytesPerSecond } };
+}
+
+/** What came with later releases than the rest. */
+function withReleases(limits: ReplicaLimits, random: RandomStream): ReplicaLimits {
+  const maintenance = { ...limits.maintenance, versionRaiseMs: random.whole(100, 2_000) };
+  return { ...limits, maintenance, sliceReads: random.whole(1, 4) };
+}
+
+function drawReleases(random: RandomStream): ReleasePlan | null {
+  return random.chance(RELEASES_PRESENCE) ? { formerShare: random.pick([0, 0.3, 0.7]) ?? 0 } : null;
 }
 
 function drawMemory(random: RandomStream): MemoryPlan | null {
@@ -450,7 +473,6 @@ function drawLimits(random: RandomStream, isSmall: boolean, isSteady: boolean): 
     proposalBytesPerTurn: random.whole(1, 2_000),
     sliceEntries: random.whole(1, 4),
     sliceBytes: random.whole(1, 1_000),
-    sliceReads: random.whole(1, 4),
     // Every append is applied in steps, each in a turn of its own.
     longEntryBytes: 0,
     longEntryMs: -1,

@@ -12,10 +12,11 @@ import {
   type IdentityRefusal,
   isMessageType,
   type SnapshotManifest,
+  type VersionRange,
 } from "../src/peers/index.ts";
 import { entryTerm, type Message, NO_CONFIGURATION, type Role } from "../src/raft/index.ts";
 import { claimedMembers, PeerDirectory, Replica, type ReplicaLimits, type Told } from "../src/replica/index.ts";
-import { CLUSTER_VERSION, readProgress, type StateReader } from "../src/state/index.ts";
+import { CLUSTER_VERSION, CLUSTER_VERSION_MIN, readProgress, type StateReader } from "../src/state/index.ts";
 import { DEFAULT_WATCH_LIMITS, NamespaceStreams, WatchHub } from "../src/watch/index.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
 import type { Disk } from "./disk.ts";
@@ -44,6 +45,7 @@ export interface World {
   readonly plan: Plan;
   readonly disks: RandomStream;
   readonly processes: RandomStream;
+  readonly releases: RandomStream;
   readonly limits: ReplicaLimits;
   readonly clusterId: string;
   readonly reach: Reach;
@@ -67,7 +69,9 @@ export interface ProcessUser {
   readonly onHealed: () => void;
 }
 
-const VERSIONS = { min: CLUSTER_VERSION, max: CLUSTER_VERSION };
+/** What this release can run, and what the one before could. */
+const VERSIONS: VersionRange = { min: CLUSTER_VERSION_MIN, max: CLUSTER_VERSION };
+const FORMER_VERSIONS: VersionRange = { min: CLUSTER_VERSION_MIN, max: CLUSTER_VERSION_MIN };
 /** Monotonic clocks run wrong by up to this share. */
 export const DRIFT = 0.05;
 const WALL_START_MS = 1_750_000_000_000;
@@ -95,6 +99,7 @@ export class Process {
   readonly #log: SimLog;
   readonly #rules: ProcessRules;
   readonly #directory: PeerDirectory;
+  readonly #versions: VersionRange;
   #damaged: boolean;
   #applied: number;
   /** Members of whom it asks others. */
@@ -120,10 +125,12 @@ export class Process {
     this.#damaged = beginning.damaged;
     rules.onStart(id, incarnation, disk);
     this.#applied = readProgress(disk.state).appliedIndex;
+    this.#versions = versionsOf(world, disk.state);
     trace.say(id, "starts", [beginning.boot, beginning.term, beginning.vote, beginning.commit, this.#applied], () => {
       const { first, last } = beginning.bounds;
       const damaged = beginning.damaged ? " damaged" : "";
-      return `boot ${beginning.boot} term ${beginning.term} log ${first}..${last} applied ${this.#applied}${damaged}`;
+      const former = this.#versions === FORMER_VERSIONS ? " of the release before" : "";
+      return `boot ${beginning.boot} term ${beginning.term} log ${first}..${last} applied ${this.#applied}${damaged}${former}`;
     });
     this.loop = new ProcessLoop({
       heap,
@@ -201,7 +208,7 @@ export class Process {
     });
     this.replica = new Replica({
       ...beginning,
-      ...{ memberId: id, clusterId, clusterVersionMax: VERSIONS.max },
+      ...{ memberId: id, clusterId, clusterVersionMax: this.#versions.max },
       ...{ log: this.#log, state, transport: this.#transport, clock: this.loop, scheduler: this.loop, limits },
       onRole: (role, term, leader) =>
         trace.say(id, "is", [term, leader], () => `${role} in term ${term} of m${leader}`),
@@ -341,7 +348,7 @@ export class Process {
     const { clusterId } = this.#world;
     return {
       clusterId,
-      self: { memberId: this.memberId, incarnation, boot: this.boot, damaged: this.#damaged, versions: VERSIONS },
+      self: { memberId: this.memberId, incarnation, boot: this.boot, damaged: this.#damaged, versions: this.#versions },
       certainIndex: this.#directory.certainIndex,
       clusterVersion: this.#directory.cluster?.version ?? VERSIONS.min,
       incarnationOf: (memberId) => this.#directory.incarnationOf(memberId),
@@ -355,6 +362,9 @@ export class Process {
     this.#applied = appliedIndex;
     trace.say(this.memberId, "applies", [before + 1, appliedIndex, digest]);
     rules.onApplied(this.observed, before);
+    if (this.#versions === FORMER_VERSIONS && (clusterOf(this.state)?.version ?? 0) > this.#versions.max) {
+      this.loop.defer(() => this.die("ends, as its release does not know the cluster version"));
+    }
   }
 
   #onMembers(): void {
@@ -410,6 +420,13 @@ export class Process {
       this.die("retires");
       return;
     }
+    if (refusal === "VERSION" && this.#versions === FORMER_VERSIONS) {
+      const { network, releases } = this.#world;
+      if (network.isCalm || releases.chance(0.5)) {
+        this.die("ends, as its release is too old");
+      }
+      return;
+    }
     must(
       refusal !== "STALE" && refusal !== "WRONG_CLUSTER" && refusal !== "VERSION",
       "I17 members are who they are",
@@ -448,4 +465,10 @@ function readManifest(body: Uint8Array): SnapshotManifest | null {
     }
     throw error;
   }
+}
+
+/** Of which release a process is: once it has applied a newer cluster version, or all goes well, of this one. */
+function versionsOf({ plan, network, releases }: World, state: StateReader): VersionRange {
+  const isOpen = plan.releases !== null && !network.isCalm && (clusterOf(state)?.version ?? 0) <= FORMER_VERSIONS.max;
+  return isOpen && releases.chance(plan.releases.formerShare) ? FORMER_VERSIONS : VERSIONS;
 }

@@ -120,7 +120,7 @@ export function encodeScript({ rule, mutant, script }: WrittenScript): string {
 /** What plans said before they could say anything else. */
 const FORMER_PLAN: Pick<
   Plan,
-  "isBeyond" | "isContended" | "readShare" | "isBusyAtRest" | "locks" | "memory" | "logs" | "accounts"
+  "isBeyond" | "isContended" | "readShare" | "isBusyAtRest" | "locks" | "memory" | "logs" | "accounts" | "releases"
 > = {
   isBeyond: false,
   isContended: false,
@@ -130,6 +130,7 @@ const FORMER_PLAN: Pick<
   memory: null,
   logs: null,
   accounts: null,
+  releases: null,
 };
 
 /** What plans of watches said before they could say anything else. */

@@ -16,6 +16,7 @@ import {
   type LinkKind,
   type PeerMember,
   PROTOCOL_VERSIONS,
+  type VersionRange,
 } from "../src/peers/index.ts";
 import { invariant } from "../src/raft/index.ts";
 import type { OutgoingSnapshot, Replica, Told, Transport } from "../src/replica/index.ts";
@@ -46,10 +47,12 @@ export interface TransportUser {
 }
 
 /** A verified peer, as a handshake has told. */
-interface Accepted {
+export interface Accepted {
   readonly incarnation: string;
   readonly boot: number;
   readonly damaged: boolean;
+  /** Only those who dial say which versions they can run. */
+  readonly versions: VersionRange | null;
 }
 
 const LINK_KINDS: readonly LinkKind[] = ["control", "log"];
@@ -333,11 +336,11 @@ export class SimTransport implements Transport {
   }
 
   #tellConnected(peer: number, connected: Accepted & { readonly restarted: boolean }): void {
-    const { boot, restarted, damaged } = connected;
+    const { boot, restarted, damaged, versions } = connected;
     this.#network.trace.say(this.memberId, "meets", [peer, boot, Number(restarted), Number(damaged)], () => {
       return `m${peer} boot ${boot}${restarted ? " restarted" : ""}${damaged ? " damaged" : ""}`;
     });
-    this.#user.replica().onConnected(peer, { boot, restarted, damaged });
+    this.#user.replica().onConnected(peer, { boot, restarted, damaged, versions });
     this.#user.onConnected(peer, restarted);
   }
 }

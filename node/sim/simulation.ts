@@ -16,7 +16,7 @@ import {
   sealEntry,
 } from "../src/raft/index.ts";
 import type { Told } from "../src/replica/index.ts";
-import { encodeFounding, hasErasures, readProgress } from "../src/state/index.ts";
+import { CLUSTER_VERSION, CLUSTER_VERSION_MIN, encodeFounding, hasErasures, readProgress } from "../src/state/index.ts";
 import { FOUNDING, rowsOf } from "../test/index.ts";
 import { Accounts } from "./accounts.ts";
 import { Administrator } from "./administrator.ts";
@@ -163,6 +163,7 @@ export class Simulation {
       plan,
       disks,
       processes,
+      releases: others.releases,
       limits,
       clusterId,
       reach: this.#reach,
@@ -266,7 +267,8 @@ export class Simulation {
 
   #found(): void {
     const envelope = { tickMs: 0, wallMs: 1_750_000_000_000, origin: NO_ORIGIN };
-    const entry = encodeEntry(EntryType.Bootstrap, envelope, encodeFounding(FOUNDING));
+    const clusterVersion = this.#script.plan.releases === null ? CLUSTER_VERSION : CLUSTER_VERSION_MIN;
+    const entry = encodeEntry(EntryType.Bootstrap, envelope, encodeFounding({ ...FOUNDING, clusterVersion }));
     sealEntry(entry, 1, 1, crc32);
     this.#rules.log.wrote(1, [entry], 0);
     this.#add(1, FOUNDING.memberName, FOUNDING.incarnation, Disk.founded(entry), null);
@@ -683,6 +685,7 @@ export class Simulation {
       compacted: this.#rules.watches.compacted,
       revocations: this.#rules.access.revocations,
       refused: this.#rules.access.refused,
+      raised: this.#reach.counts.get("replica.version-raised") ?? 0,
       snapshots: this.#reach.counts.get("replica.install.switched") ?? 0,
     };
   }

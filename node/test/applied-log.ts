@@ -17,6 +17,7 @@ import {
   sealEntry,
 } from "../src/raft/index.ts";
 import {
+  CLUSTER_VERSION,
   type ClientOperation,
   type ClusterOperation,
   CoordinationError,
@@ -50,6 +51,7 @@ export interface Asking {
 
 /** What founds every AppliedLog. Its secrets are bytes that a reader of a failure recognises. */
 export const FOUNDING: Founding = {
+  clusterVersion: CLUSTER_VERSION,
   clusterId: "0d0c8c9e-6e0e-4f0f-9b7a-3a1d6d0f2a11",
   clusterName: "spec",
   memberName: "member-0",
@@ -119,10 +121,10 @@ export class AppliedLog {
   #machine: StateMachine;
   #requests = 0x8000_0000;
 
-  constructor(limits: StateLimits = DEFAULT_STATE_LIMITS) {
+  constructor(limits: StateLimits = DEFAULT_STATE_LIMITS, founding: Founding = FOUNDING) {
     this.#limits = limits;
     this.#machine = machineOver(this.store, limits);
-    this.append(EntryType.Bootstrap, encodeFounding(FOUNDING));
+    this.append(EntryType.Bootstrap, encodeFounding(founding));
   }
 
   /** Goes on with a new state machine over the same store, and reads so many rows for its filters. */

@@ -5,7 +5,13 @@
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { invariant } from "../raft/index.ts";
-import { CoordinationError, type Founding, INCARNATION_BYTES, type MemberAddress } from "../state/index.ts";
+import {
+  CLUSTER_VERSION,
+  CoordinationError,
+  type Founding,
+  INCARNATION_BYTES,
+  type MemberAddress,
+} from "../state/index.ts";
 import { apiKeyPrefix, apiKeySha256 } from "./api-key.ts";
 import { requireEmail } from "./email.ts";
 import { hashPassword, requirePassword } from "./password.ts";
@@ -59,6 +65,7 @@ export async function createFounding(request: FoundingRequest): Promise<Founding
   }
   const signingKey = await generateSigningKey();
   return {
+    clusterVersion: CLUSTER_VERSION,
     clusterId: request.clusterId,
     clusterName: request.clusterName,
     memberName: request.memberName,

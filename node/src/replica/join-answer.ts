@@ -9,6 +9,7 @@ import type { JoinAnswer, JoinRequest, VersionRange } from "../peers/index.ts";
 import { invariant } from "../raft/index.ts";
 import {
   CLUSTER_VERSION,
+  CLUSTER_VERSION_MIN,
   type Cluster,
   type ClusterMember,
   CoordinationError,
@@ -22,7 +23,7 @@ import type { Replica } from "./replica.ts";
 import type { ReplicaStatus } from "./replica-options.ts";
 
 /** Cluster versions that this release can run. */
-export const CLUSTER_VERSIONS: VersionRange = { min: CLUSTER_VERSION, max: CLUSTER_VERSION };
+export const CLUSTER_VERSIONS: VersionRange = { min: CLUSTER_VERSION_MIN, max: CLUSTER_VERSION };
 
 /** A claim is logged like any command; who asks waits at most this long for it, in milliseconds. */
 const CLAIM_MS_MAX = 5_000;

@@ -11,7 +11,14 @@ import {
 import { AppliedLog, putOf } from "../../test/index.ts";
 import { decodeLeaderTick, FrameType } from "../peers/index.ts";
 import { entryPayload, type RaftCore } from "../raft/index.ts";
-import { Checkpoints, decodeCommand, hasErasures, listMemory, type MemoryRegion } from "../state/index.ts";
+import {
+  Checkpoints,
+  CLUSTER_VERSION,
+  decodeCommand,
+  hasErasures,
+  listMemory,
+  type MemoryRegion,
+} from "../state/index.ts";
 import { ClusterTick } from "./cluster-tick.ts";
 import { LeaderDuties } from "./leader-duties.ts";
 import { DEFAULT_MAINTENANCE_LIMITS } from "./maintenance.ts";
@@ -54,7 +61,7 @@ describe("LeaderDuties", () => {
     });
     const limits = { ...DEFAULT_MAINTENANCE_LIMITS, replayWindowMs: 60_000 };
     const duties = new LeaderDuties({
-      ...{ ...shared, proposals, limits },
+      ...{ ...shared, proposals, limits, clusterVersionMax: CLUSTER_VERSION },
       progress: () => applied.progress,
       checkpoints: () => checkpoints,
       onDiverged: (reason) => diverged.push(reason),

@@ -15,6 +15,7 @@ import { Maintenance, type MaintenanceLimits } from "./maintenance.ts";
 import type { Proposals } from "./proposals.ts";
 import { StateComparison } from "./state-comparison.ts";
 import type { Transport } from "./transport.ts";
+import { VersionRaise } from "./version-raise.ts";
 import { clusterProposalOf } from "./waiters.ts";
 
 export interface LeaderDutiesOptions {
@@ -30,6 +31,8 @@ export interface LeaderDutiesOptions {
   readonly tick: ClusterTick;
   readonly clock: Clock;
   readonly limits: MaintenanceLimits;
+  /** The newest cluster version that this release can run. */
+  readonly clusterVersionMax: number;
 }
 
 /** How long a maintenance command may wait; it is proposed again when still due. */
@@ -40,6 +43,8 @@ const TICK_INTERVAL_MS = 100;
 export class LeaderDuties {
   /** Whether the members have the same state. */
   readonly comparison: StateComparison;
+  /** What the members can run. */
+  readonly versions: VersionRaise;
   readonly #options: LeaderDutiesOptions;
   readonly #maintenance: Maintenance;
   #isMaintaining = false;
@@ -50,6 +55,7 @@ export class LeaderDuties {
     this.#options = options;
     this.#maintenance = new Maintenance(options.state, options.limits);
     this.comparison = new StateComparison(options);
+    this.versions = new VersionRaise(options);
   }
 
   /** A tick has passed. */
@@ -70,6 +76,7 @@ export class LeaderDuties {
     const { core, onDiverged } = this.#options;
     if (core.role !== "leader") {
       this.comparison.clear();
+      this.versions.wait();
       return;
     }
     this.comparison.catchUp();
@@ -84,7 +91,8 @@ export class LeaderDuties {
     if (this.#isMaintaining || this.#isStopped || !core.isSettledLeader) {
       return;
     }
-    const operation = this.#maintenance.due(progress(), tick.nowMs) ?? this.comparison.next();
+    const due = this.#maintenance.due(progress(), tick.nowMs) ?? this.comparison.next();
+    const operation = due ?? this.versions.next(clock.monotonicMs());
     if (operation === null) {
       return;
     }

@@ -16,6 +16,7 @@ const LIMITS: MaintenanceLimits = {
   trimsMax: 2,
   trimDelayMs: 1_000,
   history: { revisionsMax: 10, ageMsMax: 2_000_000, bytesMax: 1_000_000 },
+  versionRaiseMs: 60_000,
 };
 
 describe("maintenance", () => {

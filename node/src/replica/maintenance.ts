@@ -45,6 +45,8 @@ export interface MaintenanceLimits {
   /** Changes are dropped this much after their time, in cluster milliseconds, for the reason of `pruneDelayMs`. */
   readonly trimDelayMs: number;
   readonly history: HistoryLimits;
+  /** The cluster version is raised when all members could run the next one for this long, in milliseconds. */
+  readonly versionRaiseMs: number;
 }
 
 export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs"> = {
@@ -59,6 +61,7 @@ export const DEFAULT_MAINTENANCE_LIMITS: Omit<MaintenanceLimits, "replayWindowMs
   trimsMax: 512,
   trimDelayMs: 10_000,
   history: DEFAULT_STATE_LIMITS.history,
+  versionRaiseMs: 60_000,
 };
 
 export class Maintenance {

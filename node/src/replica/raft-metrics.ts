@@ -45,6 +45,11 @@ export const RAFT_METRICS: readonly Metric<Member>[] = [
     read: served((replica) => replica.status().term),
   }),
   gauge({
+    name: "quoin_cluster_version",
+    help: "The cluster version in force, as far as the member has applied: which entries there are, and what they come to.",
+    read: served((replica) => readCluster(replica.state)?.version ?? 0),
+  }),
+  gauge({
     name: "quoin_raft_leader_known",
     help: "1 while the member has heard a leader lately, or is one.",
     read: served((replica) => Number(replica.status().leaderId !== 0)),

@@ -1,5 +1,6 @@
 /** What a driver is given when it starts, and what it says of itself. */
 
+import type { VersionRange } from "../peers/index.ts";
 import type { CoreLimits, Role } from "../raft/index.ts";
 import type { StateLimits } from "../state/index.ts";
 import type { LogStore, MemberStateStore } from "../storage/index.ts";
@@ -98,4 +99,6 @@ export interface ConnectedStart {
   /** An earlier start of it was connected before. */
   readonly restarted: boolean;
   readonly damaged: boolean;
+  /** The cluster versions that it can run; null where the handshake does not say, on connections that were dialed. */
+  readonly versions: VersionRange | null;
 }

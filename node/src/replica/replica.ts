@@ -176,6 +176,7 @@ export class Replica {
       ...shared,
       progress: () => this.#applyLoop.progress,
       proposals: this.#proposals,
+      clusterVersionMax,
       limits: limits.maintenance,
     });
     const snapshotOptions = { ...shared, clusterId, clusterVersionMax, applyLoop: this.#applyLoop };
@@ -344,6 +345,7 @@ export class Replica {
     this.#frames.onConnected(peer, connected.boot, connected.restarted);
     this.#core.peerConnected(peer, connected);
     this.#proposals.onConnected(peer, connected.boot);
+    this.#duties.versions.onConnected(peer, connected);
     this.#arm();
   }
 

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { AppliedLog, FOUNDING, MemoryStateStore } from "../../test/index.ts";
 import { InvariantViolation, NO_CONFIGURATION } from "../raft/index.ts";
 import { CLUSTER_VERSION, type Cluster, readCluster, writeCluster } from "./cluster.ts";
+import { encodeFounding } from "./founding.ts";
 import { CONFIGURATION_ROW } from "./rows.ts";
 import { Transaction } from "./transaction.ts";
 
@@ -95,6 +96,46 @@ describe("the cluster's record", () => {
     });
     expect(() => storeWith(withIncarnation(15))).to.throw(InvariantViolation);
     expect(readCluster(storeWith(withIncarnation(0)))).to.deep.equal(withIncarnation(0));
+  });
+
+  describe("has a version", () => {
+    const logOfVersion3 = (): AppliedLog => new AppliedLog(undefined, { ...FOUNDING, clusterVersion: 3 });
+    const raise = (log: AppliedLog, version: number): void => {
+      log.lead({ kind: "set-cluster-version", version });
+    };
+    const versionIn = (log: AppliedLog): number | undefined => readCluster(log.store)?.version;
+
+    it("of the founding entry, whose first format means version 3", () => {
+      expect(versionIn(new AppliedLog())).to.equal(CLUSTER_VERSION);
+      expect(versionIn(logOfVersion3())).to.equal(3);
+      expect(encodeFounding({ ...FOUNDING, clusterVersion: 3 })[0]).to.equal(1);
+      expect(encodeFounding({ ...FOUNDING, clusterVersion: 4 })[0]).to.equal(3);
+    });
+
+    it("that goes up step by step, and changes nothing else of the record", () => {
+      const log = logOfVersion3();
+      const before = readCluster(log.store);
+      raise(log, 4);
+      expect(readCluster(log.store)).to.deep.equal({ ...before, version: 4 });
+    });
+
+    it("that does not go down, does not skip a version, and is not raised twice", () => {
+      const log = logOfVersion3();
+      for (const version of [0, 2, 3, 5]) {
+        raise(log, version);
+        expect(versionIn(log), String(version)).to.equal(3);
+      }
+      raise(log, 4);
+      raise(log, 4);
+      expect(versionIn(log)).to.equal(4);
+    });
+
+    it("beyond which this release applies nothing", () => {
+      expect(() => raise(new AppliedLog(), CLUSTER_VERSION + 1)).to.throw(
+        InvariantViolation,
+        "a release applies cluster versions that it knows",
+      );
+    });
   });
 
   it("is not there before the founding, and names the founder as its only voter then", () => {

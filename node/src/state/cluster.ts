@@ -38,10 +38,13 @@ export interface Cluster {
 }
 
 /**
- * The cluster version that this release founds. Version 1 had neither event logs nor usage, and counted less. Version 2 had
- * event logs without a namespace, neither quotas of namespaces nor versions of passwords, and hashed the bytes of requests.
+ * The newest cluster version that this release can run; it founds clusters with it. Version 1 had neither event logs nor
+ * usage, and counted less. Version 2 had event logs without a namespace, neither quotas of namespaces nor versions of
+ * passwords, and hashed the bytes of requests. Version 3 could not be raised by an entry.
  */
-export const CLUSTER_VERSION = 3;
+export const CLUSTER_VERSION = 4;
+/** The oldest cluster version that this release can run. */
+export const CLUSTER_VERSION_MIN = 3;
 export const INCARNATION_BYTES = 16;
 const FORMAT = 1;
 
@@ -95,6 +98,20 @@ export function writeCluster(transaction: Transaction, cluster: Cluster): void {
     writeAddress(writer, member.address);
   }
   transaction.put(CONFIGURATION_ROW, writer.finish());
+}
+
+/**
+ * Raises the cluster version to the one behind it; another one changes nothing. Raises an error if this release cannot run
+ * that version: it must not apply what follows.
+ */
+export function applySetClusterVersion(transaction: Transaction, version: number): void {
+  const cluster = readCluster(transaction);
+  invariant(cluster !== undefined, "only a founded cluster has a version");
+  if (version !== cluster.version + 1) {
+    return;
+  }
+  invariant(version <= CLUSTER_VERSION, "a release applies cluster versions that it knows", () => String(version));
+  writeCluster(transaction, { ...cluster, version });
 }
 
 function readMember(fields: RecordReader): ClusterMember {

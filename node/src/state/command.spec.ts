@@ -117,6 +117,10 @@ const leaderOperation: fc.Arbitrary<ClusterOperation> = fc.oneof(
     digest: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
   }),
   fc.record({
+    kind: fc.constant("set-cluster-version" as const),
+    version: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+  }),
+  fc.record({
     kind: fc.constant("compact-history" as const),
     revision: count,
     subject: text,
@@ -185,7 +189,7 @@ describe("commands", () => {
       }),
       { numRuns: 500 },
     );
-    expect(kinds.size).to.equal(21);
+    expect(kinds.size).to.equal(22);
   });
 
   // What is in the logs of every member: a change here is a change of the storage format.
@@ -332,6 +336,7 @@ describe("commands", () => {
       byLeader({ kind: "check-digest", index: 0x1_0000_0000, digest: 0xaabb_ccdd }),
       "010a 0000000100000000 aabbccdd",
     ],
+    ["set-cluster-version", byLeader({ kind: "set-cluster-version", version: 4 }), "010b 00000004"],
     [
       "compact-history",
       byLeader({ kind: "compact-history", revision: 9, subject: "admin", request: null }),
@@ -383,7 +388,7 @@ describe("commands", () => {
       other[0] = format;
       expect(() => decodeCommand(other)).to.throw(InvariantViolation, "known format");
     }
-    for (const kind of [0, 11, 19, 26, 255]) {
+    for (const kind of [0, 12, 19, 26, 255]) {
       const other = encoded.slice();
       other[1] = kind;
       expect(() => decodeCommand(other)).to.throw(InvariantViolation, "known kind");

@@ -149,6 +149,12 @@ export interface CheckDigest extends Checkpoint {
   readonly kind: "check-digest";
 }
 
+/** Lets all entries of the next cluster version be proposed: every member can apply them. Another version changes nothing. */
+export interface SetClusterVersion {
+  readonly kind: "set-cluster-version";
+  readonly version: number;
+}
+
 export type ClientOperation =
   | CreateNamespace
   | PutKey
@@ -168,6 +174,7 @@ export type ClusterOperation =
   | TrimHistory
   | CompactHistory
   | CheckDigest
+  | SetClusterVersion
   | ClaimSlot
   | UpdateMember
   | LockClusterOperation
@@ -232,6 +239,7 @@ const KINDS = {
   "claim-slot": 8,
   "update-member": 9,
   "check-digest": 10,
+  "set-cluster-version": 11,
   "create-lock": 20,
   "acquire-lock": 21,
   "release-lock": 22,
@@ -259,6 +267,7 @@ const CLUSTER_KINDS: ReadonlySet<number> = new Set([
   KINDS["claim-slot"],
   KINDS["update-member"],
   KINDS["check-digest"],
+  KINDS["set-cluster-version"],
   KINDS["erase-memory"],
   KINDS["expire-locks"],
   KINDS["cancel-acquisition"],
@@ -420,6 +429,9 @@ function encodeOperation(writer: RecordWriter, operation: Command["operation"]):
     case "check-digest":
       writer.uint53(operation.index).uint32(operation.digest);
       return;
+    case "set-cluster-version":
+      writer.uint32(operation.version);
+      return;
     case "compact-history":
       writer.uint53(operation.revision).text(operation.subject);
       writer.boolean(operation.request !== null);
@@ -534,6 +546,8 @@ function decodeClusterOperation(kind: number, reader: RecordReader): ClusterOper
       return { kind: "trim-history", countMax: reader.uint32() };
     case KINDS["check-digest"]:
       return { kind: "check-digest", index: reader.uint53(), digest: reader.uint32() };
+    case KINDS["set-cluster-version"]:
+      return { kind: "set-cluster-version", version: reader.uint32() };
     case KINDS["compact-history"]: {
       const fields = { revision: reader.uint53(), subject: reader.text() };
       const request = reader.boolean()

@@ -6,8 +6,7 @@ import { DEFAULT_NAMESPACE, decodeFounding, encodeFounding } from "./founding.ts
 import { readNamespace } from "./namespaces.ts";
 import { readApiKeyByPrefix, readUserByEmail, refusalOf } from "./principals.ts";
 
-const GOLDEN = [
-  "01",
+const FIELDS = [
   "0000002430643063386339652d366530652d346630662d396237612d336131643664306632613131", // cluster id
   "0000000473706563 000000086d656d6265722d30", // names of cluster and member
   "11".repeat(16),
@@ -24,10 +23,17 @@ const GOLDEN = [
   .replaceAll(" ", "");
 
 describe("the founding entry", () => {
-  it("comes back as written, in these bytes", () => {
-    expect(encodeFounding(FOUNDING).toHex()).to.equal(GOLDEN);
-    expect(decodeFounding(Uint8Array.fromHex(GOLDEN))).to.deep.equal(FOUNDING);
-  });
+  for (const [clusterVersion, head] of [
+    [3, "01"],
+    [4, "03 00000004"],
+  ] as const) {
+    it(`of cluster version ${clusterVersion} comes back as written, in these bytes`, () => {
+      const golden = `${head.replaceAll(" ", "")}${FIELDS}`;
+      const founding = { ...FOUNDING, clusterVersion };
+      expect(encodeFounding(founding).toHex()).to.equal(golden);
+      expect(decodeFounding(Uint8Array.fromHex(golden))).to.deep.equal(founding);
+    });
+  }
 
   it("is refused after every truncation, with a byte more, and in an unknown format", () => {
     const encoded = encodeFounding(FOUNDING);

@@ -7,7 +7,7 @@
 
 import { invariant } from "../raft/index.ts";
 import type { ApplyContext } from "./apply-context.ts";
-import { CLUSTER_VERSION, INCARNATION_BYTES, type MemberAddress, writeCluster } from "./cluster.ts";
+import { INCARNATION_BYTES, type MemberAddress, writeCluster } from "./cluster.ts";
 import type { Reconfigure } from "./machine.ts";
 import { writeNamespace } from "./namespaces.ts";
 import { writeApiKey, writeUser } from "./principals.ts";
@@ -26,6 +26,8 @@ export interface FoundingOwner {
 }
 
 export interface Founding {
+  /** The cluster version that the cluster begins with. */
+  readonly clusterVersion: number;
   readonly clusterId: string;
   readonly clusterName: string;
   readonly memberName: string;
@@ -43,13 +45,22 @@ export interface Founding {
 /** The namespace that every cluster starts with. */
 export const DEFAULT_NAMESPACE = "default";
 const OWNER_API_KEY_NAME = "owner";
-const FORMAT = 1;
+/** The first format does not name the cluster version: it is the one that its releases knew. */
+const FORMAT_WITHOUT_VERSION = 1;
+/** Format 2 is that of a succession, which is in entries of the same type. */
+const FORMAT_WITH_VERSION = 3;
+const VERSION_OF_FIRST_FORMAT = 3;
 const KEY_BYTES = 32;
 
 export function encodeFounding(founding: Founding): Uint8Array {
-  const { address, owner } = founding;
-  return new RecordWriter()
-    .uint8(FORMAT)
+  const { address, owner, clusterVersion } = founding;
+  const writer = new RecordWriter();
+  if (clusterVersion === VERSION_OF_FIRST_FORMAT) {
+    writer.uint8(FORMAT_WITHOUT_VERSION);
+  } else {
+    writer.uint8(FORMAT_WITH_VERSION).uint32(clusterVersion);
+  }
+  return writer
     .text(founding.clusterId)
     .text(founding.clusterName)
     .text(founding.memberName)
@@ -73,8 +84,10 @@ export function encodeFounding(founding: Founding): Uint8Array {
 export function decodeFounding(bytes: Uint8Array): Founding {
   const reader = new RecordReader(bytes);
   const format = reader.uint8();
-  invariant(format === FORMAT, "founding entries have a known format", () => String(format));
+  const isKnown = format === FORMAT_WITHOUT_VERSION || format === FORMAT_WITH_VERSION;
+  invariant(isKnown, "founding entries have a known format", () => String(format));
   const founding = {
+    clusterVersion: format === FORMAT_WITHOUT_VERSION ? VERSION_OF_FIRST_FORMAT : reader.uint32(),
     clusterId: reader.text(),
     clusterName: reader.text(),
     memberName: reader.text(),
@@ -107,7 +120,7 @@ export function applyFounding(context: ApplyContext, founding: Founding, reconfi
   writeCluster(transaction, {
     clusterId: founding.clusterId,
     name: founding.clusterName,
-    version: CLUSTER_VERSION,
+    version: founding.clusterVersion,
     configuration,
     members: [{ id: index, name: founding.memberName, address: founding.address, incarnation: founding.incarnation }],
   });

@@ -5,6 +5,7 @@ export type { HoldReason, KeyChange, LockChange, WatchedChange } from "./changes
 export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 export {
   CLUSTER_VERSION,
+  CLUSTER_VERSION_MIN,
   type Cluster,
   type ClusterMember,
   clusterRow,
@@ -28,6 +29,7 @@ export {
   isGrowing,
   type Principal,
   type RequestIdentity,
+  type SetClusterVersion,
 } from "./command.ts";
 export { type Code, CoordinationError, type ErrorOutcome, type Reason } from "./coordination-error.ts";
 export { derivedIdText } from "./derived-id.ts";

@@ -219,7 +219,7 @@ describe("the state machine under random logs", () => {
   });
 
   it("has this digest for this log: a change of what an entry does is a change of the cluster version", () => {
-    const log = new AppliedLog();
+    const log = new AppliedLog(undefined, { ...FOUNDING, clusterVersion: 3 });
     log.result({ kind: "create-namespace", namespace: "a" }, { request: requestOf(1) });
     log.result({ ...put("value"), ttlSeconds: 1 }, { request: requestOf(2) });
     log.refusal({ ...put("value"), expectedModRevision: 1 }, { request: requestOf(3) });

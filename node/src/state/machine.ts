@@ -24,6 +24,7 @@ import { applyCreateApiKey, applyRevokeApiKey, noteApiKeyUse } from "./api-keys.
 import { ApplyContext, type SettledWait } from "./apply-context.ts";
 import type { WatchedChange } from "./changes.ts";
 import { type Checkpoint, Checkpoints } from "./checkpoints.ts";
+import { applySetClusterVersion } from "./cluster.ts";
 import {
   type ClientCommand,
   type ClientOperation,
@@ -554,6 +555,9 @@ function applyClusterOperation(context: ApplyContext, operation: ClusterOperatio
       return null;
     case "check-digest":
       context.told = operation;
+      return null;
+    case "set-cluster-version":
+      applySetClusterVersion(context.transaction, operation.version);
       return null;
     case "claim-slot":
       return { answer: applyClaimSlot(context, operation), replayed: "no" };

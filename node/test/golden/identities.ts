@@ -82,6 +82,8 @@ export async function goldenFounding(): Promise<Founding> {
   const { kid, publicKey, privateKey } = signingKeyOf(1);
   const apiKey = apiKeyOf(OWNER_API_KEY);
   return {
+    // Entries behind it raise the version.
+    clusterVersion: 3,
     clusterId: CLUSTER_ID,
     clusterName: CLUSTER_NAME,
     memberName: MEMBER_NAME,

@@ -41,6 +41,8 @@ export function writeMaintenance(log: GoldenLog): void {
   const { index, digest, revision } = log;
   log.cluster({ kind: "check-digest", index, digest });
   log.cluster({ kind: "tick" });
+  log.cluster({ kind: "set-cluster-version", version: 3 });
+  log.cluster({ kind: "set-cluster-version", version: 4 });
   const compact = { kind: "compact-history", subject: "administrator" } as const;
   log.cluster({ ...compact, revision: revision - 12, request: identityOf(203) });
   log.cluster({ ...compact, revision: revision - 12, request: identityOf(203) });

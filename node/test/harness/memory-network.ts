@@ -6,17 +6,25 @@
  * one that ends says which frames certainly never left.
  */
 
-import type { Frame, LinkKind } from "../../src/peers/index.ts";
+import type { Frame, LinkKind, VersionRange } from "../../src/peers/index.ts";
 import { invariant } from "../../src/raft/index.ts";
 import type { IncomingSnapshot, OutgoingSnapshot, Scheduler, Transport } from "../../src/replica/index.ts";
+import { CLUSTER_VERSION, CLUSTER_VERSION_MIN } from "../../src/state/index.ts";
 import { MemorySnapshot } from "./memory-snapshot.ts";
+
+const VERSIONS: VersionRange = { min: CLUSTER_VERSION_MIN, max: CLUSTER_VERSION };
 
 /** The part of a replica that connections talk to. */
 export interface NetworkUser {
   onFrame(peer: number, kind: LinkKind, frame: Frame): void;
   onConnected(
     peer: number,
-    connected: { readonly boot: number; readonly restarted: boolean; readonly damaged: boolean },
+    connected: {
+      readonly boot: number;
+      readonly restarted: boolean;
+      readonly damaged: boolean;
+      readonly versions: VersionRange;
+    },
   ): void;
   onUnreachable(peer: number): void;
   onUnsent(peer: number, kind: LinkKind, frames: readonly Frame[]): void;
@@ -200,7 +208,7 @@ export class MemoryNetwork {
     const { boot, damaged } = this.#process(peer);
     const before = boots.get(peer) ?? 0;
     boots.set(peer, boot);
-    user.onConnected(peer, { boot, restarted: before > 0 && boot > before, damaged });
+    user.onConnected(peer, { boot, restarted: before > 0 && boot > before, damaged, versions: VERSIONS });
   }
 
   #send(from: number, to: number, kind: LinkKind, frame: Frame): boolean {

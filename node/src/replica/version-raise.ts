@@ -1,0 +1,84 @@
+/**
+ * When the leader raises the cluster version, one step at a time.
+ *
+ * Each member says in its handshakes which cluster versions its release can run. When all members have been connected with
+ * the leader for a while, and all could run the next version, the leader logs it. From then on older releases are refused.
+ * Before that, each member may go back to its former release. A slot without a process counts for nothing: a process that
+ * claims it is asked for its versions.
+ */
+
+import { mark } from "../raft/index.ts";
+import { type Cluster, readCluster, type SetClusterVersion, type StateReader } from "../state/index.ts";
+import type { MaintenanceLimits } from "./maintenance.ts";
+import type { ConnectedStart } from "./replica-options.ts";
+import type { Transport } from "./transport.ts";
+
+export interface VersionRaiseOptions {
+  readonly memberId: number;
+  readonly state: StateReader;
+  readonly transport: Pick<Transport, "isConnected">;
+  readonly limits: Pick<MaintenanceLimits, "versionRaiseMs">;
+  /** The newest cluster version that this release can run. */
+  readonly clusterVersionMax: number;
+}
+
+/** Looked at so many times while the members must be able to run the next version. */
+const LOOKS = 60;
+
+export class VersionRaise {
+  readonly #options: VersionRaiseOptions;
+  /** The newest cluster version that the present start of each peer can run. */
+  readonly #announced = new Map<number, number>();
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  /** Since when all members can run the next version; null while they cannot. */
+  #sinceMs: number | null = null;
+
+  constructor(options: VersionRaiseOptions) {
+    this.#options = options;
+  }
+
+  /** A connection with this start of the peer is verified. */
+  onConnected(peer: number, { restarted, versions }: Pick<ConnectedStart, "restarted" | "versions">): void {
+    if (versions !== null) {
+      this.#announced.set(peer, versions.max);
+    } else if (restarted) {
+      // Its release may be another one; it says so when it dials this member.
+      this.#announced.delete(peer);
+    }
+  }
+
+  /** This member does not lead: it begins to count when it does. */
+  wait(): void {
+    this.#sinceMs = null;
+  }
+
+  /** What this member, leading, is to log now; null if nothing. */
+  next(nowMs: number): SetClusterVersion | null {
+    const { state, limits, clusterVersionMax } = this.#options;
+    if (nowMs - this.#lookedMs < limits.versionRaiseMs / LOOKS) {
+      return null;
+    }
+    this.#lookedMs = nowMs;
+    const cluster = readCluster(state);
+    if (cluster === undefined || cluster.version >= clusterVersionMax || !this.#canAllRun(cluster)) {
+      this.#sinceMs = null;
+      return null;
+    }
+    this.#sinceMs ??= nowMs;
+    if (nowMs - this.#sinceMs < limits.versionRaiseMs) {
+      return null;
+    }
+    this.#sinceMs = null;
+    mark("replica.version-raised");
+    return { kind: "set-cluster-version", version: cluster.version + 1 };
+  }
+
+  #canAllRun({ version, members }: Cluster): boolean {
+    const { memberId, transport } = this.#options;
+    return members.every(({ id, incarnation }) => {
+      const isOwn = id === memberId;
+      const isUnclaimed = incarnation.length === 0;
+      return isOwn || isUnclaimed || (transport.isConnected(id, "control") && (this.#announced.get(id) ?? 0) > version);
+    });
+  }
+}

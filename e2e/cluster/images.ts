@@ -146,16 +146,20 @@ export function findDebianMirror(sources: string): string | null {
   return mirror ?? null;
 }
 
-/** Builds the image of the repository's own Dockerfile on the base, with further build arguments if there are any. */
+/**
+ * Builds the image of the repository's own Dockerfile on the base, with further build arguments if there are any. `sources`
+ * holds the files of the repository, perhaps as they were.
+ */
 export async function buildProductImage(
   { image, archive }: ImageArchive,
   base: ImageArchive,
   others: ImageBuild["settings"] = {},
+  sources = REPOSITORY,
 ): Promise<void> {
   await alone(async () => {
     await pull(base);
     const settings = { ...others, BASE_IMAGE: base.image };
-    const build = { context: REPOSITORY, dockerfile: join(REPOSITORY, "Dockerfile"), settings };
+    const build = { context: sources, dockerfile: join(sources, "Dockerfile"), settings };
     // What the first stage installs has a name, or it would be superfluous, and be installed anew each time.
     const first = { ...build, image: BUILD_STAGE_IMAGE, stage: "build", log: "image-build-stage" };
     await buildImage(first, `${archive}.id`);

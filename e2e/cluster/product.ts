@@ -1,11 +1,15 @@
 /** The images of Quoin that the nodes have: that of this repository, and on demand the next version of it, or another. */
 
-import { statSync } from "node:fs";
+import { mkdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
+import { run } from "../../testing/index.ts";
 import { importImages } from "./cluster-node.ts";
 import { buildOtherVersion, buildProductImage, type ImageArchive } from "./images.ts";
-import type { Site } from "./site.ts";
+import { REPOSITORY, type Site } from "./site.ts";
 import { describeCluster } from "./start.ts";
+
+const COMMIT_OF_CLUSTER_VERSION_3 = "bb7604d9a62924af87bbfe8fe4a031d26dbebf6a";
 
 /** Builds the image of this repository and gives it to all nodes. Returns its name and size, as a sentence has them. */
 export async function provideProduct(site: Site): Promise<string> {
@@ -24,6 +28,29 @@ export async function provideNextVersion(site: Site): Promise<string> {
   await buildOtherVersion(image, imageOf(site, manifest.version), version);
   await importIntoNodes(site, image);
   return version;
+}
+
+/**
+ * Gives all nodes an image of the last commit whose members run no newer cluster version than 3, built from the history of
+ * the repository. Returns its tag. Rejects in a clone without that history.
+ */
+export async function provideFormerRelease(site: Site): Promise<string> {
+  const tag = "cluster-version-3";
+  const image = imageOf(site, tag);
+  const sources = site.path(`sources-${tag}`);
+  rmSync(sources, { recursive: true, force: true });
+  mkdirSync(sources, { recursive: true });
+  try {
+    const packed = join(sources, "sources.tar");
+    await run("git", ["archive", "--output", packed, COMMIT_OF_CLUSTER_VERSION_3], { cwd: REPOSITORY });
+    await run("tar", ["--extract", "--file", packed, "--directory", sources]);
+    rmSync(packed);
+    await buildProductImage(image, describeCluster(site).images.base, {}, sources);
+  } finally {
+    rmSync(sources, { recursive: true, force: true });
+  }
+  await importIntoNodes(site, image);
+  return tag;
 }
 
 /** Gives all nodes an image whose programs may replace their own files, as Tilt has it built. Returns its tag. */

@@ -5,7 +5,7 @@ import { type RunOptions, run } from "../../testing/index.ts";
 import { ApiProxy } from "./api-proxy.ts";
 import { importImages } from "./cluster-node.ts";
 import { Faults } from "./faults.ts";
-import { provideDevelopmentImage, provideNextVersion } from "./product.ts";
+import { provideDevelopmentImage, provideFormerRelease, provideNextVersion } from "./product.ts";
 import { buildPrometheusImage } from "./prometheus.ts";
 import { REPOSITORY, Site } from "./site.ts";
 import { describeCluster } from "./start.ts";
@@ -76,6 +76,14 @@ export class TestCluster {
     }
     nextVersion ??= provideNextVersion(this.#site);
     return await nextVersion;
+  }
+
+  /**
+   * Gives the nodes an image of the last release with the cluster version before. Returns its tag; null in a cluster of
+   * somebody else.
+   */
+  async provideFormerRelease(): Promise<string | null> {
+    return this.#site === null ? null : await provideFormerRelease(this.#site);
   }
 
   /**

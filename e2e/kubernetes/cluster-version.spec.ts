@@ -1,0 +1,118 @@
+/**
+ * A rolling upgrade from the last release that ran cluster version 3, built from its commit, under load: the members raise
+ * the version by themselves when all of them run the new release, and refuse the former release from then on.
+ */
+
+import { expect } from "chai";
+import { until } from "../cluster/index.ts";
+import { describeWithAll } from "./extent.ts";
+import type { KubeObject } from "./kubernetes-api.ts";
+import { nowMs } from "./load/index.ts";
+import type { LoadPod } from "./load-pod.ts";
+import { LIMIT_MS } from "./quoin-cluster.ts";
+import { Restarts } from "./restarts.ts";
+import { Scene, seconds, tell } from "./scene.ts";
+
+const MEMBERS = 3;
+const [FORMER, NEW] = [3, 4] as const;
+/** The members wait for this long with the raise, so that each of them may still go back. */
+const RAISE_MS = 60_000;
+const METRIC = /^quoin_cluster_version (\d+)$/m;
+/** Exit code of a member whose release the others refuse. */
+const REFUSED = 75;
+
+describeWithAll("An upgrade to a newer cluster version", function () {
+  this.timeout(LIMIT_MS * 3);
+  let scene: Scene;
+  let load: LoadPod;
+  let restarts: Restarts | null = null;
+  let former = "";
+  let next = "";
+  let fromMs = 0;
+
+  before(async function () {
+    scene = await Scene.set("quoin-e2e-cluster-version");
+    const { cluster } = scene.kubernetes;
+    const [tag, version] = [await cluster.provideFormerRelease(), await cluster.provideNextVersion()];
+    if (tag === null || version === null) {
+      this.skip();
+    }
+    [former, next] = [tag, version];
+    await scene.cluster.create({ replicas: MEMBERS, image: { tag: former } });
+    await scene.cluster.untilReady();
+    ({ load } = await scene.startLoad());
+    restarts = new Restarts(scene.cluster);
+    fromMs = nowMs();
+  });
+
+  after(async () => {
+    await restarts?.close();
+    await scene?.clear();
+  });
+
+  it("changes no cluster version while a member may go back", async () => {
+    const { cluster } = scene;
+    await cluster.patch({ spec: { version: next, image: { tag: null } } });
+    const { tookMs } = await cluster.untilReady();
+    tell(`${MEMBERS} members run the new release after ${seconds(tookMs)}`);
+    expect(await versions()).to.deep.equal([FORMER, FORMER, FORMER]);
+    await load.untilMoreWrites();
+  });
+
+  it("raises it when all members have run the new release for a while", async () => {
+    const beganMs = nowMs();
+    await until("all members to run the new cluster version", isRaised, LIMIT_MS);
+    tell(`cluster version ${NEW} after ${seconds(nowMs() - beganMs)}`);
+    expect(nowMs() - beganMs).to.be.above(RAISE_MS / 2);
+    await load.untilMoreWrites();
+  });
+
+  it("ends the way back: the former release is refused, and the others go on", async () => {
+    const { cluster } = scene;
+    const { leader, version } = (await cluster.get()).status;
+    await cluster.patch({ spec: { version: "0.1.0", image: { tag: former } } });
+    await until("a member of the former release to be refused", hasRefused, LIMIT_MS);
+    await load.untilMoreWrites();
+    expect((await cluster.get()).status.leader).to.equal(leader);
+    await cluster.patch({ spec: { version: next, image: { tag: null } } });
+    await cluster.untilReady();
+    expect((await cluster.get()).status.version.current).to.equal(version.current);
+    expect(await versions()).to.deep.equal([NEW, NEW, NEW]);
+    await load.untilMoreWrites();
+  });
+
+  it("has lost nothing, has shown nothing old, and has failed nothing that is tried again", async () => {
+    await load.stop();
+    const { acknowledgedWrites, gapMs, failedWithRetries, failedWithout } = load.between(fromMs, nowMs());
+    tell(
+      `${acknowledgedWrites} writes acknowledged, longest gap between them ${seconds(gapMs)}, ` +
+        `failed ${failedWithRetries.length} with and ${failedWithout} without retries`,
+    );
+    expect(load.judge()).to.deep.equal([]);
+    expect(failedWithRetries).to.deep.equal([]);
+  });
+
+  /** The cluster version that each member shows; 0 from a member that shows none. */
+  async function versions(): Promise<number[]> {
+    const { kubernetes, cluster } = scene;
+    const pods = await cluster.pods();
+    const texts = pods.map(({ metadata }: KubeObject) =>
+      kubernetes.text(`/api/v1/namespaces/${cluster.namespace}/pods/${metadata.name}:7404/proxy/metrics`),
+    );
+    return (await Promise.all(texts)).map((text) => Number(METRIC.exec(text ?? "")?.[1] ?? 0));
+  }
+
+  async function isRaised(): Promise<boolean> {
+    return (await versions()).every((version) => version === NEW);
+  }
+
+  async function hasRefused(): Promise<boolean> {
+    const pods = await scene.cluster.pods();
+    return pods.some(({ status }: KubeObject) =>
+      (status.containerStatuses ?? []).some(
+        ({ state, lastState }: KubeObject) =>
+          state?.terminated?.exitCode === REFUSED || lastState?.terminated?.exitCode === REFUSED,
+      ),
+    );
+  }
+});

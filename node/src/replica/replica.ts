@@ -16,7 +16,6 @@ import { encodeMessage, type Frame, type LinkKind, messageKind, messageType } fr
 import {
   type AppendEffect,
   type Effects,
-  EntryType,
   invariant,
   type Message,
   mark,
@@ -29,7 +28,6 @@ import {
   type ClientRequest,
   type ClusterOperation,
   CoordinationError,
-  encodeMembershipEntry,
   type HttpCommand,
   type MembershipEntry,
   readCluster,
@@ -63,7 +61,14 @@ import { ReplicaReport } from "./replica-report.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
 import { Snapshots } from "./snapshots.ts";
 import type { IncomingSnapshot } from "./transport.ts";
-import { clusterProposalOf, deadlineError, type Proposal, type ProposalDone, proposalOf } from "./waiters.ts";
+import {
+  clusterProposalOf,
+  deadlineError,
+  membershipProposalOf,
+  type Proposal,
+  type ProposalDone,
+  proposalOf,
+} from "./waiters.ts";
 
 /** Milliseconds between two ticks of the core. */
 const TICK_MS = 50;
@@ -255,10 +260,7 @@ export class Replica {
    * contract says when it is not allowed; `unknown` if it has no request id and this member cannot see its outcome.
    */
   proposeMembership(entry: MembershipEntry, deadlineMs: number, done: ProposalDone): void {
-    const { subject, request, operation } = entry;
-    const type = operation.kind === "add-slot" ? EntryType.AddSlot : EntryType.Reconfigure;
-    const stored = request === null ? null : { subject, request };
-    this.#propose({ type, payload: encodeMembershipEntry(entry), stored }, deadlineMs, done);
+    this.#propose(membershipProposalOf(entry), deadlineMs, done);
   }
 
   /** The same for what a member asks about itself or for another process, or an administrator of the cluster. */

@@ -17,8 +17,10 @@ import {
   type ClusterOperation,
   CoordinationError,
   encodeCommand,
+  encodeMembershipEntry,
   encodeRequest,
   type HttpCommand,
+  type MembershipEntry,
   type Need,
   needOf,
   type Outcome,
@@ -67,6 +69,14 @@ export function clusterProposalOf(operation: ClusterOperation): Proposal {
   const isRecognisable = "request" in operation && operation.request !== null;
   const stored = isRecognisable ? { subject: operation.subject, request: operation.request } : null;
   return { type: EntryType.Command, payload, stored };
+}
+
+/** A change of the membership as what is to be logged. */
+export function membershipProposalOf(entry: MembershipEntry): Proposal {
+  const { subject, request, operation } = entry;
+  const type = operation.kind === "add-slot" ? EntryType.AddSlot : EntryType.Reconfigure;
+  const stored = request === null ? null : { subject, request };
+  return { type, payload: encodeMembershipEntry(entry), stored };
 }
 
 export interface StoredUnder {

@@ -4,13 +4,28 @@ import type { RaftCore } from "../raft/index.ts";
 import { CoordinationError } from "../state/index.ts";
 import type { ReplicaLimits } from "./replica-options.ts";
 
+/** The member stops. */
+export function shuttingDown(): CoordinationError {
+  return new CoordinationError("SHUTTING_DOWN", "this member is shutting down");
+}
+
+/** Why so many calls that wait, those for locks aside, leave no room for another one; null if there is room. */
+export function overloadOfCalls(calls: number, limits: ReplicaLimits): CoordinationError | null {
+  return calls >= limits.waitersMax ? tooManyCalls(limits) : null;
+}
+
+/** The same for calls that wait for locks. */
+export function overloadOfWaits(waits: number, limits: ReplicaLimits): CoordinationError | null {
+  return waits >= limits.queuedWaitsMax ? tooManyWaits(limits) : null;
+}
+
 /** More calls wait than a member may remember. */
-export function tooManyCalls({ waitersMax }: ReplicaLimits): CoordinationError {
+function tooManyCalls({ waitersMax }: ReplicaLimits): CoordinationError {
   return new CoordinationError("OVERLOADED", `${waitersMax} calls wait at this member already; send fewer at once`);
 }
 
 /** More calls wait for locks than a member may hold open. */
-export function tooManyWaits({ queuedWaitsMax }: ReplicaLimits): CoordinationError {
+function tooManyWaits({ queuedWaitsMax }: ReplicaLimits): CoordinationError {
   const message = `${queuedWaitsMax} calls wait for locks at this member already; wait less, or at another member`;
   return new CoordinationError("OVERLOADED", message);
 }

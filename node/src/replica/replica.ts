@@ -27,7 +27,7 @@ import { stamp } from "../stamps/index.ts";
 import {
   type ClientRequest,
   type ClusterOperation,
-  CoordinationError,
+  type CoordinationError,
   type HttpCommand,
   type MembershipEntry,
   readCluster,
@@ -54,21 +54,15 @@ import { NamespaceSurvey } from "./namespace-survey.ts";
 import { PendingReads, type ReadDone } from "./pending-reads.ts";
 import { Proposals } from "./proposals.ts";
 import { seededRandom } from "./random.ts";
-import { reasonToHold, tooManyCalls, tooManyWaits } from "./refusals.ts";
+import { overloadOfCalls, overloadOfWaits, reasonToHold, shuttingDown } from "./refusals.ts";
 import type { ReplicaBackups } from "./replica-backups.ts";
 import type { ConnectedStart, ReplicaLimits, ReplicaOptions, ReplicaStatus } from "./replica-options.ts";
 import { ReplicaReport } from "./replica-report.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
 import { Snapshots } from "./snapshots.ts";
 import type { IncomingSnapshot } from "./transport.ts";
-import {
-  clusterProposalOf,
-  deadlineError,
-  membershipProposalOf,
-  type Proposal,
-  type ProposalDone,
-  proposalOf,
-} from "./waiters.ts";
+import type { Proposal, ProposalDone } from "./waiters.ts";
+import { clusterProposalOf, deadlineError, membershipProposalOf, proposalOf } from "./waiters.ts";
 
 /** Milliseconds between two ticks of the core. */
 const TICK_MS = 50;
@@ -328,9 +322,8 @@ export class Replica {
     this.#duties.stop();
     this.#snapshots.stop();
     this.#proposals.refuseAll();
-    const error = new CoordinationError("SHUTTING_DOWN", "this member is shutting down");
-    this.#reads.refuseAll(error);
-    this.#leaderCalls.refuseAll(error);
+    this.#reads.refuseAll(shuttingDown());
+    this.#leaderCalls.refuseAll(shuttingDown());
     this.#handover?.end();
   }
 
@@ -395,13 +388,11 @@ export class Replica {
 
   #refusalNow(mayQueue: boolean): CoordinationError | null {
     if (this.#stopped) {
-      return new CoordinationError("SHUTTING_DOWN", "this member is shutting down");
+      return shuttingDown();
     }
-    if (mayQueue) {
-      return this.#proposals.queueing >= this.#limits.queuedWaitsMax ? tooManyWaits(this.#limits) : null;
-    }
-    const calls = this.#proposals.size + this.#reads.size + this.#leaderCalls.size;
-    return calls >= this.#limits.waitersMax ? tooManyCalls(this.#limits) : null;
+    return mayQueue
+      ? overloadOfWaits(this.#proposals.queueing, this.#limits)
+      : overloadOfCalls(this.#proposals.size + this.#reads.size + this.#leaderCalls.size, this.#limits);
   }
 
   #arm(): void {

@@ -359,7 +359,7 @@ export class AppendLoad {
         break;
       case "refused":
         open.end({ kind: "not-executed" });
-        this.#requireExpectedRefusal(sent.code);
+        this.#requireExpectedRefusal(sent);
     }
   }
 
@@ -442,9 +442,9 @@ export class AppendLoad {
     }
   }
 
-  #requireExpectedRefusal(code: string): void {
+  #requireExpectedRefusal({ code, message }: { readonly code: string; readonly message: string }): void {
     if (code !== "unavailable" && !(code === "storage_full" && this.#expected.has("RESOURCE_EXHAUSTED"))) {
-      throw new Error(`an append without a key was refused with ${code}`);
+      throw new Error(`an append without a key was refused with ${code}: ${message}`);
     }
   }
 

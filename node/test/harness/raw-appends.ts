@@ -17,8 +17,15 @@ type SentOnce =
   | { readonly kind: "conflict"; readonly lastSequence: number }
   /** Nobody knows. */
   | { readonly kind: "unknown" }
-  /** Nothing was stored. `code` is that of the refusal. */
-  | { readonly kind: "refused"; readonly code: string };
+  /** Nothing was stored. `code` and `message` are those of the refusal. */
+  | { readonly kind: "refused"; readonly code: string; readonly message: string };
+
+/** The fields of an acceptance, or of a refusal. */
+interface Answer {
+  readonly sequence?: number;
+  readonly code?: string;
+  readonly message?: string;
+}
 
 /** What is announced of a body that is cut off, and never comes. */
 const MISSING_BYTES = 100;
@@ -36,14 +43,14 @@ export async function appendOnce(
   const signal = AbortSignal.timeout(timeoutMs);
   try {
     const answer = await fetch(`${endpoint}/logs/${log}/append`, { method: "POST", headers, body: payload, signal });
-    const { sequence, code = "" } = (await answer.json()) as { readonly sequence?: number; readonly code?: string };
+    const { sequence, code = "", message = "" } = (await answer.json()) as Answer;
     if (answer.ok && sequence !== undefined) {
       return { kind: "appended", sequence };
     }
     if (code === "sequence_conflict") {
       return { kind: "conflict", lastSequence: Number(answer.headers.get("last-sequence")) };
     }
-    return code === "timeout" ? { kind: "unknown" } : { kind: "refused", code };
+    return code === "timeout" ? { kind: "unknown" } : { kind: "refused", code, message };
   } catch (error) {
     if (error instanceof SyntaxError) {
       throw new Error(`${endpoint} answered something that is no JSON`, { cause: error });

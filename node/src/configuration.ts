@@ -307,6 +307,7 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .addHelpText("after", "\nA lost owner, while the member is stopped: quoin-node reset-owner --help")
     .addHelpText("after", "A lost quorum, from the data of one stopped member: quoin-node recover --help")
     .addHelpText("after", "The state of a stopped member, as a snapshot: quoin-node export --help")
+    .addHelpText("after", "A cluster from its backup, into an empty data directory: quoin-node restore --help")
     .addHelpText("after", "A proof that a backup can be restored: quoin-node backup verify --help");
   addBackupOptions(program);
   addRestoreOptions(program);

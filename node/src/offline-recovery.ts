@@ -208,6 +208,7 @@ async function planOf({ newClusterId, revisionJump, keepSigningKeys }: Flags): P
     revisionJump,
     signingKey: keepSigningKeys ? null : await generateSigningKey(),
     pageTokenKey: randomBytes(PAGE_TOKEN_KEY_BYTES),
+    owner: null,
     wallMs: systemClock.wallMs(),
   };
 }

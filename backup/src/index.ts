@@ -21,6 +21,7 @@ export {
   type Batches,
   type ByteStream,
   type Entry,
+  isObjectId,
   newObjectId,
   type ObjectReading,
   type ObjectSummary,

@@ -238,7 +238,8 @@ export class AdminClient {
    * Founds a cluster on this member, which must be empty and have the given incarnation. Repeating it is safe.
    *
    * @returns the id of the member in the new cluster.
-   * @throws QuoinError FAILED_PRECONDITION / NOT_EMPTY.
+   * @throws QuoinError FAILED_PRECONDITION / NOT_EMPTY; from a backup that is to be restored FAILED_PRECONDITION /
+   * BACKUP_REFUSED, UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
    */
   async bootstrap(options: BootstrapOptions): Promise<Plain<BootstrapResponse>> {
     const request = {

@@ -16,7 +16,7 @@ import {
 } from "../src/peers/index.ts";
 import { entryTerm, type Message, NO_CONFIGURATION, type Role } from "../src/raft/index.ts";
 import { claimedMembers, PeerDirectory, Replica, type ReplicaLimits, type Told } from "../src/replica/index.ts";
-import { CLUSTER_VERSION, CLUSTER_VERSION_MIN, readProgress, type StateReader } from "../src/state/index.ts";
+import { CLUSTER_VERSIONS, readProgress, type StateReader } from "../src/state/index.ts";
 import { DEFAULT_WATCH_LIMITS, NamespaceStreams, WatchHub } from "../src/watch/index.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
 import type { Disk } from "./disk.ts";
@@ -70,8 +70,8 @@ export interface ProcessUser {
 }
 
 /** What this release can run, and what the one before could. */
-const VERSIONS: VersionRange = { min: CLUSTER_VERSION_MIN, max: CLUSTER_VERSION };
-const FORMER_VERSIONS: VersionRange = { min: CLUSTER_VERSION_MIN, max: CLUSTER_VERSION_MIN };
+const VERSIONS: VersionRange = CLUSTER_VERSIONS;
+const FORMER_VERSIONS: VersionRange = { min: CLUSTER_VERSIONS.min, max: CLUSTER_VERSIONS.min };
 /** Monotonic clocks run wrong by up to this share. */
 export const DRIFT = 0.05;
 const WALL_START_MS = 1_750_000_000_000;

@@ -23,14 +23,20 @@ import {
 import { expect } from "chai";
 import { changeConfiguration, entryTerm, entryWallMs, NO_CONFIGURATION } from "../src/raft/index.ts";
 import { type RebuildPoint, rebuild } from "../src/rebuild/index.ts";
-import { type Progress, readCluster, type StateLimits, StateMachine } from "../src/state/index.ts";
+import { CLUSTER_VERSION, type Progress, readCluster, type StateLimits, StateMachine } from "../src/state/index.ts";
+import { OfflineState } from "../src/storage/index.ts";
 import { FOUNDING, MemoryStateStore, rowsOf } from "../test/index.ts";
 import { commitText, drawScript, firstSeedOf, Simulation } from "./index.ts";
 
 const HISTORIES = 4;
 const POINTS = 12;
 const FIRST = firstSeedOf(commitText(), "histories that are restored", HISTORIES);
-const ORIGIN = { clusterId: FOUNDING.clusterId, clusterName: "quoin", quoinVersion: "0.1.0", clusterVersion: 1 };
+const ORIGIN = {
+  clusterId: FOUNDING.clusterId,
+  clusterName: "quoin",
+  quoinVersion: "0.1.0",
+  clusterVersion: CLUSTER_VERSION,
+};
 const KEY_RING = new KeyRing([{ id: "spec", bytes: new Uint8Array(32).fill(7) }]);
 
 /** What a cluster was after each entry, and all rows of its state after some of them. */
@@ -162,10 +168,9 @@ describe("states that are rebuilt from backups", function () {
           time: { kind: "time" as const, wallMs: target.wallMs },
         }[kinds[at % kinds.length] as (typeof kinds)[number]];
         const objects = planOf(catalog, point);
-        const rebuilt = await rebuild({
-          ...{ store, objects, point, stateLimits, unseal: { keyRing: KEY_RING, isSealRequired: true } },
-          directory: join(directory, `scratch-${at}`),
-        });
+        const state = await OfflineState.create(join(directory, `scratch-${at}`), stateLimits);
+        const unseal = { keyRing: KEY_RING, isSealRequired: true };
+        const rebuilt = await rebuild({ store, objects, point, unseal, state }).finally(() => state.close());
         const index = indexAt(history, objects.snapshot.index, point);
         expect(rebuilt.progress, JSON.stringify(point)).to.deep.equal(history.progress[index]);
         compared += rebuilt.digestsCompared;

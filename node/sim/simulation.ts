@@ -16,7 +16,7 @@ import {
   sealEntry,
 } from "../src/raft/index.ts";
 import type { Told } from "../src/replica/index.ts";
-import { CLUSTER_VERSION, CLUSTER_VERSION_MIN, encodeFounding, hasErasures, readProgress } from "../src/state/index.ts";
+import { CLUSTER_VERSION, CLUSTER_VERSIONS, encodeFounding, hasErasures, readProgress } from "../src/state/index.ts";
 import { FOUNDING, rowsOf } from "../test/index.ts";
 import { Accounts } from "./accounts.ts";
 import { Administrator } from "./administrator.ts";
@@ -267,7 +267,7 @@ export class Simulation {
 
   #found(): void {
     const envelope = { tickMs: 0, wallMs: 1_750_000_000_000, origin: NO_ORIGIN };
-    const clusterVersion = this.#script.plan.releases === null ? CLUSTER_VERSION : CLUSTER_VERSION_MIN;
+    const clusterVersion = this.#script.plan.releases === null ? CLUSTER_VERSION : CLUSTER_VERSIONS.min;
     const entry = encodeEntry(EntryType.Bootstrap, envelope, encodeFounding({ ...FOUNDING, clusterVersion }));
     sealEntry(entry, 1, 1, crc32);
     this.#rules.log.wrote(1, [entry], 0);

@@ -93,7 +93,8 @@ export function backupConfigurationOf(flags: BackupFlags): BackupConfiguration |
   };
 }
 
-function withCredentials(location: StoreLocation, credentialsFile: string | undefined): StoreLocation {
+/** The location with the file of its credentials, if it is a bucket and there is one. */
+export function withCredentials(location: StoreLocation, credentialsFile: string | undefined): StoreLocation {
   return location.kind === "s3" && credentialsFile !== undefined ? { ...location, credentialsFile } : location;
 }
 

@@ -14,6 +14,12 @@ import type { BackupConfiguration } from "./archive/index.ts";
 import { addBackupOptions, type BackupFlags, backupConfigurationOf } from "./backup-flags.ts";
 import { parseArguments, UsageError } from "./command-line/index.ts";
 import { EVERY_ADDRESS, type ServerTlsFilePaths } from "./peers/index.ts";
+import {
+  addRestoreOptions,
+  type RestoreConfiguration,
+  type RestoreFlags,
+  restoreConfigurationOf,
+} from "./restore-flags.ts";
 import { LOG_LEVELS, type LogLevel } from "./telemetry/index.ts";
 
 /** Where to listen: an address of this machine or `*`, which is all of IPv6 and IPv4, and a port, 0 = any free one. */
@@ -63,6 +69,8 @@ export interface Configuration {
   readonly clientLimits: ClientLimits;
   /** Where backups go; null = this member has no store for them. */
   readonly backup: BackupConfiguration | null;
+  /** From what this member founds its cluster, if it does; null = an empty one. */
+  readonly restore: RestoreConfiguration | null;
   /** How mail is sent; null = not at all. */
   readonly mail: MailConfiguration | null;
   /** How long the member serves on, after it was asked to stop and has handed the leadership over, in milliseconds. */
@@ -106,7 +114,7 @@ export interface PeerTlsConfiguration {
 }
 
 /** Flags as they were given, before what belongs together is looked at. */
-interface Flags extends BackupFlags {
+interface Flags extends BackupFlags, RestoreFlags {
   readonly name: string;
   readonly clusterName: string;
   readonly dataDir: string;
@@ -299,8 +307,10 @@ export function parseConfiguration(args: readonly string[], version: string): Co
     .addHelpText("after", "\nA lost owner, while the member is stopped: quoin-node reset-owner --help")
     .addHelpText("after", "A lost quorum, from the data of one stopped member: quoin-node recover --help")
     .addHelpText("after", "The state of a stopped member, as a snapshot: quoin-node export --help")
+    .addHelpText("after", "A cluster from its backup, into an empty data directory: quoin-node restore --help")
     .addHelpText("after", "A proof that a backup can be restored: quoin-node backup verify --help");
   addBackupOptions(program);
+  addRestoreOptions(program);
   return parseArguments(program, args) ? configurationOf(program.opts<Flags>()) : null;
 }
 
@@ -334,6 +344,7 @@ function configurationOf(flags: Flags): Configuration {
     proxies: proxiesOf(flags),
     clientLimits: flags.clientLimit,
     backup: backupConfigurationOf(flags),
+    restore: restoreConfigurationOf(flags),
     mail: mailOf(flags),
     lingerMs: flags.lingerMs,
     untilStdinEnds: flags.untilStdinEnds,

@@ -3,7 +3,7 @@
 import { UsageError } from "./command-line/index.ts";
 import { JoinTokenFileError, TlsFilesError } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
-import { StoreError } from "./storage/index.ts";
+import { StoreError, UnknownVersion } from "./storage/index.ts";
 
 export const ExitCode = {
   Stopped: 0,
@@ -32,6 +32,9 @@ export function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError || error instanceof JoinTokenFileError || error instanceof TlsFilesError) {
     return ExitCode.Configuration;
   }
+  if (error instanceof UnknownVersion) {
+    return ExitCode.TooOld;
+  }
   return error instanceof StoreError ? ExitCode.Store : ExitCode.Violation;
 }
 
@@ -42,6 +45,9 @@ export function kindOf(error: unknown): string {
   }
   if (exitCodeOf(error) === ExitCode.Configuration) {
     return "wrong configuration";
+  }
+  if (error instanceof UnknownVersion) {
+    return "another release is needed";
   }
   return error instanceof InvariantViolation ? "invariant violated" : "unexpected failure";
 }

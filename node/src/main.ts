@@ -1,6 +1,6 @@
 /**
  * Starts one member: reads the configuration, wires the parts, and ends them in order. `reset-owner`, `recover` and
- * `export` as the first argument start no member, but work on the data of a stopped one; `backup` reads backups.
+ * `export` as the first argument start no member, but work on the data of a stopped one; `backup` and `restore` read backups.
  */
 
 import { writeSync } from "node:fs";
@@ -42,9 +42,11 @@ import { bound, listenHttp, openTls, type Stoppable } from "./listening.ts";
 import { memberHealth } from "./member-health.ts";
 import { memberMailer } from "./member-mail.ts";
 import { memberPodLabel, roleReportOf } from "./member-pod.ts";
+import { memberBackup, noteIgnoredBackup } from "./member-restore.ts";
 import { EXPORT, exportOffline } from "./offline-export.ts";
 import { RESET_OWNER, resetOwnerOffline } from "./offline-owner-reset.ts";
 import { RECOVER, recoverOffline } from "./offline-recovery.ts";
+import { RESTORE, restoreOffline } from "./offline-restore.ts";
 import { JoinTokenFile } from "./peers/index.ts";
 import { Pulse } from "./pulse.ts";
 import { InvariantViolation } from "./raft/index.ts";
@@ -77,6 +79,7 @@ const OFFLINE_COMMANDS: ReadonlyMap<string, (args: readonly string[], version: s
   [RECOVER, recoverOffline],
   [EXPORT, exportOffline],
   [BACKUP, backupCommand],
+  [RESTORE, restoreOffline],
 ]);
 
 /** Calls that run when the member is told to stop are finished for at most this long, in milliseconds (S47). */
@@ -257,6 +260,7 @@ async function openMember(
     limits: replicaLimits(configuration),
     peering: peeringOf(configuration, logger),
     record: foundingRecord === null ? null : new FoundingRecord(foundingRecord),
+    foundingBackup: memberBackup(configuration.restore, systemClock, logger),
     log: logger,
     measureDisk,
     hasReserve: configuration.hasDiskReserve,
@@ -278,6 +282,7 @@ async function openMember(
   });
   const { state, memberId, clusterId, reason } = member;
   logger.info({ state, memberId, clusterId }, "data directory opened");
+  noteIgnoredBackup(configuration.restore, member, logger);
   if (
     state === "MEMBER_REFUSED" ||
     state === "MEMBER_REMOVED" ||

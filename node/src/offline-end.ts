@@ -1,5 +1,6 @@
-/** How commands on the data of a stopped member end when they fail: one line for people, and the exit code. */
+/** How commands on stored data end when they fail: one line for people, and the exit code. */
 
+import { BackupError, StoreFailure } from "@quoin/backup";
 import { ExitCode, exitCodeOf } from "./exit-code.ts";
 import { InvariantViolation } from "./raft/index.ts";
 import { Refused, StoreError } from "./storage/index.ts";
@@ -10,7 +11,10 @@ export function endOffline(error: unknown): number {
   if (error instanceof Refused) {
     return error.state === "MEMBER_REMOVED" ? ExitCode.Removed : ExitCode.DataRefused;
   }
-  return isOfFileSystem(error) ? ExitCode.Store : exitCodeOf(error);
+  if (error instanceof BackupError) {
+    return error.code === "bad-argument" || error.code === "bad-key" ? ExitCode.Configuration : ExitCode.DataRefused;
+  }
+  return error instanceof StoreFailure || isOfFileSystem(error) ? ExitCode.Store : exitCodeOf(error);
 }
 
 /** What went wrong, and the next step where there is one. */

@@ -8,19 +8,19 @@
 
 import { randomBytes, randomUUID } from "node:crypto";
 import { createInterface } from "node:readline/promises";
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { generateSigningKey } from "./access/index.ts";
-import { parseArguments, UsageError } from "./command-line/index.ts";
+import { parseArguments, parseCount, UsageError } from "./command-line/index.ts";
 import { ExitCode } from "./exit-code.ts";
 import { type ComparedDirectory, describeComparison, describeFacts } from "./member-facts-text.ts";
 import { endOffline, wordsOf } from "./offline-end.ts";
 import { probeOthers } from "./ready-members.ts";
 import { systemClock } from "./replica/index.ts";
+import { parseClusterId } from "./restore-flags.ts";
 import { REVISION_JUMP_DEFAULT, revisionJumpObjection } from "./state/index.ts";
 import {
   formerDirectory,
   type Identity,
-  isClusterId,
   type MemberFacts,
   placeSuccessor,
   Refused,
@@ -93,21 +93,6 @@ function parseFlags(args: readonly string[]): Flags | null {
     throw new UsageError("name one data directory with --data-dir, or several to compare with --compare");
   }
   return flags;
-}
-
-function parseCount(text: string): number {
-  const count = Number(text);
-  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(count)) {
-    throw new InvalidArgumentError("It must be a whole number.");
-  }
-  return count;
-}
-
-function parseClusterId(text: string): string {
-  if (!isClusterId(text)) {
-    throw new InvalidArgumentError("It must be a UUID in lower case.");
-  }
-  return text;
 }
 
 async function run(flags: Flags): Promise<void> {
@@ -223,6 +208,7 @@ async function planOf({ newClusterId, revisionJump, keepSigningKeys }: Flags): P
     revisionJump,
     signingKey: keepSigningKeys ? null : await generateSigningKey(),
     pageTokenKey: randomBytes(PAGE_TOKEN_KEY_BYTES),
+    owner: null,
     wallMs: systemClock.wallMs(),
   };
 }

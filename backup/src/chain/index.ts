@@ -22,4 +22,5 @@ export { type Hint, putHint, readHint } from "./hint.ts";
 export { parseObjectName, type SegmentName, type SnapshotName, segmentName, snapshotName } from "./object-name.ts";
 export { planRestore, type RestorePlan, type RestorePoint } from "./restore-plan.ts";
 export { deletePlanned, planDeletion, planRetention, type RetentionPlan, type RetentionPolicy } from "./retention.ts";
+export { SnapshotFile } from "./snapshot-file.ts";
 export { openSegment, openSnapshot, type PutObject, putSegment, putSnapshot } from "./stored-objects.ts";

@@ -25,18 +25,22 @@ export interface RestorePlan {
 }
 
 /**
- * Plans from the newest snapshot that reaches the point. Raises a BackupError: no-backup if there is no snapshot, no-such-point
- * with what can be restored, and what is missing.
- *
+ * Plans from the newest snapshot that reaches the point, or from the one with this id. Raises a BackupError: no-backup if there
+ * is no snapshot, or not that one; no-such-point with what can be restored, and what is missing; gap if the end of the archive
+ * is asked for, and segments lie behind a missing one.
  */
-export function planRestore(catalog: Catalog, point: RestorePoint): RestorePlan {
-  const { clusterId, chains } = catalog;
-  const archiveEnd = furthestEnd(chains);
+export function planRestore(catalog: Catalog, point: RestorePoint, snapshotId?: string): RestorePlan {
+  const { clusterId } = catalog;
+  const archiveEnd = furthestEnd(catalog.chains);
   if (archiveEnd === undefined) {
     throw new BackupError(
       "no-backup",
       `there is no snapshot of cluster ${clusterId}, and so nothing to restore. ${missingOf(catalog)}`,
     );
+  }
+  const chains = snapshotId === undefined ? catalog.chains : [chainOf(catalog, snapshotId)];
+  if (point.kind === "latest") {
+    requireReachable(catalog, archiveEnd);
   }
   const chain = chains.filter((candidate) => reaches(candidate, point, archiveEnd)).at(-1);
   if (chain === undefined) {
@@ -47,6 +51,32 @@ export function planRestore(catalog: Catalog, point: RestorePoint): RestorePlan 
   }
   const segments = chain.segments.slice(0, neededSegments(chain, point));
   return { clusterId, point, snapshot: chain.snapshot, segments, end: endOf(chain.snapshot, segments), archiveEnd };
+}
+
+function chainOf({ chains, clusterId }: Catalog, snapshotId: string): Chain {
+  const chain = chains.find(({ snapshot }) => snapshot.id === snapshotId);
+  if (chain === undefined) {
+    const ids = chains.slice(-CHAINS_SHOWN).map(({ snapshot }) => snapshot.id);
+    throw new BackupError(
+      "no-backup",
+      `there is no snapshot ${snapshotId} of cluster ${clusterId}. The newest snapshots are ${ids.join(", ")}`,
+    );
+  }
+  return chain;
+}
+
+/** What lies behind a missing object was archived, so the end that can be reached is not that of the archive. */
+function requireReachable(catalog: Catalog, archiveEnd: ChainEnd): void {
+  const lost = catalog.segments.filter(({ lastIndex }) => lastIndex > archiveEnd.index);
+  const [first] = lost;
+  if (first !== undefined) {
+    throw new BackupError(
+      "gap",
+      `entries ${archiveEnd.index + 1} to ${first.firstIndex - 1} are missing, so ${lost.length} segments behind them cannot be ` +
+        `used. Bring back what is missing, or restore to ${describeEnd(archiveEnd)} by naming that revision. ${missingOf(catalog)}`,
+      { object: first.name },
+    );
+  }
 }
 
 function furthestEnd(chains: readonly Chain[]): ChainEnd | undefined {

@@ -10,28 +10,15 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ByteStream } from "../format/index.ts";
 import { type BackupStore, type ByteRange, LEFTOVER_AGE_MS, type StoredObject } from "./backup-store.ts";
+import { guardDisk } from "./disk-failure.ts";
 import { isObjectName, requireObjectName, requirePrefix } from "./object-path.ts";
-import { StoreFailure, type StoreFailureKind } from "./store-failure.ts";
+import { StoreFailure } from "./store-failure.ts";
 
 /** Files under this name are being written, or were by a process that crashed. No object begins with a dot. */
 const DRAFT = ".draft-";
 const FILE_MODE = 0o600;
 const DIRECTORY_MODE = 0o700;
 const READ_BYTES = 256 * 1024;
-
-const KINDS: Readonly<Record<string, StoreFailureKind>> = {
-  EACCES: "denied",
-  EPERM: "denied",
-  EROFS: "denied",
-  ENOENT: "not-found",
-  ENOSPC: "full",
-  EDQUOT: "full",
-  EFBIG: "full",
-  EHOSTDOWN: "unreachable",
-  ENOTCONN: "unreachable",
-  ESTALE: "unreachable",
-  ETIMEDOUT: "unreachable",
-};
 
 export interface DirectoryStoreOptions {
   /** Absolute. */
@@ -204,17 +191,8 @@ export class DirectoryStore implements BackupStore {
     }
   }
 
-  /** Runs what touches the disk, and says of its errors what they mean. */
-  async #guard<T>(operation: string, action: () => Promise<T>): Promise<T> {
-    try {
-      return await action();
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error)) {
-        throw error;
-      }
-      const kind = KINDS[String(error.code)] ?? "other";
-      throw new StoreFailure({ kind, store: this.describe(), operation, reason: error.message, cause: error });
-    }
+  #guard<T>(operation: string, action: () => Promise<T>): Promise<T> {
+    return guardDisk(this.describe(), operation, action);
   }
 }
 

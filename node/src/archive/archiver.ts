@@ -10,7 +10,7 @@
 import { putSegment } from "@quoin/backup";
 import type { ArchiveReport } from "../peers/index.ts";
 import { type Clock, StateExportEnded } from "../replica/index.ts";
-import { CoordinationError, readCluster } from "../state/index.ts";
+import { CLUSTER_VERSIONS, CoordinationError, readCluster } from "../state/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
 import { ArchiveLease } from "./archive-lease.ts";
 import type { BackupPlace } from "./backup-place.ts";
@@ -290,7 +290,8 @@ export class Archiver {
 
   #originOf({ id: previousId, hash: previousHash }: ChainTail) {
     const { clusterName, clusterId, version: quoinVersion, replica } = this.#options.host;
-    const clusterVersion = replica === null ? 1 : (readCluster(replica.state)?.version ?? 1);
+    const cluster = replica === null ? undefined : readCluster(replica.state);
+    const clusterVersion = cluster?.version ?? CLUSTER_VERSIONS.min;
     return { clusterId, clusterName, quoinVersion, clusterVersion, previousId, previousHash };
   }
 

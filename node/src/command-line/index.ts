@@ -1,1 +1,2 @@
 export { parseArguments, UsageError } from "./arguments.ts";
+export { parseCount } from "./values.ts";

@@ -1,12 +1,11 @@
 /**
- * Rebuilds the state of a cluster from a backup, in a directory of its own: the rows of a snapshot, and then the entries of the
- * segments, applied as members apply them. Applying is deterministic, so the digest must be the one that the cluster had: it is
- * compared wherever snapshot and segments say it.
+ * Rebuilds the state of a cluster from a backup: the rows of a snapshot, and then the entries of the segments, applied as
+ * members apply them. Applying is deterministic, so the digest must be the one that the cluster had: it is compared wherever
+ * snapshot and segments say it. A proof of a backup does this in a scratch directory, a restore in that of a new member.
  *
- * Nothing of the directory may be used unless this has ended without an error: only the end of each object proves it.
+ * Nothing of the state may be used unless this has ended without an error: only the end of each object proves it.
  */
 
-import { mkdir, readdir } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import {
   BackupError,
@@ -19,19 +18,9 @@ import {
   type UnsealOptions,
 } from "@quoin/backup";
 import { compareBytes } from "../bytes/index.ts";
-import { type Configuration, changeConfiguration, entryIndex, isIntactEntry, NO_CONFIGURATION } from "../raft/index.ts";
-import {
-  DEFAULT_STATE_LIMITS,
-  PROGRESS_ROW,
-  type Progress,
-  type Reconfigure,
-  type Row,
-  readCluster,
-  type StateLimits,
-  StateMachine,
-  type StateStore,
-} from "../state/index.ts";
-import { ScratchState, type StoreError } from "../storage/index.ts";
+import { entryIndex, entryTerm, isIntactEntry } from "../raft/index.ts";
+import { CLUSTER_VERSIONS, type Progress, type Row, readCluster } from "../state/index.ts";
+import { LOCAL_ROWS_FROM, type OfflineState } from "../storage/index.ts";
 import { isBeyond, type RebuildPoint } from "./rebuild-point.ts";
 
 export interface RebuildOptions {
@@ -40,10 +29,8 @@ export interface RebuildOptions {
   readonly objects: ChainObjects;
   readonly unseal: UnsealOptions;
   readonly point: RebuildPoint;
-  /** Is made if it is missing, and must be empty. Afterwards it holds `state` and `state-1`, as the directory of a member. */
-  readonly directory: string;
-  /** Limits as the members had them. All members of a release have the same. */
-  readonly stateLimits?: StateLimits | undefined;
+  /** New, without any rows. It stays open, and is not durable afterwards. */
+  readonly state: OfflineState;
   readonly onProgress?: ((progress: RebuildProgress) => void) | undefined;
 }
 
@@ -70,60 +57,40 @@ export interface Rebuilt {
   readonly digestsCompared: number;
 }
 
-/** Entries that are applied as one batch. */
-const BATCH_ENTRIES = 512;
-
 /**
  * Raises a BackupError that names the object if it cannot be used, or if the state has another digest than the cluster had; a
- * StoreFailure if the store fails, and a StoreError if the directory does.
+ * StoreFailure if the store fails, and a StoreError if the disk of the state does.
  */
 export async function rebuild(options: RebuildOptions): Promise<Rebuilt> {
-  const { store, objects, unseal, directory } = options;
-  await requireEmpty(directory);
-  let failure: StoreError | undefined;
-  const scratch = await ScratchState.create(directory, (error) => {
-    failure ??= error;
-  });
-  const run = new RebuildRun(options, scratch);
-  try {
-    for await (const part of readChain(store, objects, unseal)) {
-      await run.take(part);
-      if (failure !== undefined) {
-        throw failure;
-      }
-    }
-    const rebuilt = run.end();
-    await scratch.sync();
-    return rebuilt;
-  } finally {
-    await scratch.close();
+  const run = new RebuildRun(options);
+  for await (const part of readChain(options.store, options.objects, options.unseal)) {
+    await run.take(part);
   }
-}
-
-async function requireEmpty(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  if ((await readdir(directory)).length > 0) {
-    throw new BackupError("bad-argument", `the directory ${directory} is not empty. Name an empty or a new one`);
-  }
+  return run.end();
 }
 
 class RebuildRun {
   readonly #options: RebuildOptions;
-  readonly #scratch: ScratchState;
-  #replay: Replay | null = null;
+  readonly #state: OfflineState;
   #snapshot: SnapshotHeader | null = null;
+  /** Index and term of the last entry in the state. */
+  #index = 0;
+  #term = 0;
+  /** Whether the point is reached, so that entries are only read any more. */
+  #isOver = false;
   #segments = 0;
   #rows = 0;
   #entries = 0;
   #digestsCompared = 0;
 
-  constructor(options: RebuildOptions, scratch: ScratchState) {
+  constructor(options: RebuildOptions) {
     this.#options = options;
-    this.#scratch = scratch;
+    this.#state = options.state;
   }
 
   async take(part: ChainPart): Promise<void> {
     this.#tell(part.name);
+    requireKnownHeader(part.name, part.header);
     if (part.kind === "snapshot") {
       await this.#load(part.name, part.header, part.rows);
     } else {
@@ -132,36 +99,40 @@ class RebuildRun {
   }
 
   end(): Rebuilt {
-    if (this.#replay === null || this.#snapshot === null) {
+    if (this.#snapshot === null) {
       throw new BackupError("no-backup", "there is no snapshot to begin with");
     }
     return {
-      ...{ progress: this.#replay.progress, snapshot: this.#snapshot, segments: this.#segments },
+      ...{ progress: this.#state.progress, snapshot: this.#snapshot, segments: this.#segments },
       ...{ rows: this.#rows, entries: this.#entries, digestsCompared: this.#digestsCompared },
     };
   }
 
   async #load(name: string, header: SnapshotHeader, batches: AsyncIterable<readonly Row[]>): Promise<void> {
-    let progressRow: Row | undefined;
     for await (const rows of batches) {
-      for (const row of rows) {
-        if (!ScratchState.isReplicated(row.key)) {
-          throw new BackupError("damaged", "it holds a row that is no part of a replicated state", { object: name });
-        }
-        if (compareBytes(row.key, PROGRESS_ROW) === 0) {
-          progressRow = { key: row.key.slice(), value: row.value.slice() };
-        }
+      if (rows.some(({ key }) => compareBytes(key, LOCAL_ROWS_FROM) >= 0)) {
+        throw new BackupError("damaged", "it holds a row that is no part of a replicated state", { object: name });
       }
-      this.#scratch.writeRows(rows);
+      this.#state.writeRows(rows);
       this.#rows += rows.length;
       this.#tell(name);
     }
-    if (progressRow === undefined || !ScratchState.isAt(progressRow, header.index, header.term)) {
+    const last = this.#state.lastOfRows;
+    if (last === null || last.index !== header.index || last.term !== header.term) {
       throw new BackupError("damaged", "its rows are those of another index than its header says", { object: name });
     }
+    this.#state.finishRows();
+    const clusterId = readCluster(this.#state.reader)?.clusterId;
+    if (clusterId !== header.clusterId) {
+      throw new BackupError(
+        "foreign-cluster",
+        `its rows are those of cluster ${clusterId ?? "none"}, and its header says ${header.clusterId}. Use another snapshot`,
+        { object: name },
+      );
+    }
     this.#snapshot = header;
-    const { stateLimits = DEFAULT_STATE_LIMITS } = this.#options;
-    this.#replay = new Replay(this.#scratch.finishRows(header.index, header.term), stateLimits);
+    this.#index = header.index;
+    this.#term = header.term;
     this.#compare(name, header.stateDigest);
   }
 
@@ -170,26 +141,60 @@ class RebuildRun {
     header: SegmentHeader,
     batches: AsyncIterable<readonly { readonly bytes: Uint8Array }[]>,
   ): Promise<void> {
-    const replay = this.#replay as Replay;
     for await (const entries of batches) {
       for (const { bytes } of entries) {
-        requireEntry(name, bytes, replay.index + 1);
-        if (!replay.isAt(this.#options.point, bytes, header)) {
-          replay.apply(name, bytes);
-          this.#entries++;
-        }
+        this.#applyEntry(name, header, bytes);
       }
       this.#tell(name);
     }
-    replay.commit();
     this.#segments++;
-    if (header.stateDigest !== undefined && replay.index === header.lastIndex) {
+    if (header.stateDigest !== undefined && this.#index === header.lastIndex) {
       this.#compare(name, header.stateDigest);
     }
   }
 
+  #applyEntry(name: string, header: SegmentHeader, row: Uint8Array): void {
+    if (this.#isOver) {
+      return;
+    }
+    this.#requireNext(name, row);
+    const { point } = this.#options;
+    // The revision is known when what was applied is committed, which is asked for only where it matters.
+    const isNear = point.kind === "revision" && (header.lastRevision ?? Number.POSITIVE_INFINITY) >= point.revision;
+    this.#isOver = isBeyond(point, row, isNear ? this.#state.progress.revision : 0);
+    if (this.#isOver) {
+      return;
+    }
+    this.#state.apply(row);
+    this.#index++;
+    this.#term = entryTerm(row);
+    this.#entries++;
+    const { divergence } = this.#state;
+    if (divergence !== null) {
+      throw new BackupError(
+        "damaged",
+        `at index ${divergence.index} the state that was rebuilt has the digest ${hexOf(divergence.digest)}, and the cluster had ${hexOf(divergence.toldDigest)}. Use another snapshot, and report this`,
+        { object: name },
+      );
+    }
+  }
+
+  /** Entries carry their own checksum and place, so the state machine gets none that is damaged or out of its order. */
+  #requireNext(name: string, row: Uint8Array): void {
+    if (!isIntactEntry(row, crc32)) {
+      throw new BackupError("damaged", `an entry behind index ${this.#index} fails its own checksum`, { object: name });
+    }
+    if (entryIndex(row) !== this.#index + 1 || entryTerm(row) < this.#term) {
+      throw new BackupError(
+        "out-of-order",
+        `entry ${entryIndex(row)} of term ${entryTerm(row)} does not follow entry ${this.#index} of term ${this.#term}`,
+        { object: name },
+      );
+    }
+  }
+
   #compare(name: string, digest: number): void {
-    const own = (this.#replay as Replay).progress.digest;
+    const own = this.#state.progress.digest;
     if (own !== digest) {
       throw new BackupError(
         "damaged",
@@ -205,7 +210,7 @@ class RebuildRun {
     onProgress?.({
       ...{
         object,
-        objects: this.#segments + (this.#replay === null ? 0 : 1),
+        objects: this.#segments + (this.#snapshot === null ? 0 : 1),
         objectsTotal: objects.segments.length + 1,
       },
       ...{ rows: this.#rows, entries: this.#entries },
@@ -213,76 +218,16 @@ class RebuildRun {
   }
 }
 
-/** Applies entries to a state, until the point is reached. */
-class Replay {
-  readonly #machine: StateMachine;
-  #configuration: Configuration;
-  #index: number;
-  #uncommitted = 0;
-  #isOver = false;
-  readonly #reconfigure: Reconfigure = (index, change, expectIndex) => {
-    const next = changeConfiguration(this.#configuration, index, change, expectIndex);
-    if (typeof next !== "string") {
-      this.#configuration = next;
-    }
-    return next;
-  };
-
-  constructor(store: StateStore, limits: StateLimits) {
-    this.#machine = new StateMachine(store, (previous, bytes) => crc32(bytes, previous), limits);
-    this.#configuration = readCluster(store)?.configuration ?? NO_CONFIGURATION;
-    this.#index = this.#machine.progress.appliedIndex;
-  }
-
-  /** How far the state is, as of the last commit. */
-  get progress(): Progress {
-    return this.#machine.progress;
-  }
-
-  get index(): number {
-    return this.#index;
-  }
-
-  /** Whether the point is reached, so that the entry is not applied any more. */
-  isAt(point: RebuildPoint, row: Uint8Array, { lastRevision }: SegmentHeader): boolean {
-    if (this.#isOver) {
-      return true;
-    }
-    if (point.kind === "revision" && (lastRevision ?? Number.POSITIVE_INFINITY) >= point.revision) {
-      // The revision of the state is known when what was applied is committed.
-      this.commit();
-    }
-    this.#isOver = isBeyond(point, row, this.#machine.progress.revision);
-    return this.#isOver;
-  }
-
-  apply(name: string, row: Uint8Array): void {
-    this.#machine.apply(row, this.#reconfigure);
-    this.#index = entryIndex(row);
-    this.#uncommitted++;
-    const { divergence } = this.#machine;
-    if (divergence !== null) {
-      throw new BackupError(
-        "damaged",
-        `at index ${divergence.index} the state that was rebuilt has the digest ${hexOf(divergence.digest)}, and the cluster had ${hexOf(divergence.toldDigest)}. Use another snapshot, and report this`,
-        { object: name },
-      );
-    }
-    if (this.#uncommitted >= BATCH_ENTRIES) {
-      this.commit();
-    }
-  }
-
-  commit(): void {
-    this.#machine.commit();
-    this.#uncommitted = 0;
-  }
-}
-
-/** Entries carry their own checksum and place, so the state machine gets none that is damaged. */
-function requireEntry(name: string, row: Uint8Array, minIndex: number): void {
-  if (!isIntactEntry(row, crc32)) {
-    throw new BackupError("damaged", `an entry behind index ${minIndex - 1} fails its own checksum`, { object: name });
+/** Rows and entries of another cluster version could mean something else to this release. */
+function requireKnownHeader(object: string, { clusterVersion, quoinVersion }: SnapshotHeader | SegmentHeader): void {
+  const { min, max } = CLUSTER_VERSIONS;
+  if (clusterVersion < min || clusterVersion > max) {
+    const known = min < max ? `the cluster versions ${min} to ${max}` : `cluster version ${max} alone`;
+    throw new BackupError(
+      "newer-format",
+      `it is of a cluster of version ${clusterVersion}, written by Quoin ${quoinVersion}, and this release knows ${known}. Use the release that wrote it, or a later one of the same major version`,
+      { object },
+    );
   }
 }
 

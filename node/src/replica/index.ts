@@ -1,7 +1,9 @@
 export type { ApplyObserver } from "./apply-loop.ts";
 export type { Clock, Scheduler } from "./clock.ts";
+export type { FoundingBackup } from "./founding-backup.ts";
 export { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
-export { Member, type MemberEnd, type MemberOptions, type MemberPeering, type MemberState } from "./member.ts";
+export { Member } from "./member.ts";
+export type { MemberEnd, MemberOptions, MemberPeering, MemberState } from "./member-options.ts";
 export type { MemberHealth, MembershipView, MembershipViewDone, TransferDone } from "./membership-view.ts";
 export { SNAPSHOT_FORMAT } from "./outgoing-snapshots.ts";
 export { claimedMembers, PeerDirectory, type Told } from "./peer-directory.ts";

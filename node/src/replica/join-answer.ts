@@ -5,11 +5,9 @@
  * applied here is told at once, without a majority; and whoever waits for a slot that is not there writes nothing.
  */
 
-import type { JoinAnswer, JoinRequest, VersionRange } from "../peers/index.ts";
+import type { JoinAnswer, JoinRequest } from "../peers/index.ts";
 import { invariant } from "../raft/index.ts";
 import {
-  CLUSTER_VERSION,
-  CLUSTER_VERSION_MIN,
   type Cluster,
   type ClusterMember,
   CoordinationError,
@@ -21,9 +19,6 @@ import type { Clock } from "./clock.ts";
 import { claimedMembers, type PeerDirectory } from "./peer-directory.ts";
 import type { Replica } from "./replica.ts";
 import type { ReplicaStatus } from "./replica-options.ts";
-
-/** Cluster versions that this release can run. */
-export const CLUSTER_VERSIONS: VersionRange = { min: CLUSTER_VERSION_MIN, max: CLUSTER_VERSION };
 
 /** A claim is logged like any command; who asks waits at most this long for it, in milliseconds. */
 const CLAIM_MS_MAX = 5_000;

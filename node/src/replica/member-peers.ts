@@ -21,9 +21,9 @@ import {
   type SelfDescription,
   type SnapshotReceiver,
 } from "../peers/index.ts";
-import type { MemberAddress } from "../state/index.ts";
+import { CLUSTER_VERSIONS, type MemberAddress } from "../state/index.ts";
 import type { Clock } from "./clock.ts";
-import { answerJoin, CLUSTER_VERSIONS } from "./join-answer.ts";
+import { answerJoin } from "./join-answer.ts";
 import { MemberTransport, ReceivedSnapshot } from "./member-transport.ts";
 import { PeerDirectory, type Told } from "./peer-directory.ts";
 import type { Replica } from "./replica.ts";

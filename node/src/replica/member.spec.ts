@@ -6,7 +6,8 @@ import { FOUNDING, OWNER, refused, requestOf } from "../../test/index.ts";
 import { CoordinationError, type Founding, getKey } from "../state/index.ts";
 import { FoundingRecord, measureDisk, StoreError } from "../storage/index.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
-import { Member, type MemberOptions } from "./member.ts";
+import { Member } from "./member.ts";
+import type { MemberOptions } from "./member-options.ts";
 import { systemClock, systemScheduler } from "./system-clock.ts";
 
 const DEADLINE_MS = 30_000;

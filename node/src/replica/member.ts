@@ -6,83 +6,27 @@
  * cluster by itself, and none ever deletes its data.
  */
 
-import type { JoinAnswer, PeerLog, PeerTransportOptions } from "../peers/index.ts";
-import { CoordinationError, type Founding, type MemberAddress, readCluster } from "../state/index.ts";
+import type { JoinAnswer } from "../peers/index.ts";
+import { CLUSTER_VERSIONS, CoordinationError, type Founding, type MemberAddress, readCluster } from "../state/index.ts";
 import {
   type DataDirectory,
-  type DataDirectoryOptions,
   type DiskRoom,
-  type FoundingRecord,
   type MemberData,
   openDataDirectory,
   StoreError,
   usageOf,
 } from "../storage/index.ts";
 import { Asking, type Worth } from "./asking.ts";
-import type { Clock, Scheduler } from "./clock.ts";
 import type { DiskSpace } from "./fitness.ts";
-import { CLUSTER_VERSIONS } from "./join-answer.ts";
+import { FOUNDER_ID, foundFrom, isFounder } from "./founding-backup.ts";
 import { type Accepted, Joining, succeeded } from "./joining.ts";
 import { MemberDisk } from "./member-disk.ts";
+import type { MemberOptions, MemberState } from "./member-options.ts";
 import { type Asker, MemberPeers, type PeerCertificate } from "./member-peers.ts";
 import { LONE_TRANSPORT } from "./member-transport.ts";
 import { OwnAddress } from "./own-address.ts";
 import type { Told } from "./peer-directory.ts";
 import { Replica } from "./replica.ts";
-import type { ReplicaLimits, ReplicaOptions } from "./replica-options.ts";
-
-/** What a member is, for operators; the names of the wire contract. */
-export type MemberState =
-  | "EMPTY"
-  | "JOINING"
-  | "RUNNING"
-  | "MEMBER_DATA_LOST"
-  | "MEMBER_REMOVED"
-  | "MEMBER_DAMAGED"
-  | "WRONG_CLUSTER"
-  | "MEMBER_REFUSED";
-
-/** Why a member serves no more although nobody stopped it. */
-export type MemberEnd = "removed" | "refused" | "too-old";
-
-/** How a member meets others. */
-export interface MemberPeering {
-  /** Peer endpoints of members that may know the cluster. */
-  readonly seeds: readonly string[];
-  readonly joinTokens: PeerTransportOptions["joinTokens"];
-  readonly tls: PeerTransportOptions["tls"];
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
-  /** An IP address at which others reach this member while its name is not known everywhere; null = none. */
-  readonly dialHint: string | null;
-}
-
-export interface MemberOptions extends DataDirectoryOptions {
-  readonly clock: Clock;
-  readonly scheduler: Scheduler;
-  readonly limits: ReplicaLimits;
-  /** Version of the program. */
-  readonly version: string;
-  /** Null for a member that has no connections to others, and stays alone. */
-  readonly peering: MemberPeering | null;
-  /** What was written down about the cluster outside of its data; null if nothing ever is. */
-  readonly record: FoundingRecord | null;
-  readonly log: PeerLog;
-  /** The room on the file system of a directory; rejects when it cannot be told. */
-  readonly measureDisk: (directory: string) => Promise<DiskRoom>;
-  /** Whether room on the disk is kept back for when it is full. */
-  readonly hasReserve: boolean;
-  readonly onRole: ReplicaOptions["onRole"];
-  /** The member was removed, its data must not be used any more, or no other member works with this binary. */
-  readonly onEnd: (end: MemberEnd, reason: string) => void;
-  /** A write to the disk does not come back: nothing but the end of the process helps. */
-  readonly onDiskStuck: () => void;
-  /** What is wrong with the process around the member, for people. */
-  readonly processAlarms?: () => readonly string[];
-}
-
-/** The founding entry is the first of the log, and its index the id of the first member. */
-const FOUNDER_ID = 1;
 
 /** How often a member waits before it looks again at a record that denies its data, in milliseconds. */
 const RECORD_INTERVAL_MS = 2_000;
@@ -276,7 +220,11 @@ export class Member {
     if (this.#founding !== null && this.#founding.clusterId === founding.clusterId) {
       return this.#founding.result;
     }
-    if (this.#replica !== null && this.clusterId === founding.clusterId && this.memberId === FOUNDER_ID) {
+    if (
+      this.#replica !== null &&
+      this.clusterId === founding.clusterId &&
+      isFounder(this.#replica.state, this.memberId)
+    ) {
       return this.memberId;
     }
     if (this.#stopped !== null) {
@@ -432,9 +380,32 @@ export class Member {
         ? new CoordinationError("SHUTTING_DOWN", "this member is shutting down")
         : new CoordinationError("NOT_EMPTY", `no cluster is founded: ${objection}`);
     }
-    const data = await this.#orFatal(directory.found(founding, { tickMs: 0, wallMs: this.#options.clock.wallMs() }));
-    this.#enter(data, null);
-    return data.identity.memberId;
+    const { foundingBackup: backup = null, clock } = this.#options;
+    const told = (reason: string): void => {
+      if (this.#stopped !== null) {
+        throw new CoordinationError("SHUTTING_DOWN", "this member is shutting down");
+      }
+      this.#become("EMPTY", reason);
+    };
+    try {
+      const data = await this.#orFatal(foundFrom(directory, founding, { backup, told, wallMs: clock.wallMs() }));
+      this.#enter(data, null);
+      return data.identity.memberId;
+    } catch (error) {
+      this.#onFailedFounding(error);
+      throw error;
+    }
+  }
+
+  /** What is left empty may be founded again. A store that has failed has been reported as fatal. */
+  #onFailedFounding(error: unknown): void {
+    if (error instanceof CoordinationError) {
+      this.#founding = null;
+      this.#become("EMPTY", error.message);
+      if (this.#stopped === null) {
+        this.#joining?.start();
+      }
+    }
   }
 
   #startJoining(incarnation: string, endpoints: MemberAddress): void {

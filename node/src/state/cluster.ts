@@ -43,14 +43,32 @@ export interface Cluster {
  * passwords, and hashed the bytes of requests. Version 3 could not be raised by an entry.
  */
 export const CLUSTER_VERSION = 4;
-/** The oldest cluster version that this release can run. */
-export const CLUSTER_VERSION_MIN = 3;
+/** Cluster versions whose entries and rows this release knows, and can run. */
+export const CLUSTER_VERSIONS = { min: 3, max: CLUSTER_VERSION } as const;
 export const INCARNATION_BYTES = 16;
 const FORMAT = 1;
 
 /** The bytes of the record, by which a change of it is seen; undefined before the founding entry is applied. */
 export function clusterRow(reader: StateReader): Uint8Array | undefined {
   return reader.get(CONFIGURATION_ROW);
+}
+
+/** What is known of the version of a state whose record may be of a release that this one does not know. */
+export type VersionFinding = { readonly kind: "version"; readonly version: number } | { readonly kind: "unknown-form" };
+
+/** The cluster version, read without relying on it; undefined before the founding entry is applied. */
+export function findClusterVersion(reader: StateReader): VersionFinding | undefined {
+  const bytes = reader.get(CONFIGURATION_ROW);
+  if (bytes === undefined) {
+    return undefined;
+  }
+  const fields = new RecordReader(bytes);
+  if (fields.uint8() !== FORMAT) {
+    return { kind: "unknown-form" };
+  }
+  fields.text();
+  fields.text();
+  return { kind: "version", version: fields.uint32() };
 }
 
 /** The record, or undefined before the founding entry is applied. */

@@ -1,17 +1,19 @@
-export type { ReportedUse } from "./account-commands.ts";
+export type { ReportedUse, ResetOwner } from "./account-commands.ts";
 export type { RevokeApiKeyResult } from "./api-keys.ts";
 export type { SettledWait } from "./apply-context.ts";
 export type { HoldReason, KeyChange, LockChange, WatchedChange } from "./changes.ts";
 export { type Checkpoint, Checkpoints } from "./checkpoints.ts";
 export {
   CLUSTER_VERSION,
-  CLUSTER_VERSION_MIN,
+  CLUSTER_VERSIONS,
   type Cluster,
   type ClusterMember,
   clusterRow,
+  findClusterVersion,
   INCARNATION_BYTES,
   type MemberAddress,
   readCluster,
+  type VersionFinding,
 } from "./cluster.ts";
 export {
   type CheckDigest,
@@ -48,6 +50,7 @@ export {
 export {
   type FormerCluster,
   readFormerCluster,
+  readFormerClusters,
   type SuccessionCause,
 } from "./former-clusters.ts";
 export { DEFAULT_NAMESPACE, encodeFounding, type Founding, type FoundingOwner } from "./founding.ts";

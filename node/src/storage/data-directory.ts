@@ -17,13 +17,14 @@ import { createIdentity, type Identity, isIdentityDraft, mintIdentity, readIdent
 import { lookFor, readMeta } from "./judgement.ts";
 import { completeBirth, foundCluster, isFounding, joinCluster } from "./member-birth.ts";
 import type { MemberData } from "./member-data.ts";
+import { type FillRestoration, foundFromBackup } from "./member-restore.ts";
 import { startMember } from "./member-start.ts";
-import { DIRECTORY_MODE, openRaft } from "./member-stores.ts";
+import { DIRECTORY_MODE, openRaft, SUCCESSOR_DRAFT } from "./member-stores.ts";
 import { lostForGood, Refused, type RefusedState, retired } from "./refusal.ts";
 import type { Rocks } from "./rocks.ts";
 import { LOG_META_KEY } from "./rocks-log-store.ts";
 import { StoreError } from "./store-error.ts";
-import { unfinishedSuccession } from "./successor-directory.ts";
+import { completeRestoration, SUCCESSION_LOCK, unfinishedSuccession } from "./successor-directory.ts";
 
 export interface DataDirectoryOptions {
   readonly directory: string;
@@ -54,6 +55,11 @@ export type DataDirectory =
        * if the ids cannot be those of a member.
        */
       join(clusterId: string, memberId: number): Promise<MemberData>;
+      /**
+       * Makes this directory the first member of a new cluster, with the state of a backup; durable when the promise is
+       * fulfilled. Raises what `fill` raises, and Refused; then the directory is empty as before, and may be used again.
+       */
+      restore(fill: FillRestoration): Promise<MemberData>;
       close(): Promise<void>;
     }
   | { readonly phase: "member"; readonly data: MemberData }
@@ -64,8 +70,8 @@ export type DataDirectory =
       readonly identity: Identity | null;
     };
 
-/** What a new file system brings by itself. */
-const NOT_DATA = new Set(["lost+found"]);
+/** What a new file system brings by itself, and what a restore leaves that was cut short before its decision. */
+const NOT_DATA = new Set(["lost+found", SUCCESSOR_DRAFT, SUCCESSION_LOCK]);
 
 /**
  * Opens the directory, makes an identity if it is new, and judges what is there.
@@ -77,6 +83,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   const opened: Rocks[] = [];
   try {
     mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
+    await completeRestoration(directory);
     requireNoSuccession(directory);
     identity = readIdentity(directory);
     if (identity === null) {
@@ -132,6 +139,7 @@ async function openEmpty(
       identity,
       found: (founding, now) => orStoreError(directory, foundCluster(empty, founding, now)),
       join: (clusterId, memberId) => orStoreError(directory, joinCluster(empty, clusterId, memberId)),
+      restore: (fill) => orStoreError(directory, foundFromBackup(empty, fill)),
       close: () => raft.close(),
     };
   }

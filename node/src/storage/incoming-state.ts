@@ -49,6 +49,16 @@ export class IncomingState {
     }
   }
 
+  /** The entry that the rows say was applied last; null while none of them says it. */
+  get last(): Installed | null {
+    const value = this.#progress;
+    if (value === null) {
+      return null;
+    }
+    const { appliedIndex: index, appliedTerm: term } = readProgress({ get: () => value, scan: () => undefined });
+    return { index, term };
+  }
+
   /** Completes the state and makes all of it durable; returns when it is. Raises a StoreError. */
   finish(installed: Installed): void {
     invariant(this.#progress !== null, "a snapshot says how far it has come");

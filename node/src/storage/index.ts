@@ -10,24 +10,29 @@ export { type DiskRoom, DiskSpace, measureDisk } from "./disk-space.ts";
 export { replaceFile } from "./durable-file.ts";
 export { FoundingRecord } from "./founding-record.ts";
 export { createIdentity, type Identity, isClusterId, mintIdentity } from "./identity.ts";
+export { requireKnownState, requireKnownVersion, UnknownVersion } from "./known-version.ts";
 export { LOCAL_ROWS_FROM } from "./local-rows.ts";
 export type { LogStore } from "./log-store.ts";
 export type { MemberData } from "./member-data.ts";
+export type { FillRestoration } from "./member-restore.ts";
 export type { MemberStateStore, StateReplacement, StateView } from "./member-state-store.ts";
+export { OfflineState } from "./offline-state.ts";
 export { requireLostVoters, stageRecovery } from "./recovery.ts";
 export { Refused, type RefusedState } from "./refusal.ts";
 export { ReserveFile } from "./reserve-file.ts";
+export { Restoration } from "./restoration.ts";
 export { Rocks } from "./rocks.ts";
-export { ScratchState } from "./scratch-state.ts";
 export { notSoleVoter, objectionToSoleUse } from "./sole-directory.ts";
 export { type OverlayLimits, StateOverlay } from "./state-overlay.ts";
 export { isFurther, type MemberFacts, requireMemberData, StoppedMember } from "./stopped-member.ts";
 export { StoreError, type StoreErrorKind } from "./store-error.ts";
+export type { StagedSuccessor, SuccessorMember, SuccessorPlan } from "./successor.ts";
 export {
+  completeRestoration,
   formerDirectory,
   placeSuccessor,
+  requireUnused,
   unfinishedSuccession,
   withSuccessionLock,
 } from "./successor-directory.ts";
-export type { SuccessorPlan } from "./successor-state.ts";
 export { usageOf } from "./usage.ts";

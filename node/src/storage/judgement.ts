@@ -10,12 +10,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { entryIndex, entryTerm, invariant, isIntactEntry, type LogReset } from "../raft/index.ts";
-import { readProgress } from "../state/index.ts";
+import { findClusterVersion, readProgress } from "../state/index.ts";
 import { type LostStore, SUSPECT_LOG, SUSPECT_STATE } from "./damage.ts";
 import { FENCE_FILE, type Fence, isFenceWhole, readFence } from "./fence.ts";
 import type { Identity } from "./identity.ts";
 import { type Installed, readInstalled } from "./installed.ts";
 import { damagedFiles } from "./kept-files.ts";
+import { requireKnownVersion } from "./known-version.ts";
 import { decodeLogMeta, emptyLogMeta, type LogMeta } from "./log-meta.ts";
 import { Milestones } from "./milestones.ts";
 import { fenceMissing, lostForGood, Refused, votesUnknown } from "./refusal.ts";
@@ -68,9 +69,13 @@ export interface Beginning {
 
 const NOTHING_APPLIED: StatePosition = { appliedIndex: 0, appliedTerm: 0, installed: null };
 
-/** Looks at everything. Raises Refused. */
+/** Looks at everything. Raises Refused, or UnknownVersion. */
 export async function judge(start: Case, raft: Finding<Rocks>, state: Finding<Rocks>): Promise<Beginning> {
   const { directory, identity } = start;
+  const version = await within(state, findClusterVersion);
+  if (version.value !== null) {
+    requireKnownVersion(directory, version.value);
+  }
   const row = await within(raft, readMeta);
   const fence = findFence(start, row);
   requireOneOwner(directory, [identity, fence, row.value ?? fence]);

@@ -19,8 +19,8 @@ import { Refused } from "./refusal.ts";
 import { Restoration } from "./restoration.ts";
 import { isFurther, StoppedMember } from "./stopped-member.ts";
 import { StoreError } from "./store-error.ts";
+import type { SuccessorPlan } from "./successor.ts";
 import { formerDirectory, placeSuccessor, withSuccessionLock } from "./successor-directory.ts";
-import type { SuccessorPlan } from "./successor-state.ts";
 
 const NEXT_ID = "11111111-2222-4333-8444-555555555555";
 const THIRD_ID = "99999999-2222-4333-8444-555555555555";
@@ -34,6 +34,7 @@ function plan(changes: Partial<SuccessorPlan> = {}): SuccessorPlan {
     signingKey: null,
     pageTokenKey: new Uint8Array(32).fill(9),
     wallMs: 1_760_000_000_000,
+    owner: null,
     ...changes,
   };
 }
@@ -345,12 +346,14 @@ describe("a restoration", function () {
     const { appliedIndex: index, appliedTerm: term } = log.progress;
     const restoration = await Restoration.begin(directory);
     for (const row of rowsOf(log.store)) {
-      restoration.write([row]);
+      restoration.state.writeRows([row]);
     }
-    expect(restoration.finishSnapshot({ index, term }).appliedIndex).to.equal(index);
+    expect(restoration.state.lastOfRows).to.deep.equal({ index, term });
+    restoration.state.finishRows();
+    expect(restoration.state.progress.appliedIndex).to.equal(index);
     log.result(putOf("b", "2"));
-    restoration.apply(log.rows.at(-1) as Uint8Array);
-    expect(restoration.progress.digest).to.equal(log.progress.digest);
+    restoration.state.apply(log.rows.at(-1) as Uint8Array);
+    expect(restoration.state.progress.digest).to.equal(log.progress.digest);
     const staged = await restoration.complete(plan({ cause: "restore" }), member);
     return { staged, identity: placeSuccessor(directory) };
   }
@@ -390,7 +393,7 @@ describe("a restoration", function () {
 
   it("leaves the directory empty when it is given up, and can be tried again", async () => {
     const restoration = await Restoration.begin(directory);
-    restoration.write(rowsOf(log.store));
+    restoration.state.writeRows(rowsOf(log.store));
     await restoration.abandon();
     await restore();
     expect(readIdentity(directory)?.clusterId).to.equal(NEXT_ID);

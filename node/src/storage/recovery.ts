@@ -6,22 +6,13 @@
  */
 
 import { entryType, invariant, isConfigurationType } from "../raft/index.ts";
-import { type MemberAddress, type Progress, readCluster, type StateReader } from "../state/index.ts";
-import { crashPoint } from "./crash-point.ts";
-import { openStateAt } from "./member-stores.ts";
+import { type MemberAddress, readCluster, type StateReader } from "../state/index.ts";
+import { OfflineState } from "./offline-state.ts";
 import { Refused } from "./refusal.ts";
 import type { StoppedMember } from "./stopped-member.ts";
 import { copyStore } from "./store-copy.ts";
-import { beginSuccessor, completeSuccessor, mintIncarnation } from "./successor-directory.ts";
-import { type SuccessorPlan, SuccessorState } from "./successor-state.ts";
-
-/** Where the log of a new cluster begins, and with which state. */
-export interface StagedSuccessor {
-  /** The state of the new cluster. */
-  readonly progress: Progress;
-  /** Revision of the former cluster's state, with all that the survivor holds. */
-  readonly formerRevision: number;
-}
+import { type StagedSuccessor, type SuccessorPlan, stageSuccessor } from "./successor.ts";
+import { beginSuccessor, mintIncarnation } from "./successor-directory.ts";
 
 /**
  * Makes the data of the new cluster beside that of the stopped member, and decides for it; `placeSuccessor` puts it in
@@ -32,44 +23,26 @@ export async function stageRecovery(member: StoppedMember, plan: SuccessorPlan):
   const { directory, identity, facts } = member;
   const path = beginSuccessor(directory);
   copyStore(await member.releaseState(), path);
-  const rocks = await openStateAt(path, false);
-  const term = facts.term + 1;
-  const incarnation = mintIncarnation();
-  let staged: StagedSuccessor;
+  const state = await OfflineState.open(path);
   try {
-    const state = new SuccessorState(rocks);
     for (const row of member.unapplied()) {
       state.apply(row);
     }
     requireSameState(member, state);
     requireOthers(member, state.reader);
-    const { wallMs, ...decided } = plan;
-    const { revision: formerRevision } = state.progress;
-    const progress = state.succeed(
-      {
-        ...decided,
-        clusterName: identity.clusterName,
-        memberName: identity.name,
-        incarnation: Buffer.from(incarnation, "hex"),
-        address: addressOf(state.reader, identity.memberId),
-        lastTerm: facts.lastTerm,
-      },
-      { term, wallMs },
-    );
-    staged = { progress, formerRevision };
+    const { clusterName, name, memberId } = identity;
+    const address = addressOf(state.reader, memberId);
+    const successor = { clusterName, name, address, incarnation: mintIncarnation() };
+    const staged = await stageSuccessor(directory, state, plan, successor, facts);
+    invariant(staged.memberId === facts.lastIndex + 1, "the succession follows the last entry of the survivor");
+    return staged;
   } finally {
-    await rocks.close();
+    await state.close();
   }
-  crashPoint("successor.state.after");
-  const { clusterName, name } = identity;
-  const memberId = staged.progress.appliedIndex;
-  invariant(memberId === facts.lastIndex + 1, "the succession follows the last entry of the survivor");
-  await completeSuccessor(directory, { clusterId: plan.clusterId, clusterName, name, incarnation, memberId, term });
-  return staged;
 }
 
 /** A comparison of states that was among the last entries may show that the survivor's state is another one. */
-function requireSameState({ directory }: StoppedMember, { divergence }: SuccessorState): void {
+function requireSameState({ directory }: StoppedMember, { divergence }: OfflineState): void {
   if (divergence !== null) {
     throw new Refused(
       "MEMBER_REFUSED",

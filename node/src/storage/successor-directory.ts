@@ -35,11 +35,12 @@ import { StoreError } from "./store-error.ts";
 
 const MADE = "successor";
 const PLACING = "successor-placing";
-const LOCK = "successor-lock";
+/** Held by the process that is about a succession. */
+export const SUCCESSION_LOCK = "successor-lock";
 const FORMER_PREFIX = "former-cluster-";
 const IDENTITY_FILE = "identity";
 /** What a file system brings by itself, and room that is kept back: neither belongs to a cluster. */
-const STAYS: ReadonlySet<string> = new Set(["lost+found", "reserve", SUCCESSOR_DRAFT, MADE, PLACING, LOCK]);
+const STAYS: ReadonlySet<string> = new Set(["lost+found", "reserve", SUCCESSOR_DRAFT, MADE, PLACING, SUCCESSION_LOCK]);
 const LOCK_OPTIONS = { createIfMissing: true, compression: false, memtableBytes: 1024 * 1024, cacheBytes: 1024 * 1024 };
 
 /** Whose data the directory becomes, and where its log begins. */
@@ -50,8 +51,10 @@ export interface SuccessorBirth {
   readonly name: string;
   /** 32 hexadecimal digits. */
   readonly incarnation: string;
-  /** Index of the succession, which is the member's id, and its term; the log begins behind it. */
+  /** Index of the succession, which is the member's id. */
   readonly memberId: number;
+  /** The last entry that the state has applied, and its term; the log begins behind it. */
+  readonly lastIndex: number;
   readonly term: number;
 }
 
@@ -65,14 +68,44 @@ export function beginSuccessor(directory: string): string {
 }
 
 /**
- * Why a member must not start here, for people: a succession was decided and is not complete. Null if there is none.
+ * Why nothing must be done here yet, for people: a succession was decided and is not complete. Null if there is none.
  */
 export function unfinishedSuccession(directory: string): string | null {
-  const isUnfinished = existsSync(join(directory, MADE)) || existsSync(join(directory, PLACING));
-  return isUnfinished
+  if (!isUnfinished(directory)) {
+    return null;
+  }
+  return hasFormerData(directory)
     ? `the recovery of ${directory} was cut short after its decision. Run \`quoin-node recover --data-dir ${directory}\` ` +
         "again: it completes the recovery"
-    : null;
+    : `the restore into ${directory} was cut short after its decision. Start the member, or restore again: both complete it`;
+}
+
+/**
+ * Completes a restore that was cut short after its decision. What replaces the data of a former cluster is left to the command
+ * that a person has begun it with. Raises a StoreError of kind "locked" if another process is about it.
+ */
+export async function completeRestoration(directory: string): Promise<Identity | null> {
+  if (!isUnfinished(directory) || hasFormerData(directory)) {
+    return null;
+  }
+  return withSuccessionLock(directory, async () => placeSuccessor(directory));
+}
+
+function isUnfinished(directory: string): boolean {
+  return existsSync(join(directory, MADE)) || existsSync(join(directory, PLACING));
+}
+
+/** Whether a former cluster's data is, or was, in the directory. A recovery makes the place for it before it is moved. */
+function hasFormerData(directory: string): boolean {
+  const identity = readIdentity(directory);
+  const isServed = identity !== null && identity.phase !== "empty";
+  return (isServed && !isPlaced(directory)) || readdirSync(directory).some((name) => name.startsWith(FORMER_PREFIX));
+}
+
+/** Whether the identity of the successor is in its place already: it moves last. */
+function isPlaced(directory: string): boolean {
+  const placing = join(directory, PLACING);
+  return existsSync(placing) && readdirSync(placing).length === 0;
 }
 
 /** An incarnation that no data directory had before. */
@@ -119,7 +152,7 @@ export function placeSuccessor(directory: string): Identity {
  * a store, because the system takes its lock away from a process that ends; the next start of the member deletes it.
  */
 export async function withSuccessionLock<T>(directory: string, action: () => Promise<T>): Promise<T> {
-  const lock = await Rocks.open(join(directory, LOCK), LOCK_OPTIONS);
+  const lock = await Rocks.open(join(directory, SUCCESSION_LOCK), LOCK_OPTIONS);
   try {
     return await action();
   } finally {
@@ -129,7 +162,7 @@ export async function withSuccessionLock<T>(directory: string, action: () => Pro
 
 /** For a start that holds the lock of the member's log: then no recovery goes on. */
 export function removeSuccessionLock(directory: string): void {
-  rmSync(join(directory, LOCK), { recursive: true, force: true });
+  rmSync(join(directory, SUCCESSION_LOCK), { recursive: true, force: true });
 }
 
 /** Where the data of this cluster lies after it was moved away. */
@@ -229,7 +262,7 @@ function requireIdentity(directory: string): Identity {
 
 /** An empty log behind the succession. No member voted in its term or has an entry of it. */
 async function writeLog(making: string, birth: SuccessorBirth): Promise<void> {
-  const { clusterId, memberId, incarnation, term } = birth;
+  const { clusterId, memberId, incarnation, lastIndex, term } = birth;
   const raft = await openRaft(making, true);
   const failure = new StartFailure();
   const log = new RocksLogStore({
@@ -239,7 +272,7 @@ async function writeLog(making: string, birth: SuccessorBirth): Promise<void> {
     fence: { counter: 0, damaged: false, sole: true },
     onFatal: failure.reporting(() => undefined),
   });
-  const resetTo = { index: memberId, term };
+  const resetTo = { index: lastIndex, term };
   try {
     await failure.orDone((done) => log.writeStart({ boot: 1, term, vote: 0, commit: 0, resetTo }, done));
   } finally {

@@ -10,6 +10,7 @@ import { type BackupStore, openStore, planRestore, type RestorePoint, readCatalo
 import type { BackupStatus, Client } from "@quoin/client";
 import { expect } from "chai";
 import { rebuild } from "../../src/rebuild/index.ts";
+import { OfflineState } from "../../src/storage/index.ts";
 import { type ClusterMember, ClusterUnderTest, until } from "../harness/index.ts";
 
 /** An archive begins, or goes on at another member, within this time; far above what it takes. */
@@ -87,7 +88,8 @@ describe("the archive of a cluster", function () {
   async function rebuiltRevision(name: string): Promise<number> {
     const store = await openArchive();
     const objects = planRestore(await readCatalog(store), LATEST);
-    const rebuilt = await rebuild({ store, objects, unseal: {}, point: LATEST, directory: join(directory, name) });
+    const state = await OfflineState.create(join(directory, name));
+    const rebuilt = await rebuild({ store, objects, unseal: {}, point: LATEST, state }).finally(() => state.close());
     expect(rebuilt.digestsCompared).to.be.greaterThan(0);
     return rebuilt.progress.revision;
   }

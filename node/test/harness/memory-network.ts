@@ -9,10 +9,8 @@
 import type { Frame, LinkKind, VersionRange } from "../../src/peers/index.ts";
 import { invariant } from "../../src/raft/index.ts";
 import type { IncomingSnapshot, OutgoingSnapshot, Scheduler, Transport } from "../../src/replica/index.ts";
-import { CLUSTER_VERSION, CLUSTER_VERSION_MIN } from "../../src/state/index.ts";
+import { CLUSTER_VERSIONS } from "../../src/state/index.ts";
 import { MemorySnapshot } from "./memory-snapshot.ts";
-
-const VERSIONS: VersionRange = { min: CLUSTER_VERSION_MIN, max: CLUSTER_VERSION };
 
 /** The part of a replica that connections talk to. */
 export interface NetworkUser {
@@ -208,7 +206,7 @@ export class MemoryNetwork {
     const { boot, damaged } = this.#process(peer);
     const before = boots.get(peer) ?? 0;
     boots.set(peer, boot);
-    user.onConnected(peer, { boot, restarted: before > 0 && boot > before, damaged, versions: VERSIONS });
+    user.onConnected(peer, { boot, restarted: before > 0 && boot > before, damaged, versions: CLUSTER_VERSIONS });
   }
 
   #send(from: number, to: number, kind: LinkKind, frame: Frame): boolean {

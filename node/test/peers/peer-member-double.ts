@@ -21,7 +21,7 @@ import {
   type PeerTransportOptions,
   type SnapshotReceiver,
 } from "../../src/peers/index.ts";
-import { CLUSTER_VERSION } from "../../src/state/index.ts";
+import { CLUSTER_VERSION, CLUSTER_VERSIONS } from "../../src/state/index.ts";
 import { until } from "../harness/index.ts";
 import { FakePeerClock } from "./fake-peer-clock.ts";
 
@@ -164,7 +164,7 @@ export class PeerMemberDouble implements PeerHandler {
         incarnation: this.incarnation,
         boot: this.boot,
         damaged: this.damaged,
-        versions: { min: CLUSTER_VERSION, max: CLUSTER_VERSION },
+        versions: CLUSTER_VERSIONS,
       },
       incarnationOf: (memberId) => this.directory.get(memberId),
     };

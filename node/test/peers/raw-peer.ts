@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { crc32 } from "node:zlib";
 import { FrameType, type Hello } from "../../src/peers/index.ts";
-import { CLUSTER_VERSION } from "../../src/state/index.ts";
+import { CLUSTER_VERSIONS } from "../../src/state/index.ts";
 import { until } from "../harness/index.ts";
 import { CLUSTER_ID, incarnationOf, TOKEN } from "./peer-member-double.ts";
 
@@ -84,7 +84,7 @@ export function helloTo(target: number, changes: Partial<Hello> = {}): Hello {
       incarnation: incarnationOf(2),
       boot: 1,
       damaged: false,
-      versions: { min: CLUSTER_VERSION, max: CLUSTER_VERSION },
+      versions: CLUSTER_VERSIONS,
     },
     target: { memberId: target, incarnation: incarnationOf(target) },
     joinToken: TOKEN,

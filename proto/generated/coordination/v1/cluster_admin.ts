@@ -4181,7 +4181,10 @@ export const ClusterAdminServiceService = {
   },
   /**
    * Founds the cluster on one EMPTY member, with its owner and the namespace `default`, in one entry. Served on the
-   * admin port only. Repeating it on the member that it founded is OK. Errors: FAILED_PRECONDITION / NOT_EMPTY.
+   * admin port only. Repeating it on the member that it founded is OK. A member that was started with a backup to restore
+   * founds the cluster with the state of that backup, and the owner becomes one of its owners; that takes as long as
+   * reading the backup, and goes on when the deadline is over: repeat it. Errors: FAILED_PRECONDITION / NOT_EMPTY; of the
+   * backup FAILED_PRECONDITION / BACKUP_REFUSED, and UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
    */
   bootstrap: {
     path: "/coordination.v1.ClusterAdminService/Bootstrap" as const,
@@ -4372,7 +4375,10 @@ export interface ClusterAdminServiceServer extends UntypedServiceImplementation 
   listMembers: handleUnaryCall<ListMembersRequest, ListMembersResponse>;
   /**
    * Founds the cluster on one EMPTY member, with its owner and the namespace `default`, in one entry. Served on the
-   * admin port only. Repeating it on the member that it founded is OK. Errors: FAILED_PRECONDITION / NOT_EMPTY.
+   * admin port only. Repeating it on the member that it founded is OK. A member that was started with a backup to restore
+   * founds the cluster with the state of that backup, and the owner becomes one of its owners; that takes as long as
+   * reading the backup, and goes on when the deadline is over: repeat it. Errors: FAILED_PRECONDITION / NOT_EMPTY; of the
+   * backup FAILED_PRECONDITION / BACKUP_REFUSED, and UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
    */
   bootstrap: handleUnaryCall<BootstrapRequest, BootstrapResponse>;
   /**
@@ -4480,7 +4486,10 @@ export interface ClusterAdminServiceClient extends Client {
   ): ClientUnaryCall;
   /**
    * Founds the cluster on one EMPTY member, with its owner and the namespace `default`, in one entry. Served on the
-   * admin port only. Repeating it on the member that it founded is OK. Errors: FAILED_PRECONDITION / NOT_EMPTY.
+   * admin port only. Repeating it on the member that it founded is OK. A member that was started with a backup to restore
+   * founds the cluster with the state of that backup, and the owner becomes one of its owners; that takes as long as
+   * reading the backup, and goes on when the deadline is over: repeat it. Errors: FAILED_PRECONDITION / NOT_EMPTY; of the
+   * backup FAILED_PRECONDITION / BACKUP_REFUSED, and UNAVAILABLE / BACKUP_STORE_UNAVAILABLE.
    */
   bootstrap(
     request: BootstrapRequest,

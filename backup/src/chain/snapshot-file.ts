@@ -1,0 +1,110 @@
+/**
+ * One snapshot in a file, as `quoin-node export` writes it, seen as a store that holds nothing else. Its name there is made of
+ * its header, so that a catalog, a plan and a reader treat it as any other snapshot.
+ */
+
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { pathToFileURL } from "node:url";
+import { type UnsealOptions, unseal } from "../envelope/index.ts";
+import { BackupError, type ByteStream, namedError, readSnapshot } from "../format/index.ts";
+import { type BackupStore, guardDisk, type StoredObject } from "../store/index.ts";
+import { snapshotName } from "./object-name.ts";
+
+const READ_BYTES = 256 * 1024;
+
+export class SnapshotFile implements BackupStore {
+  readonly #path: string;
+  readonly #name: string;
+
+  private constructor(path: string, name: string) {
+    this.#path = path;
+    this.#name = name;
+  }
+
+  /** Whether there is a file, and no directory. Raises a StoreFailure if that cannot be seen; a missing one is none. */
+  static async isThere(path: string): Promise<boolean> {
+    const found = await guardDisk(addressOf(path), "look at the file", () => stat(path).catch(nullIfMissing));
+    return found?.isFile() === true;
+  }
+
+  /**
+   * Reads the header of the snapshot. Raises a StoreFailure if the file cannot be read, a BackupError if it is no snapshot or
+   * its key is missing.
+   *
+   * @param path absolute
+   */
+  static async open(path: string, options: UnsealOptions): Promise<SnapshotFile> {
+    try {
+      const { stream } = await unseal(readFile(path), options);
+      const { header, close } = await readSnapshot(stream);
+      await close();
+      return new SnapshotFile(path, snapshotName(header));
+    } catch (error) {
+      throw namedError(error, path);
+    }
+  }
+
+  describe(): string {
+    return addressOf(this.#path);
+  }
+
+  async get(name: string): Promise<ByteStream> {
+    if (name !== this.#name) {
+      throw new BackupError("no-backup", `there is only ${this.#name} in ${this.describe()}`, { object: name });
+    }
+    return readFile(this.#path);
+  }
+
+  async *list(prefix: string): AsyncGenerator<StoredObject, void, undefined> {
+    if (this.#name.startsWith(prefix)) {
+      const { size, mtimeMs } = await guardDisk(this.describe(), "look at the file", () => stat(this.#path));
+      yield { name: this.#name, size, modifiedMs: mtimeMs };
+    }
+  }
+
+  async put(): Promise<void> {
+    throw this.#readOnly();
+  }
+
+  async delete(): Promise<void> {
+    throw this.#readOnly();
+  }
+
+  async sweep(): Promise<number> {
+    throw this.#readOnly();
+  }
+
+  async close(): Promise<void> {}
+
+  #readOnly(): BackupError {
+    return new BackupError("bad-argument", `${this.describe()} is one snapshot, and is only read. Name a directory`);
+  }
+}
+
+async function* readFile(path: string): AsyncGenerator<Uint8Array, void, undefined> {
+  const stream = createReadStream(path, { highWaterMark: READ_BYTES });
+  const chunks = stream[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await guardDisk(addressOf(path), "read the file", () => chunks.next());
+      if (next.done === true) {
+        return;
+      }
+      yield next.value;
+    }
+  } finally {
+    stream.destroy();
+  }
+}
+
+function addressOf(path: string): string {
+  return pathToFileURL(path).href;
+}
+
+function nullIfMissing(error: unknown): null {
+  if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) {
+    return null;
+  }
+  throw error;
+}

@@ -1,0 +1,30 @@
+/** What errors of the file system mean for a store. */
+
+import { StoreFailure, type StoreFailureKind } from "./store-failure.ts";
+
+const KINDS: Readonly<Record<string, StoreFailureKind>> = {
+  EACCES: "denied",
+  EPERM: "denied",
+  EROFS: "denied",
+  ENOENT: "not-found",
+  ENOSPC: "full",
+  EDQUOT: "full",
+  EFBIG: "full",
+  EHOSTDOWN: "unreachable",
+  ENOTCONN: "unreachable",
+  ESTALE: "unreachable",
+  ETIMEDOUT: "unreachable",
+};
+
+/** Runs what touches the disk. Raises a StoreFailure for errors of the file system, and other errors as they are. */
+export async function guardDisk<T>(store: string, operation: string, action: () => Promise<T>): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error)) {
+      throw error;
+    }
+    const kind = KINDS[String(error.code)] ?? "other";
+    throw new StoreFailure({ kind, store, operation, reason: error.message, cause: error });
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * The restore of a cluster: fills the directory of a new cluster's first member from a backup, and says what was done. The
+ * command `restore` does it, and a member that founds its cluster from a backup.
+ */
+
+import { randomBytes } from "node:crypto";
+import type { ChainEnd } from "@quoin/backup";
+import { generateSigningKey } from "./access/index.ts";
+import { withBackup } from "./backup-source.ts";
+import { type RebuildProgress, type Rebuilt, rebuild } from "./rebuild/index.ts";
+import type { RestoreConfiguration } from "./restore-flags.ts";
+import type { ResetOwner } from "./state/index.ts";
+import type { Restoration, StagedSuccessor, SuccessorMember } from "./storage/index.ts";
+
+/** The cluster that the backup becomes. */
+export interface NewCluster {
+  /** A UUID that no cluster had before. */
+  readonly clusterId: string;
+  readonly member: Omit<SuccessorMember, "incarnation">;
+  /** Becomes an active owner; null = users stay as they are. */
+  readonly owner: ResetOwner | null;
+  /** Milliseconds since 1970. */
+  readonly wallMs: number;
+}
+
+/** What a restore did. */
+export interface RestoreReport {
+  readonly clusterId: string;
+  readonly staged: StagedSuccessor;
+  readonly rebuilt: Rebuilt;
+  /** How far the archive reaches. */
+  readonly archiveEnd: ChainEnd;
+  readonly isToEnd: boolean;
+  readonly keepsSigningKeys: boolean;
+  /** What the store says is wrong, which did not keep the point from being reached. */
+  readonly problems: readonly string[];
+}
+
+const PAGE_TOKEN_KEY_BYTES = 32;
+
+/**
+ * Fills and completes the restoration. Raises a BackupError or a StoreFailure if the backup cannot be used, and what
+ * `Restoration.complete` raises; the caller abandons it then.
+ */
+export async function restoreCluster(
+  source: RestoreConfiguration,
+  restoration: Restoration,
+  { clusterId, member, owner, wallMs }: NewCluster,
+  onProgress: (progress: RebuildProgress) => void,
+): Promise<RestoreReport> {
+  return withBackup(source, async ({ store, unseal, catalog, plan }) => {
+    const { point, revisionJump, keepsSigningKeys } = source;
+    const rebuilt = await rebuild({ store, objects: plan, unseal, point, state: restoration.state, onProgress });
+    const staged = await restoration.complete(
+      {
+        ...{ cause: "restore", clusterId, revisionJump, owner, wallMs },
+        signingKey: keepsSigningKeys ? null : await generateSigningKey(),
+        pageTokenKey: randomBytes(PAGE_TOKEN_KEY_BYTES),
+      },
+      member,
+    );
+    return {
+      ...{ clusterId, staged, rebuilt, keepsSigningKeys },
+      archiveEnd: plan.archiveEnd,
+      isToEnd: point.kind === "latest",
+      problems: catalog.problems.map(({ message }) => message),
+    };
+  });
+}
+
+/** What a restore did, for people: one line each. */
+export function describeRestore(report: RestoreReport): string[] {
+  const { clusterId, staged, rebuilt, keepsSigningKeys, problems } = report;
+  const { snapshot, rows, segments, entries, progress, digestsCompared } = rebuilt;
+  const jump = staged.progress.revision - staged.formerRevision;
+  return [
+    ...problems.map((problem) => `note: ${problem}`),
+    `cluster ${staged.formerClusterId} (${snapshot.clusterName}) was restored as cluster ${clusterId}`,
+    `  from     snapshot ${snapshot.id} at index ${snapshot.index}, ${timeOf(snapshot.wallMs)}, with ${rows} rows`,
+    `  and      ${segments} segments, of which ${entries} entries were applied`,
+    `  up to    revision ${progress.revision} (index ${progress.appliedIndex}), ${timeOf(progress.wallMs)}`,
+    `  digest   ${progress.digest.toString(16).padStart(8, "0")}; ${digestsCompared} digests of the cluster were compared, and all are the same`,
+    `  missing  ${missingOf(report)}`,
+    `  jump     the revision and all fencing tokens went on by ${jump}: from ${staged.formerRevision} to ${staged.progress.revision}`,
+    `  logins   ${keepsSigningKeys ? "go on: the signing keys were kept" : "have ended: the signing keys are new; API keys go on"}`,
+  ];
+}
+
+function missingOf({ rebuilt: { progress }, archiveEnd, isToEnd }: RestoreReport): string {
+  const { index, revision, wallMs } = archiveEnd;
+  const left = index - progress.appliedIndex;
+  if (left > 0) {
+    const to = revision === undefined ? "" : `, up to revision ${revision}`;
+    const at = wallMs === undefined ? "" : `, ${timeOf(wallMs)}`;
+    return `${left} entries of the archive behind that point${to}${at}, and everything later`;
+  }
+  return isToEnd
+    ? "what was acknowledged later than that and not archived any more"
+    : "what was acknowledged later than that; the archive ends there";
+}
+
+function timeOf(wallMs: number): string {
+  return new Date(wallMs).toISOString();
+}

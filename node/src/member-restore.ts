@@ -1,0 +1,94 @@
+/** The backup from which a member founds its cluster, as its flags name it. */
+
+import { BackupError, StoreFailure } from "@quoin/backup";
+import { describeRestore, restoreCluster } from "./cluster-restore.ts";
+import { describeProgress } from "./progress-lines.ts";
+import type { RebuildProgress } from "./rebuild/index.ts";
+import type { Clock, FoundingBackup, Member } from "./replica/index.ts";
+import type { RestoreConfiguration } from "./restore-flags.ts";
+import { CoordinationError, type Founding, type ResetOwner } from "./state/index.ts";
+import { Refused, type Restoration, UnknownVersion } from "./storage/index.ts";
+import type { Logger } from "./telemetry/index.ts";
+
+/** How often the progress is told, in milliseconds. */
+const PROGRESS_MS = 2_000;
+/** Who asks for the owner, in the entry that names it. */
+const SUBJECT = "bootstrap";
+/** The line of the log with what was done; the local launcher looks for it. */
+export const RESTORED_LINE = "the cluster was restored from a backup";
+
+/** Null if an empty cluster is founded. */
+export function memberBackup(
+  configuration: RestoreConfiguration | null,
+  clock: Clock,
+  logger: Logger,
+): FoundingBackup | null {
+  if (configuration === null) {
+    return null;
+  }
+  return {
+    restore: async (restoration, founding, told) => {
+      logger.info({ source: configuration }, "the cluster is founded from a backup");
+      await restore({ configuration, wallMs: clock.wallMs(), logger }, restoration, founding, told);
+    },
+  };
+}
+
+/** Says once that a member that has its data does not need the backup. */
+export function noteIgnoredBackup(
+  configuration: RestoreConfiguration | null,
+  { state, clusterId }: Pick<Member, "state" | "clusterId">,
+  logger: Logger,
+): void {
+  if (configuration !== null && clusterId !== "") {
+    logger.info({ state, clusterId }, "--restore-from is ignored: the data directory holds data of a cluster already");
+  }
+}
+
+/** Raises a CoordinationError that says what is wrong with the backup, a StoreError, and what `told` raises. */
+async function restore(
+  context: { readonly configuration: RestoreConfiguration; readonly wallMs: number; readonly logger: Logger },
+  restoration: Restoration,
+  founding: Founding,
+  told: (progress: string) => void,
+): Promise<void> {
+  const { configuration, wallMs, logger } = context;
+  const { clusterId, clusterName, memberName: name, address } = founding;
+  const cluster = { clusterId, wallMs, owner: ownerOf(founding), member: { clusterName, name, address } };
+  try {
+    const report = await restoreCluster(configuration, restoration, cluster, toldAtTimes(told));
+    logger.info({ restore: describeRestore(report) }, RESTORED_LINE);
+  } catch (error) {
+    throw refusalOf(error);
+  }
+}
+
+/** Calls it each time, because that may end the restore, but with another text from time to time only. */
+function toldAtTimes(told: (progress: string) => void): (progress: RebuildProgress) => void {
+  let text = "the cluster is being restored from a backup";
+  let changedMs = performance.now();
+  return (progress) => {
+    if (performance.now() - changedMs >= PROGRESS_MS) {
+      changedMs = performance.now();
+      text = `the cluster is being restored from a backup: ${describeProgress(progress)}`;
+    }
+    told(text);
+  };
+}
+
+/** The owner of the founding becomes one of the restored cluster, whose other users stay. */
+function ownerOf({ owner }: Founding): ResetOwner {
+  const { userId, email, passwordHash, apiKeyId, apiKeyPrefix: prefix, apiKeySha256: sha256 } = owner;
+  const apiKey = { apiKeyId, prefix, sha256 };
+  return { kind: "reset-owner", userId, email, passwordHash, apiKey, subject: SUBJECT, request: null };
+}
+
+function refusalOf(error: unknown): unknown {
+  if (error instanceof StoreFailure) {
+    return new CoordinationError("BACKUP_STORE_UNAVAILABLE", `no cluster was founded: ${error.message}`);
+  }
+  if (error instanceof BackupError || error instanceof Refused || error instanceof UnknownVersion) {
+    return new CoordinationError("BACKUP_REFUSED", `no cluster was founded: ${error.message}`);
+  }
+  return error;
+}

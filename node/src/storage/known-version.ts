@@ -1,0 +1,31 @@
+/** Whether this release knows the cluster version of a state, looked at before anything of the state is used. */
+
+import { CLUSTER_VERSIONS, findClusterVersion, type StateReader, type VersionFinding } from "../state/index.ts";
+
+/**
+ * The data is of a cluster version that this release does not know. Another release can use it: nothing is wrong with the data,
+ * and nothing in it was changed.
+ */
+export class UnknownVersion extends Error {}
+
+/** Raises UnknownVersion. @param where names the data, for people */
+export function requireKnownVersion(where: string, finding: VersionFinding | undefined): void {
+  const { min, max } = CLUSTER_VERSIONS;
+  if (finding === undefined || (finding.kind === "version" && finding.version >= min && finding.version <= max)) {
+    return;
+  }
+  const written =
+    finding.kind === "version"
+      ? `by a cluster of version ${finding.version}`
+      : "in a form of a cluster of another version";
+  const known: string = min < max ? `the cluster versions ${min} to ${max}` : `cluster version ${max} alone`;
+  throw new UnknownVersion(
+    `${where} was written ${written}, and this release knows ${known}. It is left as it is; use the release that wrote it, or ` +
+      "a later one of the same major version",
+  );
+}
+
+/** Raises UnknownVersion. */
+export function requireKnownState(where: string, state: StateReader): void {
+  requireKnownVersion(where, findClusterVersion(state));
+}

@@ -1,0 +1,49 @@
+/**
+ * How an empty directory becomes that of the first member of a cluster that is founded from a backup: the restored data is made
+ * beside what is there, takes its place, and is started as after any other start.
+ *
+ * A failure before the decision leaves the directory empty, and it can be tried again. After a crash behind the decision the
+ * next start completes the rest.
+ */
+
+import { invariant } from "../raft/index.ts";
+import { lookFor } from "./judgement.ts";
+import type { EmptyDirectory } from "./member-birth.ts";
+import type { MemberData } from "./member-data.ts";
+import { startMember } from "./member-start.ts";
+import { openRaft } from "./member-stores.ts";
+import { Restoration } from "./restoration.ts";
+import type { Rocks } from "./rocks.ts";
+import { placeSuccessor, withSuccessionLock } from "./successor-directory.ts";
+
+/** Fills the restoration, and completes it. */
+export type FillRestoration = (restoration: Restoration) => Promise<unknown>;
+
+/** Raises what `fill` raises, Refused, a StoreError, or what the file system raises. */
+export async function foundFromBackup(empty: EmptyDirectory, fill: FillRestoration): Promise<MemberData> {
+  const { directory, raft, stateCacheBytes, onFatal } = empty;
+  const identity = await withSuccessionLock(directory, async () => {
+    const restoration = await Restoration.beginUnused(directory, empty.identity);
+    try {
+      await fill(restoration);
+    } catch (error) {
+      await restoration.abandon();
+      throw error;
+    }
+    await raft.close();
+    return placeSuccessor(directory);
+  });
+  invariant(identity.incarnation === empty.identity.incarnation, "the founder keeps its incarnation");
+  const start = { directory, identity, soleWithoutFence: null, stateCacheBytes, onFatal };
+  const opened: Rocks[] = [];
+  try {
+    const log = await lookFor(() => openRaft(directory, false));
+    opened.push(...(log.value === null ? [] : [log.value]));
+    return await startMember(start, log, opened);
+  } catch (error) {
+    for (const rocks of opened.reverse()) {
+      await rocks.close();
+    }
+    throw error;
+  }
+}

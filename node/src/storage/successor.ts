@@ -1,0 +1,110 @@
+/**
+ * The succession of a cluster, made offline: the state of a former cluster becomes that of a new one with one member. The last
+ * step of a recovery and of a restore.
+ */
+
+import {
+  CoordinationError,
+  type MemberAddress,
+  type Progress,
+  type ResetOwner,
+  readCluster,
+  readFormerCluster,
+  revisionJumpObjection,
+  type StateReader,
+  type Succession,
+} from "../state/index.ts";
+import { crashPoint } from "./crash-point.ts";
+import type { OfflineState } from "./offline-state.ts";
+import { Refused } from "./refusal.ts";
+import { completeSuccessor } from "./successor-directory.ts";
+
+/** What a person, or a program on their behalf, decides about the new cluster. Secrets are made before. */
+export interface SuccessorPlan
+  extends Pick<Succession, "cause" | "clusterId" | "revisionJump" | "signingKey" | "pageTokenKey"> {
+  /** Wall clock in milliseconds. */
+  readonly wallMs: number;
+  /** Becomes an active owner with this password and API key; null = users stay as they are. */
+  readonly owner: ResetOwner | null;
+}
+
+/** The first member of the new cluster. */
+export interface SuccessorMember {
+  readonly clusterName: string;
+  readonly name: string;
+  /** 32 hexadecimal digits. */
+  readonly incarnation: string;
+  /** Where the member is reached, if that is known; the member says so when it starts. */
+  readonly address: MemberAddress;
+}
+
+/** Where the log of a new cluster begins, and with which state. */
+export interface StagedSuccessor {
+  /** The state of the new cluster. */
+  readonly progress: Progress;
+  /** Of the first member. */
+  readonly memberId: number;
+  /** The former cluster, and the revision of its state with all that was applied. */
+  readonly formerClusterId: string;
+  readonly formerRevision: number;
+}
+
+/**
+ * Makes the state that of the new cluster, closes it, and completes the member's directory around it. On return the decision is
+ * made; `placeSuccessor` puts the directory in place. Raises Refused or a CoordinationError, having decided nothing, if the
+ * plan cannot be carried out; a StoreError, or what the file system raises.
+ *
+ * @param last term of the last entry of the former cluster, and the highest term that is known of it
+ */
+export async function stageSuccessor(
+  directory: string,
+  state: OfflineState,
+  plan: SuccessorPlan,
+  member: SuccessorMember,
+  last: { readonly lastTerm: number; readonly term: number },
+): Promise<StagedSuccessor> {
+  const { wallMs, owner, ...decided } = plan;
+  const { clusterName, name, incarnation, address } = member;
+  const { appliedIndex, revision: formerRevision } = state.progress;
+  const formerClusterId = requirePossible(state.reader, plan, formerRevision);
+  const term = last.term + 1;
+  const memberId = appliedIndex + 1;
+  const outcome = state.succeed(
+    {
+      ...{ ...decided, clusterName, memberName: name, address, lastTerm: last.lastTerm },
+      incarnation: Buffer.from(incarnation, "hex"),
+    },
+    { owner, term, wallMs },
+  );
+  if (outcome !== null && outcome.answer instanceof CoordinationError) {
+    throw outcome.answer;
+  }
+  const { progress } = state;
+  await state.close();
+  crashPoint("successor.state.after");
+  const lastIndex = progress.appliedIndex;
+  await completeSuccessor(directory, {
+    ...{ clusterId: plan.clusterId, clusterName, name, incarnation, memberId, lastIndex, term },
+  });
+  return { progress, memberId, formerClusterId, formerRevision };
+}
+
+/** Raises Refused. @returns the id of the former cluster */
+function requirePossible(state: StateReader, { clusterId, revisionJump }: SuccessorPlan, revision: number): string {
+  const former = readCluster(state);
+  if (former === undefined) {
+    throw new Refused("MEMBER_REFUSED", "the state is that of no cluster. Use another member, or another backup");
+  }
+  if (clusterId === former.clusterId || readFormerCluster(state, clusterId) !== undefined) {
+    throw new Refused(
+      "MEMBER_REFUSED",
+      `the id ${clusterId} is that of the former cluster, or of one before it, and the new cluster needs an id that no ` +
+        "cluster had: else their members could not be told apart. Name another id",
+    );
+  }
+  const objection = revisionJumpObjection(revision, revisionJump);
+  if (objection !== null) {
+    throw new Refused("MEMBER_REFUSED", `the number by which revisions jump, ${revisionJump}, ${objection}`);
+  }
+  return former.clusterId;
+}

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { expect } from "chai";
 import { RawConnection } from "../../../test/index.ts";
 import { ClientAddresses } from "./client-addresses.ts";
-import { closeHttpServer, createHttpServer } from "./server.ts";
+import { closeHttpServer, createHttpServer, DEFAULT_HTTP_TIMEOUTS, type HttpTimeouts } from "./server.ts";
 import { TrustedProxies } from "./trusted-proxies.ts";
 
 const GET = "GET / HTTP/1.1\r\nHost: x\r\n";
@@ -23,7 +23,11 @@ describe("ClientAddresses", () => {
   });
 
   /** Answers every request with the address of its client. */
-  async function serve(trusted: readonly string[], speaksProxyProtocol: boolean): Promise<void> {
+  async function serve(
+    trusted: readonly string[],
+    speaksProxyProtocol: boolean,
+    shorter: Partial<HttpTimeouts> = {},
+  ): Promise<void> {
     refused = [];
     const onRefused = (proxy: string) => void refused.push(proxy);
     const clients = new ClientAddresses({ trusted: new TrustedProxies(trusted), speaksProxyProtocol, onRefused });
@@ -34,7 +38,8 @@ describe("ClientAddresses", () => {
       });
       asked.on("end", () => response.end(`${clients.of(asked)} sent ${bytes}`));
     };
-    server = createHttpServer(application, { clients }).listen(0, "127.0.0.1");
+    const timeouts = { ...DEFAULT_HTTP_TIMEOUTS, ...shorter };
+    server = createHttpServer(application, { clients, timeouts }).listen(0, "127.0.0.1");
     await once(server, "listening");
   }
 
@@ -86,6 +91,17 @@ describe("ClientAddresses", () => {
       const body = "x".repeat(1_000_000);
       connection.send(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
       await connection.until(/203\.0\.113\.9 sent 1000000/);
+    });
+
+    it("are no begin of a request: when its time is up, only a client that has begun one is answered", async () => {
+      const shortMs = 50;
+      await serve(["127.0.0.1"], true, { headersMs: shortMs, requestMs: shortMs });
+      const silent = await open();
+      const begun = await open();
+      silent.send("PROXY TCP4 203.0.113.9 192.0.2.1 4096 8192\r\n");
+      begun.send("PROXY TCP4 203.0.113.9 192.0.2.1 4097 8192\r\nGET ");
+      expect(await silent.untilClosed()).to.equal("");
+      expect(await begun.untilClosed()).to.include("the request did not arrive in time");
     });
 
     it("do not believe what a client of the proxy says in X-Forwarded-For", async () => {

@@ -25,6 +25,8 @@ export class ClientAddresses {
   readonly #options: ProxyOptions;
   /** What the PROXY protocol said of connections that are open, by the ends of each: TLS stands between, with another socket. */
   readonly #told = new Map<string, string>();
+  /** Lengths of these headers. */
+  readonly #headerBytes = new WeakMap<Socket, number>();
 
   constructor(options: ProxyOptions = { trusted: new TrustedProxies([]), speaksProxyProtocol: false }) {
     this.#options = options;
@@ -37,6 +39,11 @@ export class ClientAddresses {
     const peer = (this.#told.size === 0 ? undefined : this.#told.get(endsOf(socket))) ?? socket.remoteAddress ?? "";
     const forwardedFor = trusted.includes(peer) ? request.headersDistinct["x-forwarded-for"] : undefined;
     return plainAddress(forwardedFor === undefined ? peer : trusted.clientAddress(peer, forwardedFor));
+  }
+
+  /** Bytes that have come from the client itself on this connection. */
+  bytesFromClient(socket: Socket): number {
+    return socket.bytesRead - (this.#headerBytes.get(socket) ?? 0);
   }
 
   /** Reads the header of the PROXY protocol of each connection before the server does anything with it. */
@@ -86,6 +93,7 @@ export class ClientAddresses {
         if (address !== null) {
           this.#tell(socket, address);
         }
+        this.#headerBytes.set(socket, header.bytes);
         socket.unshift(bytes.subarray(header.bytes));
         go();
       }

@@ -82,6 +82,11 @@ describe("HTTP server", () => {
     });
   });
 
+  it("closes a connection without an answer if no request has begun: a client could take it for that to its next one", async () => {
+    await serve(hello, { ...PATIENT, headersMs: SHORT_MS });
+    expect(await connection.untilClosed()).to.equal("");
+  });
+
   describe("adds nothing when time is up", () => {
     const unfinished = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\nhell";
 

@@ -15,6 +15,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { TLSSocket } from "node:tls";
 import { CLIENT_TLS_VERSION, type ServerTls, type TlsSet } from "../../peers/index.ts";
@@ -41,7 +42,7 @@ export interface HttpTimeouts {
  * A minute of keep-alive is what load balancers expect at least; the others keep slow clients from piling up. A body of
  * 10 MiB arrives in time at 2 Mbit/s; that it goes on at all is looked after where it is read.
  */
-const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = {
+export const DEFAULT_HTTP_TIMEOUTS: HttpTimeouts = {
   headersMs: 10_000,
   requestMs: 60_000,
   bodyIdleMs: BODY_IDLE_MS,
@@ -95,7 +96,13 @@ export function createHttpServer(
   // An expectation that nobody knows is no reason to refuse (RFC 9110 §10.1.1 leaves the choice).
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-    refuse(error, socket, latest.get(socket));
+    const hasBegun = (clients?.bytesFromClient(socket as Socket) ?? (socket as Socket).bytesRead) > 0;
+    if (hasBegun) {
+      refuse(error, socket, latest.get(socket));
+    } else {
+      // A client that begins a request just now would take an answer for that to its request.
+      socket.destroy();
+    }
   });
   clients?.readHeaders(server);
   return server;

@@ -13,15 +13,12 @@ import { type Clock, StateExportEnded } from "../replica/index.ts";
 import { CoordinationError, readCluster } from "../state/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
 import { ArchiveLease } from "./archive-lease.ts";
+import type { ArchiveLimits } from "./archive-limits.ts";
 import type { BackupPlace } from "./backup-place.ts";
 import { type BackupRuns, requireFailure } from "./backup-runs.ts";
 import { type ChainTail, findTail, isDamage } from "./chain-tail.ts";
 import { type Segment, SegmentDraft, segmentEntries } from "./segment-draft.ts";
 
-/** Entries wait at most this long before they are written, in milliseconds. */
-const SEGMENT_MS = 10_000;
-/** Bytes of rows that one turn reads from the log. */
-const TURN_BYTES = 256 * 1024;
 /** Pauses after failures: the first, doubled by each further one up to the last, in milliseconds. */
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 10_000;
@@ -34,6 +31,7 @@ export interface ArchiverOptions {
   /** Resolves in a turn of its own, after the sockets were polled. */
   readonly nextTurn: () => Promise<void>;
   readonly log: BackupLog;
+  readonly limits: ArchiveLimits;
   /** Time between two snapshots, in milliseconds. */
   readonly intervalMs: number;
   /** Called after each snapshot of the archive, to delete what is not kept any more. */
@@ -43,7 +41,7 @@ export interface ArchiverOptions {
 export class Archiver {
   readonly lease: ArchiveLease;
   readonly #options: ArchiverOptions;
-  readonly #draft = new SegmentDraft();
+  readonly #draft: SegmentDraft;
   /** A segment that is being written, or has to be written again. */
   #segment: Segment | null = null;
   #tail: ChainTail | null = null;
@@ -65,6 +63,7 @@ export class Archiver {
 
   constructor(options: ArchiverOptions) {
     this.#options = options;
+    this.#draft = new SegmentDraft(options.limits.segmentBytes);
     this.lease = new ArchiveLease(options.host, options.clock);
   }
 
@@ -183,7 +182,7 @@ export class Archiver {
   }
 
   #isDue(): boolean {
-    const isOld = this.#options.clock.monotonicMs() - this.#collectedMs >= SEGMENT_MS;
+    const isOld = this.#options.clock.monotonicMs() - this.#collectedMs >= this.#options.limits.segmentMs;
     return this.#segment !== null || this.#draft.isFull || (!this.#draft.isEmpty && isOld);
   }
 
@@ -275,7 +274,7 @@ export class Archiver {
     }
     const archived = this.#segment?.header.lastIndex ?? tail.index;
     while (backups !== undefined && !this.#draft.isFull && this.isArchiving) {
-      const rows = backups.entries((this.#draft.lastIndex ?? archived) + 1, TURN_BYTES);
+      const rows = backups.entries((this.#draft.lastIndex ?? archived) + 1, this.#options.limits.turnBytes);
       if (rows === null) {
         this.#break(`the log begins at index ${backups.firstIndex}, and the archive ends at ${tail.index}`);
         return;

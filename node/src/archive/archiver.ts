@@ -52,6 +52,8 @@ export class Archiver {
   #isBusy = false;
   #isStopped = false;
   #isBroken = false;
+  /** The first entry that may follow the snapshot with which a chain is to begin; null = none is being taken. */
+  #beginsFrom: number | null = null;
   #breaks = 0;
   #segments = 0;
   #bytes = 0;
@@ -138,6 +140,9 @@ export class Archiver {
 
   /** What is still to be archived, by this member or by the one that takes over. */
   #keptFrom({ index, isBroken }: ArchiveReport): number {
+    if (this.#beginsFrom !== null) {
+      return this.#beginsFrom;
+    }
     return index === 0 || isBroken ? Number.POSITIVE_INFINITY : index + 1;
   }
 
@@ -243,8 +248,13 @@ export class Archiver {
 
   /** Takes a snapshot, with which a chain begins. */
   async #beginChain(): Promise<ChainTail> {
-    const { runs, clock } = this.#options;
-    const { header, hash } = await runs.start(false).done;
+    const { host, runs, clock } = this.#options;
+    // What comes after the snapshot follows it, however long it takes to store it.
+    this.#beginsFrom = (host.replica?.backups.progress.appliedIndex ?? 0) + 1;
+    host.replica?.backups.keepFrom(this.#beginsFrom);
+    const { header, hash } = await runs.start(false).done.finally(() => {
+      this.#beginsFrom = null;
+    });
     const { index, term, revision, wallMs, id } = header;
     this.#isBroken = false;
     this.#noteSnapshot(clock.wallMs());

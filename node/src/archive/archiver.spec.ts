@@ -143,6 +143,26 @@ describe("the archiver", function () {
     expect(archived.catalog.snapshots.length).to.equal(1);
   });
 
+  it("forgets a broken chain when another member has begun one since", async () => {
+    begin({});
+    await archived.untilArchived();
+    await archived.untilArchived(archived.write(3));
+    await archived.kill(2);
+    archived.damageLastSegment();
+    archived.bucket.hold((operation, name) => operation === "put" && name.endsWith(".qsnap"));
+    await archived.until("the next member to find the damage", () => archived.breaks > 0);
+    const store = archived.stores.get(3) as MemoryBackupStore;
+    store.isAway = true;
+    archived.bucket.release();
+    await archived.until("the leader to archive", () => archived.archiver === 1);
+    await archived.untilArchived(archived.write(3));
+    const snapshots = archived.catalog.snapshots.length;
+    store.isAway = false;
+    await archived.until("the follower to archive again", () => archived.archiver === 3);
+    await archived.untilArchived(archived.write(1));
+    expect(archived.catalog.snapshots.length, "snapshots").to.equal(snapshots);
+  });
+
   it("holds up no compaction while its store is away, and says that its chain is broken", async () => {
     begin(SHORTEST_LOGS);
     await archived.untilArchived(archived.write(3));

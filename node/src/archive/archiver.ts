@@ -166,6 +166,8 @@ export class Archiver {
     this.#tail = null;
     this.#segment = null;
     this.#draft.clear();
+    // That one may begin another chain, which then goes on.
+    this.#isBroken = false;
     this.#failures = 0;
     this.#lastError = "";
     this.#retryAtMs = Number.NEGATIVE_INFINITY;

@@ -131,6 +131,24 @@ describe("the archiver", function () {
 
   afterEach(() => archived.end());
 
+  it("closes the gap before a snapshot that another member has taken, instead of going on behind it", async () => {
+    // Segments follow each other every ten seconds, so a snapshot is taken between two of them.
+    begin({}, 25_000);
+    await archived.until("a snapshot of what no segment has", () => {
+      archived.write(1);
+      const [first, second] = archived.catalog.chains;
+      return first !== undefined && second !== undefined && first.end.index < second.snapshot.index;
+    });
+    expect(archived.archiver).to.equal(2);
+    await archived.kill(2);
+    const last = archived.write(3);
+    await archived.until("the first chain to reach the end", () => {
+      return (archived.catalog.chains[0]?.end.index ?? 0) >= last;
+    });
+    expect(archived.archiver).to.equal(3);
+    expect(archived.breaks).to.equal(0);
+  });
+
   it("keeps the log behind the snapshot with which a chain begins, however long that takes", async () => {
     begin(SHORT_LOGS);
     archived.bucket.hold((operation, name) => operation === "put" && name.endsWith(".qsnap"));

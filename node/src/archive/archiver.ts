@@ -218,7 +218,8 @@ export class Archiver {
 
   async #find(): Promise<{ readonly tail: ChainTail | null; readonly isWaiting: boolean }> {
     const { host, place } = this.#options;
-    const found = await findTail(await place.open(), host.clusterId).catch((error: unknown) => {
+    const firstIndex = host.replica?.backups.firstIndex ?? 0;
+    const found = await findTail(await place.open(), host.clusterId, firstIndex).catch((error: unknown) => {
       if (!isDamage(error)) {
         throw error;
       }

@@ -22,6 +22,7 @@ const CONCERNS = [
   "lock-watches",
   "logs",
   "accounts",
+  "archive",
 ] as const;
 const GOLDEN = 0x9e3779b9;
 const TWO_POW_32 = 0x1_0000_0000;

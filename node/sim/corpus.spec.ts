@@ -26,8 +26,8 @@ describe("scripts that were kept", function () {
   for (const file of corpusFiles()) {
     const { script } = readScript(file);
 
-    it(`${path.basename(file)} breaks no rule any more`, () => {
-      const result = new Simulation(script).run();
+    it(`${path.basename(file)} breaks no rule any more`, async () => {
+      const result = await new Simulation(script).run();
       expect(result.failure, describeRun(result)).to.equal(null);
     });
   }

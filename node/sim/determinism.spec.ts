@@ -25,8 +25,8 @@ describe("two runs of a seed, in two processes", function () {
   });
 
   for (let seed = FIRST; seed < FIRST + COUNT; seed++) {
-    it(`are the same with seed ${seed}`, () => {
-      const here = runSeed(seed, { isShrunk: false, listener: null });
+    it(`are the same with seed ${seed}`, async () => {
+      const here = await runSeed(seed, { isShrunk: false, listener: null });
       const other = elsewhere[seed - FIRST] as SeedReport;
       expect(partingOf(here, other), here.words).to.equal(null);
       expect(other.tally?.counts).to.deep.equal(here.tally?.counts);

@@ -58,17 +58,42 @@ export class EventHeap {
 
   /** Lets all events up to that time happen, as long as they are wanted. */
   runUntil(endMs: number, isWanted: () => boolean = () => true): void {
-    for (;;) {
-      const next = this.#events[0];
-      if (next === undefined || next.atMs > endMs || !isWanted()) {
-        break;
-      }
-      this.#takeFirst();
-      this.#countAtOnce(next.atMs);
-      this.#nowMs = next.atMs;
-      this.#done++;
-      next.callback();
+    while (this.#happenNext(endMs, isWanted)) {
+      // Until the last one.
     }
+    this.#end(endMs, isWanted);
+  }
+
+  /** The same; after each event, waits for what it has led to, if `settle` says that there is something. */
+  async runSettled(
+    endMs: number,
+    settle: () => Promise<void> | null,
+    isWanted: () => boolean = () => true,
+  ): Promise<void> {
+    while (this.#happenNext(endMs, isWanted)) {
+      const work = settle();
+      if (work !== null) {
+        await work;
+      }
+    }
+    this.#end(endMs, isWanted);
+  }
+
+  /** Lets the next event happen; false if there is none up to that time, or none is wanted. */
+  #happenNext(endMs: number, isWanted: () => boolean): boolean {
+    const next = this.#events[0];
+    if (next === undefined || next.atMs > endMs || !isWanted()) {
+      return false;
+    }
+    this.#takeFirst();
+    this.#countAtOnce(next.atMs);
+    this.#nowMs = next.atMs;
+    this.#done++;
+    next.callback();
+    return true;
+  }
+
+  #end(endMs: number, isWanted: () => boolean): void {
     if (isWanted()) {
       this.#nowMs = Math.max(this.#nowMs, endMs);
     }

@@ -56,6 +56,8 @@ export class LiveReplay {
   readonly #store = new StateRows();
   readonly #machine: StateMachine;
   readonly #witnesses: readonly Witness[];
+  /** From index 1 on. */
+  readonly #digests: number[] = [];
 
   constructor(log: CanonicalLog, limits: StateLimits, witnesses: readonly Witness[]) {
     this.#log = log;
@@ -66,6 +68,11 @@ export class LiveReplay {
   /** The state of the log as far as it has been looked at. */
   get state(): StateReader {
     return this.#store;
+  }
+
+  /** The digest of the state after the entry; undefined if it was not looked at. */
+  digestAt(index: number): number | undefined {
+    return this.#digests[index - 1];
   }
 
   /** Looks at everything that is committed and was not looked at. Raises what the witnesses raise. */
@@ -93,6 +100,7 @@ export class LiveReplay {
       return changeConfiguration(configurationOf(this.#store), entry, change, expectIndex);
     });
     this.#machine.commit();
+    this.#digests.push(this.#machine.progress.digest);
     if (command !== null) {
       const { tickMs, revision: revisionAfter } = this.#machine.progress;
       const { origin } = entryEnvelope(row);

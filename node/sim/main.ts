@@ -36,9 +36,9 @@ function mannerOf({ isShrunk, isTraced }: SimulatorOptions): Manner {
   return { isShrunk, listener: isTraced ? say : null };
 }
 
-function* runHere({ first, count }: SeedOrder, manner: Manner): Generator<SeedReport> {
+async function* runHere({ first, count }: SeedOrder, manner: Manner): AsyncGenerator<SeedReport> {
   for (let seed = first; seed < first + count; seed++) {
-    yield runSeed(seed, manner);
+    yield await runSeed(seed, manner);
   }
 }
 
@@ -63,7 +63,7 @@ async function* compared(order: SeedOrder, jobs: number): AsyncGenerator<SeedRep
   }
 }
 
-function reportsOf(options: SimulatorOptions): AsyncIterable<SeedReport> | Iterable<SeedReport> {
+function reportsOf(options: SimulatorOptions): AsyncIterable<SeedReport> {
   const { jobs, isTwice } = options;
   if (jobs === 1 && !isTwice) {
     return runHere(options, mannerOf(options));
@@ -128,7 +128,8 @@ async function main(): Promise<boolean> {
     return (await runSeeds(options)).length === 0;
   }
   const { script } = readWritten(options.script);
-  const { isFailed, words } = runScript(script, `npm run sim -- --script ${options.script} --trace`, mannerOf(options));
+  const repeat = `npm run sim -- --script ${options.script} --trace`;
+  const { isFailed, words } = await runScript(script, repeat, mannerOf(options));
   say(words);
   return !isFailed;
 }

@@ -1,5 +1,7 @@
 /** What a seed draws at its beginning: which faults there are and how often, how slow everything is, and the limits. */
 
+import type { RetentionPolicy } from "@quoin/backup";
+import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS } from "../src/archive/index.ts";
 import { DEFAULT_CORE_LIMITS } from "../src/raft/index.ts";
 import { DEFAULT_REPLICA_LIMITS, type ReplicaLimits } from "../src/replica/index.ts";
 import { DEFAULT_WATCH_LIMITS, type WatchLimits } from "../src/watch/index.ts";
@@ -98,6 +100,10 @@ export const AT_MOMENTS = [
 export const CHANGES = ["add", "remove", "replace", "demote", "transfer", "grow", "shrink"] as const;
 export type ChangeKind = (typeof CHANGES)[number];
 
+/** What befalls the store of the archive. */
+export const STORE_FAULTS = ["away", "slow"] as const;
+export type StoreFaultKind = (typeof STORE_FAULTS)[number];
+
 /** What an administrator takes away from the guest. */
 export type RevocationKind = "api-key" | "user";
 
@@ -142,8 +148,27 @@ export interface Plan {
   readonly logs: EventLogPlan | null;
   /** Null if everybody asks as the owner of the cluster. */
   readonly accounts: AccountPlan | null;
+  /** Null if the log is not archived. */
+  readonly archive: ArchivePlan | null;
   /** Null if all processes are of this release from the beginning. */
   readonly releases: ReleasePlan | null;
+}
+
+/** How the log is archived, and how well its store does what it is asked. */
+export interface ArchivePlan {
+  readonly limits: ArchiveLimits;
+  /** Between two snapshots, in milliseconds. */
+  readonly intervalMs: number;
+  /** Null if everything is kept. */
+  readonly retention: RetentionPolicy | null;
+  /** Mean of what a request takes, in milliseconds. */
+  readonly requestMs: number;
+  /** The share of requests that fail. */
+  readonly failureShare: number;
+  /** Objects that a request lists at most. */
+  readonly pageObjects: number;
+  /** Mean milliseconds between two faults of the kind; those that are not there do not happen. */
+  readonly faults: ReadonlyMap<StoreFaultKind, number>;
 }
 
 /** The release before has founded the cluster, and some processes are still of it. */
@@ -234,6 +259,8 @@ const LOCK_WATCHES_PRESENCE = 0.8;
 const LOGS_PRESENCE = 0.3;
 /** And guests in this one. */
 const ACCOUNTS_PRESENCE = 0.5;
+/** And an archive in this one. */
+const ARCHIVE_PRESENCE = 0.35;
 
 /** And in this one the cluster was founded by the release before. */
 const RELEASES_PRESENCE = 0.4;
@@ -246,11 +273,12 @@ export interface ClientStreams {
   readonly "lock-watches": RandomStream;
   readonly logs: RandomStream;
   readonly accounts: RandomStream;
+  readonly archive: RandomStream;
   readonly releases: RandomStream;
 }
 
 export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
-  const { locks, memory, watches, logs, accounts, releases } = streams;
+  const { locks, memory, watches, logs, accounts, archive, releases } = streams;
   const isSteady = random.below(STEADY_ONE_IN) === 0;
   const isSmall = random.below(3) === 0;
   const rates = <Kind extends string>(kinds: readonly Kind[], fromMs: number, toMs: number): Map<Kind, number> => {
@@ -299,6 +327,7 @@ export function drawPlan(random: RandomStream, streams: ClientStreams): Plan {
     watches: watchPlan,
     logs: drawLogs(logs),
     accounts: drawAccounts(accounts),
+    archive: drawArchive(archive, isSteady),
     releases: drawReleases(releases),
   };
 }
@@ -401,6 +430,34 @@ function drawAccounts(random: RandomStream): AccountPlan | null {
     ["api-key", "user"],
   ];
   return { guestOneIn: random.pick([2, 2, 3]) ?? 2, revocations: random.pick(revocations) ?? [] };
+}
+
+function drawArchive(random: RandomStream, isSteady: boolean): ArchivePlan | null {
+  if (!random.chance(ARCHIVE_PRESENCE)) {
+    return null;
+  }
+  const usual = DEFAULT_ARCHIVE_LIMITS;
+  const retentions: readonly (RetentionPolicy | null)[] = [
+    null,
+    { keepSnapshots: 1 },
+    { keepSnapshots: 2 },
+    { keepSnapshots: 1, keepMs: 5_000 },
+  ];
+  const faults = STORE_FAULTS.map((kind) => [kind, random.chance(PRESENCE), random.between(4_000, 15_000)] as const);
+  const failureShare = random.pick([0, 0.02, 0.15]) ?? 0;
+  return {
+    limits: {
+      segmentMs: random.pick([300, 1_000, 3_000]) ?? 1_000,
+      segmentBytes: random.pick([1, 2_000, usual.segmentBytes]) ?? 1,
+      turnBytes: random.pick([1, 1_000, usual.turnBytes]) ?? 1,
+    },
+    intervalMs: random.pick([2_000, 6_000, 20_000]) ?? 6_000,
+    retention: random.pick(retentions) ?? null,
+    requestMs: random.pick([1, 10, 100]) ?? 10,
+    failureShare: isSteady ? 0 : failureShare,
+    pageObjects: random.pick([1, 5, 1_000]) ?? 5,
+    faults: new Map(faults.filter(([, isThere]) => isThere && !isSteady).map(([kind, , meanMs]) => [kind, meanMs])),
+  };
 }
 
 function drawLocks(random: RandomStream): LockPlan | null {

@@ -1,6 +1,7 @@
 /** One start of a simulated member: the real driver over a simulated disk and network, until it dies. */
 
 import { Access } from "../src/access/index.ts";
+import type { MemberBackups } from "../src/archive/index.ts";
 import {
   type AcceptorView,
   decodeManifest,
@@ -18,6 +19,7 @@ import { entryTerm, type Message, NO_CONFIGURATION, type Role } from "../src/raf
 import { claimedMembers, PeerDirectory, Replica, type ReplicaLimits, type Told } from "../src/replica/index.ts";
 import { CLUSTER_VERSIONS, readProgress, type StateReader } from "../src/state/index.ts";
 import { DEFAULT_WATCH_LIMITS, NamespaceStreams, WatchHub } from "../src/watch/index.ts";
+import type { Archives } from "./archives.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
 import type { Disk } from "./disk.ts";
 import type { EventHeap } from "./event-heap.ts";
@@ -49,6 +51,8 @@ export interface World {
   readonly limits: ReplicaLimits;
   readonly clusterId: string;
   readonly reach: Reach;
+  /** Null if the log is not archived. */
+  readonly archives: Archives | null;
   /** A process has passed a mark of the program. */
   readonly onMark: (process: Process, name: string) => void;
 }
@@ -90,6 +94,8 @@ export class Process {
   readonly replica: Replica;
   readonly watchHub: WatchHub;
   readonly access: Access;
+  /** Null if the log is not archived. */
+  readonly backups: MemberBackups | null;
   readonly observed: Observed;
   /** What it has applied, whether or not its disk has it. */
   readonly state: StateReader;
@@ -225,6 +231,7 @@ export class Process {
       namespaceStreams: new NamespaceStreams(),
     });
     this.access = new Access(this.replica, this.loop);
+    this.backups = world.archives?.begin(id, this.replica, this.loop) ?? null;
     this.#directory = new PeerDirectory(this.replica);
     if (told !== null) {
       this.#directory.learn(told);

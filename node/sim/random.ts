@@ -22,6 +22,7 @@ const CONCERNS = [
   "lock-watches",
   "logs",
   "accounts",
+  "archive",
   "releases",
 ] as const;
 const GOLDEN = 0x9e3779b9;

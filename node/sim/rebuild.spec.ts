@@ -149,7 +149,7 @@ describe("states that are rebuilt from backups", function () {
       const below = numbersOf(seed);
       const script = drawScript(seed);
       const simulation = new Simulation(script);
-      expect(simulation.run().failure).to.equal(null);
+      expect((await simulation.run()).failure).to.equal(null);
       const stateLimits = script.plan.limits.state;
       const rows = simulation.committed;
       const snapshotAt = new Set([1, 1 + below(rows.length), 1 + below(rows.length)]);

@@ -13,6 +13,8 @@ import {
   type FaultKind,
   type Plan,
   type RevocationKind,
+  STORE_FAULTS,
+  type StoreFaultKind,
   type WatchPlan,
 } from "./plan.ts";
 import { type RandomStream, streamsOf } from "./random.ts";
@@ -22,6 +24,8 @@ export type ScriptItem = { readonly atMs: number; readonly draw: number } & (
   | { readonly what: "fault"; readonly kind: FaultKind }
   | { readonly what: "change"; readonly kind: ChangeKind }
   | { readonly what: "operation"; readonly client: number }
+  /** Of the store of the archive. */
+  | { readonly what: "store"; readonly kind: StoreFaultKind }
   /** Of a client that uses locks. */
   | { readonly what: "lock"; readonly client: number }
   /** Of a client that uses memory regions. */
@@ -77,6 +81,11 @@ export function drawScript(seed: number): Script {
       }
     }
   }
+  for (const kind of STORE_FAULTS) {
+    for (const atMs of timesOf(others.archive, plan.archive?.faults.get(kind), durationMs)) {
+      items.push({ what: "store", kind, atMs, draw: others.archive.word() });
+    }
+  }
   for (const kind of plan.accounts?.revocations ?? []) {
     items.push({ what: "revocation", kind, atMs: timeOf(others.accounts, durationMs), draw: others.accounts.word() });
   }
@@ -114,13 +123,23 @@ export interface WrittenScript {
 export function encodeScript({ rule, mutant, script }: WrittenScript): string {
   const { seed, plan, items } = script;
   const [faults, changes] = [Object.fromEntries(plan.faults), Object.fromEntries(plan.changes)];
-  return `${JSON.stringify({ rule, mutant, seed, plan: { ...plan, faults, changes }, items }, null, 2)}\n`;
+  const archive = plan.archive && { ...plan.archive, faults: Object.fromEntries(plan.archive.faults) };
+  return `${JSON.stringify({ rule, mutant, seed, plan: { ...plan, faults, changes, archive }, items }, null, 2)}\n`;
 }
 
 /** What plans said before they could say anything else. */
 const FORMER_PLAN: Pick<
   Plan,
-  "isBeyond" | "isContended" | "readShare" | "isBusyAtRest" | "locks" | "memory" | "logs" | "accounts" | "releases"
+  | "isBeyond"
+  | "isContended"
+  | "readShare"
+  | "isBusyAtRest"
+  | "locks"
+  | "memory"
+  | "logs"
+  | "accounts"
+  | "archive"
+  | "releases"
 > = {
   isBeyond: false,
   isContended: false,
@@ -130,6 +149,7 @@ const FORMER_PLAN: Pick<
   memory: null,
   logs: null,
   accounts: null,
+  archive: null,
   releases: null,
 };
 
@@ -143,7 +163,9 @@ export function decodeScript(text: string): WrittenScript {
   const changes = new Map(Object.entries(plan.changes)) as Plan["changes"];
   const limits = withDefaults(plan.limits);
   const watches = plan.watches == null ? null : { ...FORMER_WATCHES, ...plan.watches };
-  return { rule, mutant, script: { seed, plan: { ...FORMER_PLAN, ...plan, faults, changes, limits, watches }, items } };
+  const archive = plan.archive && { ...plan.archive, faults: new Map(Object.entries(plan.archive.faults)) };
+  const read = { ...FORMER_PLAN, ...plan, faults, changes, limits, watches, archive: archive ?? null };
+  return { rule, mutant, script: { seed, plan: read, items } };
 }
 
 function withDefaults(written: ReplicaLimits): ReplicaLimits {

@@ -7,8 +7,9 @@ import { runSeed } from "./seed-run.ts";
 
 const isShrunk = process.argv.includes("--shrink");
 
-process.on("message", (seed: number) => {
-  process.send?.(runSeed(seed, { isShrunk, listener: null }), (error: Error | null) => {
+process.on("message", async (seed: number) => {
+  const report = await runSeed(seed, { isShrunk, listener: null });
+  process.send?.(report, (error: Error | null) => {
     if (error !== null) {
       process.exit(1);
     }

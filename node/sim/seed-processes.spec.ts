@@ -39,7 +39,10 @@ describe("processes that run seeds", function () {
 
   it("report each seed in its order, as if it had run here", async () => {
     const reports = await all(runApart({ first: LARGE, count: 3, isShrunk: false }, 2));
-    const here = reports.map(({ seed }) => runSeed(seed, HERE));
+    const here: SeedReport[] = [];
+    for (const { seed } of reports) {
+      here.push(await runSeed(seed, HERE));
+    }
     expect(reports.map(({ seed }) => seed)).to.deep.equal([0, 1, 2].map((at) => LARGE + at));
     for (const [at, { words, traceHash, checkpoints, tally, isFailed }] of reports.entries()) {
       expect({ words, traceHash, checkpoints, isFailed }).to.deep.equal({

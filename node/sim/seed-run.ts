@@ -37,27 +37,28 @@ export function repeatSeed(seed: number): string {
   return `npm run sim -- --seed ${seed} --seeds 1 --trace`;
 }
 
-export function runSeed(seed: number, manner: Manner): SeedReport {
+export function runSeed(seed: number, manner: Manner): Promise<SeedReport> {
   return runScript(drawScript(seed), repeatSeed(seed), manner);
 }
 
 /** `repeat`: the command that repeats the run. */
-export function runScript(script: Script, repeat: string, { isShrunk, listener }: Manner): SeedReport {
+export async function runScript(script: Script, repeat: string, { isShrunk, listener }: Manner): Promise<SeedReport> {
   const before = process.cpuUsage();
-  const result = new Simulation(script, listener === null ? null : (line) => listener(describeLine(line))).run();
+  const simulation = new Simulation(script, listener === null ? null : (line) => listener(describeLine(line)));
+  const result = await simulation.run();
   const { user, system } = process.cpuUsage(before);
   const { failure, traceHash, checkpoints } = result;
   const words = failure === null ? describeRun(result) : describeRun(result, { commit: shortCommit(), repeat });
   return {
     ...{ seed: script.seed, isFailed: failure !== null, traceHash, checkpoints },
-    words: failure !== null && isShrunk ? `${words}\n${keepShrunk(result, failure.rule)}` : words,
+    words: failure !== null && isShrunk ? `${words}\n${await keepShrunk(result, failure.rule)}` : words,
     tally: tallyOf(result, (user + system) / MICROSECONDS_PER_MS),
   };
 }
 
 /** Makes the script short and keeps it; says where. */
-function keepShrunk(failed: RunResult, rule: string): string {
-  const { result, runs } = shrink(failed);
+async function keepShrunk(failed: RunResult, rule: string): Promise<string> {
+  const { result, runs } = await shrink(failed);
   const { script } = result;
   const mutant = process.env[MUTANT_VARIABLE] ?? null;
   const file = path.relative(process.cwd(), keepScript({ rule, mutant, script }));

@@ -21,24 +21,24 @@ describe("a script that is shrunk", () => {
   const script = { ...drawScript(3), plan: { ...drawScript(3).plan, members: 5 } };
   const needed = [17, 18, 120].map((at) => script.items[at] as ScriptItem);
 
-  it("keeps what its failure needs, and nothing else", () => {
+  it("keeps what its failure needs, and nothing else", async () => {
     const simulate = simulator(needed, 3);
-    const { result, runs } = shrink(simulate(script), simulate);
+    const { result, runs } = await shrink(simulate(script), simulate);
     expect(result.script.items).to.deep.equal(needed);
     expect(result.script.plan.members).to.equal(3);
     expect(result.failure?.rule).to.equal("the rule");
     expect(runs).to.be.at.most(200);
   });
 
-  it("is not taken for shorter when it breaks another rule", () => {
+  it("is not taken for shorter when it breaks another rule", async () => {
     const simulate = simulator(script.items, 5);
-    const { result } = shrink(simulate(script), simulate, 20);
+    const { result } = await shrink(simulate(script), simulate, 20);
     expect(result.script).to.equal(script);
   });
 
-  it("is left as it is when no runs are left", () => {
+  it("is left as it is when no runs are left", async () => {
     const simulate = simulator(needed, 1);
-    const { result, runs } = shrink(simulate(script), simulate, 3);
+    const { result, runs } = await shrink(simulate(script), simulate, 3);
     expect(runs).to.equal(3);
     expect(needed.every((item) => result.script.items.includes(item))).to.equal(true);
   });

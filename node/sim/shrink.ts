@@ -18,16 +18,20 @@ const RUNS_MAX = 200;
 /** Milliseconds that are tried between the last item and the end. */
 const AIR_MS = [0, 1_000, 5_000];
 
-type Simulate = (script: Script) => RunResult;
+type Simulate = (script: Script) => RunResult | Promise<RunResult>;
 
 /** The failed run of a shorter script; of the given one if none is shorter. */
-export function shrink(failed: RunResult, simulate: Simulate = simulateOnce, runsMax = RUNS_MAX): Shrunk {
+export async function shrink(
+  failed: RunResult,
+  simulate: Simulate = simulateOnce,
+  runsMax = RUNS_MAX,
+): Promise<Shrunk> {
   const shrinking = new Shrinking(failed, simulate, runsMax);
-  shrinking.run();
+  await shrinking.run();
   return { result: shrinking.result, runs: shrinking.runs };
 }
 
-function simulateOnce(script: Script): RunResult {
+function simulateOnce(script: Script): Promise<RunResult> {
   return new Simulation(script).run();
 }
 
@@ -46,30 +50,40 @@ class Shrinking {
     this.result = failed;
   }
 
-  run(): void {
+  async run(): Promise<void> {
     const { nowMs, grownMs, script } = this.result;
-    this.#tryItems(script.items.filter(({ atMs }) => atMs <= nowMs - grownMs));
-    for (const what of ["change", "operation", "lock", "memory", "log", "watch", "revocation", "fault"] as const) {
-      this.#tryItems(this.result.script.items.filter((item) => item.what !== what));
+    await this.#tryItems(script.items.filter(({ atMs }) => atMs <= nowMs - grownMs));
+    for (const what of [
+      "change",
+      "operation",
+      "lock",
+      "memory",
+      "log",
+      "watch",
+      "revocation",
+      "store",
+      "fault",
+    ] as const) {
+      await this.#tryItems(this.result.script.items.filter((item) => item.what !== what));
     }
-    this.#shrinkItems();
+    await this.#shrinkItems();
     for (const members of [1, 3]) {
       const { plan } = this.result.script;
       if (members < plan.members) {
-        this.#try({ ...this.result.script, plan: { ...plan, members } });
+        await this.#try({ ...this.result.script, plan: { ...plan, members } });
       }
     }
-    this.#shrinkTime();
+    await this.#shrinkTime();
   }
 
-  #shrinkItems(): void {
+  async #shrinkItems(): Promise<void> {
     let parts = 2;
     while (this.result.script.items.length > 0 && this.runs < this.#runsMax) {
       const { items } = this.result.script;
       const size = Math.ceil(items.length / parts);
       let isShorter = false;
       for (let from = 0; from < items.length && !isShorter; from += size) {
-        isShorter = this.#tryItems([...items.slice(0, from), ...items.slice(from + size)]);
+        isShorter = await this.#tryItems([...items.slice(0, from), ...items.slice(from + size)]);
       }
       if (isShorter) {
         parts = Math.max(parts - 1, 2);
@@ -82,28 +96,28 @@ class Shrinking {
   }
 
   /** The cluster is left in peace right after the last item, or a little later. */
-  #shrinkTime(): void {
+  async #shrinkTime(): Promise<void> {
     const { plan, items } = this.result.script;
     const endMs = items.at(-1)?.atMs ?? 0;
     for (const airMs of AIR_MS) {
       const isShorter = endMs + airMs < plan.durationMs;
-      if (isShorter && this.#try({ ...this.result.script, plan: { ...plan, durationMs: endMs + airMs } })) {
+      if (isShorter && (await this.#try({ ...this.result.script, plan: { ...plan, durationMs: endMs + airMs } }))) {
         return;
       }
     }
   }
 
-  #tryItems(items: readonly ScriptItem[]): boolean {
-    return items.length < this.result.script.items.length && this.#try({ ...this.result.script, items });
+  async #tryItems(items: readonly ScriptItem[]): Promise<boolean> {
+    return items.length < this.result.script.items.length && (await this.#try({ ...this.result.script, items }));
   }
 
   /** Takes the script if it breaks the same rule. */
-  #try(script: Script): boolean {
+  async #try(script: Script): Promise<boolean> {
     if (this.runs >= this.#runsMax) {
       return false;
     }
     this.runs++;
-    const result = this.#simulate(script);
+    const result = await this.#simulate(script);
     const isKept = result.failure?.rule === this.#rule;
     this.result = isKept ? result : this.result;
     return isKept;

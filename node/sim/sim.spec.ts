@@ -18,8 +18,8 @@ describe("a simulated cluster", function () {
   });
 
   for (let seed = FIRST; seed < FIRST + COUNT; seed++) {
-    it(`keeps every rule with seed ${seed}`, () => {
-      const result = new Simulation(drawScript(seed)).run();
+    it(`keeps every rule with seed ${seed}`, async () => {
+      const result = await new Simulation(drawScript(seed)).run();
       const { failure } = result;
       const surroundings = failure === null ? null : { commit: shortCommit(), repeat: repeatSeed(seed) };
       expect(failure, describeRun(result, surroundings)).to.equal(null);
@@ -33,6 +33,7 @@ describe("a simulated cluster", function () {
       ...["answered", "reads", "faults", "changes", "snapshots", "leaders", "wiped", "expired"],
       ...["grants", "lapsed", "fenced", "regions", "erasures", "streams", "told", "compacted"],
       ...["appends", "duplicates", "conflicts", "removed", "revocations", "refused"],
+      ...["archived", "archive snapshots", "pruned", "breaks", "forks", "archive failures"],
     ]) {
       expect(sum(name), name).to.be.above(2);
     }

@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { drawScript, Simulation } from "./index.ts";
 
 describe("the length of a run", () => {
-  it("is bounded by events as well as by time, and a run that was cut short keeps every rule", () => {
+  it("is bounded by events as well as by time, and a run that was cut short keeps every rule", async () => {
     const script = drawScript(1);
-    const whole = new Simulation(script).run();
-    const cut = new Simulation(script, null, Math.floor(whole.events / 4)).run();
+    const whole = await new Simulation(script).run();
+    const cut = await new Simulation(script, null, Math.floor(whole.events / 4)).run();
     expect([whole.failure, cut.failure]).to.deep.equal([null, null]);
     expect(cut.events).to.be.below(whole.events / 2);
     expect(cut.nowMs).to.be.below(whole.nowMs);

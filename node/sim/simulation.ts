@@ -20,6 +20,7 @@ import { CLUSTER_VERSION, CLUSTER_VERSIONS, encodeFounding, hasErasures, readPro
 import { FOUNDING, rowsOf } from "../test/index.ts";
 import { Accounts } from "./accounts.ts";
 import { Administrator } from "./administrator.ts";
+import { Archives } from "./archives.ts";
 import { Calls } from "./calls.ts";
 import { replay } from "./canonical-replay.ts";
 import { Clients } from "./clients.ts";
@@ -119,6 +120,8 @@ export class Simulation {
   readonly #eventLogClients: EventLogClients | null;
   /** Null if nobody watches keys. */
   readonly #watchers: Watchers | null;
+  /** Null if the log is not archived. */
+  readonly #archives: Archives | null;
   readonly #administrators: readonly Administrator[];
   readonly #faults: Faults;
   readonly #world: World;
@@ -155,6 +158,13 @@ export class Simulation {
     const { limits } = plan;
     const { clusterId } = FOUNDING;
     this.#rules = new Rules(() => heap.nowMs, clusterId, limits);
+    this.#archives =
+      plan.archive === null
+        ? null
+        : new Archives({
+            ...{ heap, trace, clusterId, random: others.archive, rules: this.#rules },
+            ...{ plan: plan.archive, isSteady: plan.isSteady },
+          });
     this.#world = {
       heap,
       network: this.#network,
@@ -167,6 +177,7 @@ export class Simulation {
       limits,
       clusterId,
       reach: this.#reach,
+      archives: this.#archives,
       onMark: (process, name) => this.#faults.onMark(process, name),
     };
     const reaching = { heap, trace, calls: this.#calls, processes: () => this.#processes() };
@@ -240,19 +251,27 @@ export class Simulation {
   }
 
   /** Lives through all of it. */
-  run(): RunResult {
+  async run(): Promise<RunResult> {
     listenToMarks(passMark);
+    const { pending } = this.#archives ?? {};
+    if (pending !== undefined) {
+      process.on("unhandledRejection", pending.onRejection);
+    }
     let failure: RunResult["failure"] = null;
     try {
       this.#found();
-      this.#grow();
-      this.#live();
-      this.#rest();
+      await this.#grow();
+      await this.#live();
+      await this.#rest();
       this.#checkHistory();
+      await this.#checkArchive();
     } catch (error) {
       failure = error instanceof RuleViolation ? { rule: error.rule, details: error.details } : failureOf(error);
     } finally {
       listenToMarks(null);
+      if (pending !== undefined) {
+        process.off("unhandledRejection", pending.onRejection);
+      }
     }
     return {
       ...{ script: this.#script, failure, traceHash: this.#trace.hash, checkpoints: this.#trace.checkpoints },
@@ -275,7 +294,7 @@ export class Simulation {
     this.#look();
   }
 
-  #grow(): void {
+  async #grow(): Promise<void> {
     let isGrowing = true;
     const addOne = (): void => {
       if (isGrowing && this.#voters() < this.#script.plan.members) {
@@ -283,24 +302,24 @@ export class Simulation {
       }
     };
     this.#heap.after(LOOK_MS, addOne);
-    this.#until(GROWTH_MS, () => this.#voters() >= this.#script.plan.members, "a healthy cluster grows");
+    await this.#until(GROWTH_MS, () => this.#voters() >= this.#script.plan.members, "a healthy cluster grows");
     isGrowing = false;
   }
 
-  #live(): void {
+  async #live(): Promise<void> {
     const { plan, items } = this.#script;
     const { isSteady, durationMs } = plan;
     const { terms } = this.#rules;
     this.#accounts.begin();
     if (!this.#accounts.isReady) {
-      this.#until(GROWTH_MS, () => this.#accounts.isReady, "a healthy cluster takes a guest");
+      await this.#until(GROWTH_MS, () => this.#accounts.isReady, "a healthy cluster takes a guest");
     }
     this.#grownMs = this.#heap.nowMs;
     this.#lockClients?.begin();
     for (const item of items) {
       this.#heap.at(this.#grownMs + item.atMs, () => this.#happen(item));
     }
-    this.#heap.runUntil(this.#grownMs + durationMs, () => this.#heap.done < this.#liveEventsMax);
+    await this.#pass(this.#grownMs + durationMs, () => this.#heap.done < this.#liveEventsMax);
     this.#isQuiet = true;
     for (const administrator of this.#administrators) {
       administrator.stop();
@@ -338,6 +357,9 @@ export class Simulation {
         return;
       case "revocation":
         this.#accounts.revoke(item.kind, item.draw);
+        return;
+      case "store":
+        this.#archives?.happen(item.kind, item.draw);
         return;
       case "fault":
         this.#faults.happen(item.kind, item.draw);
@@ -384,7 +406,7 @@ export class Simulation {
     }
   }
 
-  #rest(): void {
+  async #rest(): Promise<void> {
     this.#trace.say(0, "is left in peace");
     this.#accounts.stop();
     this.#lockClients?.stop();
@@ -392,6 +414,7 @@ export class Simulation {
     this.#eventLogClients?.stop();
     this.#watchers?.calm();
     this.#network.calm();
+    this.#archives?.bucket.calm();
     for (const member of this.#members.values()) {
       member.endStall();
       member.mendDisk();
@@ -403,7 +426,7 @@ export class Simulation {
     }
     if (this.#script.plan.isBeyond) {
       this.#clients.stop();
-      this.#heap.runUntil(this.#heap.nowMs + BEYOND_REST_MS);
+      await this.#pass(this.#heap.nowMs + BEYOND_REST_MS);
       return;
     }
     if (this.#script.plan.isBusyAtRest) {
@@ -414,12 +437,15 @@ export class Simulation {
         floor = this.#greatestCommit();
         return this.#areTogether(before);
       };
-      this.#until(REST_MS, isCaughtUp, "liveness: everybody catches up with clients that go on");
+      await this.#until(REST_MS, isCaughtUp, "liveness: everybody catches up with clients that go on");
     }
     this.#clients.stop();
-    this.#until(REST_MS, () => this.#isAtRest(), "liveness: a cluster that is left in peace comes to rest");
-    this.#checkClients();
-    this.#until(REST_MS, () => this.#isAtRest(), "liveness: members are equal in the end");
+    await this.#until(REST_MS, () => this.#isAtRest(), "liveness: a cluster that is left in peace comes to rest");
+    await this.#checkClients();
+    await this.#until(REST_MS, () => this.#isAtRest(), "liveness: members are equal in the end");
+    const committed = this.#greatestCommit();
+    const isArchived = () => (this.#archives?.rules.reached ?? committed) >= committed;
+    await this.#until(REST_MS, isArchived, "liveness: everything is archived in the end");
     this.#watchers?.stop();
   }
 
@@ -440,20 +466,20 @@ export class Simulation {
   }
 
   /** Everybody takes a write and shows it. */
-  #checkClients(): void {
+  async #checkClients(): Promise<void> {
     for (const { id, process } of this.#membersNow()) {
       must(process !== null, "liveness: members stay up", () => `m${id}`);
       let isWritten: boolean | null = null;
       this.#clients.write(process, "rest", `rest-${id}`, (isDone) => {
         isWritten = isDone;
       });
-      this.#until(REST_MS, () => isWritten !== null, "liveness: a fresh write is answered");
+      await this.#until(REST_MS, () => isWritten !== null, "liveness: a fresh write is answered");
       must(isWritten === true, "liveness: a fresh write succeeds at every member", () => `m${id}`);
       let read: string | null | undefined = "";
       this.#clients.read(process, "rest", (value) => {
         read = value;
       });
-      this.#until(REST_MS, () => read !== "", "liveness: a fresh read is answered");
+      await this.#until(REST_MS, () => read !== "", "liveness: a fresh read is answered");
       must(read === `rest-${id}`, "liveness: a fresh read shows the last write", () => `m${id}: ${read}`);
     }
   }
@@ -622,11 +648,33 @@ export class Simulation {
   }
 
   /** Lets time pass until the condition holds. */
-  #until(limitMs: number, isReached: () => boolean, rule: string): void {
+  async #until(limitMs: number, isReached: () => boolean, rule: string): Promise<void> {
     const endMs = this.#heap.nowMs + limitMs;
     while (!isReached()) {
       must(this.#heap.nowMs < endMs, rule, () => this.#describe());
-      this.#heap.runUntil(this.#heap.nowMs + LOOK_MS);
+      await this.#pass(this.#heap.nowMs + LOOK_MS);
+    }
+  }
+
+  /** Lets everything happen up to that time, as long as it is wanted. */
+  async #pass(endMs: number, isWanted: () => boolean = () => true): Promise<void> {
+    const { pending } = this.#archives ?? {};
+    if (pending === undefined) {
+      this.#heap.runUntil(endMs, isWanted);
+    } else {
+      await this.#heap.runSettled(endMs, () => pending.settle(), isWanted);
+    }
+  }
+
+  /** What was archived is read, and leads to the states that the cluster had. */
+  async #checkArchive(): Promise<void> {
+    const { plan } = this.#script;
+    if (this.#archives !== null) {
+      const { bucket, rules } = this.#archives;
+      await rules.check(bucket.reader(), plan.limits.state, this.#streams.archive);
+      if (!plan.isBeyond) {
+        rules.checkHoles();
+      }
     }
   }
 
@@ -638,6 +686,7 @@ export class Simulation {
     for (const { memberId, streams } of this.#processes()) {
       this.#rules.limits.onStreams(memberId, streams);
     }
+    this.#archives?.look(this.#processes());
     this.#expel();
     this.#heap.after(LOOK_MS, () => this.#look());
   }
@@ -687,6 +736,7 @@ export class Simulation {
       refused: this.#rules.access.refused,
       raised: this.#reach.counts.get("replica.version-raised") ?? 0,
       snapshots: this.#reach.counts.get("replica.install.switched") ?? 0,
+      ...this.#archives?.counts,
     };
   }
 }

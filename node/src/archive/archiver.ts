@@ -13,15 +13,12 @@ import { type Clock, StateExportEnded } from "../replica/index.ts";
 import { CLUSTER_VERSIONS, CoordinationError, readCluster } from "../state/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
 import { ArchiveLease } from "./archive-lease.ts";
+import type { ArchiveLimits } from "./archive-limits.ts";
 import type { BackupPlace } from "./backup-place.ts";
 import { type BackupRuns, requireFailure } from "./backup-runs.ts";
 import { type ChainTail, findTail, isDamage } from "./chain-tail.ts";
 import { type Segment, SegmentDraft, segmentEntries } from "./segment-draft.ts";
 
-/** Entries wait at most this long before they are written, in milliseconds. */
-const SEGMENT_MS = 10_000;
-/** Bytes of rows that one turn reads from the log. */
-const TURN_BYTES = 256 * 1024;
 /** Pauses after failures: the first, doubled by each further one up to the last, in milliseconds. */
 const RETRY_MS_MIN = 500;
 const RETRY_MS_MAX = 10_000;
@@ -34,6 +31,7 @@ export interface ArchiverOptions {
   /** Resolves in a turn of its own, after the sockets were polled. */
   readonly nextTurn: () => Promise<void>;
   readonly log: BackupLog;
+  readonly limits: ArchiveLimits;
   /** Time between two snapshots, in milliseconds. */
   readonly intervalMs: number;
   /** Called after each snapshot of the archive, to delete what is not kept any more. */
@@ -43,7 +41,7 @@ export interface ArchiverOptions {
 export class Archiver {
   readonly lease: ArchiveLease;
   readonly #options: ArchiverOptions;
-  readonly #draft = new SegmentDraft();
+  readonly #draft: SegmentDraft;
   /** A segment that is being written, or has to be written again. */
   #segment: Segment | null = null;
   #tail: ChainTail | null = null;
@@ -54,6 +52,8 @@ export class Archiver {
   #isBusy = false;
   #isStopped = false;
   #isBroken = false;
+  /** The first entry that may follow the snapshot with which a chain is to begin; null = none is being taken. */
+  #beginsFrom: number | null = null;
   #breaks = 0;
   #segments = 0;
   #bytes = 0;
@@ -65,6 +65,7 @@ export class Archiver {
 
   constructor(options: ArchiverOptions) {
     this.#options = options;
+    this.#draft = new SegmentDraft(options.limits.segmentBytes);
     this.lease = new ArchiveLease(options.host, options.clock);
   }
 
@@ -139,6 +140,9 @@ export class Archiver {
 
   /** What is still to be archived, by this member or by the one that takes over. */
   #keptFrom({ index, isBroken }: ArchiveReport): number {
+    if (this.#beginsFrom !== null) {
+      return this.#beginsFrom;
+    }
     return index === 0 || isBroken ? Number.POSITIVE_INFINITY : index + 1;
   }
 
@@ -162,6 +166,8 @@ export class Archiver {
     this.#tail = null;
     this.#segment = null;
     this.#draft.clear();
+    // That one may begin another chain, which then goes on.
+    this.#isBroken = false;
     this.#failures = 0;
     this.#lastError = "";
     this.#retryAtMs = Number.NEGATIVE_INFINITY;
@@ -183,7 +189,7 @@ export class Archiver {
   }
 
   #isDue(): boolean {
-    const isOld = this.#options.clock.monotonicMs() - this.#collectedMs >= SEGMENT_MS;
+    const isOld = this.#options.clock.monotonicMs() - this.#collectedMs >= this.#options.limits.segmentMs;
     return this.#segment !== null || this.#draft.isFull || (!this.#draft.isEmpty && isOld);
   }
 
@@ -212,7 +218,8 @@ export class Archiver {
 
   async #find(): Promise<{ readonly tail: ChainTail | null; readonly isWaiting: boolean }> {
     const { host, place } = this.#options;
-    const found = await findTail(await place.open(), host.clusterId).catch((error: unknown) => {
+    const firstIndex = host.replica?.backups.firstIndex ?? 0;
+    const found = await findTail(await place.open(), host.clusterId, firstIndex).catch((error: unknown) => {
       if (!isDamage(error)) {
         throw error;
       }
@@ -244,8 +251,13 @@ export class Archiver {
 
   /** Takes a snapshot, with which a chain begins. */
   async #beginChain(): Promise<ChainTail> {
-    const { runs, clock } = this.#options;
-    const { header, hash } = await runs.start(false).done;
+    const { host, runs, clock } = this.#options;
+    // What comes after the snapshot follows it, however long it takes to store it.
+    this.#beginsFrom = (host.replica?.backups.progress.appliedIndex ?? 0) + 1;
+    host.replica?.backups.keepFrom(this.#beginsFrom);
+    const { header, hash } = await runs.start(false).done.finally(() => {
+      this.#beginsFrom = null;
+    });
     const { index, term, revision, wallMs, id } = header;
     this.#isBroken = false;
     this.#noteSnapshot(clock.wallMs());
@@ -275,7 +287,7 @@ export class Archiver {
     }
     const archived = this.#segment?.header.lastIndex ?? tail.index;
     while (backups !== undefined && !this.#draft.isFull && this.isArchiving) {
-      const rows = backups.entries((this.#draft.lastIndex ?? archived) + 1, TURN_BYTES);
+      const rows = backups.entries((this.#draft.lastIndex ?? archived) + 1, this.#options.limits.turnBytes);
       if (rows === null) {
         this.#break(`the log begins at index ${backups.firstIndex}, and the archive ends at ${tail.index}`);
         return;

@@ -3,7 +3,7 @@
  * object, so keys are rotated without a restart. A store that has failed is opened again for the next object.
  */
 
-import { type BackupStore, type KeyRing, openStore, readKeyFile, type StoreLocation } from "@quoin/backup";
+import { type BackupStore, type KeyRing, readKeyFile, type StoreLocation } from "@quoin/backup";
 import type { BackupLog } from "./archive-host.ts";
 
 export interface BackupPlaceOptions {
@@ -11,6 +11,8 @@ export interface BackupPlaceOptions {
   /** File with keys; null = backups are not encrypted. */
   readonly keyFile: string | null;
   readonly log: BackupLog;
+  /** Opens the store of an address; it never makes one. Raises a StoreFailure. */
+  readonly openStore: (location: StoreLocation) => Promise<BackupStore>;
 }
 
 /** An open store, and the keys as they are now. */
@@ -41,7 +43,7 @@ export class BackupPlace {
   /** Raises a StoreFailure, or a BackupError if the file with keys cannot be used. */
   async open(): Promise<OpenPlace> {
     const keyRing = await this.#keys();
-    this.#store ??= openStore(this.#options.location, { create: false });
+    this.#store ??= this.#options.openStore(this.#options.location);
     try {
       return { store: await this.#store, keyRing };
     } catch (error) {

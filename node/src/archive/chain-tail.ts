@@ -39,15 +39,35 @@ export interface FoundTail {
   readonly snapshotMs: number;
 }
 
-/** Raises a StoreFailure, or a BackupError if the last object cannot be used. */
-export async function findTail({ store, keyRing }: OpenPlace, clusterId: string): Promise<FoundTail> {
+/**
+ * Raises a StoreFailure, or a BackupError if the last object cannot be used.
+ *
+ * @param firstIndex of the log from which the archive goes on
+ */
+export async function findTail(
+  { store, keyRing }: OpenPlace,
+  clusterId: string,
+  firstIndex: number,
+): Promise<FoundTail> {
   const { chains, snapshots } = await readCatalog(store, clusterId);
   const snapshotMs = Math.max(0, ...snapshots.map(({ modifiedMs }) => modifiedMs));
-  const chain = chains.reduce<Chain | undefined>(
-    (best, one) => (best === undefined || one.end.index > best.end.index ? one : best),
-    undefined,
-  );
+  const chain = chainToFollow(chains, (index) => firstIndex <= index + 1);
   return { tail: chain === undefined ? null : await readTail(store, chain, keyRing), snapshotMs };
+}
+
+/**
+ * The chain that reaches furthest. If that is a snapshot alone, taken beyond the last segment, the entries before it are
+ * archived first, as far as the log has them: so each moment between them can be restored, too.
+ */
+function chainToFollow(chains: readonly Chain[], canFollow: (index: number) => boolean): Chain | undefined {
+  let [best, ...others] = chains.toSorted((one, other) => other.end.index - one.end.index);
+  for (const chain of others) {
+    if (best === undefined || best.segments.length > 0 || !canFollow(chain.end.index)) {
+      break;
+    }
+    best = chain;
+  }
+  return best;
 }
 
 async function readTail(store: BackupStore, chain: Chain, keyRing: KeyRing | undefined): Promise<ChainTail> {

@@ -1,9 +1,11 @@
 /** Backups of one member, as its API and its metrics see them. */
 
 import {
+  type BackupStore,
   type Catalog,
   deletePlanned,
   listClusters,
+  openStore,
   planRetention,
   type RetentionPolicy,
   readCatalog,
@@ -11,6 +13,7 @@ import {
 } from "@quoin/backup";
 import type { Clock, Scheduler, StateExport } from "../replica/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
+import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS } from "./archive-limits.ts";
 import { Archiver } from "./archiver.ts";
 import { BackupPlace } from "./backup-place.ts";
 import { BackupRuns, openExport, requireFailure } from "./backup-runs.ts";
@@ -35,6 +38,12 @@ export interface MemberBackupsOptions {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly log: BackupLog;
+  readonly limits?: ArchiveLimits;
+  readonly openStore?: (location: StoreLocation) => Promise<BackupStore>;
+}
+
+function openExisting(location: StoreLocation): Promise<BackupStore> {
+  return openStore(location, { create: false });
 }
 
 /** How often the archiver looks at what there is to do, in milliseconds. */
@@ -52,14 +61,15 @@ export class MemberBackups {
   constructor(options: MemberBackupsOptions) {
     this.#options = options;
     const { host, configuration, clock, scheduler, log } = options;
-    this.place = configuration === null ? null : new BackupPlace({ ...configuration, log });
+    const { limits = DEFAULT_ARCHIVE_LIMITS, openStore: open = openExisting } = options;
+    this.place = configuration === null ? null : new BackupPlace({ ...configuration, log, openStore: open });
     this.runs = this.place === null ? null : new BackupRuns({ host, place: this.place, clock, log });
     const { place, runs } = this;
     this.archiver =
       configuration === null || place === null || runs === null || !configuration.archives
         ? null
         : new Archiver({
-            ...{ host, place, runs, clock, log, intervalMs: configuration.intervalMs },
+            ...{ host, place, runs, clock, log, limits, intervalMs: configuration.intervalMs },
             nextTurn: () => new Promise((resolve) => scheduler.immediate(resolve)),
             onSnapshot: () => this.#prune(),
           });

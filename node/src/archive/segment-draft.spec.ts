@@ -2,12 +2,14 @@ import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import { EntryType, encodeEntry, NO_ORIGIN, sealEntry } from "../raft/index.ts";
 import type { Progress } from "../state/index.ts";
-import { SEGMENT_BYTES, SegmentDraft, segmentEntries } from "./segment-draft.ts";
+import { DEFAULT_ARCHIVE_LIMITS } from "./archive-limits.ts";
+import { SegmentDraft, segmentEntries } from "./segment-draft.ts";
 
 const ORIGIN = {
   ...{ clusterId: "018a0000-0000-8000-8001-000000000009", clusterName: "quoin", quoinVersion: "0.1.0" },
   ...{ clusterVersion: 1, previousId: "0".repeat(32), previousHash: new Uint8Array(32) },
 };
+const { segmentBytes: SEGMENT_BYTES } = DEFAULT_ARCHIVE_LIMITS;
 const LAST = { revision: 3, wallMs: 30 };
 
 function entry(index: number, bytes = 10): Uint8Array {
@@ -28,7 +30,7 @@ describe("draft of a segment", () => {
   let draft: SegmentDraft;
 
   beforeEach(() => {
-    draft = new SegmentDraft();
+    draft = new SegmentDraft(SEGMENT_BYTES);
   });
 
   it("ends a segment at the last place that was marked, and keeps what comes after it", () => {

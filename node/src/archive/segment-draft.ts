@@ -10,8 +10,6 @@ import { type Entry, newObjectId, type SegmentHeader } from "@quoin/backup";
 import { entryIndex, entryTerm, entryWallMs } from "../raft/index.ts";
 import type { Progress } from "../state/index.ts";
 
-/** Bytes of entries with which a segment is full. */
-export const SEGMENT_BYTES = 8 * 1024 * 1024;
 /** How many marks are kept; of more, every second one is dropped. */
 const MARKS_MAX = 512;
 
@@ -37,9 +35,15 @@ export type SegmentOrigin = Pick<
 >;
 
 export class SegmentDraft {
+  readonly #segmentBytes: number;
   #rows: Uint8Array[] = [];
   #bytes = 0;
   #marks: Mark[] = [];
+
+  /** @param segmentBytes bytes of entries with which a segment is full */
+  constructor(segmentBytes: number) {
+    this.#segmentBytes = segmentBytes;
+  }
 
   /** Bytes of the entries that were collected. */
   get bytes(): number {
@@ -51,7 +55,7 @@ export class SegmentDraft {
   }
 
   get isFull(): boolean {
-    return this.#bytes >= SEGMENT_BYTES;
+    return this.#bytes >= this.#segmentBytes;
   }
 
   /** The index of the last entry that was collected; undefined if there is none. */

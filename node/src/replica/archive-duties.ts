@@ -63,9 +63,9 @@ export class ArchiveDuties {
     this.#candidates.clear();
   }
 
-  /** The archiver knows best how far it is; others have it from former leaders. */
+  /** The archiver knows best how far it is, once it archives; others have it from former leaders. */
   #learn(memberId: number, report: ArchiveReport): void {
-    if (memberId === this.#archiverId || report.index > this.#archive.index) {
+    if ((memberId === this.#archiverId && report.isArchiving) || report.index > this.#archive.index) {
       this.#archive = report;
     }
   }

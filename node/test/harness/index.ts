@@ -26,6 +26,7 @@ export { performKeyOperation } from "./key-operations.ts";
 export { MailServer } from "./mail-server.ts";
 export { type Listening, MEMBER_PROGRAM, MemberUnderTest } from "./member-process.ts";
 export { MemberSite, SITE_TOKEN } from "./member-site.ts";
+export { MemoryBackupStore, MemoryBucket } from "./memory-backup-store.ts";
 export { MemoryDriverState } from "./memory-driver-state.ts";
 export { type DurableLog, MemoryLogStore } from "./memory-log-store.ts";
 export { MemorySnapshot } from "./memory-snapshot.ts";

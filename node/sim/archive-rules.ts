@@ -1,0 +1,185 @@
+/**
+ * What must hold of the archive: in what members say of it, in what is stored and deleted, and in the end, when every chain is
+ * read and the state is rebuilt that it leads to.
+ */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type BackupStore,
+  type Catalog,
+  type Chain,
+  catalogOf,
+  readCatalog,
+  type StoredObject,
+  verifyChain,
+} from "@quoin/backup";
+import type { ArchiveReport } from "../src/peers/index.ts";
+import { rebuild } from "../src/rebuild/index.ts";
+import type { StateLimits } from "../src/state/index.ts";
+import type { LiveReplay } from "./live-replay.ts";
+import type { RandomStream } from "./random.ts";
+import { must } from "./rule-violation.ts";
+
+export interface ArchiveRulesOptions {
+  readonly clusterId: string;
+  readonly replay: LiveReplay;
+}
+
+/** How late the archive may be beyond the time for which entries wait, where nothing goes wrong, in milliseconds. */
+const LATE_MS = 5_000;
+/** States that are rebuilt in the end: each takes a directory and some tens of milliseconds. */
+const REBUILT_MAX = 2;
+
+const NOT_STORED = "archive: what is said to be archived can be restored";
+const SHORTER = "archive: retention deletes nothing that the end of the archive needs";
+const WHOLE = "archive: every chain can be read, and is of the cluster's log";
+const HOLE = "archive: where entries are missing, the chain was openly broken";
+const SAME = "archive: the state that is rebuilt is the one that the cluster had";
+const FORK = "archive: segments that begin at one index are noticed";
+
+export class ArchiveRules {
+  readonly #options: ArchiveRulesOptions;
+  /** What is in the bucket, and what ever was. */
+  readonly #now = new Map<string, StoredObject>();
+  readonly #ever = new Map<string, StoredObject>();
+  /** How far the archive reached when a chain was broken. */
+  readonly #breaks: number[] = [];
+  #reached = 0;
+  #segments = 0;
+  #snapshots = 0;
+  #deleted = 0;
+
+  constructor(options: ArchiveRulesOptions) {
+    this.#options = options;
+  }
+
+  /** The last index that can be restored from the bucket, by the names of its objects. */
+  get reached(): number {
+    return this.#reached;
+  }
+
+  get counts() {
+    return {
+      ...{ segments: this.#segments, snapshots: this.#snapshots, deleted: this.#deleted, breaks: this.#breaks.length },
+      forks: this.#catalog(this.#ever).problems.filter(({ kind }) => kind === "fork").length,
+    };
+  }
+
+  /** @returns numbers for the trace */
+  onPut(object: StoredObject): number[] {
+    const { name } = object;
+    const isNew = !this.#ever.has(name);
+    this.#now.set(name, object);
+    this.#ever.set(name, object);
+    this.#segments += Number(isNew && name.endsWith(".qseg"));
+    this.#snapshots += Number(isNew && name.endsWith(".qsnap"));
+    this.#reached = this.#reach();
+    return [this.#reached];
+  }
+
+  onDeleted({ name }: StoredObject): number[] {
+    const before = this.#reached;
+    this.#now.delete(name);
+    this.#deleted++;
+    this.#reached = this.#reach();
+    must(this.#reached >= before, SHORTER, () => `it reached ${before}, and ${this.#reached} without ${name}`);
+    return [this.#reached];
+  }
+
+  onBreak(): void {
+    this.#breaks.push(this.#reached);
+  }
+
+  onReport(memberId: number, { index, chainIndex }: ArchiveReport): void {
+    must(
+      index <= this.#reached,
+      NOT_STORED,
+      () => `m${memberId} says ${index}, and the archive ends at ${this.#reached}`,
+    );
+    must(chainIndex <= index, NOT_STORED, () => `m${memberId} says ${index} of a chain from ${chainIndex} on`);
+  }
+
+  /** Where nothing goes wrong, the archive is not late once it has begun. */
+  onLag(memberId: number, { isArchiving, lagMs, report }: ArchiverView, segmentMs: number): void {
+    const isLate = isArchiving && report.chainIndex > 0 && lagMs > segmentMs + LATE_MS;
+    must(!isLate, "archive: it is late by no more than it may be", () => `m${memberId}: ${lagMs} ms`);
+  }
+
+  /** All that is in the bucket is read, and some of it is rebuilt. */
+  async check(store: BackupStore, limits: StateLimits, random: RandomStream): Promise<void> {
+    const catalog = await readCatalog(store, this.#options.clusterId);
+    this.#checkForks(catalog);
+    for (const chain of catalog.chains) {
+      const { problem, lastIndex } = await verifyChain(store, chain, {});
+      must(problem === undefined, WHOLE, () => `${problem?.message}`);
+      must(lastIndex === chain.end.index, WHOLE, () => `the chain from ${chain.snapshot.name} ends at ${lastIndex}`);
+    }
+    const [oldest] = catalog.chains;
+    const other = random.pick(catalog.chains);
+    const chosen = new Set([oldest, other].filter((chain) => chain !== undefined));
+    for (const chain of [...chosen].slice(0, REBUILT_MAX)) {
+      await this.#rebuild(
+        store,
+        chain,
+        limits,
+        chain === oldest ? chain.end.index : random.whole(chain.snapshot.index, chain.end.index),
+      );
+    }
+  }
+
+  /** Every entry between the first snapshot and the end was archived once, or was said to be missing. */
+  checkHoles(): void {
+    let [from, end] = [0, 0];
+    for (const { snapshot, end: chainEnd } of this.#catalog(this.#ever).chains) {
+      if (end > 0 && snapshot.index > end) {
+        const [first, last] = [from, end];
+        const isSaid = this.#breaks.some((reached) => reached >= first && reached <= snapshot.index);
+        must(
+          isSaid,
+          HOLE,
+          () => `entries ${last + 1} to ${snapshot.index}; broken at ${this.#breaks.join() || "no time"}`,
+        );
+        from = snapshot.index;
+      }
+      from = end === 0 ? snapshot.index : from;
+      end = Math.max(end, chainEnd.index);
+    }
+  }
+
+  #checkForks({ segments, problems }: Catalog): void {
+    const forks = new Set(problems.filter(({ kind }) => kind === "fork").map(({ name }) => name));
+    for (const [at, { name, firstIndex }] of segments.entries()) {
+      must(segments[at - 1]?.firstIndex !== firstIndex || forks.has(name), FORK, () => name);
+    }
+  }
+
+  async #rebuild(store: BackupStore, chain: Chain, stateLimits: StateLimits, index: number): Promise<void> {
+    const directory = mkdtempSync(join(tmpdir(), "quoin-test-sim-archive-"));
+    try {
+      const point = { kind: "index", index } as const;
+      const { progress } = await rebuild({ store, objects: chain, unseal: {}, point, directory, stateLimits });
+      const digest = this.#options.replay.digestAt(index);
+      must(progress.appliedIndex === index && progress.digest === digest, SAME, () => {
+        return `${chain.snapshot.name} to ${index}: at ${progress.appliedIndex} ${progress.digest} instead of ${digest}`;
+      });
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  }
+
+  #reach(): number {
+    return Math.max(0, ...this.#catalog(this.#now).chains.map(({ end }) => end.index));
+  }
+
+  #catalog(objects: ReadonlyMap<string, StoredObject>): Catalog {
+    return catalogOf(this.#options.clusterId, objects.values());
+  }
+}
+
+interface ArchiverView {
+  readonly isArchiving: boolean;
+  readonly lagMs: number;
+  readonly report: ArchiveReport;
+}

@@ -1,0 +1,191 @@
+/**
+ * The archive of a run: every process archives into one bucket, by the code of production, and the rules look on. Segments are
+ * small and snapshots frequent, as the plan says.
+ */
+
+import { MemberBackups } from "../src/archive/index.ts";
+import type { Replica } from "../src/replica/index.ts";
+import { ArchiveRules } from "./archive-rules.ts";
+import { Bucket } from "./bucket.ts";
+import { BucketStore } from "./bucket-store.ts";
+import type { EventHeap } from "./event-heap.ts";
+import { PendingWork, type ProcessWork } from "./pending-work.ts";
+import type { ArchivePlan, StoreFaultKind } from "./plan.ts";
+import type { Process } from "./process.ts";
+import type { ProcessLoop } from "./process-loop.ts";
+import { type RandomStream, streamOf } from "./random.ts";
+import type { Rules } from "./rules.ts";
+import type { Trace } from "./trace.ts";
+
+export interface ArchivesOptions {
+  readonly heap: EventHeap;
+  readonly trace: Trace;
+  readonly random: RandomStream;
+  readonly rules: Pick<Rules, "replay">;
+  readonly plan: ArchivePlan;
+  readonly isSteady: boolean;
+  readonly clusterId: string;
+}
+
+/** A member that archives, as its process knows it. */
+type Archiving = Pick<Process, "memberId" | "backups">;
+
+const WALL_START_MS = 1_750_000_000_000;
+const STORE = { kind: "directory", directory: "/bucket" } as const;
+/** How long the store is away or slow, and how slow, in milliseconds. */
+const AWAY_MS = [200, 20_000] as const;
+const SLOW_FOR_MS = [500, 10_000] as const;
+const SLOW_BY_MS = [20, 2_000] as const;
+
+export class Archives {
+  readonly #options: ArchivesOptions;
+  readonly bucket: Bucket;
+  readonly rules: ArchiveRules;
+  readonly pending = new PendingWork();
+  #failures = 0;
+
+  constructor(options: ArchivesOptions) {
+    this.#options = options;
+    const { heap, trace, rules, clusterId } = options;
+    this.rules = new ArchiveRules({ clusterId, replay: rules.replay });
+    this.bucket = new Bucket(() => Math.floor(WALL_START_MS + heap.nowMs), {
+      onPut: (object) => {
+        trace.say(0, "is stored", this.rules.onPut(object), () => object.name);
+      },
+      onDeleted: (object) => {
+        trace.say(0, "is deleted", this.rules.onDeleted(object), () => object.name);
+      },
+    });
+  }
+
+  get counts(): Record<string, number> {
+    const { snapshots, segments, deleted, breaks, forks } = this.rules.counts;
+    return {
+      archived: segments,
+      "archive snapshots": snapshots,
+      pruned: deleted,
+      breaks,
+      forks,
+      "archive failures": this.#failures,
+    };
+  }
+
+  /** The backups of a process that begins. */
+  begin(memberId: number, replica: Replica, loop: ProcessLoop): MemberBackups {
+    const { heap, random, plan, clusterId } = this.#options;
+    const { bucket, pending } = this;
+    const work = pending.of(() => loop.isDead);
+    const store = new BucketStore({ bucket, heap, loop, random, plan, pending, work });
+    return new MemberBackups({
+      host: {
+        ...{ name: `m${memberId}`, clusterName: "simulated", clusterId, memberId, version: "0.1.0" },
+        replica: this.#reach(replica, loop, work),
+      },
+      configuration: {
+        ...{ location: STORE, keyFile: null, archives: true },
+        ...{ intervalMs: plan.intervalMs, retention: plan.retention },
+      },
+      clock: loop,
+      scheduler: {
+        immediate: (callback) => loop.immediate(this.#waking(callback)),
+        every: (intervalMs, callback) => loop.every(intervalMs, this.#waking(callback)),
+      },
+      log: this.#log(memberId, loop),
+      limits: plan.limits,
+      openStore: async () => store,
+    });
+  }
+
+  happen(kind: StoreFaultKind, draw: number): void {
+    const { heap, trace } = this.#options;
+    const random = streamOf(draw);
+    trace.say(0, "store", [], () => kind);
+    if (kind === "away") {
+      this.bucket.leave(heap.nowMs + logUniform(random, ...AWAY_MS));
+    } else {
+      this.bucket.slow(heap.nowMs + logUniform(random, ...SLOW_FOR_MS), logUniform(random, ...SLOW_BY_MS));
+    }
+  }
+
+  /** What members say of the archive now. */
+  look(processes: readonly Archiving[]): void {
+    for (const { memberId, backups } of processes) {
+      const archiver = backups?.archiver;
+      if (archiver) {
+        this.rules.onReport(memberId, archiver.report);
+        if (this.#options.isSteady) {
+          this.rules.onLag(memberId, archiver, this.#options.plan.limits.segmentMs);
+        }
+      }
+    }
+  }
+
+  /** What a process reaches of its member. Code behind a promise is no callback of the process, and becomes one here. */
+  #reach(replica: Replica, loop: ProcessLoop, work: ProcessWork) {
+    const { backups } = replica;
+    const openExport = backups.openExport.bind(backups);
+    backups.openExport = () => {
+      const exported = openExport();
+      if (exported !== null) {
+        const rows = exported.rows.bind(exported);
+        exported.rows = async function* () {
+          const iterator = rows();
+          try {
+            for (;;) {
+              const next = await work.read(() => iterator.next());
+              if (next.done === true) {
+                return;
+              }
+              yield next.value;
+            }
+          } finally {
+            await iterator.return();
+          }
+        };
+      }
+      return exported;
+    };
+    return {
+      state: replica.state,
+      backups,
+      status: () => replica.status(),
+      membershipView: replica.membershipView.bind(replica),
+      readBarrier: (deadlineMs: number, done: Parameters<Replica["readBarrier"]>[1]) => {
+        loop.arrive(() => replica.readBarrier(deadlineMs, (...result) => this.#waking(() => done(...result))()));
+      },
+    };
+  }
+
+  #waking(callback: () => void): () => void {
+    return () => {
+      this.pending.wake();
+      callback();
+    };
+  }
+
+  #log(memberId: number, loop: ProcessLoop) {
+    const { trace } = this.#options;
+    const say = (fields: object, message: string): void => {
+      if (!loop.isDead) {
+        trace.say(memberId, message, [], () => `${message} ${JSON.stringify(fields)}`);
+      }
+    };
+    return {
+      info: say,
+      warn: (fields: object, message: string) => {
+        this.#failures++;
+        say(fields, message);
+      },
+      error: (fields: object, message: string) => {
+        if (message.startsWith("the chain of the archive is broken")) {
+          this.rules.onBreak();
+        }
+        say(fields, message);
+      },
+    };
+  }
+}
+
+function logUniform(random: RandomStream, from: number, to: number): number {
+  return Math.exp(random.between(Math.log(from), Math.log(to)));
+}

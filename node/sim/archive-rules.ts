@@ -18,6 +18,7 @@ import {
 import type { ArchiveReport } from "../src/peers/index.ts";
 import { rebuild } from "../src/rebuild/index.ts";
 import type { StateLimits } from "../src/state/index.ts";
+import { OfflineState } from "../src/storage/index.ts";
 import type { LiveReplay } from "./live-replay.ts";
 import type { RandomStream } from "./random.ts";
 import { must } from "./rule-violation.ts";
@@ -159,7 +160,10 @@ export class ArchiveRules {
     const directory = mkdtempSync(join(tmpdir(), "quoin-test-sim-archive-"));
     try {
       const point = { kind: "index", index } as const;
-      const { progress } = await rebuild({ store, objects: chain, unseal: {}, point, directory, stateLimits });
+      const state = await OfflineState.create(join(directory, "state"), stateLimits);
+      const { progress } = await rebuild({ store, objects: chain, unseal: {}, point, state }).finally(() =>
+        state.close(),
+      );
       const digest = this.#options.replay.digestAt(index);
       must(progress.appliedIndex === index && progress.digest === digest, SAME, () => {
         return `${chain.snapshot.name} to ${index}: at ${progress.appliedIndex} ${progress.digest} instead of ${digest}`;

@@ -132,8 +132,8 @@ async function restoreInto(
 
 function nextSteps(name: string, clusterId: string): string[] {
   return [
-    `next: start member ${name} of cluster ${clusterId} with this data directory; it serves alone. Then add the names of other`,
-    "members, and start them with empty data directories. What belongs to the former cluster is refused by the new one",
+    `next: start member ${name} with this data directory; it serves cluster ${clusterId} alone`,
+    "then:  add the names of other members, and start them with empty data directories",
   ];
 }
 

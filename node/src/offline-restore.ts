@@ -104,10 +104,14 @@ async function run(location: StoreLocation, flags: Flags): Promise<void> {
   print([...describeRestore(report), ...nextSteps(flags.name, report.clusterId)]);
 }
 
-async function restoreInto(
+/**
+ * Restores into a directory that belongs to no cluster. Raises Refused if it is another one; a BackupError or a StoreFailure if
+ * the backup cannot be used; a StoreError, or what the file system raises. Then the directory is as empty as before.
+ */
+export async function restoreInto(
   directory: string,
   source: RestoreConfiguration,
-  { name, clusterName, newClusterId }: Flags,
+  { name, clusterName, newClusterId }: Pick<Flags, "name" | "clusterName" | "newClusterId">,
 ): Promise<RestoreReport> {
   // Before anything is written there; beginning looks again, with the lock.
   await requireUnused(directory);

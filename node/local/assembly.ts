@@ -15,6 +15,7 @@ import { numberOf } from "./member-layout.ts";
 import { describeExit, isUnanswered, type MemberProcess } from "./member-process.ts";
 import { memberCountFor } from "./options.ts";
 import { addressOf } from "./ports.ts";
+import type { Restoring } from "./restoring.ts";
 import { StartError } from "./start-error.ts";
 
 /** A started process, and how it is. */
@@ -29,6 +30,8 @@ const POLL_MS = 100;
 /** Members that replay a long log, or catch up, on a slow disk need their time. */
 const START_TIMEOUT_MS = 120_000;
 const FOUNDING_TIMEOUT_MS = START_TIMEOUT_MS / 2;
+/** A founding from a backup goes on when its call has ended: the call is made again, and how far it is is told in between. */
+const RESTORE_POLL_MS = 3_000;
 
 /** States in which a voter votes. */
 const VOTING_STATES = new Set(["JOINING", "RUNNING"]);
@@ -49,14 +52,16 @@ const PASSING_REASONS = new Set([
  *
  * @param directory of the launcher's files.
  * @param interrupted gives up, with its reason.
+ * @param restoring the cluster begins with a backup, and null if it begins empty
  */
 export async function assemble(
   directory: string,
   fleet: Fleet,
   credentials: OwnerCredentials,
   interrupted: AbortSignal,
+  restoring: Restoring | null,
 ): Promise<readonly Observed[]> {
-  const deadlineMs = performance.now() + START_TIMEOUT_MS;
+  let deadlineMs = performance.now() + START_TIMEOUT_MS;
   fleet.startKnown();
   for (;;) {
     interrupted.throwIfAborted();
@@ -64,9 +69,13 @@ export async function assemble(
     const obstacle =
       silent.length > 0
         ? `${silent.join(", ")} did not answer`
-        : await advance(directory, fleet, observed, credentials);
+        : await advance(directory, fleet, observed, credentials, restoring);
     if (obstacle === null) {
       return observed;
+    }
+    if (restoring?.isUnderWay(observed) === true) {
+      // A backup may be of any size.
+      deadlineMs = performance.now() + START_TIMEOUT_MS;
     }
     if (performance.now() > deadlineMs) {
       throw new StartError(`the cluster did not become ready in time: ${obstacle}`);
@@ -106,6 +115,7 @@ async function advance(
   fleet: Fleet,
   observed: readonly Observed[],
   credentials: OwnerCredentials,
+  restoring: Restoring | null,
 ): Promise<string | null> {
   const known = freshest(observed)?.members ?? [];
   refuseLoss(fleet, observed, known);
@@ -115,10 +125,13 @@ async function advance(
   const speaker = running.find(({ status }) => status.role === "LEADER") ?? running[0];
   try {
     if (speaker === undefined) {
-      return await found(directory, observed, credentials);
+      return await found(directory, observed, credentials, restoring);
     }
     return (await enlarge(speaker, fleet, observed)) ?? (await findUnready(observed));
   } catch (error) {
+    if (error instanceof QuoinError && error.reason === "BACKUP_STORE_UNAVAILABLE") {
+      throw new StartError(error.message, { cause: error });
+    }
     if (error instanceof QuoinError && (isUnanswered(error) || PASSING_REASONS.has(error.reason))) {
       return error.message;
     }
@@ -201,22 +214,27 @@ async function found(
   directory: string,
   observed: readonly Observed[],
   { owner, apiKey }: OwnerCredentials,
+  restoring: Restoring | null,
 ): Promise<string> {
   const [founder] = observed;
   if (founder?.status.state !== "EMPTY" || observed.some(({ status }) => status.clusterId !== "")) {
     return `no member serves: ${observed.map(describe).join("; ")}`;
   }
   const { incarnation } = founder.status;
-  const record = readRecord(directory) ?? createRecord(directory, incarnation);
+  let record = readRecord(directory) ?? createRecord(directory, incarnation);
+  if (record.founderIncarnation !== incarnation && restoring !== null) {
+    // The cluster of that record is gone, and what is restored is another one.
+    record = createRecord(directory, incarnation);
+  }
   if (record.founderIncarnation !== incarnation) {
     throw new StartError(
-      `the data of cluster ${record.clusterId} is gone: ${join(directory, founder.process.name)} is empty. Restore it, ` +
-        `or move ${directory} away to start with an empty cluster`,
+      `the data of cluster ${record.clusterId} is gone: ${join(directory, founder.process.name)} is empty. Restore it ` +
+        `from a backup with --restore, or move ${directory} away to start with an empty cluster`,
     );
   }
   const { clusterId } = record;
   await founder.process.admin.bootstrap({
-    ...{ clusterId, incarnation, timeoutMs: FOUNDING_TIMEOUT_MS },
+    ...{ clusterId, incarnation, timeoutMs: restoring === null ? FOUNDING_TIMEOUT_MS : RESTORE_POLL_MS },
     owner: { ...owner, apiKey },
   });
   return "the cluster was founded just now";

@@ -21,6 +21,7 @@ import { layoutsOf, type MemberLayout } from "./member-layout.ts";
 import { describeExit, type Exit, STOP_TIMEOUT_MS } from "./member-process.ts";
 import type { LocalOptions } from "./options.ts";
 import { addressOf, requireFree } from "./ports.ts";
+import { Restoring } from "./restoring.ts";
 import { StartError } from "./start-error.ts";
 
 /** A member, as it was when the cluster had started. */
@@ -60,18 +61,21 @@ export class LocalCluster {
    * in `members`. Raises StartError or PortInUseError, or the reason of the signal.
    */
   static async start(options: LocalOptions, interrupted = new AbortController().signal): Promise<LocalCluster> {
-    const { members, basePort, dataDirectory, memberFlags = [], nodeFlags = [] } = options;
+    const { members, basePort, dataDirectory, memberFlags = [], nodeFlags = [], restores = false } = options;
     const directory = resolve(dataDirectory);
     mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
     const layouts = layoutsOf(directory, basePort, members);
     for (const { ports } of layouts) {
       await requireFree(ports, PORTS_ADVICE);
     }
-    const credentials = requireCredentials(directory, layouts);
+    const restoring = restores ? new Restoring(directory, layouts) : null;
+    await restoring?.requireRoom();
+    const credentials = requireCredentials(directory, layouts, readRecord(directory) !== null && !restores);
     const fleet = new Fleet(layouts, writeTokens(directory), memberFlags, nodeFlags);
     try {
-      const observed = await assemble(directory, fleet, credentials, interrupted);
+      const observed = await assemble(directory, fleet, credentials, interrupted, restoring);
       const cluster = new LocalCluster(directory, fleet, observed, endpointsOf(layouts, credentials));
+      restoring?.report();
       announceLauncher(directory, { basePort, members });
       return cluster;
     } catch (error) {
@@ -151,13 +155,13 @@ function endpointsOf(layouts: readonly MemberLayout[], { owner, apiKey }: OwnerC
  * members of a cluster of several find each other where they were. Raises StartError for other addresses, before any
  * process could tell the others where it is now.
  */
-function requireCredentials(directory: string, layouts: readonly MemberLayout[]): OwnerCredentials {
+function requireCredentials(directory: string, layouts: readonly MemberLayout[], isFounded: boolean): OwnerCredentials {
   const known = readEndpoints(directory);
   if (known !== null) {
-    refuseMove(known, layouts, readRecord(directory) !== null);
+    refuseMove(known, layouts, isFounded);
     return known;
   }
-  if (readRecord(directory) !== null) {
+  if (isFounded) {
     throw new StartError(
       `${directory} holds a cluster, but endpoints.json with its owner's credentials is gone, and they cannot be made ` +
         "anew. Restore the file, or move the directory away to start with an empty cluster",

@@ -42,6 +42,32 @@ describe("options of npm start", () => {
     }
   });
 
+  it("name the backup that a cluster begins with, for all members, of which one reads it", () => {
+    const cluster = "11111111-2222-4333-8444-555555555555";
+    expect(parseOptions(["--restore", "/store"])).to.deep.include({
+      ...{ restores: true, memberFlags: ["--restore-from", "/store"] },
+    });
+    const chosen = ["--to-revision", "7", "--restore-key-file", "/key", "--restore-cluster-id", cluster];
+    expect(parseOptions(["--restore", "s3://bucket/prefix", ...chosen])).to.deep.include({
+      memberFlags: [
+        ...["--restore-from", "s3://bucket/prefix", "--restore-to-revision", "7"],
+        ...["--restore-key-file", "/key", "--restore-cluster-id", cluster],
+      ],
+    });
+    for (const [args, message] of [
+      [["--to-revision", "7"], /--to-revision needs --restore/],
+      [["--to-time", "2026-01-31T12:00:00Z"], /--to-time needs --restore/],
+      [["--restore", "x", "--to-revision", "7", "--to-time", "2026-01-31T12:00:00Z"], /cannot be used with/],
+      [["--restore", "x", "--to-time", "yesterday"], /--to-time.*RFC 3339/],
+      [["--restore", "x", "--to-revision", "-7"], /--to-revision.*whole number/],
+      [["--restore", "x", "--restore-cluster-id", "X"], /--restore-cluster-id.*UUID/],
+      [["--restore", "ftp://x"], /--restore: .*scheme ftp/],
+      [["--restore", "x", "--member", "q-1"], /cannot be used with/],
+    ] as const) {
+      expect(() => parseOptions(args), args.join(" ")).to.throw(UsageError, message);
+    }
+  });
+
   it("know with how many members a numbered one is started", () => {
     expect([0, 1, 2, 3, 4, 5].map(memberCountFor)).to.deep.equal([1, 3, 3, 5, 5, null]);
   });

@@ -2,9 +2,10 @@
 
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseLocation } from "@quoin/backup";
+import { parseLocation, type StoreLocation } from "@quoin/backup";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { parseArguments, UsageError } from "../src/command-line/index.ts";
+import { parseArguments, parseCount, parseTime, UsageError } from "../src/command-line/index.ts";
+import { isClusterId } from "../src/storage/index.ts";
 import { BASE_PORT_MAX } from "./ports.ts";
 
 /** A whole cluster. */
@@ -16,6 +17,8 @@ export interface LocalOptions {
   readonly dataDirectory: string;
   /** Flags of each member beside those that the launcher sets. */
   readonly memberFlags?: readonly string[];
+  /** Whether those flags name a backup, from which the cluster is founded. */
+  readonly restores?: boolean;
   /** Flags of Node for each member and its threads, such as a module to load first. */
   readonly nodeFlags?: readonly string[];
 }
@@ -45,22 +48,50 @@ export function parseOptions(args: readonly string[]): LocalOptions | MemberOpti
       "directory, or s3://bucket/prefix, into which the cluster archives every write",
     )
     .option("--backup-key-file <file>", "keys that encrypt these backups")
+    .option(
+      "--restore <location>",
+      "begin with the cluster of this backup: a directory, s3://bucket/prefix, or a file with one snapshot; needs an empty --data-dir",
+    )
+    .option("--to-revision <revision>", "restore up to this revision", checked(parseCount))
+    .addOption(
+      new Option("--to-time <time>", "restore up to this time, such as 2026-01-31T12:00:00Z")
+        .argParser(checked(parseTime))
+        .conflicts(["toRevision"]),
+    )
+    .option(
+      "--restore-key-file <file>",
+      "keys that the backup is encrypted with; without it, those of --backup-key-file",
+    )
+    .option(
+      "--restore-cluster-id <uuid>",
+      "whose backup, if the store holds backups of several",
+      checked(requireClusterId),
+    )
     .addOption(
       new Option(
         "--member <name>",
         "start one member again, such as q-1, while the cluster runs in another shell",
-      ).conflicts(["members", "basePort", "backupStore", "backupKeyFile"]),
+      ).conflicts([
+        ...["members", "basePort", "backupStore", "backupKeyFile"],
+        ...["restore", "toRevision", "toTime", "restoreKeyFile", "restoreClusterId"],
+      ]),
     );
   if (!parseArguments(program, args)) {
     return null;
   }
-  const { members, basePort, dataDir: dataDirectory, member, backupStore, backupKeyFile } = program.opts();
-  const memberFlags = backupFlags(backupStore, backupKeyFile);
+  const options = program.opts();
+  const { members, basePort, dataDir: dataDirectory, member, backupStore, backupKeyFile } = options;
+  const restoring = restoreFlags(options, backupKeyFile);
+  const memberFlags = [...backupFlags(backupStore, backupKeyFile), ...restoring];
   if (member === "") {
     throw new UsageError("--member needs a name, such as q-1");
   }
   return member === undefined
-    ? { members, basePort, dataDirectory, ...(memberFlags.length > 0 ? { memberFlags } : {}) }
+    ? {
+        ...{ members, basePort, dataDirectory },
+        ...(memberFlags.length > 0 ? { memberFlags } : {}),
+        ...(restoring.length > 0 ? { restores: true } : {}),
+      }
     : { member, dataDirectory };
 }
 
@@ -76,15 +107,60 @@ function backupFlags(store: string | undefined, keyFile: string | undefined): re
   return ["--backup-store", storeFor(store), "--backup-archive", ...key];
 }
 
+interface RestoreOptions {
+  readonly restore?: string;
+  readonly toRevision?: string;
+  readonly toTime?: string;
+  readonly restoreKeyFile?: string;
+  readonly restoreClusterId?: string;
+}
+
+/** What members get for the backup that their cluster begins with; none reads it but the one that founds. Raises UsageError. */
+function restoreFlags(options: RestoreOptions, backupKeyFile: string | undefined): readonly string[] {
+  const { restore, toRevision, toTime, restoreKeyFile, restoreClusterId } = options;
+  const keyFile = restoreKeyFile ?? (restore === undefined ? undefined : backupKeyFile);
+  const given = new Map([
+    ["--to-revision", ["--restore-to-revision", toRevision]],
+    ["--to-time", ["--restore-to-time", toTime]],
+    ["--restore-key-file", ["--restore-key-file", keyFile === undefined ? undefined : resolve(keyFile)]],
+    ["--restore-cluster-id", ["--restore-cluster-id", restoreClusterId]],
+  ] as const);
+  const flags: string[] = restore === undefined ? [] : ["--restore-from", sourceFor(restore)];
+  for (const [option, [flag, value]] of given) {
+    if (value !== undefined) {
+      if (restore === undefined) {
+        throw new UsageError(`${option} needs --restore`);
+      }
+      flags.push(flag, value);
+    }
+  }
+  return flags;
+}
+
+/** Members run elsewhere, so a path is made absolute. */
+function sourceFor(text: string): string {
+  requireLocation("--restore", text);
+  return text.includes("://") ? text : resolve(text);
+}
+
+/** Raises UsageError. */
+function requireLocation(option: string, text: string): StoreLocation {
+  try {
+    return parseLocation(text);
+  } catch (error) {
+    throw new UsageError(`${option}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
 /** A directory is made, so that a first try needs no preparation; members themselves never make one. */
 function storeFor(text: string): string {
-  try {
-    const location = parseLocation(text);
-    if (location.kind === "directory") {
-      mkdirSync(location.directory, { recursive: true, mode: 0o700 });
-      return location.directory;
-    }
+  const location = requireLocation("--backup-store", text);
+  if (location.kind !== "directory") {
     return text;
+  }
+  try {
+    mkdirSync(location.directory, { recursive: true, mode: 0o700 });
+    return location.directory;
   } catch (error) {
     throw new UsageError(`--backup-store: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
@@ -93,6 +169,20 @@ function storeFor(text: string): string {
 /** The least count of members that starts those that are numbered up to this one, from 0; null if none does. */
 export function memberCountFor(at: number): number | null {
   return MEMBER_COUNTS.find((count) => count > at) ?? null;
+}
+
+/** The text as it is, which members get, once the parser has accepted it. */
+function checked(parse: (text: string) => unknown): (text: string) => string {
+  return (text) => {
+    parse(text);
+    return text;
+  };
+}
+
+function requireClusterId(text: string): void {
+  if (!isClusterId(text)) {
+    throw new InvalidArgumentError("It must be a UUID in lower case.");
+  }
 }
 
 function parseMembers(text: string): number {

@@ -7,45 +7,20 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import {
-  type BackupStore,
-  type Catalog,
-  KeyRing,
-  newObjectId,
-  openStore,
-  planRestore,
-  putSegment,
-  putSnapshot,
-  type Row,
-  readCatalog,
-  type SnapshotHeader,
-} from "@quoin/backup";
+import { type Catalog, KeyRing, openStore, planRestore, type Row, readCatalog } from "@quoin/backup";
 import { expect } from "chai";
-import { changeConfiguration, entryTerm, entryWallMs, NO_CONFIGURATION } from "../src/raft/index.ts";
+import { changeConfiguration, NO_CONFIGURATION } from "../src/raft/index.ts";
 import { type RebuildPoint, rebuild } from "../src/rebuild/index.ts";
-import { CLUSTER_VERSION, type Progress, readCluster, type StateLimits, StateMachine } from "../src/state/index.ts";
+import { type Progress, readCluster, type StateLimits, StateMachine } from "../src/state/index.ts";
 import { OfflineState } from "../src/storage/index.ts";
 import { FOUNDING, MemoryStateStore, rowsOf } from "../test/index.ts";
+import { archiveHistory, type History, indexAt, numbersOf } from "../test/restored/index.ts";
 import { commitText, drawScript, firstSeedOf, Simulation } from "./index.ts";
 
 const HISTORIES = 4;
 const POINTS = 12;
 const FIRST = firstSeedOf(commitText(), "histories that are restored", HISTORIES);
-const ORIGIN = {
-  clusterId: FOUNDING.clusterId,
-  clusterName: "quoin",
-  quoinVersion: "0.1.0",
-  clusterVersion: CLUSTER_VERSION,
-};
 const KEY_RING = new KeyRing([{ id: "spec", bytes: new Uint8Array(32).fill(7) }]);
-
-/** What a cluster was after each entry, and all rows of its state after some of them. */
-interface History {
-  readonly rows: readonly Uint8Array[];
-  /** By index; index 0 stands for nothing. */
-  readonly progress: readonly (Progress | undefined)[];
-  readonly snapshots: ReadonlyMap<number, readonly Row[]>;
-}
 
 function historyOf(rows: readonly Uint8Array[], limits: StateLimits, snapshotAt: (index: number) => boolean): History {
   const store = new MemoryStateStore();
@@ -61,67 +36,7 @@ function historyOf(rows: readonly Uint8Array[], limits: StateLimits, snapshotAt:
       snapshots.set(position + 1, [...rowsOf(store)]);
     }
   }
-  return { rows, progress, snapshots };
-}
-
-/** Numbers that follow from a seed. */
-function numbersOf(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
-
-function headerAt({ progress, rows }: History, index: number): SnapshotHeader {
-  const { revision, tickMs, wallMs, digest: stateDigest } = progress[index] as Progress;
-  const term = entryTerm(rows[index - 1] as Uint8Array);
-  return { ...ORIGIN, id: newObjectId(), index, term, revision, tickMs, wallMs, stateDigest };
-}
-
-/** Writes all of the history: snapshots where there are any, and segments of random lengths; some do not say where they end. */
-async function archive(store: BackupStore, history: History, below: (below: number) => number): Promise<void> {
-  const { rows, progress, snapshots } = history;
-  const first = Math.min(...snapshots.keys());
-  let previous: { readonly id: string; readonly hash: Uint8Array } | undefined;
-  for (const [index, state] of snapshots) {
-    const header = headerAt(history, index);
-    const { hash } = await putSnapshot(store, header, [state], KEY_RING);
-    previous ??= { id: header.id, hash };
-  }
-  for (let next = first + 1; next <= rows.length && previous !== undefined; ) {
-    const lastIndex = Math.min(rows.length, next + below(60));
-    const entries = rows
-      .slice(next - 1, lastIndex)
-      .map((bytes, at) => ({ index: next + at, term: entryTerm(bytes), bytes }));
-    const { revision, wallMs, digest } = progress[lastIndex] as Progress;
-    const isKnown = below(4) > 0;
-    const header = {
-      ...{ ...ORIGIN, id: newObjectId(), firstIndex: next, lastIndex },
-      ...{ firstTerm: entries[0]?.term ?? 0, lastTerm: entries.at(-1)?.term ?? 0 },
-      ...(isKnown ? { lastRevision: revision, lastWallMs: wallMs, stateDigest: digest } : {}),
-      ...{ previousId: previous.id, previousHash: previous.hash },
-    };
-    const { hash } = await putSegment(store, header, [entries], KEY_RING);
-    previous = { id: header.id, hash };
-    next = lastIndex + 1;
-  }
-}
-
-/** The last index that the point asks for. */
-function indexAt({ progress, rows }: History, from: number, point: RebuildPoint): number {
-  let index = from;
-  while (index < rows.length) {
-    const isOver =
-      (point.kind === "index" && index >= point.index) ||
-      (point.kind === "revision" && (progress[index]?.revision ?? 0) >= point.revision) ||
-      (point.kind === "time" && entryWallMs(rows[index] as Uint8Array) > point.wallMs);
-    if (isOver) {
-      break;
-    }
-    index++;
-  }
-  return index;
+  return { clusterId: FOUNDING.clusterId, rows, progress, snapshots };
 }
 
 function planOf(catalog: Catalog, point: RebuildPoint) {
@@ -155,7 +70,7 @@ describe("states that are rebuilt from backups", function () {
       const snapshotAt = new Set([1, 1 + below(rows.length), 1 + below(rows.length)]);
       const history = historyOf(rows, stateLimits, (index) => snapshotAt.has(index));
       const store = await openStore({ kind: "directory", directory: join(directory, "store") }, { create: true });
-      await archive(store, history, below);
+      await archiveHistory(store, history, { below, segmentMax: 60, keyRing: KEY_RING });
       const catalog = await readCatalog(store);
       const kinds = ["latest", "index", "revision", "time"] as const;
       let compared = 0;

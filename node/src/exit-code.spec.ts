@@ -3,7 +3,7 @@ import { UsageError } from "./command-line/index.ts";
 import { exitCodeOf, kindOf } from "./exit-code.ts";
 import { JoinTokenFileError, TlsFilesError } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
-import { StoreError } from "./storage/index.ts";
+import { StoreError, UnknownVersion } from "./storage/index.ts";
 
 describe("exitCodeOf", () => {
   it("tells by its number what must be done about an error", () => {
@@ -12,6 +12,7 @@ describe("exitCodeOf", () => {
       [new TypeError("a bug"), 70],
       ["not even an error", 70],
       [new StoreError("io", "the disk"), 71],
+      [new UnknownVersion("data of a later release"), 75],
       [new UsageError("--grpc"), 76],
       [new JoinTokenFileError("a file"), 76],
       [new TlsFilesError("a file"), 76],
@@ -25,6 +26,7 @@ describe("exitCodeOf", () => {
     expect(kindOf(new InvariantViolation("a rule"))).to.equal("invariant violated");
     expect(kindOf(new TypeError("a bug"))).to.equal("unexpected failure");
     expect(kindOf(new StoreError("io", "the disk"))).to.equal("the store has failed (io)");
+    expect(kindOf(new UnknownVersion("data of a later release"))).to.equal("another release is needed");
     expect(kindOf(new UsageError("--grpc"))).to.equal("wrong configuration");
   });
 });

@@ -14,8 +14,6 @@ import type { Logger } from "./telemetry/index.ts";
 const PROGRESS_MS = 2_000;
 /** Who asks for the owner, in the entry that names it. */
 const SUBJECT = "bootstrap";
-/** The line of the log with what was done; the local launcher looks for it. */
-export const RESTORED_LINE = "the cluster was restored from a backup";
 
 /** Null if an empty cluster is founded. */
 export function memberBackup(
@@ -57,7 +55,8 @@ async function restore(
   const cluster = { clusterId, wallMs, owner: ownerOf(founding), member: { clusterName, name, address } };
   try {
     const report = await restoreCluster(configuration, restoration, cluster, toldAtTimes(told));
-    logger.info({ restore: describeRestore(report) }, RESTORED_LINE);
+    // The local launcher shows the field.
+    logger.info({ restore: describeRestore(report) }, "the cluster was restored from a backup");
   } catch (error) {
     throw refusalOf(error);
   }

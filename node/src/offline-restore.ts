@@ -104,10 +104,14 @@ async function run(location: StoreLocation, flags: Flags): Promise<void> {
   print([...describeRestore(report), ...nextSteps(flags.name, report.clusterId)]);
 }
 
-async function restoreInto(
+/**
+ * Restores into a directory that belongs to no cluster. Raises Refused if it is another one; a BackupError or a StoreFailure if
+ * the backup cannot be used; a StoreError, or what the file system raises. Then the directory is as empty as before.
+ */
+export async function restoreInto(
   directory: string,
   source: RestoreConfiguration,
-  { name, clusterName, newClusterId }: Flags,
+  { name, clusterName, newClusterId }: Pick<Flags, "name" | "clusterName" | "newClusterId">,
 ): Promise<RestoreReport> {
   // Before anything is written there; beginning looks again, with the lock.
   await requireUnused(directory);
@@ -132,8 +136,8 @@ async function restoreInto(
 
 function nextSteps(name: string, clusterId: string): string[] {
   return [
-    `next: start member ${name} of cluster ${clusterId} with this data directory; it serves alone. Then add the names of other`,
-    "members, and start them with empty data directories. What belongs to the former cluster is refused by the new one",
+    `next: start member ${name} with this data directory; it serves cluster ${clusterId} alone`,
+    "then:  add the names of other members, and start them with empty data directories",
   ];
 }
 

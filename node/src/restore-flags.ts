@@ -6,7 +6,7 @@
 import { isObjectId, type RestorePoint, type StoreLocation } from "@quoin/backup";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type BackupFlags, parseStore, withCredentials } from "./backup-flags.ts";
-import { parseCount, UsageError } from "./command-line/index.ts";
+import { parseCount, parseTime, UsageError } from "./command-line/index.ts";
 import { REVISION_JUMP_DEFAULT, revisionJumpObjection } from "./state/index.ts";
 import { isClusterId } from "./storage/index.ts";
 
@@ -54,9 +54,6 @@ export interface RestoreFlags {
 
 /** What is told of the argument that names a backup. */
 export const LOCATION_WORDS = "directory, s3://bucket/prefix, or a file with one snapshot";
-
-/** RFC 3339. */
-const TIME = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
 /** Adds the flags of a command that reads a backup. */
 export function addSourceOptions(command: Command): Command {
@@ -143,7 +140,9 @@ export function addRestoreOptions(program: Command): Command {
 }
 
 /** Raises UsageError. Null unless a backup is named. */
-export function restoreConfigurationOf(flags: RestoreFlags & BackupFlags): RestoreConfiguration | null {
+export function restoreConfigurationOf(
+  flags: RestoreFlags & Pick<BackupFlags, "backupKeyFile" | "backupCredentialsFile">,
+): RestoreConfiguration | null {
   const { restoreFrom: location, restoreToRevision, restoreToTime, restoreCredentialsFile } = flags;
   if (location === undefined) {
     requireNone(flags);
@@ -207,21 +206,6 @@ export function parseRevisionJump(text: string): number {
     throw new InvalidArgumentError(`It ${objection}.`);
   }
   return jump;
-}
-
-/** For commander: milliseconds since 1970. Raises InvalidArgumentError unless the text is a time with its zone. */
-export function parseTime(text: string): number {
-  try {
-    if (TIME.test(text)) {
-      return Temporal.Instant.from(text).epochMilliseconds;
-    }
-  } catch (error) {
-    if (!(error instanceof RangeError)) {
-      throw error;
-    }
-    // A day or an hour that does not exist.
-  }
-  throw new InvalidArgumentError("It must be a time with its zone in the form of RFC 3339, as 2026-01-31T12:00:00Z.");
 }
 
 function parseSnapshot(text: string): string {

@@ -15,7 +15,7 @@ import {
   type RunningMember,
   readAccess,
 } from "./running-member.ts";
-import { Refused, StoppedMember, StoreError } from "./storage/index.ts";
+import { Refused, StoppedMember, StoreError, UnknownVersion } from "./storage/index.ts";
 
 export interface ComparisonOptions {
   /** How running members are asked; undefined = none may be named. */
@@ -79,7 +79,7 @@ async function look(directory: string): Promise<ComparedMember> {
     await member.close();
     return { place: directory, facts: member.facts, problem: null };
   } catch (error) {
-    if (error instanceof Refused || error instanceof StoreError) {
+    if (error instanceof Refused || error instanceof StoreError || error instanceof UnknownVersion) {
       return { place: directory, facts: null, problem: wordsOf(error) };
     }
     throw error;

@@ -1,6 +1,6 @@
 /** Whether this release knows the cluster version of a state, looked at before anything of the state is used. */
 
-import { CLUSTER_VERSIONS, findClusterVersion, type StateReader, type VersionFinding } from "../state/index.ts";
+import { CLUSTER_VERSIONS, type VersionFinding } from "../state/index.ts";
 
 /**
  * The data is of a cluster version that this release does not know. Another release can use it: nothing is wrong with the data,
@@ -23,9 +23,4 @@ export function requireKnownVersion(where: string, finding: VersionFinding | und
     `${where} was written ${written}, and this release knows ${known}. It is left as it is; use the release that wrote it, or ` +
       "a later one of the same major version",
   );
-}
-
-/** Raises UnknownVersion. */
-export function requireKnownState(where: string, state: StateReader): void {
-  requireKnownVersion(where, findClusterVersion(state));
 }

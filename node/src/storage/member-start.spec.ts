@@ -14,14 +14,17 @@ import {
   until,
   untilDamageIsFound,
 } from "../../test/harness/index.ts";
-import { type Change, PROGRESS_ROW, readProgress } from "../state/index.ts";
+import { type Change, CLUSTER_VERSIONS, clusterRow, PROGRESS_ROW, readProgress } from "../state/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { FENCE_FILE, fenceOffset, readFence } from "./fence.ts";
 import { readIdentity } from "./identity.ts";
+import { UnknownVersion } from "./known-version.ts";
+import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import type { MemberData } from "./member-data.ts";
 import { startMember } from "./member-start.ts";
 import { Rocks } from "./rocks.ts";
 import { entryKey, LOG_META_KEY } from "./rocks-log-store.ts";
+import { StoppedMember } from "./stopped-member.ts";
 import { StoreError } from "./store-error.ts";
 
 const ROCKS = { createIfMissing: false, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
@@ -162,6 +165,58 @@ describe("start of a member of several", function () {
       expect(refused.identity).to.equal(null);
       expect(contentOf(directory)).to.deep.equal(before);
     }
+  });
+
+  describe("of a cluster version that this release does not know", () => {
+    /** Changes bytes of the cluster's record in the state. */
+    async function changeRecord(edit: (record: Buffer) => void): Promise<void> {
+      await change("state-1", (rocks) => {
+        const record = clusterRow(rocks) ?? expect.fail("the state has a cluster");
+        const changes: Change[] = [];
+        rocks.scan(new Uint8Array(0), LOCAL_ROWS_FROM, ({ key, value }) => {
+          if (Buffer.from(value).equals(record)) {
+            const edited = Buffer.from(value);
+            edit(edited);
+            changes.push({ key: key.slice(), value: edited });
+          }
+          return true;
+        });
+        expect(changes).to.have.length(1);
+        return changes;
+      });
+    }
+
+    /** The version stands behind the name. */
+    function writeVersion(version: number): Promise<void> {
+      return changeRecord((record) => record.writeUInt32BE(version, record.indexOf("spec") + "spec".length));
+    }
+
+    async function failureOf(): Promise<Error> {
+      const failure = await open().catch((error: unknown) => error);
+      expect(failure).to.be.instanceOf(UnknownVersion);
+      return failure as Error;
+    }
+
+    it("ends with what wrote it, what is known and what to do, and is opened by the release that knows it", async () => {
+      for (const version of [CLUSTER_VERSIONS.max + 1, CLUSTER_VERSIONS.min - 1]) {
+        await writeVersion(version);
+        const before = [readFileSync(path("identity"), "utf8"), fence()];
+        const { message } = await failureOf();
+        expect(message).to.contain(`${directory} was written by a cluster of version ${version}`);
+        expect(message).to.contain(`this release knows cluster version ${CLUSTER_VERSIONS.max} alone`);
+        expect(message).to.contain("use the release that wrote it, or a later one");
+        expect([readFileSync(path("identity"), "utf8"), fence()]).to.deep.equal(before);
+        const stopped = await StoppedMember.open(directory, { acceptRetired: true }).catch((error: unknown) => error);
+        expect(stopped).to.be.instanceOf(UnknownVersion);
+      }
+      await writeVersion(CLUSTER_VERSIONS.max);
+      expect(await open()).to.include({ damaged: false });
+    });
+
+    it("ends in the same way where even the form of the record is another one", async () => {
+      await changeRecord((record) => record.writeUInt8(9, 0));
+      expect((await failureOf()).message).to.contain("in a form of a cluster of another version");
+    });
   });
 
   describe("whose log is lost", () => {

@@ -33,14 +33,20 @@ export interface GoldenScript {
   readonly end: number;
 }
 
-export async function runScript(): Promise<GoldenScript> {
-  const log = new GoldenLog();
+/** Founds the cluster, and writes entries of every kind. Returns the token of the owner's hold of the lock that guards. */
+export async function writeCluster(log: GoldenLog): Promise<number> {
   log.found(await goldenFounding());
   writeAccounts(log, await passwordHashOf(ANNA_PASSWORD));
   writeMembership(log);
   const token = writeCoordination(log);
   writeStorage(log, token);
   writeMaintenance(log);
+  return token;
+}
+
+export async function runScript(): Promise<GoldenScript> {
+  const log = new GoldenLog();
+  const token = await writeCluster(log);
   const request = writeLast(log, token);
   const mark = log.index;
   writeBehindMark(log, token, request);

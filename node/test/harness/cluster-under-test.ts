@@ -65,7 +65,7 @@ export class ClusterUnderTest {
   static async start(members: number, options: ClusterOptions = {}): Promise<ClusterUnderTest> {
     const cluster = new ClusterUnderTest(options);
     try {
-      await cluster.#found();
+      await cluster.found();
       const added = Array.from({ length: members - 1 }, (_, at) => `q-${at + 1}`);
       if (added.length > 0) {
         await cluster.add(...added);
@@ -187,6 +187,16 @@ export class ClusterUnderTest {
       throw new Error("the leader is alone");
     }
     return follower;
+  }
+
+  /** Starts q-0 on its empty directory, and founds a cluster with it, with the same owner each time. */
+  async found(): Promise<void> {
+    const founder = await this.prepare("q-0");
+    founder.start();
+    const { incarnation } = await founder.untilState("EMPTY");
+    const owner = { ...this.owner, apiKey: this.#apiKey };
+    await founder.admin.bootstrap({ clusterId: randomUUID(), incarnation, owner, timeoutMs: 30_000 });
+    await founder.untilReady();
   }
 
   /** Adds slots of these names and starts processes for those that have none; waits until all have joined. */
@@ -319,15 +329,6 @@ export class ClusterUnderTest {
       client.close();
     }
     this.#directories.removeAll();
-  }
-
-  async #found(): Promise<void> {
-    const founder = await this.#make("q-0");
-    founder.start();
-    const { incarnation } = await founder.untilState("EMPTY");
-    const owner = { ...this.owner, apiKey: this.#apiKey };
-    await founder.admin.bootstrap({ clusterId: randomUUID(), incarnation, owner, timeoutMs: 30_000 });
-    await founder.untilReady();
   }
 
   /** Asks members of which most are still there. */

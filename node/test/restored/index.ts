@@ -1,0 +1,1 @@
+export { archiveHistory, type History, indexAt, numbersOf } from "./archived-history.ts";

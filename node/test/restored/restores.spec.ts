@@ -1,0 +1,38 @@
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { KeyRing, openStore } from "@quoin/backup";
+import { expect } from "chai";
+import { commitText, firstSeedOf } from "../../sim/index.ts";
+import { TemporaryDirectories } from "../harness/index.ts";
+import { archiveHistory, numbersOf } from "./archived-history.ts";
+import { randomHistory } from "./random-history.ts";
+import { randomPoint, restorePoint } from "./restored-points.ts";
+
+const OPERATIONS = 5_000;
+const POINTS = 20;
+const SEED = firstSeedOf(commitText(), "a history that is restored", 1);
+const KEY_RING = new KeyRing([{ id: "spec", bytes: new Uint8Array(32).fill(7) }]);
+
+describe(`restores at ${POINTS} points of ${OPERATIONS} operations`, function () {
+  this.timeout(240_000);
+  const directories = new TemporaryDirectories();
+  afterEach(() => directories.removeAll());
+
+  it(`have the digests that the cluster had there (seed ${SEED})`, async () => {
+    const store = join(directories.make(), "store");
+    mkdirSync(store);
+    const below = numbersOf(SEED);
+    const history = await randomHistory({ seed: SEED, operations: OPERATIONS, snapshots: 4 });
+    const opened = await openStore({ kind: "directory", directory: store }, { create: false });
+    await archiveHistory(opened, history, { below, segmentMax: 400, keyRing: KEY_RING });
+    await opened.close();
+    let digestsCompared = 0;
+    for (let number = 0; number < POINTS; number++) {
+      const directory = directories.make();
+      const point = randomPoint(history, number, below);
+      digestsCompared += (await restorePoint(history, point, { store, keyRing: KEY_RING, directory })).digestsCompared;
+      rmSync(directory, { recursive: true, force: true });
+    }
+    expect(digestsCompared, "digests that objects say").to.be.greaterThan(POINTS);
+  });
+});

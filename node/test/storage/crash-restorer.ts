@@ -1,0 +1,20 @@
+/**
+ * Founds a cluster from a backup, until it is killed. A program, started by crash-restore.spec.ts.
+ *
+ *     node crash-restorer.ts <directory>
+ *
+ * Standard output tells, line by line and at once: `decided` when the data of the new cluster is made, `done`.
+ */
+
+import { writeSync } from "node:fs";
+import { openOrRestore } from "./restored-member.ts";
+
+const [directory = ""] = process.argv.slice(2);
+
+function print(line: string): void {
+  writeSync(process.stdout.fd, `${line}\n`);
+}
+
+const data = await openOrRestore(directory, () => print("decided"));
+print("done");
+await data.close();

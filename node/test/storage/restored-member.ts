@@ -1,0 +1,57 @@
+/** A member that founds its cluster from the golden backup, as far as its data directory goes. */
+
+import { fileURLToPath } from "node:url";
+import { openStore, planRestore, readCatalog } from "@quoin/backup";
+import { rebuild } from "../../src/rebuild/index.ts";
+import { type MemberData, openDataDirectory, type Restoration } from "../../src/storage/index.ts";
+
+const STORE = fileURLToPath(new URL("../golden/0.1.0/backup/plain", import.meta.url));
+const LATEST = { kind: "latest" } as const;
+
+export const RESTORED = {
+  clusterId: "11111111-2222-4333-8444-555555555555",
+  formerId: "60000000-0000-4000-8000-00000000601d",
+  name: "q-0",
+  clusterName: "spec",
+  /** Behind the last entry of the backup. */
+  memberId: 170,
+  revision: 1_000_044,
+} as const;
+
+const MEMBER = {
+  ...{ clusterName: RESTORED.clusterName, name: RESTORED.name },
+  address: { peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "" },
+};
+
+/** Opens the data directory; an empty one is restored into first. */
+export async function openOrRestore(directory: string, onDecided: () => void): Promise<MemberData> {
+  const opened = await openDataDirectory({
+    ...{ directory, clusterName: RESTORED.clusterName, name: RESTORED.name, acceptMissingFence: false },
+    onFatal: (error) => {
+      throw error;
+    },
+  });
+  switch (opened.phase) {
+    case "empty":
+      return opened.restore(async (restoration) => {
+        await fill(restoration);
+        onDecided();
+      });
+    case "member":
+      return opened.data;
+    case "refused":
+      throw new Error(opened.reason);
+  }
+}
+
+async function fill(restoration: Restoration): Promise<void> {
+  const store = await openStore({ kind: "directory", directory: STORE }, { create: false });
+  const objects = planRestore(await readCatalog(store), LATEST);
+  await rebuild({ store, objects, unseal: {}, point: LATEST, state: restoration.state });
+  const { clusterId } = RESTORED;
+  const secrets = { signingKey: null, pageTokenKey: new Uint8Array(32), owner: null };
+  await restoration.complete(
+    { ...{ cause: "restore", clusterId, revisionJump: 1_000_000, wallMs: 1_780_000_000_000 }, ...secrets },
+    MEMBER,
+  );
+}

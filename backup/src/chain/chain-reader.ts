@@ -49,7 +49,7 @@ interface Position {
 
 /** Raises a BackupError that names the object, or a StoreFailure. */
 export async function* readChain(
-  store: BackupStore,
+  store: Pick<BackupStore, "get">,
   { snapshot, segments }: ChainObjects,
   options: UnsealOptions,
 ): AsyncGenerator<ChainPart, void, undefined> {

@@ -12,6 +12,9 @@ export interface VerificationProgress {
   /** Objects that were read to their ends. */
   readonly objects: number;
   readonly objectsTotal: number;
+  /** Rows of the snapshot and entries of the segments that were read, also of the object that is not at its end yet. */
+  readonly rows: number;
+  readonly entries: number;
 }
 
 export interface ChainVerification {
@@ -34,7 +37,7 @@ export interface VerifyOptions extends UnsealOptions {
  * a problem of the chain.
  */
 export async function verifyChain(
-  store: BackupStore,
+  store: Pick<BackupStore, "get">,
   chain: ChainObjects,
   { onProgress, ...options }: VerifyOptions,
 ): Promise<ChainVerification> {
@@ -42,8 +45,13 @@ export async function verifyChain(
   const names = [chain.snapshot.name, ...chain.segments.map(({ name }) => name)];
   try {
     for await (const part of readChain(store, chain, options)) {
-      onProgress?.({ name: part.name, objects: proven.objects, objectsTotal: names.length });
-      await prove(part, proven);
+      const tell = (rows: number, entries: number): void => {
+        onProgress?.({
+          ...{ name: part.name, objects: proven.objects, objectsTotal: names.length },
+          ...{ rows: proven.rows + rows, entries: proven.entries + entries },
+        });
+      };
+      await prove(part, proven, tell);
     }
     return { ...proven, problem: undefined };
   } catch (error) {
@@ -59,21 +67,23 @@ interface Proven {
 }
 
 /** Reads the object to its end, and only then counts what was in it. */
-async function prove(part: ChainPart, proven: Proven): Promise<void> {
+async function prove(part: ChainPart, proven: Proven, tell: (rows: number, entries: number) => void): Promise<void> {
+  tell(0, 0);
   if (part.kind === "snapshot") {
-    proven.rows += await countOf(part.rows);
+    proven.rows += await countOf(part.rows, (rows) => tell(rows, 0));
     proven.lastIndex = part.header.index;
   } else {
-    proven.entries += await countOf(part.entries);
+    proven.entries += await countOf(part.entries, (entries) => tell(0, entries));
     proven.lastIndex = part.header.lastIndex;
   }
   proven.objects += 1;
 }
 
-async function countOf(batches: AsyncIterable<readonly unknown[]>): Promise<number> {
+async function countOf(batches: AsyncIterable<readonly unknown[]>, onCount: (count: number) => void): Promise<number> {
   let count = 0;
   for await (const { length } of batches) {
     count += length;
+    onCount(count);
   }
   return count;
 }

@@ -102,10 +102,15 @@ describe("chain of backups", () => {
     const { chains } = catalog;
     const result = await verifyChain(store, chains[0] ?? expect.fail(), {
       keyRing: KEYS,
-      onProgress: ({ objects, objectsTotal }) => seen.push(`${objects}/${objectsTotal}`),
+      onProgress: ({ objects, objectsTotal, rows, entries }) => {
+        seen.push(`${objects}/${objectsTotal}, ${rows} and ${entries}`);
+      },
     });
     expect(result).to.deep.equal({ problem: undefined, objects: 4, rows: 5, entries: 30, lastIndex: 40 });
-    expect(seen).to.deep.equal(["0/4", "1/4", "2/4", "3/4"]);
+    expect(seen).to.deep.equal([
+      ...["0/4, 0 and 0", "0/4, 5 and 0", "1/4, 5 and 0", "1/4, 5 and 10"],
+      ...["2/4, 5 and 10", "2/4, 5 and 20", "3/4, 5 and 20", "3/4, 5 and 30"],
+    ]);
   });
 
   it("is read in order, and what its consumer leaves is checked nevertheless", async () => {

@@ -152,7 +152,14 @@ describe("retention", () => {
     expect(indexesOf(planDeletion(catalog, catalog.snapshots[1]?.name ?? ""))).to.deep.equal(["s30"]);
     // Its segments do not reach the other snapshot: the first one joins them by its index.
     expect(indexesOf(planDeletion(split, oldest))).to.deep.equal(["21-30", "11-20", "s10"]);
+    const gap = catalogOf(CLUSTER, [...archive([10], [20], 10), ...archive([30], [40], 30)]);
+    const newest = gap.snapshots[1]?.name ?? "";
+    expect(() => planDeletion(gap, newest)).to.throw("only snapshot from which entries 21 to 40 can be restored");
+    expect(indexesOf(planDeletion(gap, newest, { allowLast: true }))).to.deep.equal(["31-40", "s30"]);
     const last = catalogOf(CLUSTER, archive([10], [20], 10));
+    expect(indexesOf(planDeletion(last, last.snapshots[0]?.name ?? "", { allowLast: true }))).to.deep.equal([
+      ...["11-20", "s10"],
+    ]);
     expect(() => planDeletion(last, last.snapshots[0]?.name ?? "")).to.throw("last snapshot");
     expect(() => planDeletion(last, "none")).to.throw("no snapshot of this name");
   });

@@ -47,23 +47,41 @@ export function planRetention(catalog: Catalog, policy: RetentionPolicy, nowMs: 
   return { deletions, oldestKept, bytes: deletions.reduce((sum, { size }) => sum + size, 0) };
 }
 
+export interface DeletionOptions {
+  /** Whether the last snapshot may be deleted, and the chain that reaches furthest. */
+  readonly allowLast?: boolean | undefined;
+}
+
 /**
  * Plans the deletion of one snapshot, and of the segments that no other snapshot leads to. Raises a BackupError: no-backup if
- * there is no such snapshot, last-chain if no other one is left.
+ * there is no such snapshot; last-chain if no other one is left, or if no other one reaches the last entry of its segments.
+ * A cluster that archives into the store appends to that end, and nothing of it could be restored.
  */
-export function planDeletion(catalog: Catalog, name: string): RetentionPlan {
+export function planDeletion(
+  catalog: Catalog,
+  name: string,
+  { allowLast = false }: DeletionOptions = {},
+): RetentionPlan {
   const chain = catalog.chains.find(({ snapshot }) => snapshot.name === name);
   if (chain === undefined) {
     throw new BackupError("no-backup", "there is no snapshot of this name. List what is there", { object: name });
   }
   const others = catalog.chains.filter((other) => other !== chain);
-  if (others.length === 0) {
+  if (others.length === 0 && !allowLast) {
     throw new BackupError(
       "last-chain",
       "it is the last snapshot, and nothing could be restored without it. Make another one first",
       {
         object: name,
       },
+    );
+  }
+  const reached = Math.max(0, ...others.map(({ end }) => end.index));
+  if (chain.segments.length > 0 && reached < chain.end.index && !allowLast) {
+    throw new BackupError(
+      "last-chain",
+      `it is the only snapshot from which entries ${reached + 1} to ${chain.end.index} can be restored. Make another one first`,
+      { object: name },
     );
   }
   const needed = new Set(others.flatMap(({ segments }) => segments.map((segment) => segment.name)));

@@ -56,7 +56,7 @@ export async function putSegment(
  * another object. All errors of its contents name it, also those of its batches.
  */
 export function openSnapshot(
-  store: BackupStore,
+  store: Pick<BackupStore, "get">,
   name: SnapshotName,
   options: UnsealOptions,
 ): Promise<ObjectReading<SnapshotHeader, Row>> {
@@ -65,7 +65,7 @@ export function openSnapshot(
 
 /** The same for a segment. */
 export function openSegment(
-  store: BackupStore,
+  store: Pick<BackupStore, "get">,
   name: SegmentName,
   options: UnsealOptions,
 ): Promise<ObjectReading<SegmentHeader, Entry>> {
@@ -73,7 +73,7 @@ export function openSegment(
 }
 
 async function openObject<Header extends Origin, T>(
-  store: BackupStore,
+  store: Pick<BackupStore, "get">,
   { name, clusterId }: SnapshotName | SegmentName,
   options: UnsealOptions,
   read: (stream: AsyncIterable<Uint8Array>) => Promise<ObjectReading<Header, T>>,

@@ -5,7 +5,7 @@ import { backupErrorOf, chunked, codeOf, collect, flipped } from "../../test/ind
 import { KeyRing, type SealingKey } from "./key-ring.ts";
 import { seal } from "./seal.ts";
 import { checksumOf, SEALED_FRAME_BYTES, TAG_BYTES } from "./sealed-layout.ts";
-import { unseal } from "./unseal.ts";
+import { sealedWith, unseal } from "./unseal.ts";
 
 const OLD: SealingKey = { id: "2025", bytes: randomBytes(32) };
 const NEW: SealingKey = { id: "2026", bytes: randomBytes(32) };
@@ -51,6 +51,14 @@ describe("sealed object", () => {
     const bytes = await sealed(Buffer.from("a signing key ".repeat(1000)));
     expect(bytes.includes("signing key")).to.equal(false);
     expect(bytes.includes(OLD.bytes)).to.equal(false);
+  });
+
+  it("says with which key it was sealed, without the key", async () => {
+    const bytes = await sealed(randomBytes(100_000), NEW);
+    expect(await sealedWith(chunked(bytes, 50))).to.equal("2026");
+    expect(await sealedWith(chunked(Buffer.from("not sealed")))).to.equal(undefined);
+    expect(await codeOf(sealedWith(chunked(bytes.subarray(0, 60))))).to.equal("cut-off");
+    expect(await codeOf(sealedWith(chunked(flipped(bytes, 50))))).to.equal("damaged");
   });
 
   it("is opened by each key of the ring, so that keys can be rotated", async () => {

@@ -2,4 +2,4 @@
 
 export { type KeyFile, KeyRing, parseKeys, readKeyFile, type SealingKey } from "./key-ring.ts";
 export { seal } from "./seal.ts";
-export { type Unsealed, type UnsealOptions, unseal } from "./unseal.ts";
+export { sealedWith, type Unsealed, type UnsealOptions, unseal } from "./unseal.ts";

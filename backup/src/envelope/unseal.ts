@@ -61,6 +61,20 @@ export async function unseal(stream: ByteStream, options: UnsealOptions): Promis
   }
 }
 
+/**
+ * The id of the key that an object was sealed with; undefined if it is not sealed. It reads the first bytes alone, and proves
+ * nothing about the rest. Raises a BackupError (damaged, cut-off) if the head of a seal is not whole.
+ */
+export async function sealedWith(stream: ByteStream): Promise<string | undefined> {
+  const source = new ByteSource(stream);
+  try {
+    const magic = Buffer.from(await source.peek(SEALED_MAGIC_BYTES)).toString("latin1");
+    return magic === SEALED_MAGIC ? (await readHead(source)).keyId : undefined;
+  } finally {
+    await source.close();
+  }
+}
+
 async function openSealed(source: ByteSource, keyRing: KeyRing | undefined): Promise<Unsealed> {
   const { head, version, frameBytes, salt, keyId, keyCheck } = await readHead(source);
   if (version > SEALED_VERSION) {

@@ -3,6 +3,7 @@
 export { BackupError, type BackupErrorCode, namedError } from "./backup-error.ts";
 export { ByteCursor } from "./byte-cursor.ts";
 export { ByteSource, type ByteStream } from "./byte-source.ts";
+export { type CheckedSnapshot, checkSnapshot } from "./checked-snapshot.ts";
 export { isClusterId, isObjectId, type Origin } from "./header-fields.ts";
 export type { ObjectSummary } from "./layout.ts";
 export { newObjectId } from "./object-id.ts";

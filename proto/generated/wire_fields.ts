@@ -56,6 +56,7 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
     [23, "certificate_serial", "string"],
     [24, "trusted_cas", "string"],
     [25, "settings_revision", "int64"],
+    [26, "last_term", "int64"],
   ]],
   ["coordination.v1.GetStatusRequest", []],
   ["coordination.v1.GetStatusResponse", [

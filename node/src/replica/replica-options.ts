@@ -80,6 +80,8 @@ export interface ReplicaStatus {
   readonly appliedIndex: number;
   readonly firstIndex: number;
   readonly lastIndex: number;
+  /** Term of the entry at that index. */
+  readonly lastTerm: number;
   readonly revision: number;
   /** Running digest of all applied changes. */
   readonly digest: number;

@@ -78,6 +78,7 @@ export class ReplicaReport {
       appliedIndex,
       firstIndex: core.firstIndex,
       lastIndex: core.lastIndex,
+      lastTerm: core.lastTerm,
       revision,
       digest,
       isServing: !isStopped && Object.values(this.readiness()).every((problem) => problem === null),

@@ -201,6 +201,7 @@ export class SingleReplica implements HostReplica {
       appliedIndex,
       firstIndex: 1,
       lastIndex: appliedIndex,
+      lastTerm: appliedIndex === 0 ? 0 : term,
       revision,
       digest,
       isServing: leaderId !== 0,

@@ -62,6 +62,7 @@ export function memberStatus(
     certificateSerial: member.certificate?.serial ?? "",
     trustedCas: [...(member.certificate?.trustedCas ?? [])],
     settingsRevision: BigInt(settingsRevision),
+    lastTerm: BigInt(consensus?.lastTerm ?? 0),
   };
 }
 

@@ -193,6 +193,8 @@ export interface MemberStatus {
   trustedCas: string[];
   /** Revision of the replicated settings that it has applied. */
   settingsRevision: bigint;
+  /** Raft term of the entry at last_index; 0 = its log was never written to, or its release does not tell. */
+  lastTerm: bigint;
 }
 
 /** Asks a member how it is. */
@@ -759,6 +761,7 @@ function createBaseMemberStatus(): MemberStatus {
     certificateSerial: "",
     trustedCas: [],
     settingsRevision: 0n,
+    lastTerm: 0n,
   };
 }
 
@@ -876,6 +879,12 @@ export const MemberStatus: MessageFns<MemberStatus, "coordination.v1.MemberStatu
         throw new globalThis.Error("value provided for field message.settingsRevision of type int64 too large");
       }
       writer.uint32(200).int64(message.settingsRevision);
+    }
+    if (message.lastTerm !== 0n) {
+      if (BigInt.asIntN(64, message.lastTerm) !== message.lastTerm) {
+        throw new globalThis.Error("value provided for field message.lastTerm of type int64 too large");
+      }
+      writer.uint32(208).int64(message.lastTerm);
     }
     return writer;
   },
@@ -1093,6 +1102,14 @@ export const MemberStatus: MessageFns<MemberStatus, "coordination.v1.MemberStatu
             message.settingsRevision = reader.int64() as bigint;
             continue;
           }
+          case 26: {
+            if (tag !== 208) {
+              break;
+            }
+
+            message.lastTerm = reader.int64() as bigint;
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1151,6 +1168,7 @@ export const MemberStatus: MessageFns<MemberStatus, "coordination.v1.MemberStatu
     message.settingsRevision = (object.settingsRevision !== undefined && object.settingsRevision !== null)
       ? BigInt(object.settingsRevision)
       : 0n;
+    message.lastTerm = (object.lastTerm !== undefined && object.lastTerm !== null) ? BigInt(object.lastTerm) : 0n;
     return message;
   },
 };

@@ -1,5 +1,11 @@
 import { expect } from "chai";
-import { describeComparison, describeFacts } from "./member-facts-text.ts";
+import {
+  type ComparedFacts,
+  type ComparedMember,
+  describeChoice,
+  describeComparison,
+  describeFacts,
+} from "./member-facts-text.ts";
 import type { MemberFacts } from "./storage/index.ts";
 
 const FACTS: MemberFacts = {
@@ -8,11 +14,15 @@ const FACTS: MemberFacts = {
   ...{ cluster: null, writtenAtMs: Date.UTC(2026, 0, 2, 3, 4, 5) },
 };
 
-function compared(directory: string, changes: Partial<MemberFacts>) {
-  return { directory, facts: { ...FACTS, ...changes }, problem: null };
+function compared(place: string, changes: Partial<ComparedFacts>): ComparedMember {
+  return { place, facts: { ...FACTS, ...changes }, problem: null };
 }
 
-describe("what a stopped member knows, for people", () => {
+function described(members: readonly ComparedMember[]): string[] {
+  return [...describeComparison(members), ...describeChoice(members)];
+}
+
+describe("what a member knows, for people", () => {
   it("names cluster, member, entries, time and members", () => {
     const address = { peerEndpoint: "h:7402", grpcEndpoint: "", httpEndpoint: "" };
     const nobody = { peerEndpoint: "", grpcEndpoint: "", httpEndpoint: "" };
@@ -40,11 +50,11 @@ describe("what a stopped member knows, for people", () => {
   });
 
   it("chooses the greatest last term, and among those the greatest last index", () => {
-    const lines = describeComparison([
+    const lines = described([
       compared("/a", { lastTerm: 3, lastIndex: 900 }),
       compared("/b", { lastTerm: 4, lastIndex: 91, name: "q-1", memberId: 22 }),
       compared("/c", { lastTerm: 4, lastIndex: 90 }),
-      { directory: "/d", facts: null, problem: "/d is damaged" },
+      { place: "/d", facts: null, problem: "/d is damaged" },
     ]);
     expect(lines).to.deep.equal([
       "MEMBER    LAST TERM  LAST INDEX  COMMITTED  APPLIED  WRITTEN                   DIRECTORY",
@@ -57,11 +67,23 @@ describe("what a stopped member knows, for people", () => {
   });
 
   it("says when several end at the same entry, and when there is none to recover from", () => {
-    const several = describeComparison([compared("/a", {}), compared("/b", {}), compared("/c", { lastIndex: 1 })]);
+    const several = described([compared("/a", {}), compared("/b", {}), compared("/c", { lastIndex: 1 })]);
     expect(several.at(-1)).to.equal("recover from any of /a, /b: they end at the same entry");
-    expect(describeComparison([{ directory: "/d", facts: null, problem: "no" }])).to.deep.equal([
+    expect(described([{ place: "/d", facts: null, problem: "no" }])).to.deep.equal([
       "not usable: no",
-      "no directory can be recovered from",
+      "no member of these can be recovered from",
+    ]);
+  });
+
+  it("names members that run by their addresses, and says that they have to be stopped", () => {
+    const stopped = compared("/a", { lastTerm: 3 });
+    const running = compared("10.0.0.2:7403", { writtenAtMs: null, name: "q-1", memberId: 22 });
+    expect(described([stopped, running])).to.deep.equal([
+      "MEMBER    LAST TERM  LAST INDEX  COMMITTED  APPLIED  WRITTEN                   DIRECTORY OR ADDRESS",
+      "q-0 (1)   3          90          85         80       2026-01-02T03:04:05.000Z  /a",
+      "q-1 (22)  4          90          85         80       running                   10.0.0.2:7403",
+      "recover from 10.0.0.2:7403: it has the greatest last term, 4, and with it the greatest last index, 90",
+      "next: stop all members, and compare their data directories again: a member that runs may go on writing",
     ]);
   });
 });

@@ -1,19 +1,28 @@
-/** What a stopped member knows, for people: as a list, and beside that of others as a table. */
+/** What a member knows, for people: as a list, and beside that of others as a table. */
 
 import { isFurther, type MemberFacts } from "./storage/index.ts";
 
-/** One directory of a comparison: what its member knows, or why its data cannot be used. */
-export type ComparedDirectory =
-  | { readonly directory: string; readonly facts: MemberFacts; readonly problem: null }
-  | { readonly directory: string; readonly facts: null; readonly problem: string };
+/** What is compared of a member, stopped or running. */
+export interface ComparedFacts
+  extends Pick<MemberFacts, "clusterId" | "name" | "memberId" | "lastIndex" | "lastTerm" | "commitIndex"> {
+  readonly appliedIndex: number;
+  /** When it last wrote to its log, in milliseconds; null = it runs. */
+  readonly writtenAtMs: number | null;
+}
 
-const COLUMNS: readonly (readonly [title: string, of: (facts: MemberFacts) => string])[] = [
+/** One member of a comparison: what it knows, or why its data cannot be used. */
+export type ComparedMember =
+  /** A data directory, or the address of a running member. */
+  | { readonly place: string; readonly facts: ComparedFacts; readonly problem: null }
+  | { readonly place: string; readonly facts: null; readonly problem: string };
+
+const COLUMNS: readonly (readonly [title: string, of: (facts: ComparedFacts) => string])[] = [
   ["MEMBER", ({ name, memberId }) => `${name} (${memberId})`],
   ["LAST TERM", ({ lastTerm }) => String(lastTerm)],
   ["LAST INDEX", ({ lastIndex }) => String(lastIndex)],
   ["COMMITTED", ({ commitIndex }) => String(commitIndex)],
   ["APPLIED", ({ appliedIndex }) => String(appliedIndex)],
-  ["WRITTEN", ({ writtenAtMs }) => timeOf(writtenAtMs)],
+  ["WRITTEN", ({ writtenAtMs }) => (writtenAtMs === null ? "running" : timeOf(writtenAtMs))],
 ];
 
 /** The lines that describe the member. */
@@ -38,31 +47,38 @@ export function describeFacts(directory: string, facts: MemberFacts): string[] {
 }
 
 /** The table, and what it says about which member to recover from. */
-export function describeComparison(compared: readonly ComparedDirectory[]): string[] {
+export function describeComparison(compared: readonly ComparedMember[]): string[] {
   const usable = compared.filter((one) => one.facts !== null);
+  const isOfDirectories = usable.every(({ facts }) => facts.writtenAtMs !== null);
   const rows = [
-    [...COLUMNS.map(([title]) => title), "DIRECTORY"],
-    ...usable.map(({ facts, directory }) => [...COLUMNS.map(([, of]) => of(facts)), directory]),
+    [...COLUMNS.map(([title]) => title), isOfDirectories ? "DIRECTORY" : "DIRECTORY OR ADDRESS"],
+    ...usable.map(({ facts, place }) => [...COLUMNS.map(([, of]) => of(facts)), place]),
   ];
   const widths = COLUMNS.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   const table = rows.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join("  "));
   const unusable = compared.filter((one) => one.problem !== null).map(({ problem }) => `not usable: ${problem}`);
-  return [...(usable.length > 0 ? table : []), ...unusable, choiceOf(usable)];
+  return [...(usable.length > 0 ? table : []), ...unusable];
 }
 
-/** The directory whose last entry has the greatest term, and among those the greatest index. */
-function choiceOf(usable: readonly (ComparedDirectory & { readonly facts: MemberFacts })[]): string {
+/** Which of them to recover from: the one whose last entry has the greatest term, and among those the greatest index. */
+export function describeChoice(compared: readonly ComparedMember[]): string[] {
+  const usable = compared.filter((one) => one.facts !== null);
   const [first, ...others] = usable;
   if (first === undefined) {
-    return "no directory can be recovered from";
+    return ["no member of these can be recovered from"];
   }
   const best = others.reduce((chosen, one) => (isFurther(one.facts, chosen.facts) ? one : chosen), first);
   const equals = usable.filter(({ facts }) => !isFurther(best.facts, facts));
   const { lastIndex, lastTerm } = best.facts;
   const why = `it has the greatest last term, ${lastTerm}, and with it the greatest last index, ${lastIndex}`;
-  return equals.length > 1
-    ? `recover from any of ${equals.map(({ directory }) => directory).join(", ")}: they end at the same entry`
-    : `recover from ${best.directory}: ${why}`;
+  const choice =
+    equals.length > 1
+      ? `recover from any of ${equals.map(({ place }) => place).join(", ")}: they end at the same entry`
+      : `recover from ${best.place}: ${why}`;
+  const isRunning = equals.some(({ facts }) => facts.writtenAtMs === null);
+  return isRunning
+    ? [choice, "next: stop all members, and compare their data directories again: a member that runs may go on writing"]
+    : [choice];
 }
 
 function timeOf(ms: number): string {

@@ -3,7 +3,7 @@
  * which that member is the only one.
  *
  * Acknowledged writes that only the lost members had are lost, so a person confirms it. The data from before is kept beside
- * the new data. With `--compare` it only says which of several directories to recover from.
+ * the new data. With `--compare` it only says which of several members to recover from.
  */
 
 import { randomBytes, randomUUID } from "node:crypto";
@@ -12,8 +12,8 @@ import { Command, InvalidArgumentError } from "commander";
 import { generateSigningKey } from "./access/index.ts";
 import { parseArguments, UsageError } from "./command-line/index.ts";
 import { ExitCode } from "./exit-code.ts";
-import { type ComparedDirectory, describeComparison, describeFacts } from "./member-facts-text.ts";
-import { endOffline, wordsOf } from "./offline-end.ts";
+import { describeFacts } from "./member-facts-text.ts";
+import { endOffline } from "./offline-end.ts";
 import { probeOthers } from "./ready-members.ts";
 import { systemClock } from "./replica/index.ts";
 import { REVISION_JUMP_DEFAULT, revisionJumpObjection } from "./state/index.ts";
@@ -27,12 +27,12 @@ import {
   requireLostVoters,
   requireMemberData,
   StoppedMember,
-  StoreError,
   type SuccessorPlan,
   stageRecovery,
   unfinishedSuccession,
   withSuccessionLock,
 } from "./storage/index.ts";
+import { compareMembers } from "./survivor-comparison.ts";
 
 /** The first argument of the program, in place of a flag. */
 export const RECOVER = "recover";
@@ -42,6 +42,8 @@ const PAGE_TOKEN_KEY_BYTES = 32;
 interface Flags {
   readonly dataDir?: string;
   readonly compare?: readonly string[];
+  readonly adminTokenFile?: string;
+  readonly caFile?: string;
   readonly yesLoseWritesAfter?: number;
   readonly newClusterId?: string;
   readonly revisionJump: number;
@@ -70,7 +72,16 @@ function parseFlags(args: readonly string[]): Flags | null {
         "That member is its only one. Writes that this member does not have are lost. Run it as the user that the member runs as.",
     )
     .option("--data-dir <directory>", "data directory of the stopped member")
-    .option("--compare <directory...>", "only compare these data directories, and say which to recover from")
+    .option(
+      "--compare <member...>",
+      "only compare members, and say which to recover from: data directories of stopped ones, or host:port where running " +
+        "ones are administered",
+    )
+    .option("--admin-token-file <file>", "file with an admin token, for members that run")
+    .option(
+      "--ca-file <file>",
+      "authorities that signed the certificates of members that run; without it, no TLS is spoken",
+    )
     .option(
       "--yes-lose-writes-after <index>",
       "confirm without a question; the index must be that of the last entry of this member",
@@ -91,6 +102,9 @@ function parseFlags(args: readonly string[]): Flags | null {
   const flags = program.opts<Flags>();
   if ((flags.dataDir === undefined) === (flags.compare === undefined)) {
     throw new UsageError("name one data directory with --data-dir, or several to compare with --compare");
+  }
+  if (flags.compare === undefined && (flags.adminTokenFile ?? flags.caFile) !== undefined) {
+    throw new UsageError("--admin-token-file and --ca-file belong to --compare");
   }
   return flags;
 }
@@ -113,7 +127,8 @@ function parseClusterId(text: string): string {
 async function run(flags: Flags): Promise<void> {
   const { dataDir, compare } = flags;
   if (compare !== undefined) {
-    print(describeComparison(await compareDirectories(compare)));
+    const { adminTokenFile, caFile } = flags;
+    await compareMembers(compare, { adminTokenFile, caFile, print });
   } else if (dataDir !== undefined) {
     if (unfinishedSuccession(dataDir) === null) {
       // A directory without data is not written to, and not made.
@@ -225,32 +240,6 @@ async function planOf({ newClusterId, revisionJump, keepSigningKeys }: Flags): P
     pageTokenKey: randomBytes(PAGE_TOKEN_KEY_BYTES),
     wallMs: systemClock.wallMs(),
   };
-}
-
-/** Raises UsageError if the directories are of different clusters. */
-async function compareDirectories(directories: readonly string[]): Promise<ComparedDirectory[]> {
-  const compared: ComparedDirectory[] = [];
-  for (const directory of directories) {
-    compared.push(await look(directory));
-  }
-  const clusterIds = new Set(compared.flatMap(({ facts }) => (facts === null ? [] : [facts.clusterId])));
-  if (clusterIds.size > 1) {
-    throw new UsageError(`these directories belong to different clusters: ${[...clusterIds].join(", ")}`);
-  }
-  return compared;
-}
-
-async function look(directory: string): Promise<ComparedDirectory> {
-  try {
-    const member = await StoppedMember.open(directory, { acceptRetired: false });
-    await member.close();
-    return { directory, facts: member.facts, problem: null };
-  } catch (error) {
-    if (error instanceof Refused || error instanceof StoreError) {
-      return { directory, facts: null, problem: wordsOf(error) };
-    }
-    throw error;
-  }
 }
 
 function print(lines: readonly string[]): void {

@@ -213,7 +213,9 @@ function asRefusal(directory: string, error: unknown): unknown {
   return error;
 }
 
+type LastEntry = Pick<MemberFacts, "lastTerm" | "lastIndex">;
+
 /** Whether the first is the better one to go on from: the last term decides, then the last index. */
-export function isFurther(one: MemberFacts, other: MemberFacts): boolean {
+export function isFurther(one: LastEntry, other: LastEntry): boolean {
   return one.lastTerm > other.lastTerm || (one.lastTerm === other.lastTerm && one.lastIndex > other.lastIndex);
 }

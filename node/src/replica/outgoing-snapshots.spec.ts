@@ -11,6 +11,7 @@ import {
 import { decodeChunk, decodeManifest, decodeTrailer, type Frame, FrameType } from "../peers/index.ts";
 import type { RaftCore } from "../raft/index.ts";
 import { OutgoingSnapshots, type SnapshotLimits } from "./outgoing-snapshots.ts";
+import { ReadAllowance } from "./read-allowance.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
 
 const ABOUT = { clusterId: "0d0c8c9e-6e0e-4f0f-9b7a-3a1d6d0f2a11", term: 5, index: 1, entryTerm: 5, clusterVersion: 1 };
@@ -44,10 +45,12 @@ describe("OutgoingSnapshots", () => {
 
   function newSnapshots(limits: Partial<SnapshotLimits> = {}): OutgoingSnapshots {
     const arm = (): void => undefined;
+    const all = { ...LIMITS, ...limits };
     return new OutgoingSnapshots({
       statistics: new ReplicaStatistics(),
       ...{ core, state, transport, clock: time, scheduler: time, arm },
-      limits: { ...LIMITS, ...limits },
+      limits: all,
+      allowance: new ReadAllowance(all.bytesPerSecond, time.monotonicMs()),
     });
   }
 

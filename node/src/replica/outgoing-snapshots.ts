@@ -10,13 +10,14 @@ import { encodeChunk, encodeManifest, encodeTrailer, FrameType, type SnapshotMan
 import { mark, type RaftCore } from "../raft/index.ts";
 import type { MemberStateStore, StateView } from "../storage/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
+import type { ReadAllowance } from "./read-allowance.ts";
 import type { ReplicaStatistics } from "./replica-statistics.ts";
 import type { OutgoingSnapshot, Transport } from "./transport.ts";
 
 export interface SnapshotLimits {
   /** Bytes of rows in one chunk, about. */
   readonly chunkBytes: number;
-  /** Streams at a time, and bytes of all of them in a second. */
+  /** Streams at a time, and bytes in a second of all of them, those for backups included. */
   readonly streamsMax: number;
   readonly bytesPerSecond: number;
   /** Milliseconds that a stream may take. */
@@ -44,6 +45,7 @@ export interface OutgoingSnapshotsOptions {
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly limits: SnapshotLimits;
+  readonly allowance: ReadAllowance;
   readonly statistics: ReplicaStatistics;
   /** Asks for a turn: the core has heard something. */
   readonly arm: () => void;
@@ -66,14 +68,9 @@ interface Stream {
 export class OutgoingSnapshots {
   readonly #options: OutgoingSnapshotsOptions;
   readonly #streams = new Map<number, Stream>();
-  /** Bytes that may be sent until more time has passed. */
-  #allowance: number;
-  #allowedMs: number;
 
   constructor(options: OutgoingSnapshotsOptions) {
     this.#options = options;
-    this.#allowance = options.limits.bytesPerSecond;
-    this.#allowedMs = options.clock.monotonicMs();
   }
 
   /** The first entry that receivers need once they have what they are being sent; infinity if there are none. */
@@ -115,14 +112,12 @@ export class OutgoingSnapshots {
 
   /** A tick has passed: streams that waited for their share go on, those that are of no use end. */
   onTick(nowMs: number): void {
-    const { core, limits } = this.#options;
-    const grown = ((nowMs - this.#allowedMs) * limits.bytesPerSecond) / 1000;
-    this.#allowance = Math.min(limits.bytesPerSecond, this.#allowance + grown);
-    this.#allowedMs = nowMs;
+    const { core, allowance } = this.#options;
+    allowance.grow(nowMs);
     for (const stream of this.#streams.values()) {
       if (core.role !== "leader" || core.peer(stream.peer) === undefined || nowMs > stream.endsMs) {
         this.#end(stream, false);
-      } else if (stream.isPaused && this.#allowance > 0) {
+      } else if (stream.isPaused && allowance.isOpen) {
         stream.isPaused = false;
         this.#sendChunk(stream);
       }
@@ -144,7 +139,7 @@ export class OutgoingSnapshots {
       this.#end(stream, false);
       return;
     }
-    if (this.#allowance <= 0) {
+    if (!this.#options.allowance.isOpen) {
       stream.isPaused = true;
       return;
     }
@@ -174,7 +169,7 @@ export class OutgoingSnapshots {
     stream.digest.update(body);
     stream.chunks++;
     stream.rows += rows.length;
-    this.#allowance -= body.length;
+    this.#options.allowance.take(body.length);
     stream.out.write(FrameType.SnapshotChunk, body, (error) => this.#onWritten(stream, error));
   }
 

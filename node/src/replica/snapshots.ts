@@ -11,11 +11,12 @@ import { readCluster } from "../state/index.ts";
 import type { MemberStateStore } from "../storage/index.ts";
 import type { ApplyLoop } from "./apply-loop.ts";
 import { OutgoingSnapshots, type OutgoingSnapshotsOptions } from "./outgoing-snapshots.ts";
+import { ReadAllowance } from "./read-allowance.ts";
 import { ReplicaBackups } from "./replica-backups.ts";
 import { SnapshotInstall, type SnapshotInstallOptions } from "./snapshot-install.ts";
 import type { IncomingSnapshot } from "./transport.ts";
 
-export interface SnapshotsOptions extends OutgoingSnapshotsOptions, SnapshotInstallOptions {
+export interface SnapshotsOptions extends Omit<OutgoingSnapshotsOptions, "allowance">, SnapshotInstallOptions {
   readonly applyLoop: ApplyLoop;
 }
 
@@ -35,9 +36,11 @@ export class Snapshots {
     this.#core = options.core;
     this.#state = options.state;
     this.#applyLoop = options.applyLoop;
-    this.#outgoing = new OutgoingSnapshots(options);
+    // One for both: a snapshot for a member and a backup together leave as much room as one of them.
+    const allowance = new ReadAllowance(options.limits.bytesPerSecond, options.clock.monotonicMs());
+    this.#outgoing = new OutgoingSnapshots({ ...options, allowance });
     this.#install = new SnapshotInstall(options);
-    this.backups = new ReplicaBackups({ ...options, isReplacing: () => this.#install.isPlaced });
+    this.backups = new ReplicaBackups({ ...options, allowance, isReplacing: () => this.#install.isPlaced });
   }
 
   /** Whether the log must not begin anew yet: the next start would still open the former state. */

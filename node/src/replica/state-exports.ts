@@ -1,7 +1,8 @@
 /**
  * Reads of the whole state for backups: consistent views, read in chunks at a pace that leaves room for everything else.
  *
- * A chunk is read in a turn of its own, when its reader asks for it, and never faster than a bound for all exports together.
+ * A chunk is read in a turn of its own, when its reader asks for it, and never faster than a bound for all exports, and all
+ * snapshots for other members, together.
  * The view holds on to files, so an export has an end. It ends early when the state is replaced, and when the driver stops.
  */
 
@@ -9,12 +10,14 @@ import { type Cluster, type Progress, type Row, readCluster } from "../state/ind
 import type { MemberStateStore, StateView } from "../storage/index.ts";
 import type { Clock, Scheduler } from "./clock.ts";
 import type { SnapshotLimits } from "./outgoing-snapshots.ts";
+import type { ReadAllowance } from "./read-allowance.ts";
 
 export interface StateExportsOptions {
   readonly state: MemberStateStore;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly limits: SnapshotLimits;
+  readonly allowance: ReadAllowance;
 }
 
 /** The export has ended before its last row. */
@@ -28,14 +31,9 @@ const BUSY_MS = 2;
 export class StateExports {
   readonly #options: StateExportsOptions;
   readonly #open = new Set<StateExport>();
-  /** Bytes that may be read until more time has passed. */
-  #allowance: number;
-  #allowedMs: number;
 
   constructor(options: StateExportsOptions) {
     this.#options = options;
-    this.#allowance = options.limits.bytesPerSecond;
-    this.#allowedMs = options.clock.monotonicMs();
   }
 
   /** Whether there are as many as may be. */
@@ -45,7 +43,7 @@ export class StateExports {
 
   /** Opens a view of the state, which is at `progress`; null if the state cannot be read at the moment. */
   open(progress: Progress): StateExport | null {
-    const { state, clock, limits } = this.#options;
+    const { state, clock, limits, allowance } = this.#options;
     const cluster = readCluster(state);
     if (this.isFull || cluster === undefined || !state.flush()) {
       return null;
@@ -54,9 +52,7 @@ export class StateExports {
       ...{ cluster, progress, view: state.openView(), chunkBytes: limits.chunkBytes },
       endsMs: clock.monotonicMs() + limits.streamMs,
       onAsked: (asking) => this.#onAsked(asking),
-      onRead: (bytes) => {
-        this.#allowance -= bytes;
-      },
+      onRead: (bytes) => allowance.take(bytes),
       onClosed: (closed) => this.#open.delete(closed),
     });
     this.#open.add(opened);
@@ -65,14 +61,12 @@ export class StateExports {
 
   /** A tick has passed: readers that waited for their share go on, and those end that take too long. */
   onTick(nowMs: number): void {
-    const { bytesPerSecond } = this.#options.limits;
-    const grown = ((nowMs - this.#allowedMs) * bytesPerSecond) / 1000;
-    this.#allowance = Math.min(bytesPerSecond, this.#allowance + grown);
-    this.#allowedMs = nowMs;
+    const { allowance } = this.#options;
+    allowance.grow(nowMs);
     for (const one of this.#open) {
       if (nowMs > one.endsMs) {
         one.end("it took too long: the store, or the client, takes the backup too slowly");
-      } else if (this.#allowance > 0) {
+      } else if (allowance.isOpen) {
         one.read();
       }
     }
@@ -86,11 +80,11 @@ export class StateExports {
   }
 
   #onAsked(asking: StateExport): void {
-    if (this.#allowance <= 0) {
+    const { clock, scheduler, allowance } = this.#options;
+    if (!allowance.isOpen) {
       return;
     }
     // A turn of its own, after the sockets were polled: reading a chunk takes milliseconds (S44).
-    const { clock, scheduler } = this.#options;
     const askedMs = clock.monotonicMs();
     scheduler.immediate(() => {
       // When there is much to do, clients come first, and the export goes on with the next tick.

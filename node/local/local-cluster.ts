@@ -72,7 +72,7 @@ export class LocalCluster {
     try {
       const observed = await assemble(directory, fleet, credentials, interrupted);
       const cluster = new LocalCluster(directory, fleet, observed, endpointsOf(layouts, credentials));
-      announceLauncher(directory, { basePort, members });
+      announceLauncher(directory, { basePort, members, memberFlags });
       return cluster;
     } catch (error) {
       await fleet.stop();

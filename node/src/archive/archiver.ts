@@ -162,6 +162,8 @@ export class Archiver {
     this.#tail = null;
     this.#segment = null;
     this.#draft.clear();
+    // Also the chain: the other one begins another where this one was broken, and what it has written is to be followed.
+    this.#isBroken = false;
     this.#failures = 0;
     this.#lastError = "";
     this.#retryAtMs = Number.NEGATIVE_INFINITY;

@@ -1,7 +1,7 @@
 /**
- * `npm run package -- --out DIRECTORY`: makes the packages that are published, `@quoin/client` and the contract on which it
- * depends, `@quoin/proto`, as tarballs. In the repository both are TypeScript, which Node does not run below node_modules;
- * in a package they are ESM with types. Nothing of a member is in them.
+ * `npm run package -- --out DIRECTORY`: makes the packages that are published, `@quoin/client` and what it depends on, the
+ * contract `@quoin/proto` and the formats `@quoin/backup`, as tarballs. In the repository they are TypeScript, which Node does
+ * not run below node_modules; in a package they are ESM with types. Nothing of a member is in them.
  */
 
 import { spawnSync } from "node:child_process";
@@ -25,10 +25,17 @@ interface Source {
 
 const sources: readonly Source[] = [
   { folder: "proto", entry: "./index", copied: ["coordination/**/*.proto", "generated/descriptors.binpb"] },
+  { folder: "backup", entry: "./src/index", copied: ["README.md"] },
   { folder: "client", entry: "./src/index", copied: ["README.md", "examples/*.ts"] },
 ];
 
-const entries = ["proto/index.ts", "client/src/index.ts", "client/src/cli/index.ts", "client/bin/quoinctl.js"];
+const entries = [
+  "proto/index.ts",
+  "backup/src/index.ts",
+  "client/src/index.ts",
+  "client/src/cli/index.ts",
+  "client/bin/quoinctl.js",
+];
 
 /** Compiles everything, with the strictness of the repository. */
 function compile(directory: string): void {
@@ -44,7 +51,10 @@ function compile(directory: string): void {
         rootDir: root,
         outDir: path.join(directory, "compiled"),
         // By its path: what is found below node_modules counts as somebody else's, and is not compiled.
-        paths: { "@quoin/proto": [path.join(root, "proto/index.ts")] },
+        paths: {
+          "@quoin/proto": [path.join(root, "proto/index.ts")],
+          "@quoin/backup": [path.join(root, "backup/src/index.ts")],
+        },
         types: ["node"],
         typeRoots: [path.join(root, "node_modules/@types")],
       },

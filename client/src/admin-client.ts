@@ -41,6 +41,7 @@ import { type Plain, toPlain } from "./plain-message.ts";
 import { QuoinError } from "./quoin-error.ts";
 import { int64Field, textField } from "./request-field.ts";
 import { type Runtime, systemRuntime } from "./runtime.ts";
+import { openSnapshot, type SnapshotOptions, type SnapshotStream } from "./snapshot-stream.ts";
 import { assertTls, type TlsOptions } from "./tls.ts";
 import type { TokenSource } from "./token-source.ts";
 import { unaryMethod } from "./unary-call.ts";
@@ -386,6 +387,17 @@ export class AdminClient {
   async listBackups(clusterId = "", options: CallOptions = {}): Promise<Plain<ListBackupsResponse>> {
     const request = { clusterId: textField("cluster_id", clusterId) };
     return toPlain((await execute(this.#context, listBackupsMethod, request, options)).message);
+  }
+
+  /**
+   * Streams the state of the member that answers, with every write that was acknowledged before. A member without a leader
+   * streams what it has applied, and says so. Served on admin ports only. It is one attempt.
+   *
+   * @throws QuoinError FAILED_PRECONDITION / BACKUP_IN_PROGRESS; UNAVAILABLE when the member serves no data or does not begin
+   *   in time; UNIMPLEMENTED / NOT_SERVED on a public port.
+   */
+  async snapshot(options: SnapshotOptions = {}): Promise<SnapshotStream> {
+    return openSnapshot(this.#context, options);
   }
 
   /** Closes the connections. */

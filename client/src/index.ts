@@ -116,6 +116,7 @@ export type {
   ReleaseReadWriteLockOptions,
 } from "./read-write-locks.ts";
 export { type Runtime, systemRuntime } from "./runtime.ts";
+export type { SnapshotOptions, SnapshotStream } from "./snapshot-stream.ts";
 export type { TlsOptions } from "./tls.ts";
 export {
   type AccessToken,

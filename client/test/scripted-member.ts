@@ -39,12 +39,16 @@ import {
   ForceReleaseLockResponse,
   FreeMemoryRequest,
   FreeMemoryResponse,
+  GetBackupStatusRequest,
+  GetBackupStatusResponse,
   GetClusterRequest,
   GetClusterResponse,
   GetKeyRequest,
   GetKeyResponse,
   GetStatusRequest,
   GetStatusResponse,
+  ListBackupsRequest,
+  ListBackupsResponse,
   ListKeysRequest,
   ListKeysResponse,
   ListMembersRequest,
@@ -71,6 +75,10 @@ import {
   ResizeMemoryRequest,
   ResizeMemoryResponse,
   rawMethods,
+  SnapshotRequest,
+  SnapshotResponse,
+  StartBackupRequest,
+  StartBackupResponse,
   serviceDefinitions,
   statusDetailsTrailer,
   TransferLeadershipRequest,
@@ -164,6 +172,9 @@ const methods = {
     putSettings: [PutSettingsRequest, PutSettingsResponse],
     compact: [CompactRequest, CompactResponse],
     transferLeadership: [TransferLeadershipRequest, TransferLeadershipResponse],
+    startBackup: [StartBackupRequest, StartBackupResponse],
+    getBackupStatus: [GetBackupStatusRequest, GetBackupStatusResponse],
+    listBackups: [ListBackupsRequest, ListBackupsResponse],
   },
 } as const;
 
@@ -172,9 +183,10 @@ const streamMethods = {
     watchKeys: [WatchKeysRequest, WatchKeysResponse],
     watchLocks: [WatchLocksRequest, WatchLocksResponse],
   },
+  ClusterAdminService: { snapshot: [SnapshotRequest, SnapshotResponse] },
 } as const;
 
-type AllStreams = (typeof streamMethods)["WatchService"];
+type AllStreams = (typeof streamMethods)["WatchService"] & (typeof streamMethods)["ClusterAdminService"];
 type AllMethods = (typeof methods)["KeyValueService"] &
   (typeof methods)["LockService"] &
   (typeof methods)["MemoryService"] &
@@ -241,21 +253,21 @@ export class ScriptedMember {
   static async start(scripts: Scripts, { tls, port = 0 }: ScriptedMemberOptions = {}): Promise<ScriptedMember> {
     const server = new grpc.Server();
     const box: { member?: ScriptedMember } = {};
-    for (const [service, definitions] of Object.entries(methods)) {
-      const definition = serviceDefinitions[service as keyof typeof methods] as grpc.ServiceDefinition;
-      const handlers = Object.entries(definitions).map(([name, [request, response]]) => [
-        name,
-        handler(box, name as keyof AllMethods, request as MessageCodec<unknown>, response as ResponseCodec),
-      ]);
-      server.addService(rawMethods(definition), Object.fromEntries(handlers));
-    }
-    for (const [service, definitions] of Object.entries(streamMethods)) {
-      const definition = serviceDefinitions[service as keyof typeof streamMethods] as grpc.ServiceDefinition;
-      const handlers = Object.entries(definitions).map(([name, [request, response]]) => [
-        name,
-        streamHandler(box, name as keyof AllStreams, request as MessageCodec<unknown>, response as ResponseCodec),
-      ]);
-      server.addService(rawMethods(definition), Object.fromEntries(handlers));
+    for (const service of new Set([...Object.keys(methods), ...Object.keys(streamMethods)])) {
+      const definition = serviceDefinitions[service as keyof typeof serviceDefinitions] as grpc.ServiceDefinition;
+      const calls = Object.entries(methods[service as keyof typeof methods] ?? {}).map(
+        ([name, [request, response]]) => [
+          name,
+          handler(box, name as keyof AllMethods, request as MessageCodec<unknown>, response as ResponseCodec),
+        ],
+      );
+      const streams = Object.entries(streamMethods[service as keyof typeof streamMethods] ?? {}).map(
+        ([name, [request, response]]) => [
+          name,
+          streamHandler(box, name as keyof AllStreams, request as MessageCodec<unknown>, response as ResponseCodec),
+        ],
+      );
+      server.addService(rawMethods(definition), Object.fromEntries([...calls, ...streams]));
     }
     const bound = await new Promise<number>((resolve, reject) => {
       server.bindAsync(`127.0.0.1:${port}`, serverCredentials(tls), (error, value) =>

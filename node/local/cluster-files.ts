@@ -29,6 +29,8 @@ export interface Endpoints {
 export interface Layout {
   readonly basePort: number;
   readonly members: number;
+  /** Flags of each member beside those that follow from its place, such as those of backups. They hold no secrets. */
+  readonly memberFlags: readonly string[];
 }
 
 export type OwnerCredentials = Pick<Endpoints, "owner" | "apiKey">;
@@ -110,9 +112,9 @@ export function retractLauncher(directory: string): void {
   rmSync(join(directory, LAUNCHER_FILE), { force: true });
 }
 
-/** Who runs the cluster, or null if nobody does. */
+/** The launcher that runs the cluster, or null if none does. */
 export function readLauncher(directory: string): (Layout & { readonly pid: number }) | null {
-  const fields = ["pid", "basePort", "members"];
+  const fields = ["pid", "basePort", "members", "memberFlags"];
   const launcher = readJson(join(directory, LAUNCHER_FILE), fields) as (Layout & { readonly pid: number }) | null;
   return launcher !== null && isAlive(launcher.pid) ? launcher : null;
 }

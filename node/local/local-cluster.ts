@@ -76,7 +76,7 @@ export class LocalCluster {
       const observed = await assemble(directory, fleet, credentials, interrupted, restoring);
       const cluster = new LocalCluster(directory, fleet, observed, endpointsOf(layouts, credentials));
       restoring?.report();
-      announceLauncher(directory, { basePort, members });
+      announceLauncher(directory, { basePort, members, memberFlags });
       return cluster;
     } catch (error) {
       await fleet.stop();

@@ -40,7 +40,7 @@ export class RestartedMember {
       throw new StartError(`the cluster that runs has no member ${member}; it has ${names}`);
     }
     await requireFree(layout.ports, `does ${member} run already?`);
-    const process = new MemberProcess(layout, layouts, tokenFiles(directory));
+    const process = new MemberProcess(layout, layouts, tokenFiles(directory), launcher.memberFlags);
     writePid(layout.pidFile, process.pid);
     return new RestartedMember(directory, launcher.pid, process);
   }

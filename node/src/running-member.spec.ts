@@ -39,7 +39,7 @@ describe("a running member that is compared", () => {
   });
 
   it("shows a quorum that is not lost: by its leader, or by a majority of the voters", () => {
-    expect(livingQuorum([member("1", { leaderId: "22" })])).to.include("q-1 at 127.0.0.1:1 has a leader, member 22");
+    expect(livingQuorum([member("1", { leaderId: "22" })])).to.include("member 22 leads and a majority follows it");
     expect(livingQuorum([member("1"), member("23")])).to.include("2 of 3 voters run");
     expect(livingQuorum([member("1"), member("40")]), "a learner has no vote").to.equal(null);
     const joining = member("23", { state: MemberState.JOINING, leaderId: "1" });

@@ -108,8 +108,8 @@ export function livingQuorum(members: readonly RunningMember[]): string | null {
   const led = members.filter(({ status }) => status.state === MemberState.RUNNING && status.leaderId !== "");
   const [first] = led;
   if (first !== undefined) {
-    const names = led.map(({ status, address }) => `${status.name} at ${address}`).join(", ");
-    return `the quorum is not lost: ${names} has a leader, member ${first.status.leaderId}, which a majority follows`;
+    const names = led.map(({ status, address }) => `${status.name} at ${address}`).join(" and ");
+    return `the quorum is not lost: member ${first.status.leaderId} leads and a majority follows it, as ${names} knows`;
   }
   const newest = members.reduce<RunningMember["known"]>(
     (best, { known }) => (best === undefined || (known?.configIndex ?? 0n) > best.configIndex ? known : best),

@@ -8,9 +8,9 @@
 
 import path from "node:path";
 import { type Credentials, conventionalHttpEndpoint, isEndpoint, type TlsOptions } from "../index.ts";
-import type { ConnectionSource } from "./connection-source.ts";
+import type { AdminCredentials, ConnectionSource } from "./connection-source.ts";
 import { readContextSource } from "./context-source.ts";
-import { readEnvironmentSource } from "./environment-source.ts";
+import { type EnvironmentSource, readEnvironmentSource } from "./environment-source.ts";
 import { readEndpointsFile, readLocalClusterSource } from "./local-cluster-source.ts";
 import { type ConnectionOptions, readOptionSource } from "./option-source.ts";
 import type { Terminal } from "./terminal.ts";
@@ -31,6 +31,15 @@ export interface HttpConnection {
   readonly httpEndpoints: readonly string[];
   readonly tls: TlsOptions | undefined;
 }
+
+/** All that is needed to ask the ports for administration. */
+export interface AdminConnection {
+  readonly endpoints: readonly string[];
+  readonly credentials: AdminCredentials;
+  readonly tls: TlsOptions | undefined;
+}
+
+const adminHint = "name the ports for administration: --endpoints host:7403 --token-file FILE";
 
 type Surroundings = Pick<Terminal, "environment" | "homeDirectory" | "workingDirectory">;
 
@@ -69,7 +78,54 @@ export async function findHttpConnection(terminal: Surroundings, options: Connec
   return (await findPlace(terminal, options)).http;
 }
 
+/**
+ * Finds the ports for administration: those of --endpoints, or those that the place names that names the cluster.
+ *
+ * @throws UsageError when no place names one, or there is no admin token, or what is named cannot be used.
+ */
+export async function findAdminConnection(
+  terminal: Surroundings,
+  options: ConnectionOptions,
+): Promise<AdminConnection> {
+  const named = ({ endpoints, adminEndpoints }: ConnectionSource) => endpoints ?? adminEndpoints;
+  const { sources } = await gatherSources(terminal, options, named);
+  const place = sources.find((source) => named(source) !== undefined);
+  if (place === undefined) throw noCluster();
+  const isGiven = place === sources[0];
+  const endpoints = isGiven ? place.endpoints : place.adminEndpoints;
+  if (endpoints === undefined) {
+    throw new UsageError(
+      `it is not known where ${place.endpoints?.join(", ")} can be administered`,
+      `${adminHint}; or set QUOIN_ADMIN_ENDPOINTS and QUOIN_ADMIN_TOKEN`,
+    );
+  }
+  assertEndpoints(endpoints);
+  const credentials =
+    sources[0]?.credentials ??
+    sources.find(({ adminCredentials }) => adminCredentials !== undefined)?.adminCredentials ??
+    (isGiven ? sources.find((source) => source.credentials !== undefined)?.credentials : undefined);
+  if (credentials === undefined || "apiKey" in credentials) {
+    throw new UsageError(
+      `there is no admin token for ${endpoints.join(", ")}; ports for administration take no API key`,
+      "pass --token-file with the file of an admin token, or set QUOIN_ADMIN_TOKEN",
+    );
+  }
+  return { endpoints, credentials, tls: tlsOf(sources) };
+}
+
 async function findPlace(terminal: Surroundings, options: ConnectionOptions): Promise<Found> {
+  const named = ({ endpoints }: ConnectionSource) => endpoints;
+  const { sources, variables } = await gatherSources(terminal, options, named);
+  return assemble(sources, variables.httpEndpoints);
+}
+
+/** What the places say, in their order, up to the first that names the cluster; that of the options is the first. */
+async function gatherSources(
+  terminal: Surroundings,
+  options: ConnectionOptions,
+  named: (source: ConnectionSource) => readonly string[] | undefined,
+): Promise<{ readonly sources: readonly ConnectionSource[]; readonly variables: EnvironmentSource }> {
+  const namesCluster = (all: readonly ConnectionSource[]) => all.some((source) => named(source) !== undefined);
   const variables = readEnvironmentSource(terminal.environment);
   const sources: ConnectionSource[] = [await readOptionSource(options), variables];
   if (!namesCluster(sources) && options.context === undefined && variables.endpointsFile !== undefined) {
@@ -80,11 +136,7 @@ async function findPlace(terminal: Surroundings, options: ConnectionOptions): Pr
   if (!namesCluster(sources)) {
     sources.push((await readLocalClusterSource(terminal.workingDirectory)) ?? {});
   }
-  return assemble(sources, variables.httpEndpoints);
-}
-
-function namesCluster(sources: readonly ConnectionSource[]): boolean {
-  return sources.some((source) => source.endpoints !== undefined);
+  return { sources, variables };
 }
 
 function assemble(
@@ -94,18 +146,30 @@ function assemble(
   const place = sources.find((source) => source.endpoints !== undefined);
   const endpoints = place?.endpoints;
   if (place === undefined || endpoints === undefined) {
-    throw new UsageError(
-      "no cluster is known here",
-      "start one with npm start and run quoinctl in the same directory, or name one with --endpoints host:port",
-    );
+    throw noCluster();
   }
-  for (const endpoint of endpoints) {
-    if (!isEndpoint(endpoint)) throw new UsageError(`an endpoint must be host:port, not ${JSON.stringify(endpoint)}`);
-  }
-  const tls = sources.find((source) => source.tls !== undefined)?.tls;
+  assertEndpoints(endpoints);
+  const tls = tlsOf(sources);
   const httpEndpoints =
     httpEndpointsOfEnvironment ??
     place.httpEndpoints ??
     endpoints.map((endpoint) => conventionalHttpEndpoint(endpoint, tls !== undefined));
   return { sources, endpoints, http: { httpEndpoints, tls } };
+}
+
+function noCluster(): UsageError {
+  return new UsageError(
+    "no cluster is known here",
+    "start one with npm start and run quoinctl in the same directory, or name one with --endpoints host:port",
+  );
+}
+
+function assertEndpoints(endpoints: readonly string[]): void {
+  for (const endpoint of endpoints) {
+    if (!isEndpoint(endpoint)) throw new UsageError(`an endpoint must be host:port, not ${JSON.stringify(endpoint)}`);
+  }
+}
+
+function tlsOf(sources: readonly ConnectionSource[]): TlsOptions | undefined {
+  return sources.find((source) => source.tls !== undefined)?.tls;
 }

@@ -7,6 +7,8 @@
  *         endpoints: [quoin.example.com:7400]
  *         http_endpoints: ["https://quoin.example.com:7401"]
  *         api_key: qk_…            # or api_key_file, token, token_file
+ *         admin_endpoints: [quoin.example.com:7403]
+ *         admin_token_file: admin-token   # or admin_token
  *         tls: true                # implied by ca, cert and key, which are files
  *
  * A file that holds a key or token itself must be readable by its owner only. The program never writes it.
@@ -14,7 +16,7 @@
 
 import path from "node:path";
 import { parse, YAMLParseError } from "yaml";
-import type { ConnectionSource, SourceCredentials } from "./connection-source.ts";
+import type { AdminCredentials, ConnectionSource, SourceCredentials } from "./connection-source.ts";
 import { FieldReader } from "./document.ts";
 import { notPrivate, readPossiblyPrivateFile } from "./private-file.ts";
 import { readSecretFiles } from "./secret-files.ts";
@@ -45,7 +47,8 @@ export async function readContextSource(
   const context = document.object("contexts")?.get(wanted);
   if (context === undefined) throw new UsageError(`${file} has no context ${wanted}`);
   const fields = new FieldReader(`${file}, context ${wanted},`, context);
-  if (!found.isPrivate && (fields.text("api_key") ?? fields.text("token")) !== undefined) throw notPrivate(file);
+  const hasSecret = ["api_key", "token", "admin_token"].some((name) => fields.text(name) !== undefined);
+  if (!found.isPrivate && hasSecret) throw notPrivate(file);
   return toSource(fields, path.dirname(file));
 }
 
@@ -79,8 +82,15 @@ async function toSource(fields: FieldReader, directory: string): Promise<Connect
     credentials:
       inlineCredentials(fields) ??
       (await readSecretFiles({ tokenFile: fileAt("token_file"), apiKeyFile: fileAt("api_key_file") })),
+    adminEndpoints: fields.texts("admin_endpoints"),
+    adminCredentials: adminCredentials(fields.text("admin_token"), fileAt("admin_token_file")),
     tls: tls ?? (fields.flag("tls") ? {} : undefined),
   };
+}
+
+function adminCredentials(token: string | undefined, tokenFile: string | undefined): AdminCredentials | undefined {
+  if (token !== undefined) return { token };
+  return tokenFile === undefined ? undefined : { tokenFile };
 }
 
 function inlineCredentials(fields: FieldReader): SourceCredentials | undefined {

@@ -1,6 +1,6 @@
 /** How to reach the cluster, as the environment says: QUOIN_ENDPOINTS and its kin. An empty variable counts as unset. */
 
-import type { ConnectionSource, SourceCredentials } from "./connection-source.ts";
+import type { AdminCredentials, ConnectionSource, SourceCredentials } from "./connection-source.ts";
 import { parseList } from "./list.ts";
 
 /** What the environment says. */
@@ -18,6 +18,8 @@ export function readEnvironmentSource(environment: Readonly<Record<string, strin
       variable(environment, "QUOIN_HTTP_ENDPOINTS") ?? variable(environment, "QUOIN_HTTP_ENDPOINT"),
     ),
     credentials: credentials(variable(environment, "QUOIN_TOKEN"), variable(environment, "QUOIN_API_KEY")),
+    adminEndpoints: parseList(variable(environment, "QUOIN_ADMIN_ENDPOINTS")),
+    adminCredentials: adminCredentials(variable(environment, "QUOIN_ADMIN_TOKEN")),
     tls: caPem === undefined ? undefined : { ca: caPem },
     endpointsFile: variable(environment, "QUOIN_ENDPOINTS_FILE"),
   };
@@ -27,6 +29,10 @@ export function readEnvironmentSource(environment: Readonly<Record<string, strin
 function credentials(token: string | undefined, apiKey: string | undefined): SourceCredentials | undefined {
   if (token !== undefined) return { token };
   return apiKey === undefined ? undefined : { apiKey };
+}
+
+function adminCredentials(token: string | undefined): AdminCredentials | undefined {
+  return token === undefined ? undefined : { token };
 }
 
 function variable(environment: Readonly<Record<string, string | undefined>>, name: string): string | undefined {

@@ -10,6 +10,19 @@ export class NotAsExpectedError extends Error {
   override readonly name = "NotAsExpectedError";
 }
 
+/** Raised by a command that failed for a reason of its own, such as a file that has no space left. */
+export class CommandError extends Error {
+  override readonly name = "CommandError";
+  readonly hint: string | undefined;
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, exitCode: ExitCode, hint?: string, options?: ErrorOptions) {
+    super(message, options);
+    this.exitCode = exitCode;
+    this.hint = hint;
+  }
+}
+
 /** Reasons of refusals that only say that something is not as it was expected. */
 const expectationReasons: ReadonlySet<string> = new Set([
   "REVISION_MISMATCH",
@@ -32,6 +45,9 @@ export interface Failure {
 export function describeFailure(error: unknown): Failure {
   if (error instanceof UsageError) {
     return { message: escapeControls(error.message), hint: error.hint, exitCode: exitCodes.usage };
+  }
+  if (error instanceof CommandError) {
+    return { message: escapeControls(error.message), hint: error.hint, exitCode: error.exitCode };
   }
   if (error instanceof NotAsExpectedError) {
     return { message: escapeControls(error.message), hint: undefined, exitCode: exitCodes.notAsExpected };
@@ -71,6 +87,11 @@ const hints: ReadonlyMap<string, string> = new Map([
   ["MEMBER_NOT_FOUND", "list the members with: quoinctl member list"],
   ["LEARNER_NOT_READY", "how far it has come is shown by: quoinctl member list"],
   ["IS_LEADER", "let another member lead first: quoinctl leader transfer"],
+  ["NO_BACKUP_STORE", "make a backup here with: quoinctl backup create FILE"],
+  ["OTHER_BACKUP_STORE", "the stores of the members are shown by: quoinctl backup status"],
+  ["BACKUP_IN_PROGRESS", "how far it is, is shown by: quoinctl backup status"],
+  ["BACKUP_STORE_UNAVAILABLE", "the member cannot use its store; see its flags --backup-store and --backup-key-file"],
+  ["NOT_SERVED", "name the ports for administration: --endpoints host:7403 --token-file FILE"],
   ["CONFIG_CHANGED", "look again with: quoinctl member list"],
 ]);
 

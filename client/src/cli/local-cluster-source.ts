@@ -11,6 +11,9 @@ import { UsageError } from "./usage-error.ts";
 
 const relativeFile = path.join(".quoin", "endpoints.json");
 
+/** Beside that file. The launcher writes another token at each start. */
+const adminTokenFile = "admin-token";
+
 /**
  * Reads the nearest file at or above a directory.
  *
@@ -55,6 +58,8 @@ function toSource(file: string, fields: FieldReader): ConnectionSource {
     endpoints,
     httpEndpoints: fields.texts("http"),
     credentials: apiKey === undefined ? undefined : { apiKey },
+    adminEndpoints: fields.texts("admin"),
+    adminCredentials: { tokenFile: path.join(path.dirname(file), adminTokenFile) },
   };
 }
 

@@ -23,7 +23,7 @@ export function addOwnerCommands(program: Command, session: Session): void {
       const apiKey = ownerKeyFile === undefined ? undefined : (await readPasswordFile(ownerKeyFile)).trim();
       const password =
         passwordFile === undefined ? await askPassword(session.terminal) : await readPasswordFile(passwordFile);
-      const { userId, created } = await session.withAdmin((admin) =>
+      const { userId, created } = await session.withAdminPort((admin) =>
         admin.resetOwner({ owner: { email, password, apiKey } }),
       );
       session.print({

@@ -2,6 +2,7 @@
 
 import { Command, CommanderError, Option } from "commander";
 import packageDescription from "../../package.json" with { type: "json" };
+import { addBackupCommands } from "./backup-commands.ts";
 import { addCompletionCommand } from "./completion-command.ts";
 import { parseDurationMs } from "./duration.ts";
 import { exitCodes } from "./exit-code.ts";
@@ -111,6 +112,7 @@ function addCommands(program: Command, session: Session): void {
   addKeyCommands(program, session);
   addUserCommands(program, session);
   addOwnerCommands(program, session);
+  addBackupCommands(program, session);
   addUsageCommand(program, session);
   addCompletionCommand(program, session);
 }

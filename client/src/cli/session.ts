@@ -1,7 +1,15 @@
 /** One run of quoinctl: its surroundings, its global options, and what commands need of them. */
 
-import { type AdminClient, type Client, createAdminClient, createClient } from "../index.ts";
-import { type Connection, findConnection, findHttpConnection, type HttpConnection } from "./connection.ts";
+import { type AdminClient, type Client, createAdminClient, createClient, QuoinError } from "../index.ts";
+import {
+  type AdminConnection,
+  type Connection,
+  findAdminConnection,
+  findConnection,
+  findHttpConnection,
+  type HttpConnection,
+} from "./connection.ts";
+import { escapeControls } from "./displayed-text.ts";
 import { exitCodes } from "./exit-code.ts";
 import type { ConnectionOptions } from "./option-source.ts";
 import { type OutputFormat, printResult, type Result } from "./output.ts";
@@ -47,6 +55,11 @@ export class Session {
     return findHttpConnection(this.terminal, this.#readOptions());
   }
 
+  /** Finds the ports for administration; raises UsageError when there are none, or there is no admin token. */
+  async findAdminConnection(): Promise<AdminConnection> {
+    return findAdminConnection(this.terminal, this.#readOptions());
+  }
+
   /** Does work with a client, and closes it. */
   async withClient<Value>(work: (client: Client) => Promise<Value>): Promise<Value> {
     const client = createClient({ ...(await this.findConnection()), timeoutMs: this.timeoutMs });
@@ -65,6 +78,32 @@ export class Session {
     } finally {
       admin.close();
     }
+  }
+
+  /**
+   * Does work at a port for administration, at one member after the other until one of them can do it. Only for work that may be
+   * repeated.
+   */
+  async withAdminPort<Value>(work: (admin: AdminClient, endpoint: string) => Promise<Value>): Promise<Value> {
+    const { endpoints, credentials, tls } = await this.findAdminConnection();
+    const failures: QuoinError[] = [];
+    for (const endpoint of endpoints) {
+      const admin = createAdminClient({ endpoint, credentials, tls, timeoutMs: this.timeoutMs });
+      try {
+        return await work(admin, endpoint);
+      } catch (error) {
+        if (!(error instanceof QuoinError) || error.code !== "UNAVAILABLE") throw error;
+        failures.push(error);
+      } finally {
+        admin.close();
+      }
+    }
+    throw failures[0]!;
+  }
+
+  /** Warns a person, on the standard error, whatever the format of results is. */
+  warn(text: string): void {
+    this.terminal.stderr.write(`warning: ${escapeControls(text)}\n`);
   }
 
   /** Tells a person something besides the result, on the standard error; programs are told nothing. */

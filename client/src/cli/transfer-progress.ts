@@ -27,8 +27,9 @@ export async function withTransferProgress<Result>(
   }
 }
 
-function bar(part: number): string {
-  const full = Math.floor(part * barCharacters);
+/** A bar with the percentage, for a part from 0 to 1. */
+export function bar(part: number, characters: number = barCharacters): string {
+  const full = Math.floor(part * characters);
   const percent = `${Math.floor(part * 100)}%`.padStart(4);
-  return `[${"#".repeat(full)}${"-".repeat(barCharacters - full)}] ${percent}`;
+  return `[${"#".repeat(full)}${"-".repeat(characters - full)}] ${percent}`;
 }

@@ -51,23 +51,43 @@ export async function findTail(
 ): Promise<FoundTail> {
   const { chains, snapshots } = await readCatalog(store, clusterId);
   const snapshotMs = Math.max(0, ...snapshots.map(({ modifiedMs }) => modifiedMs));
-  const chain = chainToFollow(chains, (index) => firstIndex <= index + 1);
-  return { tail: chain === undefined ? null : await readTail(store, chain, keyRing), snapshotMs };
+  const followed = chainsToFollow(chains, (index) => firstIndex <= index + 1);
+  return { tail: await readFirstTail(store, followed, keyRing), snapshotMs };
 }
 
 /**
- * The chain that reaches furthest. If that is a snapshot alone, taken beyond the last segment, the entries before it are
- * archived first, as far as the log has them: so each moment between them can be restored, too.
+ * The chains that the archive may go on with, the best one first, and the one that reaches furthest last. If that is a snapshot
+ * alone, taken beyond the last segment, the entries before it are archived first, as far as the log has them: so each moment
+ * between them can be restored, too.
  */
-function chainToFollow(chains: readonly Chain[], canFollow: (index: number) => boolean): Chain | undefined {
-  let [best, ...others] = chains.toSorted((one, other) => other.end.index - one.end.index);
-  for (const chain of others) {
-    if (best === undefined || best.segments.length > 0 || !canFollow(chain.end.index)) {
+function chainsToFollow(chains: readonly Chain[], canFollow: (index: number) => boolean): readonly Chain[] {
+  const followed: Chain[] = [];
+  for (const chain of chains.toSorted((one, other) => other.end.index - one.end.index)) {
+    const [last] = followed;
+    if (last !== undefined && (last.segments.length > 0 || !canFollow(chain.end.index))) {
       break;
     }
-    best = chain;
+    followed.unshift(chain);
   }
-  return best;
+  return followed;
+}
+
+/** The end of the first chain that is not damaged. Raises what is wrong with the last one if all are. */
+async function readFirstTail(
+  store: BackupStore,
+  chains: readonly Chain[],
+  keyRing: KeyRing | undefined,
+): Promise<ChainTail | null> {
+  for (const [at, chain] of chains.entries()) {
+    try {
+      return await readTail(store, chain, keyRing);
+    } catch (error) {
+      if (!isDamage(error) || at === chains.length - 1) {
+        throw error;
+      }
+    }
+  }
+  return null;
 }
 
 async function readTail(store: BackupStore, chain: Chain, keyRing: KeyRing | undefined): Promise<ChainTail> {

@@ -11,7 +11,15 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const MODULES = join(ROOT, "node_modules");
 const PACKAGER = join(ROOT, "client/scripts/package.ts");
 /** What the packages depend on, and the types of Node, as npm would install them. */
-const DEPENDENCIES = ["@bufbuild/protobuf", "@grpc/grpc-js", "cli-table3", "commander", "yaml", "@types/node"];
+const DEPENDENCIES = [
+  "@aws-sdk/client-s3",
+  "@bufbuild/protobuf",
+  "@grpc/grpc-js",
+  "cli-table3",
+  "commander",
+  "yaml",
+  "@types/node",
+];
 const VERSION = "0.1.0";
 
 const COMPILER_OPTIONS = {
@@ -38,7 +46,7 @@ describe("the published packages", function () {
     project = directories.make();
     const tarballs = join(project, "tarballs");
     execFileSync(process.execPath, [PACKAGER, "--out", tarballs], { cwd: project });
-    for (const name of ["proto", "client"]) {
+    for (const name of ["proto", "backup", "client"]) {
       const target = join(project, "node_modules/@quoin", name);
       mkdirSync(target, { recursive: true });
       const tarball = join(tarballs, `quoin-${name}-${VERSION}.tgz`);

@@ -1,0 +1,155 @@
+/**
+ * `quoinctl backup create`: the state of a member, streamed to this machine and written to a file or into a store.
+ *
+ * What is written was read on the way: each checksum, the counts, and the hash of its trailer. A backup that was cut off or
+ * changed on the way has no name in the end.
+ */
+
+import {
+  type CheckedSnapshot,
+  checkSnapshot,
+  type KeyRing,
+  openStore,
+  putHint,
+  type SnapshotHeader,
+  type StoreLocation,
+  seal,
+  snapshotName,
+} from "@quoin/backup";
+import type { SnapshotStream } from "../index.ts";
+import { explainingBackups } from "./backup-failure.ts";
+import { assertStoreDirectory, type BackupPlaceOptions, findPlace, readKeys } from "./backup-location.ts";
+import { type AskedMember, atBestMember } from "./backup-member.ts";
+import { BackupProgress, counted } from "./backup-progress.ts";
+import { formatSize } from "./byte-size.ts";
+import { escapeControls } from "./displayed-text.ts";
+import { interruptible } from "./interruption.ts";
+import { assertNewFile, writeNewFile } from "./new-file.ts";
+import type { Session } from "./session.ts";
+
+/** Writes bytes to where the backup is to be, whole or not at all. @returns the name of what was written */
+type Write = (header: SnapshotHeader, bytes: AsyncIterable<Uint8Array>) => Promise<string>;
+
+/** What was written. */
+interface Created {
+  readonly written: string;
+  readonly checked: CheckedSnapshot;
+  readonly sizeBytes: number;
+}
+
+/** Makes a backup at the place that the text names. */
+export async function createBackup(session: Session, text: string, options: BackupPlaceOptions): Promise<void> {
+  await explainingBackups(async () => {
+    const place = await findPlace(session, text, options);
+    if (place.kind === "file") await assertNewFile(place.file);
+    else await assertStoreDirectory(place.location);
+    const keyRing = await readKeys(session, options);
+    if (keyRing === undefined) {
+      session.warn(
+        "the backup is not encrypted, and holds signing keys and hashes of passwords; encrypt it with --key-file FILE",
+      );
+    }
+    const write: Write =
+      place.kind === "store"
+        ? (header, bytes) => putIntoStore(place.location, header, bytes)
+        : async (_header, bytes) => {
+            await writeNewFile(place.file, bytes);
+            return place.file;
+          };
+    await interruptible(session.terminal, (signal) =>
+      atBestMember(session, async (admin, member) => {
+        const stream = await admin.snapshot({ signal, timeoutMs: session.timeoutMs });
+        const created = await copy(session, stream, keyRing, write);
+        print(session, { member, stream, keyRing, created });
+      }),
+    );
+  });
+}
+
+async function copy(
+  session: Session,
+  stream: SnapshotStream,
+  keyRing: KeyRing | undefined,
+  write: Write,
+): Promise<Created> {
+  const progress = new BackupProgress(session.terminal, "writing");
+  let arrivedBytes = 0;
+  let sizeBytes = 0;
+  try {
+    const arriving = counted(stream.chunks, (count) => {
+      arrivedBytes += count;
+    });
+    const checked = await checkSnapshot(arriving);
+    const written = await write(
+      checked.header,
+      counted(seal(checked.stream, keyRing?.first), (count) => {
+        sizeBytes += count;
+        progress.show(arrivedBytes, `${checked.rows} rows`);
+      }),
+    );
+    return { written, checked, sizeBytes };
+  } finally {
+    progress.clear();
+    stream.cancel();
+  }
+}
+
+async function putIntoStore(
+  location: StoreLocation,
+  header: SnapshotHeader,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<string> {
+  const store = await openStore(location, { create: false });
+  try {
+    const name = snapshotName(header);
+    await store.put(name, bytes);
+    const { clusterId, clusterName, quoinVersion } = header;
+    await putHint(store, clusterId, { clusterName, quoinVersion });
+    return name;
+  } finally {
+    await store.close();
+  }
+}
+
+function print(
+  session: Session,
+  {
+    member,
+    stream,
+    keyRing,
+    created,
+  }: {
+    readonly member: AskedMember;
+    readonly stream: SnapshotStream;
+    readonly keyRing: KeyRing | undefined;
+    readonly created: Created;
+  },
+): void {
+  const { written, checked, sizeBytes } = created;
+  const { id, clusterId, index, revision, wallMs } = checked.header;
+  const { records, hash } = checked.summary();
+  const keyId = keyRing?.first.id;
+  const time = new Date(wallMs).toISOString();
+  session.print({
+    document: {
+      ...{ written, id, cluster_id: clusterId, member: member.name, index, revision, wall_ms: wallMs },
+      ...{ rows: records, size_bytes: sizeBytes, sha256: Buffer.from(hash).toString("hex"), key_id: keyId ?? null },
+      ...{ leaderless: stream.leaderless, commit_index: stream.commitIndex },
+    },
+    shown: {
+      columns: ["WRITTEN", "INDEX", "REVISION", "TIME", "ROWS", "SIZE", "KEY"],
+      rows: [
+        [
+          ...[escapeControls(written), String(index), String(revision), time, String(records)],
+          ...[formatSize(sizeBytes), keyId ?? "-"],
+        ],
+      ],
+    },
+  });
+  if (stream.leaderless) {
+    session.warn(
+      `${member.name} has no leader, so the backup may miss acknowledged writes: it ends at index ${index}, and this member ` +
+        `knows entries up to ${stream.commitIndex} to be committed. Make another one when there is a leader`,
+    );
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * `quoinctl backup delete`: removes a snapshot from a store, and the segments that no other snapshot leads to, the oldest object
+ * last. So what is left after an interruption can be restored as far as it reaches.
+ *
+ * Before anything goes, another snapshot is read to its end: the last backup that can be restored stays, unless it is
+ * allowed to go.
+ */
+
+import {
+  BackupError,
+  type BackupStore,
+  type Catalog,
+  deletePlanned,
+  type KeyRing,
+  planDeletion,
+  type RetentionPlan,
+  readCatalog,
+  verifyChain,
+} from "@quoin/backup";
+import { explainingBackups } from "./backup-failure.ts";
+import { type BackupPlaceOptions, chooseCluster, readKeys, withStore } from "./backup-location.ts";
+import { BackupProgress, counted } from "./backup-progress.ts";
+import { formatSize } from "./byte-size.ts";
+import { confirm } from "./confirmation.ts";
+import { interruptible } from "./interruption.ts";
+import type { Session } from "./session.ts";
+import { selectSnapshot } from "./snapshot-argument.ts";
+
+export interface DeleteOptions extends BackupPlaceOptions {
+  readonly cluster?: string;
+  readonly yes?: boolean;
+  readonly allowLast?: boolean;
+}
+
+/** Deletes the backup with this id. */
+export async function deleteBackup(
+  session: Session,
+  text: string,
+  wanted: string,
+  options: DeleteOptions,
+): Promise<void> {
+  await explainingBackups(async () => {
+    const keyRing = await readKeys(session, options);
+    await interruptible(session.terminal, (signal) =>
+      withStore(session, text, options, async (store, location) => {
+        const catalog = await readCatalog(store, await chooseCluster(store, location, options.cluster));
+        const { snapshot } = selectSnapshot(catalog, wanted);
+        const { allowLast = false } = options;
+        const plan = planDeletion(catalog, snapshot.name, { allowLast });
+        if (!allowLast) await proveOther(session, { store, catalog, keyRing, signal }, snapshot.name);
+        if (options.yes !== true) await confirm(session.terminal, describePlan(plan, snapshot.id, store));
+        const deleted = await deleteObjects(store, plan, signal);
+        print(session, snapshot.id, deleted, plan);
+      }),
+    );
+  });
+}
+
+interface Surroundings {
+  readonly store: BackupStore;
+  readonly catalog: Catalog;
+  readonly keyRing: KeyRing | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Raises a BackupError unless another snapshot, the newest ones first, is whole. */
+async function proveOther(
+  session: Session,
+  { store, catalog, keyRing, signal }: Surroundings,
+  name: string,
+): Promise<void> {
+  const progress = new BackupProgress(session.terminal, "reading a backup that stays:");
+  let bytes = 0;
+  const reading: Pick<BackupStore, "get"> = {
+    get: async (object) =>
+      counted(await store.get(object), (count) => {
+        signal.throwIfAborted();
+        bytes += count;
+      }),
+  };
+  try {
+    for (const snapshot of catalog.snapshots.toReversed().filter((one) => one.name !== name)) {
+      const { problem } = await verifyChain(
+        reading,
+        { snapshot, segments: [] },
+        { keyRing, onProgress: ({ rows }) => progress.show(bytes, `${rows} rows`) },
+      );
+      if (problem === undefined) return;
+      // Without its key nothing is known of it.
+      if (problem.code.startsWith("key-")) throw problem;
+      session.warn(problem.message);
+    }
+  } finally {
+    progress.clear();
+  }
+  throw new BackupError("last-chain", "no other backup is whole, and nothing could be restored without it", {
+    object: name,
+  });
+}
+
+function describePlan({ deletions, bytes }: RetentionPlan, id: string, store: BackupStore): string {
+  const segments = deletions.filter(({ kind }) => kind === "segment").length;
+  return `This deletes backup ${id} with ${segments} segments, ${formatSize(bytes)}, from ${store.describe()} for ever.`;
+}
+
+/** @returns the names of what was deleted */
+async function deleteObjects(store: BackupStore, plan: RetentionPlan, signal: AbortSignal): Promise<string[]> {
+  const deleted: string[] = [];
+  await deletePlanned(store, plan, (name) => {
+    deleted.push(name);
+    signal.throwIfAborted();
+  });
+  return deleted;
+}
+
+function print(session: Session, id: string, deleted: readonly string[], { bytes }: RetentionPlan): void {
+  session.print({
+    document: { id, deleted, freed_bytes: bytes },
+    shown: { columns: ["ID", "OBJECTS", "FREED"], rows: [[id, String(deleted.length), formatSize(bytes)]] },
+  });
+}

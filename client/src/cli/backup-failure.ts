@@ -1,0 +1,58 @@
+/** From the errors of backups and their stores to those of the command line, with the option that helps. */
+
+import { BackupError, type BackupErrorCode, StoreFailure } from "@quoin/backup";
+import { type ExitCode, exitCodes } from "./exit-code.ts";
+import { CommandError } from "./failure.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** What the caller has given wrongly, and what to give instead. */
+const usageHints: ReadonlyMap<BackupErrorCode, string | undefined> = new Map([
+  ["bad-argument", undefined],
+  ["bad-key", "--key-file takes 32 bytes, or a line id:base64 for each key; make one with: openssl rand -base64 32"],
+  ["key-missing", "name the file with that key: --key-file FILE"],
+  ["key-unknown", "name the file with that key: --key-file FILE"],
+  ["key-wrong", "name the file with the right key: --key-file FILE"],
+]);
+
+/** Does work with backups, and says of its errors what they mean for the caller. */
+export async function explainingBackups<Value>(work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work();
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
+function explained(error: unknown): unknown {
+  if (error instanceof BackupError) {
+    return usageHints.has(error.code)
+      ? new UsageError(error.message, usageHints.get(error.code))
+      : new CommandError(error.message, exitCodes.refused, hintFor(error.code), { cause: error });
+  }
+  if (error instanceof StoreFailure) {
+    return new CommandError(error.message, exitCodeOf(error), storeHint(error), { cause: error });
+  }
+  return error;
+}
+
+function hintFor(code: BackupErrorCode): string | undefined {
+  switch (code) {
+    case "no-backup":
+    case "no-such-point":
+      return "what there is, is shown by: quoinctl backup list LOCATION";
+    case "last-chain":
+      return "if it has to go all the same, pass --allow-last";
+    default:
+      return undefined;
+  }
+}
+
+function exitCodeOf({ kind }: StoreFailure): ExitCode {
+  return kind === "unreachable" || kind === "throttled" ? exitCodes.unavailable : exitCodes.refused;
+}
+
+function storeHint({ kind, store, message }: StoreFailure): string | undefined {
+  if (message.includes("Region is missing")) return "name the region: s3://bucket/prefix?region=eu-1, or AWS_REGION";
+  if (kind !== "denied" || !store.startsWith("s3:")) return undefined;
+  return "credentials come from --credentials-file FILE, else from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, else from ~/.aws";
+}

@@ -1,0 +1,126 @@
+/** `quoinctl backup list`: the snapshots of a store, how far each reaches, and with which key it was sealed. */
+
+import { type BackupStore, type Chain, readCatalog, sealedWith } from "@quoin/backup";
+import type { BackupEntry } from "../index.ts";
+import { explainingBackups } from "./backup-failure.ts";
+import { type BackupPlaceOptions, chooseCluster, withStore } from "./backup-location.ts";
+import { formatSize } from "./byte-size.ts";
+import { escapeControls } from "./displayed-text.ts";
+import type { Session } from "./session.ts";
+
+export interface ListOptions extends BackupPlaceOptions {
+  readonly cluster?: string;
+}
+
+/** One backup; numbers that nobody knows are undefined. */
+interface Listed {
+  readonly id: string;
+  readonly object: string;
+  readonly index: number;
+  readonly revision: number;
+  readonly wallMs: number;
+  readonly sizeBytes: number;
+  readonly segments: number;
+  readonly segmentBytes: number;
+  readonly endIndex: number;
+  readonly endRevision: number | undefined;
+  readonly endWallMs: number | undefined;
+  /** Undefined = nobody has looked; null = it is not sealed. */
+  readonly keyId: string | null | undefined;
+}
+
+interface Listing {
+  readonly store: string;
+  readonly clusterId: string;
+  readonly backups: readonly Listed[];
+  readonly problems: readonly string[];
+}
+
+/** The bytes at the beginning of an object that name its key, and some more. */
+const headBytes = 1_024;
+/** Objects that are looked at at the same time. */
+const headsAtATime = 8;
+
+/** Lists a store, or that of the members. */
+export async function listBackups(session: Session, text: string | undefined, options: ListOptions): Promise<void> {
+  await explainingBackups(async () => {
+    const listing =
+      text === undefined
+        ? await listOfMembers(session, options)
+        : await withStore(session, text, options, async (store, location) => {
+            return listOfStore(store, await chooseCluster(store, location, options.cluster));
+          });
+    print(session, listing);
+  });
+}
+
+async function listOfMembers(session: Session, { cluster }: ListOptions): Promise<Listing> {
+  const answer = await session.withAdminPort((admin) => admin.listBackups(cluster));
+  const { store, clusterId, problems } = answer;
+  return { store, clusterId, problems, backups: answer.backups.map(ofMember) };
+}
+
+function ofMember({ endRevision, endWallMs, ...entry }: BackupEntry): Listed {
+  return {
+    ...entry,
+    endRevision: endRevision === 0 ? undefined : endRevision,
+    endWallMs: endWallMs === 0 ? undefined : endWallMs,
+    keyId: undefined,
+  };
+}
+
+async function listOfStore(store: BackupStore, clusterId: string): Promise<Listing> {
+  const { chains, problems } = await readCatalog(store, clusterId);
+  const backups: Listed[] = [];
+  for (let start = 0; start < chains.length; start += headsAtATime) {
+    backups.push(
+      ...(await Promise.all(chains.slice(start, start + headsAtATime).map((chain) => ofStore(store, chain)))),
+    );
+  }
+  return { store: store.describe(), clusterId, backups, problems: problems.map(({ message }) => message) };
+}
+
+async function ofStore(store: BackupStore, { snapshot, segments, end }: Chain): Promise<Listed> {
+  const { id, name, index, revision, wallMs, size } = snapshot;
+  return {
+    ...{ id, object: name, index, revision, wallMs, sizeBytes: size },
+    segments: segments.length,
+    segmentBytes: segments.reduce((bytes, segment) => bytes + segment.size, 0),
+    ...{ endIndex: end.index, endRevision: end.revision, endWallMs: end.wallMs },
+    keyId: (await sealedWith(await store.get(name, { start: 0, end: headBytes }))) ?? null,
+  };
+}
+
+function print(session: Session, { store, clusterId, backups, problems }: Listing): void {
+  session.print({
+    document: { store, cluster_id: clusterId, backups: backups.map(toDocument), problems },
+    shown: {
+      columns: ["ID", "INDEX", "REVISION", "TIME", "SIZE", "SEGMENTS", "UP TO REVISION", "UP TO TIME", "KEY"],
+      rows: backups.map(toRow),
+    },
+  });
+  if (backups.length === 0) session.note(`${store} has no backup of cluster ${clusterId}`);
+  for (const problem of problems) session.note(escapeControls(`problem: ${problem}`));
+}
+
+function toDocument(listed: Listed): object {
+  const { id, object, index, revision, wallMs, sizeBytes, segments, segmentBytes } = listed;
+  return {
+    ...{ id, object, index, revision, wall_ms: wallMs, size_bytes: sizeBytes, segments, segment_bytes: segmentBytes },
+    ...{ end_index: listed.endIndex, end_revision: listed.endRevision ?? null, end_wall_ms: listed.endWallMs ?? null },
+    ...(listed.keyId === undefined ? {} : { key_id: listed.keyId }),
+  };
+}
+
+function toRow({ segments, segmentBytes, keyId, ...listed }: Listed): string[] {
+  return [
+    ...[listed.id, String(listed.index), String(listed.revision), timeOf(listed.wallMs), formatSize(listed.sizeBytes)],
+    segments === 0 ? "-" : `${segments}, ${formatSize(segmentBytes)}`,
+    ...[String(listed.endRevision ?? "-"), timeOf(listed.endWallMs)],
+    keyId === null ? "not encrypted" : (keyId ?? "-"),
+  ];
+}
+
+function timeOf(wallMs: number | undefined): string {
+  return wallMs === undefined ? "-" : new Date(wallMs).toISOString();
+}

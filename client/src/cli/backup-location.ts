@@ -1,0 +1,130 @@
+/** Places of backups as they are written on the command line: a store, which is a directory or a bucket, or a file. */
+
+import { readdir, stat } from "node:fs/promises";
+import path from "node:path";
+import {
+  type BackupStore,
+  isClusterId,
+  type KeyFile,
+  listClusters,
+  openStore,
+  parseLocation,
+  readKeyFile,
+  type StoreLocation,
+} from "@quoin/backup";
+import type { Session } from "./session.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Options of all commands that read or write backups by themselves. */
+export interface BackupPlaceOptions {
+  readonly keyFile?: string;
+  readonly credentialsFile?: string;
+}
+
+/** A store that exists, or may; or a file, which may exist. */
+export type BackupPlace =
+  | { readonly kind: "store"; readonly location: StoreLocation }
+  | { readonly kind: "file"; readonly file: string; readonly exists: boolean };
+
+const scheme = /^[a-z][a-z0-9+.-]*:\/\//i;
+
+/** What the text means: a URL is a store, and so is a directory; everything else is a file. */
+export async function findPlace(session: Session, text: string, options: BackupPlaceOptions): Promise<BackupPlace> {
+  const { credentialsFile } = options;
+  const location = parseLocation(scheme.test(text) ? text : path.resolve(session.terminal.workingDirectory, text));
+  if (location.kind === "s3") {
+    return { kind: "store", location: credentialsFile === undefined ? location : { ...location, credentialsFile } };
+  }
+  if (credentialsFile !== undefined) throw new UsageError("--credentials-file needs a location that begins with s3://");
+  const { directory } = location;
+  const found = await stat(directory).catch(ignoreMissing);
+  if (found?.isDirectory() === true) return { kind: "store", location };
+  if (found !== undefined) return { kind: "file", file: directory, exists: true };
+  if (text.endsWith("/") || scheme.test(text)) {
+    throw new UsageError(`there is no directory ${directory}`, `create it with: mkdir -m 700 ${directory}`);
+  }
+  return { kind: "file", file: directory, exists: false };
+}
+
+/** Does work with the store that the text means; raises UsageError when it means a file. */
+export async function withStore<Value>(
+  session: Session,
+  text: string,
+  options: BackupPlaceOptions,
+  work: (store: BackupStore, location: StoreLocation) => Promise<Value>,
+): Promise<Value> {
+  const place = await findPlace(session, text, options);
+  if (place.kind === "file") {
+    throw new UsageError(
+      place.exists ? `${place.file} is a file, and no store of backups` : `there is nothing at ${place.file}`,
+      place.exists ? `read it with: quoinctl backup verify ${place.file}` : "name a directory, or s3://bucket/prefix",
+    );
+  }
+  const store = await openStore(place.location, { create: false });
+  try {
+    return await work(store, place.location);
+  } finally {
+    await store.close();
+  }
+}
+
+/** The cluster of which the store has backups; raises UsageError when it has several, none, or not that one. */
+export async function chooseCluster(
+  store: BackupStore,
+  location: StoreLocation,
+  asked: string | undefined,
+): Promise<string> {
+  if (asked !== undefined) {
+    if (!isClusterId(asked)) throw new UsageError(`--cluster must be a UUID in lower case, not ${asked}`);
+    return asked;
+  }
+  // A directory shows its clusters by itself; the rest of it, which may be anything, is not looked at.
+  const [first, ...others] =
+    location.kind === "directory" ? await clusterFolders(location.directory) : await listClusters(store);
+  if (first === undefined) {
+    throw new UsageError(
+      `${store.describe()} is no store of backups: it has none of any cluster`,
+      "check the location; the store of a running cluster is shown by: quoinctl backup status",
+    );
+  }
+  if (others.length > 0) {
+    throw new UsageError(
+      `${store.describe()} has backups of several clusters: ${[first, ...others].join(", ")}`,
+      "name one of them with --cluster ID",
+    );
+  }
+  return first;
+}
+
+/** The names in a directory that are ids of clusters. */
+async function clusterFolders(directory: string): Promise<readonly string[]> {
+  return (await readdir(directory)).filter(isClusterId).sort();
+}
+
+/** Raises UsageError for a directory with other things in it: it is hardly meant to be a store of backups. */
+export async function assertStoreDirectory(location: StoreLocation): Promise<void> {
+  if (location.kind !== "directory") return;
+  const { directory } = location;
+  const names = (await readdir(directory)).filter((name) => !name.startsWith("."));
+  if (names.length === 0 || names.some(isClusterId)) return;
+  throw new UsageError(
+    `${directory} has other files and no backups, so it is no store of backups`,
+    `name an empty directory, or a file in it, such as ${path.join(directory, "state.qsnap")}`,
+  );
+}
+
+/** The keys of --key-file; undefined without it. Warns when others can read the file. */
+export async function readKeys(
+  session: Session,
+  { keyFile }: BackupPlaceOptions,
+): Promise<KeyFile["keyRing"] | undefined> {
+  if (keyFile === undefined) return undefined;
+  const { keyRing, warning } = await readKeyFile(path.resolve(session.terminal.workingDirectory, keyFile));
+  if (warning !== undefined) session.warn(warning);
+  return keyRing;
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!(error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")))
+    throw error;
+}

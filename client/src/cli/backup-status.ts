@@ -1,0 +1,214 @@
+/** `quoinctl backup status` and `backup start`: what members do with their own stores. */
+
+import { type AdminClient, type BackupRun, type BackupStatus, QuoinError } from "../index.ts";
+import { type AskedMember, adminFailure, atBestMember, atEachPort } from "./backup-member.ts";
+import { formatSize } from "./byte-size.ts";
+import { escapeControls } from "./displayed-text.ts";
+import { formatMilliseconds } from "./duration.ts";
+import { exitCodes } from "./exit-code.ts";
+import { CommandError } from "./failure.ts";
+import type { TableContent } from "./output.ts";
+import { ProgressLine } from "./progress-line.ts";
+import type { Session } from "./session.ts";
+import { UsageError } from "./usage-error.ts";
+
+export interface StartOptions {
+  readonly ifStore?: string;
+  readonly allowLeaderless?: boolean;
+  readonly wait?: boolean;
+}
+
+/** A member and what it answers. */
+interface Reported {
+  readonly endpoint: string;
+  readonly answer: BackupStatus | QuoinError;
+}
+
+/** Members that hang must not hide the others for long. */
+const statusTimeoutMs = 2_000;
+/** Between two questions how far a backup is, in milliseconds. */
+const askPauseMs = 500;
+
+const columns = [
+  "ENDPOINT",
+  "STORE",
+  "ENCRYPTED",
+  "LAST BACKUP",
+  "PHASE",
+  "ROWS",
+  "BYTES",
+  "ENDED",
+  "ARCHIVE",
+  "UP TO REVISION",
+  "LAG",
+];
+
+/** Shows all members, or those that know the backup. */
+export async function showBackupStatus(session: Session, id: string | undefined): Promise<void> {
+  const connection = await session.findAdminConnection();
+  const answers = await atEachPort(connection, session.timeoutMs ?? statusTimeoutMs, (admin) =>
+    admin.getBackupStatus(id ?? ""),
+  );
+  const all = connection.endpoints.map((endpoint, at): Reported => ({ endpoint, answer: answers[at]! }));
+  if (all.every(({ answer }) => answer instanceof QuoinError)) throw adminFailure(all[0]?.answer);
+  const reported = id === undefined ? all : all.filter(({ answer }) => isKnown(answer));
+  if (id !== undefined && reported.length === 0) {
+    throw new UsageError(
+      `no member that answered knows backup ${id}`,
+      "members know their last 16 backups since they were started; those in the store are shown by: quoinctl backup list",
+    );
+  }
+  session.print({
+    document: { members: reported.map(toDocument) },
+    shown: { columns, rows: reported.map(toRow) },
+  });
+  for (const { endpoint, answer } of reported) {
+    if (answer instanceof QuoinError) continue;
+    if (answer.run !== undefined && answer.run.error !== "")
+      noteOf(session, endpoint, `the backup failed: ${answer.run.error}`);
+    if (answer.run?.leaderless === true)
+      noteOf(session, endpoint, "it had no leader, so the backup may miss acknowledged writes");
+    if (answer.archive !== undefined && answer.archive.lastError !== "") {
+      noteOf(session, endpoint, `archiving failed: ${answer.archive.lastError}`);
+    }
+  }
+}
+
+/** Begins a backup into the store of a member; waits for its end if that is asked for. */
+export async function startBackup(session: Session, options: StartOptions): Promise<void> {
+  const { ifStore, allowLeaderless, wait = false } = options;
+  await atBestMember(session, async (admin, member) => {
+    const id = await admin.startBackup({ ifStore, allowLeaderless }).catch(explainLeaderless);
+    if (!wait) {
+      session.print({
+        document: { id, member: member.name, endpoint: member.endpoint },
+        shown: { columns: ["ID", "MEMBER"], rows: [[id, escapeControls(member.name)]] },
+      });
+      session.note(`how far it is, is shown by: quoinctl backup status ${id}`);
+      return;
+    }
+    printRun(session, member, await untilEnded(session, admin, id));
+  });
+}
+
+function explainLeaderless(error: unknown): never {
+  if (!(error instanceof QuoinError) || error.reason !== "NO_LEADER") throw error;
+  throw new CommandError(
+    `${error.message} (NO_LEADER)`,
+    exitCodes.unavailable,
+    "pass --allow-leaderless to have it all the same",
+    { cause: error },
+  );
+}
+
+async function untilEnded({ terminal }: Session, admin: AdminClient, id: string): Promise<BackupRun> {
+  const line = new ProgressLine(terminal);
+  try {
+    for (;;) {
+      const { run } = await admin.getBackupStatus(id);
+      if (run === undefined) {
+        throw new CommandError(
+          `the member does not know backup ${id} any more: it was started again meanwhile`,
+          exitCodes.refused,
+          "look into the store with: quoinctl backup list",
+        );
+      }
+      if (run.endedMs !== 0) return run;
+      line.show(`${phaseOf(run)}: ${run.rows} rows, ${formatSize(run.bytes)}`);
+      await terminal.runtime.sleep(askPauseMs, undefined);
+    }
+  } finally {
+    line.clear();
+  }
+}
+
+function printRun(session: Session, member: AskedMember, run: BackupRun): void {
+  if (run.phase !== "BACKUP_SUCCEEDED") {
+    throw new CommandError(`the backup of ${member.name} failed: ${run.error}`, exitCodes.refused);
+  }
+  const { id, object, index, revision, rows, bytes, leaderless } = run;
+  session.print({
+    document: { ...runDocument(run), member: member.name, endpoint: member.endpoint },
+    shown: {
+      columns: ["ID", "MEMBER", "INDEX", "REVISION", "ROWS", "BYTES", "OBJECT"],
+      rows: [
+        [id, escapeControls(member.name), String(index), String(revision), String(rows), formatSize(bytes), object],
+      ],
+    },
+  });
+  if (leaderless) session.warn(`${member.name} had no leader, so the backup may miss acknowledged writes`);
+}
+
+function isKnown(answer: Reported["answer"]): boolean {
+  return !(answer instanceof QuoinError) && answer.run !== undefined;
+}
+
+function noteOf(session: Session, endpoint: string, text: string): void {
+  session.note(escapeControls(`${endpoint}: ${text}`));
+}
+
+function phaseOf({ phase }: BackupRun): string {
+  return phase.replace(/^BACKUP_/, "");
+}
+
+function toDocument({ endpoint, answer }: Reported): object {
+  if (answer instanceof QuoinError) {
+    return { endpoint, error: { code: answer.code, reason: answer.reason, message: answer.message } };
+  }
+  const { store, encrypted, run, archive, nextSnapshotMs } = answer;
+  return {
+    ...{ endpoint, store: store === "" ? null : store, encrypted },
+    run: run === undefined ? null : runDocument(run),
+    archive:
+      archive === undefined
+        ? null
+        : {
+            ...{ archiver_id: archive.archiverId, archived_index: archive.archivedIndex },
+            ...{ archived_revision: archive.archivedRevision, archived_wall_ms: archive.archivedWallMs },
+            ...{ lag_ms: archive.lagMs, chain_index: archive.chainIndex, chain_broken: archive.chainBroken },
+            ...{ chain_breaks: archive.chainBreaks, last_success_ms: archive.lastSuccessMs },
+            ...{ failures: archive.failures, last_error: archive.lastError },
+          },
+    next_snapshot_ms: nextSnapshotMs === 0 ? null : nextSnapshotMs,
+  };
+}
+
+function runDocument(run: BackupRun): object {
+  const { id, object, index, revision, wallMs, bytes, rows, startedMs, endedMs, error, leaderless } = run;
+  return {
+    ...{
+      id,
+      phase: phaseOf(run),
+      object: object === "" ? null : object,
+      index,
+      revision,
+      wall_ms: wallMs,
+      bytes,
+      rows,
+    },
+    ...{ started_ms: startedMs, ended_ms: endedMs === 0 ? null : endedMs, error, leaderless },
+  };
+}
+
+function toRow({ endpoint, answer }: Reported): TableContent["rows"][number] {
+  if (answer instanceof QuoinError) return [endpoint, answer.reason || answer.code, ...columns.slice(2).map(() => "-")];
+  const { store, encrypted, run, archive } = answer;
+  const ofRun =
+    run === undefined
+      ? ["-", "-", "-", "-", "-"]
+      : [run.id, phaseOf(run), String(run.rows), formatSize(run.bytes), timeOf(run.endedMs)];
+  const ofArchive =
+    archive === undefined
+      ? ["off", "-", "-"]
+      : [archiveState(archive), String(archive.archivedRevision), formatMilliseconds(archive.lagMs)];
+  return [endpoint, store === "" ? "none" : escapeControls(store), encrypted ? "yes" : "no", ...ofRun, ...ofArchive];
+}
+
+function archiveState({ archiverId, chainBroken }: NonNullable<BackupStatus["archive"]>): string {
+  if (chainBroken) return "broken";
+  return archiverId === "" ? "no member" : `by member ${archiverId}`;
+}
+
+function timeOf(ms: number): string {
+  return ms === 0 ? "-" : new Date(ms).toISOString();
+}

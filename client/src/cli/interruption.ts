@@ -1,0 +1,28 @@
+/** Ctrl-C and other signals that end a command which has something to put in order first. */
+
+import { InterruptedError } from "./interrupted-error.ts";
+import type { Terminal } from "./terminal.ts";
+
+const signals: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+
+/**
+ * Does work that ends when its signal aborts.
+ *
+ * @throws InterruptedError when a signal has ended it, whatever the work raises then.
+ */
+export async function interruptible<Value>(
+  terminal: Pick<Terminal, "signals">,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
+  const controller = new AbortController();
+  const interrupt = () => controller.abort(new InterruptedError("the command was interrupted"));
+  for (const signal of signals) terminal.signals.on(signal, interrupt);
+  try {
+    return await work(controller.signal);
+  } catch (error) {
+    controller.signal.throwIfAborted();
+    throw error;
+  } finally {
+    for (const signal of signals) terminal.signals.off(signal, interrupt);
+  }
+}

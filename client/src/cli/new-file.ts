@@ -1,0 +1,87 @@
+/**
+ * Files that must be whole or not there: written under another name, synced, and given their name at the end. A file that exists
+ * already is never replaced.
+ */
+
+import { createWriteStream } from "node:fs";
+import { link, open, rename, rm, stat } from "node:fs/promises";
+import path from "node:path";
+import { pipeline } from "node:stream/promises";
+import { exitCodes } from "./exit-code.ts";
+import { CommandError } from "./failure.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Only the owner may read it. */
+const privateMode = 0o600;
+
+/** What file systems say that have no hard links. */
+const noLinkCodes: ReadonlySet<unknown> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
+
+/** @throws UsageError when there is something under this name, or no directory for it. */
+export async function assertNewFile(file: string): Promise<void> {
+  if (await exists(file)) throw alreadyThere(file);
+  const directory = path.dirname(file);
+  if (!(await exists(directory)))
+    throw new UsageError(`there is no directory ${directory}`, "create it, or name another");
+}
+
+/**
+ * Writes a new file, which only its owner can read.
+ *
+ * @throws UsageError when there is one meanwhile; CommandError when it cannot be written; what the stream raises. Then nothing
+ *   is left.
+ */
+export async function writeNewFile(file: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  // The name says that it is not whole, in case this process is killed.
+  const draft = `${file}.${process.pid}.unfinished`;
+  try {
+    await pipeline(bytes, createWriteStream(draft, { flags: "wx", mode: privateMode, flush: true }));
+    await placeDraft(draft, file);
+    await syncDirectory(path.dirname(file));
+  } catch (error) {
+    throw isOfFileSystem(error) ? cannotWrite(file, error) : error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** Unlike a renaming, a link never replaces a file. */
+async function placeDraft(draft: string, file: string): Promise<void> {
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if (!isOfFileSystem(error)) throw error;
+    if (error.code === "EEXIST" || (await exists(file))) throw alreadyThere(file);
+    if (!noLinkCodes.has(error.code)) throw error;
+    await rename(draft, file);
+  }
+}
+
+async function exists(file: string): Promise<boolean> {
+  try {
+    await stat(file);
+    return true;
+  } catch (error) {
+    if (isOfFileSystem(error) && (error.code === "ENOENT" || error.code === "ENOTDIR")) return false;
+    throw error;
+  }
+}
+
+async function syncDirectory(directory: string): Promise<void> {
+  await using handle = await open(directory, "r");
+  await handle.sync();
+}
+
+function alreadyThere(file: string): UsageError {
+  return new UsageError(`${file} exists already, and is not replaced`, "name another file, or remove it first");
+}
+
+function cannotWrite(file: string, error: NodeJS.ErrnoException): CommandError {
+  const isFull = error.code === "ENOSPC" || error.code === "EDQUOT" || error.code === "EFBIG";
+  const hint = isFull ? "free space there, or name another place" : "name another place, or see who may write there";
+  return new CommandError(`${file} cannot be written: ${error.message}`, exitCodes.refused, hint, { cause: error });
+}
+
+function isOfFileSystem(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
+}

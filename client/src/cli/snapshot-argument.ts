@@ -1,0 +1,24 @@
+/** Backups by their ids, as they are written on the command line: whole, or as many first digits as are clear. */
+
+import type { Catalog, Chain } from "@quoin/backup";
+import { UsageError } from "./usage-error.ts";
+
+/** Fewer digits are hardly meant as an id. */
+const digitsMin = 4;
+
+/** The snapshot with what can be restored from it; raises UsageError unless exactly one is meant. */
+export function selectSnapshot({ chains, clusterId }: Catalog, wanted: string): Chain {
+  const found = wanted.length < digitsMin ? [] : chains.filter(({ snapshot }) => snapshot.id.startsWith(wanted));
+  const [first, ...others] = found;
+  if (first === undefined) {
+    throw new UsageError(
+      `there is no backup ${wanted} of cluster ${clusterId}`,
+      `give the id as backup list shows it, or at least ${digitsMin} first digits of it`,
+    );
+  }
+  if (others.length > 0) {
+    const ids = found.map(({ snapshot }) => snapshot.id).join(", ");
+    throw new UsageError(`${wanted} may be any of ${ids}`, "give more digits of the id");
+  }
+  return first;
+}

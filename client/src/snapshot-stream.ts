@@ -1,0 +1,120 @@
+/**
+ * The state of a member as a stream of bytes: a snapshot in the format of backups. The bytes are compared with the hash that
+ * the member sends at the end; what they mean, `@quoin/backup` knows.
+ */
+
+import { createHash, randomUUID } from "node:crypto";
+import { SnapshotResponse, serviceDefinitions } from "@quoin/proto";
+import { callMetadata } from "./call-metadata.ts";
+import { connect } from "./connect.ts";
+import { type MessageStream, openMessageStream, streamMethod } from "./message-stream.ts";
+import { assertTimeout, type CallOptions, type OperationContext } from "./operation.ts";
+import { QuoinError } from "./quoin-error.ts";
+
+/** Options of a snapshot. */
+export interface SnapshotOptions extends Omit<CallOptions, "requestId"> {
+  /**
+   * How long the member may take to begin, in milliseconds: it waits until its state has every acknowledged write. Default
+   * 20,000. The stream itself takes as long as it takes.
+   */
+  readonly timeoutMs?: number | undefined;
+  /** The stream fails when no byte has come for this long, in milliseconds. Default 60,000. */
+  readonly silenceMs?: number | undefined;
+}
+
+/** A stream that has begun. */
+export interface SnapshotStream {
+  /** Log index of the state. */
+  readonly index: number;
+  /** Cluster revision of that state. */
+  readonly revision: number;
+  /** Whether the member had no leader, so that the snapshot may miss acknowledged writes. */
+  readonly leaderless: boolean;
+  /** Highest log index that the member knew to be committed when it began. */
+  readonly commitIndex: number;
+  /**
+   * The bytes, to be consumed once. It is not encrypted, and holds signing keys and hashes of passwords.
+   *
+   * @throws QuoinError when the stream breaks, or its bytes are others than the member has sent. Only when it has ended
+   *   without an error the snapshot is whole.
+   */
+  readonly chunks: AsyncGenerator<Uint8Array, void, undefined>;
+  /** Ends a stream that is not to be read any further. */
+  cancel(): void;
+}
+
+const snapshotMethod = streamMethod(serviceDefinitions.ClusterAdminService.snapshot, SnapshotResponse);
+/** Longer than a member waits for its state to be up to date, which is 10 s, on a busy machine. */
+const defaultTimeoutMs = 20_000;
+/** A member sends at its own pace, and lets everything else go first. */
+const defaultSilenceMs = 60_000;
+
+/** Opens the stream at the member in use. It is not tried again: the next attempt would be another snapshot. */
+export async function openSnapshot(context: OperationContext, options: SnapshotOptions): Promise<SnapshotStream> {
+  const { timeoutMs = defaultTimeoutMs, silenceMs = defaultSilenceMs, signal } = options;
+  assertTimeout(timeoutMs);
+  assertTimeout(silenceMs);
+  const untilMs = context.runtime.monotonicMs() + timeoutMs;
+  const token = await context.tokens.token();
+  const target = context.pool.current();
+  await connect(target, untilMs - context.runtime.monotonicMs(), signal);
+  const messages = openMessageStream(target, snapshotMethod, {}, callMetadata(token, randomUUID()));
+  const end = () => messages.cancel();
+  signal?.addEventListener("abort", end, { once: true });
+  if (signal?.aborted === true) end();
+  const next = (limitMs: number) => nextWithin(context, messages, limitMs, target.endpoint);
+  const first = await next(Math.max(1, untilMs - context.runtime.monotonicMs()));
+  return {
+    index: Number(first.index),
+    revision: Number(first.revision),
+    leaderless: first.leaderless,
+    commitIndex: Number(first.commitIndex),
+    chunks: chunksOf(first, () => next(silenceMs), end),
+    cancel: end,
+  };
+}
+
+async function nextWithin(
+  { runtime }: OperationContext,
+  messages: MessageStream<SnapshotResponse>,
+  limitMs: number,
+  endpoint: string,
+): Promise<SnapshotResponse> {
+  let isSilent = false;
+  const stopTimer = runtime.after(limitMs, () => {
+    isSilent = true;
+    messages.cancel();
+  });
+  try {
+    return await messages.next();
+  } catch (thrown) {
+    // It reads: whatever becomes of it, nothing was executed.
+    if (!isSilent) throw QuoinError.from(thrown).with({ outcome: "not-executed" });
+    const message = `${endpoint} has sent nothing for ${Math.round(limitMs)} ms`;
+    throw new QuoinError({ code: "UNAVAILABLE", outcome: "not-executed", message, cause: thrown });
+  } finally {
+    stopTimer();
+  }
+}
+
+async function* chunksOf(
+  first: SnapshotResponse,
+  next: () => Promise<SnapshotResponse>,
+  end: () => void,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const hash = createHash("sha256");
+  try {
+    for (let piece = first; ; piece = await next()) {
+      hash.update(piece.chunk);
+      if (piece.chunk.length > 0) yield piece.chunk;
+      if (!piece.last) continue;
+      if (hash.digest("hex") !== piece.sha256) {
+        const message = "the snapshot has arrived with other bytes than were sent; try again";
+        throw new QuoinError({ code: "DATA_LOSS", outcome: "not-executed", message });
+      }
+      return;
+    }
+  } finally {
+    end();
+  }
+}

@@ -2,9 +2,26 @@
 import { randomUUID } from "node:crypto";
 import { isKubeError, type KubeError } from "../kube/index.ts";
 import type { Owner } from "../members/index.ts";
-import { durableMetadata, holdsVolume, ownerSecretName, readVolumes, setReference, textsOf } from "../observe/index.ts";
+import {
+  CLUSTER_ID,
+  durableMetadata,
+  holdsVolume,
+  MEMBER_ID,
+  ownerSecretName,
+  readVolumes,
+  setReference,
+  textsOf,
+} from "../observe/index.ts";
 import type { Action } from "../plan/index.ts";
 import { namesOf } from "../render/index.ts";
+import {
+  beginRecovery,
+  commitRecovery,
+  createRecoveryPod,
+  deleteRecoveryPod,
+  endRecovery,
+  noteRecovery,
+} from "./recovery.ts";
 import { PlanExpired, versionOf, type Writing } from "./writing.ts";
 
 /**
@@ -41,6 +58,23 @@ export async function doStep(writing: Writing, action: Action): Promise<void> {
       return await writing.client.remove(writing.pod(action), versionOf(action));
     case "delete-claim":
       return await writing.client.remove(writing.claim(action), versionOf(action));
+    case "begin-recovery":
+      return await beginRecovery(writing, action);
+    case "note-recovery":
+      return await noteRecovery(writing, action.note);
+    case "commit-recovery":
+      return await commitRecovery(writing, action);
+    case "end-recovery":
+      return await endRecovery(writing, action);
+    case "create-recovery-pod":
+      return await createRecoveryPod(writing, action);
+    case "delete-recovery-pod":
+      return await deleteRecoveryPod(writing, action);
+    case "hand-over-claim": {
+      const annotations = { [CLUSTER_ID]: action.clusterId, [MEMBER_ID]: String(action.memberId) };
+      await writing.client.patch(writing.claim(action), versionOf(action), { metadata: { annotations } });
+      return;
+    }
   }
 }
 

@@ -11,5 +11,7 @@ export { budgetHold } from "./pod-rules.ts";
 export { parseQuantity } from "./quantity.ts";
 export { quorumOf } from "./quorum.ts";
 export { quorumLossOf } from "./quorum-loss.ts";
+export type * from "./recovery.ts";
+export { isRecovering, NO_RECOVERY, RECOVER_QUORUM } from "./recovery.ts";
 export { hasVolume } from "./storage-class-rule.ts";
 export { compareVersions } from "./version.ts";

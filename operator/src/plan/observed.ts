@@ -5,6 +5,7 @@
  * when something happened are on the clock of `now`.
  */
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
+import type { RecoveryView } from "./recovery.ts";
 
 export interface Observed {
   readonly now: number;
@@ -32,6 +33,7 @@ export interface Observed {
   readonly drift: readonly Drift[];
   /** Whether the owner's Secret was made again, and the members do not know it yet. */
   readonly ownerPending: boolean;
+  readonly recovery: RecoveryView;
   readonly attempts: Attempts;
 }
 

@@ -6,6 +6,7 @@ import type { ConditionStatus } from "../generated/coordination-cluster.ts";
 import type { Failure, HoldReason } from "../plan/index.ts";
 import { type Assessment, clipped, timeOf } from "./assessment.ts";
 import { backupVerdicts } from "./backup.ts";
+import { recoveryVerdict } from "./recovery.ts";
 
 /** Members that are away for less than this are expected back. */
 const UNHEALTHY_MS = 60_000;
@@ -44,7 +45,11 @@ export function conditionsOf(assessment: Assessment, past: readonly ConditionSta
   const { now, cluster } = assessment.observed;
   const { backup } = assessment.surroundings;
   const ofBackups = backup === null ? [] : backupVerdicts(backup, now);
-  return [...verdicts, ...ofBackups].map((found) => dated(found, past, cluster.metadata.generation ?? 0, now));
+  const recovery = recoveryVerdict(assessment.observed, assessment.plan);
+  const ofRecovery = recovery === null ? [] : [recovery];
+  return [...verdicts, ...ofBackups, ...ofRecovery].map((found) =>
+    dated(found, past, cluster.metadata.generation ?? 0, now),
+  );
 }
 
 /** Those of a pass that could not look at the cluster: what the pass before found, but for what this one knows better. */

@@ -9,6 +9,7 @@ import { type AdminMethods, AdminPorts } from "./admin-ports.ts";
 import { Controllers, type Kubelet } from "./controllers.ts";
 import { MemberBackups } from "./member-backups.ts";
 import { type Directory, MemberRefusal, Quorum, type QuorumSlot } from "./quorum.ts";
+import { type PodEnd, StoppedMembers } from "./stopped-members.ts";
 
 /** Of one cluster, with some to spare. */
 const PORTS = 6;
@@ -27,6 +28,7 @@ export class World implements Kubelet {
   now = Date.UTC(2026, 0, 1);
   readonly api = new ApiServer(() => this.now);
   readonly backups = new MemberBackups(() => this.now);
+  readonly stoppedMembers = new StoppedMembers();
   /** By name of the cluster: no two have the same, in whatever namespace. */
   readonly #quorums = new Map<string, Quorum>();
   /** Whom the members of the one cluster know as the owner since a reset. */
@@ -119,13 +121,40 @@ export class World implements Kubelet {
     return this.#processOf(name)?.directory ?? null;
   }
 
-  start(pod: Stored, claim: Stored): string {
-    const directory = this.#directories.get(claim.metadata.uid) ?? {
+  /** A disk is gone for good, and the pod on it has to begin with another one. */
+  loseDisk(name: string): void {
+    const { store } = this.api;
+    store.remove("persistentvolumeclaims", store.get("persistentvolumeclaims", "default", `data-${name}`));
+    store.remove("pods", store.get("pods", "default", name));
+    this.settle();
+  }
+
+  work(pod: Stored, claim: Stored): PodEnd | null {
+    const member = claim.metadata.name.replace(/^data-/, "");
+    if (this.#processOf(member) !== undefined) {
+      throw new Error(`${pod.metadata.name} works on the volume of ${member}, which runs`);
+    }
+    return this.stoppedMembers.run(pod, member, this.#directoryOn(claim), this.quorumOf(member));
+  }
+
+  /** Of a volume, whether a process runs on it or not. */
+  directoryOn(claimName: string): Directory | undefined {
+    const claim = this.api.store.find("persistentvolumeclaims", "default", claimName);
+    return this.#directories.get(claim?.metadata.uid);
+  }
+
+  #directoryOn({ metadata }: Stored): Directory {
+    const directory = this.#directories.get(metadata.uid) ?? {
       incarnation: (++this.#incarnations).toString(16).padStart(32, "0"),
       clusterId: null,
       memberId: null,
     };
-    this.#directories.set(claim.metadata.uid, directory);
+    this.#directories.set(metadata.uid, directory);
+    return directory;
+  }
+
+  start(pod: Stored, claim: Stored): string {
+    const directory = this.#directoryOn(claim);
     const methods = this.#methodsOf(pod.metadata.uid, this.quorumOf(pod.metadata.name));
     const port = this.#ports.occupy(methods);
     this.#processes.set(pod.metadata.uid, { pod, directory, methods, startedAt: this.now, port });
@@ -275,10 +304,15 @@ export class World implements Kubelet {
       ...{ alarms: [], stateHash: "", certificateSerial: "", trustedCas: [] },
       settingsRevision: BigInt(quorum.settingsRevision),
     };
-    return { status, known: hasData ? membershipOf(quorum) : undefined };
+    const isServed = hasData && status.state !== MemberState.WRONG_CLUSTER;
+    return { status, known: isServed ? membershipOf(quorum) : undefined };
   }
 
-  #stateOf(name: string, { memberId }: Directory, slot: QuorumSlot | undefined): MemberState {
+  #stateOf(name: string, { memberId, clusterId }: Directory, slot: QuorumSlot | undefined): MemberState {
+    const identity = this.api.store.find("configmaps", "default", `${clusterOf(name)}-identity`);
+    if (clusterId !== null && identity !== undefined && identity.data.clusterId !== clusterId) {
+      return MemberState.WRONG_CLUSTER;
+    }
     if (memberId !== null) {
       return slot === undefined ? MemberState.MEMBER_REMOVED : MemberState.RUNNING;
     }

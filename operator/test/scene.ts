@@ -63,7 +63,7 @@ export function idOf(ordinal: number): number {
 type Rest = Partial<
   Pick<
     Observed,
-    "refusal" | "leaderlessSince" | "minAvailable" | "drift" | "attempts" | "obstacles" | "recovery"
+    "refusal" | "leaderlessSince" | "minAvailable" | "drift" | "attempts" | "obstacles" | "recovery" | "restore"
   >
 >;
 
@@ -302,6 +302,7 @@ export class Scene {
       drift: [],
       ownerPending: false,
       recovery: NO_RECOVERY,
+      restore: null,
       attempts: { failedTransfers: 0, refusedEviction: null, handover: null },
       ...this.rest,
     };

@@ -29,6 +29,7 @@ import { ownerSecretName, type Reading, readCluster, readExpandable } from "./re
 import { lookAtRecovery } from "./recovery-view.ts";
 import { type Answers, addressesOf, askMembers, type EndpointOf } from "./reports.ts";
 import { isContested, restorationOf, undoneBy } from "./restoration.ts";
+import { hasRestoreFlag } from "./restore-source.ts";
 import { sentinelWish } from "./sentinel.ts";
 import { type StatefulSet, setViewOf } from "./set-view.ts";
 import { storageClassRefusal } from "./storage-class.ts";
@@ -151,6 +152,7 @@ export class Observer {
       drift: [...wishes.values()].map(({ reference: { kind, name } }) => ({ kind, name })),
       ownerPending: isOwnerPending(reading),
       recovery,
+      restore: reading.restore && { problem: reading.restore.problem, isInForce: hasRestoreFlag(reading.set) },
       attempts: memory.attempts,
     };
     return {

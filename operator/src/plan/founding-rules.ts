@@ -2,6 +2,7 @@
 import type { Facts } from "./facts.ts";
 import type { ClaimView } from "./observed.ts";
 import type { Hold, Step } from "./plan.ts";
+import { objectOf } from "./volume-rules.ts";
 
 /** Founder of an identity that was written anew: nobody may found with it. */
 const NOBODY = "-";
@@ -29,7 +30,17 @@ export function adopt(facts: Facts): Step | Hold | null {
       return found;
     }
   }
-  return set === null ? createSet(facts, claims) : null;
+  return set === null ? (restoreHold(facts, "Adopt") ?? createSet(facts, claims)) : null;
+}
+
+/** A cluster that is to be founded from a backup has no pod before that can be read: it would have nothing to do. */
+function restoreHold({ observed }: Facts, gate: "Adopt" | "Found"): Hold | null {
+  const { claims, cluster, restore } = observed;
+  const problem = restore?.isInForce === true ? null : (restore?.problem ?? null);
+  const isFounded = claims.some(({ memberId }) => typeof memberId === "number");
+  return problem === null || isFounded
+    ? null
+    : { gate, reason: "RestoreNotReady", target: cluster.metadata.name, message: problem.message };
 }
 
 function restoreIdentity(facts: Facts): Step | Hold | null {
@@ -87,6 +98,10 @@ export function found(facts: Facts): Step | Hold | null {
   const founder = facts.nameOf(0);
   const pod = facts.podOf(0);
   const report = facts.reportOf(0);
+  const waiting = awaitRestore(facts);
+  if (waiting !== null) {
+    return waiting;
+  }
   if (identity === null) {
     const other = claims.find((claim) => claim.ordinal !== 0);
     if (other !== undefined) {
@@ -108,7 +123,37 @@ export function found(facts: Facts): Step | Hold | null {
   }
   const { clusterId, founderIncarnation: incarnation } = identity;
   const action = { kind: "bootstrap", ordinal: 0, podUid: pod.uid, clusterId, incarnation } as const;
-  return { rule: "Found", target: founder, message: `${founder} founds cluster ${clusterId}`, action };
+  const from = facts.observed.restore === null ? "" : " from a backup";
+  return { rule: "Found", target: founder, message: `${founder} founds cluster ${clusterId}${from}`, action };
+}
+
+/** Nobody founds a cluster before its process has the flags by which it begins with the backup, and with no other. */
+function awaitRestore(facts: Facts): Step | Hold | null {
+  const { cluster, restore, set } = facts.observed;
+  if (restore === null || set === null) {
+    return null;
+  }
+  const hold = restoreHold(facts, "Found");
+  if (hold !== null) {
+    return hold;
+  }
+  const target = facts.nameOf(0);
+  const pod = facts.podOf(0);
+  if (!restore.isInForce || !set.caughtUp || set.isOverwritten) {
+    const message = "the pods do not have what they are to restore yet";
+    return { gate: "Found", reason: "RevisionNotObserved", target: cluster.metadata.name, message };
+  }
+  if (pod === undefined || !facts.isOutdated(pod) || facts.reportOf(0)?.state === "RUNNING") {
+    return null;
+  }
+  return pod.terminating
+    ? waitingForFounder(target)
+    : {
+        rule: "Found",
+        target,
+        message: `${target} is empty, and spec.restoreFrom has changed`,
+        action: { kind: "delete-pod", ...objectOf(pod) },
+      };
 }
 
 function waitingForFounder(target: string): Hold {

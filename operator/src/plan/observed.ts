@@ -34,7 +34,17 @@ export interface Observed {
   /** Whether the owner's Secret was made again, and the members do not know it yet. */
   readonly ownerPending: boolean;
   readonly recovery: RecoveryView;
+  /** Null for a cluster that is founded empty. */
+  readonly restore: RestoreView | null;
   readonly attempts: Attempts;
+}
+
+/** What the cluster is founded from. */
+export interface RestoreView {
+  /** Why it cannot be used; null if it can. */
+  readonly problem: { readonly reason: string; readonly message: string } | null;
+  /** Whether the set's members found a cluster from it, and never an empty one. */
+  readonly isInForce: boolean;
 }
 
 /** Kubernetes does not make a pod or a volume, or finds no node for a pod. */

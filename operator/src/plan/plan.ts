@@ -135,6 +135,7 @@ export type HoldReason =
   | "QuorumLost"
   | "RecoveringVolume"
   | "RecoveryFails"
+  | "RestoreNotReady"
   | "RevisionNotObserved"
   | "StaleVolume"
   | "StaleVolumes"

@@ -5,7 +5,7 @@
 import type { V1Pod, V1PodSpec } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
 import { metadataOf, namesOf } from "./names.ts";
-import { renderPodTemplate } from "./pod-template.ts";
+import { NO_STORES, renderPodTemplate } from "./pod-template.ts";
 
 /** With the name of the cluster as its value. */
 export const RECOVERY_LABEL = "quoin.dev/recovery";
@@ -40,7 +40,7 @@ export function renderRecoveryPod(
   cluster: CoordinationCluster,
   { ordinal, recover, annotations }: RecoveryWork,
 ): V1Pod {
-  const { spec } = renderPodTemplate(cluster, null);
+  const { spec } = renderPodTemplate(cluster, NO_STORES);
   const metadata = metadataOf(cluster, recoveryPodName(cluster, ordinal), { annotations: { ...annotations } });
   return {
     apiVersion: "v1",

@@ -12,6 +12,7 @@ import type { ClusterSpec, CoordinationCluster } from "../generated/coordination
 import {
   dnsNamesOf,
   type Manifest,
+  NO_STORES,
   OverlayError,
   type Placement,
   render,
@@ -106,7 +107,7 @@ describe("render", () => {
   });
 
   it("has other pods for another version and for a restart that is asked for, and the same for other metadata", () => {
-    const hash = (cluster: CoordinationCluster): string => templateHashOf(renderPodTemplate(cluster, null));
+    const hash = (cluster: CoordinationCluster): string => templateHashOf(renderPodTemplate(cluster, NO_STORES));
     const cluster = clusterOf();
     const annotate = (annotations: Record<string, string>): CoordinationCluster => ({
       ...cluster,
@@ -192,7 +193,7 @@ describe("render", () => {
           ],
           volumes: [{ name: "extra", emptyDir: {} }],
         }),
-        null,
+        NO_STORES,
       );
       expect(spec?.nodeSelector).to.deep.equal({ disk: "fast" });
       expect(spec?.securityContext).to.include({ fsGroup: 5, runAsUser: 10_001 });
@@ -203,7 +204,7 @@ describe("render", () => {
     });
 
     it("an own affinity replaces the usual spread", () => {
-      const { spec } = renderPodTemplate(withPod({ affinity: { nodeAffinity: {} } }), null);
+      const { spec } = renderPodTemplate(withPod({ affinity: { nodeAffinity: {} } }), NO_STORES);
       expect(spec?.affinity).to.deep.equal({ nodeAffinity: {} });
       expect(spec?.topologySpreadConstraints).to.equal(undefined);
     });
@@ -225,11 +226,11 @@ describe("render", () => {
     ];
     for (const [what, spec, field] of refused) {
       it(`refuses ${what}`, () => {
-        expect(() => renderPodTemplate(withPod({ ...spec }), null)).to.throw(OverlayError, field);
+        expect(() => renderPodTemplate(withPod({ ...spec }), NO_STORES)).to.throw(OverlayError, field);
       });
     }
     it("allows more grace", () => {
-      const { spec } = renderPodTemplate(withPod({ terminationGracePeriodSeconds: 60 }), null);
+      const { spec } = renderPodTemplate(withPod({ terminationGracePeriodSeconds: 60 }), NO_STORES);
       expect(spec?.terminationGracePeriodSeconds).to.equal(60);
     });
   });

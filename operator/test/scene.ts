@@ -223,6 +223,8 @@ export class Scene {
       certificateSerial: "1",
       trustedCas: [],
       settingsRevision: 0,
+      alarms: [],
+      foundedFrom: "",
     };
     this.reports.set(ordinal, { ...present, ...changes });
     return this;

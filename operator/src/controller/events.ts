@@ -95,6 +95,12 @@ export function eventsOfState(before: ClusterStatus | undefined, after: ClusterS
       events.push({ type: "Warning", reason: now.reason, action: "Observe", note: now.message });
     }
   }
+  const restored = conditionOf(after, "Restored");
+  const wasRestored = conditionOf(before, "Restored");
+  if (restored !== undefined && restored.reason !== wasRestored?.reason) {
+    const type = restored.status === "False" && restored.reason !== "Restoring" ? "Warning" : "Normal";
+    events.push({ type, reason: restored.reason, action: "Found", note: restored.message });
+  }
   const volumes = conditionOf(after, "VolumesReady");
   const past = conditionOf(before, "VolumesReady");
   if (volumes?.status === "True" && past?.reason === "Growing") {

@@ -7,6 +7,9 @@ import { objectOf } from "./volume-rules.ts";
 /** Founder of an identity that was written anew: nobody may found with it. */
 const NOBODY = "-";
 
+/** How long a member that restores a backup is not asked again. */
+const RESTORE_PAUSE_MS = 10_000;
+
 /** Takes up volumes that are there, before anything new is made. */
 export function adopt(facts: Facts): Step | Hold | null {
   const { claims, identity, set } = facts.observed;
@@ -121,6 +124,10 @@ export function found(facts: Facts): Step | Hold | null {
   if (report.state !== "EMPTY" || report.incarnation !== identity.founderIncarnation) {
     return null;
   }
+  const restoring = holdOfRestore(facts);
+  if (restoring !== null) {
+    return restoring;
+  }
   const { clusterId, founderIncarnation: incarnation } = identity;
   const action = { kind: "bootstrap", ordinal: 0, podUid: pod.uid, clusterId, incarnation } as const;
   const from = facts.observed.restore === null ? "" : " from a backup";
@@ -154,6 +161,33 @@ function awaitRestore(facts: Facts): Step | Hold | null {
         message: `${target} is empty, and spec.restoreFrom has changed`,
         action: { kind: "delete-pod", ...objectOf(pod) },
       };
+}
+
+/** A member goes on with a restore after it was asked for it. It is asked again now and then, and says how it ended. */
+function holdOfRestore(facts: Facts): Hold | null {
+  const { attempts, now, restore } = facts.observed;
+  const pod = facts.podOf(0);
+  const attempt = attempts.restore;
+  if (
+    restore === null ||
+    attempt === undefined ||
+    attempt.podUid !== pod?.uid ||
+    now - attempt.at >= RESTORE_PAUSE_MS
+  ) {
+    return null;
+  }
+  return restoreWait(facts.nameOf(0), attempt.failure, facts.reportOf(0)?.alarms.at(-1));
+}
+
+/**
+ * What is waited for while a member founds the cluster from a backup.
+ *
+ * @param failure of the last try, and what the member says of itself
+ */
+export function restoreWait(target: string, failure: string | null, told: string | undefined): Hold {
+  return failure === null
+    ? { gate: "Found", reason: "Restoring", target, message: told ?? `${target} restores the backup` }
+    : { gate: "Found", reason: "RestoreFails", target, message: failure };
 }
 
 function waitingForFounder(target: string): Hold {

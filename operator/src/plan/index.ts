@@ -1,6 +1,7 @@
 /** What the operator does next: a pure function of what it has observed. */
 export type * from "../generated/coordination-cluster.ts";
 export { Facts, Membership, votersOf } from "./facts.ts";
+export { restoreWait } from "./founding-rules.ts";
 export type * from "./observed.ts";
 export { obstacleOf, sentenceOf } from "./obstacles.ts";
 export { outcomeOf } from "./outcome.ts";

@@ -7,6 +7,7 @@ import type { Failure, HoldReason } from "../plan/index.ts";
 import { type Assessment, clipped, timeOf } from "./assessment.ts";
 import { backupVerdicts } from "./backup.ts";
 import { recoveryVerdict } from "./recovery.ts";
+import { restoreVerdict } from "./restore.ts";
 
 /** Members that are away for less than this are expected back. */
 const UNHEALTHY_MS = 60_000;
@@ -46,8 +47,9 @@ export function conditionsOf(assessment: Assessment, past: readonly ConditionSta
   const { backup } = assessment.surroundings;
   const ofBackups = backup === null ? [] : backupVerdicts(backup, now);
   const recovery = recoveryVerdict(assessment.observed, assessment.plan);
-  const ofRecovery = recovery === null ? [] : [recovery];
-  return [...verdicts, ...ofBackups, ...ofRecovery].map((found) =>
+  const restore = restoreVerdict(assessment.observed, assessment.plan, past);
+  const others = [recovery, restore].filter((found) => found !== null);
+  return [...verdicts, ...ofBackups, ...others].map((found) =>
     dated(found, past, cluster.metadata.generation ?? 0, now),
   );
 }

@@ -5,7 +5,13 @@
 
 /** A refusal as it goes over the wire. */
 export class MemberRefusal extends Error {
-  readonly code: "FAILED_PRECONDITION" | "ALREADY_EXISTS" | "UNAVAILABLE" | "NOT_FOUND" | "INVALID_ARGUMENT";
+  readonly code:
+    | "FAILED_PRECONDITION"
+    | "ALREADY_EXISTS"
+    | "UNAVAILABLE"
+    | "NOT_FOUND"
+    | "INVALID_ARGUMENT"
+    | "DEADLINE_EXCEEDED";
   readonly reason: string;
 
   constructor(code: MemberRefusal["code"], reason: string) {

@@ -22,6 +22,9 @@ interface Process {
   readonly methods: AdminMethods;
   readonly startedAt: number;
   readonly port: number;
+  readonly alarms: string[];
+  /** The flags of the backup that it has founded the cluster from. */
+  foundedFrom: string;
 }
 
 export class World implements Kubelet {
@@ -39,6 +42,8 @@ export class World implements Kubelet {
   refusalOf: Kubelet["refusalOf"] = () => null;
   /** Called after each settled change, to look at what must always hold. */
   check: () => void = () => {};
+  /** What becomes of a member that founds its cluster from a backup: its flags, or why it does not. */
+  restoreOf: (args: readonly string[]) => { readonly error: MemberRefusal; readonly alarm: string } | null = () => null;
   /** Storage classes that there are not. */
   readonly missingClasses = new Set<string>();
   #crashAfter = Number.POSITIVE_INFINITY;
@@ -157,7 +162,8 @@ export class World implements Kubelet {
     const directory = this.#directoryOn(claim);
     const methods = this.#methodsOf(pod.metadata.uid, this.quorumOf(pod.metadata.name));
     const port = this.#ports.occupy(methods);
-    this.#processes.set(pod.metadata.uid, { pod, directory, methods, startedAt: this.now, port });
+    const process = { pod, directory, methods, startedAt: this.now, port, alarms: [], foundedFrom: "" };
+    this.#processes.set(pod.metadata.uid, process);
     return "127.0.0.1";
   }
 
@@ -241,6 +247,7 @@ export class World implements Kubelet {
         if (owner?.apiKey === undefined || owner.password.length < 8) {
           throw new MemberRefusal("FAILED_PRECONDITION", "BAD_FIELD");
         }
+        this.#restore(self());
         quorum.bootstrap(self().pod.metadata.name, clusterId, incarnation);
         return { memberId: String(quorum.leaderId) };
       }),
@@ -282,7 +289,21 @@ export class World implements Kubelet {
     };
   }
 
-  #statusOf({ pod, directory, startedAt }: Process): object {
+  /** Does nothing for a member that founds an empty cluster. */
+  #restore(process: Process): void {
+    const args: readonly string[] = process.pod.spec.containers[0].args;
+    const flags = args.filter((argument) => argument.startsWith("--restore-"));
+    if (flags.length > 0) {
+      const failure = this.restoreOf(flags);
+      process.alarms.splice(0, 1, ...(failure === null ? [] : [failure.alarm]));
+      if (failure !== null) {
+        throw failure.error;
+      }
+      process.foundedFrom = flags.join(" ");
+    }
+  }
+
+  #statusOf({ pod, directory, startedAt, alarms, foundedFrom }: Process): object {
     const quorum = this.quorumOf(pod.metadata.name);
     const slot = quorum.slots.find(({ id }) => id === directory.memberId);
     const hasData = directory.memberId !== null;
@@ -301,7 +322,7 @@ export class World implements Kubelet {
       downgradeFloor: "1.0.0",
       incarnation: directory.incarnation,
       clusterId: directory.clusterId ?? "",
-      ...{ alarms: [], stateHash: "", certificateSerial: "", trustedCas: [] },
+      ...{ alarms, foundedFrom, stateHash: "", certificateSerial: "", trustedCas: [] },
       settingsRevision: BigInt(quorum.settingsRevision),
     };
     const isServed = hasData && status.state !== MemberState.WRONG_CLUSTER;

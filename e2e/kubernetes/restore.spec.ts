@@ -98,7 +98,10 @@ describeWithAll("A cluster that is restored from its archive", function () {
 
   it("founds nothing from a store that has no such backup, and says why", async () => {
     const other = scene.cluster.beside("other");
-    await other.create({ replicas: 1, restoreFrom: { storeName: STORE, toRevision: 9_000_000_000 } });
+    await other.create({
+      replicas: 1,
+      restoreFrom: { storeName: STORE, clusterId: former, toRevision: 9_000_000_000 },
+    });
     const object = await until(
       "the reason",
       async () => {

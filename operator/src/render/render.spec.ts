@@ -100,9 +100,18 @@ describe("render", () => {
   it("asks in its rules for metrics that members have", () => {
     const documented = readFileSync(path.join(import.meta.dirname, "../../../docs/metrics.md"), "utf8");
     const names = new Set([...documented.matchAll(/^\| `(quoin_[a-z0-9_]+)`/gm)].map(([, name]) => name));
-    const rules = find(render(clusterOf(production, "prod"), PLACEMENT, SETTINGS), "PrometheusRule", "prod");
+    const backup = { storeName: "store", archive: true, interval: "24h" };
+    const cluster = clusterOf({ ...production, backup }, "prod");
+    const rules = find(render(cluster, PLACEMENT, SETTINGS), "PrometheusRule", "prod");
     const asked = new Set(JSON.stringify(rules).match(/\bquoin_[a-z0-9_]+(?=\{)/g));
     expect(asked.size).to.be.greaterThan(5);
+    const ofBackups = [...asked].filter((name) => /^quoin_(backup|archive)_/.test(name));
+    expect(ofBackups).to.have.members([
+      "quoin_backup_last_success_timestamp_seconds",
+      "quoin_archive_lag_seconds",
+      "quoin_archive_chain_broken",
+      "quoin_archive_failures_total",
+    ]);
     expect([...asked].filter((name) => !names.has(name.replace(/_bucket$/, "")))).to.deep.equal([]);
   });
 

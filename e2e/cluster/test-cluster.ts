@@ -9,10 +9,12 @@ import { provideDevelopmentImage, provideFormerRelease, provideNextVersion } fro
 import { buildPrometheusImage } from "./prometheus.ts";
 import { REPOSITORY, Site } from "./site.ts";
 import { describeCluster } from "./start.ts";
+import { buildVersitygwImage } from "./versitygw.ts";
 
 /** What is used of the public images where this harness has not made its own. */
 const PUBLIC_NODE_IMAGE = "node:26-slim";
 const PUBLIC_PROMETHEUS_IMAGE = "prom/prometheus:v2.55.1";
+const PUBLIC_S3_IMAGE = "versity/versitygw:v1.8.0";
 const COMMAND_LIMIT_MS = 120_000;
 /** Made once, for all specs of a run. */
 let nextVersion: Promise<string> | null = null;
@@ -100,6 +102,16 @@ export class TestCluster {
       return process.env.QUOIN_E2E_PROMETHEUS_IMAGE ?? PUBLIC_PROMETHEUS_IMAGE;
     }
     const { image, archive } = await buildPrometheusImage();
+    await this.importImages(archive);
+    return image;
+  }
+
+  /** Returns the name of an image whose program is versitygw, an S3 server. A cluster of this harness is given it. */
+  async provideS3(): Promise<string> {
+    if (this.#site === null) {
+      return process.env.QUOIN_E2E_S3_IMAGE ?? PUBLIC_S3_IMAGE;
+    }
+    const { image, archive } = await buildVersitygwImage();
     await this.importImages(archive);
     return image;
   }

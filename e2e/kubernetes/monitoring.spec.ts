@@ -9,6 +9,7 @@ import { until } from "../cluster/index.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { PrometheusPod } from "./prometheus-pod.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
+import { STORE, startS3 } from "./s3-pod.ts";
 import { CHARTS, OPERATOR_NAMESPACE, Scene, seconds, tell } from "./scene.ts";
 
 const MEMBERS = 3;
@@ -43,6 +44,8 @@ describe("Members and operators that are scraped by Prometheus", function () {
     scene = await Scene.set("quoin-e2e-monitoring");
     const { cluster, kubernetes } = scene;
     await defineKinds();
+    // Panels and rules of backups are about a cluster that archives.
+    await startS3(cluster);
     const wanted = (...values: readonly string[]): string[] => values.flatMap((value) => ["--set", value]);
     await scene.installOperator(
       ...wanted("metrics.podMonitor.enabled=true", `metrics.podMonitor.interval=${SCRAPE_INTERVAL}`),
@@ -53,7 +56,7 @@ describe("Members and operators that are scraped by Prometheus", function () {
       ...["--timeout", `${HELM_SECONDS}s`],
       ...wanted("cluster.monitoring.podMonitor.enabled=true", "cluster.monitoring.rules.enabled=true"),
       ...wanted(`cluster.monitoring.podMonitor.interval=${SCRAPE_INTERVAL}`),
-      ...wanted("rules.enabled=true", "dashboard.enabled=true"),
+      ...wanted("rules.enabled=true", "dashboard.enabled=true", `cluster.backup.storeName=${STORE}`),
     ]);
     const { object } = await cluster.untilReady();
     expect(conditionOf(object, "MonitoringReady")?.status).to.equal("True");

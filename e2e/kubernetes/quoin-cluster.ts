@@ -86,6 +86,23 @@ export class QuoinCluster {
     );
   }
 
+  /** Waits until a condition has this status. Returns the cluster, and how long that took, in milliseconds. */
+  async untilCondition(
+    type: string,
+    status: "True" | "False",
+  ): Promise<{ readonly object: KubeObject; readonly tookMs: number }> {
+    const startedMs = performance.now();
+    const object = await until(
+      `${type} of ${this.name} to be ${status}`,
+      async () => {
+        const object = await this.get();
+        return conditionOf(object, type)?.status === status ? object : null;
+      },
+      LIMIT_MS,
+    );
+    return { object, tookMs: performance.now() - startedMs };
+  }
+
   async untilPodsReady(count: number): Promise<void> {
     const areReady = async (): Promise<boolean> => (await this.pods()).filter(isPodReady).length === count;
     await until(`${count} members to be ready`, areReady, LIMIT_MS);

@@ -5,6 +5,7 @@
 
 import { expect } from "chai";
 import { until } from "../cluster/index.ts";
+import { loseDisks } from "./disks.ts";
 import { describeWithAll } from "./extent.ts";
 import type { KubeObject } from "./kubernetes-api.ts";
 import { conditionOf, isPodReady, LIMIT_MS } from "./quoin-cluster.ts";
@@ -35,7 +36,7 @@ describeWithAll("A cluster that loses its disks", function () {
     );
     const survived = await traceOf(survivor.metadata.name);
     const startedMs = performance.now();
-    await loseDisks(lost);
+    await loseDisks(cluster, lost);
     const reason = await untilQuorumLost();
     const tookMs = performance.now() - startedMs;
     tell(`${lost.map(({ metadata }) => metadata.name).join(" and ")} lost: ${reason} after ${seconds(tookMs)}`);
@@ -53,7 +54,7 @@ describeWithAll("A cluster that loses its disks", function () {
     const identity = await identityOf();
     const operators = (await operatorPods(kubernetes)).map(({ metadata }) => metadata.name);
     await Promise.all(operators.map((name) => kubernetes.send("DELETE", `${OPERATOR_PODS}/${name}`)));
-    await loseDisks(await cluster.pods());
+    await loseDisks(cluster, await cluster.pods());
     await until("all pods to run again", async () => (await runningPods()).length === MEMBERS, LIMIT_MS);
     await until("the loss to be noticed", async () => (await untilQuorumLost()) === "AllDataLost", LIMIT_MS);
     await expectFrozen();
@@ -66,20 +67,6 @@ describeWithAll("A cluster that loses its disks", function () {
     expect(pods.filter(isPodReady)).to.deep.equal([]);
     expect(pods.filter(({ metadata }) => metadata.labels["quoin.dev/role"] === "leader")).to.deep.equal([]);
   });
-
-  /** Takes pods and their volumes away. */
-  async function loseDisks(pods: readonly KubeObject[]): Promise<void> {
-    const { kubernetes, cluster } = scene;
-    const core = `/api/v1/namespaces/${cluster.namespace}`;
-    for (const { metadata } of pods) {
-      await kubernetes.send("DELETE", `${core}/persistentvolumeclaims/data-${metadata.name}`);
-    }
-    await Promise.all(pods.map(({ metadata }) => kubernetes.send("DELETE", `${core}/pods/${metadata.name}`)));
-    const gone = new Set(pods.map(({ metadata }) => metadata.uid));
-    const areGone = async (): Promise<boolean> =>
-      (await cluster.pods()).every(({ metadata }) => !gone.has(metadata.uid));
-    await until("the pods to be gone", areGone, LIMIT_MS);
-  }
 
   /** Returns why. */
   function untilQuorumLost(): Promise<string> {

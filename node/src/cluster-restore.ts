@@ -86,6 +86,17 @@ export function describeRestore(report: RestoreReport): string[] {
   ];
 }
 
+/** The same in one sentence. */
+export function summaryOf(report: RestoreReport): string {
+  const { clusterId, staged, rebuilt } = report;
+  const { snapshot, segments, progress } = rebuilt;
+  return (
+    `cluster ${staged.formerClusterId} was restored as cluster ${clusterId} from snapshot ${snapshot.id} of ` +
+    `${timeOf(snapshot.wallMs)} and ${segments} segments, up to revision ${progress.revision} of ${timeOf(progress.wallMs)}; ` +
+    `missing: ${missingOf(report)}`
+  );
+}
+
 function missingOf({ rebuilt: { progress }, archiveEnd, isToEnd }: RestoreReport): string {
   const { index, revision, wallMs } = archiveEnd;
   const left = index - progress.appliedIndex;

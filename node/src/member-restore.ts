@@ -1,7 +1,7 @@
 /** The backup from which a member founds its cluster, as its flags name it. */
 
 import { BackupError, StoreFailure } from "@quoin/backup";
-import { describeRestore, restoreCluster } from "./cluster-restore.ts";
+import { describeRestore, restoreCluster, summaryOf } from "./cluster-restore.ts";
 import { describeProgress } from "./progress-lines.ts";
 import type { RebuildProgress } from "./rebuild/index.ts";
 import type { Clock, FoundingBackup, Member } from "./replica/index.ts";
@@ -27,7 +27,7 @@ export function memberBackup(
   return {
     restore: async (restoration, founding, told) => {
       logger.info({ source: configuration }, "the cluster is founded from a backup");
-      await restore({ configuration, wallMs: clock.wallMs(), logger }, restoration, founding, told);
+      return await restore({ configuration, wallMs: clock.wallMs(), logger }, restoration, founding, told);
     },
   };
 }
@@ -43,13 +43,13 @@ export function noteIgnoredBackup(
   }
 }
 
-/** Raises a CoordinationError that says what is wrong with the backup, a StoreError, and what `told` raises. */
+/** Returns what was restored, for people. Raises a CoordinationError that says what is wrong with the backup, a StoreError, and what `told` raises. */
 async function restore(
   context: { readonly configuration: RestoreConfiguration; readonly wallMs: number; readonly logger: Logger },
   restoration: Restoration,
   founding: Founding,
   told: (progress: string) => void,
-): Promise<void> {
+): Promise<string> {
   const { configuration, wallMs, logger } = context;
   const { clusterId, clusterName, memberName: name, address } = founding;
   const cluster = { clusterId, wallMs, owner: ownerOf(founding), member: { clusterName, name, address } };
@@ -57,6 +57,7 @@ async function restore(
     const report = await restoreCluster(configuration, restoration, cluster, toldAtTimes(told));
     // The local launcher shows the field.
     logger.info({ restore: describeRestore(report) }, "the cluster was restored from a backup");
+    return summaryOf(report);
   } catch (error) {
     throw refusalOf(error);
   }

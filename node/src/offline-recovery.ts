@@ -13,7 +13,8 @@ import { generateSigningKey } from "./access/index.ts";
 import { parseArguments, parseCount, UsageError } from "./command-line/index.ts";
 import { ExitCode } from "./exit-code.ts";
 import { describeFacts } from "./member-facts-text.ts";
-import { endOffline } from "./offline-end.ts";
+import { endOffline, wordsOf } from "./offline-end.ts";
+import { comparisonReport, problemReport, successorReport, writeReport } from "./offline-report.ts";
 import { probeOthers } from "./ready-members.ts";
 import { systemClock } from "./replica/index.ts";
 import { parseClusterId } from "./restore-flags.ts";
@@ -49,18 +50,23 @@ interface Flags {
   readonly revisionJump: number;
   readonly keepSigningKeys: boolean;
   readonly ignoreReadyMembers: boolean;
+  readonly report?: string;
 }
 
 /** Runs the command, prints what it does, and returns the exit code. */
 export async function recoverOffline(args: readonly string[]): Promise<number> {
+  let report: string | undefined;
   try {
     const flags = parseFlags(args);
+    report = flags?.report;
     if (flags !== null) {
       await run(flags);
     }
     return ExitCode.Stopped;
   } catch (error) {
-    return endOffline(error);
+    const code = endOffline(error);
+    writeReport(report, problemReport(wordsOf(error)));
+    return code;
   }
 }
 
@@ -95,7 +101,8 @@ function parseFlags(args: readonly string[]): Flags | null {
       REVISION_JUMP_DEFAULT,
     )
     .option("--keep-signing-keys", "keep the keys that sign tokens, so that logins from before go on", false)
-    .option("--ignore-ready-members", "recover although other members say that they serve the cluster", false);
+    .option("--ignore-ready-members", "recover although other members say that they serve the cluster", false)
+    .option("--report <file>", "also write what was found or done as JSON into this file, for programs");
   if (!parseArguments(program, args)) {
     return null;
   }
@@ -110,20 +117,23 @@ function parseFlags(args: readonly string[]): Flags | null {
 }
 
 async function run(flags: Flags): Promise<void> {
-  const { dataDir, compare } = flags;
+  const { dataDir, compare, report } = flags;
   if (compare !== undefined) {
     const { adminTokenFile, caFile } = flags;
-    await compareMembers(compare, { adminTokenFile, caFile, print });
+    const directories = await compareMembers(compare, { adminTokenFile, caFile, print });
+    writeReport(report, comparisonReport(directories));
   } else if (dataDir !== undefined) {
     if (unfinishedSuccession(dataDir) === null) {
       // A directory without data is not written to, and not made.
       requireMemberData(dataDir, false);
     }
-    await withSuccessionLock(dataDir, () => recover(dataDir, flags));
+    const successor = await withSuccessionLock(dataDir, () => recover(dataDir, flags));
+    writeReport(report, successorReport(successor));
   }
 }
 
-async function recover(directory: string, flags: Flags): Promise<void> {
+/** Returns the identity that the directory has then. */
+async function recover(directory: string, flags: Flags): Promise<Identity> {
   if (unfinishedSuccession(directory) !== null) {
     print([`the recovery of ${directory} was decided before and cut short; it is completed now`]);
     return finish(directory, null);
@@ -133,6 +143,10 @@ async function recover(directory: string, flags: Flags): Promise<void> {
   try {
     const { facts } = member;
     formerId = facts.clusterId;
+    if (formerId === flags.newClusterId) {
+      print([`${directory} holds the data of cluster ${formerId}: the recovery is complete`]);
+      return member.identity;
+    }
     requireJump(facts, flags);
     print(describeFacts(directory, facts));
     requireLostVoters(member);
@@ -147,17 +161,18 @@ async function recover(directory: string, flags: Flags): Promise<void> {
   } finally {
     await member.close();
   }
-  finish(directory, formerId);
+  return finish(directory, formerId);
 }
 
-function finish(directory: string, formerId: string | null): void {
-  const identity: Identity = placeSuccessor(directory);
+function finish(directory: string, formerId: string | null): Identity {
+  const identity = placeSuccessor(directory);
   const former = formerId === null ? `${directory}/former-cluster-*` : formerDirectory(directory, formerId);
   print([
     `cluster ${identity.clusterId} has one member, ${identity.name} (${identity.memberId})`,
     `the data from before is in ${former}; delete it when you do not need it any more`,
     "next: start this member; then empty the data directories of the other members, add their names and start them",
   ]);
+  return identity;
 }
 
 function requireJump({ revision }: MemberFacts, { revisionJump }: Flags): void {

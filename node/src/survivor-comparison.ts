@@ -15,7 +15,7 @@ import {
   type RunningMember,
   readAccess,
 } from "./running-member.ts";
-import { Refused, StoppedMember, StoreError, UnknownVersion } from "./storage/index.ts";
+import { type MemberFacts, Refused, StoppedMember, StoreError, UnknownVersion } from "./storage/index.ts";
 
 export interface ComparisonOptions {
   /** How running members are asked; undefined = none may be named. */
@@ -24,18 +24,30 @@ export interface ComparisonOptions {
   readonly print: (lines: readonly string[]) => void;
 }
 
+/** What a data directory holds, or why it cannot be used. */
+export type ComparedDirectory =
+  | { readonly place: string; readonly facts: MemberFacts; readonly problem: null }
+  | {
+      readonly place: string;
+      readonly facts: null;
+      readonly problem: string;
+      /** Whether it may hold a member's data that another try or another release can read. */
+      readonly mayPass: boolean;
+    };
+
 /**
- * Prints the comparison and the choice. Raises UsageError if members are of different clusters or cannot be asked, and Refused if
+ * Prints the comparison and the choice, and returns what the directories hold. Raises UsageError if members are of different clusters or cannot be asked, and Refused if
  * they show that the quorum is not lost.
  */
-export async function compareMembers(places: readonly string[], options: ComparisonOptions): Promise<void> {
+export async function compareMembers(places: readonly string[], options: ComparisonOptions): Promise<readonly ComparedDirectory[]> {
   const [directories, addresses] = [places.filter((place) => !isOfRunning(place)), places.filter(isOfRunning)];
   const answers = await askAll(addresses, options);
   const running = answers.filter((answer) => typeof answer !== "string");
-  const compared: ComparedMember[] = [];
+  const stopped: ComparedDirectory[] = [];
   for (const directory of directories) {
-    compared.push(await look(directory));
+    stopped.push(await look(directory));
   }
+  const compared: ComparedMember[] = [...stopped];
   for (const [at, answer] of answers.entries()) {
     const place = addresses[at] as string;
     compared.push(typeof answer === "string" ? { place, facts: null, problem: answer } : comparedRunning(answer));
@@ -50,6 +62,7 @@ export async function compareMembers(places: readonly string[], options: Compari
     throw new Refused("MEMBER_REFUSED", `${quorum}. There is nothing to recover`);
   }
   options.print(describeChoice(compared));
+  return stopped;
 }
 
 /** What exists on this machine is a directory, whatever its name looks like. */
@@ -73,14 +86,14 @@ function askAll(
   return Promise.all(addresses.map((address) => askMember(address, security)));
 }
 
-async function look(directory: string): Promise<ComparedMember> {
+async function look(directory: string): Promise<ComparedDirectory> {
   try {
     const member = await StoppedMember.open(directory, { acceptRetired: false });
     await member.close();
     return { place: directory, facts: member.facts, problem: null };
   } catch (error) {
     if (error instanceof Refused || error instanceof StoreError || error instanceof UnknownVersion) {
-      return { place: directory, facts: null, problem: wordsOf(error) };
+      return { place: directory, facts: null, problem: wordsOf(error), mayPass: !(error instanceof Refused) };
     }
     throw error;
   }

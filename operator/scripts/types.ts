@@ -14,6 +14,7 @@ const NAMES: Readonly<Record<Plural, Names>> = {
     ["/spec/services/leader", "LeaderServiceSpec"],
     ["/spec/settings", "SettingsSpec"],
     ["/spec/backup", "BackupSpec"],
+    ["/spec/restoreFrom", "RestoreFromSpec"],
     ["/status", "ClusterStatus"],
     ["/status/backup", "BackupSummary"],
     ["/status/blocked", "BlockedStatus"],

@@ -14,6 +14,7 @@ import type {
   SetView,
   Slot,
 } from "../src/plan/index.ts";
+import { NO_RECOVERY } from "../src/plan/index.ts";
 
 export const NOW = Date.UTC(2026, 0, 1);
 /** Of the update revision; anything else is outdated. */
@@ -60,7 +61,10 @@ export function idOf(ordinal: number): number {
 }
 
 type Rest = Partial<
-  Pick<Observed, "refusal" | "leaderlessSince" | "minAvailable" | "drift" | "attempts" | "obstacles">
+  Pick<
+    Observed,
+    "refusal" | "leaderlessSince" | "minAvailable" | "drift" | "attempts" | "obstacles" | "recovery" | "restore"
+  >
 >;
 
 export class Scene {
@@ -219,6 +223,8 @@ export class Scene {
       certificateSerial: "1",
       trustedCas: [],
       settingsRevision: 0,
+      alarms: [],
+      foundedFrom: "",
     };
     this.reports.set(ordinal, { ...present, ...changes });
     return this;
@@ -297,6 +303,8 @@ export class Scene {
       minAvailable: wanted < 2 ? null : Math.max(Math.floor(voters / 2) + 1, voters - 1),
       drift: [],
       ownerPending: false,
+      recovery: NO_RECOVERY,
+      restore: null,
       attempts: { failedTransfers: 0, refusedEviction: null, handover: null },
       ...this.rest,
     };

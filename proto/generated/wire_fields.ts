@@ -57,6 +57,7 @@ export const wireFields: readonly (readonly [string, readonly (readonly [number,
     [24, "trusted_cas", "string"],
     [25, "settings_revision", "int64"],
     [26, "last_term", "int64"],
+    [27, "founded_from", "string"],
   ]],
   ["coordination.v1.GetStatusRequest", []],
   ["coordination.v1.GetStatusResponse", [

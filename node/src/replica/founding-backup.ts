@@ -12,16 +12,22 @@ export const FOUNDER_ID = 1;
 /** A backup from which a cluster is founded. */
 export interface FoundingBackup {
   /**
-   * Fills the restoration for this founding, and completes it. Raises a CoordinationError if the backup cannot be used, a
+   * Fills the restoration for this founding, and completes it. Returns what it was, for people. Raises a CoordinationError if the backup cannot be used, a
    * StoreError if the disk of this member cannot, and what `told` raises.
    *
    * @param told is called often, with how far it is, for people
    */
-  restore(restoration: Restoration, founding: Founding, told: (progress: string) => void): Promise<void>;
+  restore(restoration: Restoration, founding: Founding, told: (progress: string) => void): Promise<string>;
+}
+
+/** The data of the first member, and what `restore` said of the backup; empty without one. */
+export interface Founded {
+  readonly data: MemberData;
+  readonly from: string;
 }
 
 /** Makes the empty directory that of the first member. Raises what `restore` raises, and a StoreError. */
-export function foundFrom(
+export async function foundFrom(
   directory: DataDirectory & { readonly phase: "empty" },
   founding: Founding,
   from: {
@@ -31,11 +37,16 @@ export function foundFrom(
     /** Milliseconds since 1970. */
     readonly wallMs: number;
   },
-): Promise<MemberData> {
+): Promise<Founded> {
   const { backup, told, wallMs } = from;
-  return backup === null
-    ? directory.found(founding, { tickMs: 0, wallMs })
-    : directory.restore((restoration) => backup.restore(restoration, founding, told));
+  if (backup === null) {
+    return { data: await directory.found(founding, { tickMs: 0, wallMs }), from: "" };
+  }
+  let restored = "";
+  const data = await directory.restore(async (restoration) => {
+    restored = await backup.restore(restoration, founding, told);
+  });
+  return { data, from: restored };
 }
 
 /** Whether the cluster of this state began with the member of this id: empty, or as the successor of another cluster. */

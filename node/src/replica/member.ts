@@ -46,6 +46,7 @@ export class Member {
   #replica: Replica | null = null;
   #state: MemberState = "EMPTY";
   #reason = "";
+  #foundedFrom = "";
   #stateSinceMs: number;
   #endpoints: MemberAddress | null = null;
   #joining: Joining | null = null;
@@ -115,6 +116,11 @@ export class Member {
   /** Why the data is not served, or what an empty directory waits for; "" if there is nothing to say. */
   get reason(): string {
     return this.#reason;
+  }
+
+  /** The backup from which this process has founded the cluster, for people; empty if it has not. */
+  get foundedFrom(): string {
+    return this.#foundedFrom;
   }
 
   /**
@@ -388,7 +394,10 @@ export class Member {
       this.#become("EMPTY", reason);
     };
     try {
-      const data = await this.#orFatal(foundFrom(directory, founding, { backup, told, wallMs: clock.wallMs() }));
+      const { data, from } = await this.#orFatal(
+        foundFrom(directory, founding, { backup, told, wallMs: clock.wallMs() }),
+      );
+      this.#foundedFrom = from;
       this.#enter(data, null);
       return data.identity.memberId;
     } catch (error) {

@@ -34,6 +34,7 @@ const WRITES_UNDER_LOAD = 400;
 /** More than the entries after which members compare their states. */
 const WRITES_AFTER = 1_500;
 const NAMESPACE = "default";
+const NEW_CLUSTER_ID = "0f0e0d0c-0b0a-4908-8706-050403020100";
 const NEW_PASSWORD = "another long password";
 
 describe("a cluster that has lost its quorum", function () {
@@ -136,8 +137,29 @@ describe("a cluster that has lost its quorum", function () {
     const wrong = ["--yes-lose-writes-after", String(Number(lastIndex) - 1)];
     expect(await refusal(76, [...at, ...wrong])).to.contain(`which is ${lastIndex}`);
     expect(await refusal(76, [...at, "--revision-jump", "5"])).to.contain("--revision-jump 5 must be");
-    const recovered = await run(["recover", ...at, "--yes-lose-writes-after", lastIndex]);
+    const report = join(directories.make(), "report");
+    const reported = (): unknown => JSON.parse(readFileSync(report, "utf8"));
+    const missing = directories.make();
+    await run(["recover", "--compare", survivor.dataDirectory, missing, "--report", report]);
+    expect(reported()).to.containSubset({
+      directories: [
+        { directory: survivor.dataDirectory, member: { name: survivor.name, lastIndex: Number(lastIndex) } },
+        { directory: missing, mayPass: false },
+      ],
+    });
+    await refusal(76, [...at, ...wrong, "--report", report]);
+    expect((reported() as { problem: string }).problem).to.contain(`which is ${lastIndex}`);
+    const confirmed = [...at, "--yes-lose-writes-after", lastIndex, "--new-cluster-id", NEW_CLUSTER_ID];
+    const recovered = await run(["recover", ...confirmed, "--report", report]);
     expect(recovered.code, recovered.stderr).to.equal(0);
+    const successor = { clusterId: NEW_CLUSTER_ID, memberId: Number(lastIndex) + 1, name: survivor.name };
+    expect(reported()).to.deep.equal({ successor });
+    // A program that was cut short before it read the answer asks again.
+    writeFileSync(report, "");
+    const repeated = await run(["recover", ...confirmed, "--report", report]);
+    expect(repeated.code, repeated.stderr).to.equal(0);
+    expect(repeated.stdout).to.contain("the recovery is complete");
+    expect(reported()).to.deep.equal({ successor });
     expect(recovered.stdout).to.contain(`last entry    index ${lastIndex}`).and.to.contain("last written  20");
     expect(recovered.stdout).to.contain("former-cluster-");
 

@@ -12,6 +12,7 @@ export class SingleMember implements HostMember {
   readonly version = "0.0.0-spec";
   /** What is wrong with its data. */
   reason = "";
+  readonly foundedFrom = "";
   /** What is wrong between it and others. */
   alarms: readonly string[] = [];
   readonly stateForMs = 2_000;

@@ -16,9 +16,40 @@ const REASONS: Partial<Record<Action["kind"], string>> = {
 
 /** @returns null for steps that only prepare others */
 export function eventOfStep({ rule, message, action }: Step): EventContent | null {
+  if (rule === "RecoverQuorum") {
+    return eventOfRecovery(message, action);
+  }
+  if (rule === "RecycleFormer" && action.kind === "delete-claim") {
+    return { type: "Normal", reason: "FormerVolumeDeleted", action: rule, note: message };
+  }
   const reason = rule === "ReplaceLost" ? "MemberDataLost" : REASONS[action.kind];
   const type = rule === "ReplaceLost" ? "Warning" : "Normal";
   return reason === undefined ? null : { type, reason, action: rule, note: message };
+}
+
+/** Every step that changes what comes next. */
+function eventOfRecovery(note: string, action: Action): EventContent | null {
+  const told = (type: EventContent["type"], reason: string): EventContent => ({
+    ...{ type, reason, action: "RecoverQuorum", note },
+  });
+  switch (action.kind) {
+    case "begin-recovery":
+      return told("Warning", "RecoveryStarted");
+    case "note-recovery":
+      return action.note.phase === "Recovering" ? told("Warning", "SurvivorChosen") : null;
+    case "scale-set":
+      return told("Normal", "MembersStopped");
+    case "create-recovery-pod":
+      return told("Normal", action.stage === "survey" ? "VolumeSurveyed" : "VolumeRecovered");
+    case "commit-recovery":
+      return told("Warning", "QuorumRecovered");
+    case "end-recovery":
+      return action.note.phase === "Finished"
+        ? told("Normal", "RecoveryFinished")
+        : told("Warning", action.note.phase === "Refused" ? "RecoveryRefused" : "RecoveryCalledOff");
+    default:
+      return null;
+  }
 }
 
 export function eventOfRenewal(): EventContent {
@@ -63,6 +94,12 @@ export function eventsOfState(before: ClusterStatus | undefined, after: ClusterS
     if (now?.status === "False" && (earlier?.status !== "False" || earlier.reason !== now.reason)) {
       events.push({ type: "Warning", reason: now.reason, action: "Observe", note: now.message });
     }
+  }
+  const restored = conditionOf(after, "Restored");
+  const wasRestored = conditionOf(before, "Restored");
+  if (restored !== undefined && restored.reason !== wasRestored?.reason) {
+    const type = restored.status === "False" && restored.reason !== "Restoring" ? "Warning" : "Normal";
+    events.push({ type, reason: restored.reason, action: "Found", note: restored.message });
   }
   const volumes = conditionOf(after, "VolumesReady");
   const past = conditionOf(before, "VolumesReady");

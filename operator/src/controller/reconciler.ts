@@ -10,6 +10,7 @@ import {
   FailureHistory,
   isRefusedEviction,
   isStale,
+  RestorePending,
   targetOf,
   Writing,
   type WritingOptions,
@@ -43,6 +44,7 @@ import {
   outcomeOf,
   type Plan,
   plan,
+  restoreWait,
   type Step,
   type Upkeep,
 } from "../plan/index.ts";
@@ -280,6 +282,10 @@ export class Reconciler {
     } catch (error) {
       if (isRefusedEviction(step.action, error)) {
         return { pauseMs: STALE_MS, hold: budgetHold(step.rule, step.target) };
+      }
+      if (error instanceof RestorePending) {
+        const told = writing.observation.observed.reports.get(0)?.alarms.at(-1);
+        return { pauseMs: FAILED_MS, hold: restoreWait(step.target, error.failure, told) };
       }
       const attempt = { gate: step.rule, reason: "StepFailed", target: step.target } as const;
       failures.add({ ...attempt, action: step.action.kind }, error, writing.observation.observed.now);

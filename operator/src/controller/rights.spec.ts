@@ -8,6 +8,7 @@ import { helmOrSkip, NAMESPACE, objectOf } from "../../test/charts/index.ts";
 import { until } from "../../test/index.ts";
 import { BackupDrive, Drive } from "../../test/world/index.ts";
 import { connect, systemTiming } from "../kube/index.ts";
+import { RECOVER_QUORUM } from "../plan/index.ts";
 import { createLogger } from "../telemetry/index.ts";
 import { Operator } from "./operator.ts";
 
@@ -85,6 +86,7 @@ describe("rights of the operator, as its chart gives them", () => {
     await inWorld(liveThrough);
     await inWorld(askForCertificates);
     await inWorld(takeBackups);
+    await inWorld(recoverQuorum);
     await inWorld(workAsProcess);
   });
 
@@ -184,6 +186,16 @@ describe("rights of the operator, as its chart gives them", () => {
     } finally {
       await backups.end();
     }
+  }
+
+  async function recoverQuorum(drive: Drive): Promise<void> {
+    drive.create({ replicas: 3 });
+    await drive.converge("founding of three");
+    drive.world.loseDisk("demo-1");
+    drive.world.loseDisk("demo-2");
+    await drive.until("the loss", () => drive.condition("QuorumLost") === "True MajorityDataLost");
+    drive.edit({ metadata: { annotations: { [RECOVER_QUORUM]: drive.status.clusterId } } });
+    await drive.converge("the recovery");
   }
 
   async function workAsProcess(drive: Drive): Promise<void> {

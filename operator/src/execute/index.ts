@@ -1,5 +1,5 @@
 /** From plans to writes. */
 export { type Attempt, FailureHistory } from "./failure-history.ts";
-export { doStep, isRefusedEviction } from "./step.ts";
+export { doStep, isRefusedEviction, RestorePending } from "./step.ts";
 export { doUpkeep, targetOf } from "./upkeep.ts";
 export { isStale, Writing, type WritingOptions } from "./writing.ts";

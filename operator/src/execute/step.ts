@@ -1,10 +1,27 @@
 /** Steps of the membership lane, as writes: exactly one for each, after another look where the write itself cannot tell. */
 import { randomUUID } from "node:crypto";
 import { isKubeError, type KubeError } from "../kube/index.ts";
-import type { Owner } from "../members/index.ts";
-import { durableMetadata, holdsVolume, ownerSecretName, readVolumes, setReference, textsOf } from "../observe/index.ts";
+import { MemberError, type Owner } from "../members/index.ts";
+import {
+  CLUSTER_ID,
+  durableMetadata,
+  holdsVolume,
+  MEMBER_ID,
+  ownerSecretName,
+  readVolumes,
+  setReference,
+  textsOf,
+} from "../observe/index.ts";
 import type { Action } from "../plan/index.ts";
 import { namesOf } from "../render/index.ts";
+import {
+  beginRecovery,
+  commitRecovery,
+  createRecoveryPod,
+  deleteRecoveryPod,
+  endRecovery,
+  noteRecovery,
+} from "./recovery.ts";
 import { PlanExpired, versionOf, type Writing } from "./writing.ts";
 
 /**
@@ -41,6 +58,38 @@ export async function doStep(writing: Writing, action: Action): Promise<void> {
       return await writing.client.remove(writing.pod(action), versionOf(action));
     case "delete-claim":
       return await writing.client.remove(writing.claim(action), versionOf(action));
+    case "begin-recovery":
+      return await beginRecovery(writing, action);
+    case "note-recovery":
+      return await noteRecovery(writing, action.note);
+    case "commit-recovery":
+      return await commitRecovery(writing, action);
+    case "end-recovery":
+      return await endRecovery(writing, action);
+    case "create-recovery-pod":
+      return await createRecoveryPod(writing, action);
+    case "delete-recovery-pod":
+      return await deleteRecoveryPod(writing, action);
+    case "hand-over-claim": {
+      const annotations = { [CLUSTER_ID]: action.clusterId, [MEMBER_ID]: String(action.memberId) };
+      await writing.client.patch(writing.claim(action), versionOf(action), { metadata: { annotations } });
+      return;
+    }
+  }
+}
+
+/** Reasons for which a member founds no cluster from its backup. */
+const BACKUP_FAILURES: ReadonlySet<string> = new Set(["BACKUP_REFUSED", "BACKUP_STORE_UNAVAILABLE"]);
+
+/** A member that founds the cluster from a backup is not done, or cannot do it. The plan waits. */
+export class RestorePending extends Error {
+  override readonly name = "RestorePending";
+  /** Null while it goes on. */
+  readonly failure: string | null;
+
+  constructor(failure: string | null) {
+    super(failure ?? "the member restores the backup");
+    this.failure = failure;
   }
 }
 
@@ -83,7 +132,28 @@ async function bootstrap(writing: Writing, action: ActionOf<"bootstrap">): Promi
     throw new PlanExpired("the founder cannot be asked any more");
   }
   const { clusterId, incarnation } = action;
-  await writing.members.bootstrap(member, { clusterId, incarnation, owner });
+  try {
+    await writing.members.bootstrap(member, { clusterId, incarnation, owner });
+  } catch (error) {
+    if (writing.cluster.spec.restoreFrom === undefined || !(error instanceof MemberError)) {
+      throw error;
+    }
+    noteRestore(writing, action, error);
+  }
+}
+
+/** Raises RestorePending for a restore that goes on, or that does not work; all else as it is. */
+function noteRestore({ memory, observation }: Writing, action: ActionOf<"bootstrap">, error: MemberError): never {
+  const isUnderWay = error.code === "DEADLINE_EXCEEDED";
+  if (!isUnderWay && !BACKUP_FAILURES.has(error.reason)) {
+    throw error;
+  }
+  const failure = isUnderWay ? null : error.details;
+  memory.attempts = {
+    ...memory.attempts,
+    restore: { podUid: action.podUid, at: observation.observed.now, failure },
+  };
+  throw new RestorePending(failure);
 }
 
 /** What the owner's Secret holds. Raises an error that says what to do if it is missing or holds something else. */

@@ -227,6 +227,7 @@ export interface ClusterSpec {
     leader: LeaderServiceSpec;
   };
   backup?: BackupSpec;
+  restoreFrom?: RestoreFromSpec;
   /**
    * What drains of nodes may take away.
    */
@@ -480,6 +481,31 @@ export interface BackupSpec {
    * Time between two snapshots of the archive, in minutes, hours or days, such as 90m, 24h or 7d.
    */
   interval: string;
+}
+/**
+ * From which backup the cluster is founded. It is read once, when there is no data of the cluster yet.
+ */
+export interface RestoreFromSpec {
+  /**
+   * CoordinationBackupStore in the namespace of the cluster.
+   */
+  storeName: string;
+  /**
+   * CoordinationBackup in the same namespace whose snapshot the restore begins with. Without it, the newest snapshot from which the revision or time can be reached.
+   */
+  backupName?: string;
+  /**
+   * Whose backup, if the store holds backups of several clusters.
+   */
+  clusterId?: string;
+  /**
+   * Cluster revision up to which writes are restored. Without it and toTime, everything that the store has.
+   */
+  toRevision?: number;
+  /**
+   * Time up to which writes are restored, in the form of RFC 3339, such as 2026-01-31T12:00:00Z.
+   */
+  toTime?: string;
 }
 /**
  * What the cluster is.

@@ -35,6 +35,8 @@ export function memberAnswerOf({ status, known }: GetStatusResponse): MemberAnsw
       certificateSerial: status.certificateSerial,
       trustedCas: status.trustedCas,
       settingsRevision: Number(status.settingsRevision),
+      alarms: status.alarms,
+      foundedFrom: status.foundedFrom,
       ...(status.clusterId === "" ? {} : { clusterId: status.clusterId }),
       ...(status.id === "" ? {} : { memberId: Number(status.id) }),
       ...(known === undefined ? {} : { configuration: configurationOf(known) }),

@@ -10,5 +10,10 @@ export const REPOSITORY = "quoin.dev/repository";
 export const APPLIED = "quoin.dev/applied";
 /** On the owner's Secret, while its members do not know it yet. */
 export const OWNER_PENDING = "quoin.dev/owner-pending";
+/** On the identity: the recovery of a lost quorum that is under way, or the last one. */
+export const RECOVERY = "quoin.dev/recovery";
+/** On a pod of a recovery: which recovery it belongs to, and whether it only reads. */
+export const RECOVERY_ATTEMPT = "quoin.dev/recovery-attempt";
+export const RECOVERY_STAGE = "quoin.dev/recovery-stage";
 /** On the identity: the specification that the operator could follow last. */
 export const ACCEPTED_SPEC = "quoin.dev/accepted-spec";

@@ -19,12 +19,19 @@ export interface BackupStoreReading {
 /** @returns null for a cluster without backups. Raises KubeError. */
 export async function readBackupStore(reads: Reads, cluster: CoordinationCluster): Promise<BackupStoreReading | null> {
   const name = cluster.spec.backup?.storeName;
-  if (name === undefined) {
-    return null;
-  }
+  return name === undefined ? null : await readStore(reads, cluster, name, "spec.backup.storeName");
+}
+
+/** @param field that names the store. Raises KubeError. */
+export async function readStore(
+  reads: Reads,
+  cluster: CoordinationCluster,
+  name: string,
+  field: string,
+): Promise<BackupStoreReading> {
   try {
     const reference = { kind: "CoordinationBackupStore", namespace: namespaceOf(cluster), name } as const;
-    return judge(name, await reads.get<CoordinationBackupStore>(reference));
+    return judge(name, field, await reads.get<CoordinationBackupStore>(reference));
   } catch (error) {
     if (!isKubeError(error, "unknown-kind", "forbidden")) {
       throw error;
@@ -36,9 +43,9 @@ export async function readBackupStore(reads: Reads, cluster: CoordinationCluster
   }
 }
 
-function judge(name: string, found: CoordinationBackupStore | null): BackupStoreReading {
+function judge(name: string, field: string, found: CoordinationBackupStore | null): BackupStoreReading {
   if (found === null || found.metadata.deletionTimestamp !== undefined) {
-    const message = `there is no CoordinationBackupStore ${name} in this namespace: create it, or change spec.backup.storeName`;
+    const message = `there is no CoordinationBackupStore ${name} in this namespace: create it, or change ${field}`;
     return unusable("StoreNotFound", message);
   }
   const ready = found.status?.conditions?.find(({ type }) => type === "Ready");

@@ -26,8 +26,10 @@ import type { Memory, Trial } from "./memory.ts";
 import { findObstacles } from "./obstacles.ts";
 import { podViewOf, timeOf } from "./pod-view.ts";
 import { ownerSecretName, type Reading, readCluster, readExpandable } from "./reader.ts";
+import { lookAtRecovery } from "./recovery-view.ts";
 import { type Answers, addressesOf, askMembers, type EndpointOf } from "./reports.ts";
 import { isContested, restorationOf, undoneBy } from "./restoration.ts";
+import { hasRestoreFlag } from "./restore-source.ts";
 import { sentinelWish } from "./sentinel.ts";
 import { type StatefulSet, setViewOf } from "./set-view.ts";
 import { storageClassRefusal } from "./storage-class.ts";
@@ -114,6 +116,7 @@ export class Observer {
     const certificates = await this.#tend(cluster, reading, answers, now);
     const views = await this.#views(cluster, reading, memory, reads);
     const obstacles = await findObstacles({ client, cluster, reading, memory, now, onUnknown });
+    const recovery = await lookAtRecovery(client, cluster, reading);
     const refusal =
       setConflict(cluster, reading) ??
       encryptionRefusal(cluster, reading) ??
@@ -148,6 +151,8 @@ export class Observer {
       minAvailable: minAvailableOf(reading),
       drift: [...wishes.values()].map(({ reference: { kind, name } }) => ({ kind, name })),
       ownerPending: isOwnerPending(reading),
+      recovery,
+      restore: reading.restore && { problem: reading.restore.problem, isInForce: hasRestoreFlag(reading.set) },
       attempts: memory.attempts,
     };
     return {

@@ -6,6 +6,7 @@ import { namesOf, namespaceOf, selectorOf } from "../render/index.ts";
 import { type BackupStoreReading, readBackupStore } from "./backup-store.ts";
 import type { Claim } from "./claim-view.ts";
 import type { Pod } from "./pod-view.ts";
+import { type RestoreReading, readRestoreSource } from "./restore-source.ts";
 import type { StatefulSet } from "./set-view.ts";
 
 /** Null where nothing is there. */
@@ -24,6 +25,8 @@ export interface Reading {
   readonly budget: Wire<V1PodDisruptionBudget> | null;
   /** Of the store that the specification names; null if it names none. */
   readonly backupStore: BackupStoreReading | null;
+  /** What the cluster is to be founded from; null for an empty cluster. */
+  readonly restore: RestoreReading | null;
 }
 
 export function ownerSecretName({ metadata }: { readonly metadata: { readonly name: string } }): string {
@@ -39,8 +42,8 @@ export async function readCluster(reads: Reads, cluster: CoordinationCluster): P
     reads.get<Item>({ kind, namespace, name });
   const secret = (name: string): Promise<Wire<V1Secret> | null> => get("Secret", name);
   const isEncrypted = cluster.spec.tls.mode !== "Off";
-  const [set, pods, claims, identity, tokens, owner, budget, trust, authority, server, backupStore] = await Promise.all(
-    [
+  const [set, pods, claims, identity, tokens, owner, budget, trust, authority, server, backupStore, restore] =
+    await Promise.all([
       get<StatefulSet>("StatefulSet", names.set),
       reads.list<Pod>("Pod", namespace, selector),
       reads.list<Claim>("PersistentVolumeClaim", namespace, selector),
@@ -52,12 +55,12 @@ export async function readCluster(reads: Reads, cluster: CoordinationCluster): P
       cluster.spec.tls.mode === "Auto" ? secret(names.authorities) : null,
       isEncrypted ? secret(cluster.spec.tls.secretName ?? names.serverTls) : null,
       readBackupStore(reads, cluster),
-    ],
-  );
+      readRestoreSource(reads, cluster),
+    ]);
   return {
     set,
     ...volumesOf(cluster, set, pods.items, claims.items),
-    ...{ identity, tokens, owner, budget, trust, authority, server, backupStore },
+    ...{ identity, tokens, owner, budget, trust, authority, server, backupStore, restore },
   };
 }
 

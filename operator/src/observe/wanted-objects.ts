@@ -17,6 +17,7 @@ import { APPLIED, OWNER_PENDING } from "./annotations.ts";
 import { backupPlanOf } from "./backup-store.ts";
 import { covers, digestOf } from "./difference.ts";
 import { ownerSecretName, type Reading } from "./reader.ts";
+import { restorePlanOf } from "./restore-source.ts";
 import type { StatefulSet } from "./set-view.ts";
 import { durableMetadata, type Wish } from "./wish.ts";
 
@@ -40,6 +41,7 @@ export interface WantedObjects {
 export function wantedObjects(cluster: CoordinationCluster, reading: Reading, settings: Settings): WantedObjects {
   const { set } = reading;
   const backup = backupPlanOf(cluster, set, reading.backupStore);
+  const restore = restorePlanOf(cluster, set, reading.claims, reading.restore);
   const templates = set?.spec?.volumeClaimTemplates;
   const restartedAt = set?.spec?.template.metadata?.annotations?.[RESTARTED_AT];
   const placement = {
@@ -48,6 +50,7 @@ export function wantedObjects(cluster: CoordinationCluster, reading: Reading, se
     ...(templates === undefined ? {} : { volumeClaimTemplates: templates as unknown as V1PersistentVolumeClaim[] }),
     ...(restartedAt === undefined ? {} : { restartedAt }),
     ...(backup === null ? {} : { backup }),
+    ...(restore === null ? {} : { restore }),
     // The budget's number is the planner's.
     minAvailable: null,
   };

@@ -192,6 +192,14 @@ function apply(world: World, { action }: Step): World {
     case "create-identity":
     case "bootstrap":
       throw new Error(`${action.kind} for a cluster that exists`);
+    case "begin-recovery":
+    case "note-recovery":
+    case "commit-recovery":
+    case "end-recovery":
+    case "create-recovery-pod":
+    case "delete-recovery-pod":
+    case "hand-over-claim":
+      throw new Error(`${action.kind} for a cluster that nobody recovers`);
   }
 }
 

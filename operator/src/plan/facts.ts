@@ -24,6 +24,11 @@ export class Facts {
     return `data-${this.nameOf(ordinal)}`;
   }
 
+  /** Of the pod that reads or recovers the volume of a stopped member. */
+  recoveryPodNameOf(ordinal: number): string {
+    return `${this.nameOf(ordinal)}-recovery`;
+  }
+
   /** -1 for a name that no pod of the cluster has: somebody else added that member. */
   ordinalOf(slot: Slot): number {
     const prefix = `${this.observed.cluster.metadata.name}-`;

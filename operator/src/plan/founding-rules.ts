@@ -2,9 +2,13 @@
 import type { Facts } from "./facts.ts";
 import type { ClaimView } from "./observed.ts";
 import type { Hold, Step } from "./plan.ts";
+import { objectOf } from "./volume-rules.ts";
 
 /** Founder of an identity that was written anew: nobody may found with it. */
 const NOBODY = "-";
+
+/** How long a member that restores a backup is not asked again. */
+const RESTORE_PAUSE_MS = 10_000;
 
 /** Takes up volumes that are there, before anything new is made. */
 export function adopt(facts: Facts): Step | Hold | null {
@@ -29,7 +33,17 @@ export function adopt(facts: Facts): Step | Hold | null {
       return found;
     }
   }
-  return set === null ? createSet(facts, claims) : null;
+  return set === null ? (restoreHold(facts, "Adopt") ?? createSet(facts, claims)) : null;
+}
+
+/** A cluster that is to be founded from a backup has no pod before that can be read: it would have nothing to do. */
+function restoreHold({ observed }: Facts, gate: "Adopt" | "Found"): Hold | null {
+  const { claims, cluster, restore } = observed;
+  const problem = restore?.isInForce === true ? null : (restore?.problem ?? null);
+  const isFounded = claims.some(({ memberId }) => typeof memberId === "number");
+  return problem === null || isFounded
+    ? null
+    : { gate, reason: "RestoreNotReady", target: cluster.metadata.name, message: problem.message };
 }
 
 function restoreIdentity(facts: Facts): Step | Hold | null {
@@ -87,6 +101,10 @@ export function found(facts: Facts): Step | Hold | null {
   const founder = facts.nameOf(0);
   const pod = facts.podOf(0);
   const report = facts.reportOf(0);
+  const waiting = awaitRestore(facts);
+  if (waiting !== null) {
+    return waiting;
+  }
   if (identity === null) {
     const other = claims.find((claim) => claim.ordinal !== 0);
     if (other !== undefined) {
@@ -106,9 +124,70 @@ export function found(facts: Facts): Step | Hold | null {
   if (report.state !== "EMPTY" || report.incarnation !== identity.founderIncarnation) {
     return null;
   }
+  const restoring = holdOfRestore(facts);
+  if (restoring !== null) {
+    return restoring;
+  }
   const { clusterId, founderIncarnation: incarnation } = identity;
   const action = { kind: "bootstrap", ordinal: 0, podUid: pod.uid, clusterId, incarnation } as const;
-  return { rule: "Found", target: founder, message: `${founder} founds cluster ${clusterId}`, action };
+  const from = facts.observed.restore === null ? "" : " from a backup";
+  return { rule: "Found", target: founder, message: `${founder} founds cluster ${clusterId}${from}`, action };
+}
+
+/** Nobody founds a cluster before its process has the flags by which it begins with the backup, and with no other. */
+function awaitRestore(facts: Facts): Step | Hold | null {
+  const { cluster, restore, set } = facts.observed;
+  if (restore === null || set === null) {
+    return null;
+  }
+  const hold = restoreHold(facts, "Found");
+  if (hold !== null) {
+    return hold;
+  }
+  const target = facts.nameOf(0);
+  const pod = facts.podOf(0);
+  if (!restore.isInForce || !set.caughtUp || set.isOverwritten) {
+    const message = "the pods do not have what they are to restore yet";
+    return { gate: "Found", reason: "RevisionNotObserved", target: cluster.metadata.name, message };
+  }
+  if (pod === undefined || !facts.isOutdated(pod) || facts.reportOf(0)?.state === "RUNNING") {
+    return null;
+  }
+  return pod.terminating
+    ? waitingForFounder(target)
+    : {
+        rule: "Found",
+        target,
+        message: `${target} is empty, and spec.restoreFrom has changed`,
+        action: { kind: "delete-pod", ...objectOf(pod) },
+      };
+}
+
+/** A member goes on with a restore after it was asked for it. It is asked again now and then, and says how it ended. */
+function holdOfRestore(facts: Facts): Hold | null {
+  const { attempts, now, restore } = facts.observed;
+  const pod = facts.podOf(0);
+  const attempt = attempts.restore;
+  if (
+    restore === null ||
+    attempt === undefined ||
+    attempt.podUid !== pod?.uid ||
+    now - attempt.at >= RESTORE_PAUSE_MS
+  ) {
+    return null;
+  }
+  return restoreWait(facts.nameOf(0), attempt.failure, facts.reportOf(0)?.alarms.at(-1));
+}
+
+/**
+ * What is waited for while a member founds the cluster from a backup.
+ *
+ * @param failure of the last try, and what the member says of itself
+ */
+export function restoreWait(target: string, failure: string | null, told: string | undefined): Hold {
+  return failure === null
+    ? { gate: "Found", reason: "Restoring", target, message: told ?? `${target} restores the backup` }
+    : { gate: "Found", reason: "RestoreFails", target, message: failure };
 }
 
 function waitingForFounder(target: string): Hold {

@@ -1,6 +1,7 @@
 /** What the operator does next: a pure function of what it has observed. */
 export type * from "../generated/coordination-cluster.ts";
 export { Facts, Membership, votersOf } from "./facts.ts";
+export { restoreWait } from "./founding-rules.ts";
 export type * from "./observed.ts";
 export { obstacleOf, sentenceOf } from "./obstacles.ts";
 export { outcomeOf } from "./outcome.ts";
@@ -11,5 +12,7 @@ export { budgetHold } from "./pod-rules.ts";
 export { parseQuantity } from "./quantity.ts";
 export { quorumOf } from "./quorum.ts";
 export { quorumLossOf } from "./quorum-loss.ts";
+export type * from "./recovery.ts";
+export { isRecovering, NO_RECOVERY, RECOVER_QUORUM } from "./recovery.ts";
 export { hasVolume } from "./storage-class-rule.ts";
 export { compareVersions } from "./version.ts";

@@ -5,6 +5,7 @@
  * when something happened are on the clock of `now`.
  */
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
+import type { RecoveryView } from "./recovery.ts";
 
 export interface Observed {
   readonly now: number;
@@ -32,7 +33,18 @@ export interface Observed {
   readonly drift: readonly Drift[];
   /** Whether the owner's Secret was made again, and the members do not know it yet. */
   readonly ownerPending: boolean;
+  readonly recovery: RecoveryView;
+  /** Null for a cluster that is founded empty. */
+  readonly restore: RestoreView | null;
   readonly attempts: Attempts;
+}
+
+/** What the cluster is founded from. */
+export interface RestoreView {
+  /** Why it cannot be used; null if it can. */
+  readonly problem: { readonly reason: string; readonly message: string } | null;
+  /** Whether the set's members found a cluster from it, and never an empty one. */
+  readonly isInForce: boolean;
 }
 
 /** Kubernetes does not make a pod or a volume, or finds no node for a pod. */
@@ -169,6 +181,10 @@ export interface MemberReport {
   readonly certificateSerial: string;
   readonly trustedCas: readonly string[];
   readonly settingsRevision: number;
+  /** What is wrong with it, or what it is doing, for people; the last one is about its state. */
+  readonly alarms: readonly string[];
+  /** The backup from which its process has founded the cluster, for people; empty if it has not. */
+  readonly foundedFrom: string;
 }
 
 export type MemberState =
@@ -209,6 +225,13 @@ export interface Drift {
   readonly name: string;
 }
 
+export interface RestoreAttempt {
+  readonly podUid: string;
+  readonly at: number;
+  /** Why it did not succeed; null while it goes on. */
+  readonly failure: string | null;
+}
+
 /** What the operator remembers of its own tries, in memory: losing it costs time, never safety. */
 export interface Attempts {
   /** Transfers in a row that did not come about. */
@@ -217,4 +240,6 @@ export interface Attempts {
   readonly refusedEviction: { readonly podUid: string; readonly at: number } | null;
   /** The member that was made to hand over last, and when; null if none was since the last eviction. */
   readonly handover: { readonly memberId: number; readonly at: number } | null;
+  /** When a pod was last asked to found the cluster from a backup, which takes long. */
+  readonly restore?: RestoreAttempt;
 }

@@ -1,5 +1,6 @@
 /** What a plan says: upkeep, which is done in every pass, and the one step of the membership lane, or what holds it. */
 import type { Drift, MemberRole, MemberState, ObstacleReason } from "./observed.ts";
+import type { RecoveryNote, RecoveryStage } from "./recovery.ts";
 
 export interface Plan {
   /** Idempotent, in any order but for labels, which stand in the order in which they are written. */
@@ -14,6 +15,8 @@ export interface Plan {
 export type Rule =
   | "Adopt"
   | "ChangeStorageClass"
+  | "RecoverQuorum"
+  | "RecycleFormer"
   | "RecreateBroken"
   | "Found"
   | "GrowSet"
@@ -67,6 +70,24 @@ export type Action =
   | { readonly kind: "promote"; readonly ids: readonly number[]; readonly ifConfigIndex: number }
   | { readonly kind: "remove"; readonly ids: readonly number[]; readonly ifConfigIndex: number }
   | { readonly kind: "transfer"; readonly targetId: number; readonly ifTerm: number }
+  /** Notes the recovery under the id of a new cluster, which is made. */
+  | { readonly kind: "begin-recovery"; readonly note: Omit<RecoveryNote, "clusterId"> }
+  | { readonly kind: "note-recovery"; readonly note: RecoveryNote }
+  /** The identity names the new cluster from now on. */
+  | { readonly kind: "commit-recovery"; readonly note: RecoveryNote }
+  /** Takes away the annotation that asks for it, and notes how it ended. */
+  | { readonly kind: "end-recovery"; readonly note: RecoveryNote }
+  | {
+      readonly kind: "create-recovery-pod";
+      readonly ordinal: number;
+      readonly stage: RecoveryStage;
+      /** Id of the new cluster. */
+      readonly attempt: string;
+      /** Of the log on the volume, which the recovery must find there. */
+      readonly lastIndex?: number;
+    }
+  | ({ readonly kind: "delete-recovery-pod" } & ObjectOfOrdinal)
+  | ({ readonly kind: "hand-over-claim"; readonly clusterId: string; readonly memberId: number } & ObjectOfOrdinal)
   | ({ readonly kind: "evict" } & ObjectOfOrdinal)
   | ({ readonly kind: "delete-pod" } & ObjectOfOrdinal)
   | ({ readonly kind: "delete-claim" } & ObjectOfOrdinal);
@@ -112,9 +133,16 @@ export type HoldReason =
   | "NoTransferTarget"
   | "PassFailed"
   | "QuorumLost"
+  | "RecoveringVolume"
+  | "RecoveryFails"
+  | "RestoreFails"
+  | "RestoreNotReady"
+  | "Restoring"
   | "RevisionNotObserved"
   | "StaleVolume"
   | "StaleVolumes"
+  | "StoppingMembers"
+  | "SurveyingVolumes"
   | "StepFailed"
   | "UpkeepFailed"
   | "VersionSkew"
@@ -143,7 +171,7 @@ export type Upkeep =
 
 /** A quorum that is lost, and how. */
 export interface QuorumLoss {
-  readonly reason: "MajorityDataLost" | "AllDataLost" | "MajorityUnreachable" | "NoLeaderElected";
+  readonly reason: "MajorityDataLost" | "AllDataLost" | "MajorityUnreachable" | "NoLeaderElected" | "RecoveryUnderWay";
   readonly message: string;
 }
 

@@ -12,6 +12,7 @@ import type { Observed } from "./observed.ts";
 import { withObstacle } from "./obstacles.ts";
 import type { Hold, Plan, Step } from "./plan.ts";
 import { recreateBroken, resizeRestart, roll } from "./pod-rules.ts";
+import { finishRecovery, recoverQuorum, recycleFormer } from "./recovery-rules.ts";
 import { growSet, shrinkSet } from "./set-rules.ts";
 import { changeStorageClass } from "./storage-class-rule.ts";
 import { holdOfTemplate, upkeepOf } from "./upkeep.ts";
@@ -26,14 +27,16 @@ type Outcome = Step | Hold | null;
 
 /** Rules that need no leader, in order. */
 const LEADERLESS: readonly ((facts: Facts) => Outcome)[] = [
-  ...[changeStorageClass, adopt, recreateBroken],
+  ...[changeStorageClass, recoverQuorum, adopt, recreateBroken],
   ...[found, growSet, freeze],
 ];
 /** Rules about members that a quorum has just confirmed, in order; whether a hold stops those after it. */
 const CONFIRMED: readonly { readonly rule: (membership: Membership) => Outcome; readonly stops: boolean }[] = [
+  { rule: finishRecovery, stops: true },
   { rule: cancelSlot, stops: true },
   { rule: replaceLost, stops: false },
   { rule: recycleVolume, stops: false },
+  { rule: recycleFormer, stops: false },
   { rule: shrinkSet, stops: true },
   { rule: dropClaim, stops: true },
   { rule: promote, stops: true },

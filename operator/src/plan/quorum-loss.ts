@@ -1,11 +1,12 @@
 /**
- * Whether the quorum is lost, not merely absent for a moment. Nothing is done about it: all that could be done loses data,
- * and a human decides. It ends by itself when a leader confirms.
+ * Whether the quorum is lost, not merely absent for a moment. Nothing is done about it by itself: all that could be done
+ * loses data, and a human decides (`recovery-rules.ts`). It ends by itself when a leader confirms.
  */
 import { type Facts, ordinalsBelow, votersOf } from "./facts.ts";
 import type { MemberReport } from "./observed.ts";
 import { EMPTY_STATES, type QuorumLoss } from "./plan.ts";
 import { quorumOf } from "./quorum.ts";
+import { isRecovering } from "./recovery.ts";
 
 /** An election takes about a second; a pod that moves, less than this. */
 const LEADERLESS_MS = 60_000;
@@ -14,6 +15,10 @@ export function quorumLossOf(facts: Facts): QuorumLoss | null {
   const { configuration, leaderlessSince, now } = facts.observed;
   if (configuration !== null) {
     return null;
+  }
+  const { note } = facts.observed.recovery;
+  if (note !== null && (isRecovering(facts.observed.recovery) || note.phase === "Starting")) {
+    return { reason: "RecoveryUnderWay", message: note.message };
   }
   const lost = majorityDataLost(facts) ?? allDataLost(facts);
   const isLong = leaderlessSince !== null && now - leaderlessSince >= LEADERLESS_MS;

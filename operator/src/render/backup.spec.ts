@@ -2,7 +2,7 @@ import { parseLocation } from "@quoin/backup";
 import { expect } from "chai";
 import { clusterOf } from "../../test/index.ts";
 import type { StoreSpec } from "../generated/coordination-backup-store.ts";
-import { type BackupPlan, locationOf, render, renderPodTemplate } from "./index.ts";
+import { type BackupPlan, locationOf, NO_STORES, render, renderPodTemplate } from "./index.ts";
 
 const BACKUP = { storeName: "store", archive: true, interval: "12h" };
 const BUCKET: StoreSpec = {
@@ -20,7 +20,7 @@ const BUCKET: StoreSpec = {
 };
 
 function podOf(plan: BackupPlan | null) {
-  const { spec } = renderPodTemplate(clusterOf(), plan);
+  const { spec } = renderPodTemplate(clusterOf(), { ...NO_STORES, backup: plan });
   const [member] = spec?.containers ?? [];
   return { volumes: spec?.volumes ?? [], args: member?.args ?? [], mounts: member?.volumeMounts ?? [] };
 }
@@ -79,8 +79,8 @@ describe("backups of a member's pod", () => {
   it("refuses an overlay that takes a volume or a mount of backups", () => {
     const refused = (spec: object) => () =>
       renderPodTemplate(clusterOf({ podTemplate: { spec: spec as Record<string, unknown> } }), {
-        backup: BACKUP,
-        store: BUCKET,
+        ...NO_STORES,
+        backup: { backup: BACKUP, store: BUCKET },
       });
     expect(refused({ volumes: [{ name: "quoin-backup-keys", emptyDir: {} }] })).to.throw("quoin-backup-keys");
     const volumeMounts = [{ name: "x", mountPath: "/etc/quoin/backup-keys" }];

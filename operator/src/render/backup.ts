@@ -1,22 +1,30 @@
 /**
- * What a member needs for its backups: flags, and mounts of what the flags name. It follows from the CoordinationCluster and
- * from its CoordinationBackupStore.
+ * What a member needs for its backups, and for the backup that its cluster is founded from: flags, and mounts of what the flags
+ * name. It follows from the CoordinationCluster and from the CoordinationBackupStores that it names.
  *
  * Secrets are optional for a pod: a member whose Secret was deleted must start, and says itself that it cannot write backups.
  */
 import type { V1Volume, V1VolumeMount } from "@kubernetes/client-node";
 import type { StoreSpec } from "../generated/coordination-backup-store.ts";
-import type { BackupSpec } from "../generated/coordination-cluster.ts";
+import type { BackupSpec, RestoreFromSpec } from "../generated/coordination-cluster.ts";
 
 /** What the keys of these Secrets are called, which are also the names of the files. */
 export const KEYS_FILE = "keys";
 export const CREDENTIALS_FILE = "credentials";
 export const CA_FILE = "ca.crt";
 
-const VOLUME = "/var/lib/quoin-backup";
-const KEYS = "/etc/quoin/backup-keys";
-const CREDENTIALS = "/etc/quoin/backup-credentials";
-const AUTHORITIES = "/etc/quoin/backup-ca";
+/** Where the files and the volume of a store are in a pod. */
+interface StorePlaces {
+  /** Of the names of volumes, too. */
+  readonly name: string;
+  readonly volume: string;
+  readonly keys: string;
+  readonly credentials: string;
+  readonly authorities: string;
+}
+
+const BACKUP: StorePlaces = placesOf("backup");
+const RESTORE: StorePlaces = placesOf("restore");
 
 /** What a cluster asks for, and the store that it names. */
 export interface BackupPlan {
@@ -24,18 +32,27 @@ export interface BackupPlan {
   readonly store: StoreSpec;
 }
 
+/** The backup that a cluster is founded from, and the store that has it. */
+export interface RestorePlan {
+  readonly restoreFrom: RestoreFromSpec;
+  readonly store: StoreSpec;
+  /** Id of the snapshot to begin with; null for any. */
+  readonly snapshotId: string | null;
+}
+
 export const LOCATION_FLAG = "--backup-store=";
+export const RESTORE_FLAG = "--restore-from=";
 
 /** @returns where backups go, as a member names it; without secrets */
-export function locationOf({ directory, s3 }: StoreSpec): string {
+export function locationOf({ directory, s3 }: StoreSpec, { volume, authorities }: StorePlaces = BACKUP): string {
   if (s3 === undefined) {
-    return directory?.path === undefined ? VOLUME : `${VOLUME}/${directory.path}`;
+    return directory?.path === undefined ? volume : `${volume}/${directory.path}`;
   }
   const options: [string, string | undefined][] = [
     ["endpoint", s3.endpoint],
     ["region", s3.region],
     ["path-style", s3.pathStyle ? "true" : undefined],
-    ["ca-file", s3.caSecretRef && `${AUTHORITIES}/${CA_FILE}`],
+    ["ca-file", s3.caSecretRef && `${authorities}/${CA_FILE}`],
   ];
   const given = options.filter((option): option is [string, string] => option[1] !== undefined);
   const query = new URLSearchParams(given).toString();
@@ -50,26 +67,60 @@ export function backupArguments({ backup, store }: BackupPlan): string[] {
   ];
   return [
     `${LOCATION_FLAG}${locationOf(store)}`,
-    ...(store.encryption === undefined ? [] : [`--backup-key-file=${KEYS}/${KEYS_FILE}`]),
+    ...(store.encryption === undefined ? [] : [`--backup-key-file=${BACKUP.keys}/${KEYS_FILE}`]),
     ...(store.s3?.credentialsSecretRef === undefined
       ? []
-      : [`--backup-credentials-file=${CREDENTIALS}/${CREDENTIALS_FILE}`]),
+      : [`--backup-credentials-file=${BACKUP.credentials}/${CREDENTIALS_FILE}`]),
     ...(backup.archive ? ["--backup-archive", `--backup-interval=${backup.interval}`] : []),
     ...(retention.length === 0 ? [] : [`--backup-retention=${retention.join(",")}`]),
   ];
 }
 
+export function restoreArguments({ restoreFrom, store, snapshotId }: RestorePlan): string[] {
+  const { clusterId, toRevision, toTime } = restoreFrom;
+  const flags: [string, string | undefined][] = [
+    ["restore-cluster-id", clusterId],
+    ["restore-snapshot", snapshotId ?? undefined],
+    ["restore-key-file", store.encryption && `${RESTORE.keys}/${KEYS_FILE}`],
+    ["restore-credentials-file", store.s3?.credentialsSecretRef && `${RESTORE.credentials}/${CREDENTIALS_FILE}`],
+    ["restore-to-revision", toRevision === undefined ? undefined : String(toRevision)],
+    ["restore-to-time", toTime],
+  ];
+  const given = flags.flatMap(([name, value]) => (value === undefined ? [] : [`--${name}=${value}`]));
+  return [restoreLocationArgument(store), ...given];
+}
+
+/** @returns the flag that names where a restore reads from */
+export function restoreLocationArgument(store: StoreSpec): string {
+  return `${RESTORE_FLAG}${locationOf(store, RESTORE)}`;
+}
+
 export function backupMounts({ store }: BackupPlan): V1VolumeMount[] {
-  return sourcesOf(store).map(({ name, mountPath, isWritten }) => ({
-    name,
-    mountPath,
-    ...(isWritten ? {} : { readOnly: true }),
-  }));
+  return mountsOf(sourcesOf(store, BACKUP, true));
 }
 
 /** Files, not variables: keys and credentials that change reach a member that runs. */
 export function backupVolumes({ store }: BackupPlan): V1Volume[] {
-  return sourcesOf(store).map(({ name, source }) => ({ name, ...source }));
+  return volumesOf(sourcesOf(store, BACKUP, true));
+}
+
+export function restoreMounts({ store }: RestorePlan): V1VolumeMount[] {
+  return mountsOf(sourcesOf(store, RESTORE, false));
+}
+
+export function restoreVolumes({ store }: RestorePlan): V1Volume[] {
+  return volumesOf(sourcesOf(store, RESTORE, false));
+}
+
+function mountsOf(sources: readonly Source[]): V1VolumeMount[] {
+  return sources.map(({ name, mountPath, isWritten }) => ({
+    ...{ name, mountPath },
+    ...(isWritten ? {} : { readOnly: true }),
+  }));
+}
+
+function volumesOf(sources: readonly Source[]): V1Volume[] {
+  return sources.map(({ name, source }) => ({ name, ...source }));
 }
 
 interface Source {
@@ -79,17 +130,26 @@ interface Source {
   readonly isWritten: boolean;
 }
 
-function sourcesOf({ directory, s3, encryption }: StoreSpec): Source[] {
+function placesOf(name: string): StorePlaces {
+  const files = `/etc/quoin/${name}`;
+  return {
+    name: `quoin-${name}`,
+    volume: `/var/lib/quoin-${name}`,
+    ...{ keys: `${files}-keys`, credentials: `${files}-credentials`, authorities: `${files}-ca` },
+  };
+}
+
+function sourcesOf({ directory, s3, encryption }: StoreSpec, places: StorePlaces, isWritten: boolean): Source[] {
   const secret = (name: string, mountPath: string, reference: { name: string } | undefined): Source[] =>
     reference === undefined
       ? []
       : [{ name, mountPath, source: { secret: { secretName: reference.name, optional: true } }, isWritten: false }];
   const claim = directory && { persistentVolumeClaim: { claimName: directory.claimName } };
   return [
-    ...(claim === undefined ? [] : [{ name: "quoin-backup", mountPath: VOLUME, source: claim, isWritten: true }]),
-    ...secret("quoin-backup-keys", KEYS, encryption?.keysSecretRef),
-    ...secret("quoin-backup-credentials", CREDENTIALS, s3?.credentialsSecretRef),
-    ...secret("quoin-backup-ca", AUTHORITIES, s3?.caSecretRef),
+    ...(claim === undefined ? [] : [{ name: places.name, mountPath: places.volume, source: claim, isWritten }]),
+    ...secret(`${places.name}-keys`, places.keys, encryption?.keysSecretRef),
+    ...secret(`${places.name}-credentials`, places.credentials, s3?.credentialsSecretRef),
+    ...secret(`${places.name}-ca`, places.authorities, s3?.caSecretRef),
   ];
 }
 

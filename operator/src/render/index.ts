@@ -7,11 +7,15 @@ export {
   KEYS_FILE,
   LOCATION_FLAG,
   locationOf,
+  RESTORE_FLAG,
+  type RestorePlan,
+  restoreLocationArgument,
 } from "./backup.ts";
 export { dnsNamesOf } from "./certificate.ts";
 export { labelsOf, metadataOf, namesOf, namespaceOf, PORTS, peerDomainOf, ROLE_LABEL, selectorOf } from "./names.ts";
 export { OverlayError } from "./overlay.ts";
-export { renderPodTemplate, templateHashOf } from "./pod-template.ts";
+export { NO_STORES, renderPodTemplate, templateHashOf } from "./pod-template.ts";
+export { ordinalOfRecoveryPod, RECOVERY_LABEL, recoveryPodName, renderRecoveryPod } from "./recovery-pod.ts";
 export { type Manifest, type Placement, render, type Settings } from "./render.ts";
-export { notedStoreOf, RESTARTED_AT } from "./stateful-set.ts";
+export { notedSourceOf, notedStoreOf, RESTARTED_AT, type RestoreSource } from "./stateful-set.ts";
 export { renderBudget } from "./support-objects.ts";

@@ -12,7 +12,16 @@ import type {
   V1VolumeMount,
 } from "@kubernetes/client-node";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
-import { type BackupPlan, backupArguments, backupMounts, backupVolumes } from "./backup.ts";
+import {
+  type BackupPlan,
+  backupArguments,
+  backupMounts,
+  backupVolumes,
+  type RestorePlan,
+  restoreArguments,
+  restoreMounts,
+  restoreVolumes,
+} from "./backup.ts";
 import { CLUSTER_LABEL, labelsOf, memberNames, namesOf, PORTS, peerDomainOf } from "./names.ts";
 import { GRACE_SECONDS, overlay } from "./overlay.ts";
 
@@ -29,12 +38,20 @@ const LINGER_MS = 2_500;
 const MEBIBYTE = 1024 ** 2;
 const RESTART = "quoin.dev/restart";
 
+/** What a member is given of stores for backups. */
+export interface MemberStores {
+  readonly backup: BackupPlan | null;
+  readonly restore: RestorePlan | null;
+}
+
+export const NO_STORES: MemberStores = { backup: null, restore: null };
+
 /**
  * Raises OverlayError when the specification's overlay takes from a member what it needs.
  *
- * @param backup null for members that write no backups
+ * @param stores null for members that write no backups, and for those of a cluster that is not founded from one
  */
-export function renderPodTemplate(cluster: CoordinationCluster, backup: BackupPlan | null): V1PodTemplateSpec {
+export function renderPodTemplate(cluster: CoordinationCluster, stores: MemberStores): V1PodTemplateSpec {
   const { podTemplate } = cluster.spec;
   const restart = cluster.metadata.annotations?.[RESTART];
   return {
@@ -46,7 +63,7 @@ export function renderPodTemplate(cluster: CoordinationCluster, backup: BackupPl
         ...(restart === undefined ? {} : { [RESTART]: restart }),
       },
     },
-    spec: overlay(renderPod(cluster, backup), podTemplate?.spec ?? {}),
+    spec: overlay(renderPod(cluster, stores), podTemplate?.spec ?? {}),
   };
 }
 
@@ -79,7 +96,7 @@ function imageOf(cluster: CoordinationCluster): string {
   return digest === undefined ? `${repository}:${tag ?? versionOf(cluster)}` : `${repository}@${digest}`;
 }
 
-function renderPod(cluster: CoordinationCluster, backup: BackupPlan | null): V1PodSpec {
+function renderPod(cluster: CoordinationCluster, stores: MemberStores): V1PodSpec {
   const { image, scheduling, security, services } = cluster.spec;
   const ids = { runAsUser: USER_ID, runAsGroup: USER_ID, fsGroup: USER_ID, fsGroupChangePolicy: "OnRootMismatch" };
   return {
@@ -96,8 +113,12 @@ function renderPod(cluster: CoordinationCluster, backup: BackupPlan | null): V1P
     },
     ...(image.pullSecrets === undefined ? {} : { imagePullSecrets: image.pullSecrets }),
     ...renderSpread(cluster, scheduling.spread),
-    containers: [renderMember(cluster, backup)],
-    volumes: [...renderVolumes(cluster), ...(backup === null ? [] : backupVolumes(backup))],
+    containers: [renderMember(cluster, stores)],
+    volumes: [
+      ...renderVolumes(cluster),
+      ...(stores.backup === null ? [] : backupVolumes(stores.backup)),
+      ...(stores.restore === null ? [] : restoreVolumes(stores.restore)),
+    ],
   };
 }
 
@@ -123,7 +144,7 @@ function renderSpread(cluster: CoordinationCluster, spread: "Preferred" | "Requi
   return { affinity: { podAntiAffinity }, topologySpreadConstraints: [byZone] };
 }
 
-function renderMember(cluster: CoordinationCluster, backup: BackupPlan | null): V1Container {
+function renderMember(cluster: CoordinationCluster, { backup, restore }: MemberStores): V1Container {
   const { image, resources, update } = cluster.spec;
   const check = (path: string) => ({ httpGet: { path, port: "health" } });
   return {
@@ -131,7 +152,11 @@ function renderMember(cluster: CoordinationCluster, backup: BackupPlan | null): 
     image: imageOf(cluster),
     imagePullPolicy: image.pullPolicy,
     command: ["quoin-node"],
-    args: [...renderArguments(cluster), ...(backup === null ? [] : backupArguments(backup))],
+    args: [
+      ...renderArguments(cluster),
+      ...(backup === null ? [] : backupArguments(backup)),
+      ...(restore === null ? [] : restoreArguments(restore)),
+    ],
     env: renderEnvironment(cluster),
     ports: Object.entries(PORTS).map(([name, containerPort]) => ({ name, containerPort, protocol: "TCP" })),
     // Quantities may be numbers in the specification; they are text here, as the API server returns them.
@@ -154,7 +179,11 @@ function renderMember(cluster: CoordinationCluster, backup: BackupPlan | null): 
       readOnlyRootFilesystem: true,
       capabilities: { drop: ["ALL"] },
     },
-    volumeMounts: [...renderMounts(cluster), ...(backup === null ? [] : backupMounts(backup))],
+    volumeMounts: [
+      ...renderMounts(cluster),
+      ...(backup === null ? [] : backupMounts(backup)),
+      ...(restore === null ? [] : restoreMounts(restore)),
+    ],
   };
 }
 

@@ -12,6 +12,7 @@ import type { ClusterSpec, CoordinationCluster } from "../generated/coordination
 import {
   dnsNamesOf,
   type Manifest,
+  NO_STORES,
   OverlayError,
   type Placement,
   render,
@@ -99,14 +100,23 @@ describe("render", () => {
   it("asks in its rules for metrics that members have", () => {
     const documented = readFileSync(path.join(import.meta.dirname, "../../../docs/metrics.md"), "utf8");
     const names = new Set([...documented.matchAll(/^\| `(quoin_[a-z0-9_]+)`/gm)].map(([, name]) => name));
-    const rules = find(render(clusterOf(production, "prod"), PLACEMENT, SETTINGS), "PrometheusRule", "prod");
+    const backup = { storeName: "store", archive: true, interval: "24h" };
+    const cluster = clusterOf({ ...production, backup }, "prod");
+    const rules = find(render(cluster, PLACEMENT, SETTINGS), "PrometheusRule", "prod");
     const asked = new Set(JSON.stringify(rules).match(/\bquoin_[a-z0-9_]+(?=\{)/g));
     expect(asked.size).to.be.greaterThan(5);
+    const ofBackups = [...asked].filter((name) => /^quoin_(backup|archive)_/.test(name));
+    expect(ofBackups).to.have.members([
+      "quoin_backup_last_success_timestamp_seconds",
+      "quoin_archive_lag_seconds",
+      "quoin_archive_chain_broken",
+      "quoin_archive_failures_total",
+    ]);
     expect([...asked].filter((name) => !names.has(name.replace(/_bucket$/, "")))).to.deep.equal([]);
   });
 
   it("has other pods for another version and for a restart that is asked for, and the same for other metadata", () => {
-    const hash = (cluster: CoordinationCluster): string => templateHashOf(renderPodTemplate(cluster, null));
+    const hash = (cluster: CoordinationCluster): string => templateHashOf(renderPodTemplate(cluster, NO_STORES));
     const cluster = clusterOf();
     const annotate = (annotations: Record<string, string>): CoordinationCluster => ({
       ...cluster,
@@ -192,7 +202,7 @@ describe("render", () => {
           ],
           volumes: [{ name: "extra", emptyDir: {} }],
         }),
-        null,
+        NO_STORES,
       );
       expect(spec?.nodeSelector).to.deep.equal({ disk: "fast" });
       expect(spec?.securityContext).to.include({ fsGroup: 5, runAsUser: 10_001 });
@@ -203,7 +213,7 @@ describe("render", () => {
     });
 
     it("an own affinity replaces the usual spread", () => {
-      const { spec } = renderPodTemplate(withPod({ affinity: { nodeAffinity: {} } }), null);
+      const { spec } = renderPodTemplate(withPod({ affinity: { nodeAffinity: {} } }), NO_STORES);
       expect(spec?.affinity).to.deep.equal({ nodeAffinity: {} });
       expect(spec?.topologySpreadConstraints).to.equal(undefined);
     });
@@ -225,11 +235,11 @@ describe("render", () => {
     ];
     for (const [what, spec, field] of refused) {
       it(`refuses ${what}`, () => {
-        expect(() => renderPodTemplate(withPod({ ...spec }), null)).to.throw(OverlayError, field);
+        expect(() => renderPodTemplate(withPod({ ...spec }), NO_STORES)).to.throw(OverlayError, field);
       });
     }
     it("allows more grace", () => {
-      const { spec } = renderPodTemplate(withPod({ terminationGracePeriodSeconds: 60 }), null);
+      const { spec } = renderPodTemplate(withPod({ terminationGracePeriodSeconds: 60 }), NO_STORES);
       expect(spec?.terminationGracePeriodSeconds).to.equal(60);
     });
   });

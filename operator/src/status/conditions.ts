@@ -6,6 +6,8 @@ import type { ConditionStatus } from "../generated/coordination-cluster.ts";
 import type { Failure, HoldReason } from "../plan/index.ts";
 import { type Assessment, clipped, timeOf } from "./assessment.ts";
 import { backupVerdicts } from "./backup.ts";
+import { recoveryVerdict } from "./recovery.ts";
+import { restoreVerdict } from "./restore.ts";
 
 /** Members that are away for less than this are expected back. */
 const UNHEALTHY_MS = 60_000;
@@ -44,7 +46,12 @@ export function conditionsOf(assessment: Assessment, past: readonly ConditionSta
   const { now, cluster } = assessment.observed;
   const { backup } = assessment.surroundings;
   const ofBackups = backup === null ? [] : backupVerdicts(backup, now);
-  return [...verdicts, ...ofBackups].map((found) => dated(found, past, cluster.metadata.generation ?? 0, now));
+  const recovery = recoveryVerdict(assessment.observed, assessment.plan);
+  const restore = restoreVerdict(assessment.observed, assessment.plan, past);
+  const others = [recovery, restore].filter((found) => found !== null);
+  return [...verdicts, ...ofBackups, ...others].map((found) =>
+    dated(found, past, cluster.metadata.generation ?? 0, now),
+  );
 }
 
 /** Those of a pass that could not look at the cluster: what the pass before found, but for what this one knows better. */

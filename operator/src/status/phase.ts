@@ -12,6 +12,8 @@ const WORK: ReadonlyMap<Rule, string> = new Map([
   ["RecreateBroken", "Repairing"],
   ["ReplaceLost", "Repairing"],
   ["RecycleVolume", "Repairing"],
+  ["RecoverQuorum", "Repairing"],
+  ["RecycleFormer", "Repairing"],
   ["GrowSet", "Scaling"],
   ["CancelSlot", "Scaling"],
   ["ShrinkSet", "Scaling"],
@@ -32,6 +34,9 @@ export function phaseOf(conditions: readonly ConditionStatus[], plan: Plan | nul
   const is = (type: string): string | undefined => conditions.find((each) => each.type === type)?.status;
   if (isDeleted) {
     return "Deleting";
+  }
+  if (is("QuorumRecovery") === "True" && is("ReconcilePaused") !== "True") {
+    return "Recovering";
   }
   if (is("QuorumLost") === "True") {
     return "QuorumLost";

@@ -1,10 +1,13 @@
 /** What Kubernetes does by itself to the objects of a cluster: sets make pods and claims, pods run, what nobody owns goes. */
 import { type Any, type ApiServer, revisionOf, type Stored } from "../api-server/index.ts";
+import type { PodEnd } from "./stopped-members.ts";
 
 /** The part of a world that runs pods. */
 export interface Kubelet {
   /** Begins the process of a pod on its volume. */
   start(pod: Stored, claim: Stored): string;
+  /** Runs a pod that does something to the volume of a stopped member, and ends. Null while it goes on. */
+  work(pod: Stored, claim: Stored): PodEnd | null;
   /** The process is gone when this returns. */
   stop(pod: Stored): void;
   isRunning(pod: Stored): boolean;
@@ -70,6 +73,10 @@ export class Controllers {
       store.drop("pods", pod);
       return;
     }
+    if (pod.spec.restartPolicy === "Never") {
+      this.#work(pod);
+      return;
+    }
     if (!this.#kubelet.isRunning(pod) && pod.spec.nodeName === undefined) {
       this.#begin(pod);
       return;
@@ -83,11 +90,30 @@ export class Controllers {
     });
   }
 
-  #begin(pod: Stored): void {
+  /** A pod that runs once. */
+  #work(pod: Stored): void {
     const { store } = this.#api;
-    const claim = store.find("persistentvolumeclaims", pod.metadata.namespace, `data-${pod.metadata.name}`);
+    const claim = this.#placed(pod);
+    const end = claim === null || pod.status?.phase !== undefined ? null : this.#kubelet.work(pod, claim);
+    if (end !== null) {
+      const terminated = { ...end, reason: end.exitCode === 0 ? "Completed" : "Error", finishedAt: store.time };
+      store.update("pods", pod, (copy) => {
+        copy.spec.nodeName = "node";
+        const phase = end.exitCode === 0 ? "Succeeded" : "Failed";
+        copy.status = { phase, containerStatuses: [{ name: "recovery", state: { terminated } }] };
+      });
+    }
+  }
+
+  /** @returns the claim of a pod that has a node; null for one that waits */
+  #placed(pod: Stored): Stored | null {
+    const { store } = this.#api;
+    const claimName = pod.spec.volumes.find(({ persistentVolumeClaim }: Any) => persistentVolumeClaim !== undefined)
+      ?.persistentVolumeClaim.claimName;
+    const { namespace, name } = pod.metadata;
+    const claim = store.find("persistentvolumeclaims", namespace, claimName ?? `data-${name}`);
     if (claim?.spec.volumeName === undefined || claim.metadata.deletionTimestamp !== undefined) {
-      return;
+      return null;
     }
     const refusal = this.#kubelet.refusalOf("node", pod);
     if (refusal !== null) {
@@ -96,6 +122,15 @@ export class Controllers {
       store.update("pods", pod, (copy) => {
         copy.status = { conditions: [{ ...condition, lastTransitionTime: before ?? store.time }] };
       });
+      return null;
+    }
+    return claim;
+  }
+
+  #begin(pod: Stored): void {
+    const { store } = this.#api;
+    const claim = this.#placed(pod);
+    if (claim === null) {
       return;
     }
     const lastTransitionTime = store.time;

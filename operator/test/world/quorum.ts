@@ -5,7 +5,13 @@
 
 /** A refusal as it goes over the wire. */
 export class MemberRefusal extends Error {
-  readonly code: "FAILED_PRECONDITION" | "ALREADY_EXISTS" | "UNAVAILABLE" | "NOT_FOUND" | "INVALID_ARGUMENT";
+  readonly code:
+    | "FAILED_PRECONDITION"
+    | "ALREADY_EXISTS"
+    | "UNAVAILABLE"
+    | "NOT_FOUND"
+    | "INVALID_ARGUMENT"
+    | "DEADLINE_EXCEEDED";
   readonly reason: string;
 
   constructor(code: MemberRefusal["code"], reason: string) {
@@ -17,7 +23,7 @@ export class MemberRefusal extends Error {
 
 /** A directory: it is on a volume, and outlives processes. */
 export interface Directory {
-  readonly incarnation: string;
+  incarnation: string;
   clusterId: string | null;
   memberId: number | null;
 }
@@ -102,6 +108,18 @@ export class Quorum {
     this.index += 1;
     this.slots = [{ id: this.index, name, voter: true, incarnation, claimedAt: this.#now() }];
     Object.assign(directory, { memberId: this.index, clusterId });
+    this.leaderId = this.index;
+    this.#note();
+  }
+
+  /** The data of a stopped member becomes that of a new cluster, of which it is the only member. */
+  succeed(name: string, directory: Directory, clusterId: string, lastIndex: number): void {
+    this.clusterId = clusterId;
+    this.index = lastIndex + 1;
+    this.term += 1;
+    const incarnation = [...directory.incarnation].reverse().join("");
+    Object.assign(directory, { incarnation, clusterId, memberId: this.index });
+    this.slots = [{ id: this.index, name, voter: true, incarnation, claimedAt: this.#now() }];
     this.leaderId = this.index;
     this.#note();
   }

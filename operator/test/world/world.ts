@@ -9,6 +9,7 @@ import { type AdminMethods, AdminPorts } from "./admin-ports.ts";
 import { Controllers, type Kubelet } from "./controllers.ts";
 import { MemberBackups } from "./member-backups.ts";
 import { type Directory, MemberRefusal, Quorum, type QuorumSlot } from "./quorum.ts";
+import { type PodEnd, StoppedMembers } from "./stopped-members.ts";
 
 /** Of one cluster, with some to spare. */
 const PORTS = 6;
@@ -21,12 +22,16 @@ interface Process {
   readonly methods: AdminMethods;
   readonly startedAt: number;
   readonly port: number;
+  readonly alarms: string[];
+  /** The flags of the backup that it has founded the cluster from. */
+  foundedFrom: string;
 }
 
 export class World implements Kubelet {
   now = Date.UTC(2026, 0, 1);
   readonly api = new ApiServer(() => this.now);
   readonly backups = new MemberBackups(() => this.now);
+  readonly stoppedMembers = new StoppedMembers();
   /** By name of the cluster: no two have the same, in whatever namespace. */
   readonly #quorums = new Map<string, Quorum>();
   /** Whom the members of the one cluster know as the owner since a reset. */
@@ -37,6 +42,8 @@ export class World implements Kubelet {
   refusalOf: Kubelet["refusalOf"] = () => null;
   /** Called after each settled change, to look at what must always hold. */
   check: () => void = () => {};
+  /** What becomes of a member that founds its cluster from a backup: its flags, or why it does not. */
+  restoreOf: (args: readonly string[]) => { readonly error: MemberRefusal; readonly alarm: string } | null = () => null;
   /** Storage classes that there are not. */
   readonly missingClasses = new Set<string>();
   #crashAfter = Number.POSITIVE_INFINITY;
@@ -119,16 +126,44 @@ export class World implements Kubelet {
     return this.#processOf(name)?.directory ?? null;
   }
 
-  start(pod: Stored, claim: Stored): string {
-    const directory = this.#directories.get(claim.metadata.uid) ?? {
+  /** A disk is gone for good, and the pod on it has to begin with another one. */
+  loseDisk(name: string): void {
+    const { store } = this.api;
+    store.remove("persistentvolumeclaims", store.get("persistentvolumeclaims", "default", `data-${name}`));
+    store.remove("pods", store.get("pods", "default", name));
+    this.settle();
+  }
+
+  work(pod: Stored, claim: Stored): PodEnd | null {
+    const member = claim.metadata.name.replace(/^data-/, "");
+    if (this.#processOf(member) !== undefined) {
+      throw new Error(`${pod.metadata.name} works on the volume of ${member}, which runs`);
+    }
+    return this.stoppedMembers.run(pod, member, this.#directoryOn(claim), this.quorumOf(member));
+  }
+
+  /** Of a volume, whether a process runs on it or not. */
+  directoryOn(claimName: string): Directory | undefined {
+    const claim = this.api.store.find("persistentvolumeclaims", "default", claimName);
+    return this.#directories.get(claim?.metadata.uid);
+  }
+
+  #directoryOn({ metadata }: Stored): Directory {
+    const directory = this.#directories.get(metadata.uid) ?? {
       incarnation: (++this.#incarnations).toString(16).padStart(32, "0"),
       clusterId: null,
       memberId: null,
     };
-    this.#directories.set(claim.metadata.uid, directory);
+    this.#directories.set(metadata.uid, directory);
+    return directory;
+  }
+
+  start(pod: Stored, claim: Stored): string {
+    const directory = this.#directoryOn(claim);
     const methods = this.#methodsOf(pod.metadata.uid, this.quorumOf(pod.metadata.name));
     const port = this.#ports.occupy(methods);
-    this.#processes.set(pod.metadata.uid, { pod, directory, methods, startedAt: this.now, port });
+    const process = { pod, directory, methods, startedAt: this.now, port, alarms: [], foundedFrom: "" };
+    this.#processes.set(pod.metadata.uid, process);
     return "127.0.0.1";
   }
 
@@ -212,6 +247,7 @@ export class World implements Kubelet {
         if (owner?.apiKey === undefined || owner.password.length < 8) {
           throw new MemberRefusal("FAILED_PRECONDITION", "BAD_FIELD");
         }
+        this.#restore(self());
         quorum.bootstrap(self().pod.metadata.name, clusterId, incarnation);
         return { memberId: String(quorum.leaderId) };
       }),
@@ -253,7 +289,21 @@ export class World implements Kubelet {
     };
   }
 
-  #statusOf({ pod, directory, startedAt }: Process): object {
+  /** Does nothing for a member that founds an empty cluster. */
+  #restore(process: Process): void {
+    const args: readonly string[] = process.pod.spec.containers[0].args;
+    const flags = args.filter((argument) => argument.startsWith("--restore-"));
+    if (flags.length > 0) {
+      const failure = this.restoreOf(flags);
+      process.alarms.splice(0, 1, ...(failure === null ? [] : [failure.alarm]));
+      if (failure !== null) {
+        throw failure.error;
+      }
+      process.foundedFrom = flags.join(" ");
+    }
+  }
+
+  #statusOf({ pod, directory, startedAt, alarms, foundedFrom }: Process): object {
     const quorum = this.quorumOf(pod.metadata.name);
     const slot = quorum.slots.find(({ id }) => id === directory.memberId);
     const hasData = directory.memberId !== null;
@@ -272,13 +322,18 @@ export class World implements Kubelet {
       downgradeFloor: "1.0.0",
       incarnation: directory.incarnation,
       clusterId: directory.clusterId ?? "",
-      ...{ alarms: [], stateHash: "", certificateSerial: "", trustedCas: [] },
+      ...{ alarms, foundedFrom, stateHash: "", certificateSerial: "", trustedCas: [] },
       settingsRevision: BigInt(quorum.settingsRevision),
     };
-    return { status, known: hasData ? membershipOf(quorum) : undefined };
+    const isServed = hasData && status.state !== MemberState.WRONG_CLUSTER;
+    return { status, known: isServed ? membershipOf(quorum) : undefined };
   }
 
-  #stateOf(name: string, { memberId }: Directory, slot: QuorumSlot | undefined): MemberState {
+  #stateOf(name: string, { memberId, clusterId }: Directory, slot: QuorumSlot | undefined): MemberState {
+    const identity = this.api.store.find("configmaps", "default", `${clusterOf(name)}-identity`);
+    if (clusterId !== null && identity !== undefined && identity.data.clusterId !== clusterId) {
+      return MemberState.WRONG_CLUSTER;
+    }
     if (memberId !== null) {
       return slot === undefined ? MemberState.MEMBER_REMOVED : MemberState.RUNNING;
     }

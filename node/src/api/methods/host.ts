@@ -22,6 +22,7 @@ export interface HostMember
     Member,
     | "state"
     | "reason"
+    | "foundedFrom"
     | "alarms"
     | "stateForMs"
     | "uptimeMs"

@@ -63,6 +63,7 @@ export function memberStatus(
     trustedCas: [...(member.certificate?.trustedCas ?? [])],
     settingsRevision: BigInt(settingsRevision),
     lastTerm: BigInt(consensus?.lastTerm ?? 0),
+    foundedFrom: member.foundedFrom,
   };
 }
 

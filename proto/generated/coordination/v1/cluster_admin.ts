@@ -195,6 +195,8 @@ export interface MemberStatus {
   settingsRevision: bigint;
   /** Raft term of the entry at last_index; 0 = its log was never written to, or its release does not tell. */
   lastTerm: bigint;
+  /** From what its process has founded the cluster, if that was a backup, for people; empty = it has not. */
+  foundedFrom: string;
 }
 
 /** Asks a member how it is. */
@@ -762,6 +764,7 @@ function createBaseMemberStatus(): MemberStatus {
     trustedCas: [],
     settingsRevision: 0n,
     lastTerm: 0n,
+    foundedFrom: "",
   };
 }
 
@@ -885,6 +888,9 @@ export const MemberStatus: MessageFns<MemberStatus, "coordination.v1.MemberStatu
         throw new globalThis.Error("value provided for field message.lastTerm of type int64 too large");
       }
       writer.uint32(208).int64(message.lastTerm);
+    }
+    if (message.foundedFrom !== "") {
+      writer.uint32(218).string(message.foundedFrom);
     }
     return writer;
   },
@@ -1110,6 +1116,14 @@ export const MemberStatus: MessageFns<MemberStatus, "coordination.v1.MemberStatu
             message.lastTerm = reader.int64() as bigint;
             continue;
           }
+          case 27: {
+            if (tag !== 218) {
+              break;
+            }
+
+            message.foundedFrom = reader.string();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1169,6 +1183,7 @@ export const MemberStatus: MessageFns<MemberStatus, "coordination.v1.MemberStatu
       ? BigInt(object.settingsRevision)
       : 0n;
     message.lastTerm = (object.lastTerm !== undefined && object.lastTerm !== null) ? BigInt(object.lastTerm) : 0n;
+    message.foundedFrom = object.foundedFrom ?? "";
     return message;
   },
 };

@@ -1,0 +1,93 @@
+/** Two of three disks are lost, the leader's among them. A person asks for the recovery, and clients go on. */
+
+import { expect } from "chai";
+import { until } from "../cluster/index.ts";
+import { loseDisks } from "./disks.ts";
+import { describeWithAll } from "./extent.ts";
+import type { KubeObject } from "./kubernetes-api.ts";
+import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
+import { quoinctl } from "./quoinctl.ts";
+import { Scene, seconds, tell } from "./scene.ts";
+
+const MEMBERS = 3;
+const ANNOTATION = "quoin.dev/recover-quorum";
+
+describeWithAll("A cluster that is recovered from one of three disks", function () {
+  this.timeout(LIMIT_MS * 3);
+  let scene: Scene;
+  let former: string;
+
+  before(async () => {
+    scene = await Scene.set("quoin-e2e-recovery");
+    await scene.cluster.create({ replicas: MEMBERS });
+    await scene.cluster.untilReady();
+    await scene.cluster.untilPodsReady(MEMBERS);
+    former = (await scene.cluster.get()).status.clusterId;
+  });
+
+  after(() => scene?.clear());
+
+  it("is not recovered while it serves, and forgets that it was asked", async () => {
+    await ask(former);
+    await until("a refusal", async () => reasonOf(await scene.cluster.get()) === "QuorumLives", LIMIT_MS);
+    const { metadata, status } = await scene.cluster.get();
+    expect(metadata.annotations?.[ANNOTATION]).to.equal(undefined);
+    expect(conditionOf({ status }, "Available")?.status).to.equal("True");
+  });
+
+  it("goes on from the third, with all that was written", async () => {
+    const { cluster } = scene;
+    const { load } = await scene.startLoad({ label: "before" });
+    await load.untilMoreWrites(1_000);
+    await load.stop();
+    expect(load.judge()).to.deep.equal([]);
+    await quoinctl(cluster, "kv", "put", "default/before", "the loss");
+    const { leader } = (await cluster.get()).status;
+    const pods = await cluster.pods();
+    const survivor = pods.findLast(({ metadata }) => metadata.name !== leader) as KubeObject;
+    await loseDisks(
+      cluster,
+      pods.filter((pod) => pod !== survivor),
+    );
+    await cluster.untilCondition("QuorumLost", "True");
+    await ask(former);
+    const startedMs = performance.now();
+    await cluster.untilCondition("Available", "True");
+    const servedMs = performance.now() - startedMs;
+    const { object } = await cluster.untilReady();
+    tell(
+      `${survivor.metadata.name} is the survivor: a leader after ${seconds(servedMs)}, ` +
+        `all members again after ${seconds(performance.now() - startedMs)}`,
+    );
+    tell(conditionOf(object, "QuorumRecovery")?.message);
+    expect(reasonOf(object)).to.equal("Finished");
+    expect(object.status.clusterId).to.not.equal(former);
+    expect(object.metadata.annotations?.[ANNOTATION]).to.equal(undefined);
+    expect(object.status.voters).to.equal(MEMBERS);
+    expect(await cluster.claims()).to.have.lengthOf(MEMBERS);
+    await cluster.untilPodsReady(MEMBERS);
+    expect(await quoinctl(cluster, "kv", "get", "default/before")).to.contain("the loss");
+    const { load: after } = await scene.startLoad({ label: "after" });
+    await after.untilMoreWrites(1_000);
+    await after.stop();
+    expect(after.judge()).to.deep.equal([]);
+  });
+
+  it("has told each step", async () => {
+    const { cluster, kubernetes } = scene;
+    const { items } = await kubernetes.get(`/apis/events.k8s.io/v1/namespaces/${cluster.namespace}/events`);
+    const reasons = items.map(({ reason }: KubeObject) => reason);
+    const expected = ["RecoveryRefused", "RecoveryStarted", "MembersStopped", "SurvivorChosen", "QuorumRecovered"];
+    expect(reasons).to.include.members([...expected, "RecoveryFinished"]);
+    const chosen = items.find(({ reason }: KubeObject) => reason === "SurvivorChosen");
+    tell(chosen.note);
+  });
+
+  async function ask(id: string): Promise<void> {
+    await scene.cluster.patch({ metadata: { annotations: { [ANNOTATION]: id } } });
+  }
+
+  function reasonOf(object: KubeObject): string | undefined {
+    return conditionOf(object, "QuorumRecovery")?.reason;
+  }
+});

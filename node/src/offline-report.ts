@@ -1,0 +1,64 @@
+/**
+ * What `quoin-node recover` found or did, as JSON for programs. In a pod, the file is that of its termination message,
+ * which holds 4,096 bytes.
+ */
+
+import { writeFileSync } from "node:fs";
+import type { Identity, MemberFacts } from "./storage/index.ts";
+import type { ComparedDirectory } from "./survivor-comparison.ts";
+
+/** A message has up to so many characters, so that the report stays small. */
+const PROBLEM_LENGTH_MAX = 1_000;
+
+/** One of: what directories hold, whose the directory is now, or why nothing was done. */
+export type RecoveryReport =
+  | { readonly directories: readonly DirectoryReport[] }
+  | { readonly successor: { readonly clusterId: string; readonly memberId: number; readonly name: string } }
+  | { readonly problem: string };
+
+/** What the member of one directory knows, or why its data cannot be used. */
+type DirectoryReport =
+  | { readonly directory: string; readonly member: MemberReport }
+  | { readonly directory: string; readonly problem: string; readonly mayPass: boolean };
+
+interface MemberReport
+  extends Pick<
+    MemberFacts,
+    "clusterId" | "name" | "memberId" | "lastIndex" | "lastTerm" | "commitIndex" | "writtenAtMs"
+  > {
+  /** Ids of voters as of the applied state, and of those before while a change of them is under way. */
+  readonly voters: readonly number[];
+  readonly outgoing: readonly number[];
+}
+
+export function comparisonReport(compared: readonly ComparedDirectory[]): RecoveryReport {
+  return {
+    directories: compared.map((one) => {
+      const { place: directory } = one;
+      return one.facts === null
+        ? { directory, problem: one.problem.slice(0, PROBLEM_LENGTH_MAX), mayPass: one.mayPass }
+        : { directory, member: memberReport(one.facts) };
+    }),
+  };
+}
+
+export function successorReport({ clusterId, memberId, name }: Identity): RecoveryReport {
+  return { successor: { clusterId, memberId, name } };
+}
+
+export function problemReport(problem: string): RecoveryReport {
+  return { problem: problem.slice(0, PROBLEM_LENGTH_MAX) };
+}
+
+/** Raises what the file system raises. Does nothing without a file. */
+export function writeReport(file: string | undefined, report: RecoveryReport): void {
+  if (file !== undefined) {
+    writeFileSync(file, `${JSON.stringify(report)}\n`);
+  }
+}
+
+function memberReport({ cluster, ...facts }: MemberFacts): MemberReport {
+  const { clusterId, name, memberId, lastIndex, lastTerm, commitIndex, writtenAtMs } = facts;
+  const { voters = [], outgoing = [] } = cluster?.configuration ?? {};
+  return { clusterId, name, memberId, lastIndex, lastTerm, commitIndex, writtenAtMs, voters, outgoing };
+}

@@ -1,0 +1,407 @@
+/**
+ * The recovery of a lost quorum, step by step: the members stop, a pod on each volume tells what its member knows, the
+ * data of the one that is furthest becomes that of a new cluster, and that member starts as its only voter. Volumes of the
+ * others are deleted only when a leader of the new cluster has confirmed itself.
+ *
+ * Each step follows from what is there and from what is noted, so an operator that ends anywhere is followed by one that
+ * goes on. Nothing but the pod on the chosen volume changes data, and it finds out itself whether it has done so before.
+ */
+import type { Facts, Membership } from "./facts.ts";
+import type { ClaimView } from "./observed.ts";
+import type { Hold, HoldReason, Step } from "./plan.ts";
+import { quorumLossOf } from "./quorum-loss.ts";
+import {
+  choose,
+  RECOVER_QUORUM,
+  type RecoveryNote,
+  type RecoveryPodView,
+  type Surveyed,
+  type Survivor,
+} from "./recovery.ts";
+import { objectOf } from "./volume-rules.ts";
+
+const RULE = "RecoverQuorum";
+/** How long a pod that has failed stays, for people to read its log. */
+const RETRY_MS = 10_000;
+/** Without a leader for so long, and without a member that answers, the members cannot tell what is lost. */
+const SILENT_MS = 60_000;
+/** Exit codes of `quoin-node recover` after which the data is as it was. */
+const UNCHANGED: ReadonlySet<number> = new Set([73, 74, 76]);
+
+/** What a person asks for, and what is under way. Every other rule waits meanwhile. */
+export function recoverQuorum(facts: Facts): Step | Hold | null {
+  const { note } = facts.observed.recovery;
+  switch (note?.phase) {
+    case "Surveying":
+      return survey(facts, note);
+    case "Recovering":
+      return recover(facts, note);
+    case "Starting":
+      return dropPods(facts);
+    case "CallingOff":
+      return dropPods(facts) ?? endCalledOff(facts, note);
+    default:
+      return begin(facts);
+  }
+}
+
+/** Once a leader of the new cluster has confirmed itself. */
+export function finishRecovery({ facts, configuration }: Membership): Step | null {
+  const { cluster, identity, now, recovery } = facts.observed;
+  const { note } = recovery;
+  if (note?.phase !== "Starting" || identity?.clusterId !== note.clusterId) {
+    return null;
+  }
+  const { name: target } = cluster.metadata;
+  const leader = configuration.members.find(({ id }) => id === configuration.leaderId)?.name ?? "the leader";
+  const seconds = Math.round((now - note.startedAt) / 1_000);
+  const message = `${leader} leads cluster ${note.clusterId}, ${seconds} s after the recovery began`;
+  return {
+    rule: RULE,
+    target,
+    message,
+    action: { kind: "end-recovery", note: { ...note, phase: "Finished", message } },
+  };
+}
+
+/** Volumes of the former cluster: their members come back as members of the new one, with empty volumes. */
+export function recycleFormer(membership: Membership): Step | Hold | null {
+  const { facts } = membership;
+  const { cluster, claims, identity, recovery } = facts.observed;
+  const { note } = recovery;
+  const isPlaced = note?.phase === "Starting" || note?.phase === "Finished";
+  if (note === null || !isPlaced || identity?.clusterId !== note.clusterId) {
+    return null;
+  }
+  const claim = claims.find((each) => isFormer(membership, note, each));
+  if (claim === undefined) {
+    return null;
+  }
+  const pod = facts.podOf(claim.ordinal);
+  const target = facts.claimNameOf(claim.ordinal);
+  const message = `${target} has data of cluster ${note.formerId}, which was recovered as cluster ${note.clusterId}`;
+  if (cluster.spec.storage.whenScaled === "Retain") {
+    const command = `kubectl delete pvc ${target} --wait=false && kubectl delete pod ${facts.nameOf(claim.ordinal)}`;
+    return { gate: "RecycleFormer", reason: "StaleVolume", target, message: `${message}: give it up with ${command}` };
+  }
+  if (!claim.terminating) {
+    return { rule: "RecycleFormer", target, message, action: { kind: "delete-claim", ...objectOf(claim) } };
+  }
+  return pod === undefined || pod.terminating
+    ? null
+    : {
+        rule: "RecycleFormer",
+        target: facts.nameOf(claim.ordinal),
+        message,
+        action: { kind: "delete-pod", ...objectOf(pod) },
+      };
+}
+
+/** By the note on the claim, or by the process on it; never the volume of the survivor, nor of any member. */
+function isFormer({ facts, ...membership }: Membership, note: RecoveryNote, claim: ClaimView): boolean {
+  const report = facts.reportOf(claim.ordinal);
+  const ids = [claim.clusterId, report?.clusterId];
+  const slot = membership.configuration.members.find((each) => facts.ordinalOf(each) === claim.ordinal);
+  return (
+    !claim.foreign &&
+    claim.ordinal !== note.survivor?.ordinal &&
+    slot?.incarnation === undefined &&
+    ids.includes(note.formerId) &&
+    !ids.includes(note.clusterId)
+  );
+}
+
+function begin(facts: Facts): Step | null {
+  const { cluster, identity, now } = facts.observed;
+  const asked = cluster.metadata.annotations?.[RECOVER_QUORUM];
+  if (asked === undefined || identity === null) {
+    return null;
+  }
+  const refusal = refusalOf(facts, asked, identity.clusterId);
+  const target = cluster.metadata.name;
+  if (refusal !== null) {
+    const note = { phase: "Refused", formerId: identity.clusterId, clusterId: "", startedAt: now, ...refusal } as const;
+    return { rule: RULE, target, message: refusal.message, action: { kind: "end-recovery", note } };
+  }
+  const loss = lossOf(facts);
+  if (loss === null) {
+    return null;
+  }
+  const message = `the recovery of cluster ${identity.clusterId} begins (${loss}): all members stop, and each volume is read`;
+  const note = { phase: "Surveying", formerId: identity.clusterId, startedAt: now, message } as const;
+  return { rule: RULE, target, message, action: { kind: "begin-recovery", note } };
+}
+
+/** @returns why there is nothing to recover; null while that is not known, too */
+function refusalOf(facts: Facts, asked: string, clusterId: string): { reason: string; message: string } | null {
+  const { configuration, cluster } = facts.observed;
+  if (asked !== clusterId) {
+    const message = `${RECOVER_QUORUM} names cluster ${asked}, and this is cluster ${clusterId}: nothing was changed`;
+    return { reason: "OtherCluster", message };
+  }
+  if (configuration !== null) {
+    const leader = configuration.members.find(({ id }) => id === configuration.leaderId)?.name ?? "a leader";
+    return { reason: "QuorumLives", message: `${leader} leads, and a majority answers: nothing was changed` };
+  }
+  switch (quorumLossOf(facts)?.reason) {
+    case "NoLeaderElected":
+      return {
+        reason: "QuorumLives",
+        message: `a majority of the members runs, and elects no leader. Look for what keeps them from each other, such as port 7402: nothing was changed`,
+      };
+    case "AllDataLost":
+      return {
+        reason: "NothingToRecover",
+        message: `no volume has data of cluster ${clusterId}. Restore it from a backup: make ${cluster.metadata.name} again with spec.restoreFrom`,
+      };
+    default:
+      return null;
+  }
+}
+
+/** @returns how the quorum was lost; null while a leader may come back by itself */
+function lossOf(facts: Facts): string | null {
+  const loss = quorumLossOf(facts);
+  if (loss !== null) {
+    return loss.message;
+  }
+  const { known, leaderlessSince, now } = facts.observed;
+  const isSilent = known === null && leaderlessSince !== null && now - leaderlessSince >= SILENT_MS;
+  return isSilent ? "no member answers" : null;
+}
+
+function survey(facts: Facts, note: RecoveryNote): Step | Hold {
+  if (!isAsked(facts, note)) {
+    return callOff(facts, note, "Cancelled", "the annotation was removed");
+  }
+  return stopMembers(facts) ?? readVolumes(facts, note);
+}
+
+function recover(facts: Facts, note: RecoveryNote): Step | Hold {
+  const { survivor } = note;
+  return survivor === undefined
+    ? callOff(facts, note, "NoSurvivor", "no survivor is noted")
+    : (stopMembers(facts) ?? recoverVolume(facts, note, survivor));
+}
+
+/** The set has no pod, and its pods are gone: none of their processes runs on a volume. */
+function stopMembers(facts: Facts): Step | Hold | null {
+  const { cluster, pods, set } = facts.observed;
+  if (set !== null && set.replicas > 0) {
+    return {
+      rule: RULE,
+      target: cluster.metadata.name,
+      message: "all members stop",
+      action: { kind: "scale-set", replicas: 0, resourceVersion: set.resourceVersion },
+    };
+  }
+  const [left] = pods;
+  if (left === undefined) {
+    return null;
+  }
+  const target = facts.nameOf(left.ordinal);
+  const message = `waiting for ${target} to end. If its node is gone for good: kubectl delete pod ${target} --force`;
+  return wait("StoppingMembers", target, message);
+}
+
+function readVolumes(facts: Facts, note: RecoveryNote): Step | Hold {
+  const claims = facts.observed.claims
+    .filter(({ bound, terminating, foreign }) => bound && !terminating && !foreign)
+    .toSorted((a, b) => a.ordinal - b.ordinal);
+  // All at once: a pod is made in each pass, and none is waited for before all are there.
+  for (const { ordinal } of claims) {
+    const pod = podOn(facts, ordinal);
+    if (pod === undefined) {
+      const target = facts.claimNameOf(ordinal);
+      const action = { kind: "create-recovery-pod", ordinal, stage: "survey", attempt: note.clusterId } as const;
+      return { rule: RULE, target, message: `a pod reads ${target}`, action };
+    }
+    if (!isOf(pod, note, "survey") && !pod.terminating) {
+      return dropPod(facts, pod);
+    }
+  }
+  const surveyed: Surveyed[] = [];
+  for (const { ordinal } of claims) {
+    const pod = podOn(facts, ordinal);
+    const report = pod !== undefined && isOf(pod, note, "survey") ? pod.end?.report : undefined;
+    if (pod === undefined || report === undefined || report.kind === "successor") {
+      return waitForPod(facts, ordinal, pod, "SurveyingVolumes");
+    }
+    if (report.kind === "problem" && report.mayPass) {
+      return again(facts, pod, report.problem);
+    }
+    surveyed.push({ ordinal, report });
+  }
+  return decide(facts, note, surveyed);
+}
+
+function decide(facts: Facts, note: RecoveryNote, surveyed: readonly Surveyed[]): Step {
+  const choice = choose(note.formerId, surveyed);
+  const found = surveyed.map((each) => wordsOf(facts, note, each)).join("; ") || "there is no volume";
+  switch (choice.kind) {
+    case "none":
+      return callOff(facts, note, "NothingToRecover", `${found}. Restore the cluster from a backup`);
+    case "quorum":
+      return callOff(
+        facts,
+        note,
+        "QuorumLives",
+        `${choice.whole} of ${choice.voters} voters have their data, which is a majority: ${found}`,
+      );
+    case "survivor": {
+      const { survivor } = choice;
+      const target = facts.nameOf(survivor.ordinal);
+      const message = `${target} is the survivor: writes after index ${survivor.lastIndex} of term ${survivor.lastTerm} are lost (${found})`;
+      return {
+        rule: RULE,
+        target,
+        message,
+        action: { kind: "note-recovery", note: { ...note, phase: "Recovering", survivor, message } },
+      };
+    }
+  }
+}
+
+function wordsOf(facts: Facts, { formerId }: RecoveryNote, { ordinal, report }: Surveyed): string {
+  const name = facts.nameOf(ordinal);
+  if (report.kind === "problem") {
+    // The rest is advice for people who run the command by hand.
+    return `${name}: ${report.problem.split(". ")[0]}`;
+  }
+  const { clusterId, lastTerm, lastIndex } = report.member;
+  return clusterId === formerId
+    ? `${name}: last term ${lastTerm}, last index ${lastIndex}`
+    : `${name}: data of cluster ${clusterId}`;
+}
+
+function recoverVolume(facts: Facts, note: RecoveryNote, survivor: Survivor): Step | Hold {
+  const { ordinal } = survivor;
+  const other = facts.observed.recovery.pods.find((pod) => pod.ordinal !== ordinal || !isOf(pod, note, "recover"));
+  if (other !== undefined) {
+    return other.terminating ? waitForPod(facts, other.ordinal, other, "RecoveringVolume") : dropPod(facts, other);
+  }
+  const claim = facts.claimOf(ordinal);
+  const target = facts.claimNameOf(ordinal);
+  if (claim === undefined || claim.terminating) {
+    return isAsked(facts, note)
+      ? wait(
+          "RecoveryFails",
+          target,
+          `${target} is gone: to begin again, remove the annotation ${RECOVER_QUORUM}, and set it again`,
+        )
+      : callOff(facts, note, "SurvivorLost", `${target} is gone`);
+  }
+  const pod = podOn(facts, ordinal);
+  if (pod === undefined) {
+    const action = {
+      ...({ kind: "create-recovery-pod", ordinal, stage: "recover", attempt: note.clusterId } as const),
+      lastIndex: survivor.lastIndex,
+    };
+    return { rule: RULE, target, message: `the data of ${target} becomes that of cluster ${note.clusterId}`, action };
+  }
+  const { end } = pod;
+  if (end === null) {
+    return waitForPod(facts, ordinal, pod, "RecoveringVolume");
+  }
+  if (end.report.kind !== "successor") {
+    const problem = end.report.kind === "problem" ? end.report.problem : "it has only read the data";
+    return UNCHANGED.has(end.exitCode) && !isAsked(facts, note)
+      ? callOff(
+          facts,
+          note,
+          "Cancelled",
+          `the annotation was removed, and the data of ${target} is as it was: ${problem}`,
+        )
+      : again(facts, pod, problem);
+  }
+  return place(facts, note, claim, end.report);
+}
+
+/** The claim first: from the moment at which the identity names the new cluster, other volumes belong to the former one. */
+function place(
+  facts: Facts,
+  note: RecoveryNote,
+  claim: ClaimView,
+  { clusterId, memberId }: { readonly clusterId: string; readonly memberId: number },
+): Step | Hold {
+  const target = facts.claimNameOf(claim.ordinal);
+  if (clusterId !== note.clusterId) {
+    const message = `${target} has become cluster ${clusterId}, not ${note.clusterId}: somebody else has recovered it`;
+    return wait("RecoveryFails", target, message);
+  }
+  if (claim.clusterId !== clusterId || claim.memberId !== memberId) {
+    const action = { kind: "hand-over-claim", clusterId, memberId, ...objectOf(claim) } as const;
+    return { rule: RULE, target, message: `${target} belongs to cluster ${clusterId}`, action };
+  }
+  const name = facts.nameOf(claim.ordinal);
+  const message = `${name} starts as the only voter of cluster ${clusterId}, which takes over from cluster ${note.formerId}`;
+  return {
+    rule: RULE,
+    target: name,
+    message,
+    action: { kind: "commit-recovery", note: { ...note, phase: "Starting", message } },
+  };
+}
+
+/** The members are to start again as they were: their data was only read. */
+function callOff(facts: Facts, note: RecoveryNote, reason: string, why: string): Step {
+  const message = `${why}. The members start again with the data that they have`;
+  const called = { ...note, phase: "CallingOff", reason, message } as const;
+  const target = facts.observed.cluster.metadata.name;
+  return { rule: RULE, target, message, action: { kind: "note-recovery", note: called } };
+}
+
+function endCalledOff(facts: Facts, note: RecoveryNote): Step {
+  const { message } = note;
+  const target = facts.observed.cluster.metadata.name;
+  return { rule: RULE, target, message, action: { kind: "end-recovery", note: { ...note, phase: "CalledOff" } } };
+}
+
+function dropPods(facts: Facts): Step | Hold | null {
+  const [pod] = facts.observed.recovery.pods;
+  if (pod === undefined) {
+    return null;
+  }
+  return pod.terminating ? waitForPod(facts, pod.ordinal, pod, "RecoveringVolume") : dropPod(facts, pod);
+}
+
+function dropPod(facts: Facts, pod: RecoveryPodView): Step {
+  const target = facts.recoveryPodNameOf(pod.ordinal);
+  const { ordinal, uid, resourceVersion } = pod;
+  const action = { kind: "delete-recovery-pod", ordinal, uid, resourceVersion } as const;
+  return { rule: RULE, target, message: `${target} has done its work`, action };
+}
+
+/** A pod that failed is made again, after a while. */
+function again(facts: Facts, pod: RecoveryPodView, problem: string): Step | Hold {
+  const { now } = facts.observed;
+  return pod.end !== null && now - pod.end.at >= RETRY_MS
+    ? dropPod(facts, pod)
+    : wait("RecoveryFails", facts.recoveryPodNameOf(pod.ordinal), problem);
+}
+
+function waitForPod(facts: Facts, ordinal: number, pod: RecoveryPodView | undefined, reason: HoldReason): Hold {
+  const target = facts.recoveryPodNameOf(ordinal);
+  const claim = facts.claimNameOf(ordinal);
+  const advice = `if that volume is gone for good: kubectl delete pvc ${claim} --wait=false`;
+  const waitsFor = pod?.waitsFor ?? null;
+  const message =
+    waitsFor === null ? `waiting for ${target} to end, on ${claim}` : `${target} does not run: ${waitsFor}; ${advice}`;
+  return wait(reason, target, message);
+}
+
+function wait(reason: HoldReason, target: string, message: string): Hold {
+  return { gate: RULE, reason, target, message };
+}
+
+function podOn({ observed }: Facts, ordinal: number): RecoveryPodView | undefined {
+  return observed.recovery.pods.find((pod) => pod.ordinal === ordinal);
+}
+
+function isOf({ attempt, stage }: RecoveryPodView, note: RecoveryNote, wanted: RecoveryPodView["stage"]): boolean {
+  return attempt === note.clusterId && stage === wanted;
+}
+
+function isAsked({ observed }: Facts, { formerId }: RecoveryNote): boolean {
+  return observed.cluster.metadata.annotations?.[RECOVER_QUORUM] === formerId;
+}

@@ -1,0 +1,141 @@
+/**
+ * The recovery of a cluster that has lost its quorum, as far as the planner sees it: what a person asks for, what the
+ * operator has noted, what the stopped members know, and which of them the cluster goes on from.
+ */
+import { quorumOf } from "./quorum.ts";
+
+/** The annotation by which a person asks for it. Its value is the id of the cluster, so nobody sets it by accident. */
+export const RECOVER_QUORUM = "quoin.dev/recover-quorum";
+
+/**
+ * - `Surveying`: members stop, and each volume is read.
+ * - `Recovering`: the survivor is chosen, and its data becomes that of the new cluster.
+ * - `Starting`: the identity names the new cluster, and no leader has confirmed it yet.
+ * - `CallingOff`: pods on volumes end, and then the members start as they were.
+ * - `Finished`, `CalledOff`, `Refused`: it has ended.
+ */
+export type RecoveryPhase =
+  | "Surveying"
+  | "Recovering"
+  | "Starting"
+  | "CallingOff"
+  | "Finished"
+  | "CalledOff"
+  | "Refused";
+
+/** What the operator has written down. It outlives pods and operators. */
+export interface RecoveryNote {
+  readonly phase: RecoveryPhase;
+  readonly formerId: string;
+  /** Id of the new cluster, which also tells this recovery from others; empty if it was refused before it began. */
+  readonly clusterId: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Absent until it is chosen. */
+  readonly survivor?: Survivor;
+  /** Why it was refused or called off. */
+  readonly reason?: string;
+  /** What has happened last, for people. */
+  readonly message: string;
+}
+
+/** The member that the new cluster goes on from. */
+export interface Survivor {
+  readonly ordinal: number;
+  readonly lastIndex: number;
+  readonly lastTerm: number;
+  readonly commitIndex: number;
+}
+
+export interface RecoveryView {
+  /** Null before the first recovery of the cluster. */
+  readonly note: RecoveryNote | null;
+  /** Pods on volumes of stopped members; none are looked for unless a recovery is under way. */
+  readonly pods: readonly RecoveryPodView[];
+}
+
+export const NO_RECOVERY: RecoveryView = { note: null, pods: [] };
+
+/** A pod on the volume of a stopped member. */
+export interface RecoveryPodView {
+  readonly ordinal: number;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** Id of the new cluster of the recovery that has made it. */
+  readonly attempt: string;
+  readonly stage: RecoveryStage;
+  readonly terminating: boolean;
+  /** Why it does not run yet; null if it runs or has ended. */
+  readonly waitsFor: string | null;
+  /** Null while it has not ended. */
+  readonly end: RecoveryEnd | null;
+}
+
+/** Whether a pod only reads the data, or makes it that of the new cluster. */
+export type RecoveryStage = "survey" | "recover";
+
+export interface RecoveryEnd {
+  readonly exitCode: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly report: RecoveryReport;
+}
+
+/** What `quoin-node recover` has reported. */
+export type RecoveryReport =
+  | { readonly kind: "member"; readonly member: StoppedMember }
+  | { readonly kind: "successor"; readonly clusterId: string; readonly memberId: number }
+  /** `mayPass`: another try may succeed. */
+  | { readonly kind: "problem"; readonly problem: string; readonly mayPass: boolean };
+
+/** What a stopped member knows. */
+export interface StoppedMember {
+  readonly clusterId: string;
+  readonly memberId: number;
+  readonly lastIndex: number;
+  readonly lastTerm: number;
+  readonly commitIndex: number;
+  /** Ids. */
+  readonly voters: readonly number[];
+  /** Ids of the voters before, while a change of them is under way. */
+  readonly outgoing: readonly number[];
+}
+
+/** What one volume holds. */
+export interface Surveyed {
+  readonly ordinal: number;
+  readonly report: Exclude<RecoveryReport, { kind: "successor" }>;
+}
+
+export type Choice =
+  | { readonly kind: "survivor"; readonly survivor: Survivor }
+  | { readonly kind: "none" }
+  /** A majority of the voters has its data. */
+  | { readonly kind: "quorum"; readonly whole: number; readonly voters: number };
+
+/**
+ * The member whose last entry has the greatest term, and among those the greatest index: an acknowledged write that any
+ * survivor has is in its log. No member is chosen while those that have their data are a majority: that cluster has lost nothing.
+ */
+export function choose(formerId: string, surveyed: readonly Surveyed[]): Choice {
+  const members = surveyed.flatMap(({ ordinal, report }) =>
+    report.kind === "member" && report.member.clusterId === formerId ? [{ ordinal, ...report.member }] : [],
+  );
+  const [best] = members.toSorted((a, b) => b.lastTerm - a.lastTerm || b.lastIndex - a.lastIndex);
+  if (best === undefined) {
+    return { kind: "none" };
+  }
+  const whole = new Set(members.map(({ memberId }) => memberId));
+  const groups = [best.voters, best.outgoing].filter((ids) => ids.length > 0);
+  const wholeOf = (ids: readonly number[]): number => ids.filter((id) => whole.has(id)).length;
+  if (groups.length > 0 && groups.every((ids) => wholeOf(ids) >= quorumOf(ids.length))) {
+    return { kind: "quorum", whole: wholeOf(best.voters), voters: best.voters.length };
+  }
+  const { ordinal, lastIndex, lastTerm, commitIndex } = best;
+  return { kind: "survivor", survivor: { ordinal, lastIndex, lastTerm, commitIndex } };
+}
+
+/** Whether the members are stopped for it, or are about to be. */
+export function isRecovering({ note }: RecoveryView): boolean {
+  return note?.phase === "Surveying" || note?.phase === "Recovering" || note?.phase === "CallingOff";
+}

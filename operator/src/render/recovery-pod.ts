@@ -1,0 +1,95 @@
+/**
+ * The pod that reads the volume of a stopped member, or makes its data that of a new cluster. It is the pod of the member
+ * with another program: what a cluster's nodes and registries ask of pods, it has too. No Service and no StatefulSet selects it.
+ */
+import type { V1Pod, V1PodSpec } from "@kubernetes/client-node";
+import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
+import { metadataOf, namesOf } from "./names.ts";
+import { NO_STORES, renderPodTemplate } from "./pod-template.ts";
+
+/** With the name of the cluster as its value. */
+export const RECOVERY_LABEL = "quoin.dev/recovery";
+const SUFFIX = "-recovery";
+const DATA = "/data";
+/** The kubelet takes what is written here into the status of the pod. */
+const REPORT = "/dev/termination-log";
+/** The program needs no time to end: it may be cut short anywhere. */
+const GRACE_SECONDS = 5;
+const OWN_MOUNTS: ReadonlySet<string> = new Set(["data", "tmp"]);
+
+export interface RecoveryWork {
+  readonly ordinal: number;
+  /** Null to read only. */
+  readonly recover: { readonly clusterId: string; readonly lastIndex: number } | null;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+export function recoveryPodName(cluster: CoordinationCluster, ordinal: number): string {
+  return `${namesOf(cluster).set}-${ordinal}${SUFFIX}`;
+}
+
+/** @returns null for a name that no such pod has */
+export function ordinalOfRecoveryPod(cluster: CoordinationCluster, name: string): number | null {
+  const prefix = `${namesOf(cluster).set}-`;
+  const rest = name.slice(prefix.length, -SUFFIX.length);
+  return name.startsWith(prefix) && name.endsWith(SUFFIX) && /^[0-9]$/.test(rest) ? Number(rest) : null;
+}
+
+/** Raises OverlayError. */
+export function renderRecoveryPod(
+  cluster: CoordinationCluster,
+  { ordinal, recover, annotations }: RecoveryWork,
+): V1Pod {
+  const { spec } = renderPodTemplate(cluster, NO_STORES);
+  const metadata = metadataOf(cluster, recoveryPodName(cluster, ordinal), { annotations: { ...annotations } });
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { ...metadata, labels: { [RECOVERY_LABEL]: cluster.metadata.name } },
+    spec: specOf(cluster, spec as V1PodSpec, ordinal, argumentsOf(recover)),
+  };
+}
+
+function argumentsOf(recover: RecoveryWork["recover"]): string[] {
+  const work =
+    recover === null
+      ? ["--compare", DATA]
+      : [`--data-dir=${DATA}`, `--new-cluster-id=${recover.clusterId}`, `--yes-lose-writes-after=${recover.lastIndex}`];
+  return ["recover", ...work, `--report=${REPORT}`];
+}
+
+function specOf(cluster: CoordinationCluster, member: V1PodSpec, ordinal: number, args: string[]): V1PodSpec {
+  const { topologySpreadConstraints: _spread, affinity, initContainers: _init, containers, ...rest } = member;
+  const [container] = containers.filter(({ name }) => name === "quoin");
+  if (container === undefined) {
+    throw new Error("the pod of a member has no container quoin");
+  }
+  const { image, imagePullPolicy, resources, securityContext, env = [], volumeMounts = [] } = container;
+  return {
+    ...rest,
+    // The volume says where it is; other pods of the cluster do not matter.
+    ...(affinity?.nodeAffinity === undefined ? {} : { affinity: { nodeAffinity: affinity.nodeAffinity } }),
+    automountServiceAccountToken: false,
+    restartPolicy: "Never",
+    terminationGracePeriodSeconds: GRACE_SECONDS,
+    containers: [
+      {
+        name: "recovery",
+        ...(image === undefined ? {} : { image }),
+        ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
+        command: ["quoin-node"],
+        args,
+        env: env.filter(({ name }) => name === "NODE_OPTIONS"),
+        ...(resources === undefined ? {} : { resources }),
+        ...(securityContext === undefined ? {} : { securityContext }),
+        terminationMessagePath: REPORT,
+        terminationMessagePolicy: "File",
+        volumeMounts: volumeMounts.filter(({ name }) => OWN_MOUNTS.has(name)),
+      },
+    ],
+    volumes: [
+      { name: "data", persistentVolumeClaim: { claimName: `data-${namesOf(cluster).set}-${ordinal}` } },
+      ...(rest.volumes ?? []).filter(({ name }) => name === "tmp"),
+    ],
+  };
+}

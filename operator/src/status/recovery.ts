@@ -1,0 +1,26 @@
+/** What the status says of the recovery of a lost quorum: that of now, or the last one. */
+import type { ConditionStatus } from "../generated/coordination-cluster.ts";
+import { isRecovering, type Observed, type Plan, RECOVER_QUORUM } from "../plan/index.ts";
+
+export interface RecoveryVerdict {
+  readonly type: "QuorumRecovery";
+  readonly status: ConditionStatus["status"];
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** @returns null for a cluster that nobody has ever asked to recover */
+export function recoveryVerdict({ cluster, recovery }: Observed, { step, hold }: Plan): RecoveryVerdict | null {
+  const { note } = recovery;
+  const type = "QuorumRecovery";
+  if (note !== null && (isRecovering(recovery) || note.phase === "Starting")) {
+    const doing = step?.rule === "RecoverQuorum" ? step : hold?.gate === "RecoverQuorum" ? hold : note;
+    return { type, status: "True", reason: note.phase, message: doing.message };
+  }
+  if (cluster.metadata.annotations?.[RECOVER_QUORUM] !== undefined) {
+    const message =
+      "the recovery begins once it is certain that the quorum is lost: when no leader was there for a minute";
+    return { type, status: "False", reason: "QuorumLossUncertain", message };
+  }
+  return note === null ? null : { type, status: "False", reason: note.reason ?? note.phase, message: note.message };
+}

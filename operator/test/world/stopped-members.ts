@@ -1,0 +1,74 @@
+/** The volumes of stopped members, and what `quoin-node recover` makes of them in a pod. */
+import type { Stored } from "../api-server/index.ts";
+import type { Directory, Quorum } from "./quorum.ts";
+
+/** How a pod has ended. */
+export interface PodEnd {
+  readonly exitCode: number;
+  /** What it has reported. */
+  readonly message: string;
+}
+
+/** Term and index of the last entry of a log. */
+export interface LogEnd {
+  readonly term: number;
+  readonly index: number;
+}
+
+export class StoppedMembers {
+  /** By incarnation of the directory; a log that is not named ends where its cluster's ends. */
+  readonly logEnds = new Map<string, LogEnd>();
+  /** What a pod ends with instead of doing its work; null where nothing is in the way. */
+  failureOf: (pod: Stored) => PodEnd | null = () => null;
+  /** Clusters that came into being, each with the incarnation of the directory that they took over. */
+  readonly recovered: { readonly clusterId: string; readonly from: string }[] = [];
+
+  /** @param directory of the volume of this member */
+  run(pod: Stored, member: string, directory: Directory, quorum: Quorum): PodEnd {
+    const failure = this.failureOf(pod);
+    if (failure !== null) {
+      return failure;
+    }
+    const args: readonly string[] = pod.spec.containers[0].args;
+    const flag = (name: string): string | undefined =>
+      args.find((argument) => argument.startsWith(`--${name}=`))?.slice(name.length + 3);
+    const clusterId = flag("new-cluster-id");
+    return clusterId === undefined
+      ? this.#survey(directory, quorum)
+      : this.#recover(member, directory, quorum, clusterId, Number(flag("yes-lose-writes-after")));
+  }
+
+  #survey(directory: Directory, quorum: Quorum): PodEnd {
+    if (directory.memberId === null) {
+      return done({
+        directories: [{ directory: "/data", problem: "/data belongs to no cluster yet", mayPass: false }],
+      });
+    }
+    const { term, index } = this.#logEndOf(directory, quorum);
+    const member = {
+      ...{ clusterId: directory.clusterId, memberId: directory.memberId, lastTerm: term, lastIndex: index },
+      ...{ commitIndex: index, voters: quorum.voters.map(({ id }) => id), outgoing: [] },
+    };
+    return done({ directories: [{ directory: "/data", member }] });
+  }
+
+  #recover(member: string, directory: Directory, quorum: Quorum, clusterId: string, confirmed: number): PodEnd {
+    if (directory.clusterId !== clusterId) {
+      const { index } = this.#logEndOf(directory, quorum);
+      if (index !== confirmed) {
+        return { exitCode: 76, message: JSON.stringify({ problem: `the last index is ${index}, not ${confirmed}` }) };
+      }
+      this.recovered.push({ clusterId, from: directory.incarnation });
+      quorum.succeed(member, directory, clusterId, index);
+    }
+    return done({ successor: { clusterId, memberId: directory.memberId, name: member } });
+  }
+
+  #logEndOf({ incarnation }: Directory, { term, index }: Quorum): LogEnd {
+    return this.logEnds.get(incarnation) ?? { term, index };
+  }
+}
+
+function done(report: object): PodEnd {
+  return { exitCode: 0, message: JSON.stringify(report) };
+}

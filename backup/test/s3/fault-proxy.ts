@@ -4,6 +4,7 @@
  */
 
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 
 export type Fault =
@@ -34,26 +35,44 @@ export const FAULTS: readonly Fault[] = [
 /** Where a server listens. */
 export type Target = { readonly socketPath: string } | { readonly host: string; readonly port: number };
 
+/** A request, as plans see it. */
+export interface AskedRequest {
+  readonly method: string;
+  readonly url: string;
+}
+
+/** What happens to each request, by its number from 1 on. */
+export type FaultPlan = (number: number, request: AskedRequest) => Fault | undefined;
+
+/** PEM of the certificate that the proxy shows to clients, and of its key. */
+export interface ProxyCertificate {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
 export class FaultProxy {
   readonly #target: Target;
+  readonly #scheme: "http" | "https";
   readonly #server: Server;
   #count = 0;
-  /** What happens to each request, by its number from 1 on. */
-  plan: (number: number) => Fault | undefined = () => undefined;
+  plan: FaultPlan = () => undefined;
 
-  private constructor(target: Target) {
+  private constructor(target: Target, certificate: ProxyCertificate | null) {
     this.#target = target;
-    this.#server = createServer((incoming, outgoing) => this.#handle(incoming, outgoing));
+    this.#scheme = certificate === null ? "http" : "https";
+    const handle = (incoming: IncomingMessage, outgoing: ServerResponse) => this.#handle(incoming, outgoing);
+    this.#server = certificate === null ? createServer(handle) : createTlsServer(certificate, handle);
   }
 
-  static async open(target: Target): Promise<FaultProxy> {
-    const proxy = new FaultProxy(target);
+  /** @param certificate null = clients speak without TLS */
+  static async open(target: Target, certificate: ProxyCertificate | null = null): Promise<FaultProxy> {
+    const proxy = new FaultProxy(target, certificate);
     await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
     return proxy;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `${this.#scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
   /** How many requests came since the last call of `begin`. */
@@ -62,7 +81,7 @@ export class FaultProxy {
   }
 
   /** Counts from 1 again, by another plan. */
-  begin(plan: (number: number) => Fault | undefined = () => undefined): void {
+  begin(plan: FaultPlan = () => undefined): void {
     this.#count = 0;
     this.plan = plan;
   }
@@ -74,7 +93,8 @@ export class FaultProxy {
 
   #handle(incoming: IncomingMessage, outgoing: ServerResponse): void {
     this.#count += 1;
-    const fault = this.plan(this.#count);
+    const { method = "", url = "" } = incoming;
+    const fault = this.plan(this.#count, { method, url });
     incoming.on("error", () => undefined);
     outgoing.on("error", () => undefined);
     switch (fault) {

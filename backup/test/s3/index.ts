@@ -1,5 +1,12 @@
 /** Real servers for S3, and a proxy that puts faults between them and a store. */
 
-export { FAULTS, type Fault, FaultProxy } from "./fault-proxy.ts";
+export {
+  type AskedRequest,
+  FAULTS,
+  type Fault,
+  type FaultPlan,
+  FaultProxy,
+  type ProxyCertificate,
+} from "./fault-proxy.ts";
 export { ACCESS_KEY, type S3Server, SECRET_KEY, startMoto, startVersitygw } from "./s3-server.ts";
 export { GoMissing } from "./versitygw.ts";

@@ -1,6 +1,7 @@
 /** All mutants. */
 
 import { ACCOUNT_MUTANTS } from "./accounts.ts";
+import { ARCHIVE_MUTANTS } from "./archive.ts";
 import { EDGE_MUTANTS } from "./edge.ts";
 import { LOCK_MUTANTS } from "./locks.ts";
 import { EVENT_LOG_MUTANTS } from "./logs.ts";
@@ -31,6 +32,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...PEER_MUTANTS,
   ...ACCOUNT_MUTANTS,
   ...EDGE_MUTANTS,
+  ...ARCHIVE_MUTANTS,
 ];
 
 /** Raises an error if there is none of the name. */

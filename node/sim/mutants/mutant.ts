@@ -12,15 +12,16 @@ import path from "node:path";
 /** The root folder of the repository. */
 export const repositoryRoot: string = path.resolve(import.meta.dirname, "../../..");
 
-/** Where the files of mutants lie, from the root of the repository. */
-export const SOURCE_FOLDER = "node/src";
+/** Where the files of mutants lie, from the root of the repository, but for those of the package of backups. */
+const SOURCE_FOLDER = "node/src";
+const BACKUP_FOLDER = "backup/src";
 
 export interface Mutant {
   /** What is wrong, in a few words with hyphens. Unique. */
   readonly name: string;
   /** The rule that it breaks, such as "P5". */
   readonly pitfall: string;
-  /** Below node/src. */
+  /** Below node/src, or from backup/src on. */
   readonly file: string;
   /** Stands in the file exactly once. */
   readonly find: string;
@@ -45,9 +46,14 @@ export function mutated(source: string, mutant: Mutant): string {
   return `${before}${replace}${after}`;
 }
 
+/** The file of a mutant from the root of the repository. */
+export function fileOf({ file }: Pick<Mutant, "file">): string {
+  return file.startsWith(`${BACKUP_FOLDER}/`) ? file : `${SOURCE_FOLDER}/${file}`;
+}
+
 /** The file of a mutant, as it is on the disk. */
-export function pathOf({ file }: Mutant): string {
-  return path.join(repositoryRoot, SOURCE_FOLDER, file);
+export function pathOf(mutant: Mutant): string {
+  return path.join(repositoryRoot, fileOf(mutant));
 }
 
 /** What stands in the file of a mutant now. */

@@ -7,7 +7,7 @@
 import { globSync, readFileSync } from "node:fs";
 import path from "node:path/posix";
 import { type Killer, killerOf, SCENARIOS_SPEC, titleOfScenario } from "./killer.ts";
-import { type Mutant, repositoryRoot, SOURCE_FOLDER } from "./mutant.ts";
+import { fileOf, type Mutant, repositoryRoot } from "./mutant.ts";
 import type { Found } from "./record.ts";
 import { type TestFilter, tryKiller, trySpecs, type Verdict } from "./trial.ts";
 
@@ -97,13 +97,14 @@ async function holds(killer: Killer, mutant: Mutant): Promise<boolean> {
 }
 
 /** Spec files from the root of the repository, in groups that are run one after the other, and which tests of them. */
-function specsFor({ file, pitfall }: Mutant): { readonly files: string[]; readonly filter: TestFilter }[] {
-  const folder = path.join(SOURCE_FOLDER, path.dirname(file));
-  const beside = path.join(SOURCE_FOLDER, file.replace(/\.ts$/, ".spec.ts"));
+function specsFor(mutant: Mutant): { readonly files: string[]; readonly filter: TestFilter }[] {
+  const file = fileOf(mutant);
+  const folder = path.dirname(file);
+  const beside = file.replace(/\.ts$/, ".spec.ts");
   const all = globSync(`${folder}/*.spec.ts`, { cwd: repositoryRoot }).sort();
   const isCore = path.dirname(SCENARIOS_SPEC).startsWith(`${folder}/`);
   const scenarios = isCore ? [SCENARIOS_SPEC] : [];
-  const named = `\\b${pitfall}\\b`;
+  const named = `\\b${mutant.pitfall}\\b`;
   const pattern = isCore ? [named, ...scenariosAbout(new RegExp(named)).map(titleOfScenario)].join("|") : named;
   return [
     { files: [...scenarios, ...all], filter: { pattern } },

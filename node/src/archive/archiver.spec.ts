@@ -1,14 +1,7 @@
-import { type Catalog, catalogOf } from "@quoin/backup";
 import { expect } from "chai";
-import { MemoryBackupStore, MemoryBucket, ReplicaCluster, until } from "../../test/harness/index.ts";
-import { FOUNDING } from "../../test/index.ts";
+import { ArchivedCluster, type MemoryBackupStore } from "../../test/harness/index.ts";
 import { DEFAULT_REPLICA_LIMITS, type ReplicaLimits } from "../replica/index.ts";
-import { MemberBackups } from "./member-backups.ts";
 
-/** Time that passes in the cluster for each look at it. */
-const STEP_MS = 500;
-const HOUR_MS = 3_600_000;
-const LOCATION = { kind: "directory", directory: "/memory" } as const;
 const { compaction } = DEFAULT_REPLICA_LIMITS;
 /** Logs are as short as they can be; what is still needed is kept. */
 const SHORT_LOGS: Partial<ReplicaLimits> = { compaction: { ...compaction, keptEntries: 0, dueEntries: 2 } };
@@ -17,108 +10,6 @@ const SHORTEST_LOGS: Partial<ReplicaLimits> = {
   compaction: { ...compaction, keptEntries: 0, dueEntries: 2, neededBytes: 20_000 },
 };
 const LARGE = "large".repeat(2_000);
-
-/** Three members with one archive; member 1 leads. */
-class ArchivedCluster {
-  readonly cluster: ReplicaCluster;
-  readonly bucket: MemoryBucket;
-  readonly stores: ReadonlyMap<number, MemoryBackupStore>;
-  readonly backups = new Map<number, MemberBackups>();
-  readonly errors: string[] = [];
-  readonly #intervalMs: number;
-
-  constructor(limits: Partial<ReplicaLimits>, intervalMs = HOUR_MS) {
-    this.#intervalMs = intervalMs;
-    this.cluster = ReplicaCluster.ledBy(1, limits);
-    this.bucket = new MemoryBucket(() => this.cluster.time.wallMs());
-    this.stores = new Map([1, 2, 3].map((id) => [id, new MemoryBackupStore(this.bucket)]));
-    for (const id of [1, 2, 3]) {
-      this.archive(id);
-    }
-  }
-
-  /** The process of the member archives. */
-  archive(id: number): void {
-    const { cluster } = this;
-    const error = (fields: object, message: string) => void this.errors.push(`${message} ${JSON.stringify(fields)}`);
-    const backups = new MemberBackups({
-      host: {
-        ...{ name: `member-${id}`, clusterName: "spec", clusterId: FOUNDING.clusterId, memberId: id, version: "0.1.0" },
-        replica: cluster.replica(id),
-      },
-      configuration: {
-        location: LOCATION,
-        keyFile: null,
-        archives: true,
-        intervalMs: this.#intervalMs,
-        retention: null,
-      },
-      ...{ clock: cluster.time, scheduler: cluster.time },
-      log: { info: () => undefined, warn: () => undefined, error },
-      openStore: async () => this.stores.get(id) as MemoryBackupStore,
-    });
-    this.backups.set(id, backups);
-  }
-
-  async kill(id: number): Promise<void> {
-    this.cluster.kill(id);
-    await this.backups.get(id)?.stop();
-    this.backups.delete(id);
-  }
-
-  damageLastSegment(): void {
-    const { name } = this.catalog.segments.at(-1) ?? expect.fail("there is no segment");
-    const bytes = this.bucket.objects.get(name)?.bytes ?? expect.fail("it is not stored");
-    this.bucket.put(name, bytes.with(-1, (bytes.at(-1) as number) ^ 1));
-  }
-
-  get archiver(): number {
-    return [...this.backups].find(([, { archiver }]) => archiver?.isArchiving)?.[0] ?? 0;
-  }
-
-  get breaks(): number {
-    return [...this.backups.values()].reduce((sum, { archiver }) => sum + (archiver?.counts.breaks ?? 0), 0);
-  }
-
-  get catalog(): Catalog {
-    return catalogOf(FOUNDING.clusterId, this.bucket.listing);
-  }
-
-  get archived(): number {
-    return Math.max(0, ...this.catalog.chains.map(({ end }) => end.index));
-  }
-
-  get applied(): number {
-    return this.cluster.replica(1).status().appliedIndex;
-  }
-
-  /** Lets time pass until it is so. */
-  until(what: string, isSo: () => boolean): Promise<true> {
-    return until(what, () => {
-      this.cluster.advance(STEP_MS);
-      return isSo() || null;
-    });
-  }
-
-  /** @returns the last index */
-  write(count: number, value = "v"): number {
-    for (let at = 0; at < count; at++) {
-      expect(this.cluster.resultAfter(this.cluster.put(1, `k-${at}`, { value }))).to.equal("done");
-    }
-    return this.applied;
-  }
-
-  async untilArchived(index = this.applied): Promise<void> {
-    await this.until(`index ${index} to be archived`, () => this.archived >= index);
-  }
-
-  async end(): Promise<void> {
-    this.bucket.release();
-    for (const id of [...this.backups.keys()]) {
-      await this.kill(id);
-    }
-  }
-}
 
 describe("the archiver", function () {
   this.timeout(60_000);
@@ -142,9 +33,7 @@ describe("the archiver", function () {
     expect(archived.archiver).to.equal(2);
     await archived.kill(2);
     const last = archived.write(3);
-    await archived.until("the first chain to reach the end", () => {
-      return (archived.catalog.chains[0]?.end.index ?? 0) >= last;
-    });
+    await archived.untilOneChainReaches(last);
     expect(archived.archiver).to.equal(3);
     expect(archived.breaks).to.equal(0);
   });
@@ -201,5 +90,81 @@ describe("the archiver", function () {
     expect(archived.breaks).to.be.at.least(1);
     expect(archived.errors.join()).to.include("the chain of the archive is broken");
     expect(archived.catalog.snapshots.length).to.equal(2);
+  });
+
+  it("says that entries are archived only when the store has them", async () => {
+    begin({});
+    await archived.untilArchived();
+    archived.bucket.hold((operation, name) => operation === "put" && name.endsWith(".qseg"));
+    archived.write(3);
+    await archived.until("a segment to be on its way", () => archived.bucket.held > 0);
+    archived.cluster.advance(5_000);
+    for (const { archiver } of archived.backups.values()) {
+      expect(archiver?.report.index).to.equal(archived.archived);
+    }
+  });
+
+  it("writes a segment again that the store has not taken, and loses none", async () => {
+    begin({});
+    await archived.untilArchived();
+    const store = archived.stores.get(2) as MemoryBackupStore;
+    store.isAway = true;
+    archived.write(3);
+    await archived.until("a failure", () => (archived.backups.get(2)?.archiver?.report.failures ?? 0) > 0);
+    const last = archived.write(3);
+    store.isAway = false;
+    await archived.untilOneChainReaches(last);
+    expect(archived.catalog.segments.map(({ firstIndex }) => firstIndex)).to.deep.equal(
+      [archived.catalog.snapshots[0], ...archived.catalog.segments.slice(0, -1)].map((before) => {
+        return (before?.kind === "snapshot" ? before.index : (before?.lastIndex ?? 0)) + 1;
+      }),
+    );
+  });
+
+  it("ends at a member that is cut off, by itself", async () => {
+    begin({});
+    await archived.untilArchived();
+    expect(archived.backups.get(2)?.archiver?.isArchiving).to.equal(true);
+    archived.cluster.network.isolate(2);
+    archived.cluster.advance(5_000);
+    expect(archived.backups.get(2)?.archiver?.isArchiving).to.equal(false);
+    await archived.until("another member to archive", () => archived.archiver === 3);
+  });
+
+  it("goes on at a member that has not yet applied what is archived, once it has", async () => {
+    begin({});
+    await archived.untilArchived();
+    archived.cluster.network.hold(1, 3, "log");
+    await archived.untilArchived(archived.write(3));
+    await archived.kill(2);
+    await archived.until("the member that is behind to archive", () => archived.archiver === 3);
+    archived.cluster.advance(3_000);
+    archived.cluster.network.release(1, 3, "log");
+    const last = archived.write(3);
+    await archived.untilOneChainReaches(last);
+    expect([archived.breaks, archived.catalog.snapshots.length]).to.deep.equal([0, 1]);
+  });
+
+  it("does not go on with the archive of another log", async () => {
+    begin({});
+    await archived.untilArchived();
+    await archived.untilArchived(archived.write(3));
+    await archived.kill(2);
+    await archived.addSegment({ term: 99 });
+    const foreign = archived.archived;
+    archived.write(10);
+    await archived.until("another chain", () => archived.catalog.snapshots.length === 2);
+    expect(archived.errors.join()).to.include(`the archive ends at index ${foreign} with an entry of term 99`);
+    expect(archived.catalog.snapshots[1]?.index).to.be.at.least(foreign);
+  });
+
+  it("ends each segment where the state is known", async () => {
+    begin({});
+    await archived.untilArchived();
+    await archived.until("three segments", () => {
+      archived.write(1);
+      return archived.catalog.segments.length >= 3;
+    });
+    expect(archived.catalog.segments.filter(({ lastRevision }) => lastRevision === undefined)).to.deep.equal([]);
   });
 });

@@ -43,6 +43,12 @@ describe("duty to archive", () => {
     expect(ask({ 1: IDLE, 2: IDLE, 3: ARCHIVING }, 9, 2)).to.equal(3);
   });
 
+  it("is no member's in a later term of the same leader until all had time to ask", () => {
+    expect(ask({ 1: IDLE, 2: IDLE, 3: IDLE })).to.equal(2);
+    expect(ask({ 1: IDLE, 2: IDLE, 3: IDLE }, 2, 3)).to.equal(0);
+    expect(ask({ 1: IDLE, 2: IDLE, 3: ARCHIVING }, 9, 3)).to.equal(3);
+  });
+
   it("goes on to another follower when the archiving one is not heard any more", () => {
     expect(ask({ 1: IDLE, 2: IDLE, 3: IDLE })).to.equal(2);
     expect(ask({ 1: IDLE, 3: IDLE }, ARCHIVER_AWAY_MS / 1_000 - 1)).to.equal(2);

@@ -3,6 +3,7 @@ export { type Actor, Actors } from "./actors.ts";
 export { type AnyMethod, methodsByName } from "./any-method.ts";
 export { ApiServer } from "./api-server.ts";
 export { AppendLoad } from "./append-load.ts";
+export { ArchivedCluster } from "./archived-cluster.ts";
 export { ClusterMember, type MemberPlace, type PeerTlsPlace, type ProcessEnd } from "./cluster-member.ts";
 export { ClusterUnderTest } from "./cluster-under-test.ts";
 export type { ConcurrentLoad, LoadStatistics } from "./concurrent-load.ts";

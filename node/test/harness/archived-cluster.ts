@@ -1,0 +1,144 @@
+/**
+ * Three replicas over a fake clock, with one archive in memory: by the archiver of production, so that each step of it can be
+ * held, or fail, at a time that the spec chooses.
+ */
+
+import { createHash } from "node:crypto";
+import { type Catalog, catalogOf, newObjectId, putSegment } from "@quoin/backup";
+import { expect } from "chai";
+import { until } from "../../../testing/index.ts";
+import { MemberBackups } from "../../src/archive/index.ts";
+import type { ReplicaLimits } from "../../src/replica/index.ts";
+import { FOUNDING } from "../index.ts";
+import { MemoryBackupStore, MemoryBucket } from "./memory-backup-store.ts";
+import { ReplicaCluster } from "./replica-cluster.ts";
+
+/** Time that passes in the cluster for each look at it. */
+const STEP_MS = 500;
+/** Compression takes real time, so a little of that passes between two looks. */
+const PATIENCE = { limitMs: 60_000, pollMs: 3 };
+const HOUR_MS = 3_600_000;
+const LOCATION = { kind: "directory", directory: "/memory" } as const;
+
+/** Three members with one archive; member 1 leads. */
+export class ArchivedCluster {
+  readonly cluster: ReplicaCluster;
+  readonly bucket: MemoryBucket;
+  readonly stores: ReadonlyMap<number, MemoryBackupStore>;
+  readonly backups = new Map<number, MemberBackups>();
+  readonly errors: string[] = [];
+  readonly #intervalMs: number;
+
+  constructor(limits: Partial<ReplicaLimits>, intervalMs = HOUR_MS) {
+    this.#intervalMs = intervalMs;
+    this.cluster = ReplicaCluster.ledBy(1, limits);
+    this.bucket = new MemoryBucket(() => this.cluster.time.wallMs());
+    this.stores = new Map([1, 2, 3].map((id) => [id, new MemoryBackupStore(this.bucket)]));
+    for (const id of [1, 2, 3]) {
+      this.archive(id);
+    }
+  }
+
+  /** The process of the member archives. */
+  archive(id: number): void {
+    const { cluster } = this;
+    const error = (fields: object, message: string) => void this.errors.push(`${message} ${JSON.stringify(fields)}`);
+    const backups = new MemberBackups({
+      host: {
+        ...{ name: `member-${id}`, clusterName: "spec", clusterId: FOUNDING.clusterId, memberId: id, version: "0.1.0" },
+        replica: cluster.replica(id),
+      },
+      configuration: {
+        location: LOCATION,
+        keyFile: null,
+        archives: true,
+        intervalMs: this.#intervalMs,
+        retention: null,
+      },
+      ...{ clock: cluster.time, scheduler: cluster.time },
+      log: { info: () => undefined, warn: () => undefined, error },
+      openStore: async () => this.stores.get(id) as MemoryBackupStore,
+    });
+    this.backups.set(id, backups);
+  }
+
+  async kill(id: number): Promise<void> {
+    this.cluster.kill(id);
+    await this.backups.get(id)?.stop();
+    this.backups.delete(id);
+  }
+
+  damageLastSegment(): void {
+    const { name } = this.catalog.segments.at(-1) ?? expect.fail("there is no segment");
+    const bytes = this.bucket.objects.get(name)?.bytes ?? expect.fail("it is not stored");
+    this.bucket.put(name, bytes.with(-1, (bytes.at(-1) as number) ^ 1));
+  }
+
+  /** Somebody has put a segment behind the last one, whose one entry is of this term. */
+  async addSegment({ term }: { readonly term: number }): Promise<void> {
+    const { name, id, lastIndex, lastRevision, lastWallMs } = this.catalog.segments.at(-1) ?? expect.fail("no segment");
+    const index = lastIndex + 1;
+    const previousHash = createHash("sha256").update(name).digest();
+    const header = {
+      ...{ clusterId: FOUNDING.clusterId, clusterName: "spec", quoinVersion: "0.1.0", clusterVersion: 1 },
+      ...{ id: newObjectId(), previousId: id, previousHash, lastRevision, lastWallMs },
+      ...{ firstIndex: index, lastIndex: index, firstTerm: term, lastTerm: term },
+    };
+    const store = new MemoryBackupStore(this.bucket);
+    await putSegment(store, header, [[{ index, term, bytes: new Uint8Array(40) }]], undefined);
+  }
+
+  get archiver(): number {
+    return [...this.backups].find(([, { archiver }]) => archiver?.isArchiving)?.[0] ?? 0;
+  }
+
+  get breaks(): number {
+    return [...this.backups.values()].reduce((sum, { archiver }) => sum + (archiver?.counts.breaks ?? 0), 0);
+  }
+
+  get catalog(): Catalog {
+    return catalogOf(FOUNDING.clusterId, this.bucket.listing);
+  }
+
+  get archived(): number {
+    return Math.max(0, ...this.catalog.chains.map(({ end }) => end.index));
+  }
+
+  get applied(): number {
+    return this.cluster.replica(1).status().appliedIndex;
+  }
+
+  /** Lets time pass until it is so. */
+  until(what: string, isSo: () => boolean): Promise<true> {
+    const attempt = () => {
+      this.cluster.advance(STEP_MS);
+      return isSo() || null;
+    };
+    return until(what, attempt, PATIENCE);
+  }
+
+  /** @returns the last index */
+  write(count: number, value = "v"): number {
+    for (let at = 0; at < count; at++) {
+      expect(this.cluster.resultAfter(this.cluster.put(1, `k-${at}`, { value }))).to.equal("done");
+    }
+    return this.applied;
+  }
+
+  async untilArchived(index = this.applied): Promise<void> {
+    await this.until(`index ${index} to be archived`, () => this.archived >= index);
+  }
+
+  async untilOneChainReaches(index: number): Promise<void> {
+    await this.until(`the first chain to reach index ${index}`, () => {
+      return (this.catalog.chains[0]?.end.index ?? 0) >= index;
+    });
+  }
+
+  async end(): Promise<void> {
+    this.bucket.release();
+    for (const id of [...this.backups.keys()]) {
+      await this.kill(id);
+    }
+  }
+}

@@ -187,7 +187,11 @@ describe("the documents", () => {
   });
 
   it("name flags that programs have", () => {
-    const help = [outputOf("node/src/main.ts", "--help"), outputOf("operator/src/main.ts", "--help")].join("\n");
+    const commands = [[], ["restore"], ["recover"]];
+    const help = [
+      ...commands.map((words) => outputOf("node/src/main.ts", ...words, "--help")),
+      outputOf("operator/src/main.ts", "--help"),
+    ].join("\n");
     const flags = allOf(help, /^ +(?:-\w, )?(--[a-z-]+)/gm);
     for (const { path, span } of matching(/^--[a-z]/)) {
       const [flag = ""] = span.split(/[ =]/);

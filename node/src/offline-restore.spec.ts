@@ -14,10 +14,13 @@ import { fileURLToPath } from "node:url";
 import { crc32 } from "node:zlib";
 import {
   BackupError,
+  type ChainEnd,
   openStore,
   parseLocation,
+  planRestore,
   putSegment,
   putSnapshot,
+  readCatalog,
   readSegment,
   readSnapshot,
   StoreFailure,
@@ -36,19 +39,28 @@ const CLUSTER = "60000000-0000-4000-8000-00000000601d";
 const OTHER = "61111111-1111-4111-8111-11111111601d";
 const MEMBER = { name: "q-0", clusterName: "restored" };
 const JUMP = { revisionJump: 1_000_000, keepsSigningKeys: false };
-/** The archive: a snapshot of revision 41, and segments up to 44; each was made some milliseconds after the one before. */
-const [FIRST_REVISION, LAST_REVISION] = [41, 44];
 
 describe("the restore of a backup into a directory", function () {
   this.timeout(60_000);
   const directories = new TemporaryDirectories();
   let directory: string;
   let store: string;
+  /** What the archive has: a snapshot, and two segments behind it. */
+  let first: { readonly index: number; readonly revision: number };
+  let middle: ChainEnd;
+  let last: ChainEnd;
 
   beforeEach(() => {
     directory = join(directories.make(), "data");
     store = join(directories.make(), "store");
     cpSync(join(GOLDEN, "plain"), store, { recursive: true });
+  });
+  before(async () => {
+    const opened = await openStore({ kind: "directory", directory: join(GOLDEN, "plain") }, { create: false });
+    const { snapshot, segments, end } = planRestore(await readCatalog(opened), { kind: "latest" });
+    [first, last] = [snapshot, end];
+    const { lastIndex: index = 0, lastRevision: revision, lastWallMs: wallMs } = segments[0] ?? {};
+    middle = { index, revision, wallMs };
   });
   afterEach(() => directories.removeAll());
 
@@ -122,15 +134,15 @@ describe("the restore of a backup into a directory", function () {
   it("makes the only member of a new cluster, and says what it did", async () => {
     const { clusterId, staged, rebuilt, archiveEnd } = await restore();
     expect(clusterId).to.not.equal(CLUSTER);
-    expect([staged.formerClusterId, staged.formerRevision]).to.deep.equal([CLUSTER, LAST_REVISION]);
+    expect([staged.formerClusterId, staged.formerRevision]).to.deep.equal([CLUSTER, last.revision]);
     expect([rebuilt.segments, rebuilt.progress.revision, archiveEnd.revision]).to.deep.equal([
-      ...[2, LAST_REVISION, LAST_REVISION],
+      ...[2, last.revision, last.revision],
     ]);
     await withMember(({ identity, state }) => {
       const cluster = readCluster(state);
       expect([identity.clusterId, cluster?.clusterId, cluster?.name]).to.deep.equal([clusterId, clusterId, "restored"]);
       expect(cluster?.configuration.voters).to.deep.equal([identity.memberId]);
-      expect(readProgress(state).revision).to.equal(LAST_REVISION + JUMP.revisionJump);
+      expect(readProgress(state).revision).to.equal((last.revision ?? 0) + JUMP.revisionJump);
       expect(readFormerCluster(state, CLUSTER)?.successorId).to.equal(clusterId);
       expect(Buffer.from(getKey(state, "golden", Buffer.from("behind the mark")).value).toString()).to.equal("value");
     });
@@ -138,8 +150,8 @@ describe("the restore of a backup into a directory", function () {
 
   it("stops at a revision, at a time, and at a snapshot in a file", async () => {
     const from = { clusterId: CLUSTER, keyFile: KEY_FILE };
-    const { rebuilt } = await restore({ ...from, toRevision: LAST_REVISION - 2 }, join(GOLDEN, "sealed"));
-    expect(rebuilt.progress.revision).to.equal(LAST_REVISION - 2);
+    const { rebuilt } = await restore({ ...from, toRevision: first.revision + 1 }, join(GOLDEN, "sealed"));
+    expect(rebuilt.progress.revision).to.equal(first.revision + 1);
     rmSync(directory, { recursive: true });
     const { wallMs } = rebuilt.progress;
     expect((await restore({ toTime: wallMs })).rebuilt.progress.wallMs).to.equal(wallMs);
@@ -147,7 +159,7 @@ describe("the restore of a backup into a directory", function () {
     const file = join(directories.make(), "one snapshot.bin");
     copyFileSync(fileAt("snapshots", 0), file);
     const single = await restore({}, file);
-    expect([single.rebuilt.segments, single.rebuilt.progress.revision]).to.deep.equal([0, FIRST_REVISION]);
+    expect([single.rebuilt.segments, single.rebuilt.progress.revision]).to.deep.equal([0, first.revision]);
     rmSync(directory, { recursive: true });
     const snapshot = "1".padStart(32, "0");
     expect((await restore({ snapshot })).rebuilt.snapshot.id).to.equal(snapshot);
@@ -185,17 +197,17 @@ describe("the restore of a backup into a directory", function () {
   });
 
   it("is refused for a point before the first snapshot, or behind the end", async () => {
-    const words = `It can be restored to: revision ${FIRST_REVISION} (index 158)`;
+    const words = `It can be restored to: revision ${first.revision} (index ${first.index})`;
     for (const flags of [
-      { toRevision: FIRST_REVISION - 1 },
-      { toRevision: LAST_REVISION + 1 },
+      { toRevision: first.revision - 1 },
+      { toRevision: (last.revision ?? 0) + 1 },
       { toTime: Date.UTC(2020, 0) },
       { toTime: Date.UTC(2099, 0) },
     ]) {
       await expectRefused("no-such-point", words, flags);
       rmSync(directory, { recursive: true });
     }
-    const both = { toRevision: 43, toTime: 5 };
+    const both = { toRevision: 5, toTime: 5 };
     expect(() => sourceOf(parseLocation(store), both)).to.throw(UsageError, "exclude each other");
   });
 
@@ -204,7 +216,14 @@ describe("the restore of a backup into a directory", function () {
       ["a snapshot", [() => flip(fileAt("snapshots", 0)), "damaged", /\.qsnap: /]],
       ["a segment", [() => flip(fileAt("segments", 1)), "damaged", /\.qseg: /]],
       ["a cut segment", [() => truncateSync(fileAt("segments", 1), 200), "cut-off", /\.qseg: it ends/]],
-      ["no first segment", [() => rmSync(fileAt("segments", 0)), "gap", /entries 159 to 164 are missing/]],
+      [
+        "no first segment",
+        [
+          () => rmSync(fileAt("segments", 0)),
+          "gap",
+          new RegExp(`entries ${first.index + 1} to ${middle.index} are missing`),
+        ],
+      ],
     ]);
     for (const [what, [spoil, code, words]] of spoilers) {
       rmSync(store, { recursive: true });
@@ -215,23 +234,23 @@ describe("the restore of a backup into a directory", function () {
       expect((failure as BackupError).code, failure.message).to.equal(code);
     }
     // What lies before it can still be had.
-    expect((await restore({ toRevision: FIRST_REVISION })).rebuilt.progress.revision).to.equal(FIRST_REVISION);
+    expect((await restore({ toRevision: first.revision })).rebuilt.progress.revision).to.equal(first.revision);
   });
 
   it("is refused where segments are swapped, or are another cluster's", async () => {
-    const [first, second] = [fileAt("segments", 0), fileAt("segments", 1)];
-    renameSync(first, `${store}/aside`);
-    renameSync(second, first);
-    renameSync(`${store}/aside`, second);
+    const [one, other] = [fileAt("segments", 0), fileAt("segments", 1)];
+    renameSync(one, `${store}/aside`);
+    renameSync(other, one);
+    renameSync(`${store}/aside`, other);
     await expectRefused("misplaced", "Objects were swapped or renamed");
 
     rmSync(directory, { recursive: true });
     rmSync(store, { recursive: true });
     cpSync(join(GOLDEN, "plain"), store, { recursive: true });
-    const { header, batches } = await readSegment(chunk(first));
+    const { header, batches } = await readSegment(chunk(one));
     const opened = await openStore({ kind: "directory", directory: store }, { create: false });
     const { name } = await putSegment(opened, { ...header, clusterId: OTHER }, batches, undefined);
-    renameSync(join(store, name), first);
+    renameSync(join(store, name), one);
     rmSync(join(store, OTHER), { recursive: true });
     await expectRefused("foreign-cluster", `it belongs to cluster ${OTHER}`);
   });

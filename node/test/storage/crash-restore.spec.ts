@@ -10,7 +10,7 @@ import { expect } from "chai";
 import { readCluster, readFormerCluster, readProgress } from "../../src/state/index.ts";
 import { SUCCESSION_CRASH_POINTS } from "../../src/storage/index.ts";
 import { MEMBER_PROGRAM, TemporaryDirectories, TestProcess } from "../harness/index.ts";
-import { openOrRestore, RESTORED } from "./restored-member.ts";
+import { expectedOfBackup, openOrRestore, RESTORED } from "./restored-member.ts";
 
 const RESTORER = fileURLToPath(new URL("./crash-restorer.ts", import.meta.url));
 const STORE = fileURLToPath(new URL("../golden/0.1.0/backup/plain", import.meta.url));
@@ -49,16 +49,17 @@ describe("crash points of a restore", function () {
   /** The next start. Returns whether it had to restore. */
   async function restart(directory: string): Promise<boolean> {
     let isRestored = false;
+    const { memberId, revision } = await expectedOfBackup();
     const data = await openOrRestore(directory, () => {
       isRestored = true;
     });
     try {
       expect(data.damaged).to.equal(false);
-      expect(data.identity).to.include({ clusterId: RESTORED.clusterId, memberId: RESTORED.memberId, phase: "member" });
-      expect(data.commit).to.equal(RESTORED.memberId);
-      expect(readCluster(data.state)?.configuration.voters).to.deep.equal([RESTORED.memberId]);
+      expect(data.identity).to.include({ clusterId: RESTORED.clusterId, memberId, phase: "member" });
+      expect(data.commit).to.equal(memberId);
+      expect(readCluster(data.state)?.configuration.voters).to.deep.equal([memberId]);
       expect(readFormerCluster(data.state, RESTORED.formerId)?.cause).to.equal("restore");
-      expect(readProgress(data.state).revision).to.equal(RESTORED.revision);
+      expect(readProgress(data.state).revision).to.equal(revision);
       expect(readdirSync(directory).sort()).to.deep.equal(ALL_FILES);
     } finally {
       await data.close();

@@ -13,10 +13,9 @@ export const RESTORED = {
   formerId: "60000000-0000-4000-8000-00000000601d",
   name: "q-0",
   clusterName: "spec",
-  /** Behind the last entry of the backup. */
-  memberId: 170,
-  revision: 1_000_044,
 } as const;
+
+const REVISION_JUMP = 1_000_000;
 
 const MEMBER = {
   ...{ clusterName: RESTORED.clusterName, name: RESTORED.name },
@@ -44,6 +43,13 @@ export async function openOrRestore(directory: string, onDecided: () => void): P
   }
 }
 
+/** What the backup makes of it: the id of the member, behind the last entry, and the revision. */
+export async function expectedOfBackup(): Promise<{ readonly memberId: number; readonly revision: number }> {
+  const store = await openStore({ kind: "directory", directory: STORE }, { create: false });
+  const { end } = planRestore(await readCatalog(store), LATEST);
+  return { memberId: end.index + 1, revision: (end.revision ?? 0) + REVISION_JUMP };
+}
+
 async function fill(restoration: Restoration): Promise<void> {
   const store = await openStore({ kind: "directory", directory: STORE }, { create: false });
   const objects = planRestore(await readCatalog(store), LATEST);
@@ -51,7 +57,7 @@ async function fill(restoration: Restoration): Promise<void> {
   const { clusterId } = RESTORED;
   const secrets = { signingKey: null, pageTokenKey: new Uint8Array(32), owner: null };
   await restoration.complete(
-    { ...{ cause: "restore", clusterId, revisionJump: 1_000_000, wallMs: 1_780_000_000_000 }, ...secrets },
+    { ...{ cause: "restore", clusterId, revisionJump: REVISION_JUMP, wallMs: 1_780_000_000_000 }, ...secrets },
     MEMBER,
   );
 }

@@ -76,6 +76,32 @@ describe("backups of a member's pod", () => {
     expect(mounts).to.deep.equal([{ name: "quoin-backup", mountPath: "/var/lib/quoin-backup" }]);
   });
 
+  it("gives a member flags and files of what its cluster is founded from, beside those of its backups", () => {
+    const plan = { backup: BACKUP, store: { directory: { claimName: "backups" } } };
+    const [without, pod] = [null, true].map((isRestored) => {
+      const restoreFrom = { storeName: "past", backupName: "b", clusterId: "c", toTime: "2026-01-31T12:00:00Z" };
+      const restore = isRestored === null ? null : { restoreFrom, store: BUCKET, snapshotId: "a" };
+      const { spec } = renderPodTemplate(clusterOf(), { backup: plan, restore });
+      return { ...spec, member: spec?.containers[0] };
+    });
+    expect(pod?.member?.args?.slice(without?.member?.args?.length)).to.deep.equal([
+      "--restore-from=s3://backups/quoin/prod?endpoint=https%3A%2F%2Fminio.example%3A9000&region=eu-1&path-style=true&ca-file=%2Fetc%2Fquoin%2Frestore-ca%2Fca.crt",
+      "--restore-cluster-id=c",
+      "--restore-snapshot=a",
+      "--restore-key-file=/etc/quoin/restore-keys/keys",
+      "--restore-credentials-file=/etc/quoin/restore-credentials/credentials",
+      "--restore-to-time=2026-01-31T12:00:00Z",
+    ]);
+    const volumes = pod?.volumes?.slice(without?.volumes?.length) ?? [];
+    expect(volumes).to.deep.equal([
+      { name: "quoin-restore-keys", secret: { secretName: "keys", optional: true } },
+      { name: "quoin-restore-credentials", secret: { secretName: "minio", optional: true } },
+      { name: "quoin-restore-ca", secret: { secretName: "minio-ca", optional: true } },
+    ]);
+    const mounts = pod?.member?.volumeMounts?.slice(without?.member?.volumeMounts?.length) ?? [];
+    expect(mounts.map(({ name, readOnly }) => [name, readOnly])).to.deep.equal(volumes.map(({ name }) => [name, true]));
+  });
+
   it("refuses an overlay that takes a volume or a mount of backups", () => {
     const refused = (spec: object) => () =>
       renderPodTemplate(clusterOf({ podTemplate: { spec: spec as Record<string, unknown> } }), {

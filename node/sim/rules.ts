@@ -82,6 +82,16 @@ export class Rules {
     return this.#leaders.size;
   }
 
+  /** How often clients have done what leaves something behind. */
+  get counts(): Record<string, number> {
+    const { locks, memory, logs } = this;
+    return {
+      ...{ grants: locks.grants, lapsed: locks.expiries.size, fenced: locks.fenced },
+      ...{ regions: memory.changes, erasures: memory.erasures },
+      ...{ appends: logs.appends, duplicates: logs.duplicates, conflicts: logs.conflicts, removed: logs.removed },
+    };
+  }
+
   /** A process of the member begins. */
   onStart(id: number, incarnation: string, disk: Disk): void {
     this.membership.onIdentity(id, incarnation);

@@ -7,8 +7,6 @@ import { crc32 } from "node:zlib";
 import {
   EntryType,
   encodeEntry,
-  entryEnvelope,
-  entryTerm,
   isJoint,
   listenToMarks,
   members as membersOf,
@@ -26,11 +24,11 @@ import { replay } from "./canonical-replay.ts";
 import { Clients } from "./clients.ts";
 import { clusterOf, configurationOf } from "./cluster-record.ts";
 import { Disk } from "./disk.ts";
+import { checkBeliefs, checkEndings, expiryOf } from "./ends-of-lives.ts";
 import { EventHeap } from "./event-heap.ts";
 import { EventLogClients } from "./event-log-clients.ts";
 import { Faults } from "./faults.ts";
-import { type Expiry, KeyHistory } from "./key-history.ts";
-import type { Ending } from "./key-lifetimes.ts";
+import { KeyHistory } from "./key-history.ts";
 import { LockClients } from "./lock-clients.ts";
 import { LockHistory } from "./lock-history.ts";
 import { Member } from "./member.ts";
@@ -41,7 +39,7 @@ import { DRIFT, type Process, type World } from "./process.ts";
 import { failureOf, passMark } from "./process-loop.ts";
 import { type Concern, type RandomStream, streamsOf } from "./random.ts";
 import { Reach } from "./reach.ts";
-import { type Execution, Requests } from "./requests.ts";
+import { Requests } from "./requests.ts";
 import { must, RuleViolation } from "./rule-violation.ts";
 import { Rules } from "./rules.ts";
 import type { Script, ScriptItem } from "./script.ts";
@@ -499,46 +497,13 @@ export class Simulation {
     }
     log.checkTicks(DRIFT);
     this.#expired = endings.length;
-    this.#checkEndings(endings, executions);
-    this.#checkBeliefs();
-    this.#history.check(endings.map((ending) => this.#expiryOf(ending)));
+    checkEndings(log, this.#requests, endings, executions);
+    checkBeliefs(this.#rules, this.#lockClients?.beliefs ?? []);
+    this.#history.check(endings.map((ending) => expiryOf(log, ending)));
     this.#lockHistory.check(DRIFT);
     this.#memoryClients?.check();
     this.#eventLogClients?.check();
     this.#watchers?.check(DRIFT);
-  }
-
-  /** Clocks that run fast by what they may are the most that a key can lose of its time. */
-  #checkEndings(endings: readonly Ending[], executions: ReadonlyMap<string, Execution>): void {
-    const requests = new Map([...executions].map(([requestId, { index }]) => [index, requestId]));
-    for (const { key, index, setIndex, ttlMs } of endings) {
-      const startMs = this.#requests.startOf(requests.get(setIndex) ?? "");
-      const lifeMs = this.#rules.log.timesOf(index).writtenMs - (startMs ?? Number.NEGATIVE_INFINITY);
-      must(lifeMs >= ttlMs / (1 + DRIFT) - 1, "I23 a key lives for its time", () => {
-        const [set, ended] = [setIndex, index].map((at) => {
-          const row = this.#rules.log.rows[at - 1] as Uint8Array;
-          return `entry ${at} of term ${entryTerm(row)} at tick ${entryEnvelope(row).tickMs}`;
-        });
-        return `${key}, set by ${set} for ${ttlMs} ms, was ended by ${ended} after ${Math.round(lifeMs)} ms`;
-      });
-    }
-  }
-
-  /** Holders reckon with what they are told: no hold expires before that (S23). */
-  #checkBeliefs(): void {
-    const { log, locks } = this.#rules;
-    for (const { token, sentMs, lifeMs } of this.#lockClients?.beliefs ?? []) {
-      const index = locks.expiries.get(token);
-      const endMs = index === undefined ? Number.POSITIVE_INFINITY : log.timesOf(index).writtenMs;
-      must(endMs >= sentMs + lifeMs / (1 + DRIFT) - 1, "S23 a hold lasts as long as its holder was told", () => {
-        return `${token}, asked for at ${Math.round(sentMs)}, for ${lifeMs} ms, was ended at ${Math.round(endMs)}`;
-      });
-    }
-  }
-
-  #expiryOf({ key, index, revision }: Ending): Expiry {
-    const { writtenMs, appliedMs } = this.#rules.log.timesOf(index);
-    return { key, revision, notBeforeMs: writtenMs, notAfterMs: appliedMs };
   }
 
   // ---- Members ----
@@ -719,15 +684,7 @@ export class Simulation {
       members: this.#members.size,
       wiped: [...this.#members.values()].filter(({ isWiped }) => isWiped).length,
       expired: this.#expired,
-      grants: this.#rules.locks.grants,
-      lapsed: this.#rules.locks.expiries.size,
-      fenced: this.#rules.locks.fenced,
-      regions: this.#rules.memory.changes,
-      erasures: this.#rules.memory.erasures,
-      appends: this.#rules.logs.appends,
-      duplicates: this.#rules.logs.duplicates,
-      conflicts: this.#rules.logs.conflicts,
-      removed: this.#rules.logs.removed,
+      ...this.#rules.counts,
       streams: this.#watchers?.streams ?? 0,
       told: this.#rules.watches.told.key,
       "told of locks": this.#rules.watches.told.lock,

@@ -29,12 +29,13 @@ export class ArchivedCluster {
   readonly errors: string[] = [];
   readonly #intervalMs: number;
 
-  constructor(limits: Partial<ReplicaLimits>, intervalMs = HOUR_MS) {
+  /** @param archiving the members that are started to archive */
+  constructor(limits: Partial<ReplicaLimits>, intervalMs = HOUR_MS, archiving: readonly number[] = [1, 2, 3]) {
     this.#intervalMs = intervalMs;
     this.cluster = ReplicaCluster.ledBy(1, limits);
     this.bucket = new MemoryBucket(() => this.cluster.time.wallMs());
     this.stores = new Map([1, 2, 3].map((id) => [id, new MemoryBackupStore(this.bucket)]));
-    for (const id of [1, 2, 3]) {
+    for (const id of archiving) {
       this.archive(id);
     }
   }

@@ -48,6 +48,7 @@ export class ArchiveRules {
   /** How far the archive reached when a chain was broken. */
   readonly #breaks: number[] = [];
   #reached = 0;
+  #lagMsMax = 0;
   #segments = 0;
   #snapshots = 0;
   #deleted = 0;
@@ -59,6 +60,11 @@ export class ArchiveRules {
   /** The last index that can be restored from the bucket, by the names of its objects. */
   get reached(): number {
     return this.#reached;
+  }
+
+  /** How late the archive was at most where nothing goes wrong, in milliseconds. */
+  get lagMsMax(): number {
+    return this.#lagMsMax;
   }
 
   get counts() {
@@ -104,8 +110,14 @@ export class ArchiveRules {
 
   /** Where nothing goes wrong, the archive is not late once it has begun. */
   onLag(memberId: number, { isArchiving, lagMs, report }: ArchiverView, segmentMs: number): void {
-    const isLate = isArchiving && report.chainIndex > 0 && lagMs > segmentMs + LATE_MS;
-    must(!isLate, "archive: it is late by no more than it may be", () => `m${memberId}: ${lagMs} ms`);
+    if (isArchiving && report.chainIndex > 0) {
+      this.#lagMsMax = Math.max(this.#lagMsMax, lagMs);
+      must(
+        lagMs <= segmentMs + LATE_MS,
+        "archive: it is late by no more than it may be",
+        () => `m${memberId}: ${lagMs} ms`,
+      );
+    }
   }
 
   /** All that is in the bucket is read, and some of it is rebuilt. */
@@ -130,23 +142,32 @@ export class ArchiveRules {
     }
   }
 
+  /** Whether every entry between the first snapshot and this index was archived once, or was said to be missing. */
+  isWholeTo(index: number): boolean {
+    return this.#reached >= index && this.#hole() === null;
+  }
+
   /** Every entry between the first snapshot and the end was archived once, or was said to be missing. */
   checkHoles(): void {
+    const hole = this.#hole();
+    must(hole === null, HOLE, () => `entries ${hole}; broken at ${this.#breaks.join() || "no time"}`);
+  }
+
+  /** The first entries that no segment has ever had, and of which nothing was said; null if there are none. */
+  #hole(): string | null {
     let [from, end] = [0, 0];
     for (const { snapshot, end: chainEnd } of this.#catalog(this.#ever).chains) {
       if (end > 0 && snapshot.index > end) {
-        const [first, last] = [from, end];
-        const isSaid = this.#breaks.some((reached) => reached >= first && reached <= snapshot.index);
-        must(
-          isSaid,
-          HOLE,
-          () => `entries ${last + 1} to ${snapshot.index}; broken at ${this.#breaks.join() || "no time"}`,
-        );
+        const first = from;
+        if (!this.#breaks.some((reached) => reached >= first && reached <= snapshot.index)) {
+          return `${end + 1} to ${snapshot.index}`;
+        }
         from = snapshot.index;
       }
       from = end === 0 ? snapshot.index : from;
       end = Math.max(end, chainEnd.index);
     }
+    return null;
   }
 
   #checkForks({ segments, problems }: Catalog): void {

@@ -192,6 +192,17 @@ describe("snapshot", () => {
     expect(await codeOf(readAll(bytes))).to.equal("wrong-counts");
   });
 
+  it("of which a row was changed is refused by its SHA-256, though every checksum was made to fit", async () => {
+    const bytes = await snapshotBytes(HEADER, [{ key: Buffer.from("key"), value: Buffer.from("value") }]);
+    const start = 16 + headerBytes(bytes).length + 4;
+    const body = bytes.subarray(start + 20, start + 20 + bytes.readUInt32BE(start + 4));
+    body.set(Buffer.from("VALUE"), body.indexOf("value"));
+    bytes.writeUInt32BE(crc32(body), start + 20 + body.length);
+    const refused = await backupErrorOf(readAll(bytes));
+    expect(refused.code).to.equal("damaged");
+    expect(refused.message).to.include("SHA-256");
+  });
+
   it("without one of its frames, cut out cleanly, is refused", async () => {
     const bytes = await snapshotBytes(HEADER, rowsOf(3));
     const start = 16 + headerBytes(bytes).length + 4;

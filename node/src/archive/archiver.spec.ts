@@ -12,12 +12,12 @@ const SHORTEST_LOGS: Partial<ReplicaLimits> = {
 const LARGE = "large".repeat(2_000);
 
 describe("the archiver", function () {
-  this.timeout(60_000);
+  this.timeout(30_000);
 
   let archived: ArchivedCluster;
 
-  function begin(limits: Partial<ReplicaLimits>, intervalMs?: number): void {
-    archived = new ArchivedCluster(limits, intervalMs);
+  function begin(limits: Partial<ReplicaLimits>, intervalMs?: number, archiving?: readonly number[]): void {
+    archived = new ArchivedCluster(limits, intervalMs, archiving);
   }
 
   afterEach(() => archived.end());
@@ -43,7 +43,7 @@ describe("the archiver", function () {
     archived.bucket.hold((operation, name) => operation === "put" && name.endsWith(".qsnap"));
     await archived.until("the snapshot to be on its way", () => archived.bucket.held > 0);
     const last = archived.write(40);
-    archived.cluster.advance(5_000);
+    await archived.pass(5);
     archived.bucket.release();
     await archived.untilArchived(last);
     expect(archived.breaks).to.equal(0);
@@ -92,13 +92,30 @@ describe("the archiver", function () {
     expect(archived.catalog.snapshots.length).to.equal(2);
   });
 
+  it("says that its chain is broken when the log was compacted between two attempts", async () => {
+    begin(SHORTEST_LOGS, undefined, [2]);
+    await archived.untilArchived();
+    const store = archived.stores.get(2) as MemoryBackupStore;
+    store.isAway = true;
+    archived.write(1);
+    await archived.until("long pauses between attempts", () => {
+      return (archived.backups.get(2)?.archiver?.report.failures ?? 0) >= 5;
+    });
+    const last = archived.write(10, LARGE);
+    store.isAway = false;
+    await archived.untilArchived(last);
+    expect(archived.breaks).to.equal(1);
+    expect(archived.errors.join()).to.match(/chain of the archive is broken.*the log begins at index/);
+    expect(archived.catalog.problems).to.deep.equal([]);
+  });
+
   it("says that entries are archived only when the store has them", async () => {
     begin({});
     await archived.untilArchived();
     archived.bucket.hold((operation, name) => operation === "put" && name.endsWith(".qseg"));
     archived.write(3);
     await archived.until("a segment to be on its way", () => archived.bucket.held > 0);
-    archived.cluster.advance(5_000);
+    await archived.pass(5);
     for (const { archiver } of archived.backups.values()) {
       expect(archiver?.report.index).to.equal(archived.archived);
     }
@@ -138,7 +155,7 @@ describe("the archiver", function () {
     await archived.untilArchived(archived.write(3));
     await archived.kill(2);
     await archived.until("the member that is behind to archive", () => archived.archiver === 3);
-    archived.cluster.advance(3_000);
+    await archived.pass(3);
     archived.cluster.network.release(1, 3, "log");
     const last = archived.write(3);
     await archived.untilOneChainReaches(last);

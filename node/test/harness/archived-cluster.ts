@@ -16,7 +16,7 @@ import { ReplicaCluster } from "./replica-cluster.ts";
 /** Time that passes in the cluster for each look at it. */
 const STEP_MS = 500;
 /** Compression takes real time, so a little of that passes between two looks. */
-const PATIENCE = { limitMs: 60_000, pollMs: 3 };
+const PATIENCE = { limitMs: 25_000, pollMs: 3 };
 const HOUR_MS = 3_600_000;
 const LOCATION = { kind: "directory", directory: "/memory" } as const;
 
@@ -29,12 +29,13 @@ export class ArchivedCluster {
   readonly errors: string[] = [];
   readonly #intervalMs: number;
 
-  constructor(limits: Partial<ReplicaLimits>, intervalMs = HOUR_MS) {
+  /** @param archiving the members that are started to archive */
+  constructor(limits: Partial<ReplicaLimits>, intervalMs = HOUR_MS, archiving: readonly number[] = [1, 2, 3]) {
     this.#intervalMs = intervalMs;
     this.cluster = ReplicaCluster.ledBy(1, limits);
     this.bucket = new MemoryBucket(() => this.cluster.time.wallMs());
     this.stores = new Map([1, 2, 3].map((id) => [id, new MemoryBackupStore(this.bucket)]));
-    for (const id of [1, 2, 3]) {
+    for (const id of archiving) {
       this.archive(id);
     }
   }
@@ -115,6 +116,12 @@ export class ArchivedCluster {
       return isSo() || null;
     };
     return until(what, attempt, PATIENCE);
+  }
+
+  /** Lets so many seconds of the cluster pass, and the archivers do what they can meanwhile. */
+  async pass(seconds: number): Promise<void> {
+    const endMs = this.cluster.time.monotonicMs() + seconds * 1_000;
+    await this.until(`${seconds} s to pass`, () => this.cluster.time.monotonicMs() >= endMs);
   }
 
   /** @returns the last index */

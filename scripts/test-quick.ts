@@ -20,6 +20,8 @@ const SLOW_SPECS: readonly string[] = [
   "node/src/api/methods/account-methods.spec.ts",
   "node/src/api/methods/owner-reset-method.spec.ts",
   "node/src/api/methods/watch-methods.spec.ts",
+  "node/src/member-restore.spec.ts",
+  "node/src/offline-restore.spec.ts",
   "node/src/peers/tls.spec.ts",
   "node/src/raft/random.spec.ts",
   "node/src/replica/member-peers.spec.ts",

@@ -211,6 +211,21 @@ describe("the restore of a backup into a directory", function () {
     expect(() => sourceOf(parseLocation(store), both)).to.throw(UsageError, "exclude each other");
   });
 
+  it("is refused for a point behind the end where only the entries show the end", async () => {
+    const segment = fileAt("segments", 1);
+    const { header, batches } = await readSegment(chunk(segment));
+    const unknown = { ...header, lastRevision: undefined, lastWallMs: undefined, stateDigest: undefined };
+    const opened = await openStore({ kind: "directory", directory: store }, { create: false });
+    await putSegment(opened, unknown, batches, undefined);
+    rmSync(segment);
+    const words = `the archive ends before that point, at revision ${last.revision}`;
+    await expectRefused("no-such-point", words, { toRevision: (last.revision ?? 0) + 1 });
+    rmSync(directory, { recursive: true });
+    await expectRefused("no-such-point", words, { toTime: (last.wallMs ?? 0) + 1 });
+    rmSync(directory, { recursive: true });
+    expect((await restore({ toTime: last.wallMs ?? 0 })).rebuilt.progress.appliedIndex).to.equal(last.index);
+  });
+
   it("is refused where a byte changed, the end is cut off, or a segment is missing", async () => {
     const spoilers = new Map<string, readonly [() => void, string, RegExp]>([
       ["a snapshot", [() => flip(fileAt("snapshots", 0)), "damaged", /\.qsnap: /]],

@@ -21,10 +21,12 @@ import { KeyRing } from "../envelope/index.ts";
 import type { BackupErrorCode, SegmentHeader } from "../format/index.ts";
 import { type BackupStore, DirectoryStore } from "../store/index.ts";
 import { type Catalog, listClusters, readCatalog } from "./catalog.ts";
+import type { Chain } from "./chain.ts";
 import { readChain } from "./chain-reader.ts";
 import { type ChainVerification, verifyChain } from "./chain-verification.ts";
 import { putHint, readHint } from "./hint.ts";
 import { planRestore } from "./restore-plan.ts";
+import { SnapshotFile } from "./snapshot-file.ts";
 import { type PutObject, putSegment, putSnapshot } from "./stored-objects.ts";
 
 const KEYS = new KeyRing([{ id: "k", bytes: randomBytes(32) }]);
@@ -282,6 +284,47 @@ describe("chain of backups", () => {
       const error = await backupErrorOf(Promise.resolve().then(() => planRestore(catalog, point)));
       expect(error.code).to.equal("no-such-point");
       expect(error.message).to.contain("revision 10 (index 10)").and.contain("revision 50 (index 50)");
+    }
+  });
+
+  it("is planned from the snapshot that is named, and to no end that leaves out what lies behind a missing object", async () => {
+    const [, , missing] = await chainTo(40);
+    const second = await snapshotAt(25);
+    const whole = await readCatalog(store);
+    expect(planRestore(whole, { kind: "latest" }).snapshot.index).to.equal(25);
+    const oldest = whole.snapshots[0]?.id;
+    expect(planRestore(whole, { kind: "latest" }, oldest).segments).to.have.length(3);
+    const unknown = await backupErrorOf(
+      Promise.resolve().then(() => planRestore(whole, { kind: "latest" }, "f".repeat(32))),
+    );
+    expect([unknown.code, unknown.message.includes(second.id)]).to.deep.equal(["no-backup", true]);
+    rmSync(pathOf(second));
+    rmSync(pathOf(missing as PutObject));
+    const broken = await readCatalog(store);
+    const refusal = await backupErrorOf(Promise.resolve().then(() => planRestore(broken, { kind: "latest" })));
+    expect(refusal.code).to.equal("gap");
+    expect(refusal.message)
+      .to.contain("entries 21 to 30 are missing, so 1 segments behind them")
+      .and.contain("revision 20");
+    expect(planRestore(broken, { kind: "revision", revision: 20 }).segments).to.have.length(1);
+  });
+
+  it("of one snapshot in a file is read like any other, and never written", async () => {
+    const { name } = await snapshotAt(10);
+    const path = join(directory, "a file of any name");
+    copyFileSync(join(directory, name), path);
+    expect(await SnapshotFile.isThere(path)).to.equal(true);
+    for (const other of [directory, join(directory, "missing"), join(path, "below")]) {
+      expect(await SnapshotFile.isThere(other), other).to.equal(false);
+    }
+    const file = await SnapshotFile.open(path, { keyRing: KEYS });
+    const catalog = await readCatalog(file);
+    expect(planRestore(catalog, { kind: "latest" }).end.index).to.equal(10);
+    expect((await verifyChain(file, catalog.chains[0] as Chain, { keyRing: KEYS })).problem).to.equal(undefined);
+    expect(await codeOf(SnapshotFile.open(path, {}))).to.equal("key-missing");
+    expect(await codeOf(file.get("other"))).to.equal("no-backup");
+    for (const write of [file.put(), file.delete(), file.sweep()]) {
+      expect((await backupErrorOf(write)).message).to.contain("is one snapshot, and is only read");
     }
   });
 

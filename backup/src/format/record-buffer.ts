@@ -27,11 +27,14 @@ export class RecordBuffer {
   }
 
   u16(value: number): void {
-    this.#view.setUint16(this.#take(2), value);
+    // Taken first: where the buffer grows, there is another view.
+    const offset = this.#take(2);
+    this.#view.setUint16(offset, value);
   }
 
   u32(value: number): void {
-    this.#view.setUint32(this.#take(4), value);
+    const offset = this.#take(4);
+    this.#view.setUint32(offset, value);
   }
 
   /** @param value a safe integer that is not negative */

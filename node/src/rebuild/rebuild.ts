@@ -102,10 +102,27 @@ class RebuildRun {
     if (this.#snapshot === null) {
       throw new BackupError("no-backup", "there is no snapshot to begin with");
     }
+    const { progress } = this.#state;
+    this.#requireReached(progress);
     return {
-      ...{ progress: this.#state.progress, snapshot: this.#snapshot, segments: this.#segments },
+      ...{ progress, snapshot: this.#snapshot, segments: this.#segments },
       ...{ rows: this.#rows, entries: this.#entries, digestsCompared: this.#digestsCompared },
     };
+  }
+
+  /** Names of objects do not always say where they end, so that only the entries show it. */
+  #requireReached({ appliedIndex, revision, wallMs }: Progress): void {
+    const { point } = this.#options;
+    const isShort =
+      (point.kind === "revision" && revision < point.revision) ||
+      (point.kind === "time" && !this.#isOver && wallMs < point.wallMs) ||
+      (point.kind === "index" && appliedIndex < point.index);
+    if (isShort) {
+      throw new BackupError(
+        "no-such-point",
+        `the archive ends before that point, at revision ${revision} (index ${appliedIndex}) at ${new Date(wallMs).toISOString()}. Choose an earlier point`,
+      );
+    }
   }
 
   async #load(name: string, header: SnapshotHeader, batches: AsyncIterable<readonly Row[]>): Promise<void> {

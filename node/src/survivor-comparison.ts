@@ -39,7 +39,10 @@ export type ComparedDirectory =
  * Prints the comparison and the choice, and returns what the directories hold. Raises UsageError if members are of different clusters or cannot be asked, and Refused if
  * they show that the quorum is not lost.
  */
-export async function compareMembers(places: readonly string[], options: ComparisonOptions): Promise<readonly ComparedDirectory[]> {
+export async function compareMembers(
+  places: readonly string[],
+  options: ComparisonOptions,
+): Promise<readonly ComparedDirectory[]> {
   const [directories, addresses] = [places.filter((place) => !isOfRunning(place)), places.filter(isOfRunning)];
   const answers = await askAll(addresses, options);
   const running = answers.filter((answer) => typeof answer !== "string");

@@ -41,7 +41,7 @@ export async function lookAtRecovery(
 }
 
 /** @returns null if there is none, or if somebody has changed it by hand */
-export function recoveryNoteOf({ identity }: Reading): RecoveryNote | null {
+function recoveryNoteOf({ identity }: Reading): RecoveryNote | null {
   try {
     return JSON.parse(identity?.metadata?.annotations?.[RECOVERY] ?? "null") as RecoveryNote | null;
   } catch {

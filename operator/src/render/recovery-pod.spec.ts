@@ -52,7 +52,14 @@ describe("pod on the volume of a stopped member", () => {
     const { metadata } = podOf(clusterOf());
     expect(metadata?.labels).to.deep.equal({ [RECOVERY_LABEL]: "demo" });
     expect(metadata?.labels).to.not.have.any.keys(...Object.keys(selectorOf(clusterOf())));
-    const names = ["demo-2-recovery", "demo-2", "demo-x-recovery", "other-2-recovery", "demo-2-0-recovery", "-recovery"];
+    const names = [
+      "demo-2-recovery",
+      "demo-2",
+      "demo-x-recovery",
+      "other-2-recovery",
+      "demo-2-0-recovery",
+      "-recovery",
+    ];
     expect(names.map((name) => ordinalOfRecoveryPod(clusterOf(), name))).to.deep.equal([2, ...Array(5).fill(null)]);
   });
 });

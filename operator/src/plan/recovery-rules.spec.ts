@@ -278,6 +278,11 @@ describe("recovery of a lost quorum", () => {
     ],
     ["a volume of the former cluster", () => withFormer(started(), 1), "RecycleFormer: delete-claim data-demo-1"],
     [
+      "a volume of the former cluster, after another recovery was refused",
+      () => noted(withFormer(started(), 1), { phase: "Refused", reason: "QuorumLives", survivor: SURVIVOR }),
+      "RecycleFormer: delete-claim data-demo-1",
+    ],
+    [
       "a volume that goes",
       () => withFormer(started(), 1).claim(1, { terminating: true }),
       "RecycleFormer: delete-pod demo-1",

@@ -69,8 +69,8 @@ export function recycleFormer(membership: Membership): Step | Hold | null {
   const { facts } = membership;
   const { cluster, claims, identity, recovery } = facts.observed;
   const { note } = recovery;
-  const isPlaced = note?.phase === "Starting" || note?.phase === "Finished";
-  if (note === null || !isPlaced || identity?.clusterId !== note.clusterId) {
+  // Also when another recovery was refused since: the note of a refusal keeps what was recovered before.
+  if (note === null || identity?.clusterId !== note.clusterId) {
     return null;
   }
   const claim = claims.find((each) => isFormer(membership, note, each));
@@ -112,7 +112,7 @@ function isFormer({ facts, ...membership }: Membership, note: RecoveryNote, clai
 }
 
 function begin(facts: Facts): Step | null {
-  const { cluster, identity, now } = facts.observed;
+  const { cluster, identity, now, recovery } = facts.observed;
   const asked = cluster.metadata.annotations?.[RECOVER_QUORUM];
   if (asked === undefined || identity === null) {
     return null;
@@ -120,7 +120,8 @@ function begin(facts: Facts): Step | null {
   const refusal = refusalOf(facts, asked, identity.clusterId);
   const target = cluster.metadata.name;
   if (refusal !== null) {
-    const note = { phase: "Refused", formerId: identity.clusterId, clusterId: "", startedAt: now, ...refusal } as const;
+    const past = recovery.note ?? { formerId: identity.clusterId, clusterId: "", startedAt: now };
+    const note = { ...past, phase: "Refused", ...refusal } as const;
     return { rule: RULE, target, message: refusal.message, action: { kind: "end-recovery", note } };
   }
   const loss = lossOf(facts);

@@ -316,7 +316,7 @@ export class World implements Kubelet {
       role: isMember && slot.id === quorum.leaderId && quorum.hasQuorum ? MemberRole.LEADER : MemberRole.FOLLOWER,
       term: BigInt(quorum.term),
       leaderId: String(quorum.leaderId),
-      ...{ commitIndex: 0n, appliedIndex: 0n, firstIndex: 0n, lastIndex: 0n, revision: 0n },
+      ...{ commitIndex: 0n, appliedIndex: 0n, firstIndex: 0n, lastIndex: 0n, lastTerm: 0n, revision: 0n },
       ...{ dbSizeBytes: 0n, diskFreeBytes: 0n, uptimeMs: BigInt(this.now - startedAt), stateHashIndex: 0n },
       version: pod.metadata.annotations["quoin.dev/version"],
       downgradeFloor: "1.0.0",

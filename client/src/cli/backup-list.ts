@@ -12,7 +12,7 @@ export interface ListOptions extends BackupPlaceOptions {
   readonly cluster?: string;
 }
 
-/** One backup; numbers that nobody knows are undefined. */
+/** One backup; numbers that are not known are undefined. */
 interface Listed {
   readonly id: string;
   readonly object: string;
@@ -25,7 +25,7 @@ interface Listed {
   readonly endIndex: number;
   readonly endRevision: number | undefined;
   readonly endWallMs: number | undefined;
-  /** Undefined = nobody has looked; null = it is not sealed. */
+  /** Undefined = not looked at; null = it is not sealed. */
   readonly keyId: string | null | undefined;
 }
 

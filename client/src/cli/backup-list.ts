@@ -4,6 +4,7 @@ import { type BackupStore, type Chain, readCatalog, sealedWith } from "@quoin/ba
 import type { BackupEntry } from "../index.ts";
 import { explainingBackups } from "./backup-failure.ts";
 import { type BackupPlaceOptions, chooseCluster, withStore } from "./backup-location.ts";
+import { atBestMember } from "./backup-member.ts";
 import { formatSize } from "./byte-size.ts";
 import { escapeControls } from "./displayed-text.ts";
 import type { Session } from "./session.ts";
@@ -55,7 +56,7 @@ export async function listBackups(session: Session, text: string | undefined, op
 }
 
 async function listOfMembers(session: Session, { cluster }: ListOptions): Promise<Listing> {
-  const answer = await session.withAdminPort((admin) => admin.listBackups(cluster));
+  const answer = await atBestMember(session, (admin) => admin.listBackups(cluster));
   const { store, clusterId, problems } = answer;
   return { store, clusterId, problems, backups: answer.backups.map(ofMember) };
 }

@@ -192,7 +192,8 @@ describe("the documents", () => {
       ...commands.map((words) => outputOf("node/src/main.ts", ...words, "--help")),
       outputOf("operator/src/main.ts", "--help"),
     ].join("\n");
-    const flags = allOf(help, /^ +(?:-\w, )?(--[a-z-]+)/gm);
+    const offered = allOf(outputOf("client/bin/quoinctl.js", "completion", "bash"), /(--[a-z-]+)/g);
+    const flags = [...allOf(help, /^ +(?:-\w, )?(--[a-z-]+)/gm), ...offered];
     for (const { path, span } of matching(/^--[a-z]/)) {
       const [flag = ""] = span.split(/[ =]/);
       expect([...flags, ...FLAGS_OF_OTHERS], `${path}: ${span}`).to.include(flag);

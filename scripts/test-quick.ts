@@ -9,6 +9,7 @@ import type { TestLayer } from "./test-layers.ts";
 const SLOW_SPECS: readonly string[] = [
   "backup/src/s3/s3-store.spec.ts",
   "bench/measuring/measure.spec.ts",
+  "client/src/cli/backup-commands.spec.ts",
   "client/src/cli/main.spec.ts",
   "client/src/cli/member-report.spec.ts",
   "client/src/operation.spec.ts",
@@ -20,6 +21,8 @@ const SLOW_SPECS: readonly string[] = [
   "node/src/api/methods/account-methods.spec.ts",
   "node/src/api/methods/owner-reset-method.spec.ts",
   "node/src/api/methods/watch-methods.spec.ts",
+  "node/src/archive/archive-lease.spec.ts",
+  "node/src/archive/archiver-directory.spec.ts",
   "node/src/member-restore.spec.ts",
   "node/src/offline-restore.spec.ts",
   "node/src/peers/tls.spec.ts",

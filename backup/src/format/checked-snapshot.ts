@@ -3,7 +3,7 @@
  * its trailer. For copies of snapshots that somebody else has written.
  *
  * The last bytes are held back until the whole snapshot was found to be right. So a copy of a snapshot that is not right has no
- * end, and nobody can take it for a backup.
+ * end, and readers refuse it.
  */
 
 import type { ByteStream } from "./byte-source.ts";

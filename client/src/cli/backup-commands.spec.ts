@@ -402,7 +402,8 @@ describe("quoinctl backup", () => {
         .and.to.include("quoinctl backup create FILE");
     });
 
-    it("list shows the members' store", async () => {
+    it("list shows the members' store, of one that has any", async () => {
+      second.scripts.listBackups = () => refuse({ code: "FAILED_PRECONDITION", reason: "NO_BACKUP_STORE" });
       first.scripts.listBackups = () => ({
         ...{ store: "/b", clusterId, problems: ["one is missing"], clusterIds: [clusterId] },
         backups: [

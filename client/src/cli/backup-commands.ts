@@ -86,7 +86,7 @@ function addVerify(backup: Command, session: Session): void {
     .description("read a backup to the last byte, and check formats, hashes and the order of its objects")
     .option("--cluster <ID>", "id of the cluster, if the store has backups of several")
     .option("--backup <ID>", "the backup with this id; by default the one that reaches furthest")
-    .addHelpText("after", `${onStores}\n\nIt does not rebuild the state. That does: quoin-node backup verify LOCATION`)
+    .addHelpText("after", `${onStores}\n\nIt does not rebuild the state. That does: quoin-node backup verify`)
     .action(async (place: string, options: VerifyOptions) => {
       const { verifyBackup } = await import("./backup-verify.ts");
       await verifyBackup(session, place, options);

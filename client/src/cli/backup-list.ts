@@ -4,6 +4,7 @@ import { type BackupStore, type Chain, readCatalog, sealedWith } from "@quoin/ba
 import type { BackupEntry } from "../index.ts";
 import { explainingBackups } from "./backup-failure.ts";
 import { type BackupPlaceOptions, chooseCluster, withStore } from "./backup-location.ts";
+import { atBestMember } from "./backup-member.ts";
 import { formatSize } from "./byte-size.ts";
 import { escapeControls } from "./displayed-text.ts";
 import type { Session } from "./session.ts";
@@ -12,7 +13,7 @@ export interface ListOptions extends BackupPlaceOptions {
   readonly cluster?: string;
 }
 
-/** One backup; numbers that nobody knows are undefined. */
+/** One backup; numbers that are not known are undefined. */
 interface Listed {
   readonly id: string;
   readonly object: string;
@@ -25,7 +26,7 @@ interface Listed {
   readonly endIndex: number;
   readonly endRevision: number | undefined;
   readonly endWallMs: number | undefined;
-  /** Undefined = nobody has looked; null = it is not sealed. */
+  /** Undefined = not looked at; null = it is not sealed. */
   readonly keyId: string | null | undefined;
 }
 
@@ -55,7 +56,7 @@ export async function listBackups(session: Session, text: string | undefined, op
 }
 
 async function listOfMembers(session: Session, { cluster }: ListOptions): Promise<Listing> {
-  const answer = await session.withAdminPort((admin) => admin.listBackups(cluster));
+  const answer = await atBestMember(session, (admin) => admin.listBackups(cluster));
   const { store, clusterId, problems } = answer;
   return { store, clusterId, problems, backups: answer.backups.map(ofMember) };
 }

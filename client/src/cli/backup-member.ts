@@ -1,5 +1,5 @@
 /**
- * Which member makes a backup: one that has a leader, and rather a follower than the leader, which has more to do. A member without
+ * Which member is asked for a backup: one that has a leader, and rather a follower than the leader, which has more to do. A member without
  * a leader comes last, the one that has applied most first.
  */
 

@@ -60,7 +60,7 @@ export async function verifyBackup(session: Session, text: string, options: Veri
             return verifyStore(session, store, catalog, { keyRing, backup: options.backup, signal });
           }),
     );
-    print(session, verified, rebuildCommandFor(text, options, place.kind === "file"));
+    print(session, verified, rebuildCommandFor(text, options));
   });
 }
 
@@ -167,20 +167,12 @@ function print(session: Session, verified: Verified, rebuildCommand: string): vo
 not checked: that the state can be rebuilt with the digest that the cluster had. That does: ${rebuildCommand}`);
 }
 
-/** The command that rebuilds the state. It reads stores, so a file has to be in one. */
-function rebuildCommandFor(
-  text: string,
-  { keyFile, credentialsFile, cluster }: VerifyOptions,
-  isFile: boolean,
-): string {
+/** The command that rebuilds the state from the same backup. */
+function rebuildCommandFor(text: string, { keyFile, credentialsFile, cluster }: VerifyOptions): string {
   const options = [
     ...(cluster === undefined ? [] : ["--cluster", cluster]),
     ...(keyFile === undefined ? [] : ["--key-file", keyFile]),
     ...(credentialsFile === undefined ? [] : ["--credentials-file", credentialsFile]),
   ];
-  return [
-    "quoin-node backup verify",
-    isFile ? "STORE, for a backup in a store" : text,
-    ...(isFile ? [] : options),
-  ].join(" ");
+  return ["quoin-node backup verify", text, ...options].join(" ");
 }

@@ -2,7 +2,7 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "chai";
 import { testCertificate, testKey, withTemporaryDirectory } from "../../test/index.ts";
-import { type Connection, findConnection } from "./connection.ts";
+import { type AdminConnection, type Connection, findAdminConnection, findConnection } from "./connection.ts";
 import type { ConnectionOptions } from "./option-source.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -41,6 +41,7 @@ describe("findConnection", () => {
   interface Place {
     readonly directory: string;
     find(options?: ConnectionOptions, environment?: Record<string, string>, below?: string): Promise<Connection>;
+    findAdmin(options?: ConnectionOptions, environment?: Record<string, string>): Promise<AdminConnection>;
     write(file: string, content: string | object, mode?: number): Promise<string>;
   }
 
@@ -53,6 +54,8 @@ describe("findConnection", () => {
             { environment, homeDirectory: directory, workingDirectory: path.join(directory, below) },
             options,
           ),
+        findAdmin: (options = {}, environment = {}) =>
+          findAdminConnection({ environment, homeDirectory: directory, workingDirectory: directory }, options),
         write: async (name, content, mode = 0o600) => {
           const file = path.join(directory, name);
           await mkdir(path.dirname(file), { recursive: true });
@@ -292,5 +295,53 @@ describe("findConnection", () => {
         const error = await usageError(find({ endpoints: [endpoint] }, { QUOIN_TOKEN: "t" }));
         expect(error.message).to.equal(`an endpoint must be host:port, not "${endpoint}"`);
       }
+    }));
+
+  it("finds the ports for administration of the same place, with its admin token and never with an API key", () =>
+    withPlace(async ({ findAdmin, write, directory }) => {
+      await write(".quoin/endpoints.json", localEndpoints);
+      const tokenFile = path.join(directory, ".quoin/admin-token");
+      expect(await findAdmin()).to.deep.equal({
+        ...{ endpoints: ["127.0.0.1:7403"], credentials: { tokenFile }, tls: undefined },
+      });
+      const named = { QUOIN_ADMIN_ENDPOINTS: "a:7403, b:7403", QUOIN_ADMIN_TOKEN: "t" };
+      expect(await findAdmin({}, named)).to.deep.include({
+        endpoints: ["a:7403", "b:7403"],
+        credentials: { token: "t" },
+      });
+      const admin = `${context}  administered:
+    endpoints: [c:7400]
+    admin_endpoints: [c:7403]
+    admin_token_file: token
+    tls: true
+`;
+      await write(".config/quoin/config.yaml", admin);
+      expect(await findAdmin({ context: "administered" })).to.deep.equal({
+        endpoints: ["c:7403"],
+        credentials: { tokenFile: path.join(directory, ".config/quoin/token") },
+        tls: {},
+      });
+      const given = await findAdmin({ endpoints: ["d:7403"], tokenFile: "f" }, named);
+      expect(given).to.deep.include({ endpoints: ["d:7403"], credentials: { tokenFile: "f" } });
+      expect((await findAdmin({ endpoints: ["d:7403"] }, { QUOIN_TOKEN: "u" })).credentials).to.deep.equal({
+        token: "u",
+      });
+    }));
+
+  it("says what is missing to administer a cluster, and takes no port of another one instead", () =>
+    withPlace(async ({ findAdmin, write }) => {
+      expect((await usageError(findAdmin())).message).to.equal("no cluster is known here");
+      await write(".quoin/endpoints.json", localEndpoints);
+      const elsewhere = await usageError(findAdmin({}, { QUOIN_ENDPOINTS: "h:7400", QUOIN_TOKEN: "t" }));
+      expect(elsewhere.message).to.equal("it is not known where h:7400 can be administered");
+      expect(elsewhere.hint)
+        .to.include("--endpoints host:7403 --token-file FILE")
+        .and.to.include("QUOIN_ADMIN_ENDPOINTS");
+      for (const environment of [{ QUOIN_API_KEY: "qk" }, {}]) {
+        const error = await usageError(findAdmin({ endpoints: ["h:7403"] }, environment));
+        expect(error.message).to.include("there is no admin token for h:7403");
+      }
+      const mode = await write(".config/quoin/config.yaml", "current: c\ncontexts: { c: { admin_token: t } }", 0o644);
+      expect((await usageError(findAdmin())).message).to.include(mode);
     }));
 });

@@ -64,7 +64,8 @@ describe("the end of an archive", () => {
     previous = { id: header.id, hash };
   }
 
-  const find = (keyRing: KeyRing | undefined = KEYS) => findTail({ store, keyRing }, CLUSTER, ALL_IN_LOG);
+  const find = (keyRing: KeyRing | undefined = KEYS, firstIndex = ALL_IN_LOG) =>
+    findTail({ store, keyRing }, CLUSTER, firstIndex);
 
   /** Flips the last bit of the newest object of this kind. */
   function damage(kind: "snapshots" | "segments"): void {
@@ -114,6 +115,16 @@ describe("the end of an archive", () => {
     const last = previous;
     await snapshot(30);
     expect((await find()).tail).to.deep.include({ index: 40, id: last.id, chainIndex: 10 });
+  });
+
+  it("is before a snapshot alone, as long as the log has what lies between, so that no moment is left out", async () => {
+    await snapshot(10);
+    await segment(11, 20);
+    const { id: before } = previous;
+    await snapshot(30);
+    const { id: alone } = previous;
+    expect((await find(KEYS, 21)).tail).to.deep.include({ index: 20, id: before });
+    expect((await find(KEYS, 22)).tail).to.deep.include({ index: 30, id: alone });
   });
 
   it("is not behind a segment that follows nothing", async () => {

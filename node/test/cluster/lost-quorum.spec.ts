@@ -84,7 +84,19 @@ describe("a cluster that has lost its quorum", function () {
     return (await fetch(`http://${member.host}:${member.ports.http}/keys`, { headers })).status;
   }
 
+  /** Members by the addresses of their administration, as they are compared. */
+  function addressesOf(members: readonly ClusterMember[]): string[] {
+    return members.map(({ host, ports }) => `${host}:${ports.admin}`);
+  }
+
   it("is not recovered while a majority serves it, nor from a member that runs", async () => {
+    const tokenFile = join(directories.make(), "token");
+    writeFileSync(tokenFile, `${cluster.secrets.adminToken}\n`, { mode: 0o600 });
+    const compare = ["--compare", ...addressesOf(cluster.members), "--admin-token-file", tokenFile];
+    expect(await refusal(73, compare))
+      .to.contain("the quorum is not lost")
+      .and.to.contain("leads");
+    expect(await refusal(76, compare.slice(0, 2))).to.contain("--admin-token-file");
     const follower = await cluster.follower();
     expect(await refusal(71, ["--data-dir", follower.dataDirectory])).to.contain("stop the member first");
     await follower.stop();
@@ -92,6 +104,20 @@ describe("a cluster that has lost its quorum", function () {
     const said = await refusal(73, ["--data-dir", follower.dataDirectory]);
     expect(said).to.contain("the quorum is not lost").and.to.contain("Start this member");
     expect(others.some(({ name }) => said.includes(name))).to.equal(true);
+
+    // With one more that is gone, the last one is compared while it runs.
+    const [lost, left] = others as [ClusterMember, ClusterMember];
+    await lost.kill();
+    const places = [follower.dataDirectory, ...addressesOf([lost, left])];
+    const choice = await until("the last member to have no leader", async () => {
+      const compared = await run(["recover", "--compare", ...places, "--admin-token-file", tokenFile]);
+      return compared.code === 0 ? compared.stdout : null;
+    });
+    expect(choice)
+      .to.contain(`not usable: ${addressesOf([lost])[0]}`)
+      .and.to.contain("running");
+    expect(choice).to.match(/recover from /);
+    lost.start();
     follower.start();
     await cluster.untilReady();
   });

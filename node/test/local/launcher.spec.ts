@@ -1,7 +1,16 @@
 /** `npm start` and the first commands of the README, as a newcomer runs them. */
 
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -198,14 +207,15 @@ describe("npm start", function () {
     expect(child.stderr).to.match(message);
   }
 
-  it("goes on with a member that was started again when a call of its status is refused", async () => {
-    const cluster = await launch();
+  it("starts a member again with its store for backups, and goes on when a call of its status is refused", async () => {
+    const cluster = await launch("--backup-store", "store");
     await cluster.untilPrinted("Quoin is ready\n");
     process.kill(membersOf(cluster)[1]?.pid ?? 0, "SIGKILL");
     await cluster.untilPrinted("q-1 ended (SIGKILL)");
     const again = new TestProcess(LAUNCHER, ["--member", "q-1"], { cwd: directory });
     running.push(again);
     await again.untilPrinted("q-1 is RUNNING, ready\n");
+    await tryBackups();
     // The member reads the file again for each call, and logs each call that it refuses for lack of it.
     rmSync(join(directory, ".quoin", "admin-token"));
     await until("q-1 to refuse two calls of its launcher", () => {
@@ -216,6 +226,28 @@ describe("npm start", function () {
     await stop(again);
     await stop(cluster);
   });
+
+  /** The README's commands for backups, at members that have a store. */
+  async function tryBackups(): Promise<void> {
+    await write("default/greeting", "hello");
+    const status = JSON.parse((await quoinctl(["backup", "status", "-o", "json"])).stdout);
+    const store = join(realpathSync(directory), "store");
+    expect(status.members.map((member: { store: string }) => member.store)).to.deep.equal([store, store, store]);
+    const created = await quoinctl(["backup", "create", "state.qsnap"]);
+    expect([created.code, created.stderr]).to.deep.equal([
+      ...[
+        0,
+        "warning: the backup is not encrypted, and holds signing keys and hashes of passwords; encrypt it with --key-file FILE\n",
+      ],
+    ]);
+    const verified = await quoinctl(["backup", "verify", "state.qsnap"]);
+    expect([verified.code, verified.stdout.split("\n").length], verified.stderr).to.deep.equal([0, 3]);
+    expect(verified.stderr).to.include("not checked: that the state can be rebuilt");
+    const started = await quoinctl(["backup", "start", "--wait", "-o", "json"]);
+    expect(JSON.parse(started.stdout)).to.include({ phase: "SUCCEEDED", leaderless: false });
+    const listed = JSON.parse((await quoinctl(["backup", "list", "store", "-o", "json"])).stdout);
+    expect(listed.backups.map(({ id }: { id: string }) => id)).to.include(JSON.parse(started.stdout).id);
+  }
 
   it("grows a cluster of one to three, also when it is killed on the way", async () => {
     const base = ["--base-port", String(await freeBasePort())];

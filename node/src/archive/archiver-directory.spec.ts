@@ -1,10 +1,9 @@
-/** Archivers of real members in simulated time, with a real store in a directory. */
+/** Archivers of members in simulated time, with files: a store in a directory, that may be away, and keys. */
 
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
-  type BackupStore,
   type Catalog,
   newObjectId,
   openStore,
@@ -12,7 +11,6 @@ import {
   readCatalog,
   readKeyFile,
   type SnapshotHeader,
-  type StoreLocation,
   verifyChain,
 } from "@quoin/backup";
 import { expect } from "chai";
@@ -32,10 +30,7 @@ const DISK_MS = 3;
 const STEPS_MAX = 4_000;
 const { clusterId } = FOUNDING;
 
-/** As members do. */
-const openExisting = (location: StoreLocation): Promise<BackupStore> => openStore(location, { create: false });
-
-describe("archiver with a store in a directory", () => {
+describe("the archiver, with a store in a directory", () => {
   const directories = new TemporaryDirectories();
   let directory: string;
   let cluster: ReplicaCluster;
@@ -68,7 +63,10 @@ describe("archiver with a store in a directory", () => {
     const tell = (_fields: object, message: string): number => said.push(message);
     const log: BackupLog = { info: tell, warn: tell, error: tell };
     const location = { kind: "directory", directory: join(directory, "store") } as const;
-    const place = new BackupPlace({ location, keyFile: join(directory, "key"), log, openStore: openExisting });
+    const place = new BackupPlace({
+      ...{ location, keyFile: join(directory, "key"), log },
+      openStore: (from) => openStore(from, { create: false }),
+    });
     const clock = cluster.time;
     return new Archiver({
       ...{ host, place, clock, log, limits: DEFAULT_ARCHIVE_LIMITS, intervalMs: INTERVAL_MS },
@@ -174,17 +172,16 @@ describe("archiver with a store in a directory", () => {
     const first = await archived(5);
     const { chains } = await catalog();
     expect([chains.length, chains[0]?.end.index]).to.deep.equal([1, first]);
-    const beforeMs = cluster.time.monotonicMs();
-    const last = await archived(3);
-    expect(cluster.time.monotonicMs() - beforeMs).to.be.within(1_000, 12_000);
+    const last = await archived(6);
     expect(await provenEnds()).to.deep.equal([last]);
     const { length: written } = (await catalog()).segments;
+    // The six entries come within milliseconds, so not each has a segment of its own.
+    expect(written).to.be.within(1, 3);
     const quietMs = cluster.time.monotonicMs() + 30_000;
     await passUntil("half a minute to pass", () => cluster.time.monotonicMs() > quietMs);
     const { segments } = await catalog();
     // The consensus writes nothing by itself in this time but an entry that moves the clock on.
     expect(segments.length - written).to.be.within(0, 3);
-    expect(archivers.get(holder())?.lagMs).to.be.at.most(12_000);
     expect(archivers.get(holder())?.counts).to.deep.include({ failures: 0, breaks: 0 });
   });
 
@@ -274,42 +271,4 @@ describe("archiver with a store in a directory", () => {
     expect([(end ?? 0) >= last, others]).to.deep.equal([true, []]);
     expect([...archivers.values()].map(({ counts }) => counts.breaks)).to.deep.equal([0, 0, 0]);
   });
-
-  it("goes on where the archive ends when it has the duty again, although it had found a broken chain before", async () => {
-    await archived(5);
-    await archived(5);
-    const first = holder();
-    const whole = snapshotsFolder();
-    damage("segments");
-    // The next one finds the damage, and cannot take the snapshot that it needs.
-    cluster.kill(first);
-    await passUntil("a member to find the damage", () =>
-      [...archivers.values()].some(({ counts }) => counts.breaks > 0),
-    );
-    const second = [...archivers].find(([, { counts }]) => counts.breaks > 0)?.[0] ?? 0;
-    expect(whole.length).to.equal(1);
-    cluster.network.isolate(second);
-    cluster.start(first);
-    await passUntil("another member to archive", () => holder() !== 0 && holder() !== second);
-    await archived(5);
-    const third = holder();
-    const snapshots = snapshotsFolder().length;
-    cluster.network.rejoin(second);
-    cluster.advance(2_000);
-    // Only the one that had found the damage asks for the duty from now on.
-    const others = [...archivers].filter(([id]) => id !== second);
-    for (const [id, archiver] of others) {
-      archiver.stop();
-      archivers.delete(id);
-    }
-    expect(third).not.to.equal(second);
-    const last = await archived(5);
-    expect(holder()).to.equal(second);
-    expect(snapshotsFolder().length, "snapshots").to.equal(snapshots);
-    expect((await catalog()).chains.at(-1)?.end.index).to.be.at.least(last);
-  });
-
-  function snapshotsFolder(): string[] {
-    return readdirSync(join(directory, "store", clusterId, "snapshots"));
-  }
 });

@@ -146,6 +146,14 @@ describe("the end of an archive", () => {
     expect(String(error)).to.include(".qseg");
   });
 
+  it("is that of a snapshot alone when the chain before it is damaged, so that no other snapshot is taken", async () => {
+    await snapshot(10);
+    await segment(11, 15);
+    damage("segments");
+    await snapshot(20);
+    expect((await find()).tail).to.deep.include({ index: 20 });
+  });
+
   it("cannot be read without its key, which another snapshot does not mend", async () => {
     await snapshot(10);
     for (const keyRing of [undefined, OTHER_KEYS]) {

@@ -38,6 +38,27 @@ describe("the archiver", function () {
     expect(archived.breaks).to.equal(0);
   });
 
+  it("says that entries are missing before a snapshot, where the log has them no more", async () => {
+    begin(SHORTEST_LOGS);
+    await archived.untilArchived();
+    await archived.untilArchived(archived.write(3));
+    await archived.kill(2);
+    const end = archived.archived;
+    archived.write(10, LARGE);
+    const taken = archived.backups.get(3)?.runs?.start(false) ?? expect.fail("member 3 takes no backups");
+    await archived.until("another snapshot", () => archived.catalog.snapshots.length === 2);
+    const { header } = await taken.done;
+    expect(header.index, "what the snapshot has").to.be.greaterThan(end);
+    await archived.until("a log that begins behind the archive", () => {
+      const { firstIndex } = archived.cluster.replica(3).status();
+      return firstIndex > end + 1 && firstIndex <= header.index + 1;
+    });
+    const last = archived.write(1);
+    await archived.until("the archive to go on", () => (archived.catalog.segments.at(-1)?.lastIndex ?? 0) >= last);
+    expect(archived.errors.join()).to.include(`entries ${end + 1} to ${header.index} are missing`);
+    expect([archived.breaks, archived.catalog.snapshots.length]).to.deep.equal([1, 2]);
+  });
+
   it("keeps the log behind the snapshot with which a chain begins, however long that takes", async () => {
     begin(SHORT_LOGS);
     archived.bucket.hold((operation, name) => operation === "put" && name.endsWith(".qsnap"));

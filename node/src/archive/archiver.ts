@@ -224,7 +224,7 @@ export class Archiver {
         throw error;
       }
       this.#break(`the end of the archive cannot be used: ${error.message}`);
-      return { tail: null, snapshotMs: 0 };
+      return { tail: null, snapshotMs: 0, missing: undefined };
     });
     const { tail } = found;
     const backups = host.replica?.backups;
@@ -243,6 +243,11 @@ export class Archiver {
           : `the archive ends at index ${tail.index} with an entry of term ${tail.term}, and that of the log is of ${term}`,
       );
       return { tail: null, isWaiting: false };
+    }
+    if (found.missing !== undefined) {
+      // Another chain has begun already, with that snapshot.
+      const { firstIndex, lastIndex } = found.missing;
+      this.#sayBroken(`entries ${firstIndex} to ${lastIndex} are missing, and the log begins at ${backups.firstIndex}`);
     }
     this.#noteSnapshot(found.snapshotMs);
     this.#collectedMs = this.#options.clock.monotonicMs();
@@ -269,10 +274,14 @@ export class Archiver {
   /** Entries are missing behind the chain. */
   #break(reason: string): void {
     this.#isBroken = true;
-    this.#breaks++;
     this.#tail = null;
     this.#segment = null;
     this.#draft.clear();
+    this.#sayBroken(reason);
+  }
+
+  #sayBroken(reason: string): void {
+    this.#breaks++;
     this.#options.log.error(
       { reason },
       "the chain of the archive is broken: what comes after it can be restored only from the next snapshot on",

@@ -84,10 +84,10 @@ describe("the end of an archive", () => {
   }
 
   it("is nowhere in an empty store, and in one of another cluster", async () => {
-    expect(await find()).to.deep.equal({ tail: null, snapshotMs: 0 });
+    expect(await find()).to.deep.equal({ tail: null, snapshotMs: 0, missing: undefined });
     await snapshot(10);
     const other = await findTail({ store, keyRing: KEYS }, "99999999-2222-4333-8444-555555555555", ALL_IN_LOG);
-    expect(other).to.deep.equal({ tail: null, snapshotMs: 0 });
+    expect(other).to.deep.equal({ tail: null, snapshotMs: 0, missing: undefined });
   });
 
   it("is that of a snapshot that nothing follows", async () => {
@@ -125,6 +125,19 @@ describe("the end of an archive", () => {
     const { id: alone } = previous;
     expect((await find(KEYS, 21)).tail).to.deep.include({ index: 20, id: before });
     expect((await find(KEYS, 22)).tail).to.deep.include({ index: 30, id: alone });
+  });
+
+  it("is that of a later snapshot alone where the log has not what lies between, and says what is missing", async () => {
+    await snapshot(10);
+    await segment(11, 30);
+    const last = previous;
+    await snapshot(35);
+    await snapshot(40);
+    expect((await find()).tail).to.deep.include({ index: 30, id: last.id });
+    expect((await find()).missing).to.equal(undefined);
+    const found = await findTail({ store, keyRing: KEYS }, CLUSTER, 32);
+    expect(found.tail).to.deep.include({ index: 35 });
+    expect(found.missing).to.deep.equal({ firstIndex: 31, lastIndex: 35 });
   });
 
   it("is not behind a segment that follows nothing", async () => {

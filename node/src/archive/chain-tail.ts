@@ -37,6 +37,13 @@ export interface FoundTail {
   readonly tail: ChainTail | null;
   /** When the newest snapshot was put there, in milliseconds since 1970; 0 = there is none. */
   readonly snapshotMs: number;
+  /** Entries before the tail that no segment has, and the log has no more; undefined if there are none. */
+  readonly missing: MissingEntries | undefined;
+}
+
+export interface MissingEntries {
+  readonly firstIndex: number;
+  readonly lastIndex: number;
 }
 
 /**
@@ -52,7 +59,23 @@ export async function findTail(
   const { chains, snapshots } = await readCatalog(store, clusterId);
   const snapshotMs = Math.max(0, ...snapshots.map(({ modifiedMs }) => modifiedMs));
   const followed = chainsToFollow(chains, (index) => firstIndex <= index + 1);
-  return { tail: await readFirstTail(store, followed, keyRing), snapshotMs };
+  const first = await readFirstTail(store, followed, keyRing);
+  return first === null
+    ? { tail: null, snapshotMs, missing: undefined }
+    : { tail: first.tail, snapshotMs, missing: missingBefore(first.chain, chains) };
+}
+
+/** What lies between the last segment before a snapshot and that snapshot, which nothing follows yet. */
+function missingBefore({ snapshot, segments }: Chain, chains: readonly Chain[]): MissingEntries | undefined {
+  if (segments.length > 0) {
+    return undefined;
+  }
+  const archived = chains.filter((chain) => chain.segments.length > 0).map(({ end }) => end.index);
+  const lastBefore = archived.filter((index) => index < snapshot.index).at(-1);
+  const isReached = archived.some((index) => index >= snapshot.index);
+  return lastBefore === undefined || isReached
+    ? undefined
+    : { firstIndex: lastBefore + 1, lastIndex: snapshot.index };
 }
 
 /**
@@ -77,10 +100,10 @@ async function readFirstTail(
   store: BackupStore,
   chains: readonly Chain[],
   keyRing: KeyRing | undefined,
-): Promise<ChainTail | null> {
+): Promise<{ readonly chain: Chain; readonly tail: ChainTail } | null> {
   for (const [at, chain] of chains.entries()) {
     try {
-      return await readTail(store, chain, keyRing);
+      return { chain, tail: await readTail(store, chain, keyRing) };
     } catch (error) {
       if (!isDamage(error) || at === chains.length - 1) {
         throw error;

@@ -92,8 +92,15 @@ export const ARCHIVE_MUTANTS: readonly Mutant[] = [
     name: "gap-before-a-snapshot-left-open",
     pitfall: "BACKUP",
     file: "archive/chain-tail.ts",
-    find: "    if (best === undefined || best.segments.length > 0 || !canFollow(chain.end.index)) {",
-    replace: "    if (best !== undefined || canFollow(chain.end.index)) {",
+    find: "    if (last !== undefined && (last.segments.length > 0 || !canFollow(chain.end.index))) {",
+    replace: "    if (last !== undefined) {",
+  },
+  {
+    name: "gap-before-a-snapshot-not-said",
+    pitfall: "BACKUP",
+    file: "archive/archiver.ts",
+    find: "    if (found.missing !== undefined) {",
+    replace: "    if (found.missing !== undefined && found.tail === null) {",
   },
   {
     name: "lost-segment-not-noticed",

@@ -30,7 +30,7 @@ const POLL_MS = 100;
 /** Members that replay a long log, or catch up, on a slow disk need their time. */
 const START_TIMEOUT_MS = 120_000;
 const FOUNDING_TIMEOUT_MS = START_TIMEOUT_MS / 2;
-/** A founding from a backup goes on when its call has ended: the call is made again, and how far it is is told in between. */
+/** A founding from a backup goes on when its call has ended. The launcher repeats the call, and shows the progress in between. */
 const RESTORE_POLL_MS = 3_000;
 
 /** States in which a voter votes. */

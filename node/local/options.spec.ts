@@ -42,7 +42,7 @@ describe("options of npm start", () => {
     }
   });
 
-  it("name the backup that a cluster begins with, for all members, of which one reads it", () => {
+  it("name the backup that a cluster begins with, for all members; only the founder reads it", () => {
     const cluster = "11111111-2222-4333-8444-555555555555";
     expect(parseOptions(["--restore", "/store"])).to.deep.include({
       ...{ restores: true, memberFlags: ["--restore-from", "/store"] },

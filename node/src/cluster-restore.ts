@@ -77,7 +77,7 @@ export function describeRestore(report: RestoreReport): string[] {
     ...problems.map((problem) => `note: ${problem}`),
     `cluster ${staged.formerClusterId} (${snapshot.clusterName}) was restored as cluster ${clusterId}`,
     `  from     snapshot ${snapshot.id} at index ${snapshot.index}, ${timeOf(snapshot.wallMs)}, with ${rows} rows`,
-    `  and      ${segments} segments, of which ${entries} entries were applied`,
+    `  and      ${entries} entries out of ${segments} segments`,
     `  up to    revision ${progress.revision} (index ${progress.appliedIndex}), ${timeOf(progress.wallMs)}`,
     `  digest   ${progress.digest.toString(16).padStart(8, "0")}; ${digestsCompared} digests of the cluster were compared, and all are the same`,
     `  missing  ${missingOf(report)}`,

@@ -138,7 +138,7 @@ describe("a member that founds its cluster from a backup", function () {
     expect(readdirSync(directory).filter((name) => name.startsWith("successor"))).to.deep.equal([]);
   });
 
-  it("gives the restore up when it is told to stop, and begins again at its next start", async () => {
+  it("gives the restore up when it has to stop, and begins again at its next start", async () => {
     cpSync(GOLDEN, store, { recursive: true });
     const backup = memberBackup(configurationOf(), systemClock, LOGGER) ?? expect.fail("a backup is named");
     let stopped: Promise<void> | null = null;

@@ -10,9 +10,9 @@ import { CoordinationError, type Founding, type ResetOwner } from "./state/index
 import { Refused, type Restoration, UnknownVersion } from "./storage/index.ts";
 import type { Logger } from "./telemetry/index.ts";
 
-/** How often the progress is told, in milliseconds. */
+/** How often the member says how far it is, in milliseconds. */
 const PROGRESS_MS = 2_000;
-/** Who asks for the owner, in the entry that names it. */
+/** The subject of the entry that names the owner. */
 const SUBJECT = "bootstrap";
 
 /** Null if an empty cluster is founded. */

@@ -52,7 +52,7 @@ export interface RestoreFlags {
   readonly restoreKeepSigningKeys: boolean;
 }
 
-/** What is told of the argument that names a backup. */
+/** How help describes the argument that names a backup. */
 export const LOCATION_WORDS = "directory, s3://bucket/prefix, or a file with one snapshot";
 
 /** Adds the flags of a command that reads a backup. */

@@ -59,11 +59,8 @@ try {
   for (let number = 0; number < points; number++) {
     const member = join(directory, `member-${number}`);
     const pointMs = performance.now();
-    const restored = await restorePoint(history, randomPoint(history, number, below), {
-      store,
-      keyRing,
-      directory: member,
-    });
+    const point = randomPoint(history, number, below);
+    const restored = await restorePoint(history, point, { store, keyRing, directory: member, opens: true });
     took.push(performance.now() - pointMs);
     entries += restored.entries;
     digests += restored.digestsCompared;

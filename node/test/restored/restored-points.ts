@@ -38,7 +38,13 @@ export interface RestoredPoint {
 export async function restorePoint(
   history: History,
   point: RestorePoint,
-  from: { readonly store: string; readonly keyRing: KeyRing; readonly directory: string },
+  from: {
+    readonly store: string;
+    readonly keyRing: KeyRing;
+    readonly directory: string;
+    /** Whether the restore is completed too, and opened as the data of a member. */
+    readonly opens: boolean;
+  },
 ): Promise<RestoredPoint> {
   const store = await openStore({ kind: "directory", directory: from.store }, { create: false });
   const restoration = await Restoration.begin(from.directory);
@@ -52,6 +58,10 @@ export async function restorePoint(
   expect([progress.appliedIndex, progress.revision, progress.digest], JSON.stringify(point)).to.deep.equal([
     ...[appliedIndex, revision, digest],
   ]);
+  if (!from.opens) {
+    await restoration.abandon();
+    return { index, entries: rebuilt.entries, digestsCompared: rebuilt.digestsCompared };
+  }
   const wallMs = progress.wallMs + 1;
   const plans = {
     cause: "restore",

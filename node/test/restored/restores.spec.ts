@@ -10,6 +10,8 @@ import { randomPoint, restorePoint } from "./restored-points.ts";
 
 const OPERATIONS = 5_000;
 const POINTS = 20;
+/** The data of a member is opened at one point out of so many. */
+const OPENED_EACH = 5;
 const SEED = firstSeedOf(commitText(), "a history that is restored", 1);
 const KEY_RING = new KeyRing([{ id: "spec", bytes: new Uint8Array(32).fill(7) }]);
 
@@ -30,7 +32,9 @@ describe(`restores at ${POINTS} points of ${OPERATIONS} operations`, function ()
     for (let number = 0; number < POINTS; number++) {
       const directory = directories.make();
       const point = randomPoint(history, number, below);
-      digestsCompared += (await restorePoint(history, point, { store, keyRing: KEY_RING, directory })).digestsCompared;
+      const opens = number % OPENED_EACH === 0;
+      const restored = await restorePoint(history, point, { store, keyRing: KEY_RING, directory, opens });
+      digestsCompared += restored.digestsCompared;
       rmSync(directory, { recursive: true, force: true });
     }
     expect(digestsCompared, "digests that objects say").to.be.greaterThan(POINTS);

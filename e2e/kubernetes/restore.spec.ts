@@ -4,6 +4,7 @@ import { expect } from "chai";
 import { until } from "../cluster/index.ts";
 import { loseDisks } from "./disks.ts";
 import { describeWithAll } from "./extent.ts";
+import { LoadPod } from "./load-pod.ts";
 import { conditionOf, LIMIT_MS } from "./quoin-cluster.ts";
 import { quoinctl } from "./quoinctl.ts";
 import { STORE, startS3 } from "./s3-pod.ts";
@@ -15,6 +16,8 @@ describeWithAll("A cluster that is restored from its archive", function () {
   this.timeout(LIMIT_MS * 3);
   let scene: Scene;
   let former: string;
+  /** What was written before the loss. */
+  let load: LoadPod;
 
   before(async () => {
     scene = await Scene.set("quoin-e2e-restore");
@@ -30,7 +33,7 @@ describeWithAll("A cluster that is restored from its archive", function () {
 
   it("archives every write, and takes a backup when it is asked for one", async () => {
     const { cluster, kubernetes } = scene;
-    const { load } = await scene.startLoad({ label: "before" });
+    load = await LoadPod.start(cluster, { label: "before" });
     await load.untilMoreWrites(2_000);
     const backup = {
       ...{ apiVersion: "quoin.dev/v1alpha1", kind: "CoordinationBackup", metadata: { name: "midway" } },
@@ -48,7 +51,6 @@ describeWithAll("A cluster that is restored from its archive", function () {
     );
     expect(status.phase, status.error).to.equal("Succeeded");
     await load.stop();
-    expect(load.judge()).to.deep.equal([]);
     await quoinctl(cluster, "kv", "put", "default/last", "written");
     const writtenMs = Date.now();
     await cluster.untilCondition("ArchiveHealthy", "True");
@@ -89,10 +91,10 @@ describeWithAll("A cluster that is restored from its archive", function () {
     expect(object.status.clusterId).to.not.equal(former);
     await cluster.untilPodsReady(MEMBERS);
     expect(await quoinctl(cluster, "kv", "get", "default/last")).to.contain("written");
-    const { load } = await scene.startLoad({ label: "after" });
-    await load.untilMoreWrites(1_000);
-    await load.stop();
-    expect(load.judge()).to.deep.equal([]);
+    const after = await LoadPod.start(cluster, { label: "after" });
+    await after.untilMoreWrites(1_000);
+    await after.stop();
+    expect(after.judge(load)).to.deep.equal([]);
     await cluster.untilCondition("ArchiveHealthy", "True");
   });
 

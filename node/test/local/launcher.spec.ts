@@ -230,22 +230,24 @@ describe("npm start", function () {
   /** The README's commands for backups, at members that have a store. */
   async function tryBackups(): Promise<void> {
     await write("default/greeting", "hello");
-    const status = JSON.parse((await quoinctl(["backup", "status", "-o", "json"])).stdout);
+    // Each member may take its time on a busy machine.
+    const patiently = ["--timeout", "60s"];
+    const status = JSON.parse((await quoinctl([...patiently, "backup", "status", "-o", "json"])).stdout);
     const store = join(realpathSync(directory), "store");
     expect(status.members.map((member: { store: string }) => member.store)).to.deep.equal([store, store, store]);
-    const created = await quoinctl(["backup", "create", "state.qsnap"]);
+    const created = await quoinctl([...patiently, "backup", "create", "state.qsnap"]);
     expect([created.code, created.stderr]).to.deep.equal([
       ...[
         0,
         "warning: the backup is not encrypted, and holds signing keys and hashes of passwords; encrypt it with --key-file FILE\n",
       ],
     ]);
-    const verified = await quoinctl(["backup", "verify", "state.qsnap"]);
+    const verified = await quoinctl([...patiently, "backup", "verify", "state.qsnap"]);
     expect([verified.code, verified.stdout.split("\n").length], verified.stderr).to.deep.equal([0, 3]);
     expect(verified.stderr).to.include("not checked: that the state can be rebuilt");
-    const started = await quoinctl(["backup", "start", "--wait", "-o", "json"]);
+    const started = await quoinctl([...patiently, "backup", "start", "--wait", "-o", "json"]);
     expect(JSON.parse(started.stdout)).to.include({ phase: "SUCCEEDED", leaderless: false });
-    const listed = JSON.parse((await quoinctl(["backup", "list", "store", "-o", "json"])).stdout);
+    const listed = JSON.parse((await quoinctl([...patiently, "backup", "list", "store", "-o", "json"])).stdout);
     expect(listed.backups.map(({ id }: { id: string }) => id)).to.include(JSON.parse(started.stdout).id);
   }
 

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { AppliedReplica, FOUNDING } from "../../test/index.ts";
 import type { JoinAnswer, JoinRequest } from "../peers/index.ts";
 import { EntryType } from "../raft/index.ts";
-import { encodeSuccession, readCluster } from "../state/index.ts";
+import { CLUSTER_VERSION, encodeSuccession, readCluster } from "../state/index.ts";
 import { answerJoin } from "./join-answer.ts";
 import { PeerDirectory } from "./peer-directory.ts";
 
@@ -14,7 +14,7 @@ const REQUEST: JoinRequest = {
   name: "q-1",
   incarnation: "ab".repeat(16),
   endpoints: { peerEndpoint: "q-1:7402", grpcEndpoint: "q-1:7400", httpEndpoint: "q-1:7401" },
-  versions: { min: 1, max: 3 },
+  versions: { min: 1, max: CLUSTER_VERSION },
 };
 const FOUNDER = { memberId: 1, incarnation: "11".repeat(16), address: FOUNDING.address.peerEndpoint };
 
@@ -122,11 +122,13 @@ describe("answerJoin", () => {
     expect(await ask({ clusterName: "other" })).to.deep.equal({ result: "WRONG_CLUSTER" });
     expect(await ask({ clusterId: crypto.randomUUID() })).to.deep.equal({ result: "WRONG_CLUSTER" });
     for (const versions of [
-      { min: 4, max: 5 },
+      { min: CLUSTER_VERSION + 1, max: CLUSTER_VERSION + 2 },
       { min: 0, max: 0 },
       // Those of commits without event logs, and without namespaces of them: they would meet commands that they do not know.
       { min: 1, max: 1 },
       { min: 1, max: 2 },
+      // The release before, which does not know the version in force.
+      { min: 3, max: CLUSTER_VERSION - 1 },
     ]) {
       expect(await ask({ versions })).to.deep.equal({ result: "VERSION" });
     }

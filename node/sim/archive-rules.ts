@@ -153,10 +153,14 @@ export class ArchiveRules {
     must(hole === null, HOLE, () => `entries ${hole}; broken at ${this.#breaks.join() || "no time"}`);
   }
 
-  /** The first entries that no segment has ever had, and of which nothing was said; null if there are none. */
+  /**
+   * The first entries that no segment has ever had, and of which nothing was said; null if there are none. An archive begins
+   * with its first segment: snapshots before that are backups of one moment each.
+   */
   #hole(): string | null {
+    const { chains } = this.#catalog(this.#ever);
     let [from, end] = [0, 0];
-    for (const { snapshot, end: chainEnd } of this.#catalog(this.#ever).chains) {
+    for (const { snapshot, segments, end: chainEnd } of chains) {
       if (end > 0 && snapshot.index > end) {
         const first = from;
         if (!this.#breaks.some((reached) => reached >= first && reached <= snapshot.index)) {
@@ -164,8 +168,10 @@ export class ArchiveRules {
         }
         from = snapshot.index;
       }
-      from = end === 0 ? snapshot.index : from;
-      end = Math.max(end, chainEnd.index);
+      if (end > 0 || segments.length > 0) {
+        from = end === 0 ? snapshot.index : from;
+        end = Math.max(end, chainEnd.index);
+      }
     }
     return null;
   }

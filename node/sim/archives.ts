@@ -4,7 +4,7 @@
  */
 
 import { MemberBackups } from "../src/archive/index.ts";
-import type { Replica } from "../src/replica/index.ts";
+import type { MembershipView, Replica } from "../src/replica/index.ts";
 import { ArchiveRules } from "./archive-rules.ts";
 import { Bucket } from "./bucket.ts";
 import { BucketStore } from "./bucket-store.ts";
@@ -36,6 +36,8 @@ const STORE = { kind: "directory", directory: "/bucket" } as const;
 const AWAY_MS = [200, 20_000] as const;
 const SLOW_FOR_MS = [500, 10_000] as const;
 const SLOW_BY_MS = [20, 2_000] as const;
+/** How long every member takes itself for the one that archives, in milliseconds. */
+const TWINS_MS = [1_000, 10_000] as const;
 
 export class Archives {
   readonly #options: ArchivesOptions;
@@ -43,6 +45,7 @@ export class Archives {
   readonly rules: ArchiveRules;
   readonly pending = new PendingWork();
   #failures = 0;
+  #twinsUntilMs = 0;
 
   constructor(options: ArchivesOptions) {
     this.#options = options;
@@ -79,7 +82,7 @@ export class Archives {
     return new MemberBackups({
       host: {
         ...{ name: `m${memberId}`, clusterName: "simulated", clusterId, memberId, version: "0.1.0" },
-        replica: this.#reach(replica, loop, work),
+        replica: this.#reach(memberId, replica, loop, work),
       },
       configuration: {
         ...{ location: STORE, keyFile: null, archives: true },
@@ -102,6 +105,8 @@ export class Archives {
     trace.say(0, "store", [], () => kind);
     if (kind === "away") {
       this.bucket.leave(heap.nowMs + logUniform(random, ...AWAY_MS));
+    } else if (kind === "twins") {
+      this.#twinsUntilMs = heap.nowMs + logUniform(random, ...TWINS_MS);
     } else {
       this.bucket.slow(heap.nowMs + logUniform(random, ...SLOW_FOR_MS), logUniform(random, ...SLOW_BY_MS));
     }
@@ -121,7 +126,7 @@ export class Archives {
   }
 
   /** What a process reaches of its member. Code behind a promise is no callback of the process, and becomes one here. */
-  #reach(replica: Replica, loop: ProcessLoop, work: ProcessWork) {
+  #reach(memberId: number, replica: Replica, loop: ProcessLoop, work: ProcessWork) {
     const { backups } = replica;
     const openExport = backups.openExport.bind(backups);
     backups.openExport = () => {
@@ -149,11 +154,19 @@ export class Archives {
       state: replica.state,
       backups,
       status: () => replica.status(),
-      membershipView: replica.membershipView.bind(replica),
+      membershipView: (...[deadlineMs, done, report]: Parameters<Replica["membershipView"]>) => {
+        replica.membershipView(deadlineMs, (error, view) => done(error, this.#seen(view, memberId)), report);
+      },
       readBarrier: (deadlineMs: number, done: Parameters<Replica["readBarrier"]>[1]) => {
         loop.arrive(() => replica.readBarrier(deadlineMs, (...result) => this.#waking(() => done(...result))()));
       },
     };
+  }
+
+  /** The lease only saves work: whoever archives beside another one must do no harm. */
+  #seen(view: MembershipView | null, archiverId: number): MembershipView | null {
+    const isTwin = this.#options.heap.nowMs < this.#twinsUntilMs && !this.bucket.isCalm;
+    return isTwin && view?.archive !== undefined ? { ...view, archive: { ...view.archive, archiverId } } : view;
   }
 
   #waking(callback: () => void): () => void {

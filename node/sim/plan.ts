@@ -100,8 +100,8 @@ export const AT_MOMENTS = [
 export const CHANGES = ["add", "remove", "replace", "demote", "transfer", "grow", "shrink"] as const;
 export type ChangeKind = (typeof CHANGES)[number];
 
-/** What befalls the store of the archive. */
-export const STORE_FAULTS = ["away", "slow"] as const;
+/** What befalls the store of the archive; `twins`: every member takes itself for the one that archives. */
+export const STORE_FAULTS = ["away", "slow", "twins"] as const;
 export type StoreFaultKind = (typeof STORE_FAULTS)[number];
 
 /** What an administrator takes away from the guest. */

@@ -448,7 +448,7 @@ export class Simulation {
     await this.#until(REST_MS, () => this.#isAtRest(), "liveness: members are equal in the end");
     const committed = this.#greatestCommit();
     const isArchived = () => this.#archives?.rules.isWholeTo(committed) ?? true;
-    await this.#until(REST_MS, isArchived, "liveness: everything is archived in the end");
+    await this.#until(REST_MS, () => isArchived() && this.#isAtRest(), "liveness: everything is archived in the end");
     this.#watchers?.stop();
   }
 

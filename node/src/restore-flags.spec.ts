@@ -54,6 +54,25 @@ describe("flags for founding from a backup", () => {
     });
   });
 
+  it("come from the environment too, where a flag says nothing else", () => {
+    const environment = {
+      ...{ QUOIN_RESTORE_FROM: "/b", QUOIN_RESTORE_CLUSTER_ID: CLUSTER, QUOIN_RESTORE_SNAPSHOT: "a".repeat(32) },
+      ...{ QUOIN_RESTORE_KEY_FILE: "k", QUOIN_RESTORE_TO_REVISION: "7", QUOIN_RESTORE_REVISION_JUMP: "2000000" },
+    };
+    try {
+      Object.assign(process.env, environment);
+      expect(restoreOf("--restore-to-revision", "8")).to.deep.equal({
+        ...{ location: { kind: "directory", directory: "/b" }, keyFile: "k", clusterId: CLUSTER },
+        ...{ snapshotId: "a".repeat(32), point: { kind: "revision", revision: 8 } },
+        ...{ revisionJump: 2_000_000, keepsSigningKeys: false },
+      });
+    } finally {
+      for (const name of Object.keys(environment)) {
+        delete process.env[name];
+      }
+    }
+  });
+
   it("read times of RFC 3339", () => {
     const wallMs = Date.UTC(2026, 0, 31, 12);
     for (const time of ["2026-01-31T12:00:00Z", "2026-01-31t13:00:00.000+01:00", "2026-01-31 07:00:00-05:00"]) {

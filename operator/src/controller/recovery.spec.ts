@@ -140,7 +140,7 @@ describe("operator that recovers a lost quorum", () => {
     expect(drive.condition("QuorumLost")).to.equal("True MajorityDataLost");
   }).timeout(60_000);
 
-  it("refuses another cluster's id, and a cluster of which nothing is left", async () => {
+  it("refuses another cluster's id, and a cluster without any data left", async () => {
     await loseQuorum("demo-0", "demo-2");
     ask("11111111-2222-4333-8444-555555555555");
     await drive.until(

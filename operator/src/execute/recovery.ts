@@ -20,7 +20,7 @@ export async function beginRecovery(writing: Writing, { note }: ActionOf<"begin-
 }
 
 /**
- * One write: from then on the volumes of all others are those of a former cluster. Nobody founds a cluster by this identity,
+ * One write: from then on the volumes of all others are those of a former cluster. No member founds a cluster by this identity,
  * since it names no founder.
  */
 export async function commitRecovery(writing: Writing, { note }: ActionOf<"commit-recovery">): Promise<void> {

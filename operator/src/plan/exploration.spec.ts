@@ -199,7 +199,7 @@ function apply(world: World, { action }: Step): World {
     case "create-recovery-pod":
     case "delete-recovery-pod":
     case "hand-over-claim":
-      throw new Error(`${action.kind} for a cluster that nobody recovers`);
+      throw new Error(`${action.kind} without a request for a recovery`);
   }
 }
 

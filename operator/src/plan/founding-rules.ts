@@ -134,7 +134,7 @@ export function found(facts: Facts): Step | Hold | null {
   return { rule: "Found", target: founder, message: `${founder} founds cluster ${clusterId}${from}`, action };
 }
 
-/** Nobody founds a cluster before its process has the flags by which it begins with the backup, and with no other. */
+/** A member founds the cluster only once its process has the flags of the backup, and of no other one. */
 function awaitRestore(facts: Facts): Step | Hold | null {
   const { cluster, restore, set } = facts.observed;
   if (restore === null || set === null) {

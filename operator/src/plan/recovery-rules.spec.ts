@@ -229,12 +229,12 @@ describe("recovery of a lost quorum", () => {
       "RecoverQuorum: delete-recovery-pod demo-0-recovery",
     ],
     [
-      "a pod that was refused, and nobody asks any more",
+      "a pod that was refused, and the annotation is gone",
       () => asking(recovering(failedPod(73, 0)), null),
       "RecoverQuorum: note-recovery demo",
     ],
     [
-      "a pod that may have done it, and nobody asks any more",
+      "a pod that may have done it, and the annotation is gone",
       () => asking(recovering(failedPod(71, 0)), null),
       "RecoverQuorum holds: RecoveryFails demo-0-recovery",
     ],
@@ -332,7 +332,7 @@ describe("recovery of a lost quorum", () => {
       expect(chosen(ends([8, 401], [8, 400]))).to.equal(0);
     });
 
-    it("nobody while a majority of the voters is whole", () => {
+    it("no member while a majority of the voters is whole", () => {
       expect(chosen(ends([7, 1], [7, 1], [7, 1]))).to.equal("quorum");
     });
 

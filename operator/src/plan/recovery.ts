@@ -4,7 +4,7 @@
  */
 import { quorumOf } from "./quorum.ts";
 
-/** The annotation by which a person asks for it. Its value is the id of the cluster, so nobody sets it by accident. */
+/** The annotation by which a person asks for it. Its value is the id of the cluster, so it is not set by accident. */
 export const RECOVER_QUORUM = "quoin.dev/recover-quorum";
 
 /**

@@ -9,7 +9,7 @@ export interface RecoveryVerdict {
   readonly message: string;
 }
 
-/** @returns null for a cluster that nobody has ever asked to recover */
+/** @returns null for a cluster without a recovery, now or before */
 export function recoveryVerdict({ cluster, recovery }: Observed, { step, hold }: Plan): RecoveryVerdict | null {
   const { note } = recovery;
   const type = "QuorumRecovery";

@@ -112,7 +112,7 @@ export class Quorum {
     this.#note();
   }
 
-  /** The data of a stopped member becomes that of a new cluster, of which it is the only member. */
+  /** The data of a stopped member becomes that of a new cluster with this member alone. */
   succeed(name: string, directory: Directory, clusterId: string, lastIndex: number): void {
     this.clusterId = clusterId;
     this.index = lastIndex + 1;

@@ -154,13 +154,13 @@ export class ArchiveRules {
   }
 
   /**
-   * The first entries that no segment has ever had, and of which nothing was said; null if there are none. An archive begins
-   * with its first segment: snapshots before that are backups of one moment each.
+   * The first entries that no segment has ever had, and of which nothing was said; null if there are none. A snapshot that no
+   * segment follows is a backup of one moment, and no part of an archive.
    */
   #hole(): string | null {
     const { chains } = this.#catalog(this.#ever);
     let [from, end] = [0, 0];
-    for (const { snapshot, segments, end: chainEnd } of chains) {
+    for (const { snapshot, end: chainEnd } of chains.filter(({ segments }) => segments.length > 0)) {
       if (end > 0 && snapshot.index > end) {
         const first = from;
         if (!this.#breaks.some((reached) => reached >= first && reached <= snapshot.index)) {
@@ -168,10 +168,8 @@ export class ArchiveRules {
         }
         from = snapshot.index;
       }
-      if (end > 0 || segments.length > 0) {
-        from = end === 0 ? snapshot.index : from;
-        end = Math.max(end, chainEnd.index);
-      }
+      from = end === 0 ? snapshot.index : from;
+      end = Math.max(end, chainEnd.index);
     }
     return null;
   }

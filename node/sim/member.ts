@@ -73,6 +73,19 @@ export class Member {
     return this.#isWiped;
   }
 
+  /** How it is, in a line for people. */
+  describe(): string {
+    const status = this.#process?.replica.status();
+    if (status === undefined) {
+      return `m${this.id} is ${this.#isRemoved ? "removed" : "down"}`;
+    }
+    const { role, term, leaderId, firstIndex, lastIndex, commitIndex, appliedIndex, alarms } = status;
+    return (
+      `m${this.id} ${role} term ${term} of m${leaderId} log ${firstIndex}..${lastIndex} commit ${commitIndex} ` +
+      `applied ${appliedIndex} ${alarms.join("; ")}`
+    );
+  }
+
   start(): void {
     if (this.#process !== null || this.#isRemoved || this.#isWiped) {
       return;

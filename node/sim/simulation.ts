@@ -662,17 +662,7 @@ export class Simulation {
   }
 
   #describe(): string {
-    const members = [...this.#members.values()].map((member) => {
-      const status = member.process?.replica.status();
-      if (status === undefined) {
-        return `m${member.id} is ${member.isRemoved ? "removed" : "down"}`;
-      }
-      const { role, term, leaderId, firstIndex, lastIndex, commitIndex, appliedIndex, alarms } = status;
-      return (
-        `m${member.id} ${role} term ${term} of m${leaderId} log ${firstIndex}..${lastIndex} commit ${commitIndex} ` +
-        `applied ${appliedIndex} ${alarms.join("; ")}`
-      );
-    });
+    const members = [...this.#members.values()].map((member) => member.describe());
     const configurations = this.#membersNow().map(({ id }) => `m${id}`);
     return `members ${configurations.join(" ")}\n${members.join("\n")}\nopen: ${this.#calls.describe()}`;
   }

@@ -73,9 +73,7 @@ function missingBefore({ snapshot, segments }: Chain, chains: readonly Chain[]):
   const archived = chains.filter((chain) => chain.segments.length > 0).map(({ end }) => end.index);
   const lastBefore = archived.filter((index) => index < snapshot.index).at(-1);
   const isReached = archived.some((index) => index >= snapshot.index);
-  return lastBefore === undefined || isReached
-    ? undefined
-    : { firstIndex: lastBefore + 1, lastIndex: snapshot.index };
+  return lastBefore === undefined || isReached ? undefined : { firstIndex: lastBefore + 1, lastIndex: snapshot.index };
 }
 
 /**

@@ -14,7 +14,7 @@ import {
   soleVoter,
 } from "../../test/index.ts";
 import { EntryType, encodeEntry, InvariantViolation, NO_ORIGIN, sealEntry } from "../raft/index.ts";
-import { readCluster } from "./cluster.ts";
+import { CLUSTER_VERSION, readCluster } from "./cluster.ts";
 import { readFormerCluster, readFormerClusters } from "./former-clusters.ts";
 import { completeFrom, readHistoryBounds } from "./history.ts";
 import { describeLock } from "./lock-view.ts";
@@ -104,7 +104,7 @@ describe("a succession", () => {
     expect(readCluster(log.store)).to.deep.equal({
       clusterId: NEXT_ID,
       name: "spec",
-      version: 3,
+      version: CLUSTER_VERSION,
       configuration: { index, voters: [index], outgoing: [], learners: [], learnersNext: [], autoLeave: false },
       members: [{ id: index, name: "member-2", address: succession().address, incarnation: succession().incarnation }],
     });

@@ -100,6 +100,7 @@ describe("ClusterAdminService", () => {
           ...{ dbSizeBytes: 4_000n, diskFreeBytes: 5_000n, version: "0.0.0-spec", downgradeFloor: "0.1.0" },
           ...{ uptimeMs: 3_000n, incarnation: "07".repeat(16), clusterId: secrets.founding.clusterId, alarms: [] },
           ...{ stateHashIndex: 1n, certificateSerial: "", trustedCas: [], settingsRevision: 0n, lastTerm: 1n },
+          foundedFrom: "",
         });
         expect(response?.known?.members.map(({ id }) => id)).deep.equal(["1"]);
       }

@@ -67,6 +67,8 @@ describe("a cluster whose volumes are all lost", function () {
     const held = await client.locks.acquire(NAMESPACE, "guarded", { ttlSeconds: 86_400 });
     const { logId } = await client.logs.create("journal");
     await client.logs.append(logId, "first", { key: "one" });
+    // No point before the first snapshot can be restored, and that of the tenth key will be.
+    await untilArchived(1);
     const revisions: number[] = [];
     for (let at = 0; at < KEYS; at++) {
       revisions.push((await client.keyValue.put(NAMESPACE, `key-${at}`, `value ${at}`)).modRevision);

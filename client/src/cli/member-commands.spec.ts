@@ -98,6 +98,7 @@ describe("quoinctl member, leader and settings", () => {
   it("resets the owner with the password of the standard input, and prints no secret", async () => {
     member.scripts.resetOwner = () => ({ userId: "u-1", created: false });
     const { out, err, code } = await quoinctl(["owner", "reset", "a@b.example", "-o", "json"], {
+      environment: { QUOIN_ADMIN_ENDPOINTS: member.endpoint, QUOIN_ADMIN_TOKEN: "t" },
       input: "correct horse\n",
     });
     expect([code, JSON.parse(out)]).to.deep.equal([0, { user_id: "u-1", email: "a@b.example", created: false }]);

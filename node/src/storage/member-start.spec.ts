@@ -203,7 +203,8 @@ describe("start of a member of several", function () {
         const before = [readFileSync(path("identity"), "utf8"), fence()];
         const { message } = await failureOf();
         expect(message).to.contain(`${directory} was written by a cluster of version ${version}`);
-        expect(message).to.contain(`this release knows cluster version ${CLUSTER_VERSIONS.max} alone`);
+        const { min, max } = CLUSTER_VERSIONS;
+        expect(message).to.contain(`this release knows the cluster versions ${min} to ${max}`);
         expect(message).to.contain("use the release that wrote it, or a later one");
         expect([readFileSync(path("identity"), "utf8"), fence()]).to.deep.equal(before);
         const stopped = await StoppedMember.open(directory, { acceptRetired: true }).catch((error: unknown) => error);

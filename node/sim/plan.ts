@@ -58,7 +58,6 @@ export const MOMENTS = [
   "replica.attempt.refuted",
   "replica.compacted",
   "replica.long-entry-paused",
-  "replica.reads-paused",
   "replica.forward.held",
   "replica.forward.unsent",
   "replica.healed",
@@ -391,7 +390,7 @@ function withRegions(limits: ReplicaLimits): ReplicaLimits {
 /** What came with later releases than the rest. */
 function withReleases(limits: ReplicaLimits, random: RandomStream): ReplicaLimits {
   const maintenance = { ...limits.maintenance, versionRaiseMs: random.whole(100, 2_000) };
-  return { ...limits, maintenance, sliceReads: random.whole(1, 4) };
+  return { ...limits, maintenance };
 }
 
 function drawReleases(random: RandomStream): ReleasePlan | null {

@@ -140,8 +140,8 @@ export const REPLICA_MUTANTS: readonly Mutant[] = [
     name: "applied-before-the-read-index",
     pitfall: "P11",
     file: "replica/pending-reads.ts",
-    find: "if (batch === undefined || batch.index === null || batch.index > appliedIndex) {",
-    replace: "if (batch === undefined || batch.index === null) {",
+    find: "if (batch.index === null || batch.index > appliedIndex) {",
+    replace: "if (batch.index === null) {",
   },
   {
     name: "read-served-without-asking",

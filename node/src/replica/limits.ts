@@ -20,8 +20,6 @@ export const DEFAULT_REPLICA_LIMITS: ReplicaLimits = {
   sliceEntries: 512,
   sliceBytes: 1024 * 1024,
   sliceMs: 4,
-  sliceReads: 256,
-  sliceReadsMs: 4,
   // Each event takes at least one byte: a shorter entry is applied within a few milliseconds.
   longEntryBytes: 64 * 1024,
   longEntryMs: 4,

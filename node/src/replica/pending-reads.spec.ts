@@ -7,11 +7,9 @@ const noLeader = (): CoordinationError => new CoordinationError("NO_LEADER", "no
 describe("pending reads", () => {
   let reads: PendingReads;
   let answers: string[];
-  let nowMs: number;
   beforeEach(() => {
-    reads = new PendingReads({ sliceReads: 4, sliceReadsMs: 10 }, () => nowMs);
+    reads = new PendingReads();
     answers = [];
-    nowMs = 0;
   });
 
   function add(name: string, nowMs = 0, deadlineMs = 1_000): void {
@@ -151,89 +149,5 @@ describe("pending reads", () => {
     reads.serve(1);
     expect(reads.size).to.equal(1);
     expect(reads.hasUnasked).to.equal(true);
-  });
-
-  describe("that are ready together", () => {
-    function addSlow(name: string, takesMs: number): void {
-      reads.add(0, 1_000, (error) => {
-        nowMs += takesMs;
-        answers.push(`${name}: ${error === null ? "served" : error.reason}`);
-      });
-    }
-
-    it("S44: are served in slices of a bounded number, in their order, over the ends of batches", () => {
-      for (const name of ["a", "b", "c"]) {
-        add(name);
-      }
-      reads.asked(1);
-      for (const name of ["d", "e", "f"]) {
-        add(name);
-      }
-      reads.asked(2);
-      reads.confirmed(2, 5);
-      expect(reads.serve(5)).to.equal(true);
-      expect(answers).to.deep.equal(["a: served", "b: served", "c: served", "d: served"]);
-      expect(reads.size).to.equal(2);
-      expect(reads.serve(5)).to.equal(false);
-      expect(answers.slice(4)).to.deep.equal(["e: served", "f: served"]);
-      expect(reads.size).to.equal(0);
-    });
-
-    it("S44: are served until the time of a slice is over, but at least one", () => {
-      addSlow("a", 9);
-      addSlow("b", 100);
-      addSlow("c", 100);
-      reads.asked(1);
-      reads.confirmed(1, 5);
-      expect(reads.serve(5)).to.equal(true);
-      expect(answers).to.deep.equal(["a: served", "b: served"]);
-      expect(reads.serve(5)).to.equal(false);
-      expect(answers).to.deep.equal(["a: served", "b: served", "c: served"]);
-    });
-
-    it("are not left behind by a slice that ends exactly with the last of them, nor by one before an unapplied batch", () => {
-      for (const name of ["a", "b", "c", "d"]) {
-        add(name);
-      }
-      reads.asked(1);
-      reads.confirmed(1, 5);
-      add("later");
-      reads.asked(2);
-      reads.confirmed(2, 6);
-      expect(reads.serve(5)).to.equal(false);
-      expect(answers).to.have.length(4);
-      expect(reads.serve(6)).to.equal(false);
-      expect(answers).to.have.length(5);
-    });
-
-    it("are answered once each when they expire or end between two slices", () => {
-      for (const name of ["a", "b", "c", "d", "e"]) {
-        add(name);
-      }
-      add("long", 0, 2_000);
-      reads.asked(1);
-      reads.confirmed(1, 5);
-      expect(reads.serve(5)).to.equal(true);
-      reads.expire(1_000, 1_050, noLeader);
-      expect(answers.slice(4)).to.deep.equal(["e: DEADLINE"]);
-      expect(reads.size).to.equal(1);
-      reads.refuseAll(new CoordinationError("SHUTTING_DOWN", "stop"));
-      expect(answers.slice(5)).to.deep.equal(["long: SHUTTING_DOWN"]);
-      expect(reads.size).to.equal(0);
-      expect(reads.serve(5)).to.equal(false);
-      expect(answers).to.have.length(6);
-    });
-
-    it("are refused only where they were not served when the member stops between two slices", () => {
-      for (const name of ["a", "b", "c", "d", "e"]) {
-        add(name);
-      }
-      reads.asked(1);
-      reads.confirmed(1, 5);
-      reads.serve(5);
-      reads.refuseAll(new CoordinationError("SHUTTING_DOWN", "stop"));
-      expect(answers).to.have.length(5);
-      expect(answers[4]).to.equal("e: SHUTTING_DOWN");
-    });
   });
 });

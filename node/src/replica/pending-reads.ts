@@ -1,24 +1,13 @@
 /**
  * Linearizable reads on their way: asked of the core, confirmed at an index, served once that index is applied.
  *
- * Reads that arrive without a leader are held for a bounded time. Applied is waited for, not committed (P11).
- *
- * Many reads can become ready at once, and an answer can take long to make. So reads are served in slices, each in a turn
- * of its own: between two slices the member hears its peers and sends its heartbeats. A read that is served later sees a
- * state that is at least as new.
+ * Reads that arrive while nobody leads are held for a bounded time. Applied is waited for, not committed (P11).
  */
 
-import { mark } from "../raft/index.ts";
 import { CoordinationError } from "../state/index.ts";
 import { holdUntil } from "./waiters.ts";
 
 export type ReadDone = (error: CoordinationError | null) => void;
-
-export interface ReadLimits {
-  /** Bounds of one slice of reads: their number, and the milliseconds after which no other read is begun. */
-  readonly sliceReads: number;
-  readonly sliceReadsMs: number;
-}
 
 interface PendingRead {
   readonly deadlineMs: number;
@@ -32,22 +21,13 @@ interface Batch {
   /** Index that must be applied first; null until confirmed. */
   index: number | null;
   reads: PendingRead[];
-  /** How many of `reads`, from the first on, were answered. */
-  served: number;
 }
 
 export class PendingReads {
-  readonly #limits: ReadLimits;
-  readonly #monotonicMs: () => number;
   #unasked: PendingRead[] = [];
   /** In the order of their positions. */
   #batches: Batch[] = [];
   #size = 0;
-
-  constructor(limits: ReadLimits, monotonicMs: () => number) {
-    this.#limits = limits;
-    this.#monotonicMs = monotonicMs;
-  }
 
   /** Reads that wait in whatever state. */
   get size(): number {
@@ -65,7 +45,7 @@ export class PendingReads {
 
   /** All reads that were not asked yet wait for this position now. */
   asked(position: number): void {
-    this.#batches.push({ position, index: null, reads: this.#unasked, served: 0 });
+    this.#batches.push({ position, index: null, reads: this.#unasked });
     this.#unasked = [];
   }
 
@@ -91,26 +71,19 @@ export class PendingReads {
     this.#batches = kept;
   }
 
-  /** Answers a slice of the confirmed reads whose index is applied. Returns whether more of them are left. */
-  serve(appliedIndex: number): boolean {
-    let batch = this.#firstReady(appliedIndex);
-    if (batch === null) {
-      return false;
-    }
-    const { sliceReads, sliceReadsMs } = this.#limits;
-    const endMs = this.#monotonicMs() + sliceReadsMs;
-    for (let count = 1; batch !== null; count++) {
-      const read = batch.reads[batch.served] as PendingRead;
-      batch.served++;
-      this.#size--;
-      read.done(null);
-      batch = this.#firstReady(appliedIndex);
-      if (batch !== null && (count >= sliceReads || this.#monotonicMs() >= endMs)) {
-        mark("replica.reads-paused");
-        return true;
+  /** Answers the confirmed reads whose index is applied. */
+  serve(appliedIndex: number): void {
+    while (this.#batches.length > 0) {
+      const batch = this.#batches[0] as Batch;
+      if (batch.index === null || batch.index > appliedIndex) {
+        return;
+      }
+      this.#batches.shift();
+      for (const read of batch.reads) {
+        this.#size--;
+        read.done(null);
       }
     }
-    return false;
   }
 
   /**
@@ -120,8 +93,7 @@ export class PendingReads {
   expire(nowMs: number, nextMs: number, heldReason: () => CoordinationError): void {
     this.#unasked = this.#keep(this.#unasked, (read) => read.holdUntilMs < nextMs, heldReason);
     for (const batch of this.#batches) {
-      batch.reads = this.#keep(unserved(batch), (read) => read.deadlineMs <= nowMs, readDeadlineError);
-      batch.served = 0;
+      batch.reads = this.#keep(batch.reads, (read) => read.deadlineMs <= nowMs, readDeadlineError);
     }
   }
 
@@ -132,27 +104,13 @@ export class PendingReads {
       () => error,
     );
     for (const batch of this.#batches) {
-      this.#keep(
-        unserved(batch),
+      batch.reads = this.#keep(
+        batch.reads,
         () => true,
         () => error,
       );
     }
     this.#batches = [];
-  }
-
-  /** The first batch that has reads to serve, null if there is none; batches that were served are dropped. */
-  #firstReady(appliedIndex: number): Batch | null {
-    for (;;) {
-      const batch = this.#batches[0];
-      if (batch === undefined || batch.index === null || batch.index > appliedIndex) {
-        return null;
-      }
-      if (batch.served < batch.reads.length) {
-        return batch;
-      }
-      this.#batches.shift();
-    }
   }
 
   #keep(reads: PendingRead[], isOver: (read: PendingRead) => boolean, error: () => CoordinationError): PendingRead[] {
@@ -166,10 +124,6 @@ export class PendingReads {
     }
     return reads.filter((read) => !isOver(read));
   }
-}
-
-function unserved({ reads, served }: Batch): PendingRead[] {
-  return served === 0 ? reads : reads.slice(served);
 }
 
 /** The contract calls every missed deadline unknown; a read has changed nothing all the same. */

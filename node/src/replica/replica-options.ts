@@ -9,10 +9,9 @@ import type { Clock, Scheduler } from "./clock.ts";
 import type { CompactionLimits } from "./compaction.ts";
 import type { MaintenanceLimits } from "./maintenance.ts";
 import type { SnapshotLimits } from "./outgoing-snapshots.ts";
-import type { ReadLimits } from "./pending-reads.ts";
 import type { Transport } from "./transport.ts";
 
-export interface ReplicaLimits extends ApplyLimits, ReadLimits {
+export interface ReplicaLimits extends ApplyLimits {
   readonly core: CoreLimits;
   readonly state: StateLimits;
   readonly compaction: CompactionLimits;

@@ -608,24 +608,6 @@ describe("Replica", () => {
     });
   });
 
-  it("S44: serves reads that are ready together in turns of their own, and hands writes over in between", () => {
-    const driven = DrivenReplica.leading({ sliceReads: 10 });
-    const reads = Array.from({ length: 35 }, () => driven.read());
-    const answered = (): number => reads.filter((read) => read.answered > 0).length;
-    driven.time.turn();
-    expect(answered()).to.equal(10);
-    driven.put("k", "v");
-    driven.log.isHeld = true;
-    const before = driven.log.writes.length;
-    driven.time.turn();
-    expect(answered()).to.equal(20);
-    expect(driven.log.writes.length, "the write goes to the log before all reads are served").to.equal(before + 1);
-    driven.time.turn();
-    driven.time.turn();
-    expect(reads.map(resultOf)).to.deep.equal(reads.map(() => resultOf(reads[0] as DrivenCall)));
-    expect(answered()).to.equal(35);
-  });
-
   it("does the same again with the same inputs", () => {
     const run = (): unknown => {
       const driven = DrivenReplica.leading({ sliceEntries: 7, syncBytes: 500 });

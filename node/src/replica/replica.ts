@@ -83,7 +83,7 @@ export class Replica {
   readonly #fitness: Fitness;
   readonly #frames: IncomingFrames;
   readonly #proposals: Proposals;
-  readonly #reads: PendingReads;
+  readonly #reads = new PendingReads();
   readonly #leaderCalls: LeaderCalls;
   readonly #tick: ClusterTick;
   readonly #applyLoop: ApplyLoop;
@@ -113,7 +113,6 @@ export class Replica {
     this.#options = options;
     this.#limits = limits;
     this.#clock = clock;
-    this.#reads = new PendingReads(limits, () => clock.monotonicMs());
     const { appliedIndex, tickMs } = readProgress(state);
     const random = seededRandom(memberId * 0x10001 + boot);
     this.#core = new RaftCore({
@@ -457,9 +456,6 @@ export class Replica {
     this.#snapshots.placeIfReady();
     this.#drain();
     this.#options.transport.flush();
-    if (this.#reads.serve(this.#applyLoop.progress.appliedIndex)) {
-      this.#arm();
-    }
   }
 
   #step(frame: ArrivedFrame): void {
@@ -615,6 +611,7 @@ export class Replica {
     if (reads !== null) {
       this.#reads.confirmed(reads.position, reads.index);
       this.#healing?.onReads(reads.position, reads.index);
+      this.#reads.serve(this.#applyLoop.progress.appliedIndex);
     }
   }
 
@@ -659,6 +656,7 @@ export class Replica {
     }
     mark("replica.answers.after");
     this.#proposals.settle(this.#clock.monotonicMs());
+    this.#reads.serve(this.#applyLoop.progress.appliedIndex);
     this.#campaignIfAlone();
     this.#arm();
   }
@@ -691,6 +689,7 @@ export class Replica {
     this.#core.onSnapshotInstalled(cluster.configuration);
     this.#proposals.onSnapshotInstalled(index, term);
     this.#record.check();
+    this.#reads.serve(index);
     this.#arm();
   }
 }

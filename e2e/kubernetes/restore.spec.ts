@@ -65,11 +65,9 @@ describeWithAll("A cluster that is restored from its archive", function () {
   it("loses all its disks, and comes back with what was archived", async () => {
     const { cluster, kubernetes } = scene;
     await loseDisks(cluster, await cluster.pods());
-    await until(
-      "the loss to be noticed",
-      async () => conditionOf(await cluster.get(), "QuorumLost")?.reason === "AllDataLost",
-      LIMIT_MS,
-    );
+    const { object: lost } = await cluster.untilCondition("QuorumLost", "True");
+    expect(conditionOf(lost, "QuorumLost")?.reason).to.be.oneOf(["AllDataLost", "MajorityDataLost"]);
+    expect(lost.status.backup.archivedRevision, "what can be restored is shown").to.be.greaterThan(0);
     const startedMs = performance.now();
     // As docs/operations.md has it.
     const remove = ["delete", "--namespace", cluster.namespace];

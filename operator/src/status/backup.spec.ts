@@ -61,11 +61,13 @@ describe("conditions of backups", () => {
   }
 
   it("summarise what members tell, and nothing that is not known", () => {
-    expect(backupSummaryOf(WELL)).to.deep.equal({
+    expect(backupSummaryOf(WELL, undefined)).to.deep.equal({
       ...{ store: "s3://backups/", encrypted: true, archiver: "11", lastSuccessTime: "2025-12-31T23:00:00Z" },
       ...{ archivedRevision: 70, archivedTime: "2025-12-31T23:59:56Z" },
     });
     const unknown = { store: null, encrypted: null, archive: null, lastSuccessMs: 0 };
-    expect(backupSummaryOf({ ...WELL, ...unknown })).to.deep.equal({});
+    expect(backupSummaryOf({ ...WELL, ...unknown }, undefined)).to.equal(undefined);
+    const past = { store: "s3://backups/", archivedRevision: 70 };
+    expect(backupSummaryOf({ ...WELL, ...unknown }, past), "what was archived").to.equal(past);
   });
 });

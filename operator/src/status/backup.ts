@@ -116,8 +116,16 @@ function failingHealth({ archive }: BackupView): Health | null {
     : { status: "False", reason: "StoreFails", message: archive.lastError };
 }
 
-export function backupSummaryOf({ store, encrypted, archive, lastSuccessMs }: BackupView): BackupSummary {
-  return {
+/**
+ * While no member tells anything, what was told before: it says what a restore would bring back.
+ *
+ * @returns undefined if nothing ever was told. The API server takes an empty object for none, and refuses that.
+ */
+export function backupSummaryOf(
+  { store, encrypted, archive, lastSuccessMs }: BackupView,
+  past: BackupSummary | undefined,
+): BackupSummary | undefined {
+  const summary = {
     ...(store === null ? {} : { store }),
     ...(encrypted === null ? {} : { encrypted }),
     ...(archive === null || archive.archiverId === "" ? {} : { archiver: archive.archiverId }),
@@ -126,4 +134,5 @@ export function backupSummaryOf({ store, encrypted, archive, lastSuccessMs }: Ba
       ? {}
       : { archivedRevision: archive.revision, archivedTime: timeOf(archive.wallMs) }),
   };
+  return Object.keys(summary).length === 0 ? past : summary;
 }

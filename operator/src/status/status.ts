@@ -36,6 +36,7 @@ export function statusOf(observed: Observed, plan: Plan, surroundings: Surroundi
   const clusterId = identity?.clusterId ?? past?.clusterId;
   const blocked = blockedOf(assessment);
   const conditions = conditionsOf(assessment, past?.conditions ?? []);
+  const backup = surroundings.backup === null ? undefined : backupSummaryOf(surroundings.backup, past?.backup);
   return {
     observedGeneration: cluster.metadata.generation ?? 0,
     ...(clusterId === undefined ? {} : { clusterId }),
@@ -55,7 +56,7 @@ export function statusOf(observed: Observed, plan: Plan, surroundings: Surroundi
     ...(blocked === undefined ? {} : { blocked }),
     ...volumesOf(observed),
     ...(surroundings.tls === null ? {} : { tls: surroundings.tls }),
-    ...(surroundings.backup === null ? {} : { backup: backupSummaryOf(surroundings.backup) }),
+    ...(backup === undefined ? {} : { backup }),
     conditions,
     members: membersOf(assessment),
   };

@@ -147,6 +147,7 @@ describe("client of members", () => {
           trustedCas: ["f"],
           settingsRevision: 2,
           alarms: [],
+          foundedFrom: "",
         },
       },
     });

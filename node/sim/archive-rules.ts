@@ -154,7 +154,7 @@ export class ArchiveRules {
   }
 
   /**
-   * The first entries that no segment has ever had, and of which nothing was said; null if there are none. A snapshot that no
+   * The first entries that no segment has ever had, and that were not said to be missing; null if there are none. A snapshot that no
    * segment follows is a backup of one moment, and no part of an archive.
    */
   #hole(): string | null {

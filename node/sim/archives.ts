@@ -163,7 +163,7 @@ export class Archives {
     };
   }
 
-  /** The lease only saves work: whoever archives beside another one must do no harm. */
+  /** The lease only saves work: two members that archive at the same time must do no harm. */
   #seen(view: MembershipView | null, archiverId: number): MembershipView | null {
     const isTwin = this.#options.heap.nowMs < this.#twinsUntilMs && !this.bucket.isCalm;
     return isTwin && view?.archive !== undefined ? { ...view, archive: { ...view.archive, archiverId } } : view;

@@ -474,7 +474,7 @@ function readManifest(body: Uint8Array): SnapshotManifest | null {
   }
 }
 
-/** Of which release a process is: once it has applied a newer cluster version, or all goes well, of this one. */
+/** The release of a process: this one, once it has applied a newer cluster version, or when all goes well. */
 function versionsOf({ plan, network, releases }: World, state: StateReader): VersionRange {
   const isOpen = plan.releases !== null && !network.isCalm && (clusterOf(state)?.version ?? 0) <= FORMER_VERSIONS.max;
   return isOpen && releases.chance(plan.releases.formerShare) ? FORMER_VERSIONS : VERSIONS;

@@ -68,7 +68,7 @@ export async function withStore<Value>(
   }
 }
 
-/** The cluster of which the store has backups; raises UsageError when it has several, none, or not that one. */
+/** The cluster whose backups the store has; raises UsageError when it has several, none, or not that one. */
 export async function chooseCluster(
   store: BackupStore,
   location: StoreLocation,

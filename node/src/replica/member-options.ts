@@ -17,7 +17,7 @@ export type MemberState =
   | "WRONG_CLUSTER"
   | "MEMBER_REFUSED";
 
-/** Why a member serves no more although nobody stopped it. */
+/** Why a member serves no more although it was not stopped. */
 export type MemberEnd = "removed" | "refused" | "too-old";
 
 /** How a member meets others. */

@@ -31,7 +31,7 @@ export function checkEndings(
   }
 }
 
-/** Holders reckon with what they are told: no hold expires before that (S23). */
+/** No hold expires before the time that its holder knows (S23). */
 export function checkBeliefs({ log, locks }: Pick<Rules, "log" | "locks">, beliefs: readonly Belief[]): void {
   for (const { token, sentMs, lifeMs } of beliefs) {
     const index = locks.expiries.get(token);

@@ -3,7 +3,7 @@
  *
  * Code that archives waits for two kinds of things: for what the run decides, such as an answer of the store, and for threads
  * of this process that compress. The first kind must not be waited for here, since time stands still meanwhile; the second
- * kind must be, or a run would depend on how fast the threads are. Who makes wait says of which kind it is.
+ * kind must be, or a run would depend on how fast the threads are. The code that waits names the kind.
  */
 
 import { must } from "./rule-violation.ts";

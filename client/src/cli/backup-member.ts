@@ -81,7 +81,7 @@ async function rankMembers(connection: AdminConnection, timeoutMs: number): Prom
   throw new CommandError(
     `no member serves data: ${states.join("; ")}`,
     exitCodes.unavailable,
-    "what is on the disk of a stopped member can be had with: quoin-node export --data-dir DIRECTORY FILE",
+    "export what is on the disk of a stopped member with: quoin-node export --data-dir DIRECTORY FILE",
   );
 }
 

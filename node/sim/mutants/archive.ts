@@ -1,4 +1,4 @@
-/** Bugs in the archive: who has the duty, how chains go on, what a reader takes for a whole backup, what retention deletes. */
+/** Bugs in the archive: the duty to archive, how chains go on, what a reader takes for a whole backup, what retention deletes. */
 
 import type { Mutant } from "./mutant.ts";
 

@@ -117,9 +117,9 @@ function failingHealth({ archive }: BackupView): Health | null {
 }
 
 /**
- * While no member tells anything, what was told before: it says what a restore would bring back.
+ * While no member answers, the status keeps the last answer: it says what a restore would bring back.
  *
- * @returns undefined if nothing ever was told. The API server takes an empty object for none, and refuses that.
+ * @returns undefined if no member ever answered. The API server takes an empty object for none, and refuses that.
  */
 export function backupSummaryOf(
   { store, encrypted, archive, lastSuccessMs }: BackupView,

@@ -1,3 +1,5 @@
+import { readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { expect } from "chai";
 import { until } from "../test/harness/index.ts";
 import { runApart } from "./seed-processes.ts";
@@ -9,6 +11,17 @@ const LIMIT_MS = 20_000;
 const LARGE = 4_000_000_000;
 /** Ends a process when it is to run the seed. */
 const DIES_OF_12 = 'process.on("message", (seed) => seed === 12 && process.exit(7))';
+/** Leaves a temporary folder behind for each seed, as a process does that is killed while it rebuilds a state. */
+const LEAVES_FOLDERS = `
+  import { mkdtempSync } from "node:fs";
+  import { tmpdir } from "node:os";
+  process.on("message", (seed) => mkdtempSync(tmpdir() + "/left-of-" + seed + "-"));
+`;
+
+/** Processes that start from now on run this module first. */
+function preload(code: string): void {
+  process.env.NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(code)}`;
+}
 
 async function all(reports: AsyncIterable<SeedReport>): Promise<SeedReport[]> {
   const found: SeedReport[] = [];
@@ -62,17 +75,21 @@ describe("processes that run seeds", function () {
   });
 
   it("fail the seed that one of them dies of, and go on with the others", async () => {
-    process.env.NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(DIES_OF_12)}`;
+    preload(DIES_OF_12);
     const reports = await all(runApart({ first: 11, count: 3, isShrunk: false }, 2));
     expect(reports.map(({ isFailed }) => isFailed)).to.deep.equal([false, true, false]);
     expect(reports[1]?.words).to.match(/^FAIL .*\nseed 12 .*exit code 7\nrepeat {2}npm run sim -- --seed 12 --seeds 1/);
   });
 
-  it("end when nobody asks for more", async () => {
+  it("end when the caller stops asking, and take their temporary files with them", async () => {
+    preload(LEAVES_FOLDERS);
+    const leftFolders = () => readdirSync(tmpdir(), { recursive: true }).filter((name) => `${name}`.includes("left-of-"));
     for await (const { seed } of runApart({ first: 1, count: 1_000, isShrunk: false }, 2)) {
       expect(seed).to.equal(1);
       expect(childrenAlive()).to.equal(2);
+      expect(leftFolders().length).to.be.above(0);
       break;
     }
+    expect(leftFolders()).to.deep.equal([]);
   });
 });

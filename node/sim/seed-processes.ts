@@ -1,12 +1,14 @@
 /**
  * Makes runs in several processes of their own at a time. Reports come in the order of the seeds, whoever is done first.
  *
- * A process that dies is the failure of the seed that it ran. Whoever stops asking for reports ends all processes, and
- * so does the end of this one; on a signal, after `stopOnSignals`.
+ * A process that dies is the failure of the seed that it ran. All processes end when the caller stops asking for
+ * reports and when this process ends; on a signal, after `stopOnSignals`. Their temporary files go with them: a process
+ * that is killed cannot remove its own.
  */
 
 import { type ChildProcess, fork } from "node:child_process";
-import { constants } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
+import { constants, tmpdir } from "node:os";
 import path from "node:path";
 import { repeatSeed, type SeedReport } from "./seed-run.ts";
 
@@ -26,8 +28,9 @@ interface Waiting {
   readonly resolve: (report: SeedReport) => void;
 }
 
-/** Processes that live, of all orders. */
+/** Processes that live, and the folders of their temporary files, of all orders. */
 const living = new Set<ChildProcess>();
+const folders = new Set<string>();
 
 /** The reports of all seeds, by so many processes. */
 export async function* runApart({ first, count, isShrunk }: SeedOrder, jobs: number): AsyncGenerator<SeedReport> {
@@ -54,6 +57,10 @@ export function stopOnSignals(): void {
       for (const child of living) {
         child.kill("SIGKILL");
       }
+      // A process that is being killed may still add a file: its removal is tried again.
+      for (const folder of folders) {
+        removeFolder(folder);
+      }
       process.exit(128 + constants.signals[signal]);
     });
   }
@@ -66,10 +73,12 @@ class SeedProcesses {
   readonly #all = new Set<ChildProcess>();
   readonly #queue: Waiting[] = [];
   readonly #busy = new Map<ChildProcess, Waiting>();
+  readonly #temporary = mkdtempSync(path.join(tmpdir(), "quoin-test-seeds-"));
 
   constructor(most: number, args: readonly string[]) {
     this.#most = most;
     this.#args = args;
+    folders.add(this.#temporary);
   }
 
   run(seed: number): Promise<SeedReport> {
@@ -88,6 +97,7 @@ class SeedProcesses {
       child.kill("SIGKILL");
     }
     await Promise.all(gone);
+    removeFolder(this.#temporary);
   }
 
   /** Gives the oldest seed that waits to a process that is free, if there are both. */
@@ -106,7 +116,10 @@ class SeedProcesses {
   }
 
   #start(): ChildProcess {
-    const child = fork(PROGRAM, this.#args, { serialization: "advanced" });
+    const child = fork(PROGRAM, this.#args, {
+      serialization: "advanced",
+      env: { ...process.env, TMPDIR: this.#temporary },
+    });
     this.#all.add(child);
     living.add(child);
     child.on("message", (report) => {
@@ -136,6 +149,11 @@ class SeedProcesses {
     waiting?.resolve(report);
     this.#next();
   }
+}
+
+function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  folders.delete(folder);
 }
 
 function reportOfDeath(seed: number, how: string): SeedReport {

@@ -120,7 +120,7 @@ onEachHost("TLS towards clients", function (host) {
   it("is spoken by the SDK, by HTTPS clients and by quoinctl", async () => {
     const keys = clientWith(clientTls).keyValue;
     await keys.put("default", "tls", "1");
-    const { status, headers } = await get("/readyz", clientTls);
+    const { status, headers } = await get("/livez", clientTls);
     expect([status, headers["api-version"]]).to.deep.equal([200, "v1"]);
     expect(headers["strict-transport-security"]).to.equal("max-age=31536000");
     const client = join(directory, "client");

@@ -83,7 +83,8 @@ describe("processes that run seeds", function () {
 
   it("end when the caller stops asking, and take their temporary files with them", async () => {
     preload(LEAVES_FOLDERS);
-    const leftFolders = () => readdirSync(tmpdir(), { recursive: true }).filter((name) => `${name}`.includes("left-of-"));
+    const leftFolders = () =>
+      readdirSync(tmpdir(), { recursive: true }).filter((name) => `${name}`.includes("left-of-"));
     for await (const { seed } of runApart({ first: 1, count: 1_000, isShrunk: false }, 2)) {
       expect(seed).to.equal(1);
       expect(childrenAlive()).to.equal(2);

@@ -8,7 +8,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { LocalConformanceCluster } from "../../node/conformance/index.ts";
-import { GoMissing, goClient } from "./go-client.ts";
+import { GoMissing } from "../../scripts/go/index.ts";
+import { goClient } from "./go-client.ts";
 import { TestService } from "./test-service.ts";
 
 const DESCRIPTORS = fileURLToPath(new URL("../../proto/generated/descriptors.binpb", import.meta.url));

@@ -1,5 +1,6 @@
 /** Real servers for S3, and a proxy that puts faults between them and a store. */
 
+export { GoMissing } from "../../../scripts/go/index.ts";
 export {
   type AskedRequest,
   FAULTS,
@@ -9,4 +10,3 @@ export {
   type ProxyCertificate,
 } from "./fault-proxy.ts";
 export { ACCESS_KEY, type S3Server, SECRET_KEY, startMoto, startVersitygw } from "./s3-server.ts";
-export { GoMissing } from "./versitygw.ts";

@@ -9,6 +9,8 @@ const OK_MAX = 299;
 const NOT_FOUND = 404;
 /** Longer than any test. */
 const WATCH_SECONDS = 3_600;
+/** The API server itself waits for half a minute for a pod that is not there any more. */
+const TEXT_LIMIT_MS = 3_000;
 
 /** The API server has refused a request. */
 export class Refusal extends Error {
@@ -50,11 +52,18 @@ export class Kubernetes {
     return JSON.parse(await textOf(path, answer));
   }
 
-  /** What a program in the cluster answers through the API server; null if it does not. */
+  /** What a program in the cluster answers through the API server; null if it does not, as when its pod is going. */
   async text(path: string): Promise<string | null> {
-    const answer = await fetch(`${this.#proxy.url}${path}`);
-    const text = await answer.text();
-    return answer.status > OK_MAX ? null : text;
+    try {
+      const answer = await fetch(`${this.#proxy.url}${path}`, { signal: AbortSignal.timeout(TEXT_LIMIT_MS) });
+      const text = await answer.text();
+      return answer.status > OK_MAX ? null : text;
+    } catch (error) {
+      if (error instanceof DOMException && error.name === "TimeoutError") {
+        return null;
+      }
+      throw error;
+    }
   }
 
   /** Rejects with what the server says, if it refuses: with a Refusal if it is the API server. */

@@ -185,6 +185,35 @@ describe("operator that recovers a lost quorum", () => {
     expect(world.directoryOn("data-demo-1")?.memberId).to.not.equal(null);
   }).timeout(60_000);
 
+  it("gives up the volumes of all clusters that the present one came from, once it may", async () => {
+    const { world } = drive;
+    const storage = { size: "8Gi", whenDeleted: "Retain", whenScaled: "Retain" } as const;
+    drive.edit({ spec: { replicas: 5, storage } });
+    await drive.converge("to five");
+    const first = clusterId();
+    await loseQuorum("demo-0", "demo-2", "demo-4");
+    endLog("demo-3", 10, 4_000);
+    ask();
+    await drive.until("three members", () => drive.status.voters === 3 && drive.status.blocked !== undefined);
+    const second = clusterId();
+    await loseQuorum("demo-0", "demo-2");
+    endLog("demo-3", 20, 8_000);
+    ask();
+    await drive.until("the end", () => note().phase === "Finished" && note().formerId === second);
+    await drive.until("a person to be asked", () => drive.status.blocked?.reason === "StaleVolume");
+    expect(note().formerIds).to.deep.equal([first]);
+    expect(drive.status.blocked).to.include({ target: "data-demo-1" });
+    expect(drive.status.blocked?.message).to.contain(first).and.to.contain("kubectl delete pvc data-demo-1");
+    expect(world.directoryOn("data-demo-1")?.clusterId).to.equal(first);
+
+    drive.edit({ spec: { storage: { ...storage, whenScaled: "Delete" } } });
+    await drive.converge("all members again");
+    const deleted = drive.operator.events
+      .filter(({ reason }) => reason === "FormerVolumeDeleted")
+      .map(({ note }) => note);
+    expect(deleted.join("\n")).to.contain(`data-demo-1 has data of cluster ${first}`).and.to.contain(clusterId());
+  }).timeout(60_000);
+
   it("tries again what fails, and shows why", async () => {
     const { world } = drive;
     await loseQuorum("demo-0", "demo-2");

@@ -5,6 +5,7 @@
  * which the rest is independent: a volume that a human has to give up holds back no other member.
  */
 import { Facts, Membership } from "./facts.ts";
+import { recycleFormer } from "./former-volumes.ts";
 import { adopt, found } from "./founding-rules.ts";
 import { freeze } from "./freeze-rule.ts";
 import { addSlot, awaitLearner, cancelSlot, promote, replaceLost, scaleDown } from "./member-rules.ts";
@@ -12,7 +13,7 @@ import type { Observed } from "./observed.ts";
 import { withObstacle } from "./obstacles.ts";
 import type { Hold, Plan, Step } from "./plan.ts";
 import { recreateBroken, resizeRestart, roll } from "./pod-rules.ts";
-import { finishRecovery, recoverQuorum, recycleFormer } from "./recovery-rules.ts";
+import { finishRecovery, recoverQuorum } from "./recovery-rules.ts";
 import { growSet, shrinkSet } from "./set-rules.ts";
 import { changeStorageClass } from "./storage-class-rule.ts";
 import { holdOfTemplate, upkeepOf } from "./upkeep.ts";

@@ -12,6 +12,9 @@ import {
 
 const NEW_ID = "cluster-2";
 const NEW_MEMBER = 501;
+const OLDER_ID = "cluster-0";
+/** Of the cluster that was recovered before. */
+const CALLED_OFF = { formerId: NEW_ID, clusterId: "cluster-3" } as const;
 
 /** Two of three disks are lost. */
 function lost(asked: string | null = CLUSTER_ID): Scene {
@@ -108,6 +111,11 @@ function started(): Scene {
 function withFormer(scene: Scene, ordinal: number): Scene {
   scene.scale(ordinal + 1).pod(ordinal, { readySince: null, unreadySince: NOW, role: "none" });
   return scene.claim(ordinal, { ours: false }).report(ordinal, { state: "WRONG_CLUSTER" });
+}
+
+/** The same with data of the cluster that the former one was recovered from. */
+function withOlder(scene: Scene, ordinal: number): Scene {
+  return withFormer(scene, ordinal).claim(ordinal, { clusterId: OLDER_ID }).report(ordinal, { clusterId: OLDER_ID });
 }
 
 describe("recovery of a lost quorum", () => {
@@ -281,6 +289,27 @@ describe("recovery of a lost quorum", () => {
       "a volume of the former cluster, after another recovery was refused",
       () => noted(withFormer(started(), 1), { phase: "Refused", reason: "QuorumLives", survivor: SURVIVOR }),
       "RecycleFormer: delete-claim data-demo-1",
+    ],
+    [
+      "a volume of the cluster before the former one",
+      () => noted(withOlder(started(), 1), { phase: "Finished", survivor: SURVIVOR, formerIds: [OLDER_ID] }),
+      "RecycleFormer: delete-claim data-demo-1",
+    ],
+    [
+      "a volume of the former cluster, after another recovery was called off",
+      () => noted(withOlder(started(), 1), { phase: "CalledOff", ...CALLED_OFF, formerIds: [OLDER_ID] }),
+      "RecycleFormer: delete-claim data-demo-1",
+    ],
+    [
+      "no volume of the cluster itself, after its recovery was called off",
+      () =>
+        noted(withOlder(started(), 1).claim(1, { clusterId: NEW_ID }), { phase: "CalledOff", ...CALLED_OFF }).report(
+          1,
+          {
+            clusterId: NEW_ID,
+          },
+        ),
+      "AddSlot: add-slot demo-2",
     ],
     [
       "a volume that goes",

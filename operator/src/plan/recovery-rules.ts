@@ -12,6 +12,7 @@ import type { Hold, HoldReason, Step } from "./plan.ts";
 import { quorumLossOf } from "./quorum-loss.ts";
 import {
   choose,
+  formerIdsOf,
   RECOVER_QUORUM,
   type RecoveryNote,
   type RecoveryPodView,
@@ -64,53 +65,6 @@ export function finishRecovery({ facts, configuration }: Membership): Step | nul
   };
 }
 
-/** Volumes of the former cluster: their members come back as members of the new one, with empty volumes. */
-export function recycleFormer(membership: Membership): Step | Hold | null {
-  const { facts } = membership;
-  const { cluster, claims, identity, recovery } = facts.observed;
-  const { note } = recovery;
-  // Also when another recovery was refused since: the note of a refusal keeps what was recovered before.
-  if (note === null || identity?.clusterId !== note.clusterId) {
-    return null;
-  }
-  const claim = claims.find((each) => isFormer(membership, note, each));
-  if (claim === undefined) {
-    return null;
-  }
-  const pod = facts.podOf(claim.ordinal);
-  const target = facts.claimNameOf(claim.ordinal);
-  const message = `${target} has data of cluster ${note.formerId}, which was recovered as cluster ${note.clusterId}`;
-  if (cluster.spec.storage.whenScaled === "Retain") {
-    const command = `kubectl delete pvc ${target} --wait=false && kubectl delete pod ${facts.nameOf(claim.ordinal)}`;
-    return { gate: "RecycleFormer", reason: "StaleVolume", target, message: `${message}: give it up with ${command}` };
-  }
-  if (!claim.terminating) {
-    return { rule: "RecycleFormer", target, message, action: { kind: "delete-claim", ...objectOf(claim) } };
-  }
-  return pod === undefined || pod.terminating
-    ? null
-    : {
-        rule: "RecycleFormer",
-        target: facts.nameOf(claim.ordinal),
-        message,
-        action: { kind: "delete-pod", ...objectOf(pod) },
-      };
-}
-
-/** By the note on the claim, or by the process on it; never the volume of the survivor, nor of any member. */
-function isFormer({ facts, ...membership }: Membership, note: RecoveryNote, claim: ClaimView): boolean {
-  const report = facts.reportOf(claim.ordinal);
-  const ids = [claim.clusterId, report?.clusterId];
-  const slot = membership.configuration.members.find((each) => facts.ordinalOf(each) === claim.ordinal);
-  return (
-    !claim.foreign &&
-    claim.ordinal !== note.survivor?.ordinal &&
-    slot?.incarnation === undefined &&
-    ids.includes(note.formerId) &&
-    !ids.includes(note.clusterId)
-  );
-}
-
 function begin(facts: Facts): Step | null {
   const { cluster, identity, now, recovery } = facts.observed;
   const asked = cluster.metadata.annotations?.[RECOVER_QUORUM];
@@ -129,7 +83,8 @@ function begin(facts: Facts): Step | null {
     return null;
   }
   const message = `the recovery of cluster ${identity.clusterId} begins (${loss}): all members stop, and each volume is read`;
-  const note = { phase: "Surveying", formerId: identity.clusterId, startedAt: now, message } as const;
+  const formerIds = formerIdsOf(recovery.note, identity.clusterId);
+  const note = { phase: "Surveying", formerId: identity.clusterId, formerIds, startedAt: now, message } as const;
   return { rule: RULE, target, message, action: { kind: "begin-recovery", note } };
 }
 

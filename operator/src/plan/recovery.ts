@@ -31,6 +31,8 @@ export interface RecoveryNote {
   readonly clusterId: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
+  /** Clusters from which the former one was recovered in its turn; absent in notes of older operators. */
+  readonly formerIds?: readonly string[];
   /** Absent until it is chosen. */
   readonly survivor?: Survivor;
   /** Why it was refused or called off. */
@@ -133,6 +135,20 @@ export function choose(formerId: string, surveyed: readonly Surveyed[]): Choice 
   }
   const { ordinal, lastIndex, lastTerm, commitIndex } = best;
   return { kind: "survivor", survivor: { ordinal, lastIndex, lastTerm, commitIndex } };
+}
+
+/**
+ * The clusters from which this one was recovered, one after the other: no data of theirs is needed any more.
+ *
+ * @param clusterId of the identity
+ */
+export function formerIdsOf(note: RecoveryNote | null, clusterId: string): readonly string[] {
+  if (note === null) {
+    return [];
+  }
+  const { formerIds = [], formerId } = note;
+  // The note of a recovery that was refused keeps what was recovered before.
+  return note.clusterId === clusterId ? [...formerIds, formerId] : formerId === clusterId ? formerIds : [];
 }
 
 /** Whether the members are stopped for it, or are about to be. */

@@ -1,0 +1,59 @@
+/**
+ * Volumes of clusters that the present one was recovered from. They belong to members that are refused for ever, which come back
+ * as new members with empty volumes.
+ */
+import type { Membership } from "./facts.ts";
+import type { ClaimView } from "./observed.ts";
+import type { Hold, Step } from "./plan.ts";
+import { formerIdsOf } from "./recovery.ts";
+import { objectOf } from "./volume-rules.ts";
+
+export function recycleFormer(membership: Membership): Step | Hold | null {
+  const { facts } = membership;
+  const { cluster, claims, identity, recovery } = facts.observed;
+  const clusterId = identity?.clusterId ?? "";
+  const formerIds = formerIdsOf(recovery.note, clusterId);
+  const former = claims
+    .map((claim) => ({ claim, formerId: formerIds.find((id) => isOf(membership, claim, id)) }))
+    .find(({ claim, formerId }) => formerId !== undefined && mayGo(membership, claim));
+  if (former === undefined) {
+    return null;
+  }
+  const { claim, formerId } = former;
+  const pod = facts.podOf(claim.ordinal);
+  const target = facts.claimNameOf(claim.ordinal);
+  const message = `${target} has data of cluster ${formerId}, from which cluster ${clusterId} was recovered`;
+  if (cluster.spec.storage.whenScaled === "Retain") {
+    const command = `kubectl delete pvc ${target} --wait=false && kubectl delete pod ${facts.nameOf(claim.ordinal)}`;
+    return { gate: "RecycleFormer", reason: "StaleVolume", target, message: `${message}: give it up with ${command}` };
+  }
+  if (!claim.terminating) {
+    return { rule: "RecycleFormer", target, message, action: { kind: "delete-claim", ...objectOf(claim) } };
+  }
+  return pod === undefined || pod.terminating
+    ? null
+    : {
+        rule: "RecycleFormer",
+        target: facts.nameOf(claim.ordinal),
+        message,
+        action: { kind: "delete-pod", ...objectOf(pod) },
+      };
+}
+
+/** By the note on the claim, or by the process on it. */
+function isOf({ facts }: Membership, claim: ClaimView, clusterId: string): boolean {
+  return [claim.clusterId, facts.reportOf(claim.ordinal)?.clusterId].includes(clusterId);
+}
+
+/** Never the volume of the survivor, nor of any member. */
+function mayGo(membership: Membership, claim: ClaimView): boolean {
+  const { facts, configuration } = membership;
+  const { identity, recovery } = facts.observed;
+  const slot = configuration.members.find((each) => facts.ordinalOf(each) === claim.ordinal);
+  return (
+    !claim.foreign &&
+    claim.ordinal !== recovery.note?.survivor?.ordinal &&
+    slot?.incarnation === undefined &&
+    !isOf(membership, claim, identity?.clusterId ?? "")
+  );
+}

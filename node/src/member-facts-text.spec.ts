@@ -2,6 +2,7 @@ import { expect } from "chai";
 import {
   type ComparedFacts,
   type ComparedMember,
+  describeArchive,
   describeChoice,
   describeComparison,
   describeFacts,
@@ -85,5 +86,25 @@ describe("what a member knows, for people", () => {
       "recover from 10.0.0.2:7403: it has the greatest last term, 4, and with it the greatest last index, 90",
       "next: stop all members, and compare their data directories again: a member that runs may go on writing",
     ]);
+  });
+
+  it("says whether the archive has more than the member, by the last term and then by the last index", () => {
+    const end = { lastIndex: 90, lastTerm: 4, revision: 70, wallMs: Date.UTC(2026, 0, 2) };
+    for (const further of [{ lastIndex: 91 }, { lastTerm: 5, lastIndex: 80 }]) {
+      const [line, next] = describeArchive(FACTS, { end: { ...end, ...further } });
+      expect(line).to.contain("the archive reaches further").and.to.contain("from index 90 of term 4");
+      expect(next).to.contain("quoin-node restore");
+    }
+    for (const other of [{}, { lastIndex: 89 }, { lastTerm: 3, lastIndex: 89 }]) {
+      const lines = describeArchive(FACTS, { end: { ...end, ...other } });
+      expect(lines).to.have.lengthOf(1);
+      expect(lines[0]).to.contain("the archive has no more than this");
+    }
+    expect(describeArchive(FACTS, { end: { ...end, revision: null, wallMs: null } })).to.deep.equal([
+      "the archive has no more than this: it ends at index 90 of term 4",
+    ]);
+    expect(describeArchive(FACTS, { end })[0]).to.contain("(revision 70, 2026-01-02T00:00:00.000Z)");
+    expect(describeArchive(FACTS, { end: null })).to.deep.equal(["the store has no backup of this cluster"]);
+    expect(describeArchive(FACTS, { problem: "no" })).to.deep.equal(["the archive cannot be compared: no"]);
   });
 });

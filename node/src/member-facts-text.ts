@@ -1,5 +1,6 @@
 /** What a member knows, for people: as a list, and beside that of others as a table. */
 
+import type { ArchiveEnd, ComparedArchive } from "./compared-archive.ts";
 import { isFurther, type MemberFacts } from "./storage/index.ts";
 
 /** What is compared of a member, stopped or running. */
@@ -15,6 +16,8 @@ export type ComparedMember =
   /** A data directory, or the address of a running member. */
   | { readonly place: string; readonly facts: ComparedFacts; readonly problem: null }
   | { readonly place: string; readonly facts: null; readonly problem: string };
+
+type LastEntry = Pick<ComparedFacts, "lastTerm" | "lastIndex">;
 
 const COLUMNS: readonly (readonly [title: string, of: (facts: ComparedFacts) => string])[] = [
   ["MEMBER", ({ name, memberId }) => `${name} (${memberId})`],
@@ -67,7 +70,7 @@ export function describeChoice(compared: readonly ComparedMember[]): string[] {
   if (first === undefined) {
     return ["no member of these can be recovered from"];
   }
-  const best = others.reduce((chosen, one) => (isFurther(one.facts, chosen.facts) ? one : chosen), first);
+  const best = furthest([first, ...others]);
   const equals = usable.filter(({ facts }) => !isFurther(best.facts, facts));
   const { lastIndex, lastTerm } = best.facts;
   const why = `it has the greatest last term, ${lastTerm}, and with it the greatest last index, ${lastIndex}`;
@@ -79,6 +82,42 @@ export function describeChoice(compared: readonly ComparedMember[]): string[] {
   return isRunning
     ? [choice, "next: stop all members, and compare their data directories again: a member that runs may go on writing"]
     : [choice];
+}
+
+/**
+ * Whether the archive has more than the member that is recovered from.
+ *
+ * @param member what it has in its log
+ */
+export function describeArchive(member: LastEntry, archive: ComparedArchive): string[] {
+  if ("problem" in archive) {
+    return [`the archive cannot be compared: ${archive.problem}`];
+  }
+  const { end } = archive;
+  if (end === null) {
+    return ["the store has no backup of this cluster"];
+  }
+  if (!isFurther(end, member)) {
+    return [`the archive has no more than this: it ends at ${endOf(end)}`];
+  }
+  return [
+    `the archive reaches further, to ${endOf(end)}: a recovery from index ${member.lastIndex} of term ${member.lastTerm} ` +
+      "loses acknowledged writes that the archive has",
+    "next: restore the cluster from the archive instead, with quoin-node restore",
+  ];
+}
+
+function endOf({ lastIndex, lastTerm, revision, wallMs }: ArchiveEnd): string {
+  const more = [...(revision === null ? [] : [`revision ${revision}`]), ...(wallMs === null ? [] : [timeOf(wallMs)])];
+  return `index ${lastIndex} of term ${lastTerm}${more.length === 0 ? "" : ` (${more.join(", ")})`}`;
+}
+
+/** The one from which a cluster goes on. */
+export function furthest<Facts extends LastEntry, One extends { readonly facts: Facts }>([first, ...others]: readonly [
+  One,
+  ...One[],
+]): One {
+  return others.reduce((chosen, one) => (isFurther(one.facts, chosen.facts) ? one : chosen), first);
 }
 
 function timeOf(ms: number): string {

@@ -11,8 +11,9 @@ import { createInterface } from "node:readline/promises";
 import { Command } from "commander";
 import { generateSigningKey } from "./access/index.ts";
 import { parseArguments, parseCount, UsageError } from "./command-line/index.ts";
+import { type ArchiveFlags, addArchiveOptions, compareArchive, requireArchiveFlags } from "./compared-archive.ts";
 import { ExitCode } from "./exit-code.ts";
-import { describeFacts } from "./member-facts-text.ts";
+import { describeArchive, describeFacts } from "./member-facts-text.ts";
 import { endOffline, wordsOf } from "./offline-end.ts";
 import { comparisonReport, problemReport, successorReport, writeReport } from "./offline-report.ts";
 import { probeOthers } from "./ready-members.ts";
@@ -40,7 +41,7 @@ export const RECOVER = "recover";
 
 const PAGE_TOKEN_KEY_BYTES = 32;
 
-interface Flags {
+interface Flags extends ArchiveFlags {
   readonly dataDir?: string;
   readonly compare?: readonly string[];
   readonly adminTokenFile?: string;
@@ -72,7 +73,7 @@ export async function recoverOffline(args: readonly string[]): Promise<number> {
 
 /** Raises UsageError; null if only help was asked for. */
 function parseFlags(args: readonly string[]): Flags | null {
-  const program = new Command(`quoin-node ${RECOVER}`)
+  const program = addArchiveOptions(new Command(`quoin-node ${RECOVER}`))
     .description(
       "Recovers a cluster that has lost its quorum: makes a new cluster from the data of one stopped member. " +
         "That member is its only one. Writes that this member does not have are lost. Run it as the user that the member runs as.",
@@ -113,6 +114,7 @@ function parseFlags(args: readonly string[]): Flags | null {
   if (flags.compare === undefined && (flags.adminTokenFile ?? flags.caFile) !== undefined) {
     throw new UsageError("--admin-token-file and --ca-file belong to --compare");
   }
+  requireArchiveFlags(flags);
   return flags;
 }
 
@@ -120,8 +122,8 @@ async function run(flags: Flags): Promise<void> {
   const { dataDir, compare, report } = flags;
   if (compare !== undefined) {
     const { adminTokenFile, caFile } = flags;
-    const directories = await compareMembers(compare, { adminTokenFile, caFile, print });
-    writeReport(report, comparisonReport(directories));
+    const comparison = await compareMembers(compare, { adminTokenFile, caFile, archive: flags, print });
+    writeReport(report, comparisonReport(comparison));
   } else if (dataDir !== undefined) {
     if (unfinishedSuccession(dataDir) === null) {
       // A directory without data is not written to, and not made.
@@ -151,6 +153,7 @@ async function recover(directory: string, flags: Flags): Promise<Identity> {
     print(describeFacts(directory, facts));
     requireLostVoters(member);
     await requireLostQuorum(facts, flags);
+    await tellArchive(facts, flags);
     await confirm(facts, flags);
     const { progress, formerRevision } = await stageRecovery(member, await planOf(flags));
     print([
@@ -197,6 +200,22 @@ async function requireLostQuorum({ cluster, memberId }: MemberFacts, { ignoreRea
     );
   }
   print(["a member that gives no answer may still run: make sure that no other member of this cluster runs anywhere"]);
+}
+
+/** Raises Refused if an archive was named and cannot be read. */
+async function tellArchive(facts: MemberFacts, flags: Flags): Promise<void> {
+  const archive = await compareArchive(flags, facts.clusterId);
+  if (archive === null) {
+    return;
+  }
+  const lines = describeArchive(facts, archive);
+  if ("problem" in archive) {
+    throw new Refused(
+      "MEMBER_REFUSED",
+      `${lines.join(". ")}. Nothing was changed. To recover without a comparison, leave out --backup-store`,
+    );
+  }
+  print(lines);
 }
 
 const ANSWERS = {

@@ -4,15 +4,20 @@
  */
 
 import { writeFileSync } from "node:fs";
+import type { ComparedArchive } from "./compared-archive.ts";
 import type { Identity, MemberFacts } from "./storage/index.ts";
-import type { ComparedDirectory } from "./survivor-comparison.ts";
+import type { Comparison } from "./survivor-comparison.ts";
 
 /** A message has up to so many characters, so that the report stays small. */
 const PROBLEM_LENGTH_MAX = 1_000;
 
 /** One of: what directories hold, whose the directory is now, or why nothing was done. */
 export type RecoveryReport =
-  | { readonly directories: readonly DirectoryReport[] }
+  | {
+      readonly directories: readonly DirectoryReport[];
+      /** Absent unless an archive was named, and a directory holds the data of a member. */
+      readonly archive?: ComparedArchive;
+    }
   | { readonly successor: { readonly clusterId: string; readonly memberId: number; readonly name: string } }
   | { readonly problem: string };
 
@@ -31,15 +36,20 @@ interface MemberReport
   readonly outgoing: readonly number[];
 }
 
-export function comparisonReport(compared: readonly ComparedDirectory[]): RecoveryReport {
+export function comparisonReport({ directories, archive }: Comparison): RecoveryReport {
   return {
-    directories: compared.map((one) => {
+    ...(archive === null ? {} : { archive: clipped(archive) }),
+    directories: directories.map((one) => {
       const { place: directory } = one;
       return one.facts === null
         ? { directory, problem: one.problem.slice(0, PROBLEM_LENGTH_MAX), mayPass: one.mayPass }
         : { directory, member: memberReport(one.facts) };
     }),
   };
+}
+
+function clipped(archive: ComparedArchive): ComparedArchive {
+  return "problem" in archive ? { problem: archive.problem.slice(0, PROBLEM_LENGTH_MAX) } : archive;
 }
 
 export function successorReport({ clusterId, memberId, name }: Identity): RecoveryReport {

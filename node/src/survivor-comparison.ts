@@ -5,7 +5,14 @@
 
 import { existsSync } from "node:fs";
 import { UsageError } from "./command-line/index.ts";
-import { type ComparedMember, describeChoice, describeComparison } from "./member-facts-text.ts";
+import { type ArchiveFlags, type ComparedArchive, compareArchive } from "./compared-archive.ts";
+import {
+  type ComparedMember,
+  describeArchive,
+  describeChoice,
+  describeComparison,
+  furthest,
+} from "./member-facts-text.ts";
 import { wordsOf } from "./offline-end.ts";
 import {
   askMember,
@@ -21,6 +28,7 @@ export interface ComparisonOptions {
   /** How running members are asked; undefined = none may be named. */
   readonly adminTokenFile: string | undefined;
   readonly caFile: string | undefined;
+  readonly archive: ArchiveFlags;
   readonly print: (lines: readonly string[]) => void;
 }
 
@@ -35,14 +43,17 @@ export type ComparedDirectory =
       readonly mayPass: boolean;
     };
 
+export interface Comparison {
+  readonly directories: readonly ComparedDirectory[];
+  /** Null if no archive was named, or if no member says which cluster it would be of. */
+  readonly archive: ComparedArchive | null;
+}
+
 /**
- * Prints the comparison and the choice, and returns what the directories hold. Raises UsageError if members are of different clusters or cannot be asked, and Refused if
+ * Prints the comparison and the choice, and returns what the directories and the archive hold. Raises UsageError if members are of different clusters or cannot be asked, and Refused if
  * they show that the quorum is not lost.
  */
-export async function compareMembers(
-  places: readonly string[],
-  options: ComparisonOptions,
-): Promise<readonly ComparedDirectory[]> {
+export async function compareMembers(places: readonly string[], options: ComparisonOptions): Promise<Comparison> {
   const [directories, addresses] = [places.filter((place) => !isOfRunning(place)), places.filter(isOfRunning)];
   const answers = await askAll(addresses, options);
   const running = answers.filter((answer) => typeof answer !== "string");
@@ -65,7 +76,14 @@ export async function compareMembers(
     throw new Refused("MEMBER_REFUSED", `${quorum}. There is nothing to recover`);
   }
   options.print(describeChoice(compared));
-  return stopped;
+  const [first, ...others] = compared.filter((one) => one.facts !== null);
+  if (first === undefined) {
+    return { directories: stopped, archive: null };
+  }
+  const { facts } = furthest([first, ...others]);
+  const archive = await compareArchive(options.archive, facts.clusterId);
+  options.print(archive === null ? [] : describeArchive(facts, archive));
+  return { directories: stopped, archive };
 }
 
 /** What exists on this machine is a directory, whatever its name looks like. */

@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { readSnapshot } from "@quoin/backup";
+import { newObjectId, openStore, putSnapshot, readSnapshot } from "@quoin/backup";
 import { CompactedError } from "@quoin/client";
 import { expect } from "chai";
 import {
@@ -28,6 +28,13 @@ import {
   until,
 } from "../harness/index.ts";
 import { requireCorrect } from "./correctness.ts";
+
+interface ArchiveEnd {
+  readonly lastIndex: number;
+  readonly lastTerm: number;
+  readonly revision: number;
+  readonly wallMs: number;
+}
 
 const JUMP = 1_000_000;
 const WRITES_UNDER_LOAD = 400;
@@ -82,6 +89,18 @@ describe("a cluster that has lost its quorum", function () {
   async function listsKeys(member: ClusterMember, token: string): Promise<number> {
     const headers = { authorization: `Bearer ${token}` };
     return (await fetch(`http://${member.host}:${member.ports.http}/keys`, { headers })).status;
+  }
+
+  /** A store gets a backup of the cluster that ends there. */
+  async function putSnapshotOf(directory: string, clusterId: string, end: ArchiveEnd): Promise<void> {
+    const store = await openStore({ kind: "directory", directory }, { create: false });
+    const header = {
+      ...{ clusterId, clusterName: "under-test", quoinVersion: "0.1.0", clusterVersion: 1, id: newObjectId() },
+      ...{ index: end.lastIndex, term: end.lastTerm, revision: end.revision, wallMs: end.wallMs },
+      ...{ tickMs: 1, stateDigest: 0 },
+    };
+    await putSnapshot(store, header, [], undefined);
+    await store.close();
   }
 
   /** Members by the addresses of their administration, as they are compared. */
@@ -173,6 +192,27 @@ describe("a cluster that has lost its quorum", function () {
         { directory: missing, mayPass: false },
       ],
     });
+
+    // The archive may have more than any member that is left.
+    const archive = directories.make();
+    const end = { lastIndex: Number(lastIndex) + 5, lastTerm: 99, revision: 7, wallMs: 1_700_000_000_000 };
+    const { clusterId } = JSON.parse(readFileSync(join(survivor.dataDirectory, "identity"), "utf8"));
+    await putSnapshotOf(archive, clusterId, end);
+    const compareAll = ["recover", "--compare", survivor.dataDirectory, missing, "--backup-store", archive];
+    const comparedAll = await run([...compareAll, "--report", report]);
+    expect(comparedAll.stdout).to.contain(`the archive reaches further, to index ${end.lastIndex} of term 99`);
+    expect(reported()).to.containSubset({ archive: { end } });
+    const told = await run(["recover", ...at, "--backup-store", archive]);
+    expect([told.code, told.stdout.includes("quoin-node restore")]).to.deep.equal([76, true]);
+    const unread = await refusal(73, [
+      ...at,
+      "--backup-store",
+      join(archive, "none"),
+      "--yes-lose-writes-after",
+      lastIndex,
+    ]);
+    expect(unread).to.contain("cannot be compared").and.to.contain("leave out --backup-store");
+
     await refusal(76, [...at, ...wrong, "--report", report]);
     expect((reported() as { problem: string }).problem).to.contain(`which is ${lastIndex}`);
     const confirmed = [...at, "--yes-lose-writes-after", lastIndex, "--new-cluster-id", NEW_CLUSTER_ID];

@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { until } from "../cluster/index.ts";
 import { isPodReady, LIMIT_MS, type QuoinCluster } from "./quoin-cluster.ts";
 
-const NAME = "s3";
+export const S3_POD = "s3";
 const PORT = 7070;
 const USER = 65_532;
 const BUCKET = "backups";
@@ -22,7 +22,7 @@ export async function startS3(cluster: QuoinCluster): Promise<void> {
   const { kubernetes, namespace } = cluster;
   const image = await kubernetes.cluster.provideS3();
   await kubernetes.apply(namespace, pod(image, kubernetes.cluster.nodeImage), service(), ...storeObjects());
-  const path = `/api/v1/namespaces/${namespace}/pods/${NAME}`;
+  const path = `/api/v1/namespaces/${namespace}/pods/${S3_POD}`;
   await until("the object store to be ready", async () => isPodReady(await kubernetes.get(path)), LIMIT_MS);
 }
 
@@ -33,7 +33,7 @@ function pod(image: string, nodeImage: string): object {
   ];
   const options = ["--port", `:${PORT}`, "--region", "us-east-1", "--quiet", "--keep-alive"];
   const container = {
-    ...{ name: NAME, image, imagePullPolicy: "IfNotPresent", volumeMounts },
+    ...{ name: S3_POD, image, imagePullPolicy: "IfNotPresent", volumeMounts },
     args: [...options, "posix", "--sidecar", ATTRIBUTES, OBJECTS],
     env: [
       { name: "ROOT_ACCESS_KEY_ID", value: ACCESS_KEY },
@@ -44,7 +44,7 @@ function pod(image: string, nodeImage: string): object {
   // A bucket is a folder.
   const bucket = { name: "bucket", image: nodeImage, command: ["mkdir", "-p", `${OBJECTS}/${BUCKET}`], volumeMounts };
   return {
-    ...{ apiVersion: "v1", kind: "Pod", metadata: { name: NAME, labels: { app: NAME } } },
+    ...{ apiVersion: "v1", kind: "Pod", metadata: { name: S3_POD, labels: { app: S3_POD } } },
     spec: {
       securityContext: { runAsUser: USER, runAsNonRoot: true, fsGroup: USER },
       initContainers: [bucket],
@@ -60,8 +60,8 @@ function pod(image: string, nodeImage: string): object {
 
 function service(): object {
   return {
-    ...{ apiVersion: "v1", kind: "Service", metadata: { name: NAME } },
-    spec: { selector: { app: NAME }, ports: [{ port: PORT }] },
+    ...{ apiVersion: "v1", kind: "Service", metadata: { name: S3_POD } },
+    spec: { selector: { app: S3_POD }, ports: [{ port: PORT }] },
   };
 }
 
@@ -78,7 +78,7 @@ function storeObjects(): object[] {
       ...{ apiVersion: "quoin.dev/v1alpha1", kind: "CoordinationBackupStore", metadata: { name: STORE } },
       spec: {
         s3: {
-          ...{ bucket: BUCKET, prefix: "demo", endpoint: `http://${NAME}:${PORT}`, pathStyle: true },
+          ...{ bucket: BUCKET, prefix: "demo", endpoint: `http://${S3_POD}:${PORT}`, pathStyle: true },
           credentialsSecretRef: { name: "store-credentials" },
         },
         encryption: { keysSecretRef: { name: "store-keys" } },

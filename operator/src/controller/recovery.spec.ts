@@ -3,7 +3,7 @@
  * operator crashes. While a majority has its data, nothing is recovered.
  */
 import { expect } from "chai";
-import { Drive } from "../../test/world/index.ts";
+import { BackupDrive, Drive } from "../../test/world/index.ts";
 import { RECOVER_QUORUM, type RecoveryNote } from "../plan/index.ts";
 
 const MEMBERS = ["demo-0", "demo-1", "demo-2"] as const;
@@ -213,6 +213,56 @@ describe("operator that recovers a lost quorum", () => {
       .map(({ note }) => note);
     expect(deleted.join("\n")).to.contain(`data-demo-1 has data of cluster ${first}`).and.to.contain(clusterId());
   }).timeout(60_000);
+
+  describe("with an archive", () => {
+    let backups: BackupDrive;
+
+    beforeEach(async () => {
+      backups = new BackupDrive(drive);
+      await backups.begin();
+      backups.create("CoordinationBackupStore", "store", { s3: { bucket: "backups", pathStyle: false } });
+      await backups.pass("CoordinationBackupStore", "store");
+      drive.edit({ spec: { backup: { storeName: "store", archive: true, interval: "24h" } } });
+      await drive.converge("members with a store");
+      await loseQuorum("demo-0", "demo-2");
+      endLog("demo-1", 4, 500);
+    });
+
+    afterEach(() => backups.end());
+
+    it("refuses to lose what the archive has, says how to get it back, and recovers once that is accepted", async () => {
+      const { world } = drive;
+      world.stoppedMembers.archive = { end: { lastIndex: 521, lastTerm: 4, revision: 77, wallMs: world.now } };
+      ask();
+      await drive.until("a refusal", () => drive.condition("QuorumRecovery") === "False ArchiveIsFurther");
+      const { message = "" } = condition("QuorumRecovery") ?? {};
+      expect(message).to.contain("index 521 of term 4").and.to.contain("demo-1").and.to.contain("index 500 of term 4");
+      expect(message).to.contain("spec.restoreFrom");
+      expect(drive.operator.events.find(({ reason }) => reason === "RecoveryCalledOff")?.note).to.equal(message);
+      expect(annotation()).to.equal(undefined);
+      await drive.until("the members to start again", () => world.api.store.list("pods").length === MEMBERS.length);
+      expect(world.stoppedMembers.recovered).to.deep.equal([]);
+
+      const [, value = ""] = /quoin\.dev\/recover-quorum=(\S+)$/.exec(message) ?? [];
+      await drive.until("the loss to be noticed", () => drive.condition("QuorumLost").startsWith("True"));
+      ask(value);
+      await drive.converge("the recovery");
+      expect(world.stoppedMembers.recovered).to.have.lengthOf(1);
+      const chosen = drive.operator.events.find(({ reason }) => reason === "SurvivorChosen")?.note;
+      expect(chosen).to.contain("the archive ends at index 521 of term 4");
+    }).timeout(60_000);
+
+    it("waits for an archive that cannot be read, and goes on when it can", async () => {
+      const { world } = drive;
+      world.stoppedMembers.archive = { problem: "the bucket backups does not answer" };
+      ask();
+      await drive.until("the failure", () => drive.status.blocked?.reason === "RecoveryFails");
+      expect(drive.status.blocked?.message).to.contain("does not answer").and.to.contain("lose-writes-after-500");
+      world.stoppedMembers.archive = { end: { lastIndex: 500, lastTerm: 4, revision: 77, wallMs: world.now } };
+      await drive.converge("the recovery");
+      expect(world.stoppedMembers.recovered).to.have.lengthOf(1);
+    }).timeout(60_000);
+  });
 
   it("tries again what fails, and shows why", async () => {
     const { world } = drive;

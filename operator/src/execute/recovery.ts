@@ -1,6 +1,6 @@
 /** Steps of the recovery of a lost quorum, as writes. */
 import { randomUUID } from "node:crypto";
-import { preconditionOf, RECOVERY, RECOVERY_ATTEMPT, RECOVERY_STAGE } from "../observe/index.ts";
+import { backupPlanOf, preconditionOf, RECOVERY, RECOVERY_ATTEMPT, RECOVERY_STAGE } from "../observe/index.ts";
 import { type Action, RECOVER_QUORUM, type RecoveryNote } from "../plan/index.ts";
 import { namesOf, namespaceOf, recoveryPodName, renderRecoveryPod } from "../render/index.ts";
 import { PlanExpired, type Writing } from "./writing.ts";
@@ -50,9 +50,11 @@ export async function createRecoveryPod(writing: Writing, action: ActionOf<"crea
   if (stage === "recover" && lastIndex === undefined) {
     throw new PlanExpired("it is not known up to which entry the survivor has its log");
   }
+  const { set, backupStore } = writing.observation.reading;
+  const archive = backupPlanOf(writing.cluster, set, backupStore)?.store ?? null;
   const pod = renderRecoveryPod(writing.cluster, {
     ordinal,
-    recover: lastIndex === undefined ? null : { clusterId: attempt, lastIndex },
+    work: lastIndex === undefined ? { archive } : { clusterId: attempt, lastIndex },
     annotations: { [RECOVERY_ATTEMPT]: attempt, [RECOVERY_STAGE]: stage },
   });
   await writing.client.create(writing.reference("Pod", recoveryPodName(writing.cluster, ordinal)), pod);

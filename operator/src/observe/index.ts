@@ -12,7 +12,7 @@ export {
   TERM,
   VERSION,
 } from "./annotations.ts";
-export { locationArgumentOf } from "./backup-store.ts";
+export { backupPlanOf, locationArgumentOf } from "./backup-store.ts";
 export { emptyMemory, type Memory } from "./memory.ts";
 export { type Observation, Observer, setReference } from "./observer.ts";
 export { ownerSecretName, type Reading, readCluster, readVolumes } from "./reader.ts";

@@ -5,6 +5,7 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import type { Reads, Wire } from "../kube/index.ts";
 import type {
+  ArchiveReport,
   CoordinationCluster,
   RecoveryEnd,
   RecoveryNote,
@@ -110,6 +111,7 @@ interface Written {
   readonly directories?: readonly [
     { readonly member?: StoppedMember; readonly problem?: string; readonly mayPass?: boolean },
   ];
+  readonly archive?: ArchiveReport;
   readonly successor?: { readonly clusterId: string; readonly memberId: number };
   readonly problem?: string;
 }
@@ -122,13 +124,13 @@ function reportOf(message: string): RecoveryReport | null {
   } catch {
     return null;
   }
-  const { directories, successor, problem } = written;
+  const { directories, archive = null, successor, problem } = written;
   if (successor !== undefined) {
     return { kind: "successor", clusterId: successor.clusterId, memberId: successor.memberId };
   }
   const [directory] = directories ?? [];
   if (directory?.member !== undefined) {
-    return { kind: "member", member: directory.member };
+    return { kind: "member", member: directory.member, archive };
   }
   const found = directory?.problem ?? problem;
   return found === undefined ? null : { kind: "problem", problem: found, mayPass: directory?.mayPass ?? true };

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { CLUSTER_ID, founding, idOf, NOW, Scene, table } from "../../test/index.ts";
 import { plan } from "./planner.ts";
 import {
+  type ArchiveReport,
   choose,
   RECOVER_QUORUM,
   type RecoveryEnd,
@@ -74,7 +75,22 @@ function memberOf(ordinal: number, changes: object = {}): Surveyed["report"] {
     commitIndex: 500,
     voters,
   };
-  return { kind: "member", member: { ...member, outgoing: [], ...changes } };
+  return { kind: "member", member: { ...member, outgoing: [], ...changes }, archive: null };
+}
+
+/** One survivor is surveyed, and the archive of its cluster. */
+function archived(archive: ArchiveReport, asked = CLUSTER_ID, agoMs = 0): Scene {
+  const report = withArchive(memberOf(0), archive);
+  const pod = podOn(0, { end: { exitCode: 0, at: NOW - agoMs, report } });
+  return noted(asking(stopped(lost()), asked), {}, pod, surveyed(1, NO_DATA), surveyed(2, NO_DATA));
+}
+
+function withArchive(report: Surveyed["report"], archive: ArchiveReport | null): Surveyed["report"] {
+  return report.kind === "member" ? { ...report, archive } : report;
+}
+
+function archiveEnd(lastTerm: number, lastIndex: number): ArchiveReport {
+  return { end: { lastIndex, lastTerm, revision: 42, wallMs: Date.UTC(2026, 0, 2) } };
 }
 
 const NO_DATA: Surveyed["report"] = {
@@ -123,6 +139,12 @@ describe("recovery of a lost quorum", () => {
     ["not by itself", () => lost(null), "Freeze holds: QuorumLost demo"],
     ["with two of three disks lost", () => lost(), "RecoverQuorum: begin-recovery demo"],
     ["never for another cluster", () => lost("cluster-9"), "RecoverQuorum: end-recovery demo"],
+    [
+      "with the loss of writes accepted",
+      () => lost(`${CLUSTER_ID}:lose-writes-after-9`),
+      "RecoverQuorum: begin-recovery demo",
+    ],
+    ["never for a value of another form", () => lost(`${CLUSTER_ID}:9`), "RecoverQuorum: end-recovery demo"],
     ["never while a leader is there", () => asking(new Scene(3), CLUSTER_ID), "RecoverQuorum: end-recovery demo"],
     [
       "never while an election may bring a leader",
@@ -211,6 +233,77 @@ describe("recovery of a lost quorum", () => {
       "RecoverQuorum: end-recovery demo",
     ],
   ]);
+
+  describe("compares the survivor with the archive", () => {
+    const noteOf = (scene: Scene): RecoveryNote | null => {
+      const { action } = plan(scene.observe()).step ?? {};
+      return action?.kind === "note-recovery" ? action.note : null;
+    };
+    const accepting = `${CLUSTER_ID}:lose-writes-after-500`;
+
+    it("goes on where the archive has no more", () => {
+      for (const archive of [archiveEnd(7, 500), archiveEnd(7, 499), archiveEnd(6, 499), { end: null }]) {
+        expect(noteOf(archived(archive)), JSON.stringify(archive)).to.deep.include({
+          phase: "Recovering",
+          survivor: SURVIVOR,
+        });
+      }
+      expect(noteOf(archived({ end: null }))?.message).to.contain("the store has no backup of this cluster");
+      expect(noteOf(archived(archiveEnd(7, 499)))?.message).to.contain("the archive ends at index 499 of term 7");
+    });
+
+    it("refuses where the archive has more, names both ends and what can be done", () => {
+      for (const archive of [archiveEnd(7, 501), archiveEnd(8, 501), archiveEnd(8, 400)]) {
+        expect(noteOf(archived(archive)), JSON.stringify(archive)).to.include({
+          phase: "CallingOff",
+          reason: "ArchiveIsFurther",
+        });
+      }
+      expect(noteOf(archived(archiveEnd(7, 521)))?.message).to.equal(
+        "the archive ends at index 521 of term 7 (revision 42, 2026-01-02T00:00:00.000Z), and demo-0, the member that has the " +
+          "most, ends at index 500 of term 7: a recovery would lose acknowledged writes that the archive has. The members " +
+          "start again with the data that they have. Restore the cluster from the archive, with spec.restoreFrom. Or accept " +
+          `that loss: kubectl annotate qc demo --overwrite quoin.dev/recover-quorum=${accepting}`,
+      );
+    });
+
+    it("goes on where a person accepts the loss, for the index of the survivor only", () => {
+      for (const archive of [archiveEnd(7, 521), { problem: "no answer" }]) {
+        expect(noteOf(archived(archive, accepting)), JSON.stringify(archive)).to.deep.include({
+          phase: "Recovering",
+          survivor: SURVIVOR,
+        });
+      }
+      const other = noteOf(archived(archiveEnd(7, 521), `${CLUSTER_ID}:lose-writes-after-499`));
+      expect(other).to.include({ phase: "CallingOff", reason: "OtherIndex" });
+      expect(other?.message).to.contain("after index 499").and.to.contain(accepting);
+    });
+
+    it("waits for an archive that cannot be read, and says how to go on without it", () => {
+      const { step, hold } = plan(archived({ problem: "the store does not answer" }).observe());
+      expect([step, hold?.reason, hold?.target]).to.deep.equal([null, "RecoveryFails", "demo-0-recovery"]);
+      expect(hold?.message).to.contain("the store does not answer").and.to.contain(accepting);
+      // After a while another pod tries again.
+      const later = plan(archived({ problem: "the store does not answer" }, CLUSTER_ID, 10_000).observe());
+      expect(later.step?.action.kind).to.equal("delete-recovery-pod");
+    });
+
+    it("takes what one pod could read, whatever kept others from it", () => {
+      const survivorOf = (...archives: (ArchiveReport | null)[]): unknown => {
+        const members = archives.map((archive, ordinal) => ({
+          ordinal,
+          report: withArchive(memberOf(ordinal, { voters: [10, 11, 12, 13, 14, 15, 16] }), archive),
+        }));
+        const choice = choose(CLUSTER_ID, members);
+        return choice.kind === "survivor" ? choice.archive : choice.kind;
+      };
+      const problem = { problem: "no" };
+      expect(survivorOf(problem, archiveEnd(7, 3), archiveEnd(8, 1))).to.deep.equal(archiveEnd(8, 1));
+      expect(survivorOf(problem, { end: null })).to.deep.equal({ end: null });
+      expect(survivorOf(null, problem)).to.deep.equal(problem);
+      expect(survivorOf(null, null)).to.equal(null);
+    });
+  });
 
   table("recovers the survivor's volume", [
     [

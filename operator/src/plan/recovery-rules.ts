@@ -6,16 +6,19 @@
  * Each step follows from what is there and from what is noted, so an operator that ends anywhere is followed by one that
  * goes on. Nothing but the pod on the chosen volume changes data, and it finds out itself whether it has done so before.
  */
+import { judgeArchive } from "./archive-comparison.ts";
 import type { Facts, Membership } from "./facts.ts";
 import type { ClaimView } from "./observed.ts";
 import type { Hold, HoldReason, Step } from "./plan.ts";
 import { quorumLossOf } from "./quorum-loss.ts";
 import {
+  acceptingValue,
   choose,
   formerIdsOf,
   RECOVER_QUORUM,
   type RecoveryNote,
   type RecoveryPodView,
+  requestOf,
   type Surveyed,
   type Survivor,
 } from "./recovery.ts";
@@ -91,7 +94,11 @@ function begin(facts: Facts): Step | null {
 /** @returns why there is nothing to recover; null while that is not known, too */
 function refusalOf(facts: Facts, asked: string, clusterId: string): { reason: string; message: string } | null {
   const { configuration, cluster } = facts.observed;
-  if (asked !== clusterId) {
+  if (requestOf(asked).clusterId !== clusterId) {
+    if (asked.startsWith(`${clusterId}:`)) {
+      const message = `${RECOVER_QUORUM} must be the id of the cluster, or ${acceptingValue(clusterId, "INDEX")}: nothing was changed`;
+      return { reason: "RequestMalformed", message };
+    }
     const message = `${RECOVER_QUORUM} names cluster ${asked}, and this is cluster ${clusterId}: nothing was changed`;
     return { reason: "OtherCluster", message };
   }
@@ -128,7 +135,7 @@ function lossOf(facts: Facts): string | null {
 
 function survey(facts: Facts, note: RecoveryNote): Step | Hold {
   if (!isAsked(facts, note)) {
-    return callOff(facts, note, "Cancelled", "the annotation was removed");
+    return callOff(facts, note, "Cancelled", "the annotation was removed or changed");
   }
   return stopMembers(facts) ?? readVolumes(facts, note);
 }
@@ -191,7 +198,7 @@ function readVolumes(facts: Facts, note: RecoveryNote): Step | Hold {
   return decide(facts, note, surveyed);
 }
 
-function decide(facts: Facts, note: RecoveryNote, surveyed: readonly Surveyed[]): Step {
+function decide(facts: Facts, note: RecoveryNote, surveyed: readonly Surveyed[]): Step | Hold {
   const choice = choose(note.formerId, surveyed);
   const found = surveyed.map((each) => wordsOf(facts, note, each)).join("; ") || "there is no volume";
   switch (choice.kind) {
@@ -205,17 +212,31 @@ function decide(facts: Facts, note: RecoveryNote, surveyed: readonly Surveyed[])
         `${choice.whole} of ${choice.voters} voters have their data, which is a majority: ${found}`,
       );
     case "survivor": {
-      const { survivor } = choice;
-      const target = facts.nameOf(survivor.ordinal);
-      const message = `${target} is the survivor: writes after index ${survivor.lastIndex} of term ${survivor.lastTerm} are lost (${found})`;
-      return {
-        rule: RULE,
-        target,
-        message,
-        action: { kind: "note-recovery", note: { ...note, phase: "Recovering", survivor, message } },
-      };
+      const { survivor, archive } = choice;
+      const verdict = judgeArchive(facts, survivor, archive);
+      switch (verdict.kind) {
+        case "wait":
+          return readAgain(facts, survivor, verdict.message);
+        case "refuse":
+          return callOff(facts, note, verdict.reason, verdict.why, verdict.next);
+        case "go":
+          return chooseSurvivor(facts, note, survivor, [found, ...verdict.found].join("; "));
+      }
     }
   }
+}
+
+/** Another pod on the survivor's volume tries to read the archive. */
+function readAgain(facts: Facts, { ordinal }: Survivor, problem: string): Step | Hold {
+  const pod = podOn(facts, ordinal);
+  return pod === undefined ? waitForPod(facts, ordinal, pod, "SurveyingVolumes") : again(facts, pod, problem);
+}
+
+function chooseSurvivor(facts: Facts, note: RecoveryNote, survivor: Survivor, found: string): Step {
+  const target = facts.nameOf(survivor.ordinal);
+  const message = `${target} is the survivor: writes after index ${survivor.lastIndex} of term ${survivor.lastTerm} are lost (${found})`;
+  const action = { kind: "note-recovery", note: { ...note, phase: "Recovering", survivor, message } } as const;
+  return { rule: RULE, target, message, action };
 }
 
 function wordsOf(facts: Facts, { formerId }: RecoveryNote, { ordinal, report }: Surveyed): string {
@@ -300,8 +321,8 @@ function place(
 }
 
 /** The members are to start again as they were: their data was only read. */
-function callOff(facts: Facts, note: RecoveryNote, reason: string, why: string): Step {
-  const message = `${why}. The members start again with the data that they have`;
+function callOff(facts: Facts, note: RecoveryNote, reason: string, why: string, next?: string): Step {
+  const message = `${why}. The members start again with the data that they have${next === undefined ? "" : `. ${next}`}`;
   const called = { ...note, phase: "CallingOff", reason, message } as const;
   const target = facts.observed.cluster.metadata.name;
   return { rule: RULE, target, message, action: { kind: "note-recovery", note: called } };
@@ -359,5 +380,6 @@ function isOf({ attempt, stage }: RecoveryPodView, note: RecoveryNote, wanted: R
 }
 
 function isAsked({ observed }: Facts, { formerId }: RecoveryNote): boolean {
-  return observed.cluster.metadata.annotations?.[RECOVER_QUORUM] === formerId;
+  const asked = observed.cluster.metadata.annotations?.[RECOVER_QUORUM];
+  return asked !== undefined && requestOf(asked).clusterId === formerId;
 }

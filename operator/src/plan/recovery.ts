@@ -4,8 +4,32 @@
  */
 import { quorumOf } from "./quorum.ts";
 
-/** The annotation by which a person asks for it. Its value is the id of the cluster, so it is not set by accident. */
+/**
+ * The annotation by which a person asks for it. Its value is the id of the cluster, so it is not set by accident. Behind it a
+ * person accepts the loss of what the archive has and the survivor has not: `ID:lose-writes-after-INDEX`.
+ */
 export const RECOVER_QUORUM = "quoin.dev/recover-quorum";
+const ACCEPTED = /^(?<clusterId>[^:]*):lose-writes-after-(?<index>[0-9]{1,15})$/;
+
+/** What a person asks for. */
+export interface RecoveryRequest {
+  readonly clusterId: string;
+  /** The last index of the survivor, if the loss of what lies behind it is accepted; else null. */
+  readonly acceptedIndex: number | null;
+}
+
+/** @param value of the annotation */
+export function requestOf(value: string): RecoveryRequest {
+  const { clusterId, index } = ACCEPTED.exec(value)?.groups ?? {};
+  return clusterId === undefined
+    ? { clusterId: value, acceptedIndex: null }
+    : { clusterId, acceptedIndex: Number(index) };
+}
+
+/** @returns the value with which a person accepts the loss of writes behind an index */
+export function acceptingValue(clusterId: string, index: number | "INDEX"): string {
+  return `${clusterId}:lose-writes-after-${index}`;
+}
 
 /**
  * - `Surveying`: members stop, and each volume is read.
@@ -85,10 +109,28 @@ export interface RecoveryEnd {
 
 /** What `quoin-node recover` has reported. */
 export type RecoveryReport =
-  | { readonly kind: "member"; readonly member: StoppedMember }
+  | {
+      readonly kind: "member";
+      readonly member: StoppedMember;
+      /** Null for a cluster without a store for backups. */
+      readonly archive: ArchiveReport | null;
+    }
   | { readonly kind: "successor"; readonly clusterId: string; readonly memberId: number }
   /** `mayPass`: another try may succeed. */
   | { readonly kind: "problem"; readonly problem: string; readonly mayPass: boolean };
+
+/** How far the backups of the cluster reach; a null end if the store has none; or why that is not known. */
+export type ArchiveReport = { readonly end: ArchiveEnd | null } | { readonly problem: string };
+
+/** The last entry from which the cluster can be restored. Entries in the archive are committed. */
+export interface ArchiveEnd {
+  readonly lastIndex: number;
+  readonly lastTerm: number;
+  /** Null where the archive does not say it. */
+  readonly revision: number | null;
+  /** Milliseconds since 1970; null where the archive does not say it. */
+  readonly wallMs: number | null;
+}
 
 /** What a stopped member knows. */
 export interface StoppedMember {
@@ -110,7 +152,8 @@ export interface Surveyed {
 }
 
 export type Choice =
-  | { readonly kind: "survivor"; readonly survivor: Survivor }
+  /** `archive`: null if there is none to compare with. */
+  | { readonly kind: "survivor"; readonly survivor: Survivor; readonly archive: ArchiveReport | null }
   | { readonly kind: "none" }
   /** A majority of the voters has its data. */
   | { readonly kind: "quorum"; readonly whole: number; readonly voters: number };
@@ -121,9 +164,11 @@ export type Choice =
  */
 export function choose(formerId: string, surveyed: readonly Surveyed[]): Choice {
   const members = surveyed.flatMap(({ ordinal, report }) =>
-    report.kind === "member" && report.member.clusterId === formerId ? [{ ordinal, ...report.member }] : [],
+    report.kind === "member" && report.member.clusterId === formerId
+      ? [{ ordinal, ...report.member, archive: report.archive }]
+      : [],
   );
-  const [best] = members.toSorted((a, b) => b.lastTerm - a.lastTerm || b.lastIndex - a.lastIndex);
+  const [best] = members.toSorted((a, b) => compareLogs(b, a));
   if (best === undefined) {
     return { kind: "none" };
   }
@@ -134,7 +179,22 @@ export function choose(formerId: string, surveyed: readonly Surveyed[]): Choice 
     return { kind: "quorum", whole: wholeOf(best.voters), voters: best.voters.length };
   }
   const { ordinal, lastIndex, lastTerm, commitIndex } = best;
-  return { kind: "survivor", survivor: { ordinal, lastIndex, lastTerm, commitIndex } };
+  const survivor = { ordinal, lastIndex, lastTerm, commitIndex };
+  return { kind: "survivor", survivor, archive: archiveOf(members.flatMap(({ archive }) => archive ?? [])) };
+}
+
+/** What one pod could read of the archive counts, whatever kept others from it. */
+function archiveOf(reports: readonly ArchiveReport[]): ArchiveReport | null {
+  const ends = reports.flatMap((report) => ("end" in report && report.end !== null ? report.end : []));
+  const [end] = ends.toSorted((a, b) => compareLogs(b, a));
+  return end === undefined ? (reports.find((report) => "end" in report) ?? reports[0] ?? null) : { end };
+}
+
+type LastEntry = Pick<ArchiveEnd, "lastIndex" | "lastTerm">;
+
+/** Positive if the first one has entries that the second one does not have, as far as both are committed. */
+export function compareLogs(one: LastEntry, other: LastEntry): number {
+  return one.lastTerm - other.lastTerm || one.lastIndex - other.lastIndex;
 }
 
 /**

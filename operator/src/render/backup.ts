@@ -66,13 +66,20 @@ export function backupArguments({ backup, store }: BackupPlan): string[] {
     ...(maxAgeDays === undefined ? [] : [`${maxAgeDays}d`]),
   ];
   return [
+    ...storeArguments(store),
+    ...(backup.archive ? ["--backup-archive", `--backup-interval=${backup.interval}`] : []),
+    ...(retention.length === 0 ? [] : [`--backup-retention=${retention.join(",")}`]),
+  ];
+}
+
+/** @returns the flags that name a store and what it needs */
+export function storeArguments(store: StoreSpec): string[] {
+  return [
     `${LOCATION_FLAG}${locationOf(store)}`,
     ...(store.encryption === undefined ? [] : [`--backup-key-file=${BACKUP.keys}/${KEYS_FILE}`]),
     ...(store.s3?.credentialsSecretRef === undefined
       ? []
       : [`--backup-credentials-file=${BACKUP.credentials}/${CREDENTIALS_FILE}`]),
-    ...(backup.archive ? ["--backup-archive", `--backup-interval=${backup.interval}`] : []),
-    ...(retention.length === 0 ? [] : [`--backup-retention=${retention.join(",")}`]),
   ];
 }
 
@@ -95,12 +102,13 @@ export function restoreLocationArgument(store: StoreSpec): string {
   return `${RESTORE_FLAG}${locationOf(store, RESTORE)}`;
 }
 
-export function backupMounts({ store }: BackupPlan): V1VolumeMount[] {
-  return mountsOf(sourcesOf(store, BACKUP, true));
+/** @param isWritten whether the pod writes backups, or only reads them */
+export function backupMounts(store: StoreSpec, isWritten: boolean): V1VolumeMount[] {
+  return mountsOf(sourcesOf(store, BACKUP, isWritten));
 }
 
 /** Files, not variables: keys and credentials that change reach a member that runs. */
-export function backupVolumes({ store }: BackupPlan): V1Volume[] {
+export function backupVolumes(store: StoreSpec): V1Volume[] {
   return volumesOf(sourcesOf(store, BACKUP, true));
 }
 

@@ -15,7 +15,13 @@ export { dnsNamesOf } from "./certificate.ts";
 export { labelsOf, metadataOf, namesOf, namespaceOf, PORTS, peerDomainOf, ROLE_LABEL, selectorOf } from "./names.ts";
 export { OverlayError } from "./overlay.ts";
 export { NO_STORES, renderPodTemplate, templateHashOf } from "./pod-template.ts";
-export { ordinalOfRecoveryPod, RECOVERY_LABEL, recoveryPodName, renderRecoveryPod } from "./recovery-pod.ts";
+export {
+  ordinalOfRecoveryPod,
+  RECOVERY_LABEL,
+  type RecoveryWork,
+  recoveryPodName,
+  renderRecoveryPod,
+} from "./recovery-pod.ts";
 export { type Manifest, type Placement, render, type Settings } from "./render.ts";
 export { notedSourceOf, notedStoreOf, RESTARTED_AT, type RestoreSource } from "./stateful-set.ts";
 export { renderBudget } from "./support-objects.ts";

@@ -116,7 +116,7 @@ function renderPod(cluster: CoordinationCluster, stores: MemberStores): V1PodSpe
     containers: [renderMember(cluster, stores)],
     volumes: [
       ...renderVolumes(cluster),
-      ...(stores.backup === null ? [] : backupVolumes(stores.backup)),
+      ...(stores.backup === null ? [] : backupVolumes(stores.backup.store)),
       ...(stores.restore === null ? [] : restoreVolumes(stores.restore)),
     ],
   };
@@ -181,7 +181,7 @@ function renderMember(cluster: CoordinationCluster, { backup, restore }: MemberS
     },
     volumeMounts: [
       ...renderMounts(cluster),
-      ...(backup === null ? [] : backupMounts(backup)),
+      ...(backup === null ? [] : backupMounts(backup.store, true)),
       ...(restore === null ? [] : restoreMounts(restore)),
     ],
   };

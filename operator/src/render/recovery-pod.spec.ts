@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import { clusterOf } from "../../test/index.ts";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
-import { ordinalOfRecoveryPod, RECOVERY_LABEL, renderRecoveryPod, selectorOf } from "./index.ts";
+import { ordinalOfRecoveryPod, RECOVERY_LABEL, type RecoveryWork, renderRecoveryPod, selectorOf } from "./index.ts";
 
 const CLUSTER_ID = "0f0e0d0c-0b0a-4908-8706-050403020100";
 
-function podOf(cluster: CoordinationCluster, recover: { clusterId: string; lastIndex: number } | null = null) {
-  const { metadata, spec } = renderRecoveryPod(cluster, { ordinal: 2, recover, annotations: { note: "x" } });
+function podOf(cluster: CoordinationCluster, work: RecoveryWork["work"] = { archive: null }) {
+  const { metadata, spec } = renderRecoveryPod(cluster, { ordinal: 2, work, annotations: { note: "x" } });
   const [container, ...others] = spec?.containers ?? [];
   return { metadata, spec, container, others };
 }
@@ -29,6 +29,29 @@ describe("pod on the volume of a stopped member", () => {
       ...["recover", "--data-dir=/data", `--new-cluster-id=${CLUSTER_ID}`, "--yes-lose-writes-after=7"],
       "--report=/dev/termination-log",
     ]);
+  });
+
+  it("is given the store of the cluster to read how far the archive reaches, and cannot write there", () => {
+    const encryption = { keysSecretRef: { name: "keys" } };
+    const s3 = { bucket: "backups", pathStyle: false, credentialsSecretRef: { name: "credentials" } };
+    const ofBucket = podOf(clusterOf(), { archive: { s3, encryption } });
+    const [keys, credentials] = ["/etc/quoin/backup-keys", "/etc/quoin/backup-credentials"];
+    expect(ofBucket.container?.args).to.deep.equal([
+      ...["recover", "--compare", "/data", "--backup-store=s3://backups/", `--backup-key-file=${keys}/keys`],
+      ...[`--backup-credentials-file=${credentials}/credentials`, "--report=/dev/termination-log"],
+    ]);
+    expect(ofBucket.container?.volumeMounts?.slice(2)).to.deep.equal([
+      { name: "quoin-backup-keys", mountPath: keys, readOnly: true },
+      { name: "quoin-backup-credentials", mountPath: credentials, readOnly: true },
+    ]);
+    expect(ofBucket.spec?.volumes?.slice(2)).to.deep.equal([
+      { name: "quoin-backup-keys", secret: { secretName: "keys", optional: true } },
+      { name: "quoin-backup-credentials", secret: { secretName: "credentials", optional: true } },
+    ]);
+    const ofClaim = podOf(clusterOf(), { archive: { directory: { claimName: "backups" } } });
+    const mountPath = "/var/lib/quoin-backup";
+    expect(ofClaim.container?.args).to.include(`--backup-store=${mountPath}`);
+    expect(ofClaim.container?.volumeMounts?.at(-1)).to.deep.equal({ name: "quoin-backup", mountPath, readOnly: true });
   });
 
   it("is what nodes and registries ask of a member's pod, without secrets, ports and probes", () => {

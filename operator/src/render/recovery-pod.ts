@@ -3,7 +3,9 @@
  * with another program: what a cluster's nodes and registries ask of pods, it has too. No Service and no StatefulSet selects it.
  */
 import type { V1Pod, V1PodSpec } from "@kubernetes/client-node";
+import type { StoreSpec } from "../generated/coordination-backup-store.ts";
 import type { CoordinationCluster } from "../generated/coordination-cluster.ts";
+import { backupMounts, backupVolumes, storeArguments } from "./backup.ts";
 import { metadataOf, namesOf } from "./names.ts";
 import { NO_STORES, renderPodTemplate } from "./pod-template.ts";
 
@@ -17,10 +19,20 @@ const REPORT = "/dev/termination-log";
 const GRACE_SECONDS = 5;
 const OWN_MOUNTS: ReadonlySet<string> = new Set(["data", "tmp"]);
 
+/** The pod reads the volume, and how far the archive reaches; null for a cluster without a store for backups. */
+export interface SurveyWork {
+  readonly archive: StoreSpec | null;
+}
+
+/** The data up to this index becomes that of a new cluster. */
+export interface SuccessionWork {
+  readonly clusterId: string;
+  readonly lastIndex: number;
+}
+
 export interface RecoveryWork {
   readonly ordinal: number;
-  /** Null to read only. */
-  readonly recover: { readonly clusterId: string; readonly lastIndex: number } | null;
+  readonly work: SurveyWork | SuccessionWork;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
@@ -36,29 +48,32 @@ export function ordinalOfRecoveryPod(cluster: CoordinationCluster, name: string)
 }
 
 /** Raises OverlayError. */
-export function renderRecoveryPod(
-  cluster: CoordinationCluster,
-  { ordinal, recover, annotations }: RecoveryWork,
-): V1Pod {
+export function renderRecoveryPod(cluster: CoordinationCluster, { ordinal, work, annotations }: RecoveryWork): V1Pod {
   const { spec } = renderPodTemplate(cluster, NO_STORES);
   const metadata = metadataOf(cluster, recoveryPodName(cluster, ordinal), { annotations: { ...annotations } });
   return {
     apiVersion: "v1",
     kind: "Pod",
     metadata: { ...metadata, labels: { [RECOVERY_LABEL]: cluster.metadata.name } },
-    spec: specOf(cluster, spec as V1PodSpec, ordinal, argumentsOf(recover)),
+    spec: specOf(cluster, spec as V1PodSpec, ordinal, work),
   };
 }
 
-function argumentsOf(recover: RecoveryWork["recover"]): string[] {
-  const work =
-    recover === null
-      ? ["--compare", DATA]
-      : [`--data-dir=${DATA}`, `--new-cluster-id=${recover.clusterId}`, `--yes-lose-writes-after=${recover.lastIndex}`];
-  return ["recover", ...work, `--report=${REPORT}`];
+function argumentsOf(work: RecoveryWork["work"]): string[] {
+  const flags =
+    "archive" in work
+      ? ["--compare", DATA, ...(work.archive === null ? [] : storeArguments(work.archive))]
+      : [`--data-dir=${DATA}`, `--new-cluster-id=${work.clusterId}`, `--yes-lose-writes-after=${work.lastIndex}`];
+  return ["recover", ...flags, `--report=${REPORT}`];
 }
 
-function specOf(cluster: CoordinationCluster, member: V1PodSpec, ordinal: number, args: string[]): V1PodSpec {
+function specOf(
+  cluster: CoordinationCluster,
+  member: V1PodSpec,
+  ordinal: number,
+  work: RecoveryWork["work"],
+): V1PodSpec {
+  const archive = "archive" in work ? work.archive : null;
   const { topologySpreadConstraints: _spread, affinity, initContainers: _init, containers, ...rest } = member;
   const [container] = containers.filter(({ name }) => name === "quoin");
   if (container === undefined) {
@@ -78,18 +93,22 @@ function specOf(cluster: CoordinationCluster, member: V1PodSpec, ordinal: number
         ...(image === undefined ? {} : { image }),
         ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
         command: ["quoin-node"],
-        args,
+        args: argumentsOf(work),
         env: env.filter(({ name }) => name === "NODE_OPTIONS"),
         ...(resources === undefined ? {} : { resources }),
         ...(securityContext === undefined ? {} : { securityContext }),
         terminationMessagePath: REPORT,
         terminationMessagePolicy: "File",
-        volumeMounts: volumeMounts.filter(({ name }) => OWN_MOUNTS.has(name)),
+        volumeMounts: [
+          ...volumeMounts.filter(({ name }) => OWN_MOUNTS.has(name)),
+          ...(archive === null ? [] : backupMounts(archive, false)),
+        ],
       },
     ],
     volumes: [
       { name: "data", persistentVolumeClaim: { claimName: `data-${namesOf(cluster).set}-${ordinal}` } },
       ...(rest.volumes ?? []).filter(({ name }) => name === "tmp"),
+      ...(archive === null ? [] : backupVolumes(archive)),
     ],
   };
 }

@@ -20,6 +20,8 @@ export class StoppedMembers {
   readonly logEnds = new Map<string, LogEnd>();
   /** What a pod ends with instead of doing its work; null where nothing is in the way. */
   failureOf: (pod: Stored) => PodEnd | null = () => null;
+  /** What a pod that is given a store reports of the archive there; null for no backup of the cluster. */
+  archive: { readonly end: object | null } | { readonly problem: string } = { end: null };
   /** Clusters that came into being, each with the incarnation of the directory that they took over. */
   readonly recovered: { readonly clusterId: string; readonly from: string }[] = [];
 
@@ -34,11 +36,11 @@ export class StoppedMembers {
       args.find((argument) => argument.startsWith(`--${name}=`))?.slice(name.length + 3);
     const clusterId = flag("new-cluster-id");
     return clusterId === undefined
-      ? this.#survey(directory, quorum)
+      ? this.#survey(directory, quorum, flag("backup-store") !== undefined)
       : this.#recover(member, directory, quorum, clusterId, Number(flag("yes-lose-writes-after")));
   }
 
-  #survey(directory: Directory, quorum: Quorum): PodEnd {
+  #survey(directory: Directory, quorum: Quorum, hasStore: boolean): PodEnd {
     if (directory.memberId === null) {
       return done({
         directories: [{ directory: "/data", problem: "/data belongs to no cluster yet", mayPass: false }],
@@ -49,7 +51,7 @@ export class StoppedMembers {
       ...{ clusterId: directory.clusterId, memberId: directory.memberId, lastTerm: term, lastIndex: index },
       ...{ commitIndex: index, voters: quorum.voters.map(({ id }) => id), outgoing: [] },
     };
-    return done({ directories: [{ directory: "/data", member }] });
+    return done({ directories: [{ directory: "/data", member }], ...(hasStore ? { archive: this.archive } : {}) });
   }
 
   #recover(member: string, directory: Directory, quorum: Quorum, clusterId: string, confirmed: number): PodEnd {

@@ -165,7 +165,7 @@ export class Simulation {
       plan.archive === null
         ? null
         : new Archives({
-            ...{ heap, trace, clusterId, random: others.archive, rules: this.#rules },
+            ...{ heap, trace, clusterId, random: others.archive, ids: others["object-ids"], rules: this.#rules },
             ...{ plan: plan.archive, isSteady: plan.isSteady },
           });
     this.#world = {

@@ -32,6 +32,8 @@ export interface ArchiverOptions {
   readonly nextTurn: () => Promise<void>;
   readonly log: BackupLog;
   readonly limits: ArchiveLimits;
+  /** Makes the id of each segment. */
+  readonly newId: () => string;
   /** Time between two snapshots, in milliseconds. */
   readonly intervalMs: number;
   /** Called after each snapshot of the archive, to delete what is not kept any more. */
@@ -310,10 +312,11 @@ export class Archiver {
   }
 
   #originOf({ id: previousId, hash: previousHash }: ChainTail) {
-    const { clusterName, clusterId, version: quoinVersion, replica } = this.#options.host;
+    const { host, newId } = this.#options;
+    const { clusterName, clusterId, version: quoinVersion, replica } = host;
     const cluster = replica === null ? undefined : readCluster(replica.state);
     const clusterVersion = cluster?.version ?? CLUSTER_VERSIONS.min;
-    return { clusterId, clusterName, quoinVersion, clusterVersion, previousId, previousHash };
+    return { id: newId(), clusterId, clusterName, quoinVersion, clusterVersion, previousId, previousHash };
   }
 
   async #write(segment: Segment): Promise<void> {

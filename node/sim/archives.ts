@@ -53,8 +53,8 @@ export class Archives {
 
   constructor(options: ArchivesOptions) {
     this.#options = options;
-    const { heap, trace, rules, clusterId } = options;
-    this.rules = new ArchiveRules({ clusterId, replay: rules.replay });
+    const { heap, trace, rules, clusterId, plan } = options;
+    this.rules = new ArchiveRules({ clusterId, replay: rules.replay, retention: plan.retention });
     this.bucket = new Bucket(() => Math.floor(WALL_START_MS + heap.nowMs), {
       onPut: (object) => {
         trace.say(0, "is stored", [...this.rules.onPut(object), crc32(object.name)], () => object.name);

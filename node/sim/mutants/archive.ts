@@ -145,6 +145,13 @@ export const ARCHIVE_MUTANTS: readonly Mutant[] = [
     replace: "    (best, way) => (best === undefined || way.reach < best.reach ? way : best),",
   },
   {
+    name: "retention-keeps-half-of-the-snapshots",
+    pitfall: "BACKUP",
+    file: "backup/src/chain/retention.ts",
+    find: "  const byCount = Math.max(0, usable.length - keepSnapshots);",
+    replace: "  const byCount = Math.max(0, usable.length - Math.ceil(keepSnapshots / 2));",
+  },
+  {
     name: "retention-deletes-the-last-snapshot",
     pitfall: "BACKUP",
     file: "backup/src/chain/retention.ts",

@@ -177,6 +177,7 @@ export class ArchiveRules {
     must(this.#hole() === undefined, HOLE, () => this.describe());
   }
 
+  /** How far the archive is, and what is wrong with it, in words. */
   describe(): string {
     const hole = this.#hole();
     const missing = hole === undefined ? "none" : `${hole.firstIndex} to ${hole.lastIndex}`;

@@ -47,6 +47,13 @@ export const ARCHIVE_MUTANTS: readonly Mutant[] = [
         this.#break(`,
   },
   {
+    name: "broken-chain-not-said",
+    pitfall: "BACKUP",
+    file: "archive/archiver.ts",
+    find: "    this.#draft.clear();\n    this.#sayBroken(reason);",
+    replace: "    this.#draft.clear();\n    void reason;",
+  },
+  {
     name: "duty-kept-for-ever",
     pitfall: "BACKUP",
     file: "archive/archive-lease.ts",

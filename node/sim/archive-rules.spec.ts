@@ -67,11 +67,42 @@ describe("the rules of the archive", () => {
 
   it("let entries be missing where a member has said so", () => {
     put(snapshot(10), segment(11, 14, "a"));
-    rules.onBreak();
+    rules.onBreak(1, 14);
     put(snapshot(16), segment(17, 20, "a"));
     expect(rules.isWholeTo(20)).to.equal(true);
     put(snapshot(22), segment(23, 24, "a"));
     expect(rules.isWholeTo(24), "what was said of other entries").to.equal(false);
+  });
+
+  it("heed where the chain ends that is said to be broken, while another one reaches further", () => {
+    put(snapshot(10), segment(11, 14, "a"), snapshot(16), segment(17, 20, "a"));
+    rules.onBreak(1, 20);
+    expect(rules.isWholeTo(20), "what was said of the end of the other chain").to.equal(false);
+    rules.onBreak(1, 14);
+    expect(rules.isWholeTo(20)).to.equal(true);
+  });
+
+  it("let each of two members begin a chain where both have said that the one before is broken", () => {
+    put(snapshot(10), segment(11, 14, "a"));
+    rules.onBreak(1, 14);
+    rules.onBreak(2, 14);
+    put(snapshot(20), segment(21, 23, "a"), snapshot(25), segment(26, 30, "a"));
+    rules.onSnapshot(1, 20);
+    expect(rules.isWholeTo(30), "before the second one begins").to.equal(false);
+    rules.onSnapshot(2, 25);
+    expect(rules.isWholeTo(30)).to.equal(true);
+    put(snapshot(33), segment(34, 36, "a"));
+    rules.onSnapshot(2, 33);
+    expect(rules.isWholeTo(36), "a later snapshot").to.equal(false);
+  });
+
+  it("forget what a member has said once it goes on with a chain", () => {
+    put(snapshot(10), segment(11, 14, "a"));
+    rules.onBreak(1, 14);
+    rules.onBegin(1);
+    put(snapshot(20), segment(21, 23, "a"), snapshot(25), segment(26, 30, "a"));
+    rules.onSnapshot(1, 25);
+    expect(rules.isWholeTo(30)).to.equal(false);
   });
 
   it("let entries be missing from which nothing could be restored when the archive went on", () => {

@@ -58,8 +58,12 @@ export class ArchiveRules {
   /** What is in the bucket, and what ever was. */
   readonly #now = new Map<string, StoredObject>();
   readonly #ever = new Map<string, StoredObject>();
-  /** How far the archive reached when a chain was broken. */
+  /** Where chains end that were said to be broken. */
   readonly #breaks: number[] = [];
+  /** The same, by the members that have said so and have not taken a snapshot since. */
+  readonly #broken = new Map<number, number>();
+  /** From the end of a chain that was said to be broken to the snapshot with which that member has begun another. */
+  readonly #said: { readonly end: number; readonly index: number }[] = [];
   /** Gaps by the index of the snapshot behind them: whether retention had left no snapshot before that when the gap came about. */
   readonly #gaps = new Map<number, boolean>();
   /** Retention has left no snapshot before this index. */
@@ -120,8 +124,24 @@ export class ArchiveRules {
     return [this.#reached];
   }
 
-  onBreak(): void {
-    this.#breaks.push(this.#reached);
+  /** @param index at which the chain ends, as the member says: while several members archive, another one may reach further */
+  onBreak(memberId: number, index: number = this.#reached): void {
+    this.#breaks.push(index);
+    this.#broken.set(memberId, index);
+  }
+
+  /** A member has taken a snapshot: if it has said that its chain is broken, another one begins there. */
+  onSnapshot(memberId: number, index: number): void {
+    const end = this.#broken.get(memberId);
+    if (end !== undefined) {
+      this.#said.push({ end, index });
+      this.#broken.delete(memberId);
+    }
+  }
+
+  /** A member has begun to archive, or its process has: what it said before is of no chain that it begins now. */
+  onBegin(memberId: number): void {
+    this.#broken.delete(memberId);
   }
 
   onReport(memberId: number, { index, chainIndex }: ArchiveReport): void {
@@ -190,8 +210,10 @@ export class ArchiveRules {
    * What is deleted later excuses nothing.
    */
   #hole(): Gap | undefined {
-    return this.#findGaps().find(({ from, lastIndex }) => {
-      const isSaid = this.#breaks.some((reached) => reached >= from && reached <= lastIndex);
+    return this.#findGaps().find(({ firstIndex, lastIndex, from }) => {
+      const isSaid =
+        this.#breaks.some((index) => index >= from && index <= lastIndex) ||
+        this.#said.some(({ end, index }) => end < firstIndex && index >= lastIndex);
       return !isSaid && this.#gaps.get(lastIndex) !== true;
     });
   }

@@ -83,6 +83,7 @@ export class Archives {
     const { bucket, pending } = this;
     const work = pending.of(() => loop.isDead);
     const store = new BucketStore({ bucket, heap, loop, random, plan, pending, work });
+    this.rules.onBegin(memberId);
     return new MemberBackups({
       host: {
         ...{ name: `m${memberId}`, clusterName: "simulated", clusterId, memberId, version: "0.1.0" },
@@ -189,14 +190,21 @@ export class Archives {
       }
     };
     return {
-      info: say,
+      info: (fields: { readonly index?: number }, message: string) => {
+        if (message === "a backup was made") {
+          this.rules.onSnapshot(memberId, fields.index ?? 0);
+        } else if (message.startsWith("this member archives")) {
+          this.rules.onBegin(memberId);
+        }
+        say(fields, message);
+      },
       warn: (fields: object, message: string) => {
         this.#failures++;
         say(fields, message);
       },
-      error: (fields: object, message: string) => {
+      error: (fields: { readonly index?: number }, message: string) => {
         if (message.startsWith("the chain of the archive is broken")) {
-          this.rules.onBreak();
+          this.rules.onBreak(memberId, fields.index);
         }
         say(fields, message);
       },

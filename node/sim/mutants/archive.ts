@@ -50,8 +50,8 @@ export const ARCHIVE_MUTANTS: readonly Mutant[] = [
     name: "broken-chain-not-said",
     pitfall: "BACKUP",
     file: "archive/archiver.ts",
-    find: "    this.#draft.clear();\n    this.#sayBroken(reason);",
-    replace: "    this.#draft.clear();\n    void reason;",
+    find: "    this.#draft.clear();\n    this.#sayBroken(reason, index);",
+    replace: "    this.#draft.clear();\n    void [reason, index];",
   },
   {
     name: "duty-kept-for-ever",

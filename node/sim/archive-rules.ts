@@ -11,6 +11,7 @@ import {
   type Catalog,
   type Chain,
   catalogOf,
+  type RetentionPolicy,
   readCatalog,
   type StoredObject,
   verifyChain,
@@ -25,7 +26,18 @@ import { must } from "./rule-violation.ts";
 
 export interface ArchiveRulesOptions {
   readonly clusterId: string;
-  readonly replay: LiveReplay;
+  readonly replay: Pick<LiveReplay, "digestAt">;
+  /** Null if everything is kept. */
+  readonly retention: RetentionPolicy | null;
+}
+
+/** Entries that no segment has ever had, between the end of a chain and a later snapshot with which the archive went on. */
+interface Gap {
+  readonly firstIndex: number;
+  /** The index of the snapshot. */
+  readonly lastIndex: number;
+  /** The index of the snapshot after the gap before, or of the first one. */
+  readonly from: number;
 }
 
 /** How late the archive may be beyond the time for which entries wait, where nothing goes wrong, in milliseconds. */
@@ -35,6 +47,7 @@ const REBUILT_MAX = 2;
 
 const NOT_STORED = "archive: what is said to be archived can be restored";
 const SHORTER = "archive: retention deletes nothing that the end of the archive needs";
+const KEPT = "archive: retention keeps as many snapshots as it was asked to";
 const WHOLE = "archive: every chain can be read, and is of the cluster's log";
 const HOLE = "archive: where entries are missing, the chain was openly broken";
 const SAME = "archive: the state that is rebuilt is the one that the cluster had";
@@ -45,8 +58,16 @@ export class ArchiveRules {
   /** What is in the bucket, and what ever was. */
   readonly #now = new Map<string, StoredObject>();
   readonly #ever = new Map<string, StoredObject>();
-  /** How far the archive reached when a chain was broken. */
+  /** Where chains end that were said to be broken. */
   readonly #breaks: number[] = [];
+  /** The same, by the members that have said so and have not taken a snapshot since. */
+  readonly #broken = new Map<number, number>();
+  /** From the end of a chain that was said to be broken to the snapshot with which that member has begun another. */
+  readonly #said: { readonly end: number; readonly index: number }[] = [];
+  /** Gaps by the index of the snapshot behind them: whether retention had left no snapshot before that when the gap came about. */
+  readonly #gaps = new Map<number, boolean>();
+  /** Retention has left no snapshot before this index. */
+  #oldestKept = 0;
   #reached = 0;
   #lagMsMax = 0;
   #segments = 0;
@@ -82,21 +103,45 @@ export class ArchiveRules {
     this.#ever.set(name, object);
     this.#segments += Number(isNew && name.endsWith(".qseg"));
     this.#snapshots += Number(isNew && name.endsWith(".qsnap"));
-    this.#reached = this.#reach();
+    this.#reached = reachOf(this.#catalog(this.#now));
+    for (const { lastIndex } of this.#findGaps()) {
+      if (!this.#gaps.has(lastIndex)) {
+        this.#gaps.set(lastIndex, lastIndex <= this.#oldestKept);
+      }
+    }
     return [this.#reached];
   }
 
   onDeleted({ name }: StoredObject): number[] {
     const before = this.#reached;
+    this.#checkKept(name);
     this.#now.delete(name);
     this.#deleted++;
-    this.#reached = this.#reach();
+    const catalog = this.#catalog(this.#now);
+    this.#reached = reachOf(catalog);
     must(this.#reached >= before, SHORTER, () => `it reached ${before}, and ${this.#reached} without ${name}`);
+    this.#oldestKept = Math.max(this.#oldestKept, catalog.snapshots[0]?.index ?? 0);
     return [this.#reached];
   }
 
-  onBreak(): void {
-    this.#breaks.push(this.#reached);
+  /** @param index at which the chain ends, as the member says: while several members archive, another one may reach further */
+  onBreak(memberId: number, index: number = this.#reached): void {
+    this.#breaks.push(index);
+    this.#broken.set(memberId, index);
+  }
+
+  /** A member has taken a snapshot: if it has said that its chain is broken, another one begins there. */
+  onSnapshot(memberId: number, index: number): void {
+    const end = this.#broken.get(memberId);
+    if (end !== undefined) {
+      this.#said.push({ end, index });
+      this.#broken.delete(memberId);
+    }
+  }
+
+  /** A member has begun to archive, or its process has: what it said before is of no chain that it begins now. */
+  onBegin(memberId: number): void {
+    this.#broken.delete(memberId);
   }
 
   onReport(memberId: number, { index, chainIndex }: ArchiveReport): void {
@@ -142,36 +187,60 @@ export class ArchiveRules {
     }
   }
 
-  /** Whether every entry between the first snapshot and this index was archived once, or was said to be missing. */
+  /** Whether each entry between the first snapshot and this index was archived, said to be missing, or given up by retention. */
   isWholeTo(index: number): boolean {
-    return this.#reached >= index && this.#hole() === null;
+    return this.#reached >= index && this.#hole() === undefined;
   }
 
-  /** Every entry between the first snapshot and the end was archived once, or was said to be missing. */
+  /** Each entry between the first snapshot and the end was archived, said to be missing, or given up by retention. */
   checkHoles(): void {
+    must(this.#hole() === undefined, HOLE, () => this.describe());
+  }
+
+  /** How far the archive is, and what is wrong with it, in words. */
+  describe(): string {
     const hole = this.#hole();
-    must(hole === null, HOLE, () => `entries ${hole}; broken at ${this.#breaks.join() || "no time"}`);
+    const missing = hole === undefined ? "none" : `${hole.firstIndex} to ${hole.lastIndex}`;
+    return `archived to ${this.#reached}, broken at ${this.#breaks.join() || "no time"}, missing entries: ${missing}`;
   }
 
   /**
-   * The first entries that no segment has ever had, and that were not said to be missing; null if there are none. A snapshot that no
-   * segment follows is a backup of one moment, and no part of an archive.
+   * The first gap that no member has said, and that retention does not explain. Without a snapshot before its entries, a segment of
+   * them restores nothing: so the archive need not have them if the last such snapshot was deleted before it went on behind them.
+   * What is deleted later excuses nothing.
    */
-  #hole(): string | null {
+  #hole(): Gap | undefined {
+    return this.#findGaps().find(({ firstIndex, lastIndex, from }) => {
+      const isSaid =
+        this.#breaks.some((index) => index >= from && index <= lastIndex) ||
+        this.#said.some(({ end, index }) => end < firstIndex && index >= lastIndex);
+      return !isSaid && this.#gaps.get(lastIndex) !== true;
+    });
+  }
+
+  /** A snapshot that no segment follows is a backup of one moment, and no part of an archive. */
+  #findGaps(): Gap[] {
     const { chains } = this.#catalog(this.#ever);
+    const gaps: Gap[] = [];
     let [from, end] = [0, 0];
     for (const { snapshot, end: chainEnd } of chains.filter(({ segments }) => segments.length > 0)) {
       if (end > 0 && snapshot.index > end) {
-        const first = from;
-        if (!this.#breaks.some((reached) => reached >= first && reached <= snapshot.index)) {
-          return `${end + 1} to ${snapshot.index}`;
-        }
-        from = snapshot.index;
+        gaps.push({ firstIndex: end + 1, lastIndex: snapshot.index, from });
       }
-      from = end === 0 ? snapshot.index : from;
+      from = end === 0 || snapshot.index > end ? snapshot.index : from;
       end = Math.max(end, chainEnd.index);
     }
-    return null;
+    return gaps;
+  }
+
+  /** As many snapshots are kept as retention is asked to keep, and all segments that lead on from them. */
+  #checkKept(name: string): void {
+    const { snapshots, segments } = this.#catalog(this.#now);
+    const { keepSnapshots = 1 } = this.#options.retention ?? { keepSnapshots: Number.POSITIVE_INFINITY };
+    const segment = segments.find((one) => one.name === name);
+    const neededFrom = segment?.lastIndex ?? (snapshots.find((one) => one.name === name)?.index ?? 0) + 1;
+    const kept = snapshots.filter(({ index }) => index >= neededFrom).length;
+    must(kept >= keepSnapshots, KEPT, () => `${name} is deleted, and ${kept} snapshots do not need it`);
   }
 
   #checkForks({ segments, problems }: Catalog): void {
@@ -198,13 +267,13 @@ export class ArchiveRules {
     }
   }
 
-  #reach(): number {
-    return Math.max(0, ...this.#catalog(this.#now).chains.map(({ end }) => end.index));
-  }
-
   #catalog(objects: ReadonlyMap<string, StoredObject>): Catalog {
     return catalogOf(this.#options.clusterId, objects.values());
   }
+}
+
+function reachOf({ chains }: Catalog): number {
+  return Math.max(0, ...chains.map(({ end }) => end.index));
 }
 
 interface ArchiverView {

@@ -3,6 +3,8 @@
  * small and snapshots frequent, as the plan says.
  */
 
+import { crc32 } from "node:zlib";
+import { newObjectId } from "@quoin/backup";
 import { MemberBackups } from "../src/archive/index.ts";
 import type { MembershipView, Replica } from "../src/replica/index.ts";
 import { ArchiveRules } from "./archive-rules.ts";
@@ -21,6 +23,8 @@ export interface ArchivesOptions {
   readonly heap: EventHeap;
   readonly trace: Trace;
   readonly random: RandomStream;
+  /** Of the ids of objects: by them readers choose between segments that reach as far. */
+  readonly ids: RandomStream;
   readonly rules: Pick<Rules, "replay">;
   readonly plan: ArchivePlan;
   readonly isSteady: boolean;
@@ -49,14 +53,14 @@ export class Archives {
 
   constructor(options: ArchivesOptions) {
     this.#options = options;
-    const { heap, trace, rules, clusterId } = options;
-    this.rules = new ArchiveRules({ clusterId, replay: rules.replay });
+    const { heap, trace, rules, clusterId, plan } = options;
+    this.rules = new ArchiveRules({ clusterId, replay: rules.replay, retention: plan.retention });
     this.bucket = new Bucket(() => Math.floor(WALL_START_MS + heap.nowMs), {
       onPut: (object) => {
-        trace.say(0, "is stored", this.rules.onPut(object), () => object.name);
+        trace.say(0, "is stored", [...this.rules.onPut(object), crc32(object.name)], () => object.name);
       },
       onDeleted: (object) => {
-        trace.say(0, "is deleted", this.rules.onDeleted(object), () => object.name);
+        trace.say(0, "is deleted", [...this.rules.onDeleted(object), crc32(object.name)], () => object.name);
       },
     });
   }
@@ -75,10 +79,11 @@ export class Archives {
 
   /** The backups of a process that begins. */
   begin(memberId: number, replica: Replica, loop: ProcessLoop): MemberBackups {
-    const { heap, random, plan, clusterId } = this.#options;
+    const { heap, random, ids, plan, clusterId } = this.#options;
     const { bucket, pending } = this;
     const work = pending.of(() => loop.isDead);
     const store = new BucketStore({ bucket, heap, loop, random, plan, pending, work });
+    this.rules.onBegin(memberId);
     return new MemberBackups({
       host: {
         ...{ name: `m${memberId}`, clusterName: "simulated", clusterId, memberId, version: "0.1.0" },
@@ -96,6 +101,7 @@ export class Archives {
       log: this.#log(memberId, loop),
       limits: plan.limits,
       openStore: async () => store,
+      newId: () => newObjectId((count) => ids.bytes(count)),
     });
   }
 
@@ -184,14 +190,21 @@ export class Archives {
       }
     };
     return {
-      info: say,
+      info: (fields: { readonly index?: number }, message: string) => {
+        if (message === "a backup was made") {
+          this.rules.onSnapshot(memberId, fields.index ?? 0);
+        } else if (message.startsWith("this member archives")) {
+          this.rules.onBegin(memberId);
+        }
+        say(fields, message);
+      },
       warn: (fields: object, message: string) => {
         this.#failures++;
         say(fields, message);
       },
-      error: (fields: object, message: string) => {
+      error: (fields: { readonly index?: number }, message: string) => {
         if (message.startsWith("the chain of the archive is broken")) {
-          this.rules.onBreak();
+          this.rules.onBreak(memberId, fields.index);
         }
         say(fields, message);
       },

@@ -24,6 +24,7 @@ const CONCERNS = [
   "accounts",
   "archive",
   "releases",
+  "object-ids",
 ] as const;
 const GOLDEN = 0x9e3779b9;
 const TWO_POW_32 = 0x1_0000_0000;

@@ -1,16 +1,11 @@
 import { expect } from "chai";
 import { commitText, firstSeedOf, shortCommit } from "./commit.ts";
-import { describeRun, drawScript, type RunResult, type Script, Simulation } from "./index.ts";
+import { describeRun, drawScript, type RunResult, Simulation } from "./index.ts";
 import { repeatSeed } from "./seed-run.ts";
 
 /** Runs that everybody makes, others with each commit; more are made with `npm run sim`. */
 const COUNT = 300;
 const FIRST = firstSeedOf(commitText(), "new runs", COUNT);
-
-/** About one run in 150 with an archive does not come to rest with it, for a reason that is not known yet: `npm run sim` tries them. */
-function withoutArchive(script: Script): Script {
-  return { ...script, plan: { ...script.plan, archive: null } };
-}
 
 describe("a simulated cluster", function () {
   // A run takes a second or two of a processor, of which there may be little.
@@ -24,7 +19,7 @@ describe("a simulated cluster", function () {
 
   for (let seed = FIRST; seed < FIRST + COUNT; seed++) {
     it(`keeps every rule with seed ${seed}`, async () => {
-      const result = await new Simulation(withoutArchive(drawScript(seed))).run();
+      const result = await new Simulation(drawScript(seed)).run();
       const { failure } = result;
       const surroundings = failure === null ? null : { commit: shortCommit(), repeat: repeatSeed(seed) };
       expect(failure, describeRun(result, surroundings)).to.equal(null);
@@ -38,6 +33,7 @@ describe("a simulated cluster", function () {
       ...["answered", "reads", "faults", "changes", "snapshots", "leaders", "wiped", "expired"],
       ...["grants", "lapsed", "fenced", "regions", "erasures", "streams", "told", "compacted"],
       ...["appends", "duplicates", "conflicts", "removed", "revocations", "refused"],
+      ...["archived", "archive snapshots", "pruned", "breaks", "forks", "archive failures"],
     ]) {
       expect(sum(name), name).to.be.above(2);
     }

@@ -165,7 +165,7 @@ export class Simulation {
       plan.archive === null
         ? null
         : new Archives({
-            ...{ heap, trace, clusterId, random: others.archive, rules: this.#rules },
+            ...{ heap, trace, clusterId, random: others.archive, ids: others["object-ids"], rules: this.#rules },
             ...{ plan: plan.archive, isSteady: plan.isSteady },
           });
     this.#world = {
@@ -664,7 +664,8 @@ export class Simulation {
   #describe(): string {
     const members = [...this.#members.values()].map((member) => member.describe());
     const configurations = this.#membersNow().map(({ id }) => `m${id}`);
-    return `members ${configurations.join(" ")}\n${members.join("\n")}\nopen: ${this.#calls.describe()}`;
+    const archive = this.#archives === null ? "" : `\narchive: ${this.#archives.rules.describe()}`;
+    return `members ${configurations.join(" ")}\n${members.join("\n")}\nopen: ${this.#calls.describe()}${archive}`;
   }
 
   #counts(): Record<string, number> {

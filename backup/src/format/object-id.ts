@@ -3,7 +3,11 @@
 import { randomBytes } from "node:crypto";
 import { ID_BYTES } from "./header-fields.ts";
 
-/** A new id, for one object: 32 hexadecimal digits. */
-export function newObjectId(): string {
-  return randomBytes(ID_BYTES).toString("hex");
+/**
+ * A new id, for one object: 32 hexadecimal digits.
+ *
+ * @param random makes as many random bytes as it is asked for
+ */
+export function newObjectId(random: (count: number) => Uint8Array = randomBytes): string {
+  return random(ID_BYTES).toHex();
 }

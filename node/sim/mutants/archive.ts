@@ -47,6 +47,13 @@ export const ARCHIVE_MUTANTS: readonly Mutant[] = [
         this.#break(`,
   },
   {
+    name: "broken-chain-not-said",
+    pitfall: "BACKUP",
+    file: "archive/archiver.ts",
+    find: "    this.#draft.clear();\n    this.#sayBroken(reason, index);",
+    replace: "    this.#draft.clear();\n    void [reason, index];",
+  },
+  {
     name: "duty-kept-for-ever",
     pitfall: "BACKUP",
     file: "archive/archive-lease.ts",
@@ -143,6 +150,13 @@ export const ARCHIVE_MUTANTS: readonly Mutant[] = [
     file: "backup/src/chain/chain.ts",
     find: "    (best, way) => (best === undefined || way.reach > best.reach ? way : best),",
     replace: "    (best, way) => (best === undefined || way.reach < best.reach ? way : best),",
+  },
+  {
+    name: "retention-keeps-half-of-the-snapshots",
+    pitfall: "BACKUP",
+    file: "backup/src/chain/retention.ts",
+    find: "  const byCount = Math.max(0, usable.length - keepSnapshots);",
+    replace: "  const byCount = Math.max(0, usable.length - Math.ceil(keepSnapshots / 2));",
   },
   {
     name: "retention-deletes-the-last-snapshot",

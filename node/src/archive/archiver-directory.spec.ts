@@ -69,8 +69,8 @@ describe("the archiver, with a store in a directory", () => {
     });
     const clock = cluster.time;
     return new Archiver({
-      ...{ host, place, clock, log, limits: DEFAULT_ARCHIVE_LIMITS, intervalMs: INTERVAL_MS },
-      runs: new BackupRuns({ host, place, clock, log }),
+      ...{ host, place, clock, log, limits: DEFAULT_ARCHIVE_LIMITS, newId: newObjectId, intervalMs: INTERVAL_MS },
+      runs: new BackupRuns({ host, place, clock, log, newId: newObjectId }),
       nextTurn: () => new Promise((resolve) => setImmediate(resolve)),
       onSnapshot: async () => undefined,
     });

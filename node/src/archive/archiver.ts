@@ -32,6 +32,8 @@ export interface ArchiverOptions {
   readonly nextTurn: () => Promise<void>;
   readonly log: BackupLog;
   readonly limits: ArchiveLimits;
+  /** Makes the id of each segment. */
+  readonly newId: () => string;
   /** Time between two snapshots, in milliseconds. */
   readonly intervalMs: number;
   /** Called after each snapshot of the archive, to delete what is not kept any more. */
@@ -241,13 +243,15 @@ export class Archiver {
         term === null
           ? `the log begins at index ${backups.firstIndex}, and the archive ends at ${tail.index}`
           : `the archive ends at index ${tail.index} with an entry of term ${tail.term}, and that of the log is of ${term}`,
+        tail.index,
       );
       return { tail: null, isWaiting: false };
     }
     if (found.missing !== undefined) {
       // Another chain has begun already, with that snapshot.
       const { firstIndex, lastIndex } = found.missing;
-      this.#sayBroken(`entries ${firstIndex} to ${lastIndex} are missing, and the log begins at ${backups.firstIndex}`);
+      const reason = `entries ${firstIndex} to ${lastIndex} are missing, and the log begins at ${backups.firstIndex}`;
+      this.#sayBroken(reason, firstIndex - 1);
     }
     this.#noteSnapshot(found.snapshotMs);
     this.#collectedMs = this.#options.clock.monotonicMs();
@@ -271,19 +275,19 @@ export class Archiver {
     return { index, term, revision, wallMs, id, hash, chainIndex: index };
   }
 
-  /** Entries are missing behind the chain. */
-  #break(reason: string): void {
+  /** Entries are missing behind the chain. @param index of its last entry; undefined if that cannot be read */
+  #break(reason: string, index?: number): void {
     this.#isBroken = true;
     this.#tail = null;
     this.#segment = null;
     this.#draft.clear();
-    this.#sayBroken(reason);
+    this.#sayBroken(reason, index);
   }
 
-  #sayBroken(reason: string): void {
+  #sayBroken(reason: string, index: number | undefined): void {
     this.#breaks++;
     this.#options.log.error(
-      { reason },
+      { reason, index },
       "the chain of the archive is broken: what comes after it can be restored only from the next snapshot on",
     );
   }
@@ -298,7 +302,7 @@ export class Archiver {
     while (backups !== undefined && !this.#draft.isFull && this.isArchiving) {
       const rows = backups.entries((this.#draft.lastIndex ?? archived) + 1, this.#options.limits.turnBytes);
       if (rows === null) {
-        this.#break(`the log begins at index ${backups.firstIndex}, and the archive ends at ${tail.index}`);
+        this.#break(`the log begins at index ${backups.firstIndex}, and the archive ends at ${tail.index}`, tail.index);
         return;
       }
       if (rows.length === 0) {
@@ -310,10 +314,11 @@ export class Archiver {
   }
 
   #originOf({ id: previousId, hash: previousHash }: ChainTail) {
-    const { clusterName, clusterId, version: quoinVersion, replica } = this.#options.host;
+    const { host, newId } = this.#options;
+    const { clusterName, clusterId, version: quoinVersion, replica } = host;
     const cluster = replica === null ? undefined : readCluster(replica.state);
     const clusterVersion = cluster?.version ?? CLUSTER_VERSIONS.min;
-    return { clusterId, clusterName, quoinVersion, clusterVersion, previousId, previousHash };
+    return { id: newId(), clusterId, clusterName, quoinVersion, clusterVersion, previousId, previousHash };
   }
 
   async #write(segment: Segment): Promise<void> {

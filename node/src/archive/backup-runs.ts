@@ -3,7 +3,7 @@
  * no object behind: a store shows an object only when all of it is there.
  */
 
-import { BackupError, newObjectId, StoreFailure } from "@quoin/backup";
+import { BackupError, StoreFailure } from "@quoin/backup";
 import { type Clock, type StateExport, StateExportEnded } from "../replica/index.ts";
 import { CoordinationError } from "../state/index.ts";
 import type { ArchiveHost, BackupLog } from "./archive-host.ts";
@@ -34,6 +34,8 @@ export interface BackupRunsOptions {
   readonly place: BackupPlace;
   readonly clock: Clock;
   readonly log: BackupLog;
+  /** Makes the id of each snapshot. */
+  readonly newId: () => string;
 }
 
 /** How many runs are remembered. */
@@ -91,7 +93,7 @@ export class BackupRuns {
    * @param requestId makes a repetition recognisable; "" = nothing does
    */
   start(allowLeaderless: boolean, requestId = ""): { readonly id: string; readonly done: Promise<TakenSnapshot> } {
-    const { host, clock } = this.#options;
+    const { host, clock, newId } = this.#options;
     if (this.isRunning) {
       throw new CoordinationError(
         "BACKUP_IN_PROGRESS",
@@ -103,7 +105,7 @@ export class BackupRuns {
       throw new CoordinationError("NO_LEADER", "this member has no leader, so a backup may miss acknowledged writes");
     }
     const run: Mutable<BackupRun> = {
-      ...{ id: newObjectId(), phase: "pending", snapshot: null, progress: { rows: 0, bytes: 0 } },
+      ...{ id: newId(), phase: "pending", snapshot: null, progress: { rows: 0, bytes: 0 } },
       ...{ startedMs: clock.wallMs(), endedMs: 0, error: "", isLeaderless },
     };
     this.#remember(run, requestId);

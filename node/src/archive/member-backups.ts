@@ -5,6 +5,7 @@ import {
   type Catalog,
   deletePlanned,
   listClusters,
+  newObjectId,
   openStore,
   planRetention,
   type RetentionPolicy,
@@ -40,6 +41,8 @@ export interface MemberBackupsOptions {
   readonly log: BackupLog;
   readonly limits?: ArchiveLimits;
   readonly openStore?: (location: StoreLocation) => Promise<BackupStore>;
+  /** Makes the id of each object: 32 hexadecimal digits, which no other object has. */
+  readonly newId?: () => string;
 }
 
 function openExisting(location: StoreLocation): Promise<BackupStore> {
@@ -61,15 +64,15 @@ export class MemberBackups {
   constructor(options: MemberBackupsOptions) {
     this.#options = options;
     const { host, configuration, clock, scheduler, log } = options;
-    const { limits = DEFAULT_ARCHIVE_LIMITS, openStore: open = openExisting } = options;
+    const { limits = DEFAULT_ARCHIVE_LIMITS, openStore: open = openExisting, newId = newObjectId } = options;
     this.place = configuration === null ? null : new BackupPlace({ ...configuration, log, openStore: open });
-    this.runs = this.place === null ? null : new BackupRuns({ host, place: this.place, clock, log });
+    this.runs = this.place === null ? null : new BackupRuns({ host, place: this.place, clock, log, newId });
     const { place, runs } = this;
     this.archiver =
       configuration === null || place === null || runs === null || !configuration.archives
         ? null
         : new Archiver({
-            ...{ host, place, runs, clock, log, limits, intervalMs: configuration.intervalMs },
+            ...{ host, place, runs, clock, log, limits, newId, intervalMs: configuration.intervalMs },
             nextTurn: () => new Promise((resolve) => scheduler.immediate(resolve)),
             onSnapshot: () => this.#prune(),
           });

@@ -6,7 +6,7 @@
  * these numbers.
  */
 
-import { type Entry, newObjectId, type SegmentHeader } from "@quoin/backup";
+import type { Entry, SegmentHeader } from "@quoin/backup";
 import { entryIndex, entryTerm, entryWallMs } from "../raft/index.ts";
 import type { Progress } from "../state/index.ts";
 
@@ -28,10 +28,10 @@ export interface Segment {
   readonly wallMs: number;
 }
 
-/** The object that a segment follows, and what all objects of the cluster say. */
+/** The id of a segment, the object that it follows, and what all objects of the cluster say. */
 export type SegmentOrigin = Pick<
   SegmentHeader,
-  "clusterId" | "clusterName" | "quoinVersion" | "clusterVersion" | "previousId" | "previousHash"
+  "id" | "clusterId" | "clusterName" | "quoinVersion" | "clusterVersion" | "previousId" | "previousHash"
 >;
 
 export class SegmentDraft {
@@ -111,7 +111,6 @@ export class SegmentDraft {
     const lastRow = rows.at(-1) as Uint8Array;
     const header: SegmentHeader = {
       ...origin,
-      id: newObjectId(),
       ...{ firstIndex, lastIndex: entryIndex(lastRow) },
       ...{ firstTerm: entryTerm(first), lastTerm: entryTerm(lastRow) },
       // Entries that the consensus itself adds carry no time.

@@ -1,0 +1,141 @@
+import { type RetentionPolicy, type StoredObject, segmentName, snapshotName } from "@quoin/backup";
+import { expect } from "chai";
+import { FOUNDING } from "../test/index.ts";
+import { ArchiveRules } from "./archive-rules.ts";
+
+const { clusterId } = FOUNDING;
+const ORIGIN = { clusterId, clusterName: "spec", quoinVersion: "0.1.0", clusterVersion: 1 };
+const HOLE = "archive: where entries are missing, the chain was openly broken";
+const KEPT = "archive: retention keeps as many snapshots as it was asked to";
+
+/** An id that follows from the index at which a snapshot was taken, or a segment ends. */
+function idOf(kind: "a" | "b", index: number): string {
+  return `${kind}${index.toString().padStart(31, "0")}`;
+}
+
+function stored(name: string): StoredObject {
+  return { name, size: 1, modifiedMs: 0 };
+}
+
+function snapshot(index: number): StoredObject {
+  const numbers = { index, term: 1, revision: index, tickMs: 0, wallMs: index, stateDigest: 0 };
+  return stored(snapshotName({ ...ORIGIN, ...numbers, id: idOf("a", index) }));
+}
+
+/** A segment behind another one, or behind a snapshot. */
+function segment(firstIndex: number, lastIndex: number, follows: "a" | "b" = "b"): StoredObject {
+  const previous = { previousId: idOf(follows, firstIndex - 1), previousHash: new Uint8Array(32) };
+  const indexes = { firstIndex, lastIndex, firstTerm: 1, lastTerm: 1 };
+  const numbers = { firstWallMs: 1, lastRevision: lastIndex, lastWallMs: lastIndex, stateDigest: 0 };
+  return stored(segmentName({ ...ORIGIN, ...previous, ...indexes, ...numbers, id: idOf("b", lastIndex) }));
+}
+
+describe("the rules of the archive", () => {
+  let rules: ArchiveRules;
+
+  function begin(retention: RetentionPolicy | null): void {
+    const replay = { digestAt: () => 0 };
+    rules = new ArchiveRules({ clusterId, replay, retention });
+  }
+
+  function put(...objects: readonly StoredObject[]): void {
+    for (const object of objects) {
+      rules.onPut(object);
+    }
+  }
+
+  function remove(...objects: readonly StoredObject[]): void {
+    for (const object of objects) {
+      rules.onDeleted(object);
+    }
+  }
+
+  beforeEach(() => begin({ keepSnapshots: 1 }));
+
+  it("ask for all entries between the first snapshot and the end", () => {
+    put(snapshot(10), segment(11, 14, "a"), snapshot(16));
+    expect([rules.isWholeTo(16), rules.isWholeTo(17)], "a snapshot alone").to.deep.equal([true, false]);
+    put(segment(17, 20, "a"));
+    expect(rules.isWholeTo(20)).to.equal(false);
+    expect(() => rules.checkHoles())
+      .to.throw(HOLE)
+      .with.property("details")
+      .that.includes("15 to 16");
+    put(segment(15, 16));
+    expect(rules.isWholeTo(20)).to.equal(true);
+  });
+
+  it("let entries be missing where a member has said so", () => {
+    put(snapshot(10), segment(11, 14, "a"));
+    rules.onBreak(1, 14);
+    put(snapshot(16), segment(17, 20, "a"));
+    expect(rules.isWholeTo(20)).to.equal(true);
+    put(snapshot(22), segment(23, 24, "a"));
+    expect(rules.isWholeTo(24), "what was said of other entries").to.equal(false);
+  });
+
+  it("heed where the chain ends that is said to be broken, while another one reaches further", () => {
+    put(snapshot(10), segment(11, 14, "a"), snapshot(16), segment(17, 20, "a"));
+    rules.onBreak(1, 20);
+    expect(rules.isWholeTo(20), "what was said of the end of the other chain").to.equal(false);
+    rules.onBreak(1, 14);
+    expect(rules.isWholeTo(20)).to.equal(true);
+  });
+
+  it("let each of two members begin a chain where both have said that the one before is broken", () => {
+    put(snapshot(10), segment(11, 14, "a"));
+    rules.onBreak(1, 14);
+    rules.onBreak(2, 14);
+    put(snapshot(20), segment(21, 23, "a"), snapshot(25), segment(26, 30, "a"));
+    rules.onSnapshot(1, 20);
+    expect(rules.isWholeTo(30), "before the second one begins").to.equal(false);
+    rules.onSnapshot(2, 25);
+    expect(rules.isWholeTo(30)).to.equal(true);
+    put(snapshot(33), segment(34, 36, "a"));
+    rules.onSnapshot(2, 33);
+    expect(rules.isWholeTo(36), "a later snapshot").to.equal(false);
+  });
+
+  it("forget what a member has said once it goes on with a chain", () => {
+    put(snapshot(10), segment(11, 14, "a"));
+    rules.onBreak(1, 14);
+    rules.onBegin(1);
+    put(snapshot(20), segment(21, 23, "a"), snapshot(25), segment(26, 30, "a"));
+    rules.onSnapshot(1, 25);
+    expect(rules.isWholeTo(30)).to.equal(false);
+  });
+
+  it("let entries be missing from which nothing could be restored when the archive went on", () => {
+    put(snapshot(10), segment(11, 14, "a"), snapshot(16));
+    remove(segment(11, 14, "a"), snapshot(10));
+    put(segment(17, 20, "a"));
+    expect(rules.isWholeTo(20)).to.equal(true);
+    rules.checkHoles();
+  });
+
+  it("excuse nothing by what is deleted after the archive went on", () => {
+    put(snapshot(10), segment(11, 14, "a"), snapshot(16), segment(17, 20, "a"), snapshot(20));
+    remove(segment(17, 20, "a"), snapshot(16), segment(11, 14, "a"), snapshot(10));
+    put(segment(21, 22, "a"));
+    expect(rules.isWholeTo(22)).to.equal(false);
+    expect(() => rules.checkHoles()).to.throw(HOLE);
+  });
+
+  it("excuse nothing while a snapshot is left before the entries that are missing", () => {
+    put(snapshot(10), segment(11, 14, "a"), snapshot(16));
+    remove(segment(11, 14, "a"));
+    put(segment(17, 20, "a"));
+    expect(rules.isWholeTo(20)).to.equal(false);
+  });
+
+  it("ask retention for the snapshots that are to be kept, and for what leads on from them", () => {
+    begin({ keepSnapshots: 2 });
+    put(snapshot(10), segment(11, 14, "a"), snapshot(14), segment(15, 20), snapshot(20));
+    expect(() => remove(snapshot(14))).to.throw(KEPT);
+    expect(() => remove(segment(15, 20))).to.throw(KEPT);
+    remove(segment(11, 14, "a"), snapshot(10));
+    begin(null);
+    put(snapshot(10), snapshot(14), snapshot(20));
+    expect(() => remove(snapshot(10))).to.throw(KEPT);
+  });
+});

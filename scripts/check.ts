@@ -28,6 +28,7 @@ const steps: readonly Step[] = [
       ...(await runTool(process.execPath, ["node/scripts/metrics.ts", "--check"])),
       ...(await runTool(process.execPath, ["operator/scripts/generate.ts", "--check"])),
       ...(await runTool(process.execPath, ["operator/scripts/reference.ts", "--check"])),
+      ...(await runTool(process.execPath, ["scripts/diagrams/main.ts", "--check"])),
     ],
   },
   { name: "lint and format", run: () => runTool("biome", ["ci", "--error-on-warnings", ...READABLE]) },

@@ -4,13 +4,13 @@
  */
 import { checkExports } from "./dead-exports.ts";
 import { checkLockfile } from "./lockfile.ts";
-import { checkPitfalls } from "./pitfalls.ts";
 import { checkRooms } from "./rooms.ts";
+import { checkRuleNumbers } from "./rule-numbers.ts";
 import { type Finding, readSourceTree } from "./source-tree.ts";
 import { checkTexts } from "./texts.ts";
 
 /** @returns everything untidy below the root of the repository */
 export function findUntidiness(root: string): Finding[] {
   const files = readSourceTree(root);
-  return [checkTexts, checkLockfile, checkRooms, checkExports, checkPitfalls].flatMap((check) => check(files));
+  return [checkTexts, checkLockfile, checkRooms, checkExports, checkRuleNumbers].flatMap((check) => check(files));
 }

@@ -209,22 +209,62 @@ describe("tidiness", () => {
     });
   });
 
-  describe("pitfalls", () => {
-    const core = { "node/src/raft/core.ts": "", "node/src/raft/index.ts": "" };
-    const allBut = (...left: readonly number[]): string => {
-      const numbers = Array.from({ length: 61 }, (_, at) => at + 1).filter((number) => !left.includes(number));
-      return numbers.map((number) => `// P${number}`).join("\n");
-    };
+  describe("numbers of rules and pitfalls", () => {
+    const RULES = "docs/design/interface-rules.md";
+    const PITFALLS = "docs/design/pitfalls.md";
+    // Put together, for this file is checked as well.
+    const [FIRST, OTHER, PITFALL] = [`S${900}`, `S${901}`, `P${902}`];
+    const row = (number: string, tests = "`a.spec.ts`"): string =>
+      `| ${number} | what it says | \`a.ts\` | ${tests} |\n`;
 
-    it("accept that each is named by a spec or a scenario", () => {
-      const spec = { "node/src/raft/a.spec.ts": allBut(7) };
-      expect(check({ ...core, ...spec, "node/src/raft/scenarios/a.txt": "# P7\n" })).to.deep.equal([]);
+    it("are defined where they are cited, and cited by a test where they are defined", () => {
+      const files = {
+        [RULES]: row(FIRST),
+        [PITFALLS]: row(PITFALL),
+        "a.ts": `// ${FIRST}\n`,
+        "a.spec.ts": `${FIRST} ${PITFALL}\n`,
+      };
+      expect(check(files)).to.deep.equal([]);
     });
 
-    it("refuse one that none names", () => {
-      expect(check({ ...core, "node/src/raft/a.spec.ts": allBut(7), "a.md": "P7" })).to.deep.equal([
-        "node/src/raft/: no test names pitfall P7",
+    it("are refused when they are cited and not defined", () => {
+      const files = { [RULES]: row(FIRST), "a.spec.ts": `${FIRST} ${PITFALL}\n`, "b.md": `${OTHER}\n` };
+      expect(check(files)).to.deep.equal([
+        `a.spec.ts: cites ${PITFALL}, which ${PITFALLS} does not define`,
+        `b.md: cites ${OTHER}, which ${RULES} does not define`,
       ]);
+    });
+
+    it("are refused when no test cites them", () => {
+      expect(check({ [PITFALLS]: row(PITFALL), "a.spec.ts": "", "a.ts": `// ${PITFALL}\n` })).to.deep.equal([
+        `${PITFALLS}: no test cites ${PITFALL}`,
+      ]);
+    });
+
+    for (const test of ["node/src/raft/scenarios/a.txt", "node/sim/mutants/a.ts", "node/conformance/tables/a.ts"]) {
+      it(`count as cited by ${test}`, () => {
+        expect(check({ [RULES]: row(FIRST, `\`${test}\``), [test]: `# ${FIRST}\n` })).to.deep.equal([]);
+      });
+    }
+
+    it("are refused when the tests that their row names do not cite them", () => {
+      const files = { [RULES]: row(FIRST, "`b.spec.ts`"), "a.spec.ts": FIRST, "b.spec.ts": "" };
+      expect(check(files)).to.deep.equal([`${RULES}: ${FIRST}: b.spec.ts does not cite it`]);
+      expect(check({ [RULES]: row(FIRST, "") })).to.deep.equal([`${RULES}: the last column of ${FIRST} names no test`]);
+    });
+
+    it("are refused when they are defined twice, or in the wrong document", () => {
+      const files = { [RULES]: row(FIRST) + row(FIRST) + row(PITFALL), "a.spec.ts": `${FIRST} ${PITFALL}` };
+      expect(check(files)).to.deep.equal([
+        `${RULES}: defines ${FIRST} twice`,
+        `${RULES}: defines ${PITFALL}, which belongs into ${PITFALLS}`,
+      ]);
+    });
+
+    it("are not the object store, percentiles in lower case, checksums, or parts of words", () => {
+      const files = { "a.md": "S3 p99 S3Store PS1\n", "go.sum": `h1:${FIRST}+x\n`, "a.json": `"${PITFALL}"\n` };
+      expect(check(files)).to.deep.equal([]);
+      expect(check({ [RULES]: row("S3") })).to.deep.equal([`${RULES}: S3 is the object store: the rule is S03`]);
     });
   });
 });

@@ -4,6 +4,7 @@ import { CommitTimes } from "./commit-times.ts";
 import { Freshness } from "./freshness.ts";
 import { DEFAULT_REPLICA_LIMITS } from "./limits.ts";
 
+/** A member serves only while it can answer linearizable reads (S35). */
 describe("Freshness", () => {
   let core: { role: Role; leader: number; contactAgeTicks: number; isSettledLeader: boolean };
   let freshness: Freshness;

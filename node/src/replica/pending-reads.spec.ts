@@ -4,6 +4,7 @@ import { PendingReads } from "./pending-reads.ts";
 
 const noLeader = (): CoordinationError => new CoordinationError("NO_LEADER", "no leader");
 
+/** A read waits for its confirmation and for its index to be applied (S35). */
 describe("pending reads", () => {
   let reads: PendingReads;
   let answers: string[];

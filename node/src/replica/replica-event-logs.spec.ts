@@ -90,7 +90,7 @@ describe("event logs of three replicas", () => {
     }
   });
 
-  it("S3: know the keys of what was stored under another leader", () => {
+  it("S03: know the keys of what was stored under another leader", () => {
     const cluster = ReplicaCluster.ledBy(1);
     const logId = createLog(cluster, 1);
     const events = batch(logId, "k", [Buffer.from("a"), Buffer.from("b")]);

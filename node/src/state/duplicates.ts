@@ -1,7 +1,7 @@
 /**
  * What a log remembers of the keys of its events, so that an event that is sent again is not stored again.
  *
- * A key is remembered by the entry that stores its event, and by no other (S2), in replicated state (S3), for a window of
+ * A key is remembered by the entry that stores its event, and by no other (S2), in replicated state (S03), for a window of
  * cluster ticks from then on, which a duplicate does not prolong (S4). Whether it is over is judged by the window as it is
  * when the duplicate comes. A row holds runs: events that follow each other, with the first position and sequence.
  * There is a row for the keys of a batch together. A key of its own and a key of a batch that read the same are the same:

@@ -182,7 +182,7 @@ describe("keys of events", () => {
     expect(events.append("a", { idempotencyKey: "k" })).to.equal("2");
   });
 
-  it("S3: are in the state, so whoever starts from it, or leads it, knows them", () => {
+  it("S03: are in the state, so whoever starts from it, or leads it, knows them", () => {
     const events = new AppliedEventLog();
     events.append("a", { idempotencyKey: "k" });
     events.appendBatch("b", ["b", "c"]);

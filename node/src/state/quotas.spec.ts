@@ -55,6 +55,7 @@ function free(regionId: Uint8Array) {
   return { kind: "free-memory", namespace: NAMESPACE, regionId, expectedVersion: undefined } as const;
 }
 
+/** Exact after every entry, and not in the way of a retry (S49). */
 describe("quotas", () => {
   let log: AppliedLog;
 

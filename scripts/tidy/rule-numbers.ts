@@ -1,8 +1,8 @@
 /**
- * Rules of the interface (S…) and pitfalls (P…) have numbers that code and tests cite. Each number is defined once, as a
- * row of a table in docs/design, with what it says, the code that implements it, and the tests that show it. What is cited
- * must be defined there, and what is defined there must be cited by a test: a spec, a scenario of the consensus core, a
- * mutant, or a table of the conformance suite.
+ * Rules of the interface (S…), pitfalls (P…) and guarantees (G…) have numbers that code and tests cite. Each number is
+ * defined once, as a row of a table in docs/design, with what it says, the code that implements it, and the tests that
+ * show it. What is cited must be defined there, and what is defined there must be cited by a test: a spec, a scenario of
+ * the consensus core, a mutant, or a table of the conformance suite.
  *
  * S3 is the object store, and never a rule: the rule is S03. Percentiles are written in lower case, as p99.
  */
@@ -12,11 +12,12 @@ import { type Finding, isGenerated, isSpec, type SourceFile } from "./source-tre
 const DEFINITIONS: ReadonlyMap<string, string> = new Map([
   ["S", "docs/design/interface-rules.md"],
   ["P", "docs/design/pitfalls.md"],
+  ["G", "docs/design/consensus.md"],
 ]);
 const OBJECT_STORE = "S3";
-const NUMBER = /\b[SP][0-9]{1,3}\b/g;
+const NUMBER = /\b[SPG][0-9]{1,3}\b/g;
 /** `| S1 | what it says | code | tests |` */
-const ROW = /^\| ([SP][0-9]+) +\|.*\|([^|]*)\|$/gm;
+const ROW = /^\| ([SPG][0-9]+) +\|.*\|([^|]*)\|$/gm;
 /** Checksums and recorded data hold letters with digits that mean nothing. */
 const TEXT = /\.(?:ts|js|mjs|proto|md|txt|sh|py|c|yaml)$/;
 

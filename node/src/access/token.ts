@@ -43,7 +43,7 @@ export async function verifySignature(
       throw new CoordinationError("TOKEN_INVALID", "the token's signature is wrong");
     }
     if (error instanceof errors.JWTClaimValidationFailed) {
-      throw new CoordinationError("TOKEN_INVALID", `the token's claim "${error.claim}" is not as it must be`);
+      throw new CoordinationError("TOKEN_INVALID", `the token's claim "${error.claim}" is not valid`);
     }
     if (error instanceof errors.JOSEError) {
       throw new CoordinationError("TOKEN_INVALID", "the token is not a JSON Web Token of this service");

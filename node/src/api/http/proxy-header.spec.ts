@@ -30,7 +30,7 @@ describe("parseProxyHeader", () => {
     ["version 2 of an unknown family", v2(0x21, 0x00, EXTENSION), null],
     ["version 2 of a socket in the file system", v2(0x21, 0x31, Buffer.alloc(216, 0x2f)), null],
   ] as const) {
-    it(`reads ${what}, and nothing behind it`, () => {
+    it(`reads ${what}, and nothing after it`, () => {
       const complete = { kind: "complete", bytes: header.length, address };
       expect(parseProxyHeader(header)).deep.equal(complete);
       expect(parseProxyHeader(Buffer.concat([header, Buffer.from("GET / HTTP/1.1\r\n")]))).deep.equal(complete);
@@ -73,7 +73,7 @@ describe("parseProxyHeader", () => {
     });
   }
 
-  it("takes any bytes, and never says that thousands are not enough", () => {
+  it("takes any bytes, and never waits for more after thousands of bytes", () => {
     const begins = [Buffer.alloc(0), Buffer.from("PROXY "), SIGNATURE, v2(0x21, 0x11, Buffer.alloc(0), 12)];
     fc.assert(
       fc.property(fc.constantFrom(...begins), fc.uint8Array({ maxLength: 300 }), (begin, rest) => {

@@ -172,7 +172,7 @@ describe("Access", () => {
         },
       ],
       [
-        "an API key of somebody else",
+        "an API key of another user",
         () => {
           cluster.changeApiKey({ userId: "somebody" });
           return () => cluster.changeApiKey({ userId: cluster.ownerId });
@@ -309,7 +309,7 @@ describe("Access", () => {
       expect(cluster.barriers.length).to.equal(2);
     });
 
-    it("say that there is no leader rather than refuse on a view that may be old", async () => {
+    it("answer NO_LEADER instead of a refusal from a state that may be old", async () => {
       const who = await caller();
       cluster.changeOwner({ role: "viewer" });
       cluster.onBarrier = (done) => done(NO_LEADER);

@@ -16,7 +16,7 @@ describe("HashQueue", () => {
     time = new FakeTime();
     queue = new HashQueue(UNLIMITED, time, time);
     events = [];
-    end = () => expect.fail("it is nobody's turn");
+    end = () => expect.fail("there is no turn to end");
   });
 
   async function enter(client: string, account: string, more: Partial<HashOrder> = {}): Promise<void> {
@@ -97,7 +97,7 @@ describe("HashQueue", () => {
   });
 
   it("refuses a waiter at its deadline, and at once when its client leaves", async () => {
-    let leave = () => expect.fail("nobody listens");
+    let leave = () => expect.fail("there is no listener");
     const onGone = (listener: () => void) => {
       leave = listener as () => never;
     };

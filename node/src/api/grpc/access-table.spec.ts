@@ -394,7 +394,7 @@ class World {
       ...{ kind: "acquire-lock", namespace, name, mode, ttlSeconds: 0, owner: "", waitMs: 0, fencingToken: 0 },
     };
     const { hold } = this.actors.do(acquisition, holder);
-    return { name, token: hold?.token ?? expect.fail("a free lock is to be had") };
+    return { name, token: hold?.token ?? expect.fail("expected a free lock") };
   }
 
   /** The id of a region of one byte. */

@@ -42,7 +42,7 @@ describe("admin server", () => {
     expect((await call("api-version", null)).reason).equal("BAD_METADATA");
   });
 
-  it("serves nothing but ClusterAdminService", async () => {
+  it("serves only ClusterAdminService", async () => {
     const request = GetKeyRequest.fromPartial({ namespace: "default", key: "k" });
     const answer = await ports.admin.call(serviceDefinitions.KeyValueService.getKey, request);
     expect([answer.code, answer.reason]).deep.equal(["UNIMPLEMENTED", ""]);

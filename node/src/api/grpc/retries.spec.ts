@@ -285,7 +285,7 @@ onEachHost("retries in other bytes (S13)", (host) => {
         const isRepeated = Array.isArray(request[field]) || request[field] instanceof Map;
         for (const value of isRepeated ? [] : values) {
           const before = fieldsOf(encode(method, { [field]: value }));
-          forms.set(`${field} twice, of which the last counts`, Buffer.concat([...before, bytes]));
+          forms.set(`${field} twice, and the last counts`, Buffer.concat([...before, bytes]));
         }
       }
       if (request.guard !== undefined) {

@@ -78,7 +78,7 @@ function aboutUsers(ask: (world: World, user: Actor) => Sent, covered: Expected,
 function aboutLogs(ask: (logId: string) => Sent, own: Expected, other: Expected, hidden: Expected): readonly Row[] {
   return [
     ["the actor's own", (world, actor) => ask(world.log(OWN_NAMESPACE, actor)), own],
-    ["somebody's in the same namespace", (world) => ask(world.log(OWN_NAMESPACE)), other],
+    ["another user's in the same namespace", (world) => ask(world.log(OWN_NAMESPACE)), other],
     ["in another namespace", (world) => ask(world.log(OTHER_NAMESPACE)), hidden],
     ["in the namespace default", (world) => ask(world.log("default")), hidden],
     ["that is not there", () => ask(randomUUID()), [hidden[0], hidden[1], hidden[2], NO_LOG]],

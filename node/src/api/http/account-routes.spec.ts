@@ -370,7 +370,7 @@ describe("routes of accounts", function () {
       start.setUTCMinutes(0, 0, 0);
       expect(body.buckets.map((bucket: { start: string }) => bucket.start)).to.deep.equal([start.toISOString()]);
       expect(body.totals.requests, "the user was made by a request").to.be.at.least(1);
-      expect(body.by_key, "of somebody else").to.deep.equal([]);
+      expect(body.by_key, "of another user").to.deep.equal([]);
       expect(body.limits).to.deep.equal({ requests_per_minute: 1_200_000 });
       expect(body.as_of).to.equal(new Date(cluster.clock.wall).toISOString());
     });

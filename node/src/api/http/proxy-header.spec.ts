@@ -20,8 +20,8 @@ describe("parseProxyHeader", () => {
   for (const [what, header, address] of [
     ["version 1 of IPv4", Buffer.from("PROXY TCP4 198.51.100.7 192.0.2.1 4000 8080\r\n"), "198.51.100.7"],
     ["version 1 of IPv6", Buffer.from("PROXY TCP6 2001:db8::7 2001:db8::1 4000 8080\r\n"), "2001:db8::7"],
-    ["version 1 of nobody", Buffer.from("PROXY UNKNOWN\r\n"), null],
-    ["version 1 of nobody, with addresses", Buffer.from("PROXY UNKNOWN ffff::1 ffff::2 1 2\r\n"), null],
+    ["version 1 of an unknown source", Buffer.from("PROXY UNKNOWN\r\n"), null],
+    ["version 1 of an unknown source, with addresses", Buffer.from("PROXY UNKNOWN ffff::1 ffff::2 1 2\r\n"), null],
     ["version 2 of IPv4", v2(0x21, 0x11, IPV4), "198.51.100.7"],
     ["version 2 of IPv4, with extensions", v2(0x21, 0x11, Buffer.concat([IPV4, EXTENSION])), "198.51.100.7"],
     ["version 2 of IPv6", v2(0x21, 0x21, IPV6), "2001:db8:0:0:0:0:0:7"],

@@ -42,7 +42,7 @@ describe("TrustedProxies", () => {
       ["198.51.100.7", "192.0.2.1,10.9.9.9"],
       "198.51.100.7",
     ],
-    ["proxies and nobody before them", "10.0.0.1", ["10.0.0.3, 10.0.0.2"], "10.0.0.3"],
+    ["only proxies", "10.0.0.1", ["10.0.0.3, 10.0.0.2"], "10.0.0.3"],
     ["a proxy in IPv6 notation", "::ffff:10.0.0.1", ["198.51.100.7"], "198.51.100.7"],
     ["a client in IPv6 notation", "10.0.0.1", ["::ffff:198.51.100.7"], "198.51.100.7"],
     ["a client in IPv6 notation of another kind", "10.0.0.1", ["::ffff:c633:6407"], "198.51.100.7"],

@@ -28,7 +28,7 @@ const OWN_KEYS: ListKeysRequest = { limit: null, cursor: "", includeRevoked: fal
 const HASHING_MS_MAX = 60_000;
 
 /** Everything between the HTTP routes and the rows: real tokens, a real state, and the answers that clients get. */
-describe("methods about accounts", () => {
+describe("account methods", () => {
   let secrets: FoundingSecrets;
   let cluster: FoundedCluster;
   let replica: SingleReplica;
@@ -66,7 +66,7 @@ describe("methods about accounts", () => {
       authorize: (need) => access.authorize(caller, need, DEADLINE_MS),
       recheck: (need) => access.recheck(caller, need),
       hasRequestId: false,
-      requestId: () => expect.fail("requests of HTTP have no request id"),
+      requestId: () => expect.fail("HTTP requests have no request id"),
     };
   }
 
@@ -311,7 +311,7 @@ describe("methods about accounts", () => {
       const owner = await caller();
       const { user_id: userId } = await createUser(owner, "ada@quoin.local");
       expect(await refusalOf(createUser(owner, "ADA@quoin.local"))).equal("USER_EXISTS");
-      expect(mails.size, "nobody is asked twice").equal(1);
+      expect(mails.size, "only one mail was sent").equal(1);
       await verification.verify({ token: mails.get("ada@quoin.local") ?? "", password: null }, DEADLINE_MS);
       const update = (id: string, changes: Partial<UpdateUserRequest>) => {
         return answerOf((reply: Reply<unknown>) => users.updateUser(owner, id, { ...NO_CHANGES, ...changes }, reply));

@@ -157,9 +157,9 @@ describe("ClusterAdminService", () => {
     });
 
     it("passes on why the leader cannot be asked", async () => {
-      replica.onMembershipView = (done) => done(new CoordinationError("NO_LEADER", "nobody leads"), null);
+      replica.onMembershipView = (done) => done(new CoordinationError("NO_LEADER", "no member leads"), null);
       const answer = await ports.admin.call(listMembers, MEMBERS);
-      expect([...verdict(answer), answer.message]).deep.equal(["UNAVAILABLE", "NO_LEADER", "nobody leads"]);
+      expect([...verdict(answer), answer.message]).deep.equal(["UNAVAILABLE", "NO_LEADER", "no member leads"]);
     });
 
     it("lists the members after a read barrier", async () => {

@@ -523,7 +523,7 @@ describe("event log methods", () => {
       await append(logId, "c");
       await append(logId, "d");
       time.settle();
-      expect(sent, "the first one is still on its way").have.length(1);
+      expect(sent, "the first message is not yet flushed").have.length(1);
       taken();
       time.settle();
       expect(sent).deep.equal([["2 b"], ["3 c", "4 d"]]);

@@ -145,7 +145,7 @@ describe("executor", () => {
     expect(cluster.barriers).deep.equal([10_000]);
   });
 
-  it("P12, P13, P14: skips the round to a majority for serializable reads alone, however fresh a leader is", async () => {
+  it("P12, P13, P14: skips the round to a quorum only for serializable reads, however recently the leader confirmed", async () => {
     const executor = new Executor({ replica }, undefined, cluster.clock);
     replica.leaderId = 1;
     await read(executor, call(), ReadConsistency.LINEARIZABLE);

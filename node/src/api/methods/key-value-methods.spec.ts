@@ -280,7 +280,7 @@ describe("KeyValueService", () => {
         expect(ok(await get({ key: "k" })).expiresInMs).equal(left);
       }
       ok(await put({ key: "k" }));
-      expect(ok(await get({ key: "k" })).expiresInMs, "a put without a life removes an earlier one").equal(0n);
+      expect(ok(await get({ key: "k" })).expiresInMs, "a put without a time to live removes an earlier one").equal(0n);
     });
 
     it("takes a time to live of up to a year", async () => {
@@ -330,7 +330,7 @@ describe("KeyValueService", () => {
       expect(text(previous?.value)).equal("v");
       expect(verdict(await get({ key: "k" }))).deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
       expect(verdict(await remove({ key: "k" }))).deep.equal(["NOT_FOUND", "KEY_NOT_FOUND"]);
-      expect(ok(await put({ key: "k" })).created, "it starts anew").equal(true);
+      expect(ok(await put({ key: "k" })).created, "it starts again").equal(true);
       expect(ok(await get({ key: "k" })).version).equal(1n);
     });
 

@@ -167,13 +167,13 @@ describe("LockService", () => {
         client.close();
         call.cancel();
       }
-      await until("nobody waits", async () => (await waiters()) === 0);
+      await until("no request waits", async () => (await waiters()) === 0);
       client.close();
     }
     const late = acquire({ waitMs: 50_000n }, { timeoutMs: 400 });
     await until("it waits", async () => (await waiters()) === 1);
     expect((await late).code).equal("DEADLINE_EXCEEDED");
-    await until("nobody waits", async () => (await waiters()) === 0);
+    await until("no request waits", async () => (await waiters()) === 0);
     expect(ok(await describeLock()).state).equal(LockState.HELD);
   });
 

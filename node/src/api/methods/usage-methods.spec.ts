@@ -105,7 +105,7 @@ describe("usage in answers", () => {
       authorize: (need) => check(need) as undefined,
       recheck: check,
       hasRequestId: false,
-      requestId: () => expect.fail("requests of HTTP have no request id"),
+      requestId: () => expect.fail("HTTP requests have no request id"),
     };
     return new Promise((resolve, reject) => {
       methods.getUsage(call, { from: null, to: null, granularity: null, ...request }, (answer) => {

@@ -73,7 +73,7 @@ describe("WatchService", () => {
   /** An active watch. */
   async function watching(request: Partial<WatchKeysRequest>, caller = owner): Promise<Watch> {
     const opened = watch(request, caller);
-    await opened.until("the watch is in place", ([first]) => first);
+    await opened.until("the watch is active", ([first]) => first);
     return opened;
   }
 
@@ -156,7 +156,7 @@ describe("WatchService", () => {
     ]);
   });
 
-  it("S37: goes on at any revision where another stream ended", async () => {
+  it("S37: continues at any revision where another stream ended", async () => {
     for (let at = 0; at < 5; at++) {
       await put(`k${at}`, "v");
     }
@@ -185,7 +185,7 @@ describe("WatchService", () => {
     const pass = await barrier;
     await put("a", "v");
     pass();
-    await opened.until("the watch is in place", ([first]) => first);
+    await opened.until("the watch is active", ([first]) => first);
     await put("b", "v");
     expect((await events(opened, 1)).map(({ kv }) => kv?.key)).to.deep.equal(["b"]);
   });
@@ -298,7 +298,7 @@ describe("WatchService", () => {
       opened.cancel();
     }
     await Promise.all(streams.map((opened) => opened.ended()));
-    await until("nobody observes the replica", () => replica().observers === 0);
+    await until("no observer of the replica", () => replica().observers === 0);
   });
 
   describe("of locks", () => {
@@ -340,7 +340,7 @@ describe("WatchService", () => {
 
     async function watchingLocks(request: Partial<WatchLocksRequest> = {}): Promise<LockWatch> {
       const opened = watchOf(request);
-      await opened.until("the watch is in place", ([first]) => first);
+      await opened.until("the watch is active", ([first]) => first);
       return opened;
     }
 
@@ -417,7 +417,7 @@ describe("WatchService", () => {
       expect(told.map(({ fencingToken }) => fencingToken)).to.deep.equal([token]);
     });
 
-    it("S37: goes on at any revision where another stream ended", async () => {
+    it("S37: continues at any revision where another stream ended", async () => {
       await create("a");
       for (let at = 0; at < 3; at++) {
         await acquire("a");

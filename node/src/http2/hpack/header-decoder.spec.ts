@@ -205,8 +205,8 @@ describe("a header decoder", () => {
     });
 
     it("refuses them after a field (§4.2)", () => {
-      refused([0x82, 0x20], "after a field");
-      refused([...added("a", "1"), ...sizeOf(100)], "after a field");
+      refused([0x82, 0x20], "follows a field");
+      refused([...added("a", "1"), ...sizeOf(100)], "follows a field");
     });
 
     it("lets the peer use 4,096 bytes until it has acknowledged less, and then requires an update", () => {
@@ -215,8 +215,8 @@ describe("a header decoder", () => {
       expect(decode(decoder, 0xbe).fields[0]).to.equal("a");
       expect(decode(decoder, 0x3f, 0xe1, 0x1f, 0xbe).fields[0]).to.equal("a");
       decoder.acknowledgeSettings();
-      expect(() => decode(decoder, 0x82)).to.throw(HeaderCompressionError, "size update that is due");
-      expect(() => decode(decoder)).to.throw(HeaderCompressionError, "size update that is due");
+      expect(() => decode(decoder, 0x82)).to.throw(HeaderCompressionError, "required size update");
+      expect(() => decode(decoder)).to.throw(HeaderCompressionError, "required size update");
       expect(() => decode(decoder, ...sizeOf(101), 0x82)).to.throw(HeaderCompressionError, "above");
       expect(decode(decoder, ...sizeOf(100), 0x82).fields).to.deep.equal([":method", "GET"]);
       expect(decoder.tableBytes).to.equal(0);

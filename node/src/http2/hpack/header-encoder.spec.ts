@@ -69,7 +69,7 @@ describe("a header encoder", () => {
     const encoder = encoderOf();
     const fields = ["name", "value", "other", "value"];
     const bytes = Buffer.alloc(encoder.boundOf(fields));
-    expect(() => encoder.encode(fields, bytes, 1)).to.throw(RangeError, "no room");
+    expect(() => encoder.encode(fields, bytes, 1)).to.throw(RangeError, "too small");
     expect(() => encode(encoder, "name", "value", "other", "\u0100")).to.throw(RangeError, "not latin-1");
     expect(() => encode(encoder, "name", "value", "\uffff", "")).to.throw(RangeError, "not latin-1");
     encoder.setPeerTableBytesMax(100);
@@ -168,7 +168,7 @@ describe("a header encoder", () => {
       const bytes = Buffer.alloc(4);
       expect(encoder.encodeRepeated(answer, bytes, 1)).to.equal(3);
       expect(bytes.toString("latin1")).to.equal("\0\x88\xbe\0");
-      expect(() => encoder.encodeRepeated(answer, bytes, 3)).to.throw(RangeError, "no room");
+      expect(() => encoder.encodeRepeated(answer, bytes, 3)).to.throw(RangeError, "too small");
     });
 
     it("follows the changes of the table by other blocks and sizes", () => {

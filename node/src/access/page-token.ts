@@ -2,10 +2,10 @@
  * Page tokens (S18): an authenticated cursor of a listing. The client gets it with a page and returns it for the next
  * page.
  *
- * A token contains the last key of the page, and an HMAC-SHA-256 over that key, the kind of listing, the namespace and
- * the prefix, with a key that all members share. So any member can continue a listing, and refuses a token that was
- * invented, changed or made for another listing. A token is not secret and grants nothing: each page is authorised
- * again.
+ * A token contains the last key of the page and an HMAC-SHA-256. The HMAC covers that key, the kind of listing, the
+ * namespace and the prefix, and its key is shared by all members. So any member can continue a listing, and refuses a
+ * token that was invented, changed or made for another listing. A token is not secret and grants nothing: each page is
+ * authorised again.
  *
  * Layout before base64url: format (1) · HMAC (32) · last key.
  */

@@ -2,8 +2,8 @@
  * Caches callers by their tokens, so that a signature is verified once and not for every call.
  *
  * It caches only facts that never change: the cluster has signed this token, with these claims. It does not know
- * whether the user, the API key or the grant is still valid. Tokens are stored as SHA-256, so no token can be read from
- * memory, and a look-up takes the same time for a near miss as for any other miss (S42).
+ * whether the user, the API key or the grant is still valid. The cache stores only the SHA-256 of a token. So no token
+ * can be read from memory, and a look-up takes the same time for a near miss as for any other miss (S42).
  */
 
 import { hash } from "node:crypto";

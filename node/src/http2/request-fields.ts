@@ -175,7 +175,8 @@ function isName(name: string): boolean {
 
 /**
  * Whether a value has no character that could end it in another protocol. White space at its ends is allowed, as in
- * Node, although §8.2.1 forbids it: to a client with an empty token after "Bearer ", an answer says more than a reset.
+ * Node, although §8.2.1 forbids it. A client that sends "Bearer " without a token learns more from an answer than from
+ * a reset.
  */
 function isValue(value: string): boolean {
   for (let at = 0; at < value.length; at++) {

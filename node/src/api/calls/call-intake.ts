@@ -5,8 +5,8 @@
  * limits of the client. A refusal here is cheap: the stream closes with the answer. The request must be complete in
  * time, and its bytes are counted as they arrive.
  *
- * A client that does not close refused calls loses its connection. On a connection without a verified token, a client
- * also loses it at once if too many calls wait for the check of their token, or if many of its calls were refused.
+ * A client that does not close refused calls loses its connection. A client without a verified token on its connection
+ * also loses it if too many calls wait for the check of their token, or if many of its calls were refused.
  */
 
 import { LinkedQueue } from "../../collections/index.ts";

@@ -50,7 +50,7 @@ const NO_KEY = "404 key_not_found";
 const NO_LOG = "404 log_not_found";
 const NO_NAMESPACE = "403 namespace_denied";
 
-/** Users as targets: those that an admin of the namespace `a` may manage, and those that not. */
+/** Users as targets: those that an admin of the namespace `a` may manage, and those that the admin may not manage. */
 const COVERED: readonly (readonly [string, Role, readonly string[]])[] = [
   ["a viewer of nothing", "viewer", []],
   ["a member of the same namespace", "member", ["a"]],

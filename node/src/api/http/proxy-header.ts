@@ -2,7 +2,7 @@
  * Parses the header of the PROXY protocol, versions 1 and 2: a proxy sends it first on each connection, with the source
  * of the connection.
  *
- * Only the client's address is used. A header that does not follow the protocol exactly is refused: a proxy that uses
+ * Only the client's address is used. A header that does not follow the protocol exactly is refused. A proxy that uses
  * the protocol uses it on every connection, so other bytes do not come from a client of that proxy.
  */
 

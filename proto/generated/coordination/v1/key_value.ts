@@ -98,8 +98,8 @@ export interface PutKeyResponse {
     | KeyValue
     | undefined;
   /**
-   * True: the value of `previous` is left out and unknown. Only the answer to a retry can lack it, and only if the
-   * first answer was larger than 4 KiB and the change history has dropped the value since.
+   * True: the value of `previous` is left out and unknown. This happens only in the answer to a retry, if the first
+   * answer was larger than 4 KiB and the change history has dropped the value since.
    */
   previousValueOmitted: boolean;
   /** Cluster revision at which the answer is true: the revision of this write. */
@@ -134,8 +134,8 @@ export interface DeleteKeyResponse {
     | KeyValue
     | undefined;
   /**
-   * True: the value of `previous` is left out and unknown. Only the answer to a retry can lack it, and only if the
-   * first answer was larger than 4 KiB and the change history has dropped the value since.
+   * True: the value of `previous` is left out and unknown. This happens only in the answer to a retry, if the first
+   * answer was larger than 4 KiB and the change history has dropped the value since.
    */
   previousValueOmitted: boolean;
   /** Revision of the deletion. */
@@ -210,9 +210,9 @@ export interface CompareAndSwapResponse {
   /** The key's mod_revision now; 0 = the key does not exist. */
   modRevision: bigint;
   /**
-   * True: `current_value` is left out and empty, whatever the value was. Only the answer to a retry can lack it, and
-   * only if success is false, the first answer was larger than 4 KiB, the key has changed since, and the change history
-   * has dropped the value. GetKey returns the present value.
+   * True: `current_value` is left out and empty, whatever the value was. This happens only in the answer to a retry, if
+   * success is false, the first answer was larger than 4 KiB, the key has changed since, and the change history has
+   * dropped the value. GetKey returns the present value.
    */
   currentValueOmitted: boolean;
   /** Cluster revision at which the answer is true. */

@@ -2720,8 +2720,8 @@ export const LockServiceService = {
   /**
    * Acquires a read-write lock in a mode, or waits for it. With a token it renews, downgrades or upgrades a hold. No
    * reader overtakes a waiting writer. Errors: as for AcquireLock, and FAILED_PRECONDITION / UPGRADE_WOULD_DEADLOCK
-   * when the reader is not the only holder, other requests wait, or the lock's delay has not passed; then its hold
-   * stays as it is.
+   * when the reader is not the only holder, other requests wait, or the lock's delay has not passed. After an error the
+   * hold of the reader is unchanged.
    */
   acquireRwLock: {
     path: "/coordination.v1.LockService/AcquireRWLock" as const,
@@ -2782,8 +2782,8 @@ export interface LockServiceServer extends UntypedServiceImplementation {
   /**
    * Acquires a read-write lock in a mode, or waits for it. With a token it renews, downgrades or upgrades a hold. No
    * reader overtakes a waiting writer. Errors: as for AcquireLock, and FAILED_PRECONDITION / UPGRADE_WOULD_DEADLOCK
-   * when the reader is not the only holder, other requests wait, or the lock's delay has not passed; then its hold
-   * stays as it is.
+   * when the reader is not the only holder, other requests wait, or the lock's delay has not passed. After an error the
+   * hold of the reader is unchanged.
    */
   acquireRwLock: handleUnaryCall<AcquireRWLockRequest, AcquireRWLockResponse>;
   /**
@@ -2924,8 +2924,8 @@ export interface LockServiceClient extends Client {
   /**
    * Acquires a read-write lock in a mode, or waits for it. With a token it renews, downgrades or upgrades a hold. No
    * reader overtakes a waiting writer. Errors: as for AcquireLock, and FAILED_PRECONDITION / UPGRADE_WOULD_DEADLOCK
-   * when the reader is not the only holder, other requests wait, or the lock's delay has not passed; then its hold
-   * stays as it is.
+   * when the reader is not the only holder, other requests wait, or the lock's delay has not passed. After an error the
+   * hold of the reader is unchanged.
    */
   acquireRwLock(
     request: AcquireRWLockRequest,

@@ -7,7 +7,7 @@ import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 /**
  * Types that more than one service of the contract uses.
  *
- * These conventions hold for the whole package:
+ * These conventions apply to the whole package:
  * - A name that ends in `_ms` or `_seconds` is a duration or a time in that unit. `*_at_ms` is Unix time by the
  *   cluster's wall clock, for display only. The cluster measures durations on its tick, which no change of a wall clock
  *   affects.

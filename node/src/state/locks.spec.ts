@@ -324,7 +324,7 @@ describe("waiting for a lock", () => {
     expect(locks.view.state).to.equal("free");
   });
 
-  it("drops a waiter that has lost its rights, with that refusal, and goes on with the next", () => {
+  it("drops a waiter that has lost its rights, with that refusal, and continues with the next", () => {
     const locks = new AppliedLock();
     locks.ask();
     locks.ask({ waitMs: 9_000 }, { request: requestOf(1), principal: ANNA });

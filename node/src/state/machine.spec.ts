@@ -240,7 +240,7 @@ describe("the state machine under random logs", () => {
 });
 
 describe("applying an entry", () => {
-  it("shows the changes of the last entry to keys, whoever reads the history", () => {
+  it("shows the changes of the last entry to keys, for any reader of the history", () => {
     const log = new AppliedLog();
     log.result({ ...put("value"), ttlSeconds: 1 });
     log.refusal({ ...put("value"), expectedModRevision: 1 });

@@ -99,7 +99,7 @@ describe("a read-write lock", () => {
     expect(locks.view).to.deep.equal(before);
     locks.giveBack({}, { principal: ANNA });
     locks.ask({ waitMs: 500 }, { principal: ANNA });
-    expect(locks.ask({ fencingToken: token }), "somebody waits").to.equal("UPGRADE_WOULD_DEADLOCK");
+    expect(locks.ask({ fencingToken: token }), "there is a waiter").to.equal("UPGRADE_WOULD_DEADLOCK");
     locks.pass(501);
     const { revision } = locks.log;
     const upgrade = () =>

@@ -1,4 +1,4 @@
-/** Backups of one member, as its API and its metrics see them. */
+/** The backups of one member, for its API and its metrics. */
 
 import {
   type BackupStore,
@@ -19,16 +19,16 @@ import { Archiver } from "./archiver.ts";
 import { BackupPlace } from "./backup-place.ts";
 import { BackupRuns, openExport, requireFailure } from "./backup-runs.ts";
 
-/** What flags say about backups. */
+/** The backup flags. */
 export interface BackupConfiguration {
   readonly location: StoreLocation;
-  /** File with keys that encrypt backups; null = they are not encrypted. */
+  /** The key file for encryption; null = backups are not encrypted. */
   readonly keyFile: string | null;
   /** Whether this member takes part in the continuous archive. */
   readonly archives: boolean;
   /** Time between two snapshots of the archive, in milliseconds. */
   readonly intervalMs: number;
-  /** Which backups the archiving member keeps; null = all. */
+  /** Which backups the archiver keeps; null = all. */
   readonly retention: RetentionPolicy | null;
 }
 
@@ -49,7 +49,7 @@ function openExisting(location: StoreLocation): Promise<BackupStore> {
   return openStore(location, { create: false });
 }
 
-/** How often the archiver looks at what there is to do, in milliseconds. */
+/** How often the archiver looks for work, in milliseconds. */
 const TICK_MS = 250;
 
 export class MemberBackups {
@@ -85,7 +85,7 @@ export class MemberBackups {
   }
 
   /**
-   * Opens the state of this member as it is now, for a stream to a client. Raises a CoordinationError.
+   * Opens the current state of this member, for a stream to a client. Raises a CoordinationError.
    *
    * @param isLeaderless whether it may miss acknowledged writes
    */
@@ -93,7 +93,10 @@ export class MemberBackups {
     return openExport(this.#options.host, this.#options.clock, isLeaderless);
   }
 
-  /** The backups of a cluster in the store, and the ids of all clusters there. Raises a StoreFailure or BackupError; null without a store. */
+  /**
+   * The backups of a cluster in the store, and the ids of all clusters there; null without a store. Raises a
+   * StoreFailure or BackupError.
+   */
   async list(clusterId: string): Promise<{ readonly catalog: Catalog; readonly clusterIds: string[] } | null> {
     if (this.place === null) {
       return null;
@@ -108,7 +111,7 @@ export class MemberBackups {
     await this.place?.close();
   }
 
-  /** Deletes what is not kept any more. What cannot be deleted now is deleted after the next snapshot. */
+  /** Deletes backups beyond the retention. If a deletion fails, it is retried after the next snapshot. */
   async #prune(): Promise<void> {
     const { configuration, host, clock, log } = this.#options;
     const retention = configuration?.retention ?? null;

@@ -88,7 +88,7 @@ describe("the cluster's record", () => {
     }
   });
 
-  it("holds incarnations of 16 bytes, and none of slots that nobody has claimed", () => {
+  it("contains incarnations of 16 bytes, and none for unclaimed slots", () => {
     const [founder] = SMALL.members;
     const withIncarnation = (length: number): Cluster => ({
       ...SMALL,
@@ -105,21 +105,21 @@ describe("the cluster's record", () => {
     };
     const versionIn = (log: AppliedLog): number | undefined => readCluster(log.store)?.version;
 
-    it("of the founding entry, whose first format means version 3", () => {
+    it("from the founding entry, whose first format implies version 3", () => {
       expect(versionIn(new AppliedLog())).to.equal(CLUSTER_VERSION);
       expect(versionIn(logOfVersion3())).to.equal(3);
       expect(encodeFounding({ ...FOUNDING, clusterVersion: 3 })[0]).to.equal(1);
       expect(encodeFounding({ ...FOUNDING, clusterVersion: 4 })[0]).to.equal(3);
     });
 
-    it("that goes up step by step, and changes nothing else of the record", () => {
+    it("that increases step by step, without another change of the record", () => {
       const log = logOfVersion3();
       const before = readCluster(log.store);
       raise(log, 4);
       expect(readCluster(log.store)).to.deep.equal({ ...before, version: 4 });
     });
 
-    it("that does not go down, does not skip a version, and is not raised twice", () => {
+    it("that never decreases, never skips a version, and is not raised twice", () => {
       const log = logOfVersion3();
       for (const version of [0, 2, 3, 5]) {
         raise(log, version);
@@ -130,7 +130,7 @@ describe("the cluster's record", () => {
       expect(versionIn(log)).to.equal(4);
     });
 
-    it("beyond which this release applies nothing", () => {
+    it("beyond which this release does not apply entries", () => {
       expect(() => raise(new AppliedLog(), CLUSTER_VERSION + 1)).to.throw(
         InvariantViolation,
         "a release applies cluster versions that it knows",

@@ -70,7 +70,7 @@ describe("MemberDisk", () => {
     room = new Error("ENOENT");
     const disk = diskOf(false);
     await disk.makeRoom();
-    expect(disk.alarms).to.deep.equal(["the room on the disk is not known: ENOENT"]);
+    expect(disk.alarms).to.deep.equal(["the free space on the disk is not known: ENOENT"]);
     mkdirSync(directory);
     room = ROOMY;
     await disk.look();

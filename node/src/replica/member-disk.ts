@@ -51,10 +51,10 @@ export class MemberDisk {
   get alarms(): string[] {
     const alarms: string[] = [];
     if (this.#space.failure !== null) {
-      alarms.push(`the room on the disk is not known: ${this.#space.failure.message}`);
+      alarms.push(`the free space on the disk is not known: ${this.#space.failure.message}`);
     }
     const failure = this.#reserve?.failure ?? null;
-    return failure === null ? alarms : [...alarms, `no room is kept back on the disk: ${failure.message}`];
+    return failure === null ? alarms : [...alarms, `the disk reserve cannot be kept: ${failure.message}`];
   }
 
   /** Makes space for opening the stores; the caller must await it before that. Never rejects. */

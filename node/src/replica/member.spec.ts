@@ -347,6 +347,6 @@ describe("Member", () => {
     await until("it to have room", () => alarms() === "");
     free = -1;
     time.advance(1_000);
-    await until("the failure", () => alarms() === "the room on the disk is not known: no such disk");
+    await until("the failure", () => alarms() === "the free space on the disk is not known: no such disk");
   });
 });

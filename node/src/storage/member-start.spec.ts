@@ -459,7 +459,7 @@ describe("start of a member of several", function () {
         rmSync(path(FENCE_FILE), { force: true });
         const refused = await openRefused();
         expect(refused.state).to.equal("MEMBER_REFUSED");
-        expect(refused.reason).to.include("removed from its cluster and added again");
+        expect(refused.reason).to.include("remove a member of several from its cluster, and add it again");
         expect(lost()).to.deep.equal([]);
       }
     });
@@ -508,7 +508,7 @@ describe("start of a member of several", function () {
       writeFileSync(path("suspect"), "entry 5 fails its checksum\n");
       const refused = await openRefused();
       expect(refused.state).to.equal("MEMBER_DAMAGED");
-      expect(refused.reason).to.include("deleting that file takes the word back");
+      expect(refused.reason).to.include("delete that file to clear the mark");
       rmSync(path("suspect"));
       expect((await open()).damaged).to.equal(false);
     });

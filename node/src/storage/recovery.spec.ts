@@ -289,7 +289,7 @@ describe("the recovery of a stopped member's data", function () {
     const refused = await openJoined(directory);
     expect(refused).to.include({ phase: "refused", state: "MEMBER_REFUSED" });
     expect((refused as { reason: string }).reason).to.contain("quoin-node recover --data-dir");
-    expect((await refusalOf(() => openStopped())).message).to.contain("cut short");
+    expect((await refusalOf(() => openStopped())).message).to.contain("interrupted after its decision");
     placeSuccessor(directory);
     expect((await openMember()).identity.clusterId).to.equal(NEXT_ID);
   });

@@ -62,12 +62,12 @@ describe("duty to archive", () => {
     expect(ask({ 1: FAILING, 2: IDLE, 3: IDLE }, 3)).to.equal(LEADER);
   });
 
-  it("remembers how far the archive is when the archiving member begins anew and knows nothing", () => {
+  it("remembers the progress of the archive when the archiving member restarts and knows nothing", () => {
     ask({ 1: IDLE, 2: ARCHIVING, 3: IDLE });
     expect(duties.onReport(2, IDLE, 1, nowMs).archive.index).to.equal(9);
   });
 
-  it("tells how far the archive is by the word of the archiving member", () => {
+  it("takes the progress of the archive from the archiving member", () => {
     ask({ 1: IDLE, 2: { ...ARCHIVING, index: 7 }, 3: { ...IDLE, index: 5 } });
     expect(duties.onReport(1, IDLE, 1, nowMs).archive.index).to.equal(7);
   });

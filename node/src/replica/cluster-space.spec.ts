@@ -52,7 +52,7 @@ describe("ClusterSpace", () => {
     const space = spaceOf("leader", 1);
     expect(space.hasRoom).to.equal(true);
     space.onReport(3, report("full"));
-    expect(space.hasRoom, "one full member stops nobody").to.equal(true);
+    expect(space.hasRoom, "one full member stops no other").to.equal(true);
     space.onReport(4, report("low"));
     expect(space.hasRoom).to.equal(false);
     space.onReport(4, report("ok"));
@@ -75,7 +75,7 @@ describe("ClusterSpace", () => {
     ]);
   });
 
-  it("tells the leader each second, and at once when it has changed", () => {
+  it("reports to the leader each second, and at once after a change", () => {
     const space = spaceOf("follower", 3);
     for (let nowMs = 0; nowMs <= 2_000; nowMs += 50) {
       space.onTick(nowMs);
@@ -98,7 +98,7 @@ describe("ClusterSpace", () => {
     expect(criticals).to.equal(1);
   });
 
-  it("forgets what it was told in an earlier leadership", () => {
+  it("forgets the reports of an earlier leadership", () => {
     const space = spaceOf("leader", 1);
     space.onReport(3, report("low"));
     space.onReport(4, report("low"));

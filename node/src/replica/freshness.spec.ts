@@ -27,7 +27,7 @@ describe("Freshness", () => {
     expect(isFresh(100, 200), "what came later may be missing for a while").to.equal(true);
   });
 
-  it("ends when applying lags behind what the leader has told for more than 5 s", () => {
+  it("ends when applying lags more than 5 s behind the commit index that the leader has sent", () => {
     freshness.onLeaderCommit(100, 0);
     freshness.onLeaderCommit(200, 1_000);
     expect(isFresh(150, 6_000)).to.equal(true);

@@ -67,7 +67,7 @@ describe("answerJoin", () => {
     expect(replica.proposed).to.have.length(proposed);
   });
 
-  it("P46: tells a voter's own directory that comes back empty that its slot is taken", async () => {
+  it("P46: answers a voter's own directory that comes back empty that its slot is taken", async () => {
     const memberId = replica.addSlot("q-1");
     await ask();
     replica.promote(memberId);
@@ -136,7 +136,7 @@ describe("answerJoin", () => {
   });
 
   describe("to a process that has its slot", () => {
-    it("tells the members at once, also when it is a voter and there is no majority", async () => {
+    it("returns the members at once, also when it is a voter and there is no majority", async () => {
       const memberId = replica.addSlot("q-1");
       await ask();
       replica.promote(memberId);

@@ -76,7 +76,7 @@ describe("LeaderDuties", () => {
     time.stall(6_000);
   }
 
-  it("S21: a leader tells its tick ten times a second to whoever is connected; a follower tells nobody", () => {
+  it("S21: a leader sends its tick ten times a second to every connected member; a follower sends none", () => {
     const cluster = ReplicaCluster.ledBy(1);
     cluster.network.cutLink(1, 3, "control");
     const before = cluster.network.frames.length;

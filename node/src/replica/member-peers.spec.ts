@@ -166,7 +166,7 @@ describe("members that meet", function () {
     await founder.member.handOver(5_000);
     await until("another leader", () => [second, third].some((one) => one.replica.status().role === "leader"));
     await put(second, "meanwhile");
-    // It knows the founder alone by its own record, which is there no more to tell it.
+    // By its own record it knows only the founder, which does not exist any more.
     await founder.stop();
     await away.start([third]);
     await until("it has caught up", () => members(away).length === 4);
@@ -205,11 +205,11 @@ describe("members that meet", function () {
     expect(second.member.reason).to.include("removed from its cluster");
   });
 
-  it("is told by a seed that it was removed before it had applied anything", async () => {
+  it("learns from a seed that it was removed before it had applied anything", async () => {
     const founder = await founded();
     const id = await founder.change({ kind: "add-slot", name: "q-1" });
     const second = site("q-1");
-    // The process dies between its claim and the first entry: it has its id, and knows nobody.
+    // The process dies between its claim and the first entry: it has its id, and knows no member.
     await second.start([founder], { scheduler: { ...systemScheduler, immediate: () => undefined } });
     await until("its claim", () => members(founder).some((slot) => slot.id === id && slot.incarnation.length > 0));
     await second.untilState("JOINING");

@@ -66,7 +66,7 @@ describe("StateComparison", () => {
     expect(comparison.objection).to.contain("members 3, 4");
   });
 
-  it("compares what it is told of indexes to which it has not come yet when it comes there", () => {
+  it("compares reports about indexes that it has not reached yet once it reaches them", () => {
     const { comparison, checkpoints, same, other } = comparisonOf([1, 3, 4]);
     same(3, 70);
     // A later report does not push the first one away, or under load nothing would ever be compared.
@@ -84,14 +84,14 @@ describe("StateComparison", () => {
     checkpoints.onApplied(80, own(80));
     same(3, 80);
     comparison.catchUp();
-    expect(comparison.next(), "what was told of no checkpoint is forgotten").to.deep.include({ index: 80 });
+    expect(comparison.next(), "a report that matches no checkpoint is dropped").to.deep.include({ index: 80 });
     other(4, 90);
     same(4, 80);
     comparison.catchUp();
     expect(comparison.alarms, "it may have got another state since").to.deep.equal([]);
   });
 
-  it("lets the own state count between two, or two and two, that nobody decides", () => {
+  it("lets the own state count between two, or two and two, if there is no majority", () => {
     for (const voters of [
       [1, 3],
       [1, 3, 4, 5],
@@ -109,7 +109,7 @@ describe("StateComparison", () => {
     }
   });
 
-  it("asks nobody but voters, and compares with nobody where there is nobody", () => {
+  it("counts only voters, and compares nothing if there is no other member", () => {
     expect(comparisonOf([1]).comparison.next()).to.equal(null);
     const { comparison, other } = comparisonOf([1], [3, 4]);
     other(3, 40);
@@ -118,7 +118,7 @@ describe("StateComparison", () => {
     expect(comparison.next(), "learners find out by it").to.deep.include({ index: 50 });
   });
 
-  it("forgets what it was told when it leads no more", () => {
+  it("forgets all reports when it does not lead any more", () => {
     const { comparison, same, other } = comparisonOf([1, 3, 4]);
     same(3, 30);
     expect(comparison.next()).to.not.equal(null);

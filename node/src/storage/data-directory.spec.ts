@@ -248,7 +248,7 @@ describe("data directory", () => {
       expect((await open()).phase).to.equal("empty");
     });
 
-    it("has one identity, whoever of two starts makes it", async () => {
+    it("has one identity, whichever of two starts creates it", async () => {
       const other = { ...mintIdentity("spec", "q-0"), incarnation: "ab".repeat(16) };
       listenToMarks((name) => {
         if (name === "file.link.before") {
@@ -579,7 +579,7 @@ describe("data directory", () => {
       await changeNothing();
     });
 
-    /** A state directory made anew is a state that has applied nothing: everything is still in the log. */
+    /** A new state directory is a state that has applied nothing: everything is still in the log. */
     async function changeNothing(): Promise<void> {
       mkdirSync(state());
       await (await Rocks.open(state(), { ...ROCKS, createIfMissing: true })).close();

@@ -41,7 +41,7 @@ describe("identity", () => {
     throw new Error(`this was taken for an identity: ${content}`);
   }
 
-  it("is minted for nobody's cluster, each time with another incarnation", () => {
+  it("is minted without a cluster, each time with another incarnation", () => {
     const first = mintIdentity("spec", "q-0");
     const second = mintIdentity("spec", "q-0");
     const { incarnation, ...others } = first;

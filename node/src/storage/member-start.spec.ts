@@ -378,7 +378,7 @@ describe("start of a member of several", function () {
       await closeAll();
     }
 
-    it("P58: begins the log anew behind a snapshot that was placed, undamaged", async () => {
+    it("P58: resets the log to begin after a placed snapshot, undamaged", async () => {
       await place(50, 3);
       const data = await open();
       expect(data).to.deep.include({ damaged: false, term: 3, vote: 2, commit: 50 });
@@ -486,7 +486,7 @@ describe("start of a member of several", function () {
       await (found as { close(): Promise<void> }).close();
     });
 
-    it("is refused as before, and unchanged, while nobody else votes: nobody else has the data", async () => {
+    it("is refused as before, and unchanged, if it is the only voter: no other member has the data", async () => {
       const data = await open();
       data.log.setSole(true);
       await append(data, 21, 3);

@@ -115,7 +115,7 @@ describe("ReserveFile", function () {
     expect(length()).to.equal(8 * MIB);
   });
 
-  it("tells a failure, leaves the disk alone for a while, and tries again", async () => {
+  it("reports a failure, leaves the disk alone for a while, and tries again", async () => {
     rmSync(directory, { recursive: true });
     await reserve.keep(roomy);
     expect(reserve.failure?.message).to.include("ENOENT");
@@ -130,7 +130,7 @@ describe("ReserveFile", function () {
     expect(reserve.failure).to.equal(null);
   });
 
-  it("tells that it could not be given back", async () => {
+  it("reports that it could not be deleted", async () => {
     mkdirSync(path);
     await reserve.release();
     expect(reserve.failure).not.to.equal(null);

@@ -113,7 +113,7 @@ export class RocksLogStore implements LogStore {
     if (append.resetTo !== null) {
       // The state has everything up to there, so the log continues after it and drops its entries.
       this.#resetTo(append.resetTo);
-      invariant(append.from === this.#first, "a log that starts anew starts behind what it is reset to");
+      invariant(append.from === this.#first, "a log that is reset begins right after the reset point");
     }
     const last = append.from + append.rows.length - 1;
     const lastRow = append.rows.at(-1);

@@ -9,7 +9,7 @@ import { Compaction, DEFAULT_COMPACTION_LIMITS } from "./compaction.ts";
 import { ReplicaStatistics } from "./replica-statistics.ts";
 
 const TICK = encodeCommand({ principal: null, request: null, operation: { kind: "tick" } });
-/** Of as many events as take several steps. */
+/** An entry with enough events for several steps. */
 const BATCH = encodeCommand({
   ...{ principal: { subject: "somebody", apiKeyId: "" }, request: null },
   operation: {
@@ -30,7 +30,7 @@ describe("ApplyLoop", () => {
   let tick: ClusterTick;
   let slices: (readonly AppliedEntry[])[];
   let rests: number;
-  /** How often everything that was applied was durable. */
+  /** How often `onDurable` was called. */
   let durables: number;
   let diverged: string[];
   let onDiverged: () => void;
@@ -53,7 +53,7 @@ describe("ApplyLoop", () => {
   });
   afterEach(() => listenToMarks(null));
 
-  /** A clock by which every look at it takes so long. */
+  /** A clock that advances by this much at every reading. */
   const slowClock = (milliseconds: number) => ({
     wallMs: () => time.wallMs(),
     monotonicMs: () => {
@@ -94,13 +94,13 @@ describe("ApplyLoop", () => {
     });
   }
 
-  /** Commits so many entries, with these attempts in them, and lets them be applied. */
+  /** Commits this many entries, with these attempts in them, and lets the loop apply them. */
   function commit(loop: ApplyLoop, origins: readonly { memberId: number; boot: number; seq: number }[]): void {
     core.propose(origins.map((origin) => encodeEntry(EntryType.Command, { tickMs: 700, wallMs: 0, origin }, TICK)));
     loop.applyUpTo(settleCore(core, log) || 1);
   }
 
-  /** The same of entries with these payloads. */
+  /** The same for entries with these payloads. */
   function commitPayloads(loop: ApplyLoop, payloads: readonly Uint8Array[]): void {
     const envelope = { tickMs: 700, wallMs: 0, origin: { memberId: 1, boot: 3, seq: 9 } };
     core.propose(payloads.map((payload) => encodeEntry(EntryType.Command, envelope, payload)));
@@ -290,7 +290,7 @@ describe("ApplyLoop", () => {
   });
 
   describe("with an entry of very many events", () => {
-    /** A loop that takes one step a turn, and that has applied what is before the batch. */
+    /** A loop that takes one step a turn, and that has applied everything before the batch. */
     function begun(): ApplyLoop {
       const loop = newLoop({}, DEFAULT_STATE_LIMITS, slowClock(5));
       commit(loop, attempts(1));

@@ -11,7 +11,7 @@ describe("duty to archive", () => {
   let duties: ArchiveDuties;
   let nowMs: number;
 
-  /** Lets these members ask for some seconds, in turn, and returns who archives in the end. */
+  /** Lets these members ask in turn for some seconds, and returns which one archives in the end. */
   function ask(reports: Readonly<Record<number, typeof IDLE>>, seconds = 4, term = 1): number {
     let archiverId = 0;
     for (let second = 0; second < seconds; second++) {

@@ -40,7 +40,7 @@ describe("Asking", () => {
     });
   });
 
-  /** Waits for the end of a round: then there is a timer for the next one. */
+  /** Waits for the end of a round, when the timer for the next one is set. */
   function pause(): Promise<unknown> {
     return until("the pause between two rounds", () => time.timerCount === 1);
   }

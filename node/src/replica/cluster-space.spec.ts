@@ -18,7 +18,7 @@ describe("ClusterSpace", () => {
   let criticals: number;
   let core: { role: "leader" | "follower"; leader: number };
 
-  /** The space of member 1 of three, whose core is as the spec says. */
+  /** The space of member 1 of three, with a core that the spec controls. */
   function spaceOf(role: "leader" | "follower", leader: number): ClusterSpace {
     core = { role, leader };
     const checkpoints = new Checkpoints(CHECKPOINT.index);
@@ -33,7 +33,7 @@ describe("ClusterSpace", () => {
     };
     return new ClusterSpace({
       memberId: 1,
-      // Only what is looked at: the rest of a core has nothing to do with disks.
+      // Only the fields that are read: the rest of a core does not concern disks.
       core: Object.assign(core, { configuration }) as unknown as RaftCore,
       transport: transport as unknown as Transport,
       checkpoints: () => checkpoints,

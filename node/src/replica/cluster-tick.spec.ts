@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { FakeTime } from "../../test/harness/index.ts";
 import { ClusterTick } from "./cluster-tick.ts";
 
-/** What adding up times with fractions may come to. */
+/** Tolerance for rounding of fractional times. */
 const ROUNDING_MS = 1e-6;
 
 describe("cluster tick", () => {

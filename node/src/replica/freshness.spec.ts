@@ -10,11 +10,11 @@ describe("Freshness", () => {
 
   beforeEach(() => {
     core = { role: "follower", leader: 3, contactAgeTicks: 0, isSettledLeader: false };
-    // Only what is looked at.
+    // Only the fields that are read.
     freshness = new Freshness(core as RaftCore, new CommitTimes(), DEFAULT_REPLICA_LIMITS.core, 50);
   });
 
-  /** Whether a voter that has applied so much can answer clients. */
+  /** Whether a voter that has applied up to the index can answer clients. */
   function isFresh(appliedIndex: number, nowMs: number): boolean {
     return freshness.unled() === null && freshness.behind(appliedIndex, nowMs) === null;
   }

@@ -124,10 +124,10 @@ describe("answerJoin", () => {
     for (const versions of [
       { min: CLUSTER_VERSION + 1, max: CLUSTER_VERSION + 2 },
       { min: 0, max: 0 },
-      // Those of commits without event logs, and without namespaces of them: they would meet commands that they do not know.
+      // Releases without event logs, or without their namespaces, would get commands that they do not know.
       { min: 1, max: 1 },
       { min: 1, max: 2 },
-      // The release before, which does not know the version in force.
+      // The previous release, which does not know the version in force.
       { min: 3, max: CLUSTER_VERSION - 1 },
     ]) {
       expect(await ask({ versions })).to.deep.equal({ result: "VERSION" });

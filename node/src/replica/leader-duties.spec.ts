@@ -69,7 +69,7 @@ describe("LeaderDuties", () => {
     return { duties, proposals };
   }
 
-  /** Something that runs out, and the cluster tick far behind its time. */
+  /** Makes a key expire by the cluster tick. */
   function letSomethingExpire(): void {
     applied.execute(putOf("k", "v", { ttlSeconds: 5 }));
     tick.start(2);

@@ -54,7 +54,7 @@ describe("waiting for a lock at three replicas", () => {
     return Object.assign(call, { abandon });
   }
 
-  /** Releases whatever is held. */
+  /** Releases all holds. */
   function release(id: number): void {
     const fencingToken = view(id).holds[0]?.token ?? 0;
     const call = cluster.execute(id, "release", {
@@ -67,7 +67,7 @@ describe("waiting for a lock at three replicas", () => {
     return describeLock(cluster.replica(id).state, LOCK);
   }
 
-  /** Token, or why there is none. */
+  /** The token, or the reason why there is none. */
   function heldBy(call: DrivenCall): string {
     const answer = call.outcome?.answer;
     if (answer !== undefined && "kind" in answer && answer.kind === "acquire-lock") {
@@ -103,7 +103,7 @@ describe("waiting for a lock at three replicas", () => {
   it("is answered at once, also where nothing was waited for until now", () => {
     cluster.resultAfter(ask(1));
     cluster.advance(3_000);
-    // Less than from heartbeat to heartbeat.
+    // Less than a heartbeat interval.
     const soon = () => {
       for (let step = 0; step < 10; step++) {
         cluster.advance(1);

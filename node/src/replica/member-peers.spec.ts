@@ -136,7 +136,7 @@ describe("members that meet", function () {
     await put(founder, "kept");
     await Promise.all(sites.map((one) => one.stop()));
     for (const one of others) {
-      // Any port but the one that is recorded.
+      // Any port but the recorded one.
       one.port = 0;
     }
     for (const one of sites) {
@@ -286,7 +286,7 @@ describe("members that meet", function () {
       for (const double of doubles) {
         expect(founder.ends).to.deep.equal([]);
         double.clusterVersion = CLUSTER_VERSION + 1;
-        // Judges again who is connected.
+        // Checks the connected peers again.
         double.knows({ memberId: 1, incarnation: founder.member.incarnation, address: founder.endpoint });
         const alarm = `member ${double.memberId} refuses this one: VERSION`;
         await until("the alarm", () => founder.member.alarms.includes(alarm));

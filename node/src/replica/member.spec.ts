@@ -334,7 +334,7 @@ describe("Member", () => {
       }
       return { freeBytes: free, totalBytes: 1_000 };
     };
-    // The driver runs by the real time, and what happens each second by the spec's.
+    // The driver uses the real clock; the spec triggers what happens each second.
     const every = (intervalMs: number, callback: () => void): (() => void) => {
       return intervalMs === 1_000 ? time.every(intervalMs, callback) : systemScheduler.every(intervalMs, callback);
     };

@@ -80,7 +80,7 @@ describe("Proposals", () => {
     return { type: EntryType.Command, payload, stored: { subject: OWNER.subject, request } };
   }
 
-  /** Under what the answer of a proposal is stored. */
+  /** The key under which the answer of a proposal is stored. */
   function identityOf({ stored }: Proposal): RequestIdentity {
     return stored?.request ?? expect.fail("its answer is stored");
   }
@@ -358,11 +358,11 @@ describe("Proposals", () => {
 
     const locks: readonly {
       readonly name: string;
-      /** What the state shows of the request: it waits or holds by this attempt of it, or nothing is known. */
+      /** What the state shows about the request: this attempt of it waits, or holds the lock, or nothing. */
       readonly shown: "queued" | "granted" | "none";
       readonly seq?: number;
       readonly ageMs?: number;
-      /** It was seen here how it came to wait. */
+      /** This member has applied the entry by which it waits. */
       readonly isQueued?: boolean;
       readonly becomes: string;
     }[] = [
@@ -404,7 +404,7 @@ describe("Proposals", () => {
         time.stall(ageMs);
         proposals.onSnapshotInstalled(S, 5);
         if (becomes === "waits") {
-          // It waits as a row of the state: what would refute an attempt that is in no log says nothing of it.
+          // It waits as a row of the state, so what refutes attempts that are in no log does not concern it.
           proposals.applied(entry(S + 1, 6), 0);
         }
         proposals.handOut();
@@ -438,7 +438,7 @@ describe("Proposals", () => {
         applied.execute(acquire, { principal: ANNA });
         const operation = { ...acquire, mode: to, fencingToken: applied.revision };
         const proposal = proposalOf({ principal: ANNA, request: requestOf(7), operation });
-        // Another attempt than the one that waits here may have been the one that was executed: both asked for the same.
+        // The executed attempt may be another one than the one that waits here: both made the same request.
         applied.execute(operation, { principal: ANNA, request: identityOf(proposal) });
         if (isOver) {
           applied.execute({ kind: "force-release-lock", ...lock, rw: true, fencingToken: 0, reason: "" });

@@ -10,7 +10,7 @@ const KEY_TABLE = Uint8Array.of(0x64);
 const KEY_TABLE_END = Uint8Array.of(0x65);
 
 describe("a member whose state is not that of the cluster (P44)", () => {
-  /** Flips a bit of the last byte of every key's value that the member has, as a fault of its memory or program would. */
+  /** Flips a bit of the last byte of every key's value at the member, as a fault of its memory or program would. */
   function flip(cluster: ReplicaCluster, id: number): void {
     const { state } = cluster.node(id);
     const rows: Row[] = [];
@@ -19,7 +19,7 @@ describe("a member whose state is not that of the cluster (P44)", () => {
     state.write(rows.map(({ key, value }) => ({ key, value: value.with(-1, (value.at(-1) as number) ^ 1) })));
   }
 
-  /** Puts values until the members have compared, and later so many more, at a member that goes on. */
+  /** Puts this many values at the member, so that the members compare their states. */
   function write(cluster: ReplicaCluster, at: number, count: number): void {
     for (let left = count; left > 0; left--) {
       expect(cluster.resultAfter(cluster.put(at, `k${left % 3}`))).to.equal("done");

@@ -472,7 +472,7 @@ describe("Replica", () => {
       const core = { ...DEFAULT_REPLICA_LIMITS.core, electionTicksMin: 5, electionTicksMax: 6 };
       const driven = DrivenReplica.leading({ core });
       driven.replica.stop();
-      // With a change of the configuration committed and not applied, each election timeout comes to nothing but a mark.
+      // While a change of the configuration is committed and not applied, each election timeout only leaves a mark.
       const { term, vote, writeSeq, bounds } = driven.log.durable;
       const change = encodeEntry(EntryType.Bootstrap, NO_ENVELOPE, new Uint8Array(0));
       sealEntry(change, term, bounds.last + 1, crc32);
@@ -508,7 +508,7 @@ describe("Replica", () => {
       driven.time.advance(900);
       const { term } = driven.replica.status();
       expect(driven.replica.status().role).to.equal("candidate");
-      // With the ticks of the stall the election would time out; but the vote became durable in it.
+      // The ticks of the stall would make the election time out, but the vote became durable during it.
       driven.time.stall(1_200);
       driven.log.flush();
       driven.time.turn();

@@ -7,14 +7,14 @@ import { describeDivergence, StateComparison } from "./state-comparison.ts";
 const own = (index: number): number => index * 7;
 
 describe("StateComparison", () => {
-  /** What member 1 of these voters compares, whose newest checkpoint is at 50, and each tenth index before it one. */
+  /** The comparison of member 1 among these voters. It has a checkpoint at each tenth index up to 50. */
   function comparisonOf(voters: readonly number[], learners: readonly number[] = []) {
     const checkpoints = new Checkpoints(10);
     for (let index = 1; index <= 50; index++) {
       checkpoints.onApplied(index, own(index));
     }
     const configuration = { index: 9, voters, outgoing: [], learners, learnersNext: [], autoLeave: false };
-    // Only what is looked at: the rest of a core has nothing to do with states.
+    // Only the fields that are read: the rest of a core does not concern states.
     const core = { configuration } as unknown as RaftCore;
     const comparison = new StateComparison({ memberId: 1, core, checkpoints: () => checkpoints });
     return {
@@ -59,7 +59,7 @@ describe("StateComparison", () => {
   it("counts a voter that was heard to differ and is not heard any more", () => {
     const { comparison, other } = comparisonOf([1, 3, 4]);
     other(3, 10);
-    // It says something of an index at which this member knows nothing.
+    // Its report is about an index at which this member has no checkpoint.
     comparison.onReport(3, { index: 35, digest: 0 });
     comparison.onReport(3, null);
     other(4, 50);
@@ -69,7 +69,7 @@ describe("StateComparison", () => {
   it("compares reports about indexes that it has not reached yet once it reaches them", () => {
     const { comparison, checkpoints, same, other } = comparisonOf([1, 3, 4]);
     same(3, 70);
-    // A later report does not push the first one away, or under load nothing would ever be compared.
+    // A later report does not replace the first one, or under load nothing would ever be compared.
     same(3, 90);
     other(4, 60);
     comparison.catchUp();

@@ -23,7 +23,7 @@ describe("waiters", () => {
     });
   }
 
-  /** A call whose attempt was handed to the leader of the term, which has said at which index, if it has. */
+  /** A call whose attempt was handed to the leader of the term; with the index if the leader has returned it. */
   function handedOut(name: string, term: number, index = 0): Waiter {
     const waiter = add(name, 0, 1_000);
     waiters.handOut(waiter, term, 0);
@@ -210,7 +210,7 @@ describe("waiters", () => {
           held.expire(nowMs, nowMs + tickMs, noLeader);
         }
         const reserveMs = Math.max(50, timeoutMs / 10);
-        // What comes with less time than that is refused by the first tick.
+        // A call with less time than that is refused by the first tick.
         expect(refusedMs).to.be.at.most(Math.max(Math.min(3_000, timeoutMs - reserveMs), offset));
       }),
     );

@@ -43,7 +43,7 @@ describe("DiskSpace", () => {
   let changes: Space[];
   let measured: number[];
   let asked: string[];
-  /** Answers of the disk, in order; the last one stays. */
+  /** Results of the measurements, in order; the last one repeats. */
   let answers: (() => Promise<DiskRoom>)[];
   let disk: DiskSpace;
 

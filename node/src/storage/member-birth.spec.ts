@@ -122,7 +122,7 @@ describe("joining with an empty data directory", () => {
     await closeAll();
     await joinCluster();
     await closeAll();
-    // The fence of the attempt that is not there any more must not outdo that of the next one.
+    // The fence of the lost attempt must not have a greater counter than that of the next one.
     writeIdentity(directory, empty.identity);
     rmSync(join(directory, "raft"), { recursive: true });
     expect((await joinCluster(600)).identity.memberId).to.equal(600);

@@ -28,7 +28,7 @@ import { StoppedMember } from "./stopped-member.ts";
 import { StoreError } from "./store-error.ts";
 
 const ROCKS = { createIfMissing: false, compression: false, memtableBytes: 4 * 1024 * 1024, cacheBytes: 1024 * 1024 };
-/** Bounds of an empty log, and of one that goes on behind the state. */
+/** Bounds of an empty log, and of one that begins after the state. */
 const EMPTY = { first: 1, prevTerm: 0, last: 0, lastTerm: 0 };
 const BEHIND_STATE = {
   first: JOINED.applied + 1,
@@ -144,7 +144,7 @@ describe("start of a member of several", function () {
       const cut = { term: 4, vote: 0, commit: 20, from: 21, rows: [], resetTo: null };
       data.log.write({ ...cut, writeSeq: writeSeq + 1 }, () => resolve());
     });
-    // What was not committed was not applied either; this state is from before it.
+    // An uncommitted entry was not applied either; this state is from before it.
     await closeAll();
     rmSync(path("state-1"), { recursive: true });
     cpSync(join(original, "state-1"), path("state-1"), { recursive: true });
@@ -154,7 +154,7 @@ describe("start of a member of several", function () {
   });
 
   it("is refused, and nothing is touched, where a release wrote the directory whose data has another format", async () => {
-    // Whatever checksum that release has is its own.
+    // Another release may have another checksum.
     const { checksum: _, ...written } = JSON.parse(readFileSync(path("identity"), "utf8"));
     for (const format of [1, 2, 4]) {
       writeFileSync(path("identity"), JSON.stringify({ ...written, format }));
@@ -186,7 +186,7 @@ describe("start of a member of several", function () {
       });
     }
 
-    /** The version stands behind the name. */
+    /** The version follows the name. */
     function writeVersion(version: number): Promise<void> {
       return changeRecord((record) => record.writeUInt32BE(version, record.indexOf("spec") + "spec".length));
     }
@@ -361,7 +361,7 @@ describe("start of a member of several", function () {
   });
 
   describe("whose state is ahead of the log", () => {
-    /** As a snapshot that was placed, before the log could follow. */
+    /** A state as after a snapshot was placed and before the log was reset. */
     async function place(index: number, term: number): Promise<void> {
       const data = await open();
       const progress = Uint8Array.from(data.state.get(PROGRESS_ROW) as Uint8Array);
@@ -444,7 +444,7 @@ describe("start of a member of several", function () {
       const received = join(directories.make(), "state-2");
       cpSync(path("state-2"), received, { recursive: true });
       await closeAll();
-      // As a crash leaves it: an orderly end deletes it.
+      // Left by a crash: a clean stop deletes it.
       cpSync(received, path("state-2"), { recursive: true });
       const next = await open();
       expect([next.damaged, appliedBy(next)]).to.deep.equal([false, 20]);
@@ -537,7 +537,7 @@ describe("start of a member of several", function () {
 
   it("notes a state that it cannot read while it runs, and the next start takes it for lost", async () => {
     const data = await open();
-    // As large as a block each: a start looks for other rows, and reads the blocks at the ends.
+    // Each as large as a block: a start reads other rows, and with them the blocks at the ends.
     const middle = 32;
     const key = Uint8Array.of(0x64, middle);
     const rows = Array.from({ length: 64 }, (_, at) => ({

@@ -20,7 +20,7 @@ describe("reserveBytes", () => {
     fc.assert(
       fc.property(fc.integer({ min: TOTAL, max: 100_000 * GIB }), (total) => {
         expect(reserveBytes(total)).to.be.lessThan(total / 20);
-        // Given back, it ends being full.
+        // After its release the disk is not full any more.
         expect(spaceOf(reserveBytes(total), total)).not.to.equal("full");
         expect(reserveBytes(total)).to.be.at.least(fullBelow(total));
       }),

@@ -65,7 +65,7 @@ describe("StoreThread", () => {
 
   it("ignores Node's own messages about a thread when it watches sources", async () => {
     const { WATCH_REPORT_DEPENDENCIES: before } = process.env;
-    // As `node --watch` sets it for the process that it starts, and so for its threads.
+    // `node --watch` sets it for the process that it starts, and so for its threads.
     process.env.WATCH_REPORT_DEPENDENCIES = "1";
     const watched = start({ prefix: "watched " });
     try {

@@ -25,7 +25,7 @@ const TTL_SECONDS_MAX = 86_400n;
 const DELAY_SECONDS_MAX = 60n;
 const TTL_SECONDS_DEFAULT = 30n;
 
-/** A text of so many bytes, some characters of which have more than one. */
+/** A text of this many bytes, with some characters of several bytes. */
 function textOfBytes(place: Place, bytes: number): string {
   const name = `${place.name()}/ä`;
   return name + "n".repeat(bytes - Buffer.byteLength(name));
@@ -286,7 +286,7 @@ const releasing: Table = {
 const forcing: Table = {
   name: "ForceReleaseLock",
   entries: {
-    "takes the lock away from its holder, and says from whom": async (place) => {
+    "takes the lock away from its holder, and returns the holder": async (place) => {
       const lock = await place.lock();
       const { fencingToken } = await place.askElsewhere(acquireLock, { ...lock, owner: "o" });
       const forced = await place.ask(forceReleaseLock, { ...lock, reason: "the holder is gone" });
@@ -322,22 +322,23 @@ const forcing: Table = {
       await place.refuses(forceReleaseLock, { ...lock, name }, "TOO_LARGE", { field: "name", limit });
       await place.refuses(forceReleaseLock, { ...lock, fencingToken: -1n }, "BAD_FIELD", { field: "fencing_token" });
     },
-    "lock-delay: after a forced hold nobody gets the lock until it has passed, then who waits": async (place) => {
-      const lock = await place.lock({ lockDelaySeconds: 1n });
-      await place.ask(acquireLock, lock);
-      const waiting = await place.queue(place.here, { ...lock, owner: "w" }, 0);
-      const sentMs = performance.now();
-      await place.ask(forceReleaseLock, lock);
-      const refused = await place.askElsewhere(acquireLock, { ...lock, owner: "x" });
-      if (performance.now() - sentMs < 1_000) {
-        expect([refused.acquired, refused.state, refused.holder]).to.deep.equal([
-          ...[false, LockState.COOLDOWN, undefined],
-        ]);
-      }
-      const granted = await waiting.granted();
-      expect(performance.now() - sentMs, "milliseconds until the next grant").to.be.at.least(1_000);
-      expect([granted.acquired, granted.holder?.owner]).to.deep.equal([true, "w"]);
-    },
+    "lock-delay: after a forced release no request gets the lock until the delay has passed, then a waiting one":
+      async (place) => {
+        const lock = await place.lock({ lockDelaySeconds: 1n });
+        await place.ask(acquireLock, lock);
+        const waiting = await place.queue(place.here, { ...lock, owner: "w" }, 0);
+        const sentMs = performance.now();
+        await place.ask(forceReleaseLock, lock);
+        const refused = await place.askElsewhere(acquireLock, { ...lock, owner: "x" });
+        if (performance.now() - sentMs < 1_000) {
+          expect([refused.acquired, refused.state, refused.holder]).to.deep.equal([
+            ...[false, LockState.COOLDOWN, undefined],
+          ]);
+        }
+        const granted = await waiting.granted();
+        expect(performance.now() - sentMs, "milliseconds until the next grant").to.be.at.least(1_000);
+        expect([granted.acquired, granted.holder?.owner]).to.deep.equal([true, "w"]);
+      },
     "lock-delay: passes after an expired hold, and not after one that was given back": async (place) => {
       const lock = await place.lock({ lockDelaySeconds: 60n });
       await place.ask(acquireLock, lock);

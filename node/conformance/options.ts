@@ -27,9 +27,7 @@ export function parseOptions(
       "Tests the service behind the endpoints of one cluster against the contract, through every one of them",
     )
     .addOption(repeated("--endpoint <host:port>", "where a member serves gRPC; without any, a cluster is started"))
-    .addOption(
-      repeated("--http-endpoint <host:port>", "where they serve HTTP, in the same order; default: as they report"),
-    )
+    .addOption(repeated("--http-endpoint <host:port>", "their HTTP addresses in the same order; default: as reported"))
     .option("--token-file <file>", `a token with the access admin to all namespaces; or ${TOKEN_VARIABLE}`)
     .addOption(repeated("--other-token-file <file>", "a token with fewer rights, of another user, or expired"))
     .addOption(repeated("--mail-log <file>", "the log of a member that logs mails instead of sending them"))

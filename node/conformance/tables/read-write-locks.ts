@@ -274,19 +274,18 @@ const acquiring: Table = {
       const negative = { ...lock, mode: READ, fencingToken: -1n };
       await place.refuses(acquireRWLock, negative, "BAD_FIELD", { field: "fencing_token" });
     },
-    "lock-delay: after a forced release no client writes until the delay has passed, nor reads unless another reads":
-      async (place) => {
-        const lock = await place.readWriteLock({ lockDelaySeconds: 60n });
-        await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "r1" });
-        const two = await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "r2" });
-        await place.ask(forceReleaseLock, { ...lock, rw: true, fencingToken: two.fencingToken });
-        const beside = await place.askElsewhere(acquireRWLock, { ...lock, mode: READ, owner: "r3" });
-        expect([beside.acquired, beside.state], "beside live readers").to.deep.equal([true, LockState.READ_HELD]);
-        await place.ask(releaseRWLock, { ...lock, owner: "r1" });
-        await place.ask(releaseRWLock, { ...lock, owner: "r3" });
-        const refused = await place.ask(acquireRWLock, { ...lock, mode: WRITE, owner: "w" });
-        expect([refused.acquired, refused.state, refused.holders]).to.deep.equal([false, LockState.COOLDOWN, []]);
-      },
+    "lock-delay: a forced release delays writers, and readers unless others read": async (place) => {
+      const lock = await place.readWriteLock({ lockDelaySeconds: 60n });
+      await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "r1" });
+      const two = await place.ask(acquireRWLock, { ...lock, mode: READ, owner: "r2" });
+      await place.ask(forceReleaseLock, { ...lock, rw: true, fencingToken: two.fencingToken });
+      const beside = await place.askElsewhere(acquireRWLock, { ...lock, mode: READ, owner: "r3" });
+      expect([beside.acquired, beside.state], "beside live readers").to.deep.equal([true, LockState.READ_HELD]);
+      await place.ask(releaseRWLock, { ...lock, owner: "r1" });
+      await place.ask(releaseRWLock, { ...lock, owner: "r3" });
+      const refused = await place.ask(acquireRWLock, { ...lock, mode: WRITE, owner: "w" });
+      expect([refused.acquired, refused.state, refused.holders]).to.deep.equal([false, LockState.COOLDOWN, []]);
+    },
   },
 };
 

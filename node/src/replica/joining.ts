@@ -96,12 +96,12 @@ export class Joining {
         this.#tellUnlessInformed(
           "WRONG_CLUSTER",
           answer.successor === undefined
-            ? `the seed ${seed} belongs to another cluster than "${clusterName}", or to another one of that name`
+            ? `the seed ${seed} belongs to a cluster with another name or id than "${clusterName}"`
             : succeeded(answer.successor),
         );
         return "ask-next";
       case "VERSION":
-        this.#tellUnlessInformed("EMPTY", `the seed ${seed} runs a version that does not work with this one`);
+        this.#tellUnlessInformed("EMPTY", `the seed ${seed} runs an incompatible version`);
         return "ask-next";
       case "REMOVED":
       case "NO_CLUSTER":

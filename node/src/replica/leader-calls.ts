@@ -122,7 +122,7 @@ export class LeaderCalls {
     for (const call of this.#calls) {
       if (call.untilMs !== null && call.untilMs <= nowMs) {
         mark("replica.transfer.given-up");
-        const message = "the leadership was not taken over in time, and the leader goes on";
+        const message = "no other member took over the leadership in time; the leader continues";
         this.#end(call, new CoordinationError("NO_LEADER", message, { outcome: "unknown" }));
       } else if (call.deadlineMs <= nowMs) {
         this.#end(call, deadlineError());
@@ -332,18 +332,18 @@ function transferError(reason: string, term: number): CoordinationError {
     case "unknown-member":
       return new CoordinationError("MEMBER_NOT_FOUND", "target_id is not the id of a member");
     case "not-voter":
-      return new CoordinationError("LEARNER_NOT_READY", "target_id is that of a learner; promote it first");
+      return new CoordinationError("LEARNER_NOT_READY", "target_id names a learner; promote it first");
     case "term-changed":
       return new CoordinationError("CONFIG_CHANGED", `the term is ${term} now`, {
         details: new Map([["term", String(term)]]),
       });
     case "damaged":
-      return new CoordinationError("QUORUM_UNSAFE", "target_id is that of a member that has lost data and is healing");
+      return new CoordinationError("QUORUM_UNSAFE", "target_id names a member that has lost data and is healing");
     case "disk-full":
-      return new CoordinationError("QUORUM_UNSAFE", "target_id is that of a member whose disk is full");
+      return new CoordinationError("QUORUM_UNSAFE", "target_id names a member whose disk is full");
     case "behind":
       return new CoordinationError("NO_LEADER", "the target is too far behind to take over; try again later");
     default:
-      return new CoordinationError("NO_LEADER", "no other voter is in contact that could take over; try again later");
+      return new CoordinationError("NO_LEADER", "no other voter in contact can take over; try again later");
   }
 }

@@ -218,7 +218,7 @@ export class Member {
     if (incarnation !== this.incarnation) {
       throw new CoordinationError(
         "BAD_FIELD",
-        `incarnation ${incarnation} is not that of this member's data directory, which is ${this.incarnation}`,
+        `incarnation ${incarnation} is not the one of this member's data directory, ${this.incarnation}`,
         { details: new Map([["field", "incarnation"]]) },
       );
     }
@@ -617,7 +617,7 @@ export class Member {
   #onStale(peer: number): void {
     this.#retire(
       "refused",
-      `member ${peer} has met a later start of this data directory than the present one: this is an old copy of it, ` +
+      `member ${peer} has met a later start of this data directory than this one: the directory is an old copy, ` +
         "without votes and writes that the cluster relies on",
     );
   }
@@ -650,7 +650,7 @@ export class Member {
       data.retire(end, reason);
     } catch (error) {
       this.#options.onFatal(
-        new StoreError("io", `the data directory could not be given up: ${reason}`, { cause: error }),
+        new StoreError("io", `the data directory could not be retired: ${reason}`, { cause: error }),
       );
       return;
     }

@@ -26,7 +26,7 @@ function tooManyCalls({ waitersMax }: ReplicaLimits): CoordinationError {
 
 /** Too many calls that wait for locks. */
 function tooManyWaits({ queuedWaitsMax }: ReplicaLimits): CoordinationError {
-  const message = `${queuedWaitsMax} calls wait for locks at this member already; wait less, or at another member`;
+  const message = `${queuedWaitsMax} calls wait for locks at this member already; wait less, or use another member`;
   return new CoordinationError("OVERLOADED", message);
 }
 

@@ -304,7 +304,7 @@ export class Replica {
     this.#proceedHandover(nowMs);
   }
 
-  /** How much room the disk has. */
+  /** Sets how full the disk is. */
   setDiskSpace(space: DiskSpace): void {
     this.#fitness.onSpace(space);
     this.#space.onOwnSpace(space);
@@ -684,7 +684,7 @@ export class Replica {
   #onSnapshotInstalled(): void {
     const { index, term } = this.#snapshots.switchOver();
     const cluster = readCluster(this.#options.state);
-    invariant(cluster !== undefined, "the state of a snapshot is that of a cluster");
+    invariant(cluster !== undefined, "the state of a snapshot has a cluster record");
     this.#core.onSnapshotInstalled(cluster.configuration);
     this.#proposals.onSnapshotInstalled(index, term);
     this.#record.check();

@@ -20,7 +20,7 @@ export interface DiskRoom {
 
 /** The part of the scheduler that is needed here. */
 interface Scheduler {
-  /** Calls back every so many milliseconds until the returned function is called. */
+  /** Calls back every `intervalMs` milliseconds until the returned function is called. */
   every(intervalMs: number, callback: () => void): () => void;
 }
 

@@ -49,7 +49,7 @@ interface StatePosition {
   readonly installed: Installed | null;
 }
 
-/** A loss: the first store that is lost, and the evidence. A lost state includes the log. */
+/** A loss and its evidence. `store` is "log" if only the log is lost; "state" means that both stores are replaced. */
 interface Loss {
   readonly store: LostStore;
   readonly problem: string;

@@ -121,7 +121,7 @@ export class Proposals {
     return this.#waiters.queueing;
   }
 
-  /** Returns a function that the caller must call when it does not wait any more. */
+  /** Returns a function to call when the caller is gone. */
   add(proposal: Proposal, deadlineMs: number, done: ProposalDone): () => void {
     const { clock, statistics } = this.#options;
     const waiter = this.#waiters.add(clock.monotonicMs(), deadlineMs, proposal, statistics.counted(done));

@@ -304,9 +304,9 @@ describe("Proposals", () => {
         becomes: "put-key",
       },
       { name: "behind its index, answer stored", index: 3, snapshotTerm: 6, stored: "its own", becomes: "put-key" },
-      { name: "behind its index, no answer", index: S, snapshotTerm: 5, becomes: "attempted again" },
+      { name: "behind its index, no answer", index: S, snapshotTerm: 5, becomes: "retried" },
       { name: "of a later term, answer stored", snapshotTerm: 6, stored: "its own", becomes: "put-key" },
-      { name: "of a later term, no answer", snapshotTerm: 6, becomes: "attempted again" },
+      { name: "of a later term, no answer", snapshotTerm: 6, becomes: "retried" },
       { name: "of its term, answer stored", snapshotTerm: 5, stored: "its own", becomes: "put-key" },
       { name: "of its term, no answer", snapshotTerm: 5, becomes: "waits" },
       {
@@ -331,7 +331,7 @@ describe("Proposals", () => {
         ageMs: WINDOW_MS / 2 + 1,
         becomes: "LEADER_CHANGED unknown",
       },
-      { name: "of a later term, attempt not so old", snapshotTerm: 6, ageMs: WINDOW_MS / 2, becomes: "attempted again" },
+      { name: "of a later term, attempt not so old", snapshotTerm: 6, ageMs: WINDOW_MS / 2, becomes: "retried" },
     ];
     for (const { name, index, snapshotTerm, stored = "none", kind, ageMs = 0, becomes } of table) {
       it(`P56: ${kind ?? "a command"}, snapshot ${name}: ${becomes}`, () => {
@@ -351,7 +351,7 @@ describe("Proposals", () => {
         proposals.onSnapshotInstalled(S, snapshotTerm);
         proposals.handOut();
         const isAnew = forwarded().length > 0;
-        expect(answers[0]?.replace("call: ", "") ?? (isAnew ? "attempted again" : "waits")).to.equal(becomes);
+        expect(answers[0]?.replace("call: ", "") ?? (isAnew ? "retried" : "waits")).to.equal(becomes);
         expect(proposals.size + proposals.queueing).to.equal(answers.length === 0 ? 1 : 0);
       });
     }
@@ -374,7 +374,7 @@ describe("Proposals", () => {
       { name: "that shows it in the queue still", shown: "queued", isQueued: true, becomes: "waits" },
       { name: "that shows its hold, for long", shown: "granted", ageMs: 3 * WINDOW_MS, becomes: "acquire-lock" },
       { name: "that shows the hold of another attempt", shown: "granted", seq: 9, becomes: "LEADER_CHANGED" },
-      { name: "that shows nothing", shown: "none", becomes: "attempted again" },
+      { name: "that shows nothing", shown: "none", becomes: "retried" },
       { name: "that shows nothing, for long", shown: "none", ageMs: WINDOW_MS, becomes: "LEADER_CHANGED unknown" },
     ];
     for (const { name, shown, seq = 1, ageMs = 0, isQueued = false, becomes } of locks) {
@@ -409,7 +409,7 @@ describe("Proposals", () => {
         }
         proposals.handOut();
         const isAnew = forwarded().length > 0;
-        expect(answers[0]?.replace("call: ", "") ?? (isAnew ? "attempted again" : "waits")).to.equal(becomes);
+        expect(answers[0]?.replace("call: ", "") ?? (isAnew ? "retried" : "waits")).to.equal(becomes);
         expect(proposals.size + proposals.queueing).to.equal(answers.length === 0 ? 1 : 0);
       });
     }

@@ -138,7 +138,7 @@ describe("three replicas", () => {
       expect(later).to.include({ kind: "put-key", created: false });
     });
 
-    it("§3.3: frames that certainly never left count as refused, and their calls are attempted again elsewhere", () => {
+    it("§3.3: frames that certainly never left count as refused, and their calls are retried elsewhere", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.network.clog(2, 1, "log");
       const call = cluster.put(2, "k");

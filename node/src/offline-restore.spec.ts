@@ -320,7 +320,7 @@ describe("the restore of a backup into a directory", function () {
 
   it("is refused with an id that a cluster had", async () => {
     expect((await failureOf({ newClusterId: CLUSTER })).message).to.contain(
-      "is that of the former cluster, or of one before",
+      "belongs to the former cluster, or to one before",
     );
     expect(readdirSync(directory)).to.deep.equal(["successor-lock"]);
   });

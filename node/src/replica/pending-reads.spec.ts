@@ -66,7 +66,7 @@ describe("pending reads", () => {
     expect(answers).to.deep.equal(["a: served"]);
   });
 
-  it("P9: are asked again under a new position when theirs is lost, and a late confirmation of it serves nobody", () => {
+  it("P9: are asked again under a new position when theirs is lost, and a late confirmation of it serves no read", () => {
     add("a");
     reads.asked(1);
     reads.lost(1);

@@ -17,7 +17,7 @@ const DEADLINE_MS = 30_000;
 const BATCH_BYTES = 10 * 1024 * 1024;
 const ALL = { eventsMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER };
 
-/** What the command comes to at this member. */
+/** The outcome of the command at this member. */
 function execute(cluster: ReplicaCluster, id: number, operation: HttpOperation): Outcome {
   let ended: { readonly error: CoordinationError | null; readonly outcome: Outcome | null } | null = null;
   const deadlineMs = cluster.time.monotonicMs() + DEADLINE_MS;

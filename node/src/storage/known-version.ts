@@ -1,10 +1,10 @@
-/** Whether this release knows the cluster version of a state, looked at before anything of the state is used. */
+/** Checks that this release knows the cluster version of a state, before it uses anything else of the state. */
 
 import { CLUSTER_VERSIONS, type VersionFinding } from "../state/index.ts";
 
 /**
- * The data is of a cluster version that this release does not know. Another release can use it: nothing is wrong with the data,
- * and nothing in it was changed.
+ * This release does not know the cluster version of the data. The data is not damaged, and nothing in it was changed:
+ * another release can use it.
  */
 export class UnknownVersion extends Error {}
 

@@ -12,7 +12,7 @@ const SELF = 1;
 const ACCEPTED = { refused: false, hintIndex: 0, hintTerm: 0, busy: "no" } as const;
 const THREE = { ...NO_CONFIGURATION, index: 1, voters: [1, 2, 3] };
 
-/** A log of so many commands of term 1 after the founding entry. */
+/** A log with this many commands of term 1 after the founding entry. */
 function stored(commands: number): StoredLog {
   const disk = new StoredLog().add(EntryType.Bootstrap, 1);
   for (let count = 0; count < commands; count++) {
@@ -43,7 +43,7 @@ function start(disk = stored(2), options: Partial<CoreOptions> = {}): RaftCore {
   return core;
 }
 
-/** Drains, with the disk done at once; returns every message that left. */
+/** Drains until the core is idle, with writes durable at once. Returns every message sent. */
 function settle(core: RaftCore): Message[] {
   const messages: Message[] = [];
   let effects: Effects;
@@ -178,7 +178,7 @@ describe("the leader's log", () => {
   });
 });
 
-describe("an append that only tells the commit index", () => {
+describe("an append that carries only the commit index", () => {
   const told = (changes: Partial<Append> = {}) => append(4, [], { commit: 4, wantsReply: false, ...changes });
 
   it("is not answered", () => {
@@ -339,7 +339,7 @@ describe("snapshots at the core", () => {
 });
 
 describe("what a leader sends", () => {
-  it("goes to everybody at once, entries within the limit of a message", () => {
+  it("goes to all members at once, entries within the limit of a message", () => {
     const core = start(stored(2), { limits: { ...DEFAULT_CORE_LIMITS, messageBytesMax: 128 } });
     lead(core);
     for (const from of [2, 3]) {

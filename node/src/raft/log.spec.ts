@@ -14,10 +14,10 @@ function rowOf(index: number, term: number, bytes = 0, type: EntryType = EntryTy
   return row;
 }
 
-/** What is on the disk. Fails a read of anything else, as a store would. */
+/** The entries on the disk. Like a store, it fails a read of anything else. */
 class Disk implements LogReader {
   readonly rows = new Map<number, { readonly row: Uint8Array; readonly term: number }>();
-  /** Reads so far: index of the first row and how many were given. */
+  /** Reads so far: index of the first row and number of rows. */
   readonly reads: (readonly [number, number])[] = [];
 
   term(index: number): number {
@@ -56,7 +56,7 @@ function append(log: RaftLog, term: number, count = 1, bytes = 0): void {
   }
 }
 
-/** Writes everything unwritten and has it acknowledged at once. */
+/** Writes everything unwritten and acknowledges it at once. */
 function write(log: RaftLog, disk: Disk, writeSeq: number): void {
   for (const row of log.takeUnwritten(writeSeq)) {
     const index = entryIndex(row);
@@ -179,7 +179,7 @@ describe("the Raft log", () => {
     }
   });
 
-  it("lets go of what is applied and stable beyond its limit, the oldest first, and reads it from the disk then", () => {
+  it("drops applied and stable entries beyond its limit, the oldest first, and reads them from the disk", () => {
     const { log, disk } = newLog(EMPTY, 2 * 64);
     append(log, 1, 5);
     write(log, disk, 1);
@@ -293,7 +293,7 @@ describe("the Raft log", () => {
   });
 });
 
-describe("entries that give way", () => {
+describe("entries that are removed", () => {
   it("are gone, and those before them stay", () => {
     const { log, disk } = newLog();
     append(log, 1, 3);
@@ -371,7 +371,7 @@ describe("entries that give way", () => {
   });
 });
 
-describe("a log that begins anew", () => {
+describe("a log that restarts", () => {
   it("knows only what came before it, and goes on", () => {
     const { log, disk } = newLog();
     append(log, 1, 3);
@@ -483,7 +483,7 @@ describe("the Raft log beside a plain array", () => {
               }
               break;
             case "truncate": {
-              // Nothing applied is ever removed, and what comes next is of a newer term.
+              // Applied entries are never removed, and new entries come from a newer term.
               const from = Math.max(model.applied + 1, model.first) + Math.floor((last() - model.applied) * step.share);
               if (from <= last()) {
                 log.truncate(from);
@@ -535,7 +535,7 @@ describe("the Raft log beside a plain array", () => {
               }
               const from = model.first + Math.floor((last() - model.first) * step.share);
               const to = Math.min(last(), from + step.count - 1);
-              // A reading may stop short where memory begins, so it goes on until it has everything.
+              // A read may stop where memory begins, so repeat it until all rows are there.
               const rows: Uint8Array[] = [];
               while (rows.length < to - from + 1) {
                 const more = log.entries(from + rows.length, to, step.maxBytes);

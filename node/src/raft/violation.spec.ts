@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { InvariantViolation, invariant, safeCount } from "./violation.ts";
 
-/** The violation that the action raises. Fails if it raises none. */
+/** Returns the violation that the action raises. Fails if it raises none. */
 function violationOf(action: () => unknown): InvariantViolation {
   try {
     action();

@@ -66,13 +66,16 @@ describe("forward codec", () => {
     });
   }
 
-  it("refuses lists of nothing, and text that is none", () => {
-    expect(() => decodeForward(encodeForward({ term: 1, attempts: [] }))).to.throw(FrameError, "none");
-    expect(() => decodeForwarded(encodeForwarded({ term: 1, appended: [] }))).to.throw(FrameError, "none");
+  it("refuses empty lists, and invalid text", () => {
+    expect(() => decodeForward(encodeForward({ term: 1, attempts: [] }))).to.throw(FrameError, "contains no attempt");
+    expect(() => decodeForwarded(encodeForwarded({ term: 1, appended: [] }))).to.throw(
+      FrameError,
+      "contains no attempt",
+    );
     const refused = encodeForwardRefused({ seqs: [1], reason: "x", leader: 0, term: 1 });
     expect(() => decodeForwardRefused(encodeForwardRefused({ seqs: [], reason: "", leader: 0, term: 1 }))).to.throw(
       FrameError,
-      "none",
+      "contains no attempt",
     );
     refused[16] = 0xff;
     expect(() => decodeForwardRefused(refused)).to.throw(FrameError, "UTF-8");

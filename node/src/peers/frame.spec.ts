@@ -8,7 +8,7 @@ function stream(frames: readonly Frame[]): Buffer {
   return Buffer.concat(frames.flatMap(({ type, body }) => [frameHeader({ type, body }), body]));
 }
 
-/** The bytes in pieces; the numbers say how long each is, over and over. */
+/** The bytes in pieces; the numbers are the lengths, used repeatedly. */
 function cut(bytes: Buffer, lengths: readonly number[]): Buffer[] {
   const pieces: Buffer[] = [];
   for (let offset = 0, at = 0; offset < bytes.length; at++) {
@@ -19,7 +19,7 @@ function cut(bytes: Buffer, lengths: readonly number[]): Buffer[] {
   return pieces;
 }
 
-/** What a parser hands over, and whether it refused what followed. */
+/** The frames that a parser delivers, and whether it refused the rest. */
 function parse(pieces: readonly Buffer[], parser = new FrameParser(ANY)): { frames: Frame[]; error: unknown } {
   const frames: Frame[] = [];
   try {
@@ -81,7 +81,7 @@ describe("FrameParser", () => {
       changed[bit >> 3] = (changed[bit >> 3] as number) ^ (1 << (bit & 7));
       const { frames, error } = parse([changed], new FrameParser({ bodyBytesMax: 1_000, accepts }));
       expect(frames.slice(0, 1)).to.deep.equal([first]);
-      // Another length makes the parser wait, or refuse; another type of those that are accepted is not noticed.
+      // A changed length makes the parser wait, or refuse. A change to another accepted type is not noticed.
       const isTypeBit = bit === (13 + 4) * 8 + 1;
       expect(error instanceof FrameError || frames.length === 1 || isTypeBit, `bit ${bit}`).to.equal(true);
     }

@@ -37,14 +37,14 @@ function view(changes: Partial<AcceptorView> = {}): AcceptorView {
   };
 }
 
-/** A Hello that is right, but for what changes. */
+/** A valid Hello, apart from the changes. */
 function hello(changes: Partial<Hello> = {}, source: Partial<Hello["source"]> = {}): Hello {
   const right = helloTo(1, changes);
   return { ...right, source: { ...right.source, versions: { min: 1, max: 2 }, ...source } };
 }
 
 describe("judgeHello", () => {
-  /** Each wrong in one more way than the next, in the order of the rules. */
+  /** Each one breaks one more rule than the next, in the order of the rules. */
   const wrongs: readonly (readonly [string, (right: Hello) => Hello])[] = [
     ["WRONG_CLUSTER", (right) => ({ ...right, clusterId: "another" })],
     ["WRONG_TARGET", (right) => ({ ...right, target: { memberId: 1, incarnation: incarnationOf(8) } })],
@@ -61,14 +61,14 @@ describe("judgeHello", () => {
   }
 
   const cases: readonly (readonly [string, string | null, Hello, Partial<AcceptorView>, number])[] = [
-    ["accepts who is right", null, hello(), {}, 0],
+    ["accepts a valid Hello", null, hello(), {}, 0],
     ["accepts the boot that was seen", null, hello({}, { boot: 3 }), {}, 3],
     ["accepts a higher boot", null, hello({}, { boot: 4 }), {}, 3],
     ["accepts a damaged member", null, hello({}, { damaged: true }), {}, 0],
     ["accepts an id that is not known yet", null, hello({}, { memberId: 101 }), {}, 0],
     ["takes an id at the applied index for removed", "REMOVED", hello({}, { memberId: 100 }), {}, 0],
     ["finds a former boot of an unknown id", "STALE", hello({}, { memberId: 101, boot: 1 }), {}, 2],
-    ["accepts whose slot is unclaimed here", null, hello({}, { memberId: 60 }), {}, 0],
+    ["accepts a member whose slot is unclaimed here", null, hello({}, { memberId: 60 }), {}, 0],
     ["belongs to no cluster", "WRONG_CLUSTER", hello(), { clusterId: null }, 0],
     ["is another member", "WRONG_TARGET", hello({ target: { memberId: 3, incarnation: incarnationOf(1) } }), {}, 0],
     [

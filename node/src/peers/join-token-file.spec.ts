@@ -55,6 +55,6 @@ describe("JoinTokenFile", () => {
   it("is refused at the start without a file, or without a token in it", () => {
     expect(open).to.throw(JoinTokenFileError, path);
     writeFileSync(path, " \n");
-    expect(open).to.throw(JoinTokenFileError, "holds no join token");
+    expect(open).to.throw(JoinTokenFileError, "contains no join token");
   });
 });

@@ -19,7 +19,7 @@ class Watched {
     },
   );
 
-  /** Until the sockets would have been polled once more. */
+  /** Waits until the sockets would have been polled once more. */
   async poll(): Promise<void> {
     await new Promise<void>((resolve) => this.clock.afterPoll(resolve));
   }

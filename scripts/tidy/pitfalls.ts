@@ -1,6 +1,6 @@
 /**
- * The known ways in which such a system loses data or hangs are numbered, and each is shown not to happen by a test that
- * names its number: a spec, or a scenario of the consensus core.
+ * The known ways in which such a system loses data or hangs have numbers. For each one, a test that contains its number
+ * proves that it does not happen: a spec, or a scenario of the consensus core.
  */
 import { type Finding, isSpec, type SourceFile } from "./source-tree.ts";
 

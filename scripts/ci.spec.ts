@@ -62,7 +62,7 @@ describe("the script of every commit", function () {
     expect(run(CHECK, tests, MUTANTS)).to.deep.equal({ last: "131 passed, 0 failed", status: 0 });
   });
 
-  it("goes on after a failure, and fails in the end", () => {
+  it("continues after a failure, and fails at the end", () => {
     const tests = "echo '98 passed, 2 failed'; exit 1";
     const mutants = "echo '5 killed, 3 failed'; exit 1";
     expect(run(CHECK, tests, mutants)).to.deep.equal({ last: "127 passed, 5 failed", status: 1 });

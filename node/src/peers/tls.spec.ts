@@ -155,7 +155,7 @@ describe("TLS between members", function () {
     expect(one.logLines.join()).to.include("a certificate that is not for the member");
   });
 
-  it("counts only connections that are there among those that have not introduced themselves", async () => {
+  it("counts only open connections among those that have not introduced themselves", async () => {
     const one = await start(1, authority.issue("q-1", [`DNS:${host(1)}`]), { limits: { handshakesMax: 2 } });
     const files = authority.issue("q-3", ["DNS:q-3.peers.example"]);
     const joining = await start(0, files);

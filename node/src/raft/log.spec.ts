@@ -219,7 +219,7 @@ describe("the Raft log", () => {
     expect(() => log.entries(3, 5, 100)).to.throw(InvariantViolation);
   });
 
-  it("can be dropped whole, and goes on behind that", () => {
+  it("can be dropped whole, and continues after that", () => {
     const { log, disk } = newLog();
     append(log, 2, 3);
     write(log, disk, 1);
@@ -372,7 +372,7 @@ describe("entries that are removed", () => {
 });
 
 describe("a log that restarts", () => {
-  it("knows only what came before it, and goes on", () => {
+  it("knows only what came before it, and continues", () => {
     const { log, disk } = newLog();
     append(log, 1, 3);
     write(log, disk, 1);

@@ -25,7 +25,7 @@ describe("marks", () => {
     expect([first, second]).to.deep.equal([[], ["a"]]);
   });
 
-  it("let a listener end the run where it stands", () => {
+  it("let a listener end the run at that point", () => {
     listenToMarks(() => {
       throw new Error("crashed here");
     });

@@ -219,7 +219,7 @@ export class Progress {
     }
   }
 
-  /** Whether a full window has not moved for so many ticks. */
+  /** Whether a full window has not moved for this many ticks. */
   isStalled(tick: number, ticks: number): boolean {
     return this.#state === "replicate" && this.#window.isFull && tick - this.#movedTick >= ticks;
   }

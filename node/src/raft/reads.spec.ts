@@ -29,7 +29,7 @@ describe("reads", () => {
     expect(reads.isEmpty).to.equal(true);
   });
 
-  it("P8: above the confirmed position go on waiting", () => {
+  it("P8: above the confirmed position keep waiting", () => {
     const reads = new Reads(MANY);
     reads.ask(3, 0);
     reads.ask(5, 0);

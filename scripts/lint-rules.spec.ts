@@ -259,7 +259,7 @@ interface Placed extends Example {
 }
 
 /**
- * Gives each example its own file name, so that one tree holds nearly all of them. Rules that name a file, such as
+ * Gives each example its own file name, so that one tree contains nearly all of them. Rules that name a file, such as
  * those for main.ts, need that exact name: such examples go to further trees.
  */
 function place(): Placed[] {

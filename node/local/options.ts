@@ -66,7 +66,7 @@ export function parseOptions(args: readonly string[]): LocalOptions | MemberOpti
     .option("--restore-key-file <file>", "keys that encrypt the backup; by default those of --backup-key-file")
     .option(
       "--restore-cluster-id <uuid>",
-      "cluster of the backup, if the store holds backups of several",
+      "cluster of the backup, if the store contains backups of several",
       checked(requireClusterId),
     )
     .addOption(

@@ -1,5 +1,5 @@
 /**
- * The result of `quoin-node recover`, as JSON for programs. In a pod, the file is its termination message, which holds
+ * The result of `quoin-node recover`, as JSON for programs. In a pod, the file is its termination message, which has
  * 4,096 bytes.
  */
 

@@ -60,7 +60,7 @@ export function addSourceOptions(command: Command): Command {
   return command
     .option(
       "--cluster-id <uuid>",
-      "cluster of the backup, if the store holds backups of several clusters",
+      "cluster of the backup, if the store contains backups of several clusters",
       parseClusterId,
     )
     .option("--snapshot <id>", "snapshot to start from; by default the newest that reaches the point", parseSnapshot)
@@ -97,7 +97,10 @@ export function addRestoreOptions(program: Command): Command {
         .argParser(parseStore),
     )
     .addOption(
-      new Option("--restore-cluster-id <uuid>", "cluster of the backup, if the store holds backups of several clusters")
+      new Option(
+        "--restore-cluster-id <uuid>",
+        "cluster of the backup, if the store contains backups of several clusters",
+      )
         .env("QUOIN_RESTORE_CLUSTER_ID")
         .argParser(parseClusterId),
     )

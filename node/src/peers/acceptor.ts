@@ -1,7 +1,7 @@
 /**
  * The port at which other members and joining processes connect.
  *
- * Until a connection has introduced itself, it may hold one small frame for a short time, and the number of such
+ * Until a connection has introduced itself, it may buffer one small frame for a short time, and the number of such
  * connections is bounded. The acceptor checks the join token before it answers anything. With TLS, the certificate must
  * also be valid for the member that the peer claims to be. The source address never counts (P49).
  */

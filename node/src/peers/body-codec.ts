@@ -24,7 +24,7 @@ const received = new SlabPool();
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Whether eight bytes hold a number of at most 2^53 − 1. */
+/** Whether eight bytes contain a number of at most 2^53 − 1. */
 export function isExactNumber(bytes: Uint8Array, offset: number): boolean {
   return readUint32(bytes, offset) <= UPPER_HALF_MAX;
 }

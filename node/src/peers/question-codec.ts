@@ -16,7 +16,7 @@ import { encodeJson, JsonFields } from "./json-fields.ts";
 export interface LeaderTick {
   readonly term: number;
   readonly tickMs: number;
-  /** Not an index that the receiver holds: it only shows how far the receiver is behind. */
+  /** Not an index that the receiver has: it only shows how far the receiver is behind. */
   readonly commitIndex: number;
   /** Index of the configuration that a majority durably knows to be committed, 0 if none is known yet (P18). */
   readonly lastingConfigIndex: number;

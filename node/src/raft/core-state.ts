@@ -169,7 +169,7 @@ export class CoreState {
     this.#changeSeq = 0;
   }
 
-  /** Whether the log holds this entry, or begins right after it. */
+  /** Whether the log contains this entry, or begins right after it. */
   holds(index: number, term: number): boolean {
     return index >= this.log.firstIndex - 1 && index <= this.log.lastIndex && this.log.term(index) === term;
   }

@@ -10,9 +10,9 @@
  * to storage, and drain with `writerIdle` false until it is durable; apply entries in order and report each slice; end
  * the process when anything here throws.
  *
- * Which messages wait for a write: answers to Vote and Append, granted or refused, wait for the write that holds every
- * earlier change of term, vote and log (P1, P2). A Vote waits for the write of its own term and self-vote (P54). A
- * member's own vote and own match count only when durable (P4). Everything else leaves at once, so the leader and its
+ * Which messages wait for a write: answers to Vote and Append, granted or refused, wait for the write that contains
+ * every earlier change of term, vote and log (P1, P2). A Vote waits for the write of its own term and self-vote (P54).
+ * A member's own vote and own match count only when durable (P4). Everything else leaves at once, so the leader and its
  * followers write at the same time.
  */
 
@@ -89,11 +89,11 @@ export interface AppendEffect {
   readonly term: number;
   readonly vote: number;
   /**
-   * min(commit, last): a member that holds a configuration entry thereby knows that all earlier ones are committed
+   * min(commit, last): a member that has a configuration entry thereby knows that all earlier ones are committed
    * (P15).
    */
   readonly commit: number;
-  /** Index of the first row; last + 1 when there are none. Rows from here on replace what the store holds. */
+  /** Index of the first row; last + 1 when there are none. Rows from here on replace the rows in the store. */
   readonly from: number;
   readonly rows: readonly Uint8Array[];
   /** The log restarts after this entry, whose effects are in the state; null = the log continues. */
@@ -481,8 +481,8 @@ export class RaftCore {
   }
 
   /**
-   * A leader of `term` offers its state at (index, entryTerm). stale: the offer is useless. matches: the log holds that
-   * entry, which is now known to be committed, so no data is needed (P25). install: receive the snapshot until
+   * A leader of `term` offers its state at (index, entryTerm). stale: the offer is useless. matches: the log contains
+   * that entry, which is now known to be committed, so no data is needed (P25). install: receive the snapshot until
    * `installCancelled`, replacing any earlier one (P28), then call `beginInstall` or `abandonInstall`.
    */
   offerSnapshot(offer: SnapshotOffer): OfferVerdict {

@@ -173,7 +173,7 @@ export class Election {
     }
   }
 
-  /** The write is durable. If it holds this member's vote for itself, that vote counts from now on (P4). */
+  /** The write is durable. If it contains this member's vote for itself, that vote counts from now on (P4). */
   onDurable(writeSeq: number): void {
     if (this.#phase === "candidate" && this.#selfVoteSeq <= writeSeq) {
       this.#isSelfVoteDurable = true;

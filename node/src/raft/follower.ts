@@ -1,7 +1,7 @@
 /**
  * Following: what a member does with the entries and heartbeats of its leader (Raft, Ongaro 2014 §3.5).
  *
- * A follower takes entries if it holds the entry before them. The first entry that differs removes the ones after it,
+ * A follower takes entries if it has the entry before them. The first entry that differs removes the ones after it,
  * but never a committed one (P29). Every answer to an Append waits for the write that makes it true (P2). A follower
  * answers an Append that only carries the commit index only if that Append does not fit. A member with too many entries
  * not yet written or applied takes no more, and reports that (P41).
@@ -105,7 +105,7 @@ export class Follower {
   }
 
   /**
-   * Adds the rows that the log does not hold; the first row with a different term removes the entries from there on.
+   * Adds the rows that the log does not contain; the first row with a different term removes the entries from there on.
    */
   #take({ prevIndex, term, rows }: Append): void {
     const { log, commit } = this.#state;
@@ -151,7 +151,7 @@ export class Follower {
     }
   }
 
-  /** Reports that the log does not hold the entry before the sent ones, and where the logs may still be equal. */
+  /** Reports that the log does not contain the entry before the sent ones, and where the logs may still be equal. */
   refuse({ from, prevIndex, prevTerm }: Append, busy: Busy): void {
     const { log } = this.#state;
     const hintIndex = Math.max(log.lastWithTermAtMost(prevIndex, prevTerm), log.firstIndex - 1);

@@ -13,7 +13,7 @@ import { Writes } from "./writes.ts";
 
 const TERM = 5;
 
-/** A follower in term 5 that holds 1..4; entries 1 and 2 are committed. */
+/** A follower in term 5 with entries 1..4; 1 and 2 are committed. */
 function newInstall(): { install: Install; state: CoreState } {
   const disk = new StoredLog();
   for (let count = 0; count < 4; count++) {

@@ -1,7 +1,7 @@
 /**
  * Taking over a snapshot: which one this member receives, and how the log follows the state.
  *
- * An offer is stale, or unnecessary because the log holds the entry, or to be received. While this member receives a
+ * An offer is stale, or unnecessary because the log contains the entry, or to be received. While this member receives a
  * snapshot, the log continues. An Append that extends the log, or another leader, cancels the snapshot; a newer offer
  * replaces it (P28). Once its state is in place nothing cancels it any more: the next write restarts the log after the
  * snapshot. Until the driver has switched over, this member takes no entries and no other offer. The driver receives,
@@ -23,8 +23,8 @@ export interface SnapshotOffer {
 }
 
 /**
- * stale: useless now. matches: the log holds the snapshot's last entry, which is thereby known to be committed, so no
- * data is needed (P25). install: receive it.
+ * stale: useless now. matches: the log contains the snapshot's last entry, which is thereby known to be committed, so
+ * no data is needed (P25). install: receive it.
  */
 export type OfferVerdict = "stale" | "matches" | "install";
 
@@ -122,7 +122,7 @@ export class Install {
     }
     placed.writeSeq = writeSeq;
     const { index, term } = placed;
-    // The log did not hold the entry at the offer, and any append since then would have cancelled the snapshot.
+    // The log did not contain the entry at the offer, and any append since then would have cancelled the snapshot.
     invariant(!this.#state.holds(index, term), "a log that holds the last entry of a snapshot needs none");
     this.#state.resetLog(index, term);
     return { index, term };

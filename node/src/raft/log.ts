@@ -5,8 +5,8 @@
  * once the write that carries it, or a later one, is flushed: storage flushes writes in order. An entry not yet handed
  * out has no number, so an acknowledgement can never make it stable (P31).
  *
- * The tail holds at least every entry that is not yet stable, and as many of the newest other entries as fit the limit.
- * The reader provides older ones. Rows in the tail never change.
+ * The tail contains at least every entry that is not yet stable, and as many of the newest other entries as fit the
+ * limit. The reader provides older ones. Rows in the tail never change.
  */
 
 import { entryIndex, entryTerm, entryType } from "./entry.ts";
@@ -284,7 +284,7 @@ export class RaftLog {
     }
   }
 
-  /** Storage no longer holds entries below the index; the entry before it has the given term. */
+  /** Storage no longer has entries below the index; the entry before it has the given term. */
   compacted(first: number, prevTerm: number): void {
     invariant(first >= this.#first && first <= this.#stable + 1, "compaction keeps what is not stable", () => {
       return `to ${first}, stable ${this.#stable}`;

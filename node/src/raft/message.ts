@@ -33,7 +33,7 @@ export interface PreVote extends Header {
 }
 
 /**
- * Answers to candidates also name the newest entry that the sender knows to be committed. A candidate that holds the
+ * Answers to candidates also name the newest entry that the sender knows to be committed. A candidate that has the
  * entry thereby learns that it is committed. If only a removed member also has the entry, the candidate learns it in no
  * other way.
  */

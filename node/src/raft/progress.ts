@@ -103,7 +103,7 @@ export class Progress {
     return this.#window.messagesMax;
   }
 
-  /** A heartbeat informs the peer that it holds everything up to the index, and that this is committed. */
+  /** A heartbeat informs the peer that it has everything up to the index, and that this is committed. */
   told(commit: number): void {
     this.#commitSent = Math.max(this.#commitSent, commit);
   }
@@ -122,7 +122,7 @@ export class Progress {
     return this.wantsReply || (isAwaited && this.#commitSent < commit);
   }
 
-  /** Whether an empty Append needs an answer: the leader does not know what the peer holds, or messages may be lost. */
+  /** Whether an empty Append needs an answer: the leader does not know the peer's log, or messages may be lost. */
   get wantsReply(): boolean {
     return this.#state === "probe" || this.#isAskedAgain;
   }
@@ -174,7 +174,7 @@ export class Progress {
   }
 
   /**
-   * The peer's log does not hold the entry at `index`; it may match at `hint`. Returns whether the answer is new. A
+   * The peer's log does not contain the entry at `index`; it may match at `hint`. Returns whether the answer is new. A
    * refusal below the known match, or of an earlier probe, is old (P34).
    */
   refused(index: number, hint: number): boolean {
@@ -189,7 +189,7 @@ export class Progress {
     return true;
   }
 
-  /** The peer answered a heartbeat and reported `commit`; the leader's log holds first..last. */
+  /** The peer answered a heartbeat and reported `commit`; the leader's log contains first..last. */
   heartbeatAnswered(first: number, last: number): void {
     switch (this.#state) {
       case "probe":

@@ -52,8 +52,8 @@ export class Writes {
   }
 
   /**
-   * Keeps the message until every change made so far is durable. `hasUnwritten` says whether the log holds such changes.
-   * Returns false, and keeps nothing, if all of them are durable already.
+   * Keeps the message until every change made so far is durable. `hasUnwritten` says whether the log contains such
+   * changes. Returns false, and keeps nothing, if all of them are durable already.
    */
   defer(message: Message, hasUnwritten: boolean): boolean {
     const writeSeq = this.#isDirty || hasUnwritten ? this.nextSeq : this.#inFlight;

@@ -164,7 +164,7 @@ export class Safety {
     this.#committedTo = Math.max(this.#committedTo, commitIndex);
   }
 
-  /** A member that holds a configuration change knows that all earlier ones are committed (P15, P16). */
+  /** A member that has a configuration change knows that all earlier ones are committed (P15, P16). */
   #checkPending({ id, running }: Member): void {
     const pending: number[] = [];
     for (let index = running.commitIndex + 1; index <= running.lastIndex; index++) {

@@ -3,8 +3,8 @@
  *
  * A file begins with a comment. Then come steps, separated by empty lines: one or more lines of verbs, `----`, and
  * their results in order: messages sent, writes handed out, entries that may be applied, confirmed reads, changes of
- * role and commit index. The runner takes a member's effects after each input. So a line with a message means that it has left;
- * it stays on the network until `deliver` or `stabilize` takes it. A write stays in flight until `durable`. The
+ * role and commit index. The runner takes a member's effects after each input. So a line with a message means that it
+ * has left; it stays on the network until `deliver` or `stabilize` takes it. A write stays in flight until `durable`. The
  * rules of `Safety` hold after each step.
  *
  * Verbs (N a member, `*` all that are up; A>B messages from A to B, `*` on either side):
@@ -80,10 +80,7 @@ function runBlock(cluster: ScenarioCluster, block: string): string {
   return [...verbs, SEPARATOR, ...output].join("\n");
 }
 
-/**
- * A line asks for something impossible. The runner shows this in its place, so that an unfinished scenario shows the
- * rest.
- */
+/** A line asks for something impossible. The runner shows this in its place, and continues with the next line. */
 class ScenarioError extends Error {}
 
 /** The words of a line: plain words, and words of the form name=value. */

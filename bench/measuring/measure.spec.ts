@@ -100,7 +100,7 @@ describe("a measured run", () => {
   });
 
   for (const { name } of scenarios) {
-    it(`of ${name} is done by a cluster that does what it says, twice, and leaves no connection`, async () => {
+    it(`of ${name} succeeds twice on a cluster without faults, and leaves no connection`, async () => {
       const cluster = new ClusterInMemory();
       const subject = await prepared(name, cluster);
       for (const target of ["leader", "any"] as const) {

@@ -86,7 +86,7 @@ describe("deliveries to watchers", () => {
     });
   }
 
-  it("fail with the first failure, for whatever is expected now and later", async () => {
+  it("fail with the first failure, for all current and later expectations", async () => {
     const failure = failureOf(deliveries.expect("k"));
     deliveries.fail(new Error("the stream ended"));
     deliveries.fail(new Error("another one"));

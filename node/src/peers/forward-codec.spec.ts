@@ -23,7 +23,7 @@ describe("forward codec", () => {
   const seqs = fc.array(count, { minLength: 1, maxLength: 6 });
   const reason = fc.string({ unit: "grapheme", maxLength: 20 });
 
-  it("returns what was encoded", () => {
+  it("decodes encoded bodies", () => {
     fc.assert(
       fc.property(count, attempts, appended, seqs, reason, count, (term, tried, placed, refused, why, leader) => {
         const forward = { term, attempts: tried };
@@ -53,7 +53,7 @@ describe("forward codec", () => {
       expect(() => decode(endless)).to.throw(FrameError);
     });
 
-    it(`raises nothing but a FrameError for ${name}, whatever the bytes`, () => {
+    it(`raises only FrameErrors for ${name}, with any bytes`, () => {
       fc.assert(
         fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
           try {

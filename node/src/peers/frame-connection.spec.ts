@@ -78,7 +78,7 @@ describe("FrameConnection", () => {
     expect(ends).to.deep.equal([]);
   });
 
-  it("keeps in its queue what the socket does not take, and gives it back", async () => {
+  it("keeps frames in its queue that the socket does not take, and returns them", async () => {
     const [near, far] = await pair();
     far.pause();
     const connection = new FrameConnection(near, new FakePeerClock(), DEFAULT_PEER_LIMITS, FIRST, {

@@ -57,7 +57,7 @@ describe("FrameParser", () => {
     expect(parse([bytes]).frames).to.deep.equal(frames);
   });
 
-  it("raises nothing but a FrameError, whatever the bytes, and the same however they are cut", () => {
+  it("raises only FrameErrors, with any bytes, and the same for any chunks", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), anyCut, (bytes, lengths) => {
         const whole = parse([Buffer.from(bytes)]);
@@ -101,7 +101,7 @@ describe("FrameParser", () => {
     expect(parse([frameHeader({ type: 3, body: new Uint8Array(10) })], new FrameParser(expected)).error).to.equal(null);
   });
 
-  it("judges the next frame by what is expected then", () => {
+  it("checks the next frame against the current expectation", () => {
     const frames = [
       { type: 1, body: Uint8Array.of(1) },
       { type: 2, body: Uint8Array.of(2) },
@@ -115,7 +115,7 @@ describe("FrameParser", () => {
     expect(found).to.deep.equal([1, 2]);
   });
 
-  it("copies only what spans chunks, into memory of its own size", () => {
+  it("copies only frames that span chunks, into memory of their own size", () => {
     const bytes = stream([{ type: 1, body: new Uint8Array(100) }]);
     const kept: Uint8Array[] = [];
     new FrameParser(ANY).push(bytes, ({ body }) => kept.push(body));

@@ -93,7 +93,7 @@ describe("judgeHello", () => {
 describe("Hello codec", () => {
   const right = hello({ kind: "snapshot", joinToken: "geheim ✓" }, { boot: 7, damaged: true });
 
-  it("returns what was encoded", () => {
+  it("decodes encoded bodies", () => {
     fc.assert(
       fc.property(fc.maxSafeNat(), fc.boolean(), fc.string(), (boot, damaged, joinToken) => {
         const said = hello({ joinToken }, { boot, damaged });
@@ -102,7 +102,7 @@ describe("Hello codec", () => {
     );
   });
 
-  it("returns where the dialer says that it is, and refuses what is no IP address", () => {
+  it("returns the announced address of the dialer, and refuses other text than IP addresses", () => {
     for (const dialHint of ["10.244.1.7", "fd00::7", null]) {
       expect(decodeHello(encodeHello({ ...right, dialHint })).dialHint).to.equal(dialHint);
     }
@@ -145,7 +145,7 @@ describe("Hello codec", () => {
     expect(decodeHello(Buffer.from(JSON.stringify({ ...body, __proto__x: 1, later: [1] })))).to.deep.equal(right);
   });
 
-  it("raises nothing but a FrameError, whatever the bytes or the JSON", () => {
+  it("raises only FrameErrors, with any bytes or JSON", () => {
     const check = (body: Uint8Array) => {
       try {
         decodeHello(body);
@@ -191,7 +191,7 @@ describe("Answer codec", () => {
     }
   });
 
-  it("raises nothing but a FrameError, whatever the bytes", () => {
+  it("raises only FrameErrors, with any bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (body) => {
         expect(() => decodeAnswer(body)).to.throw(FrameError);

@@ -37,7 +37,7 @@ describe("JoinTokenFile", () => {
     expect(file.tokens).to.deep.equal(["two", "six"]);
   });
 
-  it("keeps what it has while the file is gone or empty, and says so once for each", () => {
+  it("keeps its tokens while the file is gone or empty, and logs each problem once", () => {
     writeFileSync(path, "the secret");
     const file = open();
     rmSync(path);

@@ -158,7 +158,7 @@ describe("PeerLink", () => {
     }
   });
 
-  it("loses a connection on which the other side sends frames of its own", async () => {
+  it("loses a connection on which the other side sends other frames than pings", async () => {
     const [one] = await dialing((socket) => {
       socket.write(Buffer.concat([answerBytes(0), frameBytes(FrameType.Heartbeat, Buffer.alloc(8))]));
     });

@@ -66,7 +66,7 @@ describe("PeerTransport", () => {
   });
 
   describe("frames", () => {
-    it("arrive in order on each kind of link, between all members, from whom they are", async () => {
+    it("arrive in order on each kind of link, between all members, with their sender", async () => {
       const all = await cluster(3);
       const texts = Array.from({ length: 500 }, (_, at) => `frame ${at}`);
       for (const text of texts) {
@@ -201,7 +201,7 @@ describe("PeerTransport", () => {
       expect(one.connected.filter(({ restarted }) => restarted)).to.have.length(1);
     });
 
-    it("are dialed at once, whatever the pause, when the other member connects", async () => {
+    it("are dialed at once, during any pause, when the other member connects", async () => {
       const one = await start(1);
       const two = await start(2);
       two.directory.set(1, one.incarnation);
@@ -316,7 +316,7 @@ describe("PeerTransport", () => {
       expect(one.connected.map(({ restarted }) => restarted)).to.deep.equal([false, false]);
     });
 
-    it("of a former boot all end when a higher one appears, of whatever kind (P34)", async () => {
+    it("of a former boot, of any kind, all end when a higher one appears (P34)", async () => {
       const one = await knowingTwo();
       const source = { ...helloTo(1).source };
       const former: RawPeer[] = [];

@@ -18,7 +18,7 @@ describe("a learner", () => {
     expect(observed([9, 9, 0], [9, 9, 2], [9, 9, 4]).isReady).to.equal(true);
   });
 
-  it("P21: has to reach what the log was at the beginning of the round, not what it is", () => {
+  it("P21: must reach the end that the log had at the beginning of the round, not its current end", () => {
     const catchUp = observed([0, 100, 0], [99, 150, 5]);
     expect(catchUp.isReady).to.equal(false);
     catchUp.observe(100, 160, 10);

@@ -217,7 +217,7 @@ describe("configurations", () => {
     });
   }
 
-  it("stay valid, and share a quorum with their neighbours, whatever changes come", () => {
+  it("stay valid, and share a quorum with their neighbours, after any changes", () => {
     fc.assert(
       fc.property(fc.array(someChange, { maxLength: 40 }), (changes) => {
         let configuration = changed(NO_CONFIGURATION, BOOTSTRAP);
@@ -269,7 +269,7 @@ describe("configurations", () => {
     );
   });
 
-  it("record: survive being written down, and a start from what was written", () => {
+  it("record: survive storage, and a start from the stored form", () => {
     fc.assert(
       fc.property(fc.array(someChange, { maxLength: 20 }), (changes) => {
         let configuration = changed(NO_CONFIGURATION, BOOTSTRAP);

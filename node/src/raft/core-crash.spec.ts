@@ -198,7 +198,7 @@ class Member {
 describe("the consensus core under random scripts with crashes", () => {
   const scripts = fc.array(step, { minLength: 60, maxLength: 200 });
 
-  it("P1, P4, P42, P54: leads once in a term, and keeps what it committed", () => {
+  it("P1, P4, P42, P54: leads once in a term, and keeps its committed entries", () => {
     fc.assert(
       fc.property(scripts, fc.nat(), (script, seed) => {
         new Member(seed).run(script);

@@ -155,7 +155,7 @@ describe("the election of a sole voter", () => {
     }
   });
 
-  it("is not won with one's own vote alone among several, and nothing commits", () => {
+  it("is not won with only the own vote among several, and nothing commits", () => {
     for (const voters of [
       [1, 2],
       [1, 2, 3],
@@ -445,7 +445,7 @@ describe("proposals", () => {
 });
 
 describe("writes", () => {
-  it("go out one at a time, and collect what arrives meanwhile", () => {
+  it("go out one at a time, and collect later changes", () => {
     const core = leader();
     accepted(core, [command()]);
     const first = core.drain(true).append;
@@ -502,7 +502,7 @@ describe("writes", () => {
 });
 
 describe("applying", () => {
-  it("is asked for once, in order", () => {
+  it("is requested once, in order", () => {
     const core = leader();
     const handedOut: unknown[] = [];
     for (const count of [1, 3]) {
@@ -516,14 +516,14 @@ describe("applying", () => {
     expect(handedOut).to.deep.equal([{ from: 3, to: 3 }, null, { from: 4, to: 6 }, null]);
   });
 
-  it("is asked for at the start, for what is known as committed, before any election", () => {
+  it("is requested at the start, for entries known as committed, before any election", () => {
     const disk = founded().add(EntryType.Command, 1).add(EntryType.Command, 1);
     const core = restore(disk, { commit: 2, applied: 1 });
     expect(core.drain(true).apply).to.deep.equal({ from: 2, to: 2 });
     expect(core.entries(2, 2, 1_000)).to.deep.equal([disk.rows[1]]);
   });
 
-  it("sees only what was handed out for it", () => {
+  it("sees only entries that were handed out for it", () => {
     const core = leader();
     accepted(core, [command(), command()]);
     core.onAppendDurable(core.drain(true).append?.writeSeq ?? 0);

@@ -70,7 +70,7 @@ function indexes(rows: readonly Uint8Array[]): number[] {
 }
 
 describe("the Raft log", () => {
-  it("begins with what the store holds, all of it stable and written", () => {
+  it("begins with the entries of the store, all of them stable and written", () => {
     const { log } = newLog({ first: 5, prevTerm: 2, last: 9, lastTerm: 3 });
     expect([log.firstIndex, log.lastIndex, log.lastTerm, log.stableIndex]).to.deep.equal([5, 9, 3, 9]);
     expect(log.hasUnwritten).to.equal(false);
@@ -86,7 +86,7 @@ describe("the Raft log", () => {
     expect(() => log.term(8)).to.throw(InvariantViolation);
   });
 
-  it("knows the term of what came before, also when it is empty", () => {
+  it("knows the term of the entry before it, also when it is empty", () => {
     const { log } = newLog({ first: 5, prevTerm: 2, last: 4, lastTerm: 2 });
     expect([log.lastIndex, log.lastTerm, log.term(4)]).to.deep.equal([4, 2, 2]);
   });
@@ -122,7 +122,7 @@ describe("the Raft log", () => {
     expect(log.takeUnwritten(9)).to.deep.equal([]);
   });
 
-  it("P31: is stable up to the rows of flushed writes, whatever was appended since", () => {
+  it("P31: is stable up to the rows of flushed writes, independent of later appends", () => {
     const { log } = newLog();
     append(log, 1, 2);
     log.takeUnwritten(7);
@@ -195,7 +195,7 @@ describe("the Raft log", () => {
     expect(disk.reads).to.deep.equal([[1, 3]]);
   });
 
-  it("P43: keeps in memory what is not stable, however much it is", () => {
+  it("P43: keeps unstable entries in memory, without a limit", () => {
     const { log, disk } = newLog(EMPTY, 0);
     append(log, 1, 2);
     write(log, disk, 1);
@@ -207,7 +207,7 @@ describe("the Raft log", () => {
     expect(disk.reads).to.deep.equal([]);
   });
 
-  it("forgets what the store has dropped", () => {
+  it("forgets entries that the store has dropped", () => {
     const { log, disk } = newLog();
     append(log, 1, 2);
     append(log, 2, 3);
@@ -230,7 +230,7 @@ describe("the Raft log", () => {
     expect(log.bytesInMemory(1, 4)).to.equal(64);
   });
 
-  it("is dropped neither backwards nor beyond what is stable", () => {
+  it("is dropped neither backwards nor beyond its stable end", () => {
     const { log, disk } = newLog();
     append(log, 1, 3);
     write(log, disk, 1);
@@ -259,7 +259,7 @@ describe("the Raft log", () => {
     expect(has(7, 6, EntryType.Command), "an empty range").to.equal(false);
   });
 
-  it("grows its ring at any position, and keeps what is in it", () => {
+  it("grows its ring at any position, and keeps its content", () => {
     for (const start of [0, 1, 500, 1023, 1024, 1500]) {
       const { log, disk } = newLog({ first: 1, prevTerm: 0, last: start, lastTerm: start === 0 ? 0 : 1 });
       for (let index = start + 1; index <= start + 5_000; index++) {
@@ -316,7 +316,7 @@ describe("entries that are removed", () => {
     expect(log.hasUnwritten).to.equal(false);
   });
 
-  it("P31: are not made stable by the write that carries them, and nor is what takes their place", () => {
+  it("P31: are not made stable by the write that carries them, and neither are their replacements", () => {
     const { log } = newLog();
     append(log, 1, 2);
     log.takeUnwritten(1);
@@ -372,7 +372,7 @@ describe("entries that are removed", () => {
 });
 
 describe("a log that restarts", () => {
-  it("knows only what came before it, and continues", () => {
+  it("knows only the entry before it, and continues", () => {
     const { log, disk } = newLog();
     append(log, 1, 3);
     write(log, disk, 1);
@@ -409,7 +409,7 @@ describe("the last entry of a term that is not too new", () => {
     expect(log.lastWithTermAtMost(3, 2)).to.equal(3);
   });
 
-  it("is what a search from the end finds", () => {
+  it("equals the result of a search from the end", () => {
     const terms = fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 40 }).map((list) => list.sort((a, b) => a - b));
     fc.assert(
       fc.property(terms, fc.nat(45), fc.nat(10), (list, index, term) => {

@@ -175,7 +175,7 @@ describe("the progress of a peer", () => {
     }
   });
 
-  it("wants an Append without entries as a probe, for news of the commit index, or to show what was lost", () => {
+  it("wants an Append without entries as a probe, to send the commit index, or to detect lost messages", () => {
     expect(probing().mayWantEmptyAppend(0)).to.equal(true);
     const progress = replicating();
     progress.sent(11, 10, COMMIT, TICK);
@@ -187,7 +187,7 @@ describe("the progress of a peer", () => {
     expect(progress.mayWantEmptyAppend(COMMIT)).to.equal(false);
   });
 
-  it("P41: halves its window when the peer is busy, down to one message, and grows again by what is acknowledged", () => {
+  it("P41: halves its window when the peer is busy, down to one message, and grows again with acknowledgements", () => {
     const progress = full();
     progress.slowDown();
     expect(progress.inFlightMax).to.equal(2);
@@ -224,7 +224,7 @@ describe("the progress of a peer", () => {
     expect(progress.wantsSnapshot(TICK)).to.equal(false);
   });
 
-  it("P27: wants another snapshot when the first is there and the log begins later still", () => {
+  it("P27: wants another snapshot when the peer has the first and the log begins even later", () => {
     const answered = sentSnapshot();
     answered.accepted(25, 40, TICK);
     expect([answered.state, answered.wantsSnapshot(TICK)]).to.deep.equal(["snapshot", true]);

@@ -141,7 +141,7 @@ describe("reads of followers", () => {
   });
 });
 
-describe("own reads, whatever happens", () => {
+describe("own reads, after any events", () => {
   it("end in exactly one way: confirmed at or above the commit index of when they were asked, or lost", () => {
     type Step = "ask" | "other" | "refuse" | "commit" | "confirm" | "lose" | "take";
     const steps = fc.array(fc.constantFrom<Step[]>("ask", "other", "refuse", "commit", "confirm", "lose", "take"));

@@ -42,7 +42,7 @@ describe("safeCount", () => {
   }
 
   for (const value of [-1, 0.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY]) {
-    it(`refuses ${value} and names what it was to count`, () => {
+    it(`refuses ${value} and names the count`, () => {
       expect(violationOf(() => safeCount(value, "index")).details).to.equal(`index = ${value}`);
     });
   }

@@ -88,7 +88,7 @@ describe("the facts of a member, for people", () => {
     ]);
   });
 
-  it("says whether the archive has more than the member, by the last term and then by the last index", () => {
+  it("reports whether the archive has more than the member, by the last term and then by the last index", () => {
     const end = { lastIndex: 90, lastTerm: 4, revision: 70, wallMs: Date.UTC(2026, 0, 2) };
     for (const further of [{ lastIndex: 91 }, { lastTerm: 5, lastIndex: 80 }]) {
       const [line, next] = describeArchive(FACTS, { end: { ...end, ...further } });

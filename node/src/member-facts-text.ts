@@ -85,9 +85,9 @@ export function describeChoice(compared: readonly ComparedMember[]): string[] {
 }
 
 /**
- * Whether the archive has more than the member that is recovered from.
+ * Describes whether the archive has more entries than the member to recover from.
  *
- * @param member what it has in its log
+ * @param member the end of its log
  */
 export function describeArchive(member: LastEntry, archive: ComparedArchive): string[] {
   if ("problem" in archive) {
@@ -112,7 +112,7 @@ function endOf({ lastIndex, lastTerm, revision, wallMs }: ArchiveEnd): string {
   return `index ${lastIndex} of term ${lastTerm}${more.length === 0 ? "" : ` (${more.join(", ")})`}`;
 }
 
-/** The one from which a cluster goes on. */
+/** The member that a cluster continues from. */
 export function furthest<Facts extends LastEntry, One extends { readonly facts: Facts }>([first, ...others]: readonly [
   One,
   ...One[],

@@ -202,7 +202,7 @@ async function requireLostQuorum({ cluster, memberId }: MemberFacts, { ignoreRea
   print(["a member that gives no answer may still run: make sure that no other member of this cluster is running"]);
 }
 
-/** Raises Refused if an archive was named and cannot be read. */
+/** Prints whether the archive has more. Raises Refused if the flags name an archive that is not readable. */
 async function tellArchive(facts: MemberFacts, flags: Flags): Promise<void> {
   const archive = await compareArchive(flags, facts.clusterId);
   if (archive === null) {
@@ -212,7 +212,7 @@ async function tellArchive(facts: MemberFacts, flags: Flags): Promise<void> {
   if ("problem" in archive) {
     throw new Refused(
       "MEMBER_REFUSED",
-      `${lines.join(". ")}. Nothing was changed. To recover without a comparison, leave out --backup-store`,
+      `${lines.join(". ")}. Nothing was changed. To recover without a comparison, omit --backup-store`,
     );
   }
   print(lines);

@@ -15,7 +15,7 @@ const PROBLEM_LENGTH_MAX = 1_000;
 export type RecoveryReport =
   | {
       readonly directories: readonly DirectoryReport[];
-      /** Absent unless an archive was named, and a directory holds the data of a member. */
+      /** Absent unless the flags name an archive, and a directory contains the data of a member. */
       readonly archive?: ComparedArchive;
     }
   | { readonly successor: { readonly clusterId: string; readonly memberId: number; readonly name: string } }

@@ -45,7 +45,7 @@ export type ComparedDirectory =
 
 export interface Comparison {
   readonly directories: readonly ComparedDirectory[];
-  /** Null if no archive was named, or if no member reports the cluster that it would belong to. */
+  /** Null if the flags name no archive, or if no member reports its cluster. */
   readonly archive: ComparedArchive | null;
 }
 

@@ -99,8 +99,8 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 /**
- * From now on, SIGINT, SIGTERM and SIGHUP stop all running programs, then run `cleanUp`, then end this process with the
- * usual exit code, 128 plus the number of the signal.
+ * From now on, SIGINT, SIGTERM and SIGHUP stop all running programs, and then run `cleanUp`. The process then ends with
+ * the usual exit code, 128 plus the number of the signal.
  */
 export function stopOnSignals(cleanUp: () => void): void {
   let stopping = false;

@@ -1,6 +1,6 @@
 /**
- * The messages of etcd's gRPC interface for leases and locks that the benchmark sends and reads, and of those only the
- * fields it uses:
+ * The messages of etcd's gRPC interface for leases and locks, as far as the benchmark uses them. Only the fields that it
+ * uses are here:
  *
  *   LeaseGrantRequest  1 TTL           LeaseGrantResponse  1 header, 2 ID, 4 error
  *   LockRequest        1 name, 2 lease LockResponse        1 header, 2 key

@@ -1,6 +1,6 @@
 /**
- * The few messages of etcd's gRPC interface for keys and for the state of a member that the benchmark sends and reads,
- * and of those only the fields it uses:
+ * The messages of etcd's gRPC interface for keys and for the state of a member, as far as the benchmark uses them. Only
+ * the fields that it uses are here:
  *
  *   PutRequest      1 key, 2 value                     PutResponse     1 header
  *   RangeRequest    1 key, 2 range_end, 9 count_only   RangeResponse   1 header, 2 kvs, 4 count

@@ -1,6 +1,6 @@
 /**
- * The messages of etcd's gRPC interface for watches that the benchmark sends and reads, and of those only the fields it
- * uses:
+ * The messages of etcd's gRPC interface for watches, as far as the benchmark uses them. Only the fields that it uses are
+ * here:
  *
  *   WatchRequest        1 create_request       WatchResponse  3 created, 4 canceled, 6 cancel_reason, 11 events
  *   WatchCreateRequest  1 key, 2 range_end     Event          1 type, 2 kv

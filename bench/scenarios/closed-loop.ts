@@ -1,5 +1,5 @@
 /**
- * Keeps a number of operations in flight until a bound is reached, with one worker for each, which starts the next
+ * Keeps a number of operations in flight until a bound is reached. Each of them has a worker, which starts the next
  * operation when the last one is done.
  *
  * The generator shares the machine with the measured system, so it does as little as possible.

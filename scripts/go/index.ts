@@ -1,7 +1,7 @@
 /**
  * Programs in Go for checks and tests. The Go of this machine builds each of them from a module in this repository,
- * whose go.sum pins the sources of every dependency, into a cache below node_modules: once for each content of the
- * module.
+ * into a cache below node_modules: once for each content of the module. Its go.sum pins the sources of every
+ * dependency.
  */
 import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";

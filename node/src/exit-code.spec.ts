@@ -6,7 +6,7 @@ import { InvariantViolation } from "./raft/index.ts";
 import { StoreError, UnknownVersion } from "./storage/index.ts";
 
 describe("exitCodeOf", () => {
-  it("tells by its number what must be done about an error", () => {
+  it("shows by its number how to handle an error", () => {
     const codes = new Map<unknown, number>([
       [new InvariantViolation("a rule"), 70],
       [new TypeError("a bug"), 70],

@@ -15,7 +15,8 @@ import {
   type RunningMember,
   readAccess,
 } from "./running-member.ts";
-import { type MemberFacts, Refused, StoppedMember, StoreError, UnknownVersion } from "./storage/index.ts";
+import { UnknownVersion } from "./state/index.ts";
+import { type MemberFacts, Refused, StoppedMember, StoreError } from "./storage/index.ts";
 
 export interface ComparisonOptions {
   /** How running members are asked; undefined = none may be named. */

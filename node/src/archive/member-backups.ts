@@ -17,6 +17,7 @@ import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS } from "./archive-limits.ts"
 import { Archiver } from "./archiver.ts";
 import { BackupPlace } from "./backup-place.ts";
 import { BackupRuns, openExport, requireFailure } from "./backup-runs.ts";
+import { BackupVerification } from "./backup-verification.ts";
 
 /** What flags say about backups. */
 export interface BackupConfiguration {
@@ -40,6 +41,8 @@ export interface MemberBackupsOptions {
   readonly log: BackupLog;
   readonly limits?: ArchiveLimits;
   readonly openStore?: (location: StoreLocation) => Promise<BackupStore>;
+  /** Whether what was put into the store is read back; true unless it says otherwise. */
+  readonly verifies?: boolean;
 }
 
 function openExisting(location: StoreLocation): Promise<BackupStore> {
@@ -54,6 +57,8 @@ export class MemberBackups {
   readonly place: BackupPlace | null;
   /** Null without a store. */
   readonly runs: BackupRuns | null;
+  /** Null without a store. */
+  readonly verification: BackupVerification | null;
   /** Null unless this member takes part in the archive. */
   readonly archiver: Archiver | null;
   readonly #stopTimer: () => void;
@@ -61,16 +66,20 @@ export class MemberBackups {
   constructor(options: MemberBackupsOptions) {
     this.#options = options;
     const { host, configuration, clock, scheduler, log } = options;
-    const { limits = DEFAULT_ARCHIVE_LIMITS, openStore: open = openExisting } = options;
+    const { limits = DEFAULT_ARCHIVE_LIMITS, openStore: open = openExisting, verifies = true } = options;
+    const nextTurn = (): Promise<void> => new Promise((resolve) => scheduler.immediate(resolve));
     this.place = configuration === null ? null : new BackupPlace({ ...configuration, log, openStore: open });
-    this.runs = this.place === null ? null : new BackupRuns({ host, place: this.place, clock, log });
-    const { place, runs } = this;
+    const { place } = this;
+    const shared = { host, clock, log };
+    this.verification = place === null || !verifies ? null : new BackupVerification({ ...shared, place, nextTurn });
+    const onTaken = () => void this.verification?.run();
+    this.runs = place === null ? null : new BackupRuns({ ...shared, place, onTaken });
+    const { runs } = this;
     this.archiver =
       configuration === null || place === null || runs === null || !configuration.archives
         ? null
         : new Archiver({
-            ...{ host, place, runs, clock, log, limits, intervalMs: configuration.intervalMs },
-            nextTurn: () => new Promise((resolve) => scheduler.immediate(resolve)),
+            ...{ ...shared, place, runs, nextTurn, limits, intervalMs: configuration.intervalMs },
             onSnapshot: () => this.#prune(),
           });
     const { archiver } = this;
@@ -102,6 +111,7 @@ export class MemberBackups {
   async stop(): Promise<void> {
     this.#stopTimer();
     this.archiver?.stop();
+    this.verification?.stop();
     await this.place?.close();
   }
 
@@ -113,8 +123,11 @@ export class MemberBackups {
       return;
     }
     try {
+      // A damaged snapshot takes the place of none that is older.
+      await this.verification?.ended;
+      const { damaged } = this.verification ?? {};
       const { store } = await this.place.open();
-      const plan = planRetention(await readCatalog(store, host.clusterId), retention, clock.wallMs());
+      const plan = planRetention(await readCatalog(store, host.clusterId), { ...retention, damaged }, clock.wallMs());
       await deletePlanned(store, plan);
       await store.sweep(clock.wallMs());
       if (plan.deletions.length > 0) {

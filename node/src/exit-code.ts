@@ -3,7 +3,8 @@
 import { UsageError } from "./command-line/index.ts";
 import { JoinTokenFileError, TlsFilesError } from "./peers/index.ts";
 import { InvariantViolation } from "./raft/index.ts";
-import { StoreError, UnknownVersion } from "./storage/index.ts";
+import { UnknownVersion } from "./state/index.ts";
+import { StoreError } from "./storage/index.ts";
 
 export const ExitCode = {
   Stopped: 0,

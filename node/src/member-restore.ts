@@ -6,8 +6,8 @@ import { describeProgress } from "./progress-lines.ts";
 import type { RebuildProgress } from "./rebuild/index.ts";
 import type { Clock, FoundingBackup, Member } from "./replica/index.ts";
 import type { RestoreConfiguration } from "./restore-flags.ts";
-import { CoordinationError, type Founding, type ResetOwner } from "./state/index.ts";
-import { Refused, type Restoration, UnknownVersion } from "./storage/index.ts";
+import { CoordinationError, type Founding, type ResetOwner, UnknownVersion } from "./state/index.ts";
+import { Refused, type Restoration } from "./storage/index.ts";
 import type { Logger } from "./telemetry/index.ts";
 
 /** Interval at which the member reports progress, in milliseconds. */

@@ -22,7 +22,8 @@ import {
   type RunningMember,
   readAccess,
 } from "./running-member.ts";
-import { type MemberFacts, Refused, StoppedMember, StoreError, UnknownVersion } from "./storage/index.ts";
+import { UnknownVersion } from "./state/index.ts";
+import { type MemberFacts, Refused, StoppedMember, StoreError } from "./storage/index.ts";
 
 export interface ComparisonOptions {
   /** File with the admin token for running members; undefined = no address is allowed. */

@@ -19,9 +19,14 @@ export type Fault =
   /** The server asks for fewer requests. */
   | "slow-down"
   | "server-error"
+  /** The server refuses the request for good, so another attempt does not help. */
+  | "denied"
+  /** The server no longer knows the upload, as a server says that forgets an upload when it is complete. */
+  | "no-such-upload"
   /** The server has executed the request, and the answer does not come in time. */
   | "late";
 
+/** What a store outlasts by trying again. */
 export const FAULTS: readonly Fault[] = [
   "refuse",
   "cut-request",
@@ -106,6 +111,12 @@ export class FaultProxy {
         return;
       case "server-error":
         answer(incoming, outgoing, 500, "InternalError", "We encountered an internal error.");
+        return;
+      case "denied":
+        answer(incoming, outgoing, 403, "AccessDenied", "Access Denied.");
+        return;
+      case "no-such-upload":
+        answer(incoming, outgoing, 404, "NoSuchUpload", "The specified upload does not exist.");
         return;
       default:
         this.#forward(incoming, outgoing, fault);

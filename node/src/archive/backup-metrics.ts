@@ -32,6 +32,19 @@ export const BACKUP_METRICS: readonly Metric<MemberBackups>[] = [
           ];
     },
   }),
+  gauge({
+    name: "quoin_backup_verified_timestamp_seconds",
+    help: "When this member has last read backups back, in seconds since 1970; succeeded: all as written, failed: damage; 0 = never.",
+    labels: ["result"],
+    read: ({ verification }) => {
+      return verification === null
+        ? null
+        : [
+            [["succeeded"], verification.succeededMs / MS_PER_SECOND],
+            [["failed"], verification.failedMs / MS_PER_SECOND],
+          ];
+    },
+  }),
   counter({
     name: "quoin_backup_bytes_total",
     help: "Bytes of rows that snapshots to the store have read since the start.",

@@ -36,6 +36,8 @@ export interface BackupRunsOptions {
   readonly log: BackupLog;
   /** Makes the id of each snapshot. */
   readonly newId: () => string;
+  /** Called after each snapshot that is in the store. */
+  readonly onTaken: () => void;
 }
 
 /** How many runs are kept. */
@@ -131,7 +133,7 @@ export class BackupRuns {
   }
 
   async #run(run: Mutable<BackupRun>, isLeaderless: boolean): Promise<TakenSnapshot> {
-    const { host, place, clock, log } = this.#options;
+    const { host, place, clock, log, onTaken } = this.#options;
     try {
       const opened = await place.open();
       const exported = await openExport(host, clock, isLeaderless);
@@ -143,6 +145,7 @@ export class BackupRuns {
       this.#lastSuccessMs = clock.wallMs();
       const { index, revision } = header;
       log.info({ backup: run.id, object: taken.name, index, revision, ...run.progress }, "a backup was made");
+      onTaken();
       return taken;
     } catch (error) {
       Object.assign(run, { phase: "failed", error: requireFailure(error).message });

@@ -18,6 +18,7 @@ import { type ArchiveLimits, DEFAULT_ARCHIVE_LIMITS } from "./archive-limits.ts"
 import { Archiver } from "./archiver.ts";
 import { BackupPlace } from "./backup-place.ts";
 import { BackupRuns, openExport, requireFailure } from "./backup-runs.ts";
+import { BackupVerification } from "./backup-verification.ts";
 
 /** The backup flags. */
 export interface BackupConfiguration {
@@ -43,6 +44,8 @@ export interface MemberBackupsOptions {
   readonly openStore?: (location: StoreLocation) => Promise<BackupStore>;
   /** Makes the id of each object: 32 hexadecimal digits, which no other object has. */
   readonly newId?: () => string;
+  /** Whether the member reads its backups back after each snapshot; true by default. */
+  readonly verifies?: boolean;
 }
 
 function openExisting(location: StoreLocation): Promise<BackupStore> {
@@ -57,6 +60,8 @@ export class MemberBackups {
   readonly place: BackupPlace | null;
   /** Null without a store. */
   readonly runs: BackupRuns | null;
+  /** Null without a store. */
+  readonly verification: BackupVerification | null;
   /** Null unless this member takes part in the archive. */
   readonly archiver: Archiver | null;
   readonly #stopTimer: () => void;
@@ -64,16 +69,21 @@ export class MemberBackups {
   constructor(options: MemberBackupsOptions) {
     this.#options = options;
     const { host, configuration, clock, scheduler, log } = options;
-    const { limits = DEFAULT_ARCHIVE_LIMITS, openStore: open = openExisting, newId = newObjectId } = options;
+    const { limits = DEFAULT_ARCHIVE_LIMITS, openStore: open = openExisting } = options;
+    const { newId = newObjectId, verifies = true } = options;
+    const nextTurn = (): Promise<void> => new Promise((resolve) => scheduler.immediate(resolve));
     this.place = configuration === null ? null : new BackupPlace({ ...configuration, log, openStore: open });
-    this.runs = this.place === null ? null : new BackupRuns({ host, place: this.place, clock, log, newId });
-    const { place, runs } = this;
+    const { place } = this;
+    const shared = { host, clock, log };
+    this.verification = place === null || !verifies ? null : new BackupVerification({ ...shared, place, nextTurn });
+    const onTaken = () => void this.verification?.run();
+    this.runs = place === null ? null : new BackupRuns({ ...shared, place, newId, onTaken });
+    const { runs } = this;
     this.archiver =
       configuration === null || place === null || runs === null || !configuration.archives
         ? null
         : new Archiver({
-            ...{ host, place, runs, clock, log, limits, newId, intervalMs: configuration.intervalMs },
-            nextTurn: () => new Promise((resolve) => scheduler.immediate(resolve)),
+            ...{ ...shared, place, runs, nextTurn, limits, newId, intervalMs: configuration.intervalMs },
             onSnapshot: () => this.#prune(),
           });
     const { archiver } = this;
@@ -108,6 +118,7 @@ export class MemberBackups {
   async stop(): Promise<void> {
     this.#stopTimer();
     this.archiver?.stop();
+    this.verification?.stop();
     await this.place?.close();
   }
 
@@ -119,8 +130,11 @@ export class MemberBackups {
       return;
     }
     try {
+      // A damaged snapshot takes the place of none that is older.
+      await this.verification?.ended;
+      const { damaged } = this.verification ?? {};
       const { store } = await this.place.open();
-      const plan = planRetention(await readCatalog(store, host.clusterId), retention, clock.wallMs());
+      const plan = planRetention(await readCatalog(store, host.clusterId), { ...retention, damaged }, clock.wallMs());
       await deletePlanned(store, plan);
       await store.sweep(clock.wallMs());
       if (plan.deletions.length > 0) {

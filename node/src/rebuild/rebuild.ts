@@ -21,7 +21,7 @@ import {
 } from "@quoin/backup";
 import { compareBytes } from "../bytes/index.ts";
 import { entryIndex, entryTerm, isIntactEntry } from "../raft/index.ts";
-import { CLUSTER_VERSIONS, type Progress, type Row, readCluster } from "../state/index.ts";
+import { CLUSTER_VERSIONS, describeKnownVersions, type Progress, type Row, readCluster } from "../state/index.ts";
 import { LOCAL_ROWS_FROM, type OfflineState } from "../storage/index.ts";
 import { isBeyond, type RebuildPoint } from "./rebuild-point.ts";
 
@@ -245,10 +245,9 @@ class RebuildRun {
 function requireKnownHeader(object: string, { clusterVersion, quoinVersion }: SnapshotHeader | SegmentHeader): void {
   const { min, max } = CLUSTER_VERSIONS;
   if (clusterVersion < min || clusterVersion > max) {
-    const known = min < max ? `the cluster versions ${min} to ${max}` : `cluster version ${max} alone`;
     throw new BackupError(
       "newer-format",
-      `it is of a cluster of version ${clusterVersion}, written by Quoin ${quoinVersion}, and this release knows ${known}. Use the release that wrote it, or a later one of the same major version`,
+      `it is of a cluster of version ${clusterVersion}, written by Quoin ${quoinVersion}, and this release knows ${describeKnownVersions()}. Use the release that wrote it, or a later one of the same major version`,
       { object },
     );
   }

@@ -3,7 +3,14 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { AppliedLog, FOUNDING, MemoryStateStore } from "../../test/index.ts";
 import { InvariantViolation, NO_CONFIGURATION } from "../raft/index.ts";
-import { CLUSTER_VERSION, type Cluster, readCluster, writeCluster } from "./cluster.ts";
+import {
+  CLUSTER_VERSION,
+  CLUSTER_VERSIONS,
+  type Cluster,
+  readCluster,
+  UnknownVersion,
+  writeCluster,
+} from "./cluster.ts";
 import { encodeFounding } from "./founding.ts";
 import { CONFIGURATION_ROW } from "./rows.ts";
 import { Transaction } from "./transaction.ts";
@@ -130,10 +137,14 @@ describe("the cluster's record", () => {
       expect(versionIn(log)).to.equal(4);
     });
 
-    it("beyond which this release does not apply entries", () => {
-      expect(() => raise(new AppliedLog(), CLUSTER_VERSION + 1)).to.throw(
-        InvariantViolation,
-        "a release applies cluster versions that it knows",
+    it("beyond which this release applies nothing, and says what to do", () => {
+      const log = new AppliedLog();
+      const { min, max } = CLUSTER_VERSIONS;
+      expect(() => raise(log, CLUSTER_VERSION + 1)).to.throw(
+        UnknownVersion,
+        new RegExp(
+          `to ${max + 1}, and this release knows the cluster versions ${min} to ${max}\\. .*use the release that`,
+        ),
       );
     });
   });

@@ -45,6 +45,19 @@ export interface Cluster {
 export const CLUSTER_VERSION = 4;
 /** Cluster versions whose entries and rows this release can run. */
 export const CLUSTER_VERSIONS = { min: 3, max: CLUSTER_VERSION } as const;
+
+/**
+ * Data, or an entry of the log, is of a cluster version that this release does not know. Another release can use it: nothing is
+ * wrong with the data, and nothing in it was changed.
+ */
+export class UnknownVersion extends Error {}
+
+/** The cluster versions that this release knows, for people. */
+export function describeKnownVersions(): string {
+  const { min, max }: { readonly min: number; readonly max: number } = CLUSTER_VERSIONS;
+  return min < max ? `the cluster versions ${min} to ${max}` : `cluster version ${max} alone`;
+}
+
 export const INCARNATION_BYTES = 16;
 const FORMAT = 1;
 
@@ -122,8 +135,8 @@ export function writeCluster(transaction: Transaction, cluster: Cluster): void {
 }
 
 /**
- * Raises the cluster version by one. Any other version changes nothing. Raises an error if this release cannot run that
- * version, because it must not apply what follows.
+ * Raises the cluster version by one. Any other version changes nothing. Raises UnknownVersion if this release cannot run
+ * that version, because it must not apply what follows. This happens to a member that was downgraded too late.
  */
 export function applySetClusterVersion(transaction: Transaction, version: number): void {
   const cluster = readCluster(transaction);
@@ -131,7 +144,12 @@ export function applySetClusterVersion(transaction: Transaction, version: number
   if (version !== cluster.version + 1) {
     return;
   }
-  invariant(version <= CLUSTER_VERSION, "a release applies cluster versions that it knows", () => String(version));
+  if (version > CLUSTER_VERSION) {
+    throw new UnknownVersion(
+      `the cluster has raised its version to ${version}, and this release knows ${describeKnownVersions()}. Nothing was lost: use ` +
+        "the release that the other members run, or a later one of the same major version",
+    );
+  }
   writeCluster(transaction, { ...cluster, version });
 }
 

@@ -14,11 +14,17 @@ import {
   until,
   untilDamageIsFound,
 } from "../../test/harness/index.ts";
-import { type Change, CLUSTER_VERSIONS, clusterRow, PROGRESS_ROW, readProgress } from "../state/index.ts";
+import {
+  type Change,
+  CLUSTER_VERSIONS,
+  clusterRow,
+  PROGRESS_ROW,
+  readProgress,
+  UnknownVersion,
+} from "../state/index.ts";
 import type { DataDirectory } from "./data-directory.ts";
 import { FENCE_FILE, fenceOffset, readFence } from "./fence.ts";
 import { readIdentity } from "./identity.ts";
-import { UnknownVersion } from "./known-version.ts";
 import { LOCAL_ROWS_FROM } from "./local-rows.ts";
 import type { MemberData } from "./member-data.ts";
 import { startMember } from "./member-start.ts";

@@ -9,6 +9,8 @@ import { checkRuleNumbers } from "./rule-numbers.ts";
 import { type Finding, readSourceTree } from "./source-tree.ts";
 import { checkTexts } from "./texts.ts";
 
+export { isGenerated, readSourceTree } from "./source-tree.ts";
+
 /** @returns all findings below the root of the repository */
 export function findUntidiness(root: string): Finding[] {
   const files = readSourceTree(root);

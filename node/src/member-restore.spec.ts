@@ -129,7 +129,7 @@ describe("a member that founds its cluster from a backup", function () {
     cpSync(GOLDEN, store, { recursive: true });
     const former = await failureOf(member, undefined, FORMER_ID);
     expect(former.reason).to.equal("BACKUP_REFUSED");
-    expect(former.message).to.contain("the new cluster needs an id that no cluster had");
+    expect(former.message).to.contain("The new cluster needs an id that no cluster had");
     const taken = await failureOf(member, TAKEN_API_KEY);
     expect([taken.reason, taken.details.get("field")]).to.deep.equal(["BAD_FIELD", "owner.api_key"]);
     expect(readdirSync(directory).filter((name) => name.startsWith("successor"))).to.deep.equal(["successor-lock"]);

@@ -23,7 +23,7 @@ export class BlackHole {
     this.#fillers = fillers;
   }
 
-  /** Resolves when a new connect to the port hangs. Rejects if another program uses the port. */
+  /** Rejects if this machine cannot listen on the port. */
   static async open(host: string, port: number): Promise<BlackHole> {
     const stdio = ["ignore", "pipe", "inherit"] as const;
     const listener = spawn(process.execPath, ["--eval", LISTENER, host, String(port)], { stdio: [...stdio] });

@@ -1,17 +1,17 @@
-/** An address at which nobody answers, as at that of a machine that is gone: connecting neither succeeds nor fails. */
+/** An address that never answers, like the address of a machine that is gone: a connect neither succeeds nor fails. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** Listens, and then does nothing any more: what the kernel takes for it fills its queue. */
+/** Listens and then blocks forever, so that the connections that the kernel takes for it fill its queue. */
 const LISTENER = `
   const [host, port] = process.argv.slice(1);
   require("node:net").createServer().listen({ host, port: Number(port), backlog: 1 }, () => {
     console.log("listening");
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
   });`;
-/** More than the queue has room for. */
+/** More connections than the queue can take. */
 const FILLERS = 4;
 
 export class BlackHole {
@@ -23,7 +23,7 @@ export class BlackHole {
     this.#fillers = fillers;
   }
 
-  /** Rejects if the port of this machine is not to be had. */
+  /** Rejects if this machine cannot listen on the port. */
   static async open(host: string, port: number): Promise<BlackHole> {
     const stdio = ["ignore", "pipe", "inherit"] as const;
     const listener = spawn(process.execPath, ["--eval", LISTENER, host, String(port)], { stdio: [...stdio] });

@@ -1,6 +1,6 @@
 /**
- * Programs, such as `ip` and `go`, run without a shell and never blocking. What one complains about is part of the error,
- * and what a long one prints goes to a file.
+ * Runs programs, such as `ip` and `go`, without a shell and without blocking. An error contains what the program wrote
+ * to standard error. The output of a long program goes to a file.
  */
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
@@ -8,7 +8,7 @@ import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
-/** Enough to hold what a compiler or a package manager says last. */
+/** Enough for the last message of a compiler or a package manager. */
 const TAIL_LINES = 20;
 
 export interface RunOptions {
@@ -17,13 +17,13 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Written to standard input, which is empty without it. */
   readonly input?: string;
-  /** Milliseconds after which it is killed; by default it may take as long as it wants. */
+  /** Milliseconds after which the program is killed; by default there is no limit. */
   readonly limitMs?: number;
 }
 
 const running = new Set<ChildProcess>();
 
-/** Kills everything that runs here now. */
+/** Kills every program that this module has started and that still runs. */
 export function endCommands(): void {
   for (const child of running) {
     child.kill("SIGKILL");
@@ -32,7 +32,7 @@ export function endCommands(): void {
 
 /** A program ended with another code than 0, or could not be run. */
 export class CommandError extends Error {
-  /** What it ended with; null if it could not be run or was ended by a signal. */
+  /** The exit code; null if the program could not be run or was ended by a signal. */
   readonly code: number | null;
 
   constructor(message: string, code: number | null, cause?: unknown) {
@@ -41,7 +41,7 @@ export class CommandError extends Error {
   }
 }
 
-/** Runs a program and returns what it printed. Rejects with a CommandError that holds what it complained about. */
+/** Runs a program and resolves to its standard output. Rejects with a CommandError that contains its standard error. */
 export function run(program: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   return new Promise((resolve, reject) => {
     const { cwd, env, input = "", limitMs = 0 } = options;
@@ -57,12 +57,12 @@ export function run(program: string, args: readonly string[], options: RunOption
       reject(new CommandError(`${program} ${args.join(" ")}: ${complaint}`, code, error));
     });
     running.add(child);
-    // A program that ends without reading its input is told by its exit code.
+    // A write error means that the program ended without reading its input; its exit code shows whether it failed.
     child.stdin?.on("error", () => undefined).end(input);
   });
 }
 
-/** Runs a program whose output goes to a file. Rejects with a CommandError that holds the end of that output. */
+/** Runs a program whose output goes to a file. Rejects with a CommandError that contains the end of that output. */
 export async function runLogged(
   program: string,
   args: readonly string[],
@@ -90,7 +90,7 @@ export async function runLogged(
   }
 }
 
-/** Whether a program can be run and ends with 0. */
+/** Whether a program can be run and ends with the exit code 0. */
 export async function succeeds(program: string, args: readonly string[], options: RunOptions = {}): Promise<boolean> {
   try {
     await run(program, args, options);
@@ -103,7 +103,7 @@ export async function succeeds(program: string, args: readonly string[], options
   }
 }
 
-/** The last lines of a file. */
+/** The last 20 lines of a file. */
 export function tailOf(file: string): string {
   return readFileSync(file, "utf8").trimEnd().split("\n").slice(-TAIL_LINES).join("\n");
 }

@@ -1,20 +1,20 @@
-/** Waiting for an observable fact. */
+/** Waits for an observable fact. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What is neither null, undefined nor false once the fact can be observed. */
+/** Returns a value other than null, undefined and false as soon as the fact can be observed. */
 export type Attempt<T> = () => T | null | undefined | false | Promise<T | null | undefined | false>;
 
 export interface Patience {
-  /** Milliseconds after which it is given up: many times what it usually takes, and never a statement about speed. */
+  /** Milliseconds until `until` gives up: many times the usual duration, and never an assertion about speed. */
   readonly limitMs: number;
   /** Milliseconds between two attempts. */
   readonly pollMs: number;
 }
 
 /**
- * What `attempt` returns once that is neither null, undefined nor false. Rejects after the limit, naming what was waited
- * for; and at once with whatever `attempt` rejects with.
+ * Resolves to the first result of `attempt` that is not null, undefined or false. Rejects after the limit, with an
+ * error that names `what`. If `attempt` rejects, `until` rejects at once with the same error.
  */
 export async function until<T>(what: string, attempt: Attempt<T>, { limitMs, pollMs }: Patience): Promise<T> {
   const deadlineMs = performance.now() + limitMs;

@@ -1,5 +1,5 @@
 /**
- * Sequence diagrams: a text that says who sends what to whom, in order, drawn as SVG.
+ * Sequence diagrams: a text that lists the messages between columns, in order, drawn as SVG.
  *
  * One statement a line. Empty lines and lines that begin with `#` say nothing. `|` breaks a label into lines.
  *

@@ -1,5 +1,5 @@
 /**
- * The connections between this member and all others: who is connected, and frames to and from them.
+ * The connections between this member and all others: which members are connected, and the frames to and from them.
  *
  * Each member dials each other one, and a connection carries frames from the dialer to the other. Every delivered frame
  * comes from a member whose identity was verified, over its current connection of that kind, in order and at most once.

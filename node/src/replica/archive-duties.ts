@@ -2,7 +2,7 @@
  * The leader's choice of the member that archives: one healthy follower, or the leader itself while no other member
  * can.
  *
- * Members that are configured to archive ask the leader every few seconds, and report the progress of the archive that
+ * Members that are configured to archive ask the leader every second, and report the progress of the archive that
  * they know. Nothing of this is in the log. A new leader learns from these requests which member archives, and first
  * waits until all members had time to ask. A member that stops asking, or fails repeatedly, loses the duty to another
  * member. For a moment two members may archive at the same time: chains of segments allow that.
@@ -10,7 +10,7 @@
 
 import { type ArchiveDuty, type ArchiveReport, NO_ARCHIVE } from "../peers/index.ts";
 
-/** A new leader waits this long before it chooses, in milliseconds: members ask every two seconds. */
+/** A new leader waits this long before it chooses, in milliseconds: members ask every second. */
 const SETTLE_MS = 3_000;
 /** A member that has not asked for this long counts as away, in milliseconds. */
 export const ARCHIVER_AWAY_MS = 8_000;

@@ -17,8 +17,8 @@ import type { JsonSchema, Parameters, ParameterValues } from "./parameters.ts";
 export type RouteMethod = "GET" | "POST" | "PATCH" | "DELETE";
 
 /**
- * Who may use a route: any client without a token, a client with any token, or a client whose user has at least this
- * access, in any namespace. The handler checks access to the resource (`call.authorize`).
+ * The callers that may use a route: any client without a token, a client with any token, or a client whose user has at
+ * least this access, in any namespace. The handler checks access to the resource (`call.authorize`).
  */
 export type RouteAccess = "none" | "token" | Access;
 

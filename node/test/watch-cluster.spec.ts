@@ -152,7 +152,7 @@ describe("watches of a cluster", () => {
     return { now, ahead, missed, toldBy };
   }
 
-  it("§4.7: go on over a snapshot, which brings the history of what was missed", () => {
+  it("go on over a snapshot, which brings the history of what was missed", () => {
     const { now, ahead, missed, toldBy } = caughtUp({});
     // Without a leader for a second they had ended; this was shorter.
     expect([now.ended, ahead.ended]).to.deep.equal([null, null]);
@@ -160,7 +160,7 @@ describe("watches of a cluster", () => {
     expect(toldBy(ahead)).to.deep.equal(missed.slice(-2));
   });
 
-  it("§4.7: end where a snapshot does not have what was missed, and only there", () => {
+  it("end where a snapshot does not have what was missed, and only there", () => {
     const { now, ahead, missed, toldBy } = caughtUp({ revisionsMax: 3 });
     expect(now.ended?.reason).to.equal("COMPACTED");
     expect(toldBy(now)).to.deep.equal([]);

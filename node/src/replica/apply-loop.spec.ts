@@ -174,7 +174,7 @@ describe("ApplyLoop", () => {
     expect(sizes()).to.deep.equal([3]);
   });
 
-  it("§4.4: applies nothing while a sync is in flight, and shortens the log when it is done", () => {
+  it("applies nothing while a sync is in flight, and shortens the log when it is done", () => {
     const loop = newLoop({ syncBytes: 1 });
     state.isHeld = true;
     commit(loop, attempts(2));
@@ -191,7 +191,7 @@ describe("ApplyLoop", () => {
     expect(core.firstIndex).to.equal(6);
   });
 
-  it("§4.4: makes what little was applied durable after a while", () => {
+  it("makes what little was applied durable after a while", () => {
     const loop = newLoop();
     commit(loop, attempts(1));
     time.settle();
@@ -207,7 +207,7 @@ describe("ApplyLoop", () => {
     expect(state.syncs, "nothing is new").to.equal(1);
   });
 
-  it("§4.7: comes to rest when no sync is in flight, reports it, and continues when it is resumed", () => {
+  it("comes to rest when no sync is in flight, reports it, and continues when it is resumed", () => {
     const loop = newLoop({ syncBytes: 1 });
     state.isHeld = true;
     commit(loop, attempts(1));
@@ -333,7 +333,7 @@ describe("ApplyLoop", () => {
       expect(digests[2]).to.deep.equal(digests[0]);
     });
 
-    it("§4.7: completes it before it comes to rest, and makes nothing durable before", () => {
+    it("completes it before it comes to rest, and makes nothing durable before", () => {
       const loop = begun();
       commitPayloads(loop, [BATCH, TICK]);
       time.turn();

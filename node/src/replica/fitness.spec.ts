@@ -26,7 +26,7 @@ describe("the fitness of a member", () => {
     expect([damaged.memberFitness(false), damaged.isFit, damaged.alarms]).to.deep.equal([FIT, true, []]);
   });
 
-  it("§3.5: a log write in flight for more than 1 s keeps it from leading, for more than 30 s ends the process", () => {
+  it("a log write in flight for more than 1 s keeps it from leading, for more than 30 s ends the process", () => {
     fitness.onWriteBegun(500);
     for (const [nowMs, isStalled, isStuck] of [
       [1_500, false, false],
@@ -43,7 +43,7 @@ describe("the fitness of a member", () => {
     expect(fitness.isStuck(1e9), "nothing is in flight").to.equal(false);
   });
 
-  it("§3.5: every write has its own time", () => {
+  it("every write has its own time", () => {
     fitness.onWriteBegun(0);
     fitness.onWritten();
     fitness.onWriteBegun(900);
@@ -65,7 +65,7 @@ describe("the fitness of a member", () => {
     expect([fitness.memberFitness(false), fitness.isFit]).to.deep.equal([FIT, true]);
   });
 
-  it("§3.5: alone it continues to lead whatever the disk does: no other member could", () => {
+  it("alone it continues to lead whatever the disk does: no other member could", () => {
     fitness.onSpace("full");
     fitness.onWriteBegun(0);
     fitness.isStuck(2_000);
@@ -73,7 +73,7 @@ describe("the fitness of a member", () => {
     expect(fitness.memberFitness(true)).to.deep.equal({ ...FIT, diskFull: true });
   });
 
-  it("§2.7: about to stop it votes and leads no more", () => {
+  it("about to stop it votes and leads no more", () => {
     fitness.onLeaving();
     expect(fitness.memberFitness(false)).to.deep.equal({ ...FIT, mayLead: false });
     expect(fitness.isFit, "it serves to its end").to.equal(true);

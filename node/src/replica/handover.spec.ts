@@ -30,7 +30,7 @@ describe("Handover", () => {
     expect([handover.proceed(1_000, false), done]).to.deep.equal([true, 1]);
   });
 
-  it("§2.7: begins again when a transfer was given up, and is done as soon as another can take over", () => {
+  it("begins again when a transfer was given up, and is done as soon as another can take over", () => {
     const cluster = ReplicaCluster.ledBy(1);
     for (const id of [2, 3]) {
       cluster.network.hold(1, id, "log");

@@ -88,7 +88,7 @@ describe("a member that has lost acknowledged data", () => {
     expect(resultOf(call), "it has not acknowledged anything again").to.equal("DEADLINE unknown");
   });
 
-  it("§4.6: asks only the leader that it follows, and again when that leader is gone", () => {
+  it("asks only the leader that it follows, and again when that leader is gone", () => {
     const cluster = beforeStart();
     cluster.start(2, { damaged: true });
     cluster.network.cut(1, 2);
@@ -105,7 +105,7 @@ describe("a member that has lost acknowledged data", () => {
     expect(marks.filter((mark) => mark === "replica.healing.asked").length).to.be.greaterThan(1);
   });
 
-  it("§4.6: asks again when the term ends in the very turn in which its question is answered", () => {
+  it("asks again when the term ends in the very turn in which its question is answered", () => {
     const cluster = beforeStart();
     cluster.kill(1);
     cluster.kill(3);
@@ -162,7 +162,7 @@ describe("a member that has lost acknowledged data", () => {
     expect(cluster.node(2).said).to.not.include("loss");
   });
 
-  it("§4.6: one that does not know of its loss learns of it from a heartbeat, and must not continue", () => {
+  it("one that does not know of its loss learns of it from a heartbeat, and must not continue", () => {
     const cluster = ReplicaCluster.ledBy(1);
     const { term, lastIndex } = cluster.replica(2).status();
     new ScriptedLeader(cluster.time, cluster.replica(2), 2, 1, term).heartbeat(lastIndex + 10);

@@ -39,7 +39,7 @@ describe("frames of other members", () => {
     frames = new IncomingFrames(2);
   });
 
-  it("are taken once, control before log, each in its order (§3.1)", () => {
+  it("are taken once, control before log, each in its order", () => {
     frames.push(1, "log", forward(EntryType.Command, COMMAND));
     frames.push(1, "log", {
       type: FrameType.Forwarded,
@@ -69,7 +69,7 @@ describe("frames of other members", () => {
     expect([frames.hasMore, frames.take()]).to.deep.equal([false, []]);
   });
 
-  it("§3.1: one turn takes all control frames, and 1 024 log frames or 8 MiB of them", () => {
+  it("one turn takes all control frames, and 1 024 log frames or 8 MiB of them", () => {
     for (let at = 0; at < 1_500; at++) {
       frames.push(1, "control", messageFrame(HEARTBEAT));
       frames.push(1, "log", {
@@ -115,7 +115,7 @@ describe("frames of other members", () => {
     expect(boots).to.deep.equal([4, 5]);
   });
 
-  it("§3.3: a forwarded attempt is checked wholly before anything of it is proposed", () => {
+  it("a forwarded attempt is checked wholly before anything of it is proposed", () => {
     const wrong: readonly (readonly [string, Frame])[] = [
       ["bytes that are no command", forward(EntryType.Command, Uint8Array.of(1, 2, 3))],
       ["a command with bytes behind it", forward(EntryType.Command, Buffer.concat([COMMAND, Uint8Array.of(0)]))],

@@ -159,7 +159,7 @@ describe("LeaderCalls", () => {
   });
 
   describe("for a transfer", () => {
-    it("§2.7: is done when another leader is heard, after the leader has begun it or before that is known", () => {
+    it("is done when another leader is heard, after the leader has begun it or before that is known", () => {
       for (const isBegun of [true, false]) {
         answers = [];
         const core = followingCore();
@@ -177,7 +177,7 @@ describe("LeaderCalls", () => {
       }
     });
 
-    it("§2.7: is given up some time after the leader has given it up", () => {
+    it("is given up some time after the leader has given it up", () => {
       const calls = over(followingCore());
       askForTransfer(calls, 3);
       calls.onReply({ seq: 1, term: 5, kind: "transfer" });

@@ -71,7 +71,7 @@ describe("OutgoingSnapshots", () => {
     return result;
   }
 
-  it("§4.7: sends a manifest, chunks in their order, and a trailer by which the receiver knows that it has them all", () => {
+  it("sends a manifest, chunks in their order, and a trailer by which the receiver knows that it has them all", () => {
     const snapshots = newSnapshots();
     snapshots.start(2, () => ABOUT);
     const { frames } = reading();
@@ -96,7 +96,7 @@ describe("OutgoingSnapshots", () => {
     expect([state.openViews, snapshots.neededFrom]).to.deep.equal([0, Number.POSITIVE_INFINITY]);
   });
 
-  it("§4.7: reads one consistent view, whatever is written meanwhile", () => {
+  it("reads one consistent view, whatever is written meanwhile", () => {
     newSnapshots().start(2, () => ABOUT);
     const { frames } = reading();
     time.turn();
@@ -121,7 +121,7 @@ describe("OutgoingSnapshots", () => {
     expect(turns).to.be.greaterThan(frames.length);
   });
 
-  it("§4.7: sends all streams together no faster than it may", () => {
+  it("sends all streams together no faster than it may", () => {
     const bytesPerSecond = 400;
     const snapshots = newSnapshots({ bytesPerSecond });
     snapshots.start(2, () => ABOUT);
@@ -146,7 +146,7 @@ describe("OutgoingSnapshots", () => {
     expect(time.monotonicMs() - startMs).to.be.greaterThan(3_000);
   });
 
-  it("§4.7: sends no more than so many at a time, and one to each member", () => {
+  it("sends no more than so many at a time, and one to each member", () => {
     const snapshots = newSnapshots();
     for (const peer of [2, 2, 3, 4]) {
       snapshots.start(peer, () => ABOUT);
@@ -181,7 +181,7 @@ describe("OutgoingSnapshots", () => {
     ["reads a state that is no more", (snapshots) => snapshots.abort()],
   ];
   for (const [name, happens] of ends) {
-    it(`§4.7: one that ${name} ends, and lets go of its view`, () => {
+    it(`one that ${name} ends, and lets go of its view`, () => {
       const snapshots = newSnapshots();
       snapshots.start(name === "is to somebody who is no member" ? 9 : 2, () => ABOUT);
       time.settle();

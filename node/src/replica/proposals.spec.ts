@@ -116,7 +116,7 @@ describe("Proposals", () => {
       expect(forwarded()).to.deep.equal([{ term: 5, seqs: [1, 2] }]);
     });
 
-    it("§3.3: hands out no more than a turn may, in order, and one that is larger alone", () => {
+    it("hands out no more than a turn may, in order, and one that is larger alone", () => {
       const proposals = over(followingCore(), { perTurn: 2, bytesPerTurn: 300 });
       for (let at = 1; at <= 3; at++) {
         add(proposals, `${at}`, putting(requestOf(at)));
@@ -145,7 +145,7 @@ describe("Proposals", () => {
       expect(forwarded()).to.deep.equal([]);
     });
 
-    it("§3.3: REFUSED makes a new attempt under a new number, whatever passes by itself", () => {
+    it("REFUSED makes a new attempt under a new number, whatever passes by itself", () => {
       for (const reason of ["not-leader", "transferring", "no-quorum", "overloaded", "a word of later releases"]) {
         const proposals = over(followingCore());
         add(proposals, reason, putting(requestOf(1)));
@@ -203,7 +203,7 @@ describe("Proposals", () => {
       expect(answers).to.deep.equal(["a: STORAGE_FULL not-executed"]);
     });
 
-    it("§2.8: a change of the membership hears why it is not allowed, and is held for what passes by itself", () => {
+    it("a change of the membership hears why it is not allowed, and is held for what passes by itself", () => {
       const results = new Map<string, string>();
       const changes = ["change-in-progress", "config-changed", "is-leader", "learner-not-ready", "quorum-unsafe"];
       for (const reason of [...changes, "last-voter", "unknown-member", "no-quorum", "transferring"]) {
@@ -227,7 +227,7 @@ describe("Proposals", () => {
       });
     });
 
-    it("§3.3: frames that never left make new attempts of all that are in them", () => {
+    it("frames that never left make new attempts of all that are in them", () => {
       const proposals = over(followingCore());
       add(proposals, "a", putting(requestOf(1)));
       add(proposals, "b", putting(requestOf(2)));
@@ -280,7 +280,7 @@ describe("Proposals", () => {
     });
   });
 
-  describe("when a snapshot takes the place of the state (consensus §3.3)", () => {
+  describe("when a snapshot takes the place of the state", () => {
     const S = 20;
     /** Whether an answer is stored: of this request, of its id with another payload, or none. */
     type Stored = "its own" | "another payload" | "none";
@@ -493,7 +493,7 @@ describe("Proposals", () => {
       expect(answers).to.deep.equal(["call: LEADER_CHANGED unknown"]);
     });
 
-    it("§3.3: a call that was not handed out is not concerned", () => {
+    it("a call that was not handed out is not concerned", () => {
       const proposals = over(followingCore());
       add(proposals, "a", putting(requestOf(1)));
       proposals.onSnapshotInstalled(S, 9);
@@ -571,7 +571,7 @@ describe("Proposals", () => {
       expect(answer?.appended.map(({ seq }) => seq)).to.deep.equal([9]);
     });
 
-    it("§2.8: answers each of several changes by itself", () => {
+    it("answers each of several changes by itself", () => {
       const core = leadingCore();
       const add1 = changing({ kind: "add-slot", name: "x" });
       const proposals = over(core);

@@ -138,7 +138,7 @@ describe("three replicas", () => {
       expect(later).to.include({ kind: "put-key", created: false });
     });
 
-    it("§3.3: frames that certainly never left count as refused, and their calls are retried elsewhere", () => {
+    it("frames that certainly never left count as refused, and their calls are retried elsewhere", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.network.clog(2, 1, "log");
       const call = cluster.put(2, "k");
@@ -206,7 +206,7 @@ describe("three replicas", () => {
       expect([out, held].map(resultOf)).to.deep.equal(["SHUTTING_DOWN unknown", "SHUTTING_DOWN not-executed"]);
     });
 
-    it("§3.3: a leader that has too much to commit refuses, and the follower holds the call and tries again", () => {
+    it("a leader that has too much to commit refuses, and the follower holds the call and tries again", () => {
       const core = { ...DEFAULT_REPLICA_LIMITS.core, uncommittedBytesMax: 1 };
       const cluster = ReplicaCluster.ledBy(1, { core });
       for (const id of [1, 2, 3]) {
@@ -312,7 +312,7 @@ describe("three replicas", () => {
   });
 
   describe("a transfer", () => {
-    it("§2.7: holds proposals and fails none, wherever they are made", () => {
+    it("holds proposals and fails none, wherever they are made", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.network.hold(1, 2, "log");
       const before = ALL.map((id) => cluster.put(id, `before ${id}`));
@@ -336,7 +336,7 @@ describe("three replicas", () => {
       }
     });
 
-    it("§2.7: is given up after 20 ticks, the leader goes on, and what was held is executed", () => {
+    it("is given up after 20 ticks, the leader goes on, and what was held is executed", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.network.hold(1, 2, "log");
       cluster.put(1, "before");
@@ -349,7 +349,7 @@ describe("three replicas", () => {
       expect(`${transfer.error?.reason} ${transfer.error?.outcome}`).to.equal("NO_LEADER unknown");
     });
 
-    it("§2.7: to the best is done from a follower too, and says who leads", () => {
+    it("to the best is done from a follower too, and says who leads", () => {
       const cluster = ReplicaCluster.ledBy(1);
       const transfer = cluster.transfer(2, 0);
       cluster.until("it is done", () => transfer.leader !== null);
@@ -413,7 +413,7 @@ describe("three replicas", () => {
       expect(toItself.leader).to.deep.equal({ id: 1, term });
     });
 
-    it("§2.7: a member that stops hands over first, and does not come back", () => {
+    it("a member that stops hands over first, and does not come back", () => {
       const cluster = ReplicaCluster.ledBy(1);
       const call = cluster.put(1, "k");
       let isOver = false;
@@ -446,7 +446,7 @@ describe("three replicas", () => {
   });
 
   describe("the disk", () => {
-    it("§3.5: a leader whose log write does not end hands over, and no call fails", () => {
+    it("a leader whose log write does not end hands over, and no call fails", () => {
       const cluster = ReplicaCluster.ledBy(1);
       cluster.node(1).log.isHeld = true;
       const calls = ALL.map((id) => cluster.put(id, `k ${id}`));

@@ -13,7 +13,7 @@ describe("changes of the membership of three replicas", () => {
 
   const NOTHING = { promote: [], demote: [], remove: [] };
 
-  it("§2.8: are answered where they are asked, once applied and once no joint configuration is left", () => {
+  it("are answered where they are asked, once applied and once no joint configuration is left", () => {
     const cluster = ReplicaCluster.ledBy(1);
     const call = cluster.change(2, { kind: "reconfigure", ...NOTHING, demote: [2, 3] });
     const joint: boolean[] = [];
@@ -31,7 +31,7 @@ describe("changes of the membership of three replicas", () => {
     expect(cluster.resultAfter(cluster.put(2, "k")), "a learner forwards too").to.equal("done");
   });
 
-  it("§2.8: at a follower are refused with the leader's reason", () => {
+  it("at a follower are refused with the leader's reason", () => {
     const cluster = ReplicaCluster.ledBy(1);
     for (const [operation, reason] of [
       [{ ...NOTHING, remove: [1] }, "IS_LEADER"],

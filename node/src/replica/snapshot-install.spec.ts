@@ -57,7 +57,7 @@ describe("a member that receives a snapshot", () => {
   const lastTerm = (): number => cluster.node(2).log.durable.bounds.lastTerm;
   const isInstalled = (): boolean => own().appliedIndex === readProgress(cluster.node(1).state).appliedIndex;
 
-  it("§4.7: steps follow one another: rows, durable rows, rest, place, log, switch", () => {
+  it("steps follow one another: rows, durable rows, rest, place, log, switch", () => {
     receiving();
     const { state, log } = cluster.node(2);
     state.isReplacementHeld = true;
@@ -79,7 +79,7 @@ describe("a member that receives a snapshot", () => {
     expect(own().digest).to.equal(readProgress(cluster.node(1).state).digest);
   });
 
-  it("§4.7: a kill before the placing finds the old state, one after it the new one", () => {
+  it("a kill before the placing finds the old state, one after it the new one", () => {
     for (const isPlaced of [false, true]) {
       marks = [];
       receiving();
@@ -96,7 +96,7 @@ describe("a member that receives a snapshot", () => {
     }
   });
 
-  it("§4.7: an Append that extends the log cancels it before it is placed, and applying goes on", () => {
+  it("an Append that extends the log cancels it before it is placed, and applying goes on", () => {
     receiving();
     const snapshot = leader.send(frames.slice(0, 3), false);
     cluster.time.settle();
@@ -109,7 +109,7 @@ describe("a member that receives a snapshot", () => {
     expect(own().appliedIndex).to.equal(lastIndex + 1);
   });
 
-  it("§4.7: another leader cancels it", () => {
+  it("another leader cancels it", () => {
     receiving();
     const snapshot = leader.send(frames.slice(0, 3), false);
     cluster.time.settle();
@@ -142,7 +142,7 @@ describe("a member that receives a snapshot", () => {
     expect(marks).to.not.include("replica.install.begun");
   });
 
-  it("§4.7: a state sync in flight is waited for before it is placed, and nothing is applied meanwhile", () => {
+  it("a state sync in flight is waited for before it is placed, and nothing is applied meanwhile", () => {
     receiving((one) => {
       one.node(2).state.isHeld = true;
       putMany(one, 1);
@@ -157,7 +157,7 @@ describe("a member that receives a snapshot", () => {
     expect(isInstalled()).to.equal(true);
   });
 
-  it("§4.7: applying goes on when a snapshot that waited for a sync is replaced by one that breaks", () => {
+  it("applying goes on when a snapshot that waited for a sync is replaced by one that breaks", () => {
     receiving((one) => {
       one.node(2).state.isHeld = true;
       putMany(one, 1);
@@ -177,7 +177,7 @@ describe("a member that receives a snapshot", () => {
     expect(own().appliedIndex).to.equal(lastIndex + 1);
   });
 
-  it("§4.7: a chunk with a row that is a store's own ends it, and nothing of it is kept", () => {
+  it("a chunk with a row that is a store's own ends it, and nothing of it is kept", () => {
     receiving();
     const before = own().appliedIndex;
     const rows = [{ key: LOCAL_ROWS_FROM, value: Uint8Array.of(1) }];
@@ -188,7 +188,7 @@ describe("a member that receives a snapshot", () => {
     expect([snapshot.isClosed, own().appliedIndex]).to.deep.equal([true, before]);
   });
 
-  it("§2.5: does not stand for election meanwhile, and does so again when the snapshot will not be had", () => {
+  it("does not stand for election meanwhile, and does so again when the snapshot will not be had", () => {
     receiving();
     const snapshot = leader.send(frames.slice(0, 3), false);
     cluster.advance(3_000);

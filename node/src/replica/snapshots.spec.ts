@@ -48,7 +48,7 @@ describe("snapshots", () => {
 
   const count = (name: string): number => marks.filter((mark) => mark === name).length;
 
-  it("§4.7: a member that needs more than the log has is sent the state, and goes on from there", () => {
+  it("a member that needs more than the log has is sent the state, and goes on from there", () => {
     const cluster = withOneBehind();
     const { lastIndex } = cluster.replica(1).status();
     cluster.network.rejoin(2);
@@ -159,7 +159,7 @@ describe("snapshots", () => {
       return { cluster, waiting };
     }
 
-    it("§3.3: one whose answer is stored in the snapshot is answered with it, once", () => {
+    it("one whose answer is stored in the snapshot is answered with it, once", () => {
       const { cluster, waiting } = caughtUpWith(
         (one) => one.put(2, "mine", { value: "x" }),
         () => undefined,
@@ -171,7 +171,7 @@ describe("snapshots", () => {
       expect(count("replica.attempt.refuted")).to.equal(0);
     });
 
-    it("§3.3: one of a kind that leaves no answer is unknown", () => {
+    it("one of a kind that leaves no answer is unknown", () => {
       const incarnation = new Uint8Array(16).fill(2);
       const address = { peerEndpoint: "h:7", grpcEndpoint: "h:8", httpEndpoint: "h:9" };
       const { cluster, waiting } = caughtUpWith(
@@ -181,7 +181,7 @@ describe("snapshots", () => {
       expect(cluster.resultAfter(waiting)).to.equal("LEADER_CHANGED unknown");
     });
 
-    it("§3.3: one older than half of the replay window is unknown, for its answer may have been dropped", () => {
+    it("one older than half of the replay window is unknown, for its answer may have been dropped", () => {
       const { cluster, waiting } = caughtUpWith(
         (one) => one.put(2, "mine", { deadlineMs: 600_000 }),
         (one) => one.advance(DEFAULT_REPLICA_LIMITS.state.replayWindowMs / 2),
@@ -189,7 +189,7 @@ describe("snapshots", () => {
       expect(cluster.resultAfter(waiting)).to.equal("LEADER_CHANGED unknown");
     });
 
-    it("§3.3, P56: one of a term that was over in the snapshot, without an answer there, is made again, once", () => {
+    it("P56: one of a term that was over in the snapshot, without an answer there, is made again, once", () => {
       const cluster = ReplicaCluster.ledBy(1, SHORT);
       cluster.node(1).log.isHeld = true;
       cluster.network.hold(1, 3, "log");
@@ -227,7 +227,7 @@ describe("snapshots", () => {
       ["cannot be decoded", (frame, at) => (at === 1 ? { ...frame, body: frame.body.subarray(0, 5) } : frame)],
     ];
     for (const [name, spoil] of spoilt) {
-      it(`§4.7: are refused when they ${name}, and sent again later`, () => {
+      it(`are refused when they ${name}, and sent again later`, () => {
         const cluster = withOneBehind();
         cluster.network.areSnapshotsHeld = true;
         cluster.network.rejoin(2);
@@ -248,7 +248,7 @@ describe("snapshots", () => {
       });
     }
 
-    it("§4.7: are sent again when their connection breaks, the later the more have failed", () => {
+    it("are sent again when their connection breaks, the later the more have failed", () => {
       const cluster = withOneBehind();
       cluster.network.areSnapshotsHeld = true;
       cluster.network.rejoin(2);

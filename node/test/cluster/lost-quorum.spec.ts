@@ -316,7 +316,7 @@ describe("a cluster that has lost its quorum", function () {
     const file = join(directories.make(), "state.snapshot");
     const exported = await run(["export", "--data-dir", follower.dataDirectory, file]);
     expect(exported.code, exported.stderr).to.equal(0);
-    expect(exported.stderr).to.contain("not encrypted").and.to.contain("as committed");
+    expect(exported.stderr).to.contain("not encrypted").and.to.contain("are committed");
     expect(statSync(file).mode & 0o777).to.equal(0o600);
     const { header, batches } = await readSnapshot(createReadStream(file));
     const keys: string[] = [];

@@ -187,6 +187,6 @@ describe("a cluster whose volumes are all lost", function () {
     expect((await launcher.ended).code).to.equal(0);
     const second = start();
     expect((await second.ended).code).to.equal(1);
-    expect(second.stderr).to.contain('it belongs to member "q-0"').and.to.contain("leave --restore out");
+    expect(second.stderr).to.contain('it belongs to member "q-0"').and.to.contain("omit --restore");
   });
 });

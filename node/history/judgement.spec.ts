@@ -36,7 +36,7 @@ describe("the judgement of a history", () => {
   });
 
   it("fails if a search does not end in time", () => {
-    // So many steps that the search looks at its clock.
+    // Enough steps for a look at the clock.
     const puts = Array.from({ length: 300 }, (_, at) => {
       return [put(`v${at}`), at, at + 0.5, at === 0 ? created(2) : overwritten(at + 2)] as const;
     });

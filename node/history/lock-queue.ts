@@ -1,6 +1,6 @@
 /**
  * Judges the order in which a lock serves its waiters, from the answers alone. The time at which a request joined the
- * queue is known only within bounds: after the request was sent, and before its answer by at least the waited time in
+ * queue is known only within bounds. It joined after it was sent, and before its answer by at least the waited time in
  * it. No request overtakes one that certainly waited before it began, in whichever mode (S29).
  */
 

@@ -1,6 +1,6 @@
 /**
- * Prepares the operations of one key for the search check: the operations that were certainly executed, in the order of
- * their starts, and the writes of unknown outcome that may have been executed unseen.
+ * Prepares the operations of one key for the search check. It lists the operations that were certainly executed, in the
+ * order of their starts, and the writes of unknown outcome that may have been executed unseen.
  *
  * Each value is written once. So a write of unknown outcome was executed if an answer shows its value, and before the
  * end of the first operation with such an answer. Only the other writes need guessing. Among those that do the same and

@@ -248,7 +248,7 @@ export class ArchiveRules {
     return gaps;
   }
 
-  /** Retention keeps the number of snapshots that it is asked for, and all segments that follow them. */
+  /** Retention keeps the required number of snapshots, and all segments that follow them. */
   #checkKept(name: string): void {
     const { snapshots, segments } = this.#catalog(this.#now);
     const { keepSnapshots = 1 } = this.#options.retention ?? { keepSnapshots: Number.POSITIVE_INFINITY };

@@ -217,7 +217,7 @@ describe("the rules of elections", () => {
       rules.onCandidacy(5);
     });
 
-    it("want none if the leader has asked for it", () => {
+    it("want none if the leader has requested it", () => {
       read({ type: "timeout-now", from: 2, term: 5 });
       rules.onCandidacy(5);
       turn(6, "candidate");

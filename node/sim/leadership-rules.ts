@@ -277,7 +277,7 @@ export class LeadershipRules {
     this.#noteLast(status, before);
   }
 
-  /** P38: a leader that has not heard a quorum for so long steps down. */
+  /** P38: a leader without contact to a quorum for this long steps down. */
   #checkContact(configuration: Configuration): void {
     const { id, clock } = this.#leading;
     const limitMs = (this.#core.contactTicks + LATE_TICKS) * TICK_MS;

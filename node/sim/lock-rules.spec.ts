@@ -154,7 +154,7 @@ describe("the rules of locks", () => {
     return { ...command, request: requestOf(request) };
   }
 
-  describe("of waiters who were revoked", () => {
+  describe("of revoked waiters", () => {
     /** The entry that has revoked the guest, as the rules see it; null = none. */
     let revokedAt: number | null;
 
@@ -210,7 +210,7 @@ describe("the rules of locks", () => {
       broken("revocation: no lock goes to a waiter who was revoked", () => log.ask(releaseLock()));
     });
 
-    it("S24: lose no waiter who was not revoked", () => {
+    it("S24: lose no waiter that was not revoked", () => {
       disable();
       revokedAt = null;
       broken("S24 no waiter is lost", () => log.ask(releaseLock()));

@@ -358,7 +358,7 @@ export class LockRules implements Witness {
     }
   }
 
-  /** A granted request has asked for the lock, has waited longest for it, and gets one hold with a new token. */
+  /** A granted request has requested the lock, has waited longest for it, and gets one hold with a new token. */
   #checkGranted({ executed, before, now, granted, ended }: Change): void {
     const { index, tickMs, revision, revisionAfter, command } = executed;
     for (const hold of granted) {

@@ -238,7 +238,7 @@ const STEADY_SHARE = 0.4;
 const BEYOND_ONE_IN = 15;
 /** Entries between two comparisons of the states of all members. */
 const CHECKPOINT_ENTRIES = 50;
-/** How long answers are stored where they are to be dropped within the run. */
+/** How long answers are stored in runs in which they must be dropped. */
 const SHORT_WINDOW_MS = 30_000;
 /** Hanging disks are this many times rarer than other faults: a cluster needs half a minute to get over one. */
 const HANGS_ONE_IN = 5;

@@ -1,7 +1,7 @@
 /**
- * Which member may refuse a write that makes the state larger, for lack of space (P45): a leader, if its own disk or
- * the disks of most voters are short of space. A leader's knowledge may be old, so a disk that was short once may still
- * count as short.
+ * Which member may refuse a write that makes the state larger, for lack of space (P45). A leader may, if its own disk
+ * or the disks of most voters are short of space. A leader's knowledge may be old, so a disk that was short once may
+ * still count as short.
  */
 
 import type { Configuration } from "../src/raft/index.ts";

@@ -239,7 +239,7 @@ describe("watches at three members", () => {
     });
   });
 
-  it("begin above what was compacted, at every member, whichever was asked, and after a restart", async () => {
+  it("begin above the compacted revisions, at every member, and after a restart", async () => {
     await ClusterUnderTest.with(3, async (cluster) => {
       const writer = cluster.client();
       let last = 0;

@@ -103,7 +103,7 @@ describe("the program of a member that joins", function () {
     ["::1", "*"],
     ["::1", "[::1]"],
   ] as const) {
-    it(`is reached at ${hint}, which it tells while its name is unknown, when it listens at ${host}`, async function () {
+    it(`is reached at ${hint}, which it reports while its name is unknown, when it listens at ${host}`, async function () {
       if (!addressesOfMachine().includes(hint)) {
         console.log(`      skipped: this machine has no ${hint}`);
         this.skip();

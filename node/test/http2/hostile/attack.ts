@@ -24,7 +24,7 @@ export interface AttackPlace {
 
 export interface Attack {
   readonly name: string;
-  /** The reasons, of which the member must use one, for closing connections; [] if it must not close them. */
+  /** The member must close the connections for one of these reasons; [] if it must not close them. */
   readonly closeReasons: readonly CloseReason[];
   /** The reason with which the member must reset streams; null if it need not. */
   readonly refusal: StreamRefusal | null;
